@@ -1,0 +1,41 @@
+"""What a pass is: a frozen dataclass whose fields are its options.
+
+A pass named ``mlopt-foo-bar`` is the one `Pass` subclass in ``passes/foo_bar.py``;
+``mlopt-cpu-foo`` lives in ``passes/cpu/foo.py``. The registry finds it by that rule, so a
+new pass is a new file and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+
+
+class PassError(Exception):
+    """A pass cannot go on: what is wrong, and at which op.
+
+    The driver turns it into a diagnostic at ``op``'s location and fails the pipeline.
+    """
+
+    def __init__(self, op: ir.Operation | ir.OpView, message: str) -> None:
+        super().__init__(message)
+        self.location = op.location
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One rewrite of the IR below ``op_name``; subclasses add typed options as fields.
+
+    Fields may be ``int``, ``bool``, ``str``, ``float`` or ``tuple[int, ...]``, each with a
+    default; ``some_option`` is spelled ``some-option`` in a pipeline.
+    """
+
+    name: ClassVar[str]
+    op_name: ClassVar[str] = "builtin.module"
+
+    def run(self, op: ir.Operation) -> None:
+        """Rewrite ``op`` (an operation named ``op_name``) in place, or raise `PassError`."""
+        raise NotImplementedError
