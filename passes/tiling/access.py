@@ -1,0 +1,206 @@
+"""One view of every structured op: its loops, and where each tensor is accessed in them.
+
+``linalg.generic`` and ``linalg.fill`` have loops of their own; ``tensor.extract_slice`` loops over its
+result, ``tensor.insert_slice`` over its source. Everything that reasons about loops (which may fuse, which
+tile sizes, what to read) works on `Nest` and never on the ops' syntax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from mlir import ir
+
+STRUCTURED = ("linalg.generic", "linalg.fill", "tensor.extract_slice", "tensor.insert_slice")
+DYNAMIC = ir.ShapedType.get_dynamic_size()
+
+
+@dataclass(frozen=True)
+class Index:
+    """The position in one dim of a tensor: ``start + stride * (sum of loops) + rest``.
+
+    ``loops`` are the loops with coefficient 1, ``rest`` is an affine expression of other loops (the window
+    of a convolution), ``start`` a number or an index value of the function. ``partial`` says that the
+    loops do not cover the dim.
+    """
+
+    loops: tuple[int, ...] = ()
+    rest: ir.AffineExpr | None = None
+    start: int | ir.Value = 0
+    stride: int = 1
+    partial: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """The dim is exactly one loop."""
+        return len(self.loops) == 1 and self.rest is None and not self.partial
+
+    @property
+    def unit(self) -> bool:
+        """The dim is read at 0 only: it has one element."""
+        return not self.loops and self.rest is None and not self.partial
+
+
+@dataclass(frozen=True)
+class Access:
+    """A tensor (or scalar, without indices) and the index of each of its dims."""
+
+    value: ir.Value
+    indices: tuple[Index, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Nest:
+    """The loops of a structured op.
+
+    ``reads`` are in the order of the body's arguments for a generic (an unused init is None); ``writes``
+    are the results. ``onto`` is the tensor that an insert_slice writes into.
+    """
+
+    op: ir.Operation
+    kinds: tuple[str, ...]
+    reads: tuple[Access | None, ...]
+    writes: tuple[Access, ...]
+    onto: ir.Value | None = None
+    extents: tuple[int | None, ...] = field(default=())
+
+    @cached_property
+    def body(self) -> ir.Block | None:
+        """The body of a generic."""
+        return self.op.regions[0].blocks[0] if self.op.name == "linalg.generic" else None
+
+    @property
+    def reductions(self) -> tuple[int, ...]:
+        """The numbers of the reduction loops."""
+        return tuple(number for number, kind in enumerate(self.kinds) if kind == "reduction")
+
+    @property
+    def parallels(self) -> tuple[int, ...]:
+        """The numbers of the parallel loops."""
+        return tuple(number for number, kind in enumerate(self.kinds) if kind == "parallel")
+
+
+def nest_of(op: ir.Operation | ir.OpView) -> Nest:
+    """The loops of ``op``, whose name is one of `STRUCTURED`."""
+    op = op.operation
+    return _NESTS[op.name](op)
+
+
+def indices_of(indexing_map: ir.AffineMap) -> tuple[Index, ...]:
+    """An indexing map as one `Index` for each result."""
+    return tuple(_index_of(expr) for expr in indexing_map.results)
+
+
+def _index_of(expr: ir.AffineExpr) -> Index:
+    loops: list[int] = []
+    start = 0
+    rest: ir.AffineExpr | None = None
+    for term in _terms(expr):
+        if isinstance(term, ir.AffineDimExpr):
+            loops.append(term.position)
+        elif isinstance(term, ir.AffineConstantExpr):
+            start += term.value
+        else:
+            rest = term if rest is None else rest + term
+    return Index(tuple(loops), rest, start, partial=bool(start) or len(loops) > 1)
+
+
+def _terms(expr: ir.AffineExpr) -> list[ir.AffineExpr]:
+    if not isinstance(expr, ir.AffineAddExpr):
+        return [expr]
+    return _terms(expr.lhs) + _terms(expr.rhs)
+
+
+def _extents(count: int, accesses: Sequence[Access | None]) -> tuple[int | None, ...]:
+    """The static extent of each loop that a plain index shows."""
+    extents: list[int | None] = [None] * count
+    for access in accesses:
+        if access is None:
+            continue
+        for index, size in zip(access.indices, shape_of(access.value), strict=True):
+            if index.plain and size is not None:
+                extents[index.loops[0]] = size
+    return tuple(extents)
+
+
+def shape_of(value: ir.Value) -> tuple[int | None, ...]:
+    """The shape of a tensor, None where dynamic; () for a scalar."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        return ()
+    return tuple(None if size == DYNAMIC else size for size in value.type.shape)
+
+
+def _generic(op: ir.Operation) -> Nest:
+    maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
+    kinds = tuple("parallel" if "parallel" in str(kind) else "reduction"
+                  for kind in op.attributes["iterator_types"])
+    arguments = op.regions[0].blocks[0].arguments
+    outputs = len(op.results)
+    inputs = len(maps) - outputs
+    accesses = [Access(value, indices_of(where)) for value, where in zip(op.operands, maps, strict=True)]
+    reads = tuple(access if number < inputs or any(True for _ in arguments[number].uses) else None
+                  for number, access in enumerate(accesses))
+    writes = tuple(Access(result, access.indices)
+                   for result, access in zip(op.results, accesses[inputs:], strict=True))
+    return Nest(op, kinds, reads, writes, extents=_extents(len(kinds), accesses))
+
+
+def _fill(op: ir.Operation) -> Nest:
+    rank = op.results[0].type.rank
+    write = Access(op.results[0], tuple(Index((number,)) for number in range(rank)))
+    return Nest(op, ("parallel",) * rank, (), (write,), extents=shape_of(op.results[0]))
+
+
+def _slice_indices(op: ir.Operation, whole: ir.Value, part: ir.Value) -> tuple[Index, ...]:
+    """How the dims of ``part``, a slice of ``whole``, lie in ``whole``."""
+    view = op.opview
+    offsets = iter(view.offsets)
+    starts = [next(offsets) if offset == DYNAMIC else offset for offset in view.static_offsets]
+    shape = shape_of(whole)
+    kept = _kept_dims(list(view.static_sizes), part.type.shape)
+    indices = []
+    for dim, (start, size, stride) in enumerate(
+            zip(starts, view.static_sizes, view.static_strides, strict=True)):
+        if stride == DYNAMIC:
+            stride = 0  # not known: no rule takes it
+        full = start == 0 and stride == 1 and size == shape[dim]
+        loops = (kept.index(dim),) if dim in kept else ()
+        indices.append(Index(loops, None, start, stride, partial=not full))
+    return tuple(indices)
+
+
+def _kept_dims(sizes: list[int], shape: Sequence[int]) -> list[int]:
+    """The dims of a slice that its rank-reduced type keeps: unit dims are dropped from the left."""
+    drop = len(sizes) - len(shape)
+    kept: list[int] = []
+    for dim, size in enumerate(sizes):
+        matches = len(kept) < len(shape) and shape[len(kept)] == size
+        if drop and size == 1 and not (matches and len(sizes) - dim == len(shape) - len(kept)):
+            drop -= 1
+        else:
+            kept.append(dim)
+    return kept
+
+
+def _extract_slice(op: ir.Operation) -> Nest:
+    source, result = op.operands[0], op.results[0]
+    plain = tuple(Index((number,)) for number in range(result.type.rank))
+    read = Access(source, _slice_indices(op, source, result))
+    return Nest(op, ("parallel",) * len(plain), (read,), (Access(result, plain),), extents=shape_of(result))
+
+
+def _insert_slice(op: ir.Operation) -> Nest:
+    source, onto = op.operands[0], op.operands[1]
+    plain = tuple(Index((number,)) for number in range(source.type.rank))
+    write = Access(op.results[0], _slice_indices(op, onto, source))
+    return Nest(op, ("parallel",) * len(plain), (Access(source, plain),), (write,), onto, shape_of(source))
+
+
+_NESTS = {
+    "linalg.generic": _generic,
+    "linalg.fill": _fill,
+    "tensor.extract_slice": _extract_slice,
+    "tensor.insert_slice": _insert_slice,
+}
