@@ -1,0 +1,150 @@
+"""Changing functions and their calls: extra arguments, call graph order, fresh names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlir import ir
+from mlir.dialects import func
+
+THREADS = "mlopt.threads"
+STATUS = "mlopt.status"
+WORKSPACE = "mlopt.workspace"
+
+
+def walk_ops(op: ir.Operation | ir.OpView, name: str) -> list[ir.Operation]:
+    """All ops called ``name`` below ``op``, in order."""
+    found: list[ir.Operation] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        if inner.name == name:
+            found.append(inner)
+        return ir.WalkResult.ADVANCE
+
+    op.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def all_ops(op: ir.Operation | ir.OpView) -> list[ir.Operation]:
+    """All ops nested in ``op``, without ``op`` itself."""
+    return list(_nested(op.operation))
+
+
+def _nested(op: ir.Operation) -> Iterator[ir.Operation]:
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner.operation
+                yield from _nested(inner.operation)
+
+
+def defined_functions(module: ir.Operation) -> list[func.FuncOp]:
+    """The functions with a body."""
+    block = module.regions[0].blocks[0]
+    return [op for op in block.operations if isinstance(op, func.FuncOp) and not op.is_external]
+
+
+def calls_in(function: func.FuncOp) -> list[tuple[ir.Operation, str]]:
+    """Every direct call in ``function``, with the name that it calls."""
+    return [
+        (call, ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+        for call in walk_ops(function, "func.call")
+    ]
+
+
+def callees_first(module: ir.Operation) -> list[func.FuncOp]:
+    """The functions with a body, each after those it calls."""
+    by_name = {function.sym_name.value: function for function in defined_functions(module)}
+    ordered: dict[str, func.FuncOp] = {}
+    open_names: set[str] = set()
+
+    def visit(name: str) -> None:
+        if name in ordered or name in open_names or name not in by_name:
+            return
+        open_names.add(name)
+        for _, callee in calls_in(by_name[name]):
+            visit(callee)
+        ordered[name] = by_name[name]
+
+    for name in by_name:
+        visit(name)
+    return list(ordered.values())
+
+
+def reaches(module: ir.Operation, op_name: str) -> set[str]:
+    """The names of the functions that hold an op called ``op_name`` or call one that does."""
+    names: set[str] = set()
+    for function in callees_first(module):
+        if walk_ops(function, op_name) or any(callee in names for _, callee in calls_in(function)):
+            names.add(function.sym_name.value)
+    return names
+
+
+def append_argument(function: func.FuncOp, type_: ir.Type, mark: str) -> ir.Value:
+    """A new last argument of ``function``, with the attribute ``mark``; calls are not touched."""
+    function_type = function.type
+    attributes = _argument_attributes(function)
+    argument = function.entry_block.add_argument(type_, function.location)
+    function.attributes["function_type"] = ir.TypeAttr.get(
+        ir.FunctionType.get([*function_type.inputs, type_], function_type.results)
+    )
+    attributes.append(ir.DictAttr.get({mark: ir.UnitAttr.get()}))
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
+    return argument
+
+
+def marked_argument(function: func.FuncOp, mark: str) -> ir.Value | None:
+    """The argument of ``function`` that has the attribute ``mark``."""
+    for argument, attributes in zip(function.arguments, _argument_attributes(function)):
+        if mark in ir.DictAttr(attributes):
+            return argument
+    return None
+
+
+def append_operands(call: ir.Operation, values: list[ir.Value]) -> ir.Operation:
+    """The call again with more operands; the old one is erased."""
+    with ir.InsertionPoint(call), call.location:
+        again = ir.Operation.create(
+            "func.call",
+            results=[result.type for result in call.results],
+            operands=[*call.operands, *values],
+            attributes={name: call.attributes[name] for name in call.attributes},
+        )
+    for old, new in zip(call.results, again.results):
+        old.replace_all_uses_with(new)
+    call.erase()
+    return again
+
+
+def adopt_function(module: ir.Operation, text: str) -> ir.Operation:
+    """Append the last function of ``text`` to ``module``; those before only declare what it calls."""
+    parsed = ir.Module.parse(text)
+    function: ir.Operation = list(parsed.body.operations)[-1].operation
+    module.regions[0].blocks[0].append(function)
+    return function
+
+
+def fresh_name(module: ir.Operation, wanted: str) -> str:
+    """``wanted``, or ``wanted_N`` if the module has such a symbol already."""
+    symbols = ir.SymbolTable(module)
+    name, number = wanted, 0
+    while name in symbols:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
+def set_private(function: func.FuncOp) -> None:
+    """No symbol of the object."""
+    function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+
+
+def is_public(function: func.FuncOp) -> bool:
+    """Whether a caller from outside may see it."""
+    attributes = function.attributes
+    return "sym_visibility" not in attributes or ir.StringAttr(attributes["sym_visibility"]).value == "public"
+
+
+def _argument_attributes(function: func.FuncOp) -> list[ir.Attribute]:
+    if "arg_attrs" in function.attributes:
+        return list(ir.ArrayAttr(function.attributes["arg_attrs"]))
+    return [ir.DictAttr.get({}) for _ in function.arguments]
