@@ -1,0 +1,212 @@
+"""Choose each kernel's tile sizes, and say what the kernel costs.
+
+Before::
+
+    func.func private @kernel_0_matmul(%a: tensor<129x766xf32>, %b: tensor<766x1000xf32>, %out: …) -> …
+        attributes {mlopt.kernel, …}
+
+After::
+
+    … attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 65, 128, 8>}, mlopt.bytes = 3976264 : i64,
+                  mlopt.flops = 197628000 : i64, …}
+
+``tile`` has one number for each `Dim` of the kernel's domain: the elements of it in one task, 0 for all of
+them; for the reduced dim of a contraction the step of the loop over it. A kernel that no tile rule takes gets
+``mlopt.slow = "why"`` instead and stays linalg. Always legal: it only adds attributes.
+
+The sizes are fixed choices for CPUs: a task of an element-wise or row kernel covers about 32 KB of its largest
+tensor; of a contraction, a block whose factor panel fits L2; of a convolution, 64 channels of some rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, prod
+from typing import ClassVar
+
+from mlir import ir
+
+from .base import Pass
+from .domain import Dim, Domain
+from .tile import kernel_domain
+from .tiling import contraction
+from .tiling.access import Nest
+from .tiling.cost import cost_of
+from .tiling.registry import SINGLE, WHOLE, can_tile, rule_of
+
+LANES = 64  # the widest strip of registers, in f32
+TASK_ELEMENTS = 8192
+LARGEST_ROW = 1 << 14
+PANEL_ELEMENTS = 1 << 16  # of the factor that is kept in L2
+CONV_PIXELS = 64
+
+
+@dataclass(frozen=True)
+class Schedule(Pass):
+    """The pass; ``tasks`` is how many tasks a big kernel should have at least."""
+
+    name: ClassVar[str] = "mlopt-schedule"
+    tasks: int = 32
+
+    def run(self, op: ir.Operation) -> None:
+        """Schedule each kernel of the module."""
+        for function in op.regions[0].blocks[0].operations:
+            if "mlopt.kernel" in function.operation.attributes:
+                self._schedule(function.operation)
+
+    def _schedule(self, function: ir.Operation) -> None:
+        domain = kernel_domain(function)
+        reason = domain if isinstance(domain, str) else can_tile(domain)
+        if isinstance(domain, str) or reason is not None:
+            function.attributes["mlopt.slow"] = ir.StringAttr.get(reason)
+            return
+        tiles = choose_tiles(domain, self.tasks)
+        tile = ir.DenseI64ArrayAttr.get([tiles[dim] for dim in domain.dims])
+        function.attributes["mlopt.schedule"] = ir.DictAttr.get({"tile": tile})
+        number = ir.IntegerType.get_signless(64)
+        moved, flops = cost_of(domain)
+        function.attributes["mlopt.bytes"] = ir.IntegerAttr.get(number, moved)
+        function.attributes["mlopt.flops"] = ir.IntegerAttr.get(number, flops)
+
+
+def choose_tiles(domain: Domain, tasks: int) -> dict[Dim, int]:
+    """The tile size of each dim."""
+    tiles = _forced(domain)
+    heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
+    if heavy is None:
+        _choose_rows(domain, tiles, tasks)
+    else:
+        _choose_contraction(domain, heavy, tiles, tasks)
+    return {dim: tiles.get(dim, 0) for dim in domain.dims}
+
+
+def _forced(domain: Domain) -> dict[Dim, int]:
+    """What legality leaves no choice about: whole rows, single elements, reduced dims."""
+    tiles: dict[Dim, int] = {}
+    for dim in domain.dims:
+        if dim.whole or dim.extent in (0, 1) or dim.kind == "reduction":
+            tiles[dim] = WHOLE
+    for nest in domain.nests:
+        for loop, size in rule_of(nest).needs(nest).items():
+            dim = domain.loops(nest)[loop]
+            if size == SINGLE and dim.extent != 1:
+                tiles[dim] = SINGLE
+    return tiles
+
+
+def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int) -> None:
+    """Fill a task's budget of elements along the largest tensor's memory, innermost dim first."""
+    memory = _memory_order(domain)
+    inner = _innermost_dims(domain)
+    budget = TASK_ELEMENTS
+    total = prod(dim.extent or LANES for dim in memory if tiles.get(dim) != SINGLE)
+    budget = min(budget, max(total // tasks, TASK_ELEMENTS // 4))
+    used = prod(dim.extent or 1 for dim in memory if tiles.get(dim) == WHOLE)
+    transposed = len([dim for dim in inner if dim not in tiles]) > 1
+    for dim in (*memory, *(dim for dim in domain.dims if dim not in memory)):
+        if dim in tiles:
+            continue
+        if transposed and dim in inner:
+            wanted = LANES  # a square: each side's cache lines are used whole
+        elif dim is memory[0]:
+            row = dim.extent or LARGEST_ROW
+            wanted = max(row if used * row <= LARGEST_ROW else budget // used, LANES)
+        else:
+            wanted = max(budget // used, 1)
+        tiles[dim] = _near(dim.extent, wanted)
+        used *= tiles[dim] or dim.extent or 1
+
+
+def _memory_order(domain: Domain) -> list[Dim]:
+    """The dims of the largest access, innermost first."""
+    best: list[Dim] = []
+    most = -1
+    for nest in domain.nests:
+        loops = domain.loops(nest)
+        for access in (*nest.writes, *nest.reads):
+            if access is None:
+                continue
+            dims = [loops[loop] for index in access.indices for loop in index.loops]
+            size = prod(dim.extent or LANES for dim in dims)
+            if size >= most:
+                best, most = [dim for dim in reversed(dims) if dim.extent != 1], size
+    return best or list(domain.dims[:1])
+
+
+def _innermost_dims(domain: Domain) -> set[Dim]:
+    """The dims along which the kernel's large tensors are contiguous."""
+    found = set()
+    for nest in domain.nests:
+        loops = domain.loops(nest)
+        for access in (*nest.reads, *nest.writes):
+            dims = [loops[loop] for index in access.indices for loop in index.loops] if access else []
+            dims = [dim for dim in dims if dim.extent != 1]
+            if len(dims) > 1:
+                found.add(dims[-1])
+    return found
+
+
+def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks: int) -> None:
+    """A block of the product: lanes first, then rows; the reduced dim in steps of 8 or 4."""
+    loops = domain.loops(nest)
+    stepped = contraction.stepped_loop(nest)
+    assert stepped is not None
+    windows = [loop for loop in nest.reductions if loop != stepped]
+    for loop in windows:
+        if loops[loop].kind == "reduction":
+            tiles[loops[loop]] = SINGLE
+    if loops[stepped].kind == "reduction":
+        tiles[loops[stepped]] = _step(loops[stepped].extent, 4 if windows else 8)
+    lanes = loops[contraction.lane_loop(nest)]
+    reduced = prod(loops[loop].extent or LANES for loop in nest.reductions)
+    if lanes not in tiles:
+        wanted = LANES if windows else LANES * max(PANEL_ELEMENTS // max(reduced, 1) // LANES, 1)
+        tiles[lanes] = _whole_if(lanes.extent, wanted)
+    rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in tiles]
+    pixels = CONV_PIXELS if windows else 128
+    for dim in rows:
+        wanted = max(pixels, 1)
+        tiles[dim] = _near(dim.extent, wanted) if not windows or dim is not rows[0] else WHOLE
+        if windows and dim is rows[0] and (dim.extent is None or dim.extent > 2 * CONV_PIXELS):
+            tiles[dim] = _near(dim.extent, CONV_PIXELS)
+        pixels //= max(tiles[dim] or dim.extent or 1, 1)
+    _split_more(tiles, lanes, rows, domain, tasks)
+
+
+def _split_more(tiles: dict[Dim, int], lanes: Dim, rows: Sequence[Dim], domain: Domain, tasks: int) -> None:
+    """Halve the block while there are too few tasks, as long as it stays worth one."""
+    def count() -> int:
+        return prod(ceil((dim.extent or LANES) / (tiles.get(dim, 0) or dim.extent or 1))
+                    for dim in domain.dims if dim.kind == "parallel" and dim.extent != 0)
+
+    while count() < tasks:
+        now = tiles[lanes] or lanes.extent or LANES
+        if not lanes.whole and now > 2 * LANES:
+            tiles[lanes] = LANES * ceil(now / LANES / 2)
+            continue
+        split = next((dim for dim in rows if (tiles[dim] or dim.extent or 1) > 32), None)
+        if split is None:
+            return
+        tiles[split] = 4 * ceil((tiles[split] or split.extent or 1) / 8)
+
+
+def _step(extent: int | None, wanted: int) -> int:
+    """A step that divides the extent, close to ``wanted``; else ``wanted`` and a shorter last one."""
+    if extent is None:
+        return SINGLE
+    return next((step for step in (wanted, wanted // 2) if extent % step == 0), min(wanted, extent or 1))
+
+
+def _whole_if(extent: int | None, wanted: int) -> int:
+    return WHOLE if extent is not None and extent <= wanted else wanted
+
+
+def _near(extent: int | None, wanted: int) -> int:
+    """About ``wanted`` elements: all, or a divisor if one is close, else even parts."""
+    if extent is None:
+        return wanted
+    if extent <= wanted:
+        return WHOLE
+    divisor = next((size for size in range(wanted, wanted // 2, -1) if extent % size == 0), None)
+    return divisor or ceil(extent / ceil(extent / wanted))

@@ -1,0 +1,161 @@
+"""Write each kernel as tile IR: an scf.forall over tasks, tile-sized vectors inside.
+
+Before::
+
+    func.func private @kernel_0_relu(%x: tensor<1001x1000xf32>, %out: tensor<1001x1000xf32>)
+        -> tensor<1001x1000xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 16, 0>}} {
+      %r = linalg.generic {…} ins(%x) outs(%out) { … arith.maximumf … }
+      return %r
+
+After::
+
+    %r = scf.forall (%i) = (0) to (1001) step (16) shared_outs(%o = %out) -> (tensor<1001x1000xf32>) {
+      %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [false, true]} : …, vector<16x1000xf32>
+      %y = arith.maximumf %v, %zero : vector<16x1000xf32>
+      %w = vector.transfer_write %y, %o[%i, %c0] {in_bounds = [false, true]} : …
+      scf.forall.in_parallel { tensor.parallel_insert_slice %w into %o[0, 0] [1001, 1000] [1, 1] : … }
+    }
+
+Legal for kernels with a ``mlopt.schedule``; `mlopt-schedule` marks those that no rule takes ``mlopt.slow``, and
+they stay as they are. The results are emitted on demand, each op by its rule (``passes/tiling``). The form
+bufferizes without copies or allocations; accumulators are vectors carried by scf.for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+from mlir.dialects import scf, tensor, vector
+
+from .base import Pass, PassError
+from .domain import Dim, Domain
+from .tiling.access import STRUCTURED, shape_of
+from .tiling.emitter import Emitter, Span
+
+
+@dataclass(frozen=True)
+class Tile(Pass):
+    """The pass."""
+
+    name: ClassVar[str] = "mlopt-tile"
+
+    def run(self, op: ir.Operation) -> None:
+        """Tile each scheduled kernel of the module."""
+        for function in op.regions[0].blocks[0].operations:
+            attributes = function.operation.attributes
+            if "mlopt.kernel" in attributes and "mlopt.schedule" in attributes and "mlopt.slow" not in attributes:
+                tile_kernel(function.operation)
+
+
+def kernel_domain(function: ir.Operation) -> Domain | str:
+    """The domain of a kernel function's body."""
+    *ops, end = function.regions[0].blocks[0].operations
+    return Domain.build([op.operation for op in ops], list(end.operation.operands))
+
+
+def tile_kernel(function: ir.Operation) -> None:
+    """Replace the structured ops of a kernel function by one scf.forall."""
+    domain = kernel_domain(function)
+    if isinstance(domain, str):
+        raise PassError(function, f"this is not one kernel: {domain}; split it, or mark it mlopt.slow")
+    schedule = function.attributes["mlopt.schedule"]
+    tiles = list(ir.DenseI64ArrayAttr(schedule["tile"]))
+    if len(tiles) != len(domain.dims):
+        raise PassError(function, f"mlopt.schedule has {len(tiles)} tile sizes for {len(domain.dims)} dims")
+    block = function.regions[0].blocks[0]
+    end = block.operations[len(block.operations) - 1].operation
+    outs = list(block.arguments)[len(block.arguments) - len(end.operands):]
+    with ir.InsertionPoint(end), function.location:
+        forall = _forall(domain, tiles, outs)
+    forall.operation.attributes["mlopt.schedule"] = schedule
+    for number, result in enumerate(forall.results):
+        end.operands[number] = result
+    _erase_old(block)
+
+
+def _forall(domain: Domain, tiles: Sequence[int], outs: Sequence[ir.Value]) -> scf.ForallOp:
+    extents = {dim: _extent(domain, dim, outs) for dim in domain.dims}
+    split = [dim for dim in domain.dims if dim.kind == "parallel" and _is_split(dim, tiles[dim.id])]
+    steps = [tiles[dim.id] or 1 for dim in split]
+    bounds = [extents[dim] for dim in split]
+    forall = scf.ForallOp([0] * len(split) or [0], bounds or [1], steps or [1], list(outs))
+    spans = {dim: Span(0, max(dim.extent, 1), dim.extent > 0) for dim in domain.dims if dim.extent is not None}
+    for dim, step, position in zip(split, steps, forall.induction_variables, strict=False):
+        exact = step == 1 or (dim.extent is not None and dim.extent % step == 0)
+        spans[dim] = Span(position, step, exact and dim.extent != 0)
+    emitter = Emitter(domain, tiles, forall, spans, extents)
+    shared = list(forall.inner_iter_args)
+    with ir.InsertionPoint(forall.body):
+        written = [_write(emitter, value, out) for value, out in zip(domain.results, shared, strict=True)]
+        full = [_full_slice(out) for out in outs]
+        end = scf.InParallelOp()
+    with ir.InsertionPoint(end.block):
+        for value, out, (sizes, static) in zip(written, shared, full, strict=True):
+            tensor.ParallelInsertSliceOp(value, out, [], sizes, [], [0] * len(static), static, [1] * len(static))
+    return forall
+
+
+def _is_split(dim: Dim, tile: int) -> bool:
+    """Whether the tasks divide a dim. An empty one is divided too: then there is no task."""
+    return dim.extent is None or dim.extent == 0 or 0 < tile < dim.extent
+
+
+def _extent(domain: Domain, dim: Dim, outs: Sequence[ir.Value]) -> int | ir.Value:
+    """The extent of a dim; a dynamic one is read off an argument."""
+    if dim.extent is not None:
+        return dim.extent
+    for nest in domain.nests:
+        accesses = [access for access in nest.reads if access is not None]
+        accesses += [write for write in nest.writes if nest.onto is None]
+        for access in accesses:
+            value = access.value
+            if value in domain.results:
+                value = outs[domain.results.index(value)]
+            if not isinstance(value, ir.BlockArgument):
+                continue
+            for position, index in enumerate(access.indices):
+                if index.plain and domain.loops(nest)[index.loops[0]] == dim:
+                    where = ir.IntegerAttr.get(ir.IndexType.get(), position)
+                    return tensor.DimOp(value, ir.Operation.create(
+                        "arith.constant", [ir.IndexType.get()], attributes={"value": where}).results[0]).result
+    raise PassError(domain.nests[-1].op, "no argument of the kernel has the size of a dynamic loop")
+
+
+def _write(emitter: Emitter, value: ir.Value, out: ir.Value) -> ir.Value:
+    """Write the task's tile of ``value`` into ``out``; an insert_slice after what it is inserted into."""
+    found = emitter.domain.writer(value)
+    assert found is not None, "a result is made by the kernel"
+    nest, write = found
+    if nest.onto is not None and emitter.domain.writer(nest.onto) is not None:
+        out = _write(emitter, nest.onto, out)
+    with nest.op.location:
+        tile = emitter.tile_of_slice(nest) if nest.onto is not None else emitter.tile(value)
+        starts = [emitter.position(nest, index) for index in write.indices]
+        exact = [all(emitter.span(nest, loop).exact for loop in index.loops) for index in write.indices]
+        rank = len(write.indices)
+        order = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
+        bounds = ir.ArrayAttr.get([ir.BoolAttr.get(flag) for flag in exact])
+        return vector.TransferWriteOp(out.type, tile, out, starts, order, bounds).result
+
+
+def _full_slice(out: ir.Value) -> tuple[list[ir.Value], list[int]]:
+    """All of ``out``: its dynamic sizes, and its sizes with the marker for dynamic ones."""
+    dynamic = []
+    for position, size in enumerate(shape_of(out)):
+        if size is None:
+            where = ir.IntegerAttr.get(ir.IndexType.get(), position)
+            constant = ir.Operation.create("arith.constant", [ir.IndexType.get()], attributes={"value": where})
+            dynamic.append(tensor.DimOp(out, constant.results[0]).result)
+    return dynamic, list(out.type.shape)
+
+
+def _erase_old(block: ir.Block) -> None:
+    """Erase the ops that the scf.forall replaces, and what only they used."""
+    for op in reversed(list(block.operations)):
+        name = op.operation.name
+        dead = all(not list(result.uses) for result in op.operation.results)
+        if dead and name in (*STRUCTURED, "tensor.empty", "tensor.dim", "arith.constant"):
+            op.operation.erase()

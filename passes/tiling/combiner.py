@@ -1,0 +1,99 @@
+"""What a reduction's body does: for each result, a value of the inputs and the op that combines it.
+
+``sum of exp(x - m)`` yields ``acc + exp(x - m)``: element ``exp(x - m)``, combined by addition. Bodies whose
+results depend on each other (argmax) have no such form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlir import ir
+from mlir.dialects import arith, vector
+
+from .access import Nest
+
+_KINDS = {
+    "arith.addf": "ADD", "arith.addi": "ADD", "arith.mulf": "MUL", "arith.muli": "MUL",
+    "arith.maximumf": "MAXIMUMF", "arith.minimumf": "MINIMUMF", "arith.maxnumf": "MAXNUMF",
+    "arith.minnumf": "MINNUMF", "arith.maxsi": "MAXSI", "arith.maxui": "MAXUI", "arith.minsi": "MINSI",
+    "arith.minui": "MINUI", "arith.andi": "AND", "arith.ori": "OR", "arith.xori": "XOR",
+}
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """``acc = op(acc, element)``; ``element`` is a value of the body."""
+
+    op: ir.Operation
+    element: ir.Value
+    wide: ir.Type  # the type that the accumulator has
+
+    @property
+    def kind(self) -> vector.CombiningKind:
+        """The same as a reduction of the vector dialect."""
+        return getattr(vector.CombiningKind, _KINDS[self.op.name])
+
+    def combine(self, accumulator: ir.Value, element: ir.Value) -> ir.Value:
+        """One step, on vectors."""
+        attributes = {name: self.op.attributes[name] for name in self.op.attributes}
+        return ir.Operation.create(
+            self.op.name, [accumulator.type], [accumulator, element], attributes).results[0]
+
+    def neutral(self) -> ir.Attribute:
+        """The element that changes nothing."""
+        wide, kind = self.wide, _KINDS[self.op.name]
+        if isinstance(wide, ir.FloatType):
+            # NaN is what maxnumf and minnumf ignore, whatever else there is.
+            value = {"ADD": -0.0, "MUL": 1.0, "MAXIMUMF": -float("inf"), "MINIMUMF": float("inf")}
+            return ir.FloatAttr.get(wide, value.get(kind, float("nan")))
+        bits = wide.width
+        value_of = {"MUL": 1, "MAXSI": -(1 << (bits - 1)), "MINSI": (1 << (bits - 1)) - 1, "MINUI": -1, "AND": -1}
+        return ir.IntegerAttr.get(wide, value_of.get(kind, 0))
+
+
+def combiners(nest: Nest) -> list[Combiner] | None:
+    """One `Combiner` a result, or None if the body has another form."""
+    assert nest.body is not None
+    arguments = list(nest.body.arguments)
+    accumulators = arguments[len(arguments) - len(nest.writes):]
+    yielded = nest.body.operations[len(nest.body.operations) - 1].operands
+    found = []
+    for value, accumulator in zip(yielded, accumulators, strict=True):
+        combiner = _combiner(nest, value, accumulator)
+        if combiner is None:
+            return None
+        found.append(combiner)
+    return found
+
+
+def _combiner(nest: Nest, value: ir.Value, accumulator: ir.Value) -> Combiner | None:
+    op = value.owner
+    if isinstance(op, ir.Block) or op.name not in _KINDS or op.operation.block != nest.body:
+        return None
+    if len(list(accumulator.uses)) != 1 or accumulator not in list(op.operands):
+        return None
+    one, other = op.operands
+    # The accumulator's one use is here, so the element depends on no accumulator but perhaps another result's;
+    # that one then has two uses and is refused in its turn.
+    return Combiner(op.operation, other if one == accumulator else one, wide_type(op.name, value.type))
+
+
+def wide_type(op_name: str, element: ir.Type) -> ir.Type:
+    """The type to accumulate in: sums and products of half floats lose too much in their own."""
+    if op_name in ("arith.addf", "arith.mulf") and isinstance(element, (ir.F16Type, ir.BF16Type)):
+        return ir.F32Type.get()
+    return element
+
+
+def convert(value: ir.Value, element: ir.Type) -> ir.Value:
+    """A scalar or vector with another element type of the same kind, signed; itself if it has that type."""
+    vector_type = value.type if isinstance(value.type, ir.VectorType) else None
+    now = vector_type.element_type if vector_type else value.type
+    if now == element:
+        return value
+    kind = ir.VectorType.get(vector_type.shape, element) if vector_type else element
+    wider = element.width > now.width
+    if isinstance(element, ir.FloatType):
+        return (arith.ExtFOp if wider else arith.TruncFOp)(kind, value).result
+    return (arith.ExtSIOp if wider else arith.TruncIOp)(kind, value).result

@@ -1,0 +1,168 @@
+"""Matrix products and convolutions: vector.contract inside scf.for over the reduced loops.
+
+``acc[p] += a * b`` where each factor is an input of the body (perhaps through one widening cast) and one of
+them has a parallel loop of its own in its last dim: there the registers' lanes can run. The reduced loop that
+both factors have in a dim alone is taken in steps (its tail is one shorter contraction after the loop), the
+others, such as a convolution's window, one element at a time around it.
+
+The factors keep the type that they are stored in (vector.contract allows narrower factors; signed where they
+are integers), the accumulator is f32 for half floats and at least i32 for integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+from mlir.dialects import arith, vector
+
+from .access import Access, Nest, shape_of
+from .body import body_problem, single_loops
+from .combiner import combiners, convert
+from .emitter import Emitter, reshape
+from .reduction import finish, start_of
+from .registry import SINGLE
+
+DEFAULT_STEP = 8
+_CASTS = ("arith.extf", "arith.extsi", "arith.extui")
+
+
+def can_tile(nest: Nest) -> str | None:
+    if nest.body is None or len(nest.reductions) == 0:
+        return "not a contraction"
+    if len(nest.writes) != 1 or _factors(nest) is None:
+        return "not a sum of products of two inputs"
+    if not _has_lanes(nest):
+        return "a contraction without a factor that is contiguous along a loop of its own"
+    one, other = _loops_of(nest)
+    if not set(nest.parallels) <= one | other or stepped_loop(nest) is None:
+        return "a contraction with a loop that neither factor has"
+    return body_problem(nest)
+
+
+def needs(nest: Nest) -> dict[int, int]:
+    return dict.fromkeys(single_loops(nest) & set(nest.parallels), SINGLE)
+
+
+def stepped_loop(nest: Nest) -> int | None:
+    """The reduced loop that is taken in steps: the longest that is a dim of its own in both factors."""
+    single = single_loops(nest)
+    one, other = (_plain_loops(access) for access in _accesses(nest))
+    common = [loop for loop in nest.reductions if loop in one & other and loop not in single]
+    return max(common, key=lambda loop: nest.extents[loop] or 1 << 62, default=None)
+
+
+def lane_loop(nest: Nest) -> int:
+    """The parallel loop along which a factor is contiguous that the other factor does not have."""
+    loop = _lane_loop(nest)
+    assert loop is not None
+    return loop
+
+
+def _lane_loop(nest: Nest) -> int | None:
+    accesses = _accesses(nest)
+    for access, other in (accesses[::-1], accesses):
+        last = access.indices[-1].loops if access.indices else ()
+        if len(last) == 1 and last[0] in nest.parallels and last[0] not in _all_loops(other):
+            if nest.extents[last[0]] != 1:
+                return last[0]
+    return None
+
+
+def _has_lanes(nest: Nest) -> bool:
+    return _lane_loop(nest) is not None
+
+
+def _loops_of(nest: Nest) -> tuple[set[int], set[int]]:
+    one, other = _accesses(nest)
+    return _all_loops(one), _all_loops(other)
+
+
+def _all_loops(access: Access) -> set[int]:
+    return {loop for index in access.indices for loop in index.loops}
+
+
+def _plain_loops(access: Access) -> set[int]:
+    return {index.loops[0] for index in access.indices if index.plain}
+
+
+def _accesses(nest: Nest) -> tuple[Access, Access]:
+    factors = _factors(nest)
+    assert factors is not None
+    one, other = (nest.reads[argument.arg_number] for argument, _ in factors)
+    assert one is not None and other is not None
+    return one, other
+
+
+def _factors(nest: Nest) -> list[tuple[ir.BlockArgument, str | None]] | None:
+    """The body's two arguments that are multiplied, each with the name of the cast that widens it."""
+    found = combiners(nest)
+    if found is None or found[0].op.name not in ("arith.addf", "arith.addi"):
+        return None
+    product = found[0].element.owner
+    if isinstance(product, ir.Block) or product.name not in ("arith.mulf", "arith.muli"):
+        return None
+    factors = []
+    for value in product.operands:
+        cast = None
+        if not isinstance(value, ir.BlockArgument):
+            cast = value.owner.name
+            if cast not in _CASTS:
+                return None
+            value = value.owner.operands[0]
+        if not isinstance(value, ir.BlockArgument) or value.owner != nest.body:
+            return None
+        access = nest.reads[value.arg_number]
+        if access is None or not shape_of(access.value):
+            return None
+        factors.append((value, cast))
+    return factors
+
+
+def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
+    found = combiners(nest)
+    assert found is not None
+    accumulator = start_of(emitter, nest, found)
+    result_type = accumulator[0].type.element_type
+    wide = result_type
+    if isinstance(wide, ir.IntegerType) and wide.width < 32:
+        wide = ir.IntegerType.get_signless(32)  # the same modulo two to the power of the width
+    stepped = stepped_loop(nest)
+    assert stepped is not None
+    around = [loop for loop in nest.reductions if loop != stepped]
+    totals = _over(emitter, nest, [*around, stepped], [convert(accumulator[0], wide)])
+    return finish(emitter, nest, found, [convert(totals[0], result_type)])
+
+
+def _over(emitter: Emitter, nest: Nest, loops: Sequence[int], carried: Sequence[ir.Value]) -> Sequence[ir.Value]:
+    if not loops:
+        return [_contract(emitter, nest, carried[0])]
+    loop, *inner = loops
+    dim = emitter.dim(nest, loop)
+    step = 1
+    if not inner and isinstance(emitter.extents[dim], int):
+        step = emitter.tiles[dim.id] or DEFAULT_STEP
+    return emitter.chunks(dim, step, carried, lambda values: _over(emitter, nest, inner, values), tail=True)
+
+
+def _contract(emitter: Emitter, nest: Nest, accumulator: ir.Value) -> ir.Value:
+    stepped = stepped_loop(nest)
+    loops = [*nest.parallels, stepped]
+    factors, maps = [], []
+    for (_, cast), access in zip(_factors(nest) or (), _accesses(nest), strict=True):
+        axes = emitter.axes(nest, access, loops)
+        own = emitter.tile(access.value) if emitter.domain.writer(access.value) else emitter.read(nest, access)
+        kept = [axis for axis in axes if axis is not None]
+        factor = reshape(own, [size for size, axis in zip(own.type.shape, axes, strict=True) if axis is not None])
+        if cast == "arith.extui":  # vector.contract extends as signed
+            factor = arith.ExtUIOp(
+                ir.VectorType.get(factor.type.shape, accumulator.type.element_type), factor).result
+        factors.append(factor)
+        maps.append([loops.index(axis) for axis in kept])
+    maps.append(list(range(len(nest.parallels))))
+    affine_maps = [ir.AffineMapAttr.get(ir.AffineMap.get(len(loops), 0, [ir.AffineDimExpr.get(at) for at in where]))
+                   for where in maps]
+    kinds = ["parallel"] * len(nest.parallels) + ["reduction"]
+    return vector.ContractionOp(
+        accumulator.type, factors[0], factors[1], accumulator, ir.ArrayAttr.get(affine_maps),
+        ir.ArrayAttr.get([ir.Attribute.parse(f"#vector.iterator_type<{kind}>") for kind in kinds])).result

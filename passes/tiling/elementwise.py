@@ -1,0 +1,30 @@
+"""A generic whose loops are all parallel: the body on tiles. Transposes, broadcasts and gathers are such."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+
+from .access import Nest
+from .body import Body, body_problem, single_loops
+from .emitter import Emitter
+from .registry import SINGLE
+
+
+def can_tile(nest: Nest) -> str | None:
+    if nest.body is None or nest.reductions:
+        return "not element-wise"
+    return body_problem(nest)
+
+
+def needs(nest: Nest) -> dict[int, int]:
+    return dict.fromkeys(single_loops(nest), SINGLE)
+
+
+def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
+    loops = range(len(nest.kinds))
+    body = Body(emitter, nest, loops)
+    body.asserts()
+    return [emitter.result(body.value(value), loops, write)
+            for value, write in zip(body.yielded(), nest.writes, strict=True)]

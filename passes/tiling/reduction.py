@@ -1,0 +1,103 @@
+"""Plain reductions: the element-wise part on a tile with the reduced dims, then vector.multi_reduction.
+
+The reduced dims are whole rows; a dim whose length is not known is reduced in chunks, and what lies beyond it
+is replaced by the combiner's neutral element (the padding of a read went through exp and the like).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+from mlir.dialects import arith, vector
+
+from .access import Nest
+from .body import Body, body_problem, single_loops
+from .combiner import Combiner, combiners, convert
+from .emitter import Emitter, literal_of
+from .registry import SINGLE, WHOLE
+
+CHUNK = 64
+
+
+def can_tile(nest: Nest) -> str | None:
+    if nest.body is None or not nest.reductions:
+        return "not a reduction"
+    if single_loops(nest) & set(nest.reductions):
+        return "a reduction over a window"
+    if combiners(nest) is None:
+        return "a reduction whose results depend on each other"
+    return body_problem(nest)
+
+
+def needs(nest: Nest) -> dict[int, int]:
+    return dict.fromkeys(nest.reductions, WHOLE) | dict.fromkeys(single_loops(nest), SINGLE)
+
+
+def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
+    found = combiners(nest)
+    assert found is not None
+    accumulators = start_of(emitter, nest, found)
+    unknown = [loop for loop in nest.reductions if not isinstance(emitter.extents[emitter.dim(nest, loop)], int)]
+    totals = _over(emitter, nest, found, unknown, accumulators)
+    return finish(emitter, nest, found, totals)
+
+
+def start_of(emitter: Emitter, nest: Nest, found: Sequence[Combiner]) -> list[ir.Value]:
+    """The accumulators before the first element: the inits, over the parallel loops."""
+    inits = nest.reads[len(nest.reads) - len(nest.writes):]
+    values = []
+    for init, combiner in zip(inits, found, strict=True):
+        assert init is not None
+        value = emitter.operand(nest, init, nest.parallels)
+        literal = literal_of(value)
+        if literal is not None and isinstance(literal, ir.FloatAttr):
+            wide = ir.FloatAttr.get(combiner.wide, literal.value)
+            values.append(emitter.splat(wide, value.type.shape))
+        else:
+            values.append(convert(value, combiner.wide))
+    return values
+
+
+def finish(emitter: Emitter, nest: Nest, found: Sequence[Combiner], totals: Sequence[ir.Value]) -> list[ir.Value]:
+    """The accumulators as tiles of the results."""
+    narrow = [convert(total, combiner.op.results[0].type) for total, combiner in zip(totals, found, strict=True)]
+    return [emitter.result(total, nest.parallels, write)
+            for total, write in zip(narrow, nest.writes, strict=True)]
+
+
+def _over(emitter: Emitter, nest: Nest, found: Sequence[Combiner], chunked: Sequence[int],
+          accumulators: Sequence[ir.Value]) -> Sequence[ir.Value]:
+    """Reduce, in an scf.for for each loop in ``chunked``; only the innermost one takes more than one element."""
+    if not chunked:
+        return _reduce(emitter, nest, found, accumulators)
+    loop, *inner = chunked
+    step = 1 if inner else CHUNK
+    return emitter.chunks(emitter.dim(nest, loop), step, accumulators,
+                          lambda values: _over(emitter, nest, found, inner, values))
+
+
+def _reduce(emitter: Emitter, nest: Nest, found: Sequence[Combiner],
+            accumulators: Sequence[ir.Value]) -> list[ir.Value]:
+    if any(emitter.extents[emitter.dim(nest, loop)] == 0 for loop in nest.reductions):
+        return list(accumulators)
+    loops = range(len(nest.kinds))
+    body = Body(emitter, nest, loops)
+    body.asserts()
+    inside = emitter.inside(nest, nest.reductions)
+    totals = []
+    for combiner, accumulator in zip(found, accumulators, strict=True):
+        element = convert(body.value(combiner.element), combiner.wide)
+        if inside is not None:
+            mask = emitter.arrange(inside, nest.reductions, loops, body.shape)
+            element = arith.SelectOp(mask, element, emitter.splat(combiner.neutral(), body.shape)).result
+        if not nest.parallels:  # the result is a scalar: vector.multi_reduction wants one to start from
+            accumulator = scalar(accumulator)
+        total = vector.MultiDimReductionOp(combiner.kind, element, accumulator, list(nest.reductions)).result
+        totals.append(emitter.stretch(total, []) if not nest.parallels else total)
+    return totals
+
+
+def scalar(value: ir.Value) -> ir.Value:
+    """The element of a 0-d vector."""
+    return vector.ExtractOp(value, [], []).result

@@ -1,0 +1,64 @@
+"""The tile rules: which one takes an op, and what it needs of the tile sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
+
+from mlir import ir
+
+from .access import Nest
+
+if TYPE_CHECKING:
+    from ..domain import Domain
+    from .emitter import Emitter
+
+WHOLE, SINGLE = 0, 1
+
+
+class Rule(Protocol):
+    """How one kind of structured op becomes tile IR: the module-level functions of a rule's file."""
+
+    def can_tile(self, nest: Nest) -> str | None:
+        """None if the rule takes the op, else why not."""
+
+    def needs(self, nest: Nest) -> dict[int, int]:
+        """The loops whose tile must be WHOLE, or SINGLE: one element at a time."""
+
+    def emit(self, emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
+        """Write the op's tiles, one a result."""
+
+
+# The first that takes an op wins: the cheaper form before the more general one.
+_RULES = ("fill", "slices", "elementwise", "contraction", "reduction", "window")
+
+
+@cache
+def _rules() -> tuple[Rule, ...]:
+    return tuple(import_module(f".{name}", __package__) for name in _RULES)  # type: ignore[misc]
+
+
+def rule_of(nest: Nest) -> Rule:
+    """The rule that takes ``nest``; there is one (`can_tile`)."""
+    return next(rule for rule in _rules() if rule.can_tile(nest) is None)
+
+
+def can_tile(domain: Domain) -> str | None:
+    """None if each op of the kernel has a rule and they agree on the tile sizes, else the reason."""
+    wanted: dict[int, int] = {}
+    for nest in domain.nests:
+        reasons = [rule.can_tile(nest) for rule in _rules()]
+        if None not in reasons:
+            return next(reason for reason in reversed(reasons) if reason)
+        for loop, size in rule_of(nest).needs(nest).items():
+            dim = domain.loops(nest)[loop]
+            if dim.extent == 1 or dim.kind == "reduction":
+                continue  # a rule runs its reduction loops itself
+            size = WHOLE if dim.whole else size
+            if wanted.setdefault(dim.id, size) != size or (dim.whole and size == SINGLE):
+                return "one dim would have to be a whole row and one element at a time"
+            if size == WHOLE and dim.extent is None:
+                return "a whole row whose length is not known"
+    return None
