@@ -1,0 +1,53 @@
+"""`mlopt-raise`: everything structured becomes a labelled linalg.generic, in one normal form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+
+from .base import Pass
+from .raising.bodies import name_generics
+from .raising.contractions import read_narrow_operands
+from .raising.inits import make_inits_explicit
+from .raising.named import generalize_named_ops
+from .raising.simplify import simplify_generics
+from .raising.slices import lower_concat_and_pad
+from .structured import erase_dead
+
+
+@dataclass(frozen=True)
+class Raise(Pass):
+    """Bring linalg on tensors into the one form that fusion and tiling know.
+
+    ::
+
+        %b = linalg.broadcast ins(%bias)
+        %c = linalg.matmul ins(%x, %w) outs(%b)
+      ->
+        %z = linalg.fill ins(0.0) outs(tensor.empty)
+        %m = linalg.generic {mlopt.op = "matmul"} ins(%x, %w) outs(%z) …
+        %c = linalg.generic {mlopt.op = "add"} ins(%m, %bias) outs(tensor.empty) …
+
+    Legal always: each step keeps what is computed; only the order in which a contraction's terms are added to its
+    init changes. Run canonicalize and cse after it: they fold the reshapes that it leaves.
+    """
+
+    name: ClassVar[str] = "mlopt-raise"
+
+    def run(self, op: ir.Operation) -> None:
+        for func in op.regions[0].blocks[0].operations:
+            if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
+                _raise(func.operation)
+
+
+def _raise(func: ir.Operation) -> None:
+    generalize_named_ops(func)
+    simplify_generics(func)
+    make_inits_explicit(func)
+    erase_dead(func)
+    read_narrow_operands(func)  # after the inits: it looks for contractions onto zeros
+    lower_concat_and_pad(func)
+    name_generics(func)
+    erase_dead(func)

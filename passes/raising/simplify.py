@@ -1,0 +1,136 @@
+"""Take out of generics what does no work: splat operands, results that nobody reads, folded casts.
+
+::
+
+    generic ins(%x, dense<2.0>) { ^(%a, %b): %a * %b }        ->  generic ins(%x) { ^(%a): %a * %cst }
+    %m, %i = generic {argmax of which only %m is read}        ->  %m = generic {amax}
+    arith.truncf %cst : f64 to f32 of a constant, in a body   ->  the rounded constant
+
+Each keeps every value that is still read, bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from mlir import ir
+from mlir.dialects import linalg
+
+from ..structured import (body_of, constant, defining_op, inits_of, inputs_of, is_used, kinds_of, label_of,
+                          make_generic, maps_of, scalar_constant, structured_ops)
+
+
+def simplify_generics(func: ir.Operation) -> None:
+    """Simplify all generics of ``func``, last first, so that what becomes unused is seen."""
+    for op in reversed(structured_ops(func)):
+        _inline_splats(op)
+        _fold_casts(op)
+        _drop_unused(op)
+
+
+def _inline_splats(op: ir.Operation) -> None:
+    """Read a constant with one value in the body instead of as a tensor."""
+    arguments = body_of(op).arguments
+    for number, value in enumerate(inputs_of(op)):
+        maker = defining_op(value, "arith.constant")
+        splat = _splat(maker.attributes["value"]) if maker is not None else None
+        if splat is not None and is_used(arguments[number]):
+            with ir.InsertionPoint(op), op.location:
+                arguments[number].replace_all_uses_with(constant(splat))
+
+
+def _splat(attribute: ir.Attribute) -> ir.Attribute | None:
+    if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
+        return attribute.get_splat_value()
+    return None
+
+
+def _fold_casts(op: ir.Operation) -> None:
+    """Round constants now that the importer rounds for each element."""
+    for cast in [each.operation for each in body_of(op).operations]:
+        number = scalar_constant(cast.operands[0]) if cast.name == "arith.truncf" else None
+        if isinstance(number, ir.FloatAttr) and _can_round(number, cast.results[0].type):
+            with ir.InsertionPoint(op), cast.location:
+                cast.results[0].replace_all_uses_with(constant(_rounded(number.value, cast.results[0].type)))
+            cast.erase()
+
+
+def _can_round(number: ir.FloatAttr, kind: ir.Type) -> bool:
+    """f64 to f32 only; narrower formats are left to the code that runs."""
+    return isinstance(number.type, ir.F64Type) and isinstance(kind, ir.F32Type)
+
+
+def _rounded(number: float, kind: ir.Type) -> ir.FloatAttr:
+    """To nearest even, as the hardware does; what is too large becomes infinite."""
+    try:
+        return ir.FloatAttr.get(kind, struct.unpack("f", struct.pack("f", number))[0])
+    except OverflowError:
+        return ir.FloatAttr.get(kind, math.copysign(math.inf, number))
+
+
+def _drop_unused(op: ir.Operation) -> None:
+    """Rebuild the op without results that nobody reads and inputs that its body does not read."""
+    if not any(is_used(result) for result in op.results):
+        return op.erase()
+    inputs, inits, maps, body = inputs_of(op), inits_of(op), maps_of(op), body_of(op)
+    needed = _needed_results(op)
+    outputs = [number for number, keep in enumerate(needed) if keep]
+    _trim_yield(body, outputs)
+    kept = [number for number in range(len(inputs)) if is_used(body.arguments[number])]
+    kept += [len(inputs) + number for number in outputs]
+    if len(kept) == len(maps) or not _show_all_loops([maps[number] for number in kept]):
+        kept = [*range(len(inputs)), *(len(inputs) + number for number in outputs)]
+    if len(kept) == len(maps):
+        return None
+    for number in reversed(range(len(maps))):
+        if number not in kept:
+            body.erase_argument(number)
+    new = make_generic([inputs[number] for number in kept if number < len(inputs)],
+                       [inits[number] for number in outputs], [maps[number] for number in kept],
+                       kinds_of(op), label_of(op), location=op.location, at=ir.InsertionPoint(op), body=body)
+    for number, result in zip(outputs, new.results, strict=True):
+        op.results[number].replace_all_uses_with(result)
+    return op.erase()
+
+
+def _needed_results(op: ir.Operation) -> list[bool]:
+    """Which results are read, or are what another one accumulates from."""
+    body, first = body_of(op), len(inputs_of(op))
+    yielded = list(list(body.operations)[-1].operation.operands)
+    needed = [is_used(result) for result in op.results]
+    todo = [yielded[number] for number, keep in enumerate(needed) if keep]
+    seen: set[ir.Value] = set()
+    while todo:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if isinstance(value, ir.BlockArgument):
+            number = value.arg_number - first
+            if value.owner == body and number >= 0 and not needed[number]:
+                needed[number] = True
+                todo.append(yielded[number])
+            continue
+        if value.owner.operation.parent.operation == op:
+            todo += list(value.owner.operation.operands)
+    return needed
+
+
+def _trim_yield(body: ir.Block, outputs: list[int]) -> None:
+    """Yield the values numbered ``outputs`` only, and erase what fed the others."""
+    terminator = list(body.operations)[-1].operation
+    if len(outputs) != len(terminator.operands):
+        values = [terminator.operands[number] for number in outputs]
+        with ir.InsertionPoint(terminator), terminator.location:
+            linalg.YieldOp(values)
+        terminator.erase()
+    for op in list(reversed(list(body.operations)))[1:]:
+        if op.operation.name != "cf.assert" and not any(is_used(result) for result in op.operation.results):
+            op.operation.erase()
+
+
+def _show_all_loops(maps: list[ir.AffineMap]) -> bool:
+    """Whether each loop's extent is the size of some operand's dim."""
+    shown = {expr.position for each in maps for expr in each.results if isinstance(expr, ir.AffineDimExpr)}
+    return len(shown) == maps[0].n_dims

@@ -1,0 +1,188 @@
+"""Reading and building linalg.generic: the few helpers that all passes at the linalg level share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mlir import ir
+from mlir.dialects import linalg, tensor
+
+OP_LABEL = "mlopt.op"
+DYNAMIC = ir.ShapedType.get_dynamic_size()
+
+
+def label_of(op: ir.Operation) -> str | None:
+    """What a generic is, for names and reports."""
+    return op.attributes[OP_LABEL].value if OP_LABEL in op.attributes else None
+
+
+def maps_of(op: ir.Operation) -> list[ir.AffineMap]:
+    """The indexing maps of a generic, one an operand."""
+    return [attribute.value for attribute in op.attributes["indexing_maps"]]
+
+
+def named_maps_of(op: ir.Operation) -> list[ir.AffineMap]:
+    """The indexing maps of any linalg op; named ops compute theirs."""
+    return [attribute.value for attribute in linalg.get_indexing_maps(op)]
+
+
+def kinds_of(op: ir.Operation) -> list[str]:
+    """The iterator types of a generic: "parallel" or "reduction", one a loop."""
+    return ["parallel" if "parallel" in str(kind) else "reduction" for kind in op.attributes["iterator_types"]]
+
+
+def body_of(op: ir.Operation) -> ir.Block:
+    """The body of a structured op."""
+    return op.regions[0].blocks[0]
+
+
+def inputs_of(op: ir.Operation) -> list[ir.Value]:
+    """The input operands of a generic on tensors (there, each result has one init)."""
+    operands = list(op.operands)
+    return operands[: len(operands) - len(op.results)]
+
+
+def inits_of(op: ir.Operation) -> list[ir.Value]:
+    """The init operands of a generic on tensors, one a result."""
+    operands = list(op.operands)
+    return operands[len(operands) - len(op.results):]
+
+
+def is_used(value: ir.Value) -> bool:
+    """Whether anything reads the value."""
+    return any(True for _ in value.uses)
+
+
+def replace_op(op: ir.Operation, values: Sequence[ir.Value]) -> None:
+    """Let ``values`` stand for the results of ``op``, and erase it."""
+    for old, new in zip(op.results, values, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
+
+
+def has_one_use(value: ir.Value) -> bool:
+    """Whether exactly one operand reads the value."""
+    return len(list(value.uses)) == 1
+
+
+def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:
+    """The op that makes ``value`` if it is called one of ``names`` (or whatever it is, without names)."""
+    if isinstance(value, ir.BlockArgument):
+        return None
+    op = value.owner.operation
+    return op if not names or op.name in names else None
+
+
+def iterator_types(kinds: Iterable[str]) -> ir.ArrayAttr:
+    """The iterator_types attribute of a generic."""
+    return ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds])
+
+
+def indexing_maps(maps: Iterable[ir.AffineMap]) -> ir.ArrayAttr:
+    """The indexing_maps attribute of a generic."""
+    return ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
+
+
+def make_generic(inputs: Sequence[ir.Value], inits: Sequence[ir.Value], maps: Sequence[ir.AffineMap],
+                 kinds: Sequence[str], label: str | None, *, location: ir.Location,
+                 at: ir.InsertionPoint, body: ir.Block | None = None) -> ir.Operation:
+    """A new generic; it takes over ``body``, or gets one with arguments only."""
+    attributes = {
+        "indexing_maps": indexing_maps(maps),
+        "iterator_types": iterator_types(kinds),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), len(inits)]),
+    }
+    if label is not None:
+        attributes[OP_LABEL] = ir.StringAttr.get(label)
+    op = ir.Operation.create(
+        "linalg.generic", results=[init.type for init in inits], operands=[*inputs, *inits],
+        attributes=attributes, regions=1, loc=location, ip=at)
+    if body is not None:
+        body.append_to(op.regions[0])
+    else:
+        types = [element_type(value) for value in (*inputs, *inits)]
+        op.regions[0].blocks.append(*types, arg_locs=[location] * len(types))
+    return op
+
+
+def element_type(value: ir.Value) -> ir.Type:
+    """The element type of a tensor, or a scalar's own type."""
+    return value.type.element_type if isinstance(value.type, ir.ShapedType) else value.type
+
+
+def make_copy(source: ir.Value, init: ir.Value, read: ir.AffineMap, label: str, *, location: ir.Location,
+              at: ir.InsertionPoint) -> ir.Operation:
+    """A generic that yields ``source`` as the map ``read`` reads it, into ``init`` in its own order."""
+    rank = init.type.rank
+    maps = [read, ir.AffineMap.get_identity(rank)]
+    op = make_generic([source], [init], maps, ["parallel"] * rank, label, location=location, at=at)
+    block = body_of(op)
+    with ir.InsertionPoint(block), location:
+        linalg.YieldOp([block.arguments[0]])
+    return op
+
+
+def make_empty(like: ir.Value, *, location: ir.Location, at: ir.InsertionPoint,
+               element: ir.Type | None = None) -> ir.Value:
+    """A tensor.empty of the shape of ``like``, and of its element type unless ``element`` is given."""
+    with at, location:
+        sizes = [dim_of(like, dim) if size == DYNAMIC else size for dim, size in enumerate(like.type.shape)]
+        return tensor.EmptyOp(sizes, element or like.type.element_type).result
+
+
+def dim_of(value: ir.Value, dim: int) -> ir.Value:
+    """The size of a dim as an index value, at the current insertion point."""
+    maker = defining_op(value, "tensor.empty", "linalg.fill")
+    while maker is not None and maker.name == "linalg.fill":
+        value = maker.operands[1]
+        maker = defining_op(value, "tensor.empty", "linalg.fill")
+    if maker is not None:
+        dynamic = [number for number, size in enumerate(value.type.shape) if size == DYNAMIC]
+        return maker.operands[dynamic.index(dim)]
+    return tensor.dim(value, index_constant(dim))
+
+
+def index_constant(value: int) -> ir.Value:
+    """An arith.constant of type index at the current insertion point."""
+    return constant(ir.IntegerAttr.get(ir.IndexType.get(), value))
+
+
+def constant(attribute: ir.Attribute) -> ir.Value:
+    """An arith.constant at the current insertion point."""
+    return ir.Operation.create("arith.constant", results=[attribute.type],
+                               attributes={"value": attribute}).results[0]
+
+
+def fill_value(value: ir.Value) -> ir.Attribute | None:
+    """The number that all of ``value`` is filled with, if it comes from a linalg.fill of a constant."""
+    fill = defining_op(value, "linalg.fill")
+    return scalar_constant(fill.operands[0]) if fill is not None else None
+
+
+def scalar_constant(value: ir.Value) -> ir.Attribute | None:
+    """The attribute of a scalar arith.constant."""
+    maker = defining_op(value, "arith.constant")
+    if maker is None or isinstance(value.type, ir.ShapedType):
+        return None
+    return maker.attributes["value"]
+
+
+def is_zero(attribute: ir.Attribute | None) -> bool:
+    """Whether a scalar attribute is 0 (of either sign)."""
+    return isinstance(attribute, (ir.FloatAttr, ir.IntegerAttr)) and attribute.value == 0
+
+
+def structured_ops(func: ir.Operation, name: str = "linalg.generic") -> list[ir.Operation]:
+    """The ops called ``name`` in the entry block of a function, in order; safe to erase from."""
+    return [op.operation for op in func.regions[0].blocks[0].operations if op.operation.name == name]
+
+
+def erase_dead(func: ir.Operation) -> None:
+    """Erase what has no effect and no reader in the entry block of a function."""
+    for op in reversed(list(func.regions[0].blocks[0].operations)):
+        op = op.operation
+        if op.name.startswith(_PURE) and not any(is_used(result) for result in op.results):
+            op.erase()
+
+
+_PURE = ("linalg.", "tensor.", "arith.", "math.", "complex.")
