@@ -1,0 +1,162 @@
+"""The part of MLIR's C API that the Python bindings leave out: passes in nested pass managers.
+
+`PassManager.add` takes a Python function only at the top level, so the tree of pass
+managers is built here, by ctypes, in the library that the bindings themselves use.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mlir import _mlir_libs, ir
+from mlir.passmanager import PassManager
+
+# What MLIR calls when an external pass runs: the operation, and a function that fails the pass.
+RunFunction = Callable[[int, Callable[[], None]], None]
+
+
+class _Handle(ctypes.Structure):
+    _fields_ = (("ptr", ctypes.c_void_p),)
+
+
+class _StringRef(ctypes.Structure):
+    _fields_ = (("data", ctypes.c_char_p), ("length", ctypes.c_size_t))
+
+
+class _LogicalResult(ctypes.Structure):
+    _fields_ = (("value", ctypes.c_int8),)
+
+
+_CONSTRUCT = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_CLONE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+_RUN = ctypes.CFUNCTYPE(None, _Handle, _Handle, ctypes.c_void_p)
+_PRINT = ctypes.CFUNCTYPE(None, _StringRef, ctypes.c_void_p)
+
+
+class _ExternalPassCallbacks(ctypes.Structure):
+    _fields_ = (
+        ("construct", _CONSTRUCT),
+        ("destruct", _CONSTRUCT),
+        ("initialize", ctypes.c_void_p),
+        ("clone", _CLONE),
+        ("run", _RUN),
+    )
+
+
+class PassTree:
+    """A pass manager for one anchor operation, with passes nested at will.
+
+    The numbers that stand for operations and pass managers are addresses. Keep the tree
+    alive while it runs: MLIR calls back into it.
+    """
+
+    def __init__(self, anchor: str, context: ir.Context) -> None:
+        self.manager = PassManager(anchor, context)
+        self.manager.enable_verifier(False)  # the driver verifies, and knows after which pass
+        handle = _Handle(_pointer(self.manager._CAPIPtr, b"mlir.passmanager.PassManager._CAPIPtr"))
+        self.root: int = _library().mlirPassManagerGetAsOpPassManager(handle).ptr
+        self._kept: list[object] = []
+
+    def nest(self, manager: int, op_name: str) -> int:
+        """The pass manager for operations ``op_name`` below those of ``manager``."""
+        nested = _library().mlirOpPassManagerGetNestedUnder(_Handle(manager), _string(op_name))
+        return int(nested.ptr)
+
+    def add_upstream(self, manager: int, text: str) -> str | None:
+        """Append upstream passes by their text; returns the reason if that cannot be done."""
+        parts: list[str] = []
+
+        def append(part: _StringRef, _: int) -> None:
+            parts.append(ctypes.string_at(part.data, part.length).decode())
+
+        result = _library().mlirOpPassManagerAddPipeline(
+            _Handle(manager), _string(text), _PRINT(append), None
+        )
+        return None if result.value else "".join(parts).strip()
+
+    def add_external(self, manager: int, name: str, function: RunFunction) -> None:
+        """Append a pass that calls ``function``; it must let no exception out."""
+
+        def run(op: _Handle, external: _Handle, _: int) -> None:
+            function(op.ptr, lambda: _library().mlirExternalPassSignalFailure(external))
+
+        callbacks = _ExternalPassCallbacks(_construct, _construct, None, _clone, _RUN(run))
+        self._kept.append(callbacks)
+        text = _string(name)
+        external = _library().mlirCreateExternalPass(
+            _type_id(), text, text, _string(""), _string(""), 0, None, callbacks, None
+        )
+        _library().mlirOpPassManagerAddOwnedPass(_Handle(manager), external)
+
+
+def operation_at(address: int) -> ir.Operation:
+    """The Python object for the operation at ``address``."""
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype = ctypes.py_object
+    new.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    return ir.Operation._CAPICreate(new(address, b"mlir.ir.Operation._CAPIPtr", None))
+
+
+def verify_operation(address: int) -> bool:
+    """Run MLIR's verifier; what it finds goes to the context's diagnostic handlers."""
+    return bool(_library().mlirOperationVerify(_Handle(address)))
+
+
+@_CONSTRUCT
+def _construct(_: int) -> None:
+    """MLIR demands both callbacks; the Python objects outlive the passes anyway."""
+
+
+@_CLONE
+def _clone(data: int) -> int:
+    return data
+
+
+@functools.cache
+def _library() -> Any:
+    library = ctypes.PyDLL(str(Path(_mlir_libs.__file__).with_name("libMLIRPythonCAPI.so")))
+    handle, string, text = _Handle, _StringRef, ctypes.c_void_p
+    signatures: dict[str, tuple[Any, list[Any]]] = {
+        "mlirPassManagerGetAsOpPassManager": (handle, [handle]),
+        "mlirOpPassManagerGetNestedUnder": (handle, [handle, string]),
+        "mlirOpPassManagerAddPipeline": (_LogicalResult, [handle, string, _PRINT, text]),
+        "mlirOpPassManagerAddOwnedPass": (None, [handle, handle]),
+        "mlirExternalPassSignalFailure": (None, [handle]),
+        "mlirOperationVerify": (ctypes.c_bool, [handle]),
+        "mlirTypeIDCreate": (handle, [ctypes.c_void_p]),
+        "mlirCreateExternalPass": (
+            handle,
+            [handle, string, string, string, string, ctypes.c_ssize_t, text, _ExternalPassCallbacks, text],
+        ),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+@functools.cache
+def _type_id_storage() -> ctypes.Array[ctypes.c_uint64]:
+    return (ctypes.c_uint64 * 1)()
+
+
+def _type_id() -> _Handle:
+    # A type id is the address of something unique that is aligned to eight bytes.
+    identity: _Handle = _library().mlirTypeIDCreate(ctypes.addressof(_type_id_storage()))
+    return identity
+
+
+def _pointer(capsule: object, name: bytes) -> int:
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype = ctypes.c_void_p
+    get.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    return int(get(capsule, name))
+
+
+def _string(text: str) -> _StringRef:
+    data = text.encode()
+    return _StringRef(data, len(data))

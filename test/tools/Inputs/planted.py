@@ -1,0 +1,59 @@
+"""Passes that only the tests of mlopt-opt use: each one misbehaves in its own way, or shows its options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+from mlopt.passes.base import Pass, PassError
+
+
+@dataclass(frozen=True)
+class Note(Pass):
+    """Write the options onto the function."""
+
+    name: ClassVar[str] = "mlopt-test-note"
+    op_name: ClassVar[str] = "func.func"
+    size: int = 4
+    sizes: tuple[int, ...] = ()
+    loud: bool = False
+    text_value: str = ""
+    factor: float = 1.0
+
+    def run(self, op: ir.Operation) -> None:
+        op.attributes["noted"] = ir.StringAttr.get(
+            f"{self.size} {list(self.sizes)} {self.loud} {self.text_value!r} {self.factor}"
+        )
+
+
+@dataclass(frozen=True)
+class Refuse(Pass):
+    """Refuse each function."""
+
+    name: ClassVar[str] = "mlopt-test-refuse"
+    op_name: ClassVar[str] = "func.func"
+
+    def run(self, op: ir.Operation) -> None:
+        raise PassError(op, "this function is refused")
+
+
+@dataclass(frozen=True)
+class Raise(Pass):
+    """Fail as a pass with a bug does."""
+
+    name: ClassVar[str] = "mlopt-test-raise"
+
+    def run(self, op: ir.Operation) -> None:
+        raise KeyError("a bug in a pass")
+
+
+@dataclass(frozen=True)
+class Break(Pass):
+    """Leave IR behind that the verifier rejects."""
+
+    name: ClassVar[str] = "mlopt-test-break"
+    op_name: ClassVar[str] = "func.func"
+
+    def run(self, op: ir.Operation) -> None:
+        op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
