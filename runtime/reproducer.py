@@ -1,0 +1,138 @@
+"""Reproducers: a failure as one ``.mlir`` file that says how to repeat it.
+
+Its first lines are comments. ``// mlopt-reproducer:`` starts either of two kinds:
+
+    // mlopt-reproducer: pipeline=builtin.module(canonicalize,mlopt-fuse)
+
+runs that pipeline on the file's IR (``mlopt-opt FILE --run-reproducer``), and
+
+    // mlopt-reproducer: call=mlopt.frontends.importer:import_text argument=torch_text others={…}
+
+calls the function with the file's IR as ``argument`` (``python -P -m mlopt.runtime.reproducer FILE``):
+a request that failed before a pass was noted, or one whose IR mlopt-opt cannot read.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import re
+import shlex
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+MARK = "// mlopt-reproducer: "
+KEPT_FILES = 50
+_CALL = re.compile(r"call=(\S+) argument=(\S+) others=(.*)")
+
+
+class Reproducer(NamedTuple):
+    """``pipeline`` for mlopt-opt, or ``call`` (``module:function``) with the name of the argument that
+    gets the IR and the other arguments."""
+
+    ir: str
+    pipeline: str = ""
+    call: str = ""
+    argument: str = ""
+    others: Mapping[str, Any] = {}
+
+    def header(self) -> str:
+        if self.pipeline:
+            return f"{MARK}pipeline={self.pipeline}"
+        return f"{MARK}call={self.call} argument={self.argument} others={dict(self.others)!r}"
+
+
+def parse(text: str) -> Reproducer:
+    """Read a reproducer back; ValueError if the text has no usable header."""
+    line = next((line for line in text.splitlines() if line.startswith(MARK)), None)
+    if line is None:
+        raise ValueError(f"no line that starts with '{MARK}': this file is not a reproducer")
+    content = line.removeprefix(MARK)
+    if content.startswith("pipeline="):
+        return Reproducer(text, pipeline=content.removeprefix("pipeline="))
+    match = _CALL.fullmatch(content)
+    if match is None:
+        raise ValueError(f"cannot read the reproducer's header: {content}")
+    try:
+        others = ast.literal_eval(match[3])
+    except (ValueError, SyntaxError) as error:
+        raise ValueError(f"the request's other arguments cannot be written down: {match[3]}") from error
+    return Reproducer(text, call=match[1], argument=match[2], others=others)
+
+
+def write(reproducer: Reproducer, notes: str) -> tuple[str, str]:
+    """Write a file of its own, ``notes`` as comments in its head. Returns its path and the command that
+    repeats the failure; two empty strings if nothing can be written."""
+    comments = "".join(f"// {line}".rstrip() + "\n" for line in notes.splitlines())
+    ir = "" if not reproducer.ir else reproducer.ir.rstrip("\n") + "\n"
+    try:
+        folder = private_folder()
+        path = os.path.join(
+            folder, f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{os.urandom(3).hex()}.mlir"
+        )
+        with open(path, "x", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(f"{reproducer.header()}\n{comments}\n{ir}")
+        _keep_newest(folder)
+    except OSError:  # a full disk must not hide the failure that is being reported
+        return "", ""
+    return path, command(reproducer, path)
+
+
+def command(reproducer: Reproducer, path: str) -> str:
+    if not reproducer.pipeline:
+        return shlex.join([sys.executable, "-P", "-m", "mlopt.runtime.reproducer", path])
+    tool = os.path.join(os.path.dirname(sys.executable), "mlopt-opt")
+    start = [tool] if os.access(tool, os.X_OK) else [sys.executable, "-P", "-m", "mlopt.tools.opt"]
+    return shlex.join([*start, path, "--run-reproducer"])
+
+
+def private_folder() -> str:
+    """Where this user's reproducers go; nobody else can read them: they may hold a model."""
+    from platformdirs import user_state_path
+
+    folder = os.path.join(user_state_path("mlopt"), "reproducers")
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if os.stat(folder).st_uid == os.getuid() and os.access(folder, os.W_OK | os.X_OK):
+            os.chmod(folder, 0o700)
+            return folder
+    import tempfile
+
+    return tempfile.mkdtemp(prefix="mlopt-reproducers-")
+
+
+def _keep_newest(folder: str) -> None:
+    """Names start with the time."""
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".mlir"))
+    for name in names[:-KEPT_FILES]:
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(folder, name))
+
+
+def main() -> int:
+    """Repeat a request in this very process."""
+    if len(sys.argv) != 2:
+        print("usage: python -P -m mlopt.runtime.reproducer FILE", file=sys.stderr)
+        return 2
+    path = sys.argv[1]
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            reproducer = parse(file.read())
+    except (OSError, ValueError) as error:
+        print(f"{path}: {error}", file=sys.stderr)
+        return 2
+    if reproducer.pipeline:
+        print(f"{path} is for mlopt-opt; run: {command(reproducer, path)}", file=sys.stderr)
+        return 2
+    from .worker import resolve
+
+    resolve(reproducer.call)(**{reproducer.argument: reproducer.ir}, **reproducer.others)
+    print(f"{path}: the request went through, nothing failed", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
