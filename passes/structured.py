@@ -126,8 +126,7 @@ def make_empty(like: ir.Value, *, location: ir.Location, at: ir.InsertionPoint,
                element: ir.Type | None = None) -> ir.Value:
     """A tensor.empty of the shape of ``like``, and of its element type unless ``element`` is given."""
     with at, location:
-        sizes = [dim_of(like, dim) if size == DYNAMIC else size for dim, size in enumerate(like.type.shape)]
-        return tensor.EmptyOp(sizes, element or like.type.element_type).result
+        return tensor.EmptyOp(sizes_of(like), element or like.type.element_type).result
 
 
 def dim_of(value: ir.Value, dim: int) -> ir.Value:
@@ -140,6 +139,11 @@ def dim_of(value: ir.Value, dim: int) -> ir.Value:
         dynamic = [number for number, size in enumerate(value.type.shape) if size == DYNAMIC]
         return maker.operands[dynamic.index(dim)]
     return tensor.dim(value, index_constant(dim))
+
+
+def sizes_of(value: ir.Value) -> list[int | ir.Value]:
+    """The shape of a tensor, dynamic sizes as index values."""
+    return [dim_of(value, dim) if size == DYNAMIC else size for dim, size in enumerate(value.type.shape)]
 
 
 def index_constant(value: int) -> ir.Value:

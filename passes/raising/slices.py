@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 
-from ..structured import DYNAMIC, body_of, constant, defining_op, dim_of, index_constant, replace_op, structured_ops
+from ..structured import DYNAMIC, body_of, defining_op, index_constant, replace_op, sizes_of, structured_ops
 
 Size = int | ir.Value
 
@@ -90,11 +90,6 @@ def mixed(static: Sequence[int], dynamic: Sequence[ir.Value]) -> list[Size]:
     """Static numbers with the dynamic values in their places."""
     values = iter(dynamic)
     return [next(values) if size == DYNAMIC else size for size in static]
-
-
-def sizes_of(value: ir.Value) -> list[Size]:
-    """The shape of a tensor, dynamic sizes as index values."""
-    return [dim_of(value, dim) if size == DYNAMIC else size for dim, size in enumerate(value.type.shape)]
 
 
 def add_sizes(one: Size, other: Size) -> Size:

@@ -1,0 +1,1 @@
+"""What `mlopt-outline` is made of: groups, kernels, the host function."""

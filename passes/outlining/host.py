@@ -1,0 +1,103 @@
+"""The host function in destination-passing form: results become memref arguments that it writes."""
+
+from __future__ import annotations
+
+from mlir import ir
+from mlir.dialects import bufferization, func, memref
+
+from ..structured import DYNAMIC, defining_op, make_copy, make_empty, sizes_of
+from .sizes import size_expression
+
+RESULT = "mlopt.result"
+RESULT_SIZES = "mlopt.result_sizes"
+_READ_ONLY = "bufferization.writable"
+_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
+
+
+def give_results_memory(function: ir.Operation) -> None:
+    """Copy each returned value that would share memory with an argument, a constant or another result."""
+    terminator = _terminator(function)
+    taken: set[ir.Value] = set()
+    for number, value in enumerate(terminator.operands):
+        base = _base(value)
+        shared = isinstance(base, ir.BlockArgument) or base.owner.operation.name in ("arith.constant", "tensor.empty")
+        if isinstance(value.type, ir.RankedTensorType) and (shared or base in taken):
+            at, location = ir.InsertionPoint(terminator), terminator.location
+            empty = make_empty(value, location=location, at=at)
+            read = ir.AffineMap.get_identity(value.type.rank, context=function.context)
+            with location:
+                terminator.operands[number] = make_copy(value, empty, read, "copy", location=location,
+                                                        at=at).results[0]
+        taken.add(base)
+
+
+def record_result_sizes(function: ir.Operation) -> None:
+    """Write down each dynamic size of a result as an expression over the arguments' sizes."""
+    sizes = [size_expression(value, dim) for value in _terminator(function).operands
+             for dim, size in enumerate(value.type.shape) if size == DYNAMIC]
+    if sizes:
+        with function.location:
+            function.attributes[RESULT_SIZES] = ir.ArrayAttr.get([ir.StringAttr.get(each) for each in sizes])
+
+
+def pass_results_as_arguments(function: ir.Operation) -> None:
+    """Give ``function`` one memref argument a result, write the results there, and return nothing."""
+    terminator = _terminator(function)
+    entry = function.regions[0].blocks[0]
+    attributes = _argument_attributes(function, len(entry.arguments))
+    for number, value in enumerate(terminator.operands):
+        with terminator.location, ir.InsertionPoint(terminator):
+            kind = ir.MemRefType.get(value.type.shape, value.type.element_type)
+            out = entry.add_argument(kind, value.location)
+            _write(value, out)
+            index = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+            attributes.append(ir.DictAttr.get({RESULT: index}))
+    with terminator.location, ir.InsertionPoint(terminator):
+        func.ReturnOp([])
+        inputs = [argument.type for argument in entry.arguments]
+        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
+        if "res_attrs" in function.attributes:
+            del function.attributes["res_attrs"]
+    terminator.erase()
+
+
+def _argument_attributes(function: ir.Operation, count: int) -> list[ir.Attribute]:
+    """The attributes of the arguments, each of which is now read-only."""
+    with function.location:
+        old = list(function.attributes["arg_attrs"]) if "arg_attrs" in function.attributes else [None] * count
+        read_only = ir.BoolAttr.get(False)
+        return [ir.DictAttr.get({**({named.name: named.attr for named in each} if each else {}),
+                                 _READ_ONLY: read_only}) for each in old]
+
+
+def _write(value: ir.Value, out: ir.Value) -> None:
+    """Write ``value`` to ``out``; what only reshapes a result reshapes the memory instead."""
+    view = defining_op(value, "tensor.expand_shape", "tensor.collapse_shape")
+    while view is not None:
+        source = view.operands[0]
+        groups = view.attributes["reassociation"]
+        kind = ir.MemRefType.get(source.type.shape, source.type.element_type)
+        if view.name == "tensor.expand_shape":
+            out = memref.CollapseShapeOp(kind, out, groups).result
+        else:
+            sizes = sizes_of(source)
+            dynamic = [size for size in sizes if isinstance(size, ir.Value)]
+            static = [DYNAMIC if isinstance(size, ir.Value) else size for size in sizes]
+            out = memref.ExpandShapeOp(kind, out, groups, dynamic, static).result
+        value = source
+        view = defining_op(value, "tensor.expand_shape", "tensor.collapse_shape")
+    bufferization.MaterializeInDestinationOp(None, value, out, restrict=True, writable=True)
+
+
+def _base(value: ir.Value) -> ir.Value:
+    """The tensor whose memory ``value`` is a view of."""
+    view = defining_op(value, *_VIEWS)
+    while view is not None:
+        value = view.operands[0]
+        view = defining_op(value, *_VIEWS)
+    return value
+
+
+def _terminator(function: ir.Operation) -> ir.Operation:
+    return list(function.regions[0].blocks[0].operations)[-1].operation

@@ -1,0 +1,220 @@
+"""One group of ops becomes a private function in destination-passing form, and a call of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mlir import ir
+from mlir.dialects import func, tensor
+
+from ..groups import GROUP, operands_of
+from ..structured import constant, defining_op, label_of, make_copy
+
+KERNEL = "mlopt.kernel"
+OPS = "mlopt.ops"
+_QUIET = ("fill",)
+_NAMED_OPS = 4  # how many ops a kernel's name spells out
+
+
+@dataclass
+class Group:
+    """What a kernel needs from outside and gives back."""
+
+    ops: list[ir.Operation]
+    results: list[ir.Value] = field(default_factory=list)
+    destinations: list[tuple[ir.Operation, int]] = field(default_factory=list)
+    inputs: list[ir.Value] = field(default_factory=list)
+
+    @property
+    def labels(self) -> list[str]:
+        """What the kernel does, op by op."""
+        labels = [label_of(op) or op.name.split(".")[-1].removesuffix("_slice") for op in self.ops]
+        return [label for label in labels if label not in _QUIET] or labels
+
+
+def outline(ops: list[ir.Operation], number: int) -> tuple[ir.Operation, ir.Operation]:
+    """Move ``ops``, which follow each other in a block, to a function in front of theirs; return call and kernel."""
+    _write_slices(ops)
+    group = _analyse(ops)
+    location = ops[-1].location
+    host = ops[0].parent.operation
+    with location, ir.InsertionPoint(host):
+        kinds = [value.type for value in group.inputs]
+        outs = [value.type for value in group.results]
+        kernel = func.FuncOp(_name(group, number), (kinds + outs, outs), visibility="private")
+        kernel.attributes[KERNEL] = ir.UnitAttr.get()
+        kernel.attributes[OPS] = ir.ArrayAttr.get([ir.StringAttr.get(label) for label in group.labels])
+        entry = kernel.add_entry_block([value.location for value in (*group.inputs, *group.results)])
+    with location, ir.InsertionPoint(ops[0]):
+        operands = [*group.inputs, *(_own_buffer(owner.operands[operand]) for owner, operand in group.destinations)]
+        call = func.CallOp(outs, kernel.name.value, operands).operation
+    inside = set(ops)
+    for old, new in zip(group.results, call.results, strict=True):
+        for use in [use for use in old.uses if _top(use.owner.operation, host) not in inside]:
+            use.owner.operation.operands[use.operand_number] = new
+    _fill_in(group, entry, location)
+    return call, kernel.operation
+
+
+def _own_buffer(destination: ir.Value) -> ir.Value:
+    """An empty tensor of its own where several results would start from the same one."""
+    empty = defining_op(destination, "tensor.empty")
+    return destination if empty is None else empty.clone(ir.InsertionPoint.current).operation.results[0]
+
+
+def _write_slices(ops: list[ir.Operation]) -> None:
+    """A slice that is read outside is copied to its destination: extract_slice itself has none."""
+    for op in list(ops):
+        if op.name != "tensor.extract_slice" or not _read_outside(op.results[0], ops):
+            continue
+        result = op.results[0]
+        with op.location, ir.InsertionPoint(op):
+            view = op.opview
+            static = [size for size in result.type.shape]
+            sizes = iter([value for value, size in zip(_kept_sizes(op), static, strict=True)
+                          if size == ir.ShapedType.get_dynamic_size()])
+            dynamic = [next(sizes) if size == ir.ShapedType.get_dynamic_size() else size for size in static]
+            empty = tensor.EmptyOp(dynamic, view.result.type.element_type).result
+        read = ir.AffineMap.get_identity(result.type.rank, context=op.context)
+        with op.location:
+            copy = make_copy(result, empty, read, label_of(op) or "slice", location=op.location,
+                             at=ir.InsertionPoint.after(op))
+        inside = set(ops)
+        host = op.parent.operation
+        for use in list(result.uses):
+            owner = use.owner.operation
+            if owner != copy and _top(owner, host) not in inside:
+                owner.operands[use.operand_number] = copy.results[0]
+        ops.insert(ops.index(op) + 1, copy)
+
+
+def _kept_sizes(op: ir.Operation) -> list[ir.Value | int]:
+    """The sizes of an extract_slice in the order of its result's dims (unit dims may be dropped)."""
+    dynamic = iter(op.opview.sizes)
+    unknown = ir.ShapedType.get_dynamic_size()
+    sizes = [next(dynamic) if size == unknown else size for size in op.opview.static_sizes]
+    drop = len(sizes) - op.results[0].type.rank
+    kept: list[ir.Value | int] = []
+    for size in sizes:
+        if drop and isinstance(size, int) and size == 1:
+            drop -= 1
+        else:
+            kept.append(size)
+    return kept
+
+
+def _read_outside(value: ir.Value, ops: list[ir.Operation]) -> bool:
+    inside = set(ops)
+    host = ops[0].parent.operation
+    return any(_top(use.owner.operation, host) not in inside for use in value.uses)
+
+
+def _top(op: ir.Operation, host: ir.Operation) -> ir.Operation:
+    """The op directly in the host function that holds ``op``."""
+    while op.parent is not None and op.parent.operation != host:
+        op = op.parent.operation
+    return op
+
+
+def _analyse(ops: list[ir.Operation]) -> Group:
+    """What the group reads from outside, and what it makes for others and where."""
+    group = Group(ops)
+    inside = set(ops)
+    for op in ops:
+        for result in op.results:
+            if _read_outside(result, ops):
+                group.results.append(result)
+                group.destinations.append(_destination(result, inside))
+    seen = set()
+    for op in ops:
+        for owner, operand, value in operands_of(op):
+            if (owner, operand) in group.destinations or value in seen or not _is_outside(value, op, inside):
+                continue
+            seen.add(value)
+            group.inputs += [each for each in _arguments_for(value) if each not in group.inputs]
+    scalars = [value for value in group.inputs if not isinstance(value.type, ir.ShapedType)]
+    group.inputs = [value for value in group.inputs if isinstance(value.type, ir.ShapedType)] + scalars
+    return group
+
+
+def _is_outside(value: ir.Value, op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    """Whether ``value`` is made neither by the group nor inside ``op``."""
+    if isinstance(value, ir.BlockArgument):
+        return value.owner.owner.operation == op.parent.operation
+    maker = value.owner.operation
+    return maker not in inside and maker.parent.operation == op.parent.operation
+
+
+def _arguments_for(value: ir.Value) -> list[ir.Value]:
+    """What is passed so that the kernel has ``value``: it makes constants and empty tensors itself."""
+    if _is_scalar_constant(value):
+        return []
+    empty = defining_op(value, "tensor.empty")
+    if empty is None:
+        return [value]
+    return [size for size in empty.operands if not _is_scalar_constant(size)]
+
+
+def _is_scalar_constant(value: ir.Value) -> bool:
+    return defining_op(value, "arith.constant") is not None and not isinstance(value.type, ir.ShapedType)
+
+
+def _destination(value: ir.Value, inside: set[ir.Operation]) -> tuple[ir.Operation, int]:
+    """The operand inside the group that ``value`` is written onto: follow the inits down to the group's edge."""
+    while True:
+        op = value.owner.operation
+        if op.name == "tensor.insert_slice":
+            operand = 1
+        else:
+            operand = len(op.operands) - len(op.results) + value.result_number
+        below = op.operands[operand]
+        if isinstance(below, ir.BlockArgument) or below.owner.operation not in inside:
+            return op, operand
+        value = below
+
+
+def _fill_in(group: Group, entry: ir.Block, location: ir.Location) -> None:
+    """Move the ops into the kernel, and let them read its arguments."""
+    known = dict(zip(group.inputs, entry.arguments, strict=False))
+    outs = list(entry.arguments)[len(group.inputs):]
+    with location, ir.InsertionPoint(entry):
+        terminator = func.ReturnOp(group.results).operation
+    inside = set(group.ops)
+    for op in group.ops:
+        outside = [(owner, operand, value) for owner, operand, value in operands_of(op)
+                   if _is_outside(value, op, inside)]
+        op.move_before(terminator)
+        if GROUP in op.attributes:
+            del op.attributes[GROUP]
+        for owner, operand, value in outside:
+            if (owner, operand) in group.destinations:
+                owner.operands[operand] = outs[group.destinations.index((owner, operand))]
+                continue
+            if value not in known:
+                known[value] = _remake(value, known, op, entry)
+            owner.operands[operand] = known[value]
+
+
+def _remake(value: ir.Value, known: dict[ir.Value, ir.Value], op: ir.Operation, entry: ir.Block) -> ir.Value:
+    """Make a constant or an empty tensor again inside the kernel."""
+    with value.owner.operation.location:
+        if _is_scalar_constant(value):
+            with ir.InsertionPoint.at_block_begin(entry):
+                return constant(value.owner.operation.attributes["value"])
+        empty = value.owner.operation
+        for size in empty.operands:
+            if size not in known:
+                known[size] = _remake(size, known, op, entry)
+        new = empty.clone(ir.InsertionPoint(op)).operation
+        for number, size in enumerate(empty.operands):
+            new.operands[number] = known[size]
+        return new.results[0]
+
+
+def _name(group: Group, number: int) -> str:
+    words: list[str] = []
+    for label in group.labels:
+        if not words or words[-1] != label:
+            words.append(label)
+    more = [] if len(words) <= _NAMED_OPS else ["more"]
+    return "_".join(["kernel", str(number), *words[:_NAMED_OPS], *more])

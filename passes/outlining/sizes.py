@@ -1,0 +1,104 @@
+"""The sizes of results as Python expressions over the sizes of arguments: ``a0_1 * 2`` for dim 1 of argument 0."""
+
+from __future__ import annotations
+
+from mlir import ir
+
+from ..base import PassError
+from ..structured import DYNAMIC, defining_op
+
+_BINARY = {
+    "arith.addi": "({} + {})", "arith.subi": "({} - {})", "arith.muli": "({} * {})",
+    "arith.divsi": "({} // {})", "arith.divui": "({} // {})", "arith.floordivsi": "({} // {})",
+    "arith.ceildivsi": "(-(-{} // {}))", "arith.ceildivui": "(-(-{} // {}))",
+    "arith.remsi": "({} % {})", "arith.remui": "({} % {})",
+    "arith.maxsi": "max({}, {})", "arith.maxui": "max({}, {})",
+    "arith.minsi": "min({}, {})", "arith.minui": "min({}, {})",
+}
+_SAME = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci")
+_AFFINE = {"affine.apply": "{}", "affine.min": "min({})", "affine.max": "max({})"}
+
+
+def size_expression(value: ir.Value, dim: int) -> str:
+    """The size of a tensor's dim, from the sizes of the function's arguments."""
+    size = value.type.shape[dim]
+    if size != DYNAMIC:
+        return str(size)
+    if isinstance(value, ir.BlockArgument):
+        return f"a{value.arg_number}_{dim}"
+    op = value.owner.operation
+    if op.name in ("linalg.generic", "linalg.fill"):
+        return size_expression(op.operands[len(op.operands) - len(op.results) + value.result_number], dim)
+    if op.name == "tensor.insert_slice":
+        return size_expression(op.operands[1], dim)
+    if op.name == "tensor.cast":
+        return size_expression(op.operands[0], dim)
+    if op.name == "tensor.empty":
+        return index_expression(op.operands[_dynamic_before(value, dim)])
+    if op.name == "tensor.expand_shape":
+        return index_expression(list(op.opview.output_shape)[_dynamic_before(value, dim)])
+    if op.name == "tensor.collapse_shape":
+        group = op.attributes["reassociation"][dim]
+        return "(" + " * ".join(size_expression(op.operands[0], each.value) for each in group) + ")"
+    if op.name == "tensor.extract_slice":
+        return _slice_size(op, value, dim)
+    raise PassError(op, f"the size of a result depends on {op.name}, and not on the sizes of the arguments alone")
+
+
+def index_expression(value: ir.Value) -> str:
+    """An index value as an expression over the sizes of the function's arguments."""
+    if isinstance(value, ir.BlockArgument):
+        raise PassError(value.owner.owner, "the size of a result depends on the value of an argument")
+    op = value.owner.operation
+    if op.name == "arith.constant":
+        return str(op.attributes["value"].value)
+    if op.name == "tensor.dim":
+        which = defining_op(op.operands[1], "arith.constant")
+        if which is not None:
+            return size_expression(op.operands[0], which.attributes["value"].value)
+    if op.name in _SAME:
+        return index_expression(op.operands[0])
+    if op.name in _BINARY:
+        return _BINARY[op.name].format(*(index_expression(operand) for operand in op.operands))
+    if op.name in _AFFINE:
+        return _affine(op)
+    raise PassError(op, f"the size of a result depends on {op.name}, and not on the sizes of the arguments alone")
+
+
+def _dynamic_before(value: ir.Value, dim: int) -> int:
+    """How many dims in front of ``dim`` are dynamic: the number of its operand."""
+    return sum(size == DYNAMIC for size in value.type.shape[:dim])
+
+
+def _slice_size(op: ir.Operation, value: ir.Value, dim: int) -> str:
+    sizes = list(op.opview.sizes)
+    if len(sizes) != sum(size == DYNAMIC for size in value.type.shape):
+        raise PassError(op, "a slice whose size is 1 in a dynamic dim has no name for its size")
+    return index_expression(sizes[_dynamic_before(value, dim)])
+
+
+def _affine(op: ir.Operation) -> str:
+    which = op.attributes["map"].value
+    names = [index_expression(operand) for operand in op.operands]
+    dims, symbols = names[: which.n_dims], names[which.n_dims:]
+    return _AFFINE[op.name].format(", ".join(_expression(each, dims, symbols) for each in which.results))
+
+
+def _expression(expr: ir.AffineExpr, dims: list[str], symbols: list[str]) -> str:
+    if isinstance(expr, ir.AffineDimExpr):
+        return dims[expr.position]
+    if isinstance(expr, ir.AffineSymbolExpr):
+        return symbols[expr.position]
+    if isinstance(expr, ir.AffineConstantExpr):
+        return str(expr.value)
+    left, right = _expression(expr.lhs, dims, symbols), _expression(expr.rhs, dims, symbols)
+    for kind, text in _AFFINE_OPS:
+        if isinstance(expr, kind):
+            return text.format(left, right)
+    raise TypeError(f"{expr} is not an affine expression")
+
+
+_AFFINE_OPS = (
+    (ir.AffineAddExpr, "({} + {})"), (ir.AffineMulExpr, "({} * {})"), (ir.AffineFloorDivExpr, "({} // {})"),
+    (ir.AffineCeilDivExpr, "(-(-{} // {}))"), (ir.AffineModExpr, "({} % {})"),
+)
