@@ -59,7 +59,7 @@ class _Kernels:
     def share(self, call: ir.Operation, kernel: ir.Operation) -> None:
         """Let ``call`` call an older kernel with the same text, if there is one."""
         name = kernel.attributes["sym_name"].value
-        text = _NAME.sub("@", str(kernel), count=1)
+        text = _NAME.sub("@", kernel.get_asm(use_local_scope=True, assume_verified=True), count=1)
         first = self._names.setdefault(text, name)
         if first != name:
             call.attributes["callee"] = ir.FlatSymbolRefAttr.get(first, context=call.context)
