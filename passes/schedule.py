@@ -108,13 +108,16 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int) -> None:
         if dim in tiles:
             continue
         if transposed and dim in inner:
-            wanted = LANES  # a square: each side's cache lines are used whole
-        elif dim is memory[0]:
+            tiles[dim] = _lanes(dim.extent, LANES)  # a square: each side's cache lines are used whole
+            used *= tiles[dim] or dim.extent or 1
+            continue
+        if dim is memory[0]:
             row = dim.extent or LARGEST_ROW
-            wanted = max(row if used * row <= LARGEST_ROW else budget // used, LANES)
-        else:
-            wanted = max(budget // used, 1)
-        tiles[dim] = _near(dim.extent, wanted)
+            wanted = LANES * max((row if used * row <= LARGEST_ROW else budget // used) // LANES, 1)
+            tiles[dim] = WHOLE if dim.extent is not None and used * row <= LARGEST_ROW else _lanes(dim.extent, wanted)
+            used *= tiles[dim] or row
+            continue
+        tiles[dim] = _near(dim.extent, max(budget // used, 1))
         used *= tiles[dim] or dim.extent or 1
 
 
@@ -162,7 +165,7 @@ def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks
     reduced = prod(loops[loop].extent or LANES for loop in nest.reductions)
     if lanes not in tiles:
         wanted = LANES if windows else LANES * max(PANEL_ELEMENTS // max(reduced, 1) // LANES, 1)
-        tiles[lanes] = _whole_if(lanes.extent, wanted)
+        tiles[lanes] = _lanes(lanes.extent, wanted)
     rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in tiles]
     pixels = CONV_PIXELS if windows else 128
     for dim in rows:
@@ -198,7 +201,8 @@ def _step(extent: int | None, wanted: int) -> int:
     return next((step for step in (wanted, wanted // 2) if extent % step == 0), min(wanted, extent or 1))
 
 
-def _whole_if(extent: int | None, wanted: int) -> int:
+def _lanes(extent: int | None, wanted: int) -> int:
+    """``wanted``, full strips of registers, or all if that is less."""
     return WHOLE if extent is not None and extent <= wanted else wanted
 
 
