@@ -14,6 +14,7 @@ from .raising.inits import make_inits_explicit
 from .raising.named import generalize_named_ops
 from .raising.simplify import simplify_generics
 from .raising.slices import lower_concat_and_pad
+from .raising.unit_dims import drop_unit_dims
 from .structured import erase_dead
 
 
@@ -43,11 +44,13 @@ class Raise(Pass):
 
 
 def _raise(func: ir.Operation) -> None:
+    lower_concat_and_pad(func)
     generalize_named_ops(func)
+    drop_unit_dims(func)  # before the inits: a reduction over a unit loop becomes a parallel op
+    erase_dead(func)
     simplify_generics(func)
     make_inits_explicit(func)
     erase_dead(func)
-    read_narrow_operands(func)  # after the inits: it looks for contractions onto zeros
-    lower_concat_and_pad(func)
+    read_narrow_operands(func)
     name_generics(func)
     erase_dead(func)
