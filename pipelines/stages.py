@@ -1,0 +1,153 @@
+"""Stages: named lists of passes, each with a contract on the IR that it leaves behind.
+
+A contract says which dialects (or single operations) may remain, and may add rules of any
+other kind. It is checked after the stage's last pass; what breaks it is an error that names
+the operation, its place and the stage, so that a gap in a pass is found where it arises
+and not as "failed to legalize" ten passes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from mlir import ir
+
+from .diagnostics import Diagnostic, PipelineError, source_of
+from .driver import Observer, run_pipeline
+
+# Why an operation may not be there after a stage, or None if it may.
+Rule = Callable[[ir.Operation], str | None]
+
+_MAX_REPORTED = 5
+
+
+class StageSink(Protocol):
+    """Gets each stage's name and the module after it."""
+
+    def __call__(self, stage: str, module: ir.Operation, /) -> None: ...
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A named part of the way down: ``passes`` as pipeline text without its ``builtin.module(…)``.
+
+    ``may_remain`` lists dialects (``"arith"``) and operations (``"tensor.empty"``) that the
+    stage may leave behind; empty means all. ``rules`` are asked about each operation.
+    """
+
+    name: str
+    passes: str
+    may_remain: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+    @property
+    def pipeline(self) -> str:
+        """The whole pipeline text, as ``mlopt-opt --pass-pipeline`` takes it."""
+        return f"builtin.module({self.passes})"
+
+    def run(
+        self,
+        module: ir.Operation,
+        *,
+        observers: Sequence[Observer] = (),
+        on_diagnostic: Callable[[Diagnostic], None] | None = None,
+    ) -> None:
+        """Run the passes on ``module`` in place and check the contract, or raise `PipelineError`."""
+        try:
+            run_pipeline(module, self.pipeline, observers=observers, on_diagnostic=on_diagnostic)
+        except PipelineError as error:
+            message = f"stage '{self.name}': {error.message}"
+            raise PipelineError(message, error.pass_name, error.diagnostics) from error.__cause__
+        self.check(module)
+
+    def check(self, module: ir.Operation) -> None:
+        """Raise `PipelineError` if ``module`` breaks the contract, naming the kinds of operations that do."""
+        broken: dict[str, tuple[ir.Location, int]] = {}
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            reason = self._objection(op)
+            if reason is not None:
+                first, count = broken.get(reason, (op.location, 0))
+                broken[reason] = (first, count + 1)
+            return ir.WalkResult.ADVANCE
+
+        module.walk(visit)
+        if broken:
+            raise PipelineError(
+                f"stage '{self.name}' broke its contract: {_summary(broken)}",
+                diagnostics=tuple(_diagnostic(reason, *where) for reason, where in broken.items())[
+                    :_MAX_REPORTED
+                ],
+            )
+
+    def _objection(self, op: ir.Operation) -> str | None:
+        dialect = op.name.split(".", 1)[0]
+        if self.may_remain and dialect not in self.may_remain and op.name not in self.may_remain:
+            return f"'{op.name}' may not remain after stage '{self.name}'"
+        return next((reason for rule in self.rules if (reason := rule(op)) is not None), None)
+
+
+def run_stages(
+    module: ir.Operation,
+    stages: Iterable[Stage],
+    *,
+    stop_after: str | None = None,
+    observers: Sequence[Observer] = (),
+    after_stage: StageSink | None = None,
+) -> None:
+    """Run ``stages`` one after the other, up to and with ``stop_after``."""
+    stages = tuple(stages)
+    if stop_after is not None:
+        stages = stages[: _position(stages, stop_after) + 1]
+    for stage in stages:
+        stage.run(module, observers=observers)
+        if after_stage is not None:
+            after_stage(stage.name, module)
+
+
+def vectors_of_at_most(bits: int) -> Rule:
+    """The rule that no value is a vector of more than ``bits`` bits, nor of more than one dimension."""
+
+    def check(op: ir.Operation) -> str | None:
+        for value in op.results:
+            if isinstance(value.type, ir.VectorType) and not _fits(ir.VectorType(value.type), bits):
+                return f"'{op.name}' makes a {value.type}; at most {bits} bits in one dimension may remain"
+        return None
+
+    return check
+
+
+def no_memory_of_type(element: str, because: str) -> Rule:
+    """The rule that no memref holds elements of type ``element`` (``"i1"``)."""
+
+    def check(op: ir.Operation) -> str | None:
+        for value in op.results:
+            if isinstance(value.type, ir.MemRefType) and str(value.type.element_type) == element:
+                return f"'{op.name}' makes a {value.type}: {because}"
+        return None
+
+    return check
+
+
+def _fits(vector: ir.VectorType, bits: int) -> bool:
+    element = vector.element_type
+    width = 64 if isinstance(element, ir.IndexType) else element.width
+    return vector.rank <= 1 and width * (vector.shape[0] if vector.rank else 1) <= bits
+
+
+def _position(stages: Sequence[Stage], name: str) -> int:
+    names = [stage.name for stage in stages]
+    if name not in names:
+        raise PipelineError(f"there is no stage '{name}'; the stages are {', '.join(names)}")
+    return names.index(name)
+
+
+def _summary(broken: dict[str, tuple[ir.Location, int]]) -> str:
+    kinds = len(broken)
+    return f"{sum(count for _, count in broken.values())} operations of {kinds} kind{'s' * (kinds > 1)}"
+
+
+def _diagnostic(reason: str, location: ir.Location, count: int) -> Diagnostic:
+    return Diagnostic("error", f"{reason} ({count}×)" if count > 1 else reason, *source_of(location))
