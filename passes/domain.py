@@ -205,11 +205,9 @@ class _Builder:
             if extents[name] is None:
                 return "a task would need a whole row, whose length is not known"
 
-        order: list[Loop] = []
         root_first = [*reversed(of_results), *([self._find((number, loop)) for loop in range(len(nest.kinds))]
                                                for number, nest in reversed(list(enumerate(self.nests))))]
-        for names in root_first:
-            order += [name for name in names if name not in order]
+        order = list(dict.fromkeys(name for names in root_first for name in names))
         dims = {name: Dim(position, extents[name], self._kind(name, parallel), name in whole)
                 for position, name in enumerate(order)}
         of_loop = {loop: dims[self._find(loop)] for loop in self.parent}

@@ -68,33 +68,43 @@ def tile_kernel(function: ir.Operation) -> None:
     block = function.regions[0].blocks[0]
     end = block.operations[len(block.operations) - 1].operation
     outs = list(block.arguments)[len(block.arguments) - len(end.operands):]
-    with ir.InsertionPoint(end), function.location:
-        forall = _forall(domain, tiles, outs)
-    forall.operation.attributes["mlopt.schedule"] = schedule
-    for number, result in enumerate(forall.results):
-        end.operands[number] = result
+    # A result without elements is its destination as it came; an scf.forall cannot give it back.
+    made = [number for number, out in enumerate(outs) if 0 not in out.type.shape]
+    if made:
+        with ir.InsertionPoint(end), function.location:
+            forall = _forall(domain, tiles, outs, made)
+        forall.operation.attributes["mlopt.schedule"] = schedule
+        for number, result in zip(made, forall.results, strict=True):
+            outs[number] = result
+    for number, value in enumerate(outs):
+        end.operands[number] = value
     _erase_old(block)
 
 
-def _forall(domain: Domain, tiles: Sequence[int], outs: Sequence[ir.Value]) -> scf.ForallOp:
-    extents = {dim: _extent(domain, dim, outs) for dim in domain.dims}
+def _forall(domain: Domain, tiles: Sequence[int], every: Sequence[ir.Value], made: Sequence[int]) -> scf.ForallOp:
+    """The tasks, for the results whose numbers are ``made``; ``every`` are the destinations."""
+    outs = [every[number] for number in made]
+    extents = {dim: _extent(domain, dim, every) for dim in domain.dims}
     split = [dim for dim in domain.dims if dim.kind == "parallel" and _is_split(dim, tiles[dim.id])]
     steps = [tiles[dim.id] or 1 for dim in split]
     bounds = [extents[dim] for dim in split]
-    forall = scf.ForallOp([0] * len(split) or [0], bounds or [1], steps or [1], list(outs))
+    forall = scf.ForallOp([0] * len(split) or [0], bounds or [1], steps or [1], outs)
     spans = {dim: Span(0, max(dim.extent, 1), dim.extent > 0) for dim in domain.dims if dim.extent is not None}
     for dim, step, position in zip(split, steps, forall.induction_variables, strict=False):
         exact = step == 1 or (dim.extent is not None and dim.extent % step == 0)
         spans[dim] = Span(position, step, exact and dim.extent != 0)
     emitter = Emitter(domain, tiles, forall, spans, extents)
-    shared = list(forall.inner_iter_args)
+    with ir.InsertionPoint(forall):
+        sizes = [_dynamic_sizes(out) for out in outs]
     with ir.InsertionPoint(forall.body):
-        written = [_write(emitter, value, out) for value, out in zip(domain.results, shared, strict=True)]
-        full = [_full_slice(out) for out in outs]
+        shared = [_whole(out, dynamic) for out, dynamic in zip(forall.inner_iter_args, sizes, strict=True)]
+        written = [_write(emitter, value, out) for value, out in zip(
+            [domain.results[number] for number in made], shared, strict=True)]
         end = scf.InParallelOp()
     with ir.InsertionPoint(end.block):
-        for value, out, (sizes, static) in zip(written, shared, full, strict=True):
-            tensor.ParallelInsertSliceOp(value, out, [], sizes, [], [0] * len(static), static, [1] * len(static))
+        for value, out, dynamic in zip(written, forall.inner_iter_args, sizes, strict=True):
+            shape = list(out.type.shape)
+            tensor.ParallelInsertSliceOp(value, out, [], dynamic, [], [0] * len(shape), shape, [1] * len(shape))
     return forall
 
 
@@ -118,9 +128,7 @@ def _extent(domain: Domain, dim: Dim, outs: Sequence[ir.Value]) -> int | ir.Valu
                 continue
             for position, index in enumerate(access.indices):
                 if index.plain and domain.loops(nest)[index.loops[0]] == dim:
-                    where = ir.IntegerAttr.get(ir.IndexType.get(), position)
-                    return tensor.DimOp(value, ir.Operation.create(
-                        "arith.constant", [ir.IndexType.get()], attributes={"value": where}).results[0]).result
+                    return _size(value, position)
     raise PassError(domain.nests[-1].op, "no argument of the kernel has the size of a dynamic loop")
 
 
@@ -141,15 +149,28 @@ def _write(emitter: Emitter, value: ir.Value, out: ir.Value) -> ir.Value:
         return vector.TransferWriteOp(out.type, tile, out, starts, order, bounds).result
 
 
-def _full_slice(out: ir.Value) -> tuple[list[ir.Value], list[int]]:
-    """All of ``out``: its dynamic sizes, and its sizes with the marker for dynamic ones."""
-    dynamic = []
-    for position, size in enumerate(shape_of(out)):
-        if size is None:
-            where = ir.IntegerAttr.get(ir.IndexType.get(), position)
-            constant = ir.Operation.create("arith.constant", [ir.IndexType.get()], attributes={"value": where})
-            dynamic.append(tensor.DimOp(out, constant.results[0]).result)
-    return dynamic, list(out.type.shape)
+def _dynamic_sizes(out: ir.Value) -> list[ir.Value]:
+    """The dynamic sizes of an output."""
+    return [_size(out, position) for position, size in enumerate(shape_of(out)) if size is None]
+
+
+def _size(value: ir.Value, position: int) -> ir.Value:
+    where = ir.IntegerAttr.get(ir.IndexType.get(), position)
+    constant = ir.Operation.create("arith.constant", [ir.IndexType.get()], attributes={"value": where})
+    return tensor.DimOp(value, constant.results[0]).result
+
+
+def _whole(out: ir.Value, dynamic: Sequence[ir.Value]) -> ir.Value:
+    """``out`` as what a task writes into.
+
+    With dynamic sizes it is a slice of all of it: only so is what comes back at the end of the task, after
+    bufferization, visibly the place where it already lies, and not copied.
+    """
+    if not dynamic:
+        return out
+    shape = list(out.type.shape)
+    return tensor.ExtractSliceOp(out.type, out, [], list(dynamic), [], [0] * len(shape), shape,
+                                 [1] * len(shape)).result
 
 
 def _erase_old(block: ir.Block) -> None:

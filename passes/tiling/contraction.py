@@ -5,8 +5,8 @@ them has a parallel loop of its own in its last dim: there the registers' lanes 
 both factors have in a dim alone is taken in steps (its tail is one shorter contraction after the loop), the
 others, such as a convolution's window, one element at a time around it.
 
-The factors keep the type that they are stored in (vector.contract allows narrower factors; signed where they
-are integers), the accumulator is f32 for half floats and at least i32 for integers.
+The factors keep the type that they are stored in if it is one (vector.contract allows narrower factors, signed
+where they are integers), the accumulator is f32 for half floats and at least i32 for integers.
 """
 
 from __future__ import annotations
@@ -148,15 +148,18 @@ def _over(emitter: Emitter, nest: Nest, loops: Sequence[int], carried: Sequence[
 def _contract(emitter: Emitter, nest: Nest, accumulator: ir.Value) -> ir.Value:
     stepped = stepped_loop(nest)
     loops = [*nest.parallels, stepped]
+    pairs = list(zip(_factors(nest) or (), _accesses(nest), strict=True))
+    # vector.contract wants factors of one type, and extends integers as signed.
+    explicit = (len({str(access.value.type.element_type) for _, access in pairs}) > 1
+                or any(cast == "arith.extui" for (_, cast), _ in pairs))
     factors, maps = [], []
-    for (_, cast), access in zip(_factors(nest) or (), _accesses(nest), strict=True):
+    for (_, cast), access in pairs:
         axes = emitter.axes(nest, access, loops)
         own = emitter.tile(access.value) if emitter.domain.writer(access.value) else emitter.read(nest, access)
         kept = [axis for axis in axes if axis is not None]
         factor = reshape(own, [size for size, axis in zip(own.type.shape, axes, strict=True) if axis is not None])
-        if cast == "arith.extui":  # vector.contract extends as signed
-            factor = arith.ExtUIOp(
-                ir.VectorType.get(factor.type.shape, accumulator.type.element_type), factor).result
+        if explicit:
+            factor = _widen(factor, cast, accumulator.type.element_type)
         factors.append(factor)
         maps.append([loops.index(axis) for axis in kept])
     maps.append(list(range(len(nest.parallels))))
@@ -166,3 +169,9 @@ def _contract(emitter: Emitter, nest: Nest, accumulator: ir.Value) -> ir.Value:
     return vector.ContractionOp(
         accumulator.type, factors[0], factors[1], accumulator, ir.ArrayAttr.get(affine_maps),
         ir.ArrayAttr.get([ir.Attribute.parse(f"#vector.iterator_type<{kind}>") for kind in kinds])).result
+
+
+def _widen(factor: ir.Value, cast: str | None, element: ir.Type) -> ir.Value:
+    if cast != "arith.extui":
+        return convert(factor, element)
+    return arith.ExtUIOp(ir.VectorType.get(factor.type.shape, element), factor).result

@@ -32,7 +32,13 @@ class Kernel:
         return self.add(f"arith.constant {literal} : {kind}", kind)
 
     def empty(self, kind: str) -> tuple[str, str]:
-        return self.add(f"tensor.empty() : {kind}", kind)
+        """A tensor.empty; a dynamic size is that of the first argument's first dim."""
+        sizes = []
+        if "?" in kind:
+            where = self.constant("0", "index")
+            first, first_kind = self.arguments[0].split(": ")
+            sizes = [self.add(f"tensor.dim {first}, {where[0]} : {first_kind}", "index")[0]] * kind.count("?")
+        return self.add(f"tensor.empty({', '.join(sizes)}) : {kind}", kind)
 
     def fill(self, literal: str, kind: str, out: tuple[str, str] | None = None) -> tuple[str, str]:
         element = kind[kind.rindex("x") + 1:-1] if "x" in kind else kind[7:-1]
@@ -169,3 +175,22 @@ def column_sum(rows: int | str, columns: int) -> str:
     x, out = kernel.argument(tensor((rows, columns))), kernel.argument(tensor((columns,)))
     return kernel.text(kernel.generic("m,n -> m,n | n", "rp", [x], [kernel.fill("0.0", out[1], out)],
                                       "%x: f32, %s: f32 { %r = arith.addf %s, %x : f32\n linalg.yield %r : f32 }"))
+
+
+def generic_kernel(name: str, kinds: Sequence[str], maps: str, iterators: str, body: str, outs: int = 1,
+                   inits: Sequence[str | None] = (), prefix: str = "") -> str:
+    """One generic; ``kinds`` are the arguments' types, the last ``outs`` the results'; ``inits`` are filled in."""
+    kernel = Kernel(name)
+    arguments = [kernel.argument(kind) for kind in kinds]
+    if prefix:
+        kernel.lines.append(prefix)
+    results = arguments[len(arguments) - outs:]
+    ready = [kernel.fill(init, out[1], out) if init else out
+             for init, out in zip(inits or [None] * outs, results, strict=True)]
+    inputs = arguments[:len(arguments) - outs]
+    if "|" in maps:
+        inputs = inputs[:maps.count("|") + 1 - outs]
+    value, kind = kernel.generic(maps, iterators, inputs, ready, body, name)
+    if outs == 1:
+        return kernel.text((value, kind))
+    return kernel.text(*((f"{value}#{number}", out[1]) for number, out in enumerate(results)))
