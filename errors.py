@@ -70,11 +70,11 @@ class UnsupportedOpError(CompileError):
     """The module uses ops, dtypes or features that mlopt cannot compile (yet)."""
 
 
-class CompileTimeout(CompileError):
+class CompileTimeout(CompileError):  # noqa: N818
     """A compilation was stopped at its time limit."""
 
 
-class WorkerDied(CompileError):
+class WorkerDied(CompileError):  # noqa: N818
     """The process that compiled died (an assertion, a crash, or somebody killed it)."""
 
 
@@ -93,7 +93,7 @@ def _cut(lines: list[str], limit: int) -> list[str]:
         return lines
     if limit <= 0:
         return []
-    return lines[: limit - 1] + [f"  … {len(lines) - limit + 1} more lines"]
+    return [*lines[: limit - 1], f"  … {len(lines) - limit + 1} more lines"]
 
 
 def _rebuild(cls: type[MloptError], what: str, state: dict[str, Any]) -> MloptError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import pickle
 import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -29,7 +28,8 @@ _NOTED_LINES = 200
 
 class Call:
     """A request as the user's side knows it: enough to say what failed and to write a reproducer.
-    ``argument`` names the one of ``kwargs`` that holds IR; empty: there is none."""
+    ``argument`` names the one of ``kwargs`` that holds IR; empty: there is none.
+    """
 
     def __init__(
         self,
@@ -59,7 +59,8 @@ class Call:
 
     def _raise(self, remote: RemoteError, outcome: Outcome) -> NoReturn:
         """The worker's own exception. If the request is a compilation, what is not on purpose (one of
-        mlopt's) becomes a CompileError: a bug in a pass must not look like one in the user's code."""
+        mlopt's) becomes a CompileError: a bug in a pass must not look like one in the user's code.
+        """
         error: BaseException | None = None
         if remote.pickled is not None:
             # It fails for a class that this process has not loaded; its text is enough then.
@@ -125,7 +126,7 @@ class Call:
         return reproducer.Reproducer(text, call=self.function, argument=self.argument, others=others)
 
 
-class WorkerTraceback(Exception):
+class WorkerTraceback(Exception):  # noqa: N818
     """The cause of an exception that was raised in a worker: where it was raised there."""
 
     def __init__(self, text: str) -> None:

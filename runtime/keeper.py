@@ -168,7 +168,8 @@ class Keeper:
 
     def _start(self, role: str) -> Worker | None:
         """A new worker, or None: there are enough, or it cannot be started, which is the failure of
-        the request that needs it."""
+        the request that needs it.
+        """
         if self._count(role) >= self._limits[role]:
             return None
         try:

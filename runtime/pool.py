@@ -31,7 +31,8 @@ SMALLEST_MEMORY = 4 << 30
 
 class Pool:
     """``workers``: how many of each role at most. ``memory``: the address space of each, in bytes; 0
-    for no limit, None for a limit that leaves the machine usable."""
+    for no limit, None for a limit that leaves the machine usable.
+    """
 
     def __init__(self, workers: Mapping[str, int] | None = None, memory: int | None = None) -> None:
         cores = len(os.sched_getaffinity(0))

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections import deque
+from pathlib import Path
 
 from . import progress
 from .protocol import CHUNK, Decoder
@@ -20,7 +21,8 @@ REAP_SECONDS = 5.0
 
 class WorkerProcess:
     """A started worker. Made and used by one thread that outlives it: the worker asks the kernel to
-    be killed when its parent dies, and for the kernel the parent is the thread that started it."""
+    be killed when its parent dies, and for the kernel the parent is the thread that started it.
+    """
 
     def __init__(self, role: str, memory: int) -> None:
         self.role = role
@@ -35,7 +37,7 @@ class WorkerProcess:
                     *(sys.executable, "-P", "-u", "-m", "mlopt.runtime.worker", role),
                     *("--parent", str(os.getpid()), "--progress", str(self.notes), "--memory", str(memory)),
                 ],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=self.log,
                 stderr=self.log,
                 pass_fds=[self.notes],
@@ -115,7 +117,8 @@ class WorkerProcess:
 
 def above_standard(file: int) -> int:
     """``file`` under a number above 2. A user's process may have closed its standard streams, and
-    what it prints must not end up in a file of ours that got the free number."""
+    what it prints must not end up in a file of ours that got the free number.
+    """
     try:
         return fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 3)
     finally:
@@ -131,11 +134,12 @@ def _memory_file(name: str, flags: int = 0) -> int:
 
 def _environment() -> dict[str, str]:
     """The user's, without the current directory on the path, and with fixed hashes: equal requests
-    give equal bits."""
+    give equal bits.
+    """
     environment = dict(os.environ)
     environment["PYTHONHASHSEED"] = "0"
     path = environment.get("PYTHONPATH", "").split(os.pathsep)
-    kept = [os.path.abspath(entry) for entry in path if entry not in ("", os.curdir)]
+    kept = [str(Path(entry).absolute()) for entry in path if entry not in ("", os.curdir)]
     environment.pop("PYTHONPATH", None)
     if kept:
         environment["PYTHONPATH"] = os.pathsep.join(kept)

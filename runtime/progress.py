@@ -30,7 +30,8 @@ _RUNNING = b"R"
 
 class Progress(NamedTuple):
     """How far a request came: the last IR that was noted (None: nothing but the request itself repeats
-    it), the pipeline's elements from there on, and the pass or phase that was running."""
+    it), the pipeline's elements from there on, and the pass or phase that was running.
+    """
 
     ir: str | None = None
     elements: tuple[str, ...] = ()

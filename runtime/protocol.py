@@ -24,6 +24,8 @@ CHUNK = 1 << 20
 
 
 class Kind(IntEnum):
+    """What a message says."""
+
     REQUEST = 1
     STARTED = 2  # the worker took the request: from here on a death is the request's
     RESULT = 3
@@ -32,6 +34,8 @@ class Kind(IntEnum):
 
 
 class Message(NamedTuple):
+    """One message, decoded."""
+
     kind: Kind
     request: int
     payload: bytes | bytearray | memoryview
@@ -51,10 +55,12 @@ class RemoteError(NamedTuple):
 
 
 def header(kind: Kind, request: int, length: int) -> bytes:
+    """The bytes that come before a payload of ``length`` bytes."""
     return HEADER.pack(MAGIC, kind, request, length)
 
 
 def parse_header(data: bytes | bytearray) -> tuple[Kind, int, int]:
+    """Kind, request id and length of the payload; ProtocolError if these bytes are no header."""
     magic, kind, request, length = HEADER.unpack(data)
     if magic != MAGIC:
         raise ProtocolError(f"not a message header: {bytes(data)!r}")

@@ -22,6 +22,7 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 MARK = "// mlopt-reproducer: "
@@ -31,7 +32,8 @@ _CALL = re.compile(r"call=(\S+) argument=(\S+) others=(.*)")
 
 class Reproducer(NamedTuple):
     """``pipeline`` for mlopt-opt, or ``call`` (``module:function``) with the name of the argument that
-    gets the IR and the other arguments."""
+    gets the IR and the other arguments.
+    """
 
     ir: str
     pipeline: str = ""
@@ -64,52 +66,52 @@ def parse(text: str) -> Reproducer:
 
 
 def write(reproducer: Reproducer, notes: str) -> tuple[str, str]:
-    """Write a file of its own, ``notes`` as comments in its head. Returns its path and the command that
-    repeats the failure; two empty strings if nothing can be written."""
+    """Write a file of its own, ``notes`` as comments in its head.
+
+    Returns its path and the command that repeats the failure; two empty strings if nothing can be
+    written: a full disk must not hide the failure that is being reported.
+    """
     comments = "".join(f"// {line}".rstrip() + "\n" for line in notes.splitlines())
     ir = "" if not reproducer.ir else reproducer.ir.rstrip("\n") + "\n"
+    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{os.urandom(3).hex()}.mlir"
     try:
-        folder = private_folder()
-        path = os.path.join(
-            folder, f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{os.urandom(3).hex()}.mlir"
-        )
-        with open(path, "x", encoding="utf-8", errors="surrogateescape") as file:
+        path = private_folder() / name
+        with path.open("x", encoding="utf-8", errors="surrogateescape") as file:
             file.write(f"{reproducer.header()}\n{comments}\n{ir}")
-        _keep_newest(folder)
-    except OSError:  # a full disk must not hide the failure that is being reported
+        _keep_newest(path.parent)
+    except OSError:
         return "", ""
-    return path, command(reproducer, path)
+    return str(path), command(reproducer, path)
 
 
-def command(reproducer: Reproducer, path: str) -> str:
+def command(reproducer: Reproducer, path: Path) -> str:
+    """The one command that repeats the failure written to ``path``."""
     if not reproducer.pipeline:
-        return shlex.join([sys.executable, "-P", "-m", "mlopt.runtime.reproducer", path])
-    tool = os.path.join(os.path.dirname(sys.executable), "mlopt-opt")
-    start = [tool] if os.access(tool, os.X_OK) else [sys.executable, "-P", "-m", "mlopt.tools.opt"]
-    return shlex.join([*start, path, "--run-reproducer"])
+        return shlex.join([sys.executable, "-P", "-m", "mlopt.runtime.reproducer", str(path)])
+    tool = Path(sys.executable).with_name("mlopt-opt")
+    start = [str(tool)] if os.access(tool, os.X_OK) else [sys.executable, "-P", "-m", "mlopt.tools.opt"]
+    return shlex.join([*start, str(path), "--run-reproducer"])
 
 
-def private_folder() -> str:
+def private_folder() -> Path:
     """Where this user's reproducers go; nobody else can read them: they may hold a model."""
     from platformdirs import user_state_path
 
-    folder = os.path.join(user_state_path("mlopt"), "reproducers")
+    folder = user_state_path("mlopt") / "reproducers"
     with contextlib.suppress(OSError):
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        if os.stat(folder).st_uid == os.getuid() and os.access(folder, os.W_OK | os.X_OK):
-            os.chmod(folder, 0o700)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.stat().st_uid == os.getuid() and os.access(folder, os.W_OK | os.X_OK):
+            folder.chmod(0o700)
             return folder
     import tempfile
 
-    return tempfile.mkdtemp(prefix="mlopt-reproducers-")
+    return Path(tempfile.mkdtemp(prefix="mlopt-reproducers-"))
 
 
-def _keep_newest(folder: str) -> None:
+def _keep_newest(folder: Path) -> None:
     """Names start with the time."""
-    names = sorted(name for name in os.listdir(folder) if name.endswith(".mlir"))
-    for name in names[:-KEPT_FILES]:
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(folder, name))
+    for path in sorted(folder.glob("*.mlir"))[:-KEPT_FILES]:
+        path.unlink(missing_ok=True)
 
 
 def main() -> int:
@@ -117,10 +119,9 @@ def main() -> int:
     if len(sys.argv) != 2:
         print("usage: python -P -m mlopt.runtime.reproducer FILE", file=sys.stderr)
         return 2
-    path = sys.argv[1]
+    path = Path(sys.argv[1])
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            reproducer = parse(file.read())
+        reproducer = parse(path.read_text(encoding="utf-8", errors="surrogateescape"))
     except (OSError, ValueError) as error:
         print(f"{path}: {error}", file=sys.stderr)
         return 2

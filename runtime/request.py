@@ -35,7 +35,7 @@ class Outcome:
     payload: bytes | bytearray | memoryview = b""
     how: str = ""  # how the worker ended, or why it did not start
     log: str = ""  # the end of what it printed during the request
-    progress: Progress = Progress()
+    progress: Progress = field(default_factory=Progress)
 
 
 def _locked() -> _thread.LockType:
@@ -47,7 +47,8 @@ def _locked() -> _thread.LockType:
 @dataclass(eq=False)
 class Request:
     """``wait`` is for the user's thread, `finish` for the keeper. No lock is ever held by the user's
-    thread, which can be interrupted at any line."""
+    thread, which can be interrupted at any line.
+    """
 
     role: str
     payload: bytes

@@ -24,6 +24,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from . import progress
@@ -39,6 +40,7 @@ PRELOAD = {
 
 
 def main() -> None:
+    """Serve requests until the user's process goes away."""
     options = _parse(sys.argv[1:])
     channel = _private_channel()
     _take_precautions(options.parent, options.memory)
@@ -83,7 +85,7 @@ def _take_precautions(parent: int, memory: int) -> None:
     if os.getppid() != parent:  # it died before the line above
         os._exit(0)
 
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+    with contextlib.suppress(OSError), Path("/proc/self/oom_score_adj").open("w") as file:
         file.write("1000")
     faulthandler.enable(all_threads=False)
     _limit(resource.RLIMIT_CORE, 0)
@@ -131,17 +133,17 @@ def resolve(function: str) -> Callable[..., Any]:
         found = getattr(found, part)
     if not callable(found):
         raise TypeError(f"{function} is not callable")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _describe(error: BaseException) -> RemoteError:
     """The exception as bytes where that works both ways, and always as text."""
     kind = type(error)
-    try:
-        pickled: bytes | None = pickle.dumps(error, protocol=pickle.HIGHEST_PROTOCOL)
-        pickle.loads(pickled)
-    except Exception:
-        pickled = None
+    pickled = None
+    with contextlib.suppress(Exception):
+        data = pickle.dumps(error, protocol=pickle.HIGHEST_PROTOCOL)
+        pickle.loads(data)
+        pickled = data
     try:
         message = str(error)
     except Exception:
