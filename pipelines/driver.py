@@ -16,6 +16,7 @@ from mlir import ir
 from ..passes.base import Pass, PassError
 from ..passes.options import OptionError, parse_options
 from ..passes.registry import PREFIX, UnknownPassError, find_pass
+from ..runtime import progress
 from .capi import PassTree, operation_at, verify_operation
 from .diagnostics import Diagnostic, PipelineError, captured_diagnostics, source_of
 from .text import NestNode, PassNode, parse_pipeline
@@ -97,6 +98,8 @@ class _Run:
             self.tree.add_external(manager, "mlopt-begin", self._begin(str(elements[0])))
         for position, element in enumerate(elements):
             after = str(elements[position + 1]) if position + 1 < len(elements) else following
+            if manager == self.tree.root and anchor == "builtin.module":
+                self.tree.add_external(manager, "mlopt-enter", self._enter(str(element)))
             if isinstance(element, NestNode):
                 self.add(element.elements, self.tree.nest(manager, element.op_name), element.op_name, after)
             elif _is_upstream(element):
@@ -117,7 +120,7 @@ class _Run:
 
     def _add_own(self, instance: Pass, text: str, manager: int, following: str) -> None:
         def run(address: int, fail: Callable[[], None]) -> None:
-            self.running = text
+            self._next(text)
             self._guard(lambda: self._run_own(instance, address, fail, following), fail)
 
         self.tree.add_external(manager, instance.name, run)
@@ -134,9 +137,22 @@ class _Run:
 
     def _begin(self, first: str) -> Callable[[int, Callable[[], None]], None]:
         def begin(_: int, __: Callable[[], None]) -> None:
-            self.running = first
+            self._next(first)
 
         return begin
+
+    def _enter(self, element: str) -> Callable[[int, Callable[[], None]], None]:
+        """Note the IR for a reproducer, should ``element`` take the process down."""
+
+        def enter(address: int, fail: Callable[[], None]) -> None:
+            self._guard(lambda: progress.enter(element, lambda: str(operation_at(address))), fail)
+            self.last = time.perf_counter()
+
+        return enter
+
+    def _next(self, text: str) -> None:
+        self.running = text
+        progress.running(text)
 
     def _finish(self, address: int, fail: Callable[[], None], following: str) -> None:
         seconds = time.perf_counter() - self.last
@@ -148,7 +164,7 @@ class _Run:
             self.invalid = True
             fail()
             return
-        self.running = following
+        self._next(following)
         self.last = time.perf_counter()
 
     def _guard(self, action: Callable[[], None], fail: Callable[[], None]) -> None:

@@ -21,6 +21,8 @@ from .request import End, Outcome
 
 # What allocators print before they abort: LLVM, libstdc++, Python.
 _MEMORY = re.compile(r"out of memory|bad_alloc|MemoryError|Cannot allocate memory", re.IGNORECASE)
+# "python: /a/long/path/File.cpp:12: a signature of three lines: Assertion `…' failed."
+_ASSERTION = re.compile(r"^.*?([^/ ]+:\d+): .*: (Assertion `.*)$")
 _CRASH = re.compile(r"^Fatal Python error", re.MULTILINE)
 _PRINTED_LINES = 5
 _NOTED_LINES = 200
@@ -68,7 +70,7 @@ class Call:
                 error = loads(remote.pickled)
         if not isinstance(error, Exception) or (self.argument and not isinstance(error, MloptError)):
             error = CompileError(
-                f"the {self.role} worker failed: {remote.type_name}: {remote.message}",
+                _failure(self.role, remote),
                 where=self._where(outcome),
                 remedy=_REPORT if self.argument else "",
             )
@@ -137,8 +139,16 @@ class WorkerTraceback(Exception):  # noqa: N818
         return f"in the worker:\n{self.text}"
 
 
-_REPORT = "This is a bug in mlopt or in what it uses: please report it with the reproducer."
+_REPORT = "This is a bug in mlopt or in what it uses: please report it."
 _NO_START = "See that processes, memory and open files are not used up (ulimit -a), then call again."
+
+
+def _failure(role: str, remote: RemoteError) -> str:
+    """What failed; mlopt's own exceptions speak for themselves."""
+    named = (
+        remote.message if remote.type_name.startswith("mlopt.") else f"{remote.type_name}: {remote.message}"
+    )
+    return f"the {role} worker failed: {named}"
 
 
 def _limit_text(memory: int) -> str:
@@ -149,4 +159,4 @@ def _printed(log: str) -> str:
     """The last lines that were printed before a crash, without Python's own report of the crash."""
     crash = _CRASH.search(log)
     lines = [line for line in log[: crash.start() if crash else None].splitlines() if line.strip()]
-    return "\n".join(lines[-_PRINTED_LINES:])
+    return "\n".join(_ASSERTION.sub(r"\1: \2", line) for line in lines[-_PRINTED_LINES:])
