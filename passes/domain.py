@@ -1,7 +1,7 @@
 """The loops of a kernel: which loops of its ops are one and the same.
 
-An analysis for `mlopt-fuse`, `mlopt-schedule` and `mlopt-tile`. Two loops are one `Dim` if a value that is made
-and read inside the kernel ties them together; tensors that come from outside tie nothing. Softmax::
+An analysis for `mlopt-fuse`, `mlopt-schedule` and `mlopt-tile`. Two loops are one `Dim` if a value that is
+made and read inside the kernel ties them together; tensors that come from outside tie nothing. Softmax::
 
     %m = max over j of %x[i, j]        loops (i0, j0)      dims: 0 = {i0, i1, i2}, from the root's i2
     %e = exp(%x[i, j] - %m[i])         loops (i1, j1)            1 = {j1, j2}, from the root's j2, whole
@@ -50,15 +50,14 @@ class Domain:
     def build(ops: Sequence[ir.Operation], values_needed_outside: Sequence[ir.Value]) -> Domain | str:
         """The domain of ``ops`` (in order, the root last) as one kernel, or why they cannot be one.
 
-        Constants, tensor.empty and tensor.dim among ``ops`` are passed over.
+        Constants, tensor.empty, tensor.dim and arithmetic on scalars among ``ops`` are passed over.
         """
         nests: list[Nest] = []
         for op in ops:
-            name = op.operation.name
-            if name in STRUCTURED:
+            if op.operation.name in STRUCTURED:
                 nests.append(nest_of(op))
-            elif name not in _TRANSPARENT:
-                return f"{name} has no loops"
+            elif not _is_passed_over(op.operation):
+                return f"no tile rule takes {op.operation.name}"
         if not nests:
             return "no op has loops"
         return _Builder(nests, values_needed_outside).build()
@@ -78,7 +77,12 @@ class Domain:
         return tuple(self._loops[number][index.loops[0]] if index.plain else None for index in write.indices)
 
 
-_TRANSPARENT = frozenset({"arith.constant", "tensor.empty", "tensor.dim"})
+def _is_passed_over(op: ir.Operation) -> bool:
+    if op.name in ("arith.constant", "tensor.empty", "tensor.dim"):
+        return True
+    scalar = not any(isinstance(value.type, ir.ShapedType) for value in op.results)
+    reads_argument = op.name == "tensor.extract" and isinstance(op.operands[0], ir.BlockArgument)
+    return scalar and (op.name.startswith(("arith.", "math.")) or reads_argument)
 
 
 class _Builder:

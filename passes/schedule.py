@@ -3,19 +3,20 @@
 Before::
 
     func.func private @kernel_0_matmul(%a: tensor<129x766xf32>, %b: tensor<766x1000xf32>, %out: …) -> …
-        attributes {mlopt.kernel, …}
+        attributes {mlopt.kernel}
 
 After::
 
-    … attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 65, 128, 8>}, mlopt.bytes = 3976264 : i64,
-                  mlopt.flops = 197628000 : i64, …}
+    … attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 72, 64, 8>},
+                  mlopt.bytes = 3975256 : i64, mlopt.flops = 197628000 : i64}
 
 ``tile`` has one number for each `Dim` of the kernel's domain: the elements of it in one task, 0 for all of
 them; for the reduced dim of a contraction the step of the loop over it. A kernel that no tile rule takes gets
 ``mlopt.slow = "why"`` instead and stays linalg. Always legal: it only adds attributes.
 
-The sizes are fixed choices for CPUs: a task of an element-wise or row kernel covers about 32 KB of its largest
-tensor; of a contraction, a block whose factor panel fits L2; of a convolution, 64 channels of some rows.
+The sizes are fixed choices for CPUs: a task of an element-wise or row kernel covers about 32 KB of its
+largest tensor; of a contraction, a block whose factor panel fits L2; of a convolution, 64 channels of some
+rows.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ LANES = 64  # the widest strip of registers, in f32
 TASK_ELEMENTS = 8192
 LARGEST_ROW = 1 << 14
 PANEL_ELEMENTS = 1 << 16  # of the factor that is kept in L2
+ROWS = 128  # of a matrix product
 CONV_PIXELS = 64
 
 
@@ -113,8 +115,8 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int) -> None:
             continue
         if dim is memory[0]:
             row = dim.extent or LARGEST_ROW
-            wanted = LANES * max((row if used * row <= LARGEST_ROW else budget // used) // LANES, 1)
-            tiles[dim] = WHOLE if dim.extent is not None and used * row <= LARGEST_ROW else _lanes(dim.extent, wanted)
+            fits = dim.extent is not None and used * row <= LARGEST_ROW
+            tiles[dim] = WHOLE if fits else _lanes(dim.extent, LANES * max(budget // used // LANES, 1))
             used *= tiles[dim] or row
             continue
         tiles[dim] = _near(dim.extent, max(budget // used, 1))
@@ -167,13 +169,13 @@ def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks
         wanted = LANES if windows else LANES * max(PANEL_ELEMENTS // max(reduced, 1) // LANES, 1)
         tiles[lanes] = _lanes(lanes.extent, wanted)
     rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in tiles]
-    pixels = CONV_PIXELS if windows else 128
+    left = CONV_PIXELS if windows else ROWS
     for dim in rows:
-        wanted = max(pixels, 1)
-        tiles[dim] = _near(dim.extent, wanted) if not windows or dim is not rows[0] else WHOLE
-        if windows and dim is rows[0] and (dim.extent is None or dim.extent > 2 * CONV_PIXELS):
-            tiles[dim] = _near(dim.extent, CONV_PIXELS)
-        pixels //= max(tiles[dim] or dim.extent or 1, 1)
+        if windows and dim is rows[0] and dim.extent is not None and dim.extent <= 2 * CONV_PIXELS:
+            tiles[dim] = WHOLE
+        else:
+            tiles[dim] = _near(dim.extent, max(left, 1)) if windows else _rows(dim.extent, max(left, 1))
+        left //= tiles[dim] or dim.extent or 1
     _split_more(tiles, lanes, rows, domain, tasks)
 
 
@@ -199,6 +201,13 @@ def _step(extent: int | None, wanted: int) -> int:
     if extent is None:
         return SINGLE
     return next((step for step in (wanted, wanted // 2) if extent % step == 0), min(wanted, extent or 1))
+
+
+def _rows(extent: int | None, wanted: int) -> int:
+    """About ``wanted`` rows: even parts, in whole register tiles of 8."""
+    if extent is None or wanted < 8:
+        return wanted
+    return WHOLE if extent <= wanted else 8 * ceil(extent / ceil(extent / wanted) / 8)
 
 
 def _lanes(extent: int | None, wanted: int) -> int:

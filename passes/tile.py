@@ -2,8 +2,8 @@
 
 Before::
 
-    func.func private @kernel_0_relu(%x: tensor<1001x1000xf32>, %out: tensor<1001x1000xf32>)
-        -> tensor<1001x1000xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 16, 0>}} {
+    func.func private @kernel_0_relu(%x: tensor<1001x1000xf32>, %out: …) -> tensor<1001x1000xf32>
+        attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 16, 0>}} {
       %r = linalg.generic {…} ins(%x) outs(%out) { … arith.maximumf … }
       return %r
 
@@ -16,8 +16,8 @@ After::
       scf.forall.in_parallel { tensor.parallel_insert_slice %w into %o[0, 0] [1001, 1000] [1, 1] : … }
     }
 
-Legal for kernels with a ``mlopt.schedule``; `mlopt-schedule` marks those that no rule takes ``mlopt.slow``, and
-they stay as they are. The results are emitted on demand, each op by its rule (``passes/tiling``). The form
+Legal for kernels with a ``mlopt.schedule``; `mlopt-schedule` marks those that no rule takes ``mlopt.slow``,
+and they stay as they are. The results are emitted on demand, each op by its rule (``passes/tiling``). The form
 bufferizes without copies or allocations; accumulators are vectors carried by scf.for.
 """
 
@@ -46,14 +46,25 @@ class Tile(Pass):
         """Tile each scheduled kernel of the module."""
         for function in op.regions[0].blocks[0].operations:
             attributes = function.operation.attributes
-            if "mlopt.kernel" in attributes and "mlopt.schedule" in attributes and "mlopt.slow" not in attributes:
+            if "mlopt.kernel" in attributes and "mlopt.schedule" in attributes:
                 tile_kernel(function.operation)
 
 
 def kernel_domain(function: ir.Operation) -> Domain | str:
-    """The domain of a kernel function's body."""
-    *ops, end = function.regions[0].blocks[0].operations
-    return Domain.build([op.operation for op in ops], list(end.operation.operands))
+    """The domain of a kernel function's body, or why it cannot be tiled."""
+    block = function.regions[0].blocks[0]
+    *ops, end = block.operations
+    results = list(end.operation.operands)
+    domain = Domain.build([op.operation for op in ops], results)
+    if isinstance(domain, str):
+        return domain
+    outs = list(block.arguments)[len(block.arguments) - len(results):]
+    for nest in domain.nests:
+        if any(access is not None and access.value in outs for access in nest.reads):
+            return "the kernel reads what it writes"
+        if isinstance(nest.onto, ir.BlockArgument) and nest.onto not in outs:
+            return "a part is written into another argument than the result's"
+    return domain
 
 
 def tile_kernel(function: ir.Operation) -> None:
@@ -81,7 +92,8 @@ def tile_kernel(function: ir.Operation) -> None:
     _erase_old(block)
 
 
-def _forall(domain: Domain, tiles: Sequence[int], every: Sequence[ir.Value], made: Sequence[int]) -> scf.ForallOp:
+def _forall(domain: Domain, tiles: Sequence[int], every: Sequence[ir.Value],
+            made: Sequence[int]) -> scf.ForallOp:
     """The tasks, for the results whose numbers are ``made``; ``every`` are the destinations."""
     outs = [every[number] for number in made]
     extents = {dim: _extent(domain, dim, every) for dim in domain.dims}
@@ -89,7 +101,8 @@ def _forall(domain: Domain, tiles: Sequence[int], every: Sequence[ir.Value], mad
     steps = [tiles[dim.id] or 1 for dim in split]
     bounds = [extents[dim] for dim in split]
     forall = scf.ForallOp([0] * len(split) or [0], bounds or [1], steps or [1], outs)
-    spans = {dim: Span(0, max(dim.extent, 1), dim.extent > 0) for dim in domain.dims if dim.extent is not None}
+    spans = {dim: Span(0, max(dim.extent, 1), dim.extent > 0)
+             for dim in domain.dims if dim.extent is not None}
     for dim, step, position in zip(split, steps, forall.induction_variables, strict=False):
         exact = step == 1 or (dim.extent is not None and dim.extent % step == 0)
         spans[dim] = Span(position, step, exact and dim.extent != 0)
@@ -104,7 +117,8 @@ def _forall(domain: Domain, tiles: Sequence[int], every: Sequence[ir.Value], mad
     with ir.InsertionPoint(end.block):
         for value, out, dynamic in zip(written, forall.inner_iter_args, sizes, strict=True):
             shape = list(out.type.shape)
-            tensor.ParallelInsertSliceOp(value, out, [], dynamic, [], [0] * len(shape), shape, [1] * len(shape))
+            zeros, ones = [0] * len(shape), [1] * len(shape)
+            tensor.ParallelInsertSliceOp(value, out, [], dynamic, [], zeros, shape, ones)
     return forall
 
 

@@ -45,9 +45,12 @@ def single_loops(nest: Nest) -> set[int]:
                 loops |= set(by_kind[1:])
     for op in nest.body.operations if nest.body else ():
         if op.operation.name == "tensor.extract":
-            for position in op.operation.operands[1:]:
-                if _loop_of(position) is None:
+            rows: set[int | None] = set()
+            for position in list(op.operation.operands)[1:]:
+                loop = _loop_of(position)
+                if loop is None or loop in rows:  # computed, or the diagonal of a table
                     loops |= loops_behind(nest, position)
+                rows.add(loop)
     return loops
 
 
@@ -153,7 +156,8 @@ class Body:
         table, positions = op.operands[0], list(op.operands)[1:]
         if not positions:
             return emitter.scalar_of(table)
-        starts, sizes, exact, axes = [], [], [], []
+        starts, sizes, exact = [], [], []
+        axes: list[int | None] = []
         for position in positions:
             loop = _loop_of(position)
             if loop is None or emitter.span(nest, loop).size == 1:
@@ -170,10 +174,8 @@ class Body:
         if all(axis is None for axis in axes):
             return tensor.ExtractOp(table, starts).result
         kept = sorted((axis for axis in axes if axis is not None), key=self.loops.index)
-        if len(set(kept)) == len(kept):
-            row = emitter.transfer_read(table, starts, sizes, exact, [axes.index(axis) for axis in kept])
-            return emitter.arrange(row, kept, self.loops, self.shape)
-        raise AssertionError("the diagonal of a table is read one element at a time")
+        row = emitter.transfer_read(table, starts, sizes, exact, [axes.index(axis) for axis in kept])
+        return emitter.arrange(row, kept, self.loops, self.shape)
 
     def _scalar(self, value: ir.Value) -> ir.Value:
         """A value of the body that depends on loops of one element only, as a scalar."""

@@ -28,6 +28,7 @@ class Combiner:
     op: ir.Operation
     element: ir.Value
     wide: ir.Type  # the type that the accumulator has
+    narrow: ir.Type  # the type of the result
 
     @property
     def kind(self) -> vector.CombiningKind:
@@ -48,7 +49,8 @@ class Combiner:
             value = {"ADD": -0.0, "MUL": 1.0, "MAXIMUMF": -float("inf"), "MINIMUMF": float("inf")}
             return ir.FloatAttr.get(wide, value.get(kind, float("nan")))
         bits = wide.width
-        value_of = {"MUL": 1, "MAXSI": -(1 << (bits - 1)), "MINSI": (1 << (bits - 1)) - 1, "MINUI": -1, "AND": -1}
+        least, most = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+        value_of = {"MUL": 1, "MAXSI": least, "MINSI": most, "MINUI": -1, "AND": -1}
         return ir.IntegerAttr.get(wide, value_of.get(kind, 0))
 
 
@@ -68,15 +70,33 @@ def combiners(nest: Nest) -> list[Combiner] | None:
 
 
 def _combiner(nest: Nest, value: ir.Value, accumulator: ir.Value) -> Combiner | None:
+    if len(list(accumulator.uses)) != 1:
+        return None
+    narrow = value.type
+    value, accumulator = _as_truth(value, accumulator)
     op = value.owner
     if isinstance(op, ir.Block) or op.name not in _KINDS or op.operation.block != nest.body:
         return None
-    if len(list(accumulator.uses)) != 1 or accumulator not in list(op.operands):
+    if accumulator not in list(op.operands):
         return None
     one, other = op.operands
-    # The accumulator's one use is here, so the element depends on no accumulator but perhaps another result's;
-    # that one then has two uses and is refused in its turn.
-    return Combiner(op.operation, other if one == accumulator else one, wide_type(op.name, value.type))
+    # The accumulator's one use is here: the element depends on no accumulator, but perhaps on another
+    # result's, which then has two uses and is refused in its turn.
+    return Combiner(op.operation, other if one == accumulator else one, wide_type(op.name, narrow), narrow)
+
+
+def _as_truth(value: ir.Value, accumulator: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Look through the i8 that a truth value is stored in: "any" combines i1."""
+    op = value.owner
+    if isinstance(op, ir.Block) or op.name != "arith.extui" or str(op.operands[0].type) != "i1":
+        return value, accumulator
+    (use,) = accumulator.uses
+    read = use.owner
+    if read.name not in ("arith.trunci", "arith.cmpi") or str(read.results[0].type) != "i1":
+        return value, accumulator
+    if read.name == "arith.cmpi" and read.attributes["predicate"].value != arith.CmpIPredicate.ne:
+        return value, accumulator
+    return op.operands[0], read.results[0]
 
 
 def wide_type(op_name: str, element: ir.Type) -> ir.Type:
@@ -87,13 +107,15 @@ def wide_type(op_name: str, element: ir.Type) -> ir.Type:
 
 
 def convert(value: ir.Value, element: ir.Type) -> ir.Value:
-    """A scalar or vector with another element type of the same kind, signed; itself if it has that type."""
+    """A scalar or vector with another element type of the same kind; integers are signed, i1 is 0 or 1."""
     vector_type = value.type if isinstance(value.type, ir.VectorType) else None
     now = vector_type.element_type if vector_type else value.type
     if now == element:
         return value
     kind = ir.VectorType.get(vector_type.shape, element) if vector_type else element
     wider = element.width > now.width
+    if wider and now.width == 1:
+        return arith.ExtUIOp(kind, value).result
     if isinstance(element, ir.FloatType):
         return (arith.ExtFOp if wider else arith.TruncFOp)(kind, value).result
     return (arith.ExtSIOp if wider else arith.TruncIOp)(kind, value).result

@@ -5,8 +5,8 @@ them has a parallel loop of its own in its last dim: there the registers' lanes 
 both factors have in a dim alone is taken in steps (its tail is one shorter contraction after the loop), the
 others, such as a convolution's window, one element at a time around it.
 
-The factors keep the type that they are stored in if it is one (vector.contract allows narrower factors, signed
-where they are integers), the accumulator is f32 for half floats and at least i32 for integers.
+The factors keep the type that they are stored in if it is one (vector.contract allows narrower factors,
+signed where they are integers), the accumulator is f32 for half floats and at least i32 for integers.
 """
 
 from __future__ import annotations
@@ -19,28 +19,31 @@ from mlir.dialects import arith, vector
 from .access import Access, Nest, shape_of
 from .body import body_problem, single_loops
 from .combiner import combiners, convert
-from .emitter import Emitter, reshape
+from .emitter import Emitter
 from .reduction import finish, start_of
 from .registry import SINGLE
+from .vectors import reshape
 
 DEFAULT_STEP = 8
 _CASTS = ("arith.extf", "arith.extsi", "arith.extui")
 
 
 def can_tile(nest: Nest) -> str | None:
+    """A sum of products of two inputs, with lanes to run along."""
     if nest.body is None or len(nest.reductions) == 0:
         return "not a contraction"
     if len(nest.writes) != 1 or _factors(nest) is None:
         return "not a sum of products of two inputs"
-    if not _has_lanes(nest):
+    if _lane_loop(nest) is None:
         return "a contraction without a factor that is contiguous along a loop of its own"
-    one, other = _loops_of(nest)
+    one, other = (_all_loops(access) for access in _accesses(nest))
     if not set(nest.parallels) <= one | other or stepped_loop(nest) is None:
         return "a contraction with a loop that neither factor has"
     return body_problem(nest)
 
 
 def needs(nest: Nest) -> dict[int, int]:
+    """Parallel loops inside a window's index cannot be tiled."""
     return dict.fromkeys(single_loops(nest) & set(nest.parallels), SINGLE)
 
 
@@ -53,29 +56,29 @@ def stepped_loop(nest: Nest) -> int | None:
 
 
 def lane_loop(nest: Nest) -> int:
-    """The parallel loop along which a factor is contiguous that the other factor does not have."""
+    """The parallel loop along which a factor is contiguous and that the other does not have.
+
+    If both have one, the one along which the result is contiguous.
+    """
     loop = _lane_loop(nest)
     assert loop is not None
     return loop
 
 
 def _lane_loop(nest: Nest) -> int | None:
-    accesses = _accesses(nest)
-    for access, other in (accesses[::-1], accesses):
-        last = access.indices[-1].loops if access.indices else ()
-        if len(last) == 1 and last[0] in nest.parallels and last[0] not in _all_loops(other):
-            if nest.extents[last[0]] != 1:
-                return last[0]
-    return None
-
-
-def _has_lanes(nest: Nest) -> bool:
-    return _lane_loop(nest) is not None
-
-
-def _loops_of(nest: Nest) -> tuple[set[int], set[int]]:
     one, other = _accesses(nest)
-    return _all_loops(one), _all_loops(other)
+    candidates = [_own_last_loop(nest, other, one), _own_last_loop(nest, one, other)]
+    written = nest.writes[0].indices[-1].loops if nest.writes[0].indices else ()
+    found = [loop for loop in candidates if loop is not None]
+    return next((loop for loop in found if loop in written), found[0] if found else None)
+
+
+def _own_last_loop(nest: Nest, access: Access, other: Access) -> int | None:
+    """The parallel loop of more than one element that is the last dim of ``access`` and not in ``other``."""
+    last = access.indices[-1].loops if access.indices else ()
+    if len(last) != 1 or last[0] not in nest.parallels or last[0] in _all_loops(other):
+        return None
+    return last[0] if nest.extents[last[0]] != 1 else None
 
 
 def _all_loops(access: Access) -> set[int]:
@@ -120,6 +123,7 @@ def _factors(nest: Nest) -> list[tuple[ir.BlockArgument, str | None]] | None:
 
 
 def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
+    """The product's tile, from an scf.for over the reduced loops."""
     found = combiners(nest)
     assert found is not None
     accumulator = start_of(emitter, nest, found)
@@ -134,7 +138,8 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     return finish(emitter, nest, found, [convert(totals[0], result_type)])
 
 
-def _over(emitter: Emitter, nest: Nest, loops: Sequence[int], carried: Sequence[ir.Value]) -> Sequence[ir.Value]:
+def _over(emitter: Emitter, nest: Nest, loops: Sequence[int],
+          carried: Sequence[ir.Value]) -> Sequence[ir.Value]:
     if not loops:
         return [_contract(emitter, nest, carried[0])]
     loop, *inner = loops
@@ -147,6 +152,7 @@ def _over(emitter: Emitter, nest: Nest, loops: Sequence[int], carried: Sequence[
 
 def _contract(emitter: Emitter, nest: Nest, accumulator: ir.Value) -> ir.Value:
     stepped = stepped_loop(nest)
+    assert stepped is not None
     loops = [*nest.parallels, stepped]
     pairs = list(zip(_factors(nest) or (), _accesses(nest), strict=True))
     # vector.contract wants factors of one type, and extends integers as signed.
@@ -155,19 +161,20 @@ def _contract(emitter: Emitter, nest: Nest, accumulator: ir.Value) -> ir.Value:
     factors, maps = [], []
     for (_, cast), access in pairs:
         axes = emitter.axes(nest, access, loops)
-        own = emitter.tile(access.value) if emitter.domain.writer(access.value) else emitter.read(nest, access)
+        own = emitter.own(nest, access)
         kept = [axis for axis in axes if axis is not None]
-        factor = reshape(own, [size for size, axis in zip(own.type.shape, axes, strict=True) if axis is not None])
+        sizes = zip(own.type.shape, axes, strict=True)
+        factor = reshape(own, [size for size, axis in sizes if axis is not None])
         if explicit:
             factor = _widen(factor, cast, accumulator.type.element_type)
         factors.append(factor)
         maps.append([loops.index(axis) for axis in kept])
     maps.append(list(range(len(nest.parallels))))
-    affine_maps = [ir.AffineMapAttr.get(ir.AffineMap.get(len(loops), 0, [ir.AffineDimExpr.get(at) for at in where]))
-                   for where in maps]
+    where = [ir.AffineMap.get(len(loops), 0, [ir.AffineDimExpr.get(at) for at in dims]) for dims in maps]
     kinds = ["parallel"] * len(nest.parallels) + ["reduction"]
     return vector.ContractionOp(
-        accumulator.type, factors[0], factors[1], accumulator, ir.ArrayAttr.get(affine_maps),
+        accumulator.type, factors[0], factors[1], accumulator,
+        ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in where]),
         ir.ArrayAttr.get([ir.Attribute.parse(f"#vector.iterator_type<{kind}>") for kind in kinds])).result
 
 

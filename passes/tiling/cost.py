@@ -14,9 +14,10 @@ _FREE = ("arith.constant", "arith.extf", "arith.truncf", "arith.extsi", "arith.e
 
 
 def cost_of(domain: Domain) -> tuple[int, int]:
-    """Bytes: distinct elements of inputs read once, plus the results. FLOPs: one an arith or math op and element.
+    """Bytes and FLOPs.
 
-    Dynamic sizes count as 1; what a gather reads counts once for each element that it makes.
+    Bytes are the distinct elements of inputs, read once, and the results; FLOPs one for each arith or math op
+    and element. Dynamic sizes count as 1; what a gather reads counts once for each element that it makes.
     """
     moved: dict[ir.Value, int] = {}
     flops = 0

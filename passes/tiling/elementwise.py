@@ -13,16 +13,19 @@ from .registry import SINGLE
 
 
 def can_tile(nest: Nest) -> str | None:
+    """Any generic without reductions whose body has arith and math ops only, gathers and checks."""
     if nest.body is None or nest.reductions:
         return "not element-wise"
     return body_problem(nest)
 
 
 def needs(nest: Nest) -> dict[int, int]:
+    """Loops inside an index with a factor, and those that a gather's position depends on."""
     return dict.fromkeys(single_loops(nest), SINGLE)
 
 
 def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
+    """The body on tiles."""
     loops = range(len(nest.kinds))
     body = Body(emitter, nest, loops)
     body.asserts()

@@ -1,10 +1,10 @@
 """Writes the tile IR of one kernel, on demand: the tile of a value is emitted when something asks for it.
 
 The emitter knows which part of each dim the current task (or the current step of a loop) is at, its `Span`.
-``tile(value)`` asks the rule of the op that makes the value; ``operand(...)`` is what rules ask for: what a nest
-reads, as a vector over chosen loops of that nest. Inputs become transfer_reads of the whole buffer.
+``tile(value)`` asks the rule of the op that makes the value; ``operand(...)`` is what rules ask for: what a
+nest reads, as a vector over chosen loops of that nest. Inputs become transfer_reads of the whole buffer.
 
-A value's tile has the value's own rank and order of dims; inside a rule, vectors are over loops in loop order.
+A value's tile has the value's own rank and order of dims; in a rule, vectors are over loops in loop order.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from mlir.dialects import affine, arith, scf, tensor, vector
 from ..domain import Dim, Domain
 from .access import Access, Index, Nest, shape_of
 from .registry import rule_of
+from .vectors import literal_of, reshape, zero_of
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ class Emitter:
         self._spans.pop()
 
     def chunks(self, dim: Dim, step: int, carried: Sequence[ir.Value],
-               body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]], *, tail: bool = False) -> list[ir.Value]:
+               body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]], *,
+               tail: bool = False) -> list[ir.Value]:
         """An scf.for over ``dim`` in steps with ``carried`` values; returns the last ones.
 
         With ``tail`` the last, shorter step of a static dim is emitted after the loop; without it, every
@@ -154,18 +156,24 @@ class Emitter:
     def operand(self, nest: Nest, access: Access, loops: Sequence[int]) -> ir.Value:
         """What ``nest`` reads, as a vector over ``loops``, stretched along those that it does not have."""
         shape = self.sizes(nest, loops)
+        literal = literal_of(access.value)
+        if literal is not None:
+            return self.splat(literal, shape)
         if not shape_of(access.value):
             return self.stretch(self.scalar_of(access.value), shape)
         axes = self.axes(nest, access, loops)
+        present = [axis for axis in axes if axis is not None]
+        turned = sorted(present, key=loops.index)
+        if turned == present or self.domain.writer(access.value) is not None:
+            return self.arrange(self.own(nest, access), axes, loops, shape)
+        own = self.read(nest, access, [axes.index(axis) for axis in turned])
+        return self.arrange(own, turned, loops, shape)
+
+    def own(self, nest: Nest, access: Access) -> ir.Value:
+        """What ``nest`` reads, in the value's own order of dims."""
         if self.domain.writer(access.value) is not None:
-            own = self.tile(access.value)
-        else:
-            kept = sorted((axis for axis in axes if axis is not None), key=loops.index)
-            if kept != [axis for axis in axes if axis is not None]:
-                own, axes = self.read(nest, access, [axes.index(axis) for axis in kept]), list(kept)
-            else:
-                own = self.read(nest, access)
-        return self.arrange(own, axes, loops, shape)
+            return self.tile(access.value)
+        return self.read(nest, access)
 
     def scalar_of(self, value: ir.Value) -> ir.Value:
         """A scalar or a 0-d tensor: the scalar itself, or the 0-d vector of one made here."""
@@ -182,7 +190,7 @@ class Emitter:
             among = [loop for loop in index.loops if loop in loops]
             wide = [loop for loop in among if self.span(nest, loop).size != 1]
             assert len(wide) <= 1, "two tiled loops in one dim"
-            axes.append((wide or among or [None])[0])
+            axes.append(next(iter(wide or among), None))
         return axes
 
     def read(self, nest: Nest, access: Access, order: Sequence[int] | None = None) -> ir.Value:
@@ -299,28 +307,3 @@ class Emitter:
             return start
         steps = vector.StepOp(ir.VectorType.get([span.size], ir.IndexType.get())).result
         return arith.AddIOp(steps, start).result
-
-
-def zero_of(element: ir.Type) -> ir.Attribute:
-    """Zero of a scalar type."""
-    if isinstance(element, ir.FloatType):
-        return ir.FloatAttr.get(element, 0.0)
-    return ir.IntegerAttr.get(element, 0)
-
-
-def literal_of(value: ir.Value) -> ir.Attribute | None:
-    """The attribute of a scalar constant, or of a splat's element."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return None
-    attribute = owner.attributes["value"]
-    if isinstance(attribute, ir.DenseElementsAttr):
-        return attribute.get_splat_value() if attribute.is_splat else None
-    return attribute
-
-
-def reshape(value: ir.Value, shape: Sequence[int]) -> ir.Value:
-    """A vector with unit dims added or dropped."""
-    if list(value.type.shape) == list(shape):
-        return value
-    return vector.ShapeCastOp(ir.VectorType.get(shape, value.type.element_type), value).result

@@ -11,13 +11,16 @@ from .emitter import Emitter
 
 
 def can_tile(nest: Nest) -> str | None:
+    """Every linalg.fill."""
     return None if nest.op.name == "linalg.fill" else "not a fill"
 
 
-def needs(nest: Nest) -> dict[int, int]:
+def needs(_: Nest) -> dict[int, int]:
+    """Nothing."""
     return {}
 
 
 def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
+    """A splat."""
     loops = range(len(nest.kinds))
     return [emitter.stretch(nest.op.operands[0], emitter.sizes(nest, loops))]

@@ -14,13 +14,15 @@ from mlir.dialects import arith, vector
 from .access import Nest
 from .body import Body, body_problem, single_loops
 from .combiner import Combiner, combiners, convert
-from .emitter import Emitter, literal_of
+from .emitter import Emitter
 from .registry import SINGLE, WHOLE
+from .vectors import literal_of
 
 CHUNK = 64
 
 
 def can_tile(nest: Nest) -> str | None:
+    """Independent combiners, and no window among the reduced loops."""
     if nest.body is None or not nest.reductions:
         return "not a reduction"
     if single_loops(nest) & set(nest.reductions):
@@ -31,14 +33,17 @@ def can_tile(nest: Nest) -> str | None:
 
 
 def needs(nest: Nest) -> dict[int, int]:
+    """Whole rows."""
     return dict.fromkeys(nest.reductions, WHOLE) | dict.fromkeys(single_loops(nest), SINGLE)
 
 
 def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
+    """The reduced tiles."""
     found = combiners(nest)
     assert found is not None
     accumulators = start_of(emitter, nest, found)
-    unknown = [loop for loop in nest.reductions if not isinstance(emitter.extents[emitter.dim(nest, loop)], int)]
+    unknown = [loop for loop in nest.reductions
+               if not isinstance(emitter.extents[emitter.dim(nest, loop)], int)]
     totals = _over(emitter, nest, found, unknown, accumulators)
     return finish(emitter, nest, found, totals)
 
@@ -59,16 +64,17 @@ def start_of(emitter: Emitter, nest: Nest, found: Sequence[Combiner]) -> list[ir
     return values
 
 
-def finish(emitter: Emitter, nest: Nest, found: Sequence[Combiner], totals: Sequence[ir.Value]) -> list[ir.Value]:
+def finish(emitter: Emitter, nest: Nest, found: Sequence[Combiner],
+           totals: Sequence[ir.Value]) -> list[ir.Value]:
     """The accumulators as tiles of the results."""
-    narrow = [convert(total, combiner.op.results[0].type) for total, combiner in zip(totals, found, strict=True)]
+    narrow = [convert(total, combiner.narrow) for total, combiner in zip(totals, found, strict=True)]
     return [emitter.result(total, nest.parallels, write)
             for total, write in zip(narrow, nest.writes, strict=True)]
 
 
 def _over(emitter: Emitter, nest: Nest, found: Sequence[Combiner], chunked: Sequence[int],
           accumulators: Sequence[ir.Value]) -> Sequence[ir.Value]:
-    """Reduce, in an scf.for for each loop in ``chunked``; only the innermost one takes more than one element."""
+    """Reduce, in an scf.for for each loop in ``chunked``; only the innermost takes more than one element."""
     if not chunked:
         return _reduce(emitter, nest, found, accumulators)
     loop, *inner = chunked

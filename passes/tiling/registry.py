@@ -37,7 +37,7 @@ _RULES = ("fill", "slices", "elementwise", "contraction", "reduction", "window")
 
 @cache
 def _rules() -> tuple[Rule, ...]:
-    return tuple(import_module(f".{name}", __package__) for name in _RULES)  # type: ignore[misc]
+    return tuple(import_module(f".{name}", __package__) for name in _RULES)
 
 
 def rule_of(nest: Nest) -> Rule:

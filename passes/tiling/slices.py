@@ -17,6 +17,7 @@ from .registry import SINGLE
 
 
 def can_tile(nest: Nest) -> str | None:
+    """Slices whose steps are constants."""
     if nest.op.name not in ("tensor.extract_slice", "tensor.insert_slice"):
         return "not a slice"
     for access in (*nest.reads, *nest.writes):
@@ -26,6 +27,7 @@ def can_tile(nest: Nest) -> str | None:
 
 
 def needs(nest: Nest) -> dict[int, int]:
+    """Dims with a step other than 1."""
     return dict.fromkeys(single_loops(nest), SINGLE)
 
 

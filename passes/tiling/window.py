@@ -20,6 +20,7 @@ from .registry import SINGLE
 
 
 def can_tile(nest: Nest) -> str | None:
+    """Every other reduction whose body can run on tiles."""
     if nest.body is None or not nest.reductions:
         return "not a reduction"
     if None in nest.reads[len(nest.reads) - len(nest.writes):]:
@@ -28,10 +29,12 @@ def can_tile(nest: Nest) -> str | None:
 
 
 def needs(nest: Nest) -> dict[int, int]:
+    """As for element-wise ops; the reduced loops are run here."""
     return dict.fromkeys(single_loops(nest), SINGLE)
 
 
 def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
+    """The accumulators after the last element."""
     found = combiners(nest)
     if found is not None:
         starts = start_of(emitter, nest, found)
@@ -39,7 +42,8 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     inits = nest.reads[len(nest.reads) - len(nest.writes):]
     starts = [emitter.operand(nest, init, nest.parallels) for init in inits if init is not None]
     lasts = _over(emitter, nest, nest.reductions, starts, None)
-    return [emitter.result(last, nest.parallels, write) for last, write in zip(lasts, nest.writes, strict=True)]
+    return [emitter.result(last, nest.parallels, write)
+            for last, write in zip(lasts, nest.writes, strict=True)]
 
 
 def _over(emitter: Emitter, nest: Nest, loops: Sequence[int], carried: Sequence[ir.Value],
