@@ -1,0 +1,109 @@
+"""torch dialect text -> linalg text, in the import worker: torch_mlir without torch.
+
+Only these parts of torch_mlir are imported: the package's own front ends would load torch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from torch_mlir import ir
+from torch_mlir._mlir_libs._torchMlir import register_dialect
+from torch_mlir.passmanager import PassManager
+
+from ..errors import CompileError, UnsupportedOpError
+from .unsupported import unsupported_ops
+
+TO_BACKEND = (
+    "builtin.module(func.func(torch-match-quantized-custom-ops),"
+    "torchdynamo-export-to-torch-backend-pipeline{backend-legal-ops= extra-library=})"
+)
+TO_LINALG = "builtin.module(torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true})"
+# MLIR 22 does not know tm_tensor (scan, sort, scatter): they become loops.
+TM_TENSOR_TO_LOOPS = "builtin.module(func.func(tm-tensor-bufferize,tm-tensor-to-loops,canonicalize,cse))"
+
+_OP = re.compile(r'"(torch\.[\w.]+)"\(.*?(?:loc\("(.*?)":(\d+):\d+\))?$', re.MULTILINE)
+_FAILED_OP = re.compile(r"failed to legalize operation '([\w.]+)'")
+
+
+def import_text(torch_text: str, weights: Sequence[int]) -> str:
+    """The linalg form of ``torch_text``; the arguments at ``weights`` get ``{mlopt.weight}``.
+
+    Raises `UnsupportedOpError` with all ops that torch-mlir does not know, or the first
+    that it cannot lower.
+    """
+    context = ir.Context()
+    context.enable_multithreading(False)
+    context.allow_unregistered_dialects = True  # for our mlopt.* attributes
+    context.emit_error_diagnostics = True
+    register_dialect(context)
+    with context, ir.Location.unknown():
+        _check_known(context, torch_text)
+        errors: list[tuple[str, str]] = []
+        handler = context.attach_diagnostic_handler(lambda d: _record(d, errors))
+        try:
+            module = ir.Module.parse(torch_text)
+            _run(TO_BACKEND, module)
+            _run(TO_LINALG, module)
+            if "tm_tensor." in str(module):
+                _run(TM_TENSOR_TO_LOOPS, module)
+        except ir.MLIRError as error:
+            raise _import_error(errors, str(error)) from None
+        finally:
+            handler.detach()
+        _mark_weights(module, weights)
+        return _portable(module.operation.get_asm(enable_debug_info=True))
+
+
+def _check_known(context: ir.Context, torch_text: str) -> None:
+    unknown = [
+        (_torch_name(name), f"{file}:{line}" if file else None)
+        for name, file, line in _OP.findall(torch_text)
+        if not context.is_registered_operation(name)
+    ]
+    if unknown:
+        raise unsupported_ops(unknown)
+
+
+def _run(pipeline: str, module: ir.Module) -> None:
+    PassManager.parse(pipeline).run(module.operation)
+
+
+def _record(diagnostic: ir.Diagnostic, errors: list[tuple[str, str]]) -> bool:
+    if diagnostic.severity == ir.DiagnosticSeverity.ERROR:
+        errors.append((_location(str(diagnostic.location)), diagnostic.message))
+    return True
+
+
+def _location(asm: str) -> str:
+    """``file:line`` of a printed location."""
+    match = re.search(r'"((?:[^"\\]|\\.)*)":(\d+)', asm)
+    return f"{match[1]}:{match[2]}" if match and match[1] != "-" else ""
+
+
+def _import_error(errors: list[tuple[str, str]], text: str) -> CompileError:
+    for where, message in errors:
+        if match := _FAILED_OP.search(message):
+            return unsupported_ops([(_torch_name(match[1]), where or None)])
+    where, message = errors[0] if errors else ("", text)
+    remedy = "run this part in eager (fallback=True), or write it with other ops"
+    return UnsupportedOpError(f"torch-mlir cannot import this module: {message}", where=where, remedy=remedy)
+
+
+def _torch_name(name: str) -> str:
+    return name.removeprefix("torch.")
+
+
+def _mark_weights(module: ir.Module, weights: Sequence[int]) -> None:
+    function = module.body.operations[0]
+    marked = ir.DictAttr.get({"mlopt.weight": ir.UnitAttr.get()})
+    plain = ir.DictAttr.get({})
+    count = len(function.regions[0].blocks[0].arguments)
+    chosen = set(weights)
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get([marked if i in chosen else plain for i in range(count)])
+
+
+def _portable(text: str) -> str:
+    """What MLIR 22 spells differently from the newer MLIR inside torch_mlir."""
+    return re.sub(r"(bufferization\.to_tensor %\S+) : ", r"\1 restrict : ", text)

@@ -1,0 +1,117 @@
+"""What a front end hands over: the program's text and all that a caller must know to run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+
+Size = int | str
+"""A size: a number, or a Python expression over ``aI_D``, size of dimension D of argument I."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """One tensor that the user passes, in the order of the function's first arguments.
+
+    ``position`` is its place among the leaves of (args, kwargs). A dynamic size is ``None``
+    in ``shape``; ``sizes`` then says what it must equal (another input's size, or itself).
+    """
+
+    name: str
+    position: int
+    dtype: torch.dtype
+    shape: tuple[int | None, ...]
+    sizes: tuple[Size, ...]
+    ranges: dict[int, tuple[int, int | None]]
+    requires_grad: bool
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A tensor of the module, in the order of the arguments after the inputs.
+
+    ``name`` is its path in the module for parameters and buffers; ``tensor`` is the very
+    object that the module held when it was captured.
+    """
+
+    name: str
+    kind: Literal["parameter", "buffer", "constant"]
+    tensor: torch.Tensor
+    names: tuple[str, ...]
+    """All paths of the same tensor (tied parameters), ``name`` first."""
+
+
+@dataclass(frozen=True)
+class Alias:
+    """The tensor that an output shares memory with in eager; ``same``: it is that very tensor's view 1:1."""
+
+    kind: Literal["input", "weight", "output"]
+    index: int
+    same: bool
+
+
+@dataclass(frozen=True)
+class Output:
+    """One leaf of what the module returns.
+
+    ``result``  the function's result number ``result``;
+    ``constant`` ``value`` (None, a number, a string);
+    ``size``    the int that the expression ``value`` gives.
+
+    ``shape`` and ``strides`` are eager's. Where ``dense``, the function's result is written
+    in the memory order of these strides (its shape is permuted to match), so a buffer of
+    these strides can be passed to it as it is; else the result is contiguous and has to be
+    copied to one with these strides.
+    """
+
+    kind: Literal["result", "constant", "size"]
+    value: Any = None
+    result: int = -1
+    dtype: torch.dtype | None = None
+    shape: tuple[Size, ...] = ()
+    strides: tuple[Size, ...] = ()
+    dense: bool = True
+    alias: Alias | None = None
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """Result ``result`` of the function has to be copied into an input or a weight after the call."""
+
+    result: int
+    kind: Literal["input", "weight"]
+    index: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result of the function, contiguous; dynamic sizes are expressions."""
+
+    dtype: torch.dtype
+    sizes: tuple[Size, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A captured module."""
+
+    text: str
+    """The torch dialect; arguments are ``inputs``, then ``weights``."""
+    inputs: tuple[Input, ...]
+    weights: tuple[Weight, ...]
+    results: tuple[Result, ...]
+    outputs: tuple[Output, ...]
+    mutations: tuple[Mutation, ...]
+    constants: dict[int, Any]
+    """Leaves of (args, kwargs) that are no tensors: the program is right for these values only."""
+    in_spec: Any
+    out_spec: Any
+    ops: tuple[tuple[str, str], ...]
+    """Every op of the captured graph and its source line, for reports."""
+
+    @property
+    def weight_positions(self) -> list[int]:
+        """Which of the function's arguments are weights."""
+        return list(range(len(self.inputs), len(self.inputs) + len(self.weights)))

@@ -1,0 +1,331 @@
+"""torch.nn.Module -> `Program`: torch dialect text, and what calling it needs.
+
+torch.export gives a graph of aten ops without side effects; our decompositions make it
+one that torch-mlir lowers well. Weights become arguments after the inputs, in-place
+changes of buffers and inputs become leading results.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, SymIntArgument, TensorArgument
+from torch.fx import Graph, Node
+from torch.utils import _pytree as pytree
+
+from ..errors import CompileError, MloptError
+from .decompositions import decomposition_table
+from .fx_text import DTYPE_ASM, graph_to_text
+from .program import Alias, Input, Mutation, Output, Program, Result, Weight
+from .sizes import Sizes
+from .source_lines import source_line
+from .unsupported import unsupported_dtype, unsupported_ops
+
+_WEIGHT_KINDS: dict[InputKind, Any] = {
+    InputKind.PARAMETER: "parameter",
+    InputKind.BUFFER: "buffer",
+    InputKind.CONSTANT_TENSOR: "constant",
+}
+# Checks of symbolic sizes: the caller checks the ranges of `Input` instead.
+_SIZE_CHECKS = {
+    "aten._assert_scalar.default",
+    "aten.sym_constrain_range.default",
+    "aten.sym_constrain_range_for_size.default",
+    "aten._assert_tensor_metadata.default",
+}
+
+
+def capture(
+    module: torch.nn.Module,
+    example_inputs: Sequence[Any],
+    dynamic_shapes: Any = None,
+    *,
+    example_kwargs: Mapping[str, Any] | None = None,
+) -> Program:
+    """Trace ``module`` on ``example_inputs``; ``dynamic_shapes`` is torch.export's."""
+    exported = _export(module, tuple(example_inputs), dict(example_kwargs or {}), dynamic_shapes)
+    eager_outputs = _output_values(exported)
+    eager_inputs = {n.name: n.meta.get("val") for n in exported.graph.nodes if n.op == "placeholder"}
+    _check_dtypes(exported.graph)
+    lowered = exported.run_decompositions(decomposition_table())
+    return _Capture(lowered, eager_inputs, eager_outputs).program()
+
+
+def _export(
+    module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
+) -> ExportedProgram:
+    try:
+        return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+    except MloptError:
+        raise
+    except Exception as error:
+        raise CompileError(
+            f"torch.export cannot trace {type(module).__name__}: {type(error).__name__}",
+            details=str(error),
+            remedy="run it in eager (fallback=True), or rewrite the part that depends on data",
+        ) from error
+
+
+def _output_values(exported: ExportedProgram) -> list[Any]:
+    """What eager returns, as fake tensors: with its strides, and its sharing of memory."""
+    output = next(n for n in reversed(exported.graph.nodes) if n.op == "output")
+    specs = exported.graph_signature.output_specs
+    user = [a for a, s in zip(output.args[0], specs, strict=True) if s.kind is OutputKind.USER_OUTPUT]
+    return [arg.meta["val"] if isinstance(arg, Node) else arg for arg in user]
+
+
+def _check_dtypes(graph: Graph) -> None:
+    """Complex numbers and the like, by the user's line, before a decomposition takes them apart."""
+    for node in graph.nodes:
+        for value in pytree.tree_leaves(node.meta.get("val")):
+            if isinstance(value, torch.Tensor) and value.dtype not in DTYPE_ASM:
+                raise unsupported_dtype(str(value.dtype), source_line(node))
+
+
+class _Capture:
+    """The exported graph, rewritten step by step in `program`."""
+
+    def __init__(self, exported: ExportedProgram, eager_inputs: dict[str, Any], eager_outputs: list[Any]) -> None:
+        self.exported = exported
+        self.graph = exported.graph
+        self.eager_inputs = eager_inputs
+        self.eager_outputs = eager_outputs
+        self.placeholders = {n.name: n for n in self.graph.nodes if n.op == "placeholder"}
+        self.inputs: list[Node] = []
+        self.input_positions: list[int] = []
+        self.constants: dict[int, Any] = {}
+        self.weights: list[Weight] = []
+        self.weight_nodes: list[Node] = []
+
+    def program(self) -> Program:
+        ops = self._ops()
+        self._drop_size_checks()
+        self._collect_arguments()
+        self._lift_literals()
+        sizes = Sizes(self.inputs)
+        outputs, mutations, result_nodes = self._collect_results(sizes)
+        self._drop_unused_weights(mutations)
+        self._order_arguments()
+        results = tuple(
+            Result(node.meta["val"].dtype, sizes.all(node.meta["val"].shape)) for node in result_nodes
+        )
+        dynamic = [size for result in results for size in result.sizes if isinstance(size, str)]
+        return Program(
+            text=graph_to_text(self.graph, dynamic),
+            inputs=tuple(self._input(i, sizes) for i in range(len(self.inputs))),
+            weights=tuple(self.weights),
+            results=results,
+            outputs=tuple(outputs),
+            mutations=tuple(mutations),
+            constants=self.constants,
+            in_spec=self.exported.call_spec.in_spec,
+            out_spec=self.exported.call_spec.out_spec,
+            ops=ops,
+        )
+
+    def _ops(self) -> tuple[tuple[str, str], ...]:
+        random = []
+        ops = []
+        for node in self.graph.nodes:
+            if node.op != "call_function" or node.target is operator.getitem:
+                continue
+            ops.append((str(node.target), str(source_line(node) or "")))
+            tags = getattr(node.target, "tags", ())
+            if torch.Tag.nondeterministic_seeded in tags:
+                random.append((f"the random op {node.target} (random ops run in eager only)", source_line(node)))
+        if random:
+            raise unsupported_ops(random)
+        return tuple(ops)
+
+    def _drop_size_checks(self) -> None:
+        for node in list(self.graph.nodes):
+            if str(node.target) in _SIZE_CHECKS:
+                self.graph.erase_node(node)
+        self.graph.eliminate_dead_code()
+
+    def _collect_arguments(self) -> None:
+        position = 0
+        by_tensor: dict[int, int] = {}
+        for spec in self.exported.graph_signature.input_specs:
+            node = self.placeholders.get(spec.arg.name)
+            if spec.kind is InputKind.USER_INPUT:
+                if isinstance(spec.arg, ConstantArgument):
+                    self.constants[position] = spec.arg.value
+                    if node is not None:
+                        self.graph.erase_node(node)
+                elif isinstance(spec.arg, SymIntArgument):
+                    raise unsupported_ops([(f"the dynamic int argument {spec.arg.name}", None)])
+                else:
+                    assert node is not None
+                    self.inputs.append(node)
+                    self.input_positions.append(position)
+                position += 1
+            elif spec.kind in _WEIGHT_KINDS and isinstance(spec.arg, TensorArgument):
+                assert node is not None and spec.target is not None
+                self._add_weight(node, spec.target, _WEIGHT_KINDS[spec.kind], by_tensor)
+            else:
+                raise unsupported_ops([(f"an argument of kind {spec.kind.name} ({spec.target})", None)])
+
+    def _add_weight(self, node: Node, name: str, kind: Any, by_tensor: dict[int, int]) -> None:
+        state = self.exported.state_dict
+        tensor = state[name] if name in state else self.exported.constants[name]
+        first = by_tensor.setdefault(id(tensor), len(self.weights))
+        if first < len(self.weights):
+            known = self.weights[first]
+            self.weights[first] = Weight(known.name, known.kind, tensor, (*known.names, name))
+            node.replace_all_uses_with(self.weight_nodes[first])
+            self.placeholders[node.name] = self.weight_nodes[first]
+            self.graph.erase_node(node)
+            return
+        self.weights.append(Weight(name, kind, tensor, (name,)))
+        self.weight_nodes.append(node)
+
+    def _lift_literals(self) -> None:
+        """Tensors that a decomposition put into the graph become arguments, single elements apart."""
+        for node in list(self.graph.nodes):
+            if node.op != "get_attr":
+                continue
+            tensor = getattr(self.exported.graph_module, str(node.target))
+            if tensor.numel() == 1:
+                continue
+            with self.graph.inserting_before(next(iter(self.graph.nodes))):
+                argument = self.graph.placeholder(f"literal_{node.name}")
+            argument.meta["val"] = node.meta["val"]
+            node.replace_all_uses_with(argument)
+            self.graph.erase_node(node)
+            self.weights.append(Weight(str(node.target), "constant", tensor, (str(node.target),)))
+            self.weight_nodes.append(argument)
+
+    def _input(self, index: int, sizes: Sizes) -> Input:
+        node = self.inputs[index]
+        value = node.meta["val"]
+        limits = self.exported.range_constraints
+        ranges = {}
+        for d, size in enumerate(value.shape):
+            if isinstance(size, torch.SymInt) and size.node.expr in limits:
+                limit = limits[size.node.expr]
+                high = int(limit.upper) if limit.upper.is_finite and limit.upper < 2**62 else None
+                ranges[d] = (int(limit.lower), high)
+        return Input(
+            name=node.name,
+            position=self.input_positions[index],
+            dtype=value.dtype,
+            shape=tuple(s if isinstance(s, int) else None for s in value.shape),
+            sizes=sizes.all(value.shape),
+            ranges=ranges,
+            requires_grad=bool(getattr(self.eager_inputs.get(node.name), "requires_grad", False)),
+        )
+
+    def _collect_results(self, sizes: Sizes) -> tuple[list[Output], list[Mutation], list[Node]]:
+        output = next(n for n in reversed(self.graph.nodes) if n.op == "output")
+        outputs: list[Output] = []
+        mutations: list[Mutation] = []
+        results: list[Node] = []
+        seen: dict[tuple[Node, tuple[int, ...]], int] = {}
+        values = iter(self.eager_outputs)
+        for arg, spec in zip(output.args[0], self.exported.graph_signature.output_specs, strict=True):
+            if spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKind.USER_INPUT_MUTATION):
+                mutations.append(self._mutation(len(results), spec))
+                results.append(arg)
+            elif spec.kind is not OutputKind.USER_OUTPUT:
+                raise unsupported_ops([(f"an output of kind {spec.kind.name}", None)])
+            else:
+                outputs.append(self._output(arg, next(values), output, sizes, results, seen))
+        output.args = (tuple(results),)
+        return outputs, mutations, results
+
+    def _mutation(self, result: int, spec: Any) -> Mutation:
+        if spec.kind is OutputKind.USER_INPUT_MUTATION:
+            return Mutation(result, "input", self.inputs.index(self.placeholders[spec.target]))
+        index = next(i for i, w in enumerate(self.weights) if spec.target in w.names)
+        return Mutation(result, "weight", index)
+
+    def _output(
+        self, arg: Any, eager: Any, output: Node, sizes: Sizes, results: list[Node], seen: dict[Any, int]
+    ) -> Output:
+        if isinstance(eager, torch.SymInt):
+            return Output("size", value=sizes.of(eager))
+        if not isinstance(arg, Node):
+            return Output("constant", value=arg)
+        if not isinstance(eager, torch.Tensor):
+            raise unsupported_ops([(f"an output of type {type(eager).__name__}", source_line(arg))])
+        order = _memory_order(eager)
+        dense = order is not None
+        order = order or tuple(range(eager.dim()))
+        if (arg, order) not in seen:
+            seen[arg, order] = len(results)
+            results.append(self._permuted(arg, order, output))
+        return Output(
+            "result",
+            result=seen[arg, order],
+            dtype=eager.dtype,
+            shape=sizes.all(eager.shape),
+            strides=sizes.all(eager.stride()),
+            dense=dense,
+            alias=self._alias(eager),
+        )
+
+    def _permuted(self, node: Node, order: tuple[int, ...], output: Node) -> Node:
+        if order == tuple(sorted(order)):
+            return node
+        with self.graph.inserting_before(output):
+            permuted = self.graph.call_function(torch.ops.aten.permute.default, (node, list(order)))
+        permuted.meta.update(node.meta)
+        permuted.meta["val"] = node.meta["val"].permute(order)
+        return permuted
+
+    def _alias(self, eager: torch.Tensor) -> Alias | None:
+        """The input or weight whose memory ``eager`` is in; the first output for several that share theirs."""
+        storage = eager.untyped_storage()._cdata
+        groups: list[tuple[Any, list[Node]]] = [("input", self.inputs), ("weight", self.weight_nodes)]
+        for kind, nodes in groups:
+            for i, node in enumerate(nodes):
+                base = self.eager_inputs.get(node.name)
+                if isinstance(base, torch.Tensor) and base.untyped_storage()._cdata == storage:
+                    return Alias(kind, i, _same_view(base, eager))
+        for i, other in enumerate(self.eager_outputs):
+            if other is eager:
+                return None
+            if isinstance(other, torch.Tensor) and other.untyped_storage()._cdata == storage:
+                return Alias("output", i, _same_view(other, eager))
+        return None
+
+    def _drop_unused_weights(self, mutations: list[Mutation]) -> None:
+        mutated = {m.index for m in mutations if m.kind == "weight"}
+        kept = [i for i, node in enumerate(self.weight_nodes) if node.users or i in mutated]
+        for i, node in enumerate(self.weight_nodes):
+            if i not in kept:
+                self.graph.erase_node(node)
+        moved = {old: new for new, old in enumerate(kept)}
+        for m, mutation in enumerate(mutations):
+            if mutation.kind == "weight":
+                mutations[m] = Mutation(mutation.result, "weight", moved[mutation.index])
+        self.weights = [self.weights[i] for i in kept]
+        self.weight_nodes = [self.weight_nodes[i] for i in kept]
+
+    def _order_arguments(self) -> None:
+        """Inputs first, then weights, at the top of the graph."""
+        for node in reversed([*self.inputs, *self.weight_nodes]):
+            first = next(iter(self.graph.nodes))
+            if first is not node:
+                first.prepend(node)
+
+
+def _same_view(base: torch.Tensor, view: torch.Tensor) -> bool:
+    same = base.storage_offset() == view.storage_offset() and base.dtype == view.dtype
+    return same and base.shape == view.shape and base.stride() == view.stride()
+
+
+def _memory_order(value: torch.Tensor) -> tuple[int, ...] | None:
+    """The permutation that makes ``value`` contiguous, or None if it has gaps or overlaps."""
+    if value.is_contiguous():
+        return tuple(range(value.dim()))
+    try:
+        order = sorted(range(value.dim()), key=lambda d: (-int(value.stride(d)), -int(value.shape[d])))
+    except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode:
+        return None
+    return tuple(order) if value.permute(order).is_contiguous() else None

@@ -1,0 +1,26 @@
+"""The errors of the front ends: which ops or dtypes cannot be compiled, and at which lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import UnsupportedOpError
+
+_REMEDY = "run this part in eager (fallback=True), or write it with other ops"
+_DTYPES = "f64, f32, f16, bf16, int8 to int64, uint8 and bool can be compiled"
+
+
+def unsupported_ops(ops: Sequence[tuple[str, object]]) -> UnsupportedOpError:
+    """``ops`` are pairs (name, source line or None); equal pairs are listed once."""
+    lines = list(dict.fromkeys(f"{name} at {line}" if line else name for name, line in ops))
+    names = list(dict.fromkeys(name for name, _ in ops))
+    what = f"mlopt cannot compile {', '.join(names[:3])}"
+    if len(names) > 3:
+        what += f" and {len(names) - 3} more kinds of op"
+    where = next((str(line) for _, line in ops if line), "")
+    return UnsupportedOpError(what, where=where, details="\n".join(lines), remedy=_REMEDY)
+
+
+def unsupported_dtype(dtype: str, line: object) -> UnsupportedOpError:
+    """``dtype`` is a dtype or layout, as torch spells it."""
+    return UnsupportedOpError(f"mlopt cannot compile {dtype}", where=str(line or ""), remedy=_DTYPES)
