@@ -1,0 +1,142 @@
+"""The grid of a scf.forall: its bounds as values, and its body in plain loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mlir import ir
+from mlir.dialects import arith, func, scf
+
+from .functions import walk_ops
+
+Bound = int | ir.Value
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A scf.forall and its bounds, each a number or an index value."""
+
+    loop: scf.ForallOp
+    lower: tuple[Bound, ...]
+    upper: tuple[Bound, ...]
+    step: tuple[Bound, ...]
+
+    @staticmethod
+    def of(loop: scf.ForallOp) -> Grid:
+        """Read the bounds of ``loop``."""
+        return Grid(
+            loop,
+            _mixed(loop.staticLowerBound, loop.dynamicLowerBound),
+            _mixed(loop.staticUpperBound, loop.dynamicUpperBound),
+            _mixed(loop.staticStep, loop.dynamicStep),
+        )
+
+    @property
+    def static_tasks(self) -> int | None:
+        """The number of tasks, or None if it depends on sizes."""
+        count = 1
+        for lower, upper, step in zip(self.lower, self.upper, self.step):
+            if not (isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)):
+                return None
+            count *= max(0, -(-(upper - lower) // step))
+        return count
+
+    @property
+    def dynamic_extents(self) -> list[ir.Value]:
+        """The upper bounds that are known at run time only."""
+        return [bound for bound in self.upper if not isinstance(bound, int)]
+
+    def trip_counts(self) -> list[ir.Value]:
+        """The iterations of each dim, as values at the current insertion point."""
+        return [_trips(*bounds) for bounds in zip(self.lower, self.upper, self.step)]
+
+    def task_count(self) -> ir.Value:
+        """All tasks, as a value at the current insertion point."""
+        if self.static_tasks is not None:
+            return as_value(self.static_tasks)
+        count = as_value(1)
+        for trips in self.trip_counts():
+            count = arith.muli(count, trips)
+        return count
+
+
+def as_value(bound: Bound) -> ir.Value:
+    """A bound as an index value at the current insertion point."""
+    return arith.constant(ir.IndexType.get(), bound) if isinstance(bound, int) else bound
+
+
+def lower_to_nest(grid: Grid) -> None:
+    """Replace the scf.forall by a nest of scf.for; a dim of one iteration gets none."""
+    place = ir.InsertionPoint(grid.loop)
+    ivs: list[ir.Value] = []
+    for lower, upper, step in zip(grid.lower, grid.upper, grid.step):
+        with place, grid.loop.location:
+            bounds = [as_value(bound) for bound in (lower, upper, step)]
+            if _is_single(lower, upper, step):
+                ivs.append(bounds[0])
+                continue
+            loop = _for(*bounds)
+        ivs.append(loop.induction_variable)
+        place = ir.InsertionPoint.at_block_terminator(loop.body)
+    move_body(grid, ivs, place)
+    grid.loop.operation.erase()
+
+
+def task_loop(grid: Grid, low: ir.Value, high: ir.Value, trips: Sequence[ir.Value]) -> scf.ForOp:
+    """`scf.for` over the task numbers [low, high) with the body, at the current insertion point.
+
+    The last dim of the grid runs fastest. ``grid`` and ``trips`` hold values that are visible here.
+    """
+    loop = _for(low, high, as_value(1))
+    place = ir.InsertionPoint.at_block_terminator(loop.body)
+    rest: ir.Value = loop.induction_variable
+    ivs: list[ir.Value] = []
+    with place, grid.loop.location:
+        for dim in reversed(range(len(trips))):
+            number = arith.remui(rest, trips[dim]) if dim else rest
+            rest = arith.divui(rest, trips[dim]) if dim else rest
+            ivs.insert(0, arith.addi(as_value(grid.lower[dim]), arith.muli(number, as_value(grid.step[dim]))))
+    move_body(grid, ivs, place)
+    return loop
+
+
+def move_body(grid: Grid, ivs: Sequence[ir.Value], place: ir.InsertionPoint) -> None:
+    """Move the ops of the scf.forall to ``place``, with ``ivs`` for its induction variables."""
+    for old, new in zip(grid.loop.induction_variables, ivs):
+        old.replace_all_uses_with(new)
+    for op in list(grid.loop.body.operations)[:-1]:
+        op.operation.move_before(place.ref_operation)
+
+
+def hoist_scratch(function: func.FuncOp) -> None:
+    """Move scratch buffers of fixed size to the start of the function: one each, not one an iteration."""
+    for alloca in walk_ops(function, "memref.alloca"):
+        if not len(alloca.operands):
+            alloca.move_before(function.entry_block.operations[0])
+
+
+def _for(low: ir.Value, high: ir.Value, step: ir.Value) -> scf.ForOp:
+    loop = scf.ForOp(low, high, step)
+    with ir.InsertionPoint(loop.body):
+        scf.YieldOp([])
+    return loop
+
+
+def _mixed(static: ir.Attribute, dynamic: Sequence[ir.Value]) -> tuple[Bound, ...]:
+    values = iter(dynamic)
+    unknown = ir.ShapedType.get_dynamic_size()
+    return tuple(next(values) if number == unknown else number for number in ir.DenseI64ArrayAttr(static))
+
+
+def _is_single(lower: Bound, upper: Bound, step: Bound) -> bool:
+    if not (isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)):
+        return False
+    return lower < upper <= lower + step
+
+
+def _trips(lower: Bound, upper: Bound, step: Bound) -> ir.Value:
+    if isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int):
+        return as_value(max(0, -(-(upper - lower) // step)))
+    span = arith.subi(as_value(upper), as_value(lower))
+    return arith.ceildivsi(span, as_value(step))
