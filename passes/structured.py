@@ -130,15 +130,20 @@ def make_empty(like: ir.Value, *, location: ir.Location, at: ir.InsertionPoint,
 
 
 def dim_of(value: ir.Value, dim: int) -> ir.Value:
-    """The size of a dim as an index value, at the current insertion point."""
-    maker = defining_op(value, "tensor.empty", "linalg.fill")
-    while maker is not None and maker.name == "linalg.fill":
-        value = maker.operands[1]
-        maker = defining_op(value, "tensor.empty", "linalg.fill")
-    if maker is not None:
-        dynamic = [number for number, size in enumerate(value.type.shape) if size == DYNAMIC]
-        return maker.operands[dynamic.index(dim)]
+    """The size of a dynamic dim as an index value, at the current insertion point; from where it was given first."""
+    dynamic = sum(size == DYNAMIC for size in value.type.shape[:dim])
+    maker = defining_op(value)
+    while maker is not None and (maker.name in _LIKE_INIT or maker.name.startswith("linalg.")):
+        value = maker.operands[_LIKE_INIT.get(maker.name, len(maker.operands) - len(maker.results))]
+        maker = defining_op(value)
+    if maker is not None and maker.name == "tensor.empty":
+        return maker.operands[dynamic]
+    if maker is not None and maker.name == "tensor.expand_shape":
+        return list(maker.opview.output_shape)[dynamic]
     return tensor.dim(value, index_constant(dim))
+
+
+_LIKE_INIT = {"tensor.insert_slice": 1}
 
 
 def sizes_of(value: ir.Value) -> list[int | ir.Value]:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 
-from ..structured import DYNAMIC, body_of, defining_op, index_constant, replace_op, sizes_of, structured_ops
+from ..structured import DYNAMIC, OP_LABEL, body_of, defining_op, index_constant, replace_op, sizes_of, structured_ops
 
 Size = int | ir.Value
 
@@ -51,7 +51,7 @@ def lower_pad(op: ir.Operation) -> None:
                  for size, before, part, after in zip(kind.shape, low, inner, high, strict=True)]
         empty = tensor.EmptyOp(sizes, kind.element_type).result
         filled = linalg.fill(padding_value(op), outs=[empty])
-        replace_op(op, [insert(source, filled, low, inner)])
+        replace_op(op, [insert(source, filled, low, inner, "pad")])
 
 
 def _lower_concat(op: ir.Operation) -> None:
@@ -69,7 +69,7 @@ def _lower_concat(op: ir.Operation) -> None:
         for part, start in zip(parts, starts, strict=True):
             if 0 not in part.type.shape:
                 offsets: list[Size] = [start if number == dim else 0 for number in range(kind.rank)]
-                whole = insert(part, whole, offsets, sizes_of(part))
+                whole = insert(part, whole, offsets, sizes_of(part), "concat")
         replace_op(op, [whole])
 
 
@@ -77,13 +77,16 @@ def _size_of_result(parts: Sequence[ir.Value], number: int, dim: int, total: Siz
     return total if number == dim else sizes_of(parts[0])[number]
 
 
-def insert(part: ir.Value, whole: ir.Value, offsets: Sequence[Size], sizes: Sequence[Size]) -> ir.Value:
+def insert(part: ir.Value, whole: ir.Value, offsets: Sequence[Size], sizes: Sequence[Size],
+           label: str) -> ir.Value:
     """``tensor.insert_slice part into whole[offsets][sizes][1, …]`` at the current insertion point."""
     strides = [1] * len(offsets)
     dynamic = [[size for size in which if isinstance(size, ir.Value)] for which in (offsets, sizes)]
     static = [[DYNAMIC if isinstance(size, ir.Value) else size for size in which]
               for which in (offsets, sizes)]
-    return tensor.InsertSliceOp(part, whole, dynamic[0], dynamic[1], [], static[0], static[1], strides).result
+    op = tensor.InsertSliceOp(part, whole, dynamic[0], dynamic[1], [], static[0], static[1], strides)
+    op.operation.attributes[OP_LABEL] = ir.StringAttr.get(label)
+    return op.result
 
 
 def mixed(static: Sequence[int], dynamic: Sequence[ir.Value]) -> list[Size]:

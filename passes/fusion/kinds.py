@@ -1,0 +1,68 @@
+"""What fusion needs to know of one op: which part it can play in a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+from mlir import ir
+
+from ..raising.bodies import is_contraction
+from ..tiling.access import STRUCTURED, Nest
+
+LONGEST_VECTOR = 16384  # a full reduction of one dim up to this long is one row, not a barrier
+
+
+class Kind(Enum):
+    """The part that an op plays in a kernel."""
+
+    POINTWISE = "pointwise"
+    GATHER = "gather"
+    SLICE = "slice"
+    INSERT = "insert"
+    FILL = "fill"
+    ANCHOR = "contraction or window"  # has an accumulator tile; a kernel has at most one
+    ROW = "row reduction"  # the reduced dims are static and trailing: a task can own whole rows
+    BARRIER = "reduction over all tasks"
+    HOST = "host"
+
+
+_BY_NAME = {"linalg.fill": Kind.FILL, "tensor.insert_slice": Kind.INSERT, "tensor.extract_slice": Kind.SLICE}
+
+
+def kind_of(op: ir.Operation, nest_of: Callable[[ir.Operation], Nest]) -> Kind:
+    """The part that ``op`` can play."""
+    if op.name not in STRUCTURED:
+        return Kind.HOST
+    if op.name in _BY_NAME:
+        return _BY_NAME[op.name]
+    nest = nest_of(op)
+    if not nest.reductions:
+        gathers = any(inner.operation.name == "tensor.extract" for inner in op.regions[0].blocks[0].operations)
+        return Kind.GATHER if gathers else Kind.POINTWISE
+    if is_contraction(op) or _has_window(nest):
+        return Kind.ANCHOR
+    return Kind.ROW if _reduces_rows(nest) else Kind.BARRIER
+
+
+def _has_window(nest: Nest) -> bool:
+    return any(index.rest is not None or len(index.loops) > 1
+               for access in nest.reads if access is not None for index in access.indices)
+
+
+def _reduces_rows(nest: Nest) -> bool:
+    """Whether every input that is reduced is read with the reduced loops last, and they are static."""
+    if any(nest.extents[loop] is None for loop in nest.reductions):
+        return False
+    reduced = set(nest.reductions)
+    for access in nest.reads[: len(nest.reads) - len(nest.writes)]:
+        if access is None:
+            continue
+        along = [bool(reduced & set(index.loops)) for index in access.indices]
+        if any(before and not after for before, after in zip(along, along[1:], strict=False)):
+            return False
+    return bool(nest.parallels) or _is_short_vector(nest)
+
+
+def _is_short_vector(nest: Nest) -> bool:
+    return len(nest.reductions) == 1 and (nest.extents[nest.reductions[0]] or 0) <= LONGEST_VECTOR

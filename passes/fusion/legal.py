@@ -1,0 +1,94 @@
+"""Whether two groups can be one kernel: what the tile rules can emit, and what keeps a task independent."""
+
+from __future__ import annotations
+
+from mlir import ir
+
+from ..domain import Domain
+from ..tiling.access import Access
+from .graph import Graph, Group
+from .kinds import Kind
+
+_REDUCTIONS = (Kind.ROW, Kind.BARRIER)
+_EPILOGUES = (Kind.POINTWISE, Kind.INSERT)
+
+
+def can_fuse(graph: Graph, producer: Group, consumer: Group) -> Group | str:
+    """The two as one group, with its domain, or why that cannot be."""
+    reason = _kinds_apart(producer, consumer) or _edges_apart(graph, producer, consumer)
+    if reason:
+        return reason
+    if graph.would_close_circle(producer, consumer):
+        return "another kernel lies between them"
+    joined = graph.joined(producer, consumer)
+    domain = Domain.build(joined.ops, graph.results(joined.ops), graph.nest_of)
+    if isinstance(domain, str):
+        return domain
+    joined.domain = domain
+    return joined
+
+
+def _kinds_apart(producer: Group, consumer: Group) -> str | None:
+    """Why the kinds of ops in the two groups do not go together."""
+    kinds = {*producer.kinds, *consumer.kinds}
+    if Kind.HOST in kinds:
+        return "a reshape is between them"
+    if producer.has(Kind.ANCHOR) and consumer.has(Kind.ANCHOR):
+        return "a kernel has one contraction"
+    if Kind.ANCHOR in kinds and kinds & {*_REDUCTIONS, Kind.GATHER}:
+        return "a contraction's kernel has only element-wise ops beside it"
+    if producer.has(Kind.BARRIER):
+        if consumer.has(*_REDUCTIONS):
+            return "a reduction needs the result of another one that needs all tasks"
+    elif Kind.BARRIER in kinds and Kind.ROW in kinds:
+        return "a reduction over all tasks waits for the rows"
+    if Kind.GATHER in kinds and kinds & {*_REDUCTIONS}:
+        return "a gather's rows are not kept for a reduction"
+    return None
+
+
+def _edges_apart(graph: Graph, producer: Group, consumer: Group) -> str | None:
+    """Why a value cannot go from the one group to the other inside a kernel."""
+    for op, kind in zip(consumer.ops, consumer.kinds, strict=True):
+        for number, value in enumerate(op.operands):
+            if graph.group_of(value) is producer:
+                reason = _edge_apart(graph, producer, value, op, kind, number)
+                if reason:
+                    return reason
+    return None
+
+
+def _edge_apart(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, kind: Kind,
+                number: int) -> str | None:
+    made_by = producer.kinds[producer.ops.index(value.owner.operation)]
+    if made_by is Kind.INSERT or (kind is Kind.INSERT and number == 1):
+        return "a buffer that is written in parts is complete only after its kernels"
+    if kind is Kind.ANCHOR:
+        return "the operands of a contraction would be computed again for each tile"
+    if kind is Kind.SLICE:
+        return "a slice is read from memory"
+    if kind is Kind.GATHER:
+        return "a gather reads its indices from memory"
+    if kind is Kind.FILL or made_by is Kind.FILL:
+        return "a fill goes with what starts from it only"
+    nest = graph.nest_of(op)
+    read = nest.reads[number]
+    if read is None:
+        return "an init is written, not read"
+    order = _loops_in_order(read)
+    if order is None:
+        return "a value made in the kernel is read there transposed or shifted"
+    if producer.has(Kind.ANCHOR, Kind.BARRIER):
+        if kind not in _EPILOGUES or len(order) != len(nest.kinds):
+            return "a contraction's or full reduction's epilogue has the loops of its result"
+    if made_by is Kind.ROW and kind is Kind.ROW:
+        return "a reduction of reductions"
+    return None
+
+
+def _loops_in_order(read: Access) -> list[int] | None:
+    """The loops that a value is read with, if they are in the loops' order; dims of one element aside."""
+    loops = [index.loops[0] for index in read.indices if index.plain]
+    if sum(index.plain or index.unit for index in read.indices) < len(read.indices):
+        return None
+    return loops if loops == sorted(loops) else None
