@@ -13,7 +13,7 @@ task runs all of it) where a tile of the result needs a reduction over other ele
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
@@ -47,7 +47,8 @@ class Domain:
                          for number, nest in enumerate(nests) for write in nest.writes}
 
     @staticmethod
-    def build(ops: Sequence[ir.Operation], values_needed_outside: Sequence[ir.Value]) -> Domain | str:
+    def build(ops: Sequence[ir.Operation], values_needed_outside: Sequence[ir.Value],
+              nest_of: Callable[[ir.Operation], Nest] = nest_of) -> Domain | str:
         """The domain of ``ops`` (in order, the root last) as one kernel, or why they cannot be one.
 
         Constants, tensor.empty, tensor.dim and arithmetic on scalars among ``ops`` are passed over.
