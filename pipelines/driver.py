@@ -15,11 +15,12 @@ from mlir import ir
 
 from ..passes.base import Pass, PassError
 from ..passes.options import OptionError, parse_options
-from ..passes.registry import PREFIX, UnknownPassError, find_pass
+from ..passes.registry import PREFIX, UnknownPassError, did_you_mean, find_pass, pass_names
 from ..runtime import progress
 from .capi import PassTree, operation_at, verify_operation
 from .diagnostics import Diagnostic, PipelineError, captured_diagnostics, source_of
 from .text import NestNode, PassNode, parse_pipeline
+from .upstream import upstream_pass_names
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class _Run:
     def _add_upstream(self, node: PassNode, manager: int, following: str) -> None:
         problem = self.tree.add_upstream(manager, str(node))
         if problem is not None:
-            raise PipelineError(f"pipeline: cannot add '{node}': {problem}", node.name)
+            raise PipelineError(f"pipeline: {_explain(node, problem)}", node.name)
 
         def observe(address: int, fail: Callable[[], None]) -> None:
             self.running = str(node)
@@ -179,6 +180,14 @@ class _Run:
 
 def _is_upstream(element: PassNode | NestNode) -> bool:
     return isinstance(element, PassNode) and not element.name.startswith(PREFIX)
+
+
+def _explain(node: PassNode, problem: str) -> str:
+    """Upstream's reason for refusing ``node``, without its parser's own mark under the text."""
+    if "does not refer to a registered pass" in problem:
+        near = did_you_mean(node.name, [*upstream_pass_names(), *pass_names()])
+        return f"unknown pass '{node.name}'{near}"
+    return f"cannot add '{node}': {problem}"
 
 
 def _make_pass(node: PassNode, anchor: str) -> Pass:

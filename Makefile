@@ -1,0 +1,45 @@
+# Everything happens in .venv/, which each target sets up first if need be.
+# `make help` lists the targets.
+
+PYTHON ?= python3.11
+PIP_FLAGS ?=
+BIN := .venv/bin
+STAMP := .venv/installed
+
+.PHONY: help venv test demo lint format clean
+
+help: ## list the targets
+	@echo "make TARGET [PYTHON=python3.11] [PIP_FLAGS=…]"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
+	@echo "PIP_FLAGS='--index-url https://download.pytorch.org/whl/cpu --extra-index-url https://pypi.org/simple'"
+	@echo "takes torch's build without CUDA, which is ten times smaller."
+
+venv: $(STAMP) ## set up .venv: torch, the pinned compilers, mlopt itself (editable)
+
+test: $(STAMP) ## all checks: ruff, mypy, lit, pytest (GROUPS="lint lit" for some of them)
+	@$(BIN)/python test/run.py $(GROUPS)
+
+demo: $(STAMP) ## compile and time ResNet-18 and a GPT-2 block; the stages go to build/demo/
+	@$(BIN)/python -m mlopt.tools.demo
+
+lint: $(STAMP) ## ruff and mypy
+	@$(BIN)/python test/run.py lint
+
+format: $(STAMP) ## let ruff lay out the code
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+clean: ## remove the environment and all that was built
+	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# torch first and by itself: its pin decides what all else is resolved against. No bytecode:
+# compiling all of torch's takes half a minute, and what is used is compiled when it is imported.
+$(STAMP): pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "make: mlopt needs Python 3.11; say where it is: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "make: mlopt needs Python 3.11, $(PYTHON) is another version" >&2; exit 1; }
+	@echo "setting up .venv (once)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -q --no-compile $(PIP_FLAGS) "torch==2.13.0" "setuptools>=77"
+	@$(BIN)/python -m pip install -q --no-compile --no-build-isolation $(PIP_FLAGS) -e ".[dev]"
+	@mkdir -p .venv/mypy && ln -sfn ../.. .venv/mypy/mlopt # the root by its package name, for mypy
+	@touch $(STAMP)

@@ -1,0 +1,114 @@
+"""Runs all checks, group by group, and reports how long each took.
+
+    python test/run.py            all groups
+    python test/run.py lint lit   some of them
+
+The last line is the total, 'N passed, N failed'; the exit status is 1 if anything failed.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+REPORT = ROOT / "build" / "pytest.xml"
+SLOW_FILE = 3.0  # seconds from which on a test file has a line of its own in the report
+
+
+@dataclass
+class Outcome:
+    """What one command did: tests by result, seconds, and seconds by file where it tells."""
+
+    passed: int
+    failed: int
+    seconds: float
+    files: dict[str, float] = field(default_factory=dict)
+
+
+def check(*command: str) -> Outcome:
+    """One check that passes or fails as a whole."""
+    status, _, seconds = run(*command)
+    return Outcome(int(status == 0), int(status != 0), seconds)
+
+
+def lit() -> Outcome:
+    """The FileCheck tests of the passes and tools."""
+    status, output, seconds = run(str(BIN / "lit"), "-q", "test")
+    listing = subprocess.run(
+        [str(BIN / "lit"), "--show-tests", "test"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    found = listing.stdout.count("mlopt :: ")
+    broken = set(re.findall(r"^(?:FAIL|TIMEOUT|XPASS|UNRESOLVED): (\S+ :: \S+)", output, re.MULTILINE))
+    failed = max(len(broken), int(status != 0))
+    return Outcome(max(0, found - failed), failed, seconds)
+
+
+def pytest() -> Outcome:
+    """The Python tests."""
+    REPORT.parent.mkdir(exist_ok=True)
+    REPORT.unlink(missing_ok=True)
+    status, _, seconds = run(str(BIN / "pytest"), f"--junitxml={REPORT}")
+    if not REPORT.exists():
+        return Outcome(0, 1, seconds)
+    suite = ElementTree.parse(REPORT).getroot()[0]
+    failed = int(suite.attrib["failures"]) + int(suite.attrib["errors"])
+    passed = int(suite.attrib["tests"]) - failed - int(suite.attrib["skipped"])
+    files: dict[str, float] = {}
+    for case in suite.iter("testcase"):
+        file = case.attrib["classname"].rsplit(".", 1)[-1]
+        files[file] = files.get(file, 0.0) + float(case.attrib["time"])
+    return Outcome(passed, max(failed, int(status != 0)), seconds, files)
+
+
+GROUPS = {
+    "lint": (
+        ("ruff check", lambda: check(str(BIN / "ruff"), "check", "--quiet", ".")),
+        ("ruff format", lambda: check(str(BIN / "ruff"), "format", "--check", "--quiet", ".")),
+        ("mypy --strict", lambda: check(str(BIN / "mypy"))),
+    ),
+    "lit": (("lit", lit),),
+    "pytest": (("pytest", pytest),),
+}
+
+
+def run(*command: str) -> tuple[int, str, float]:
+    """Run ``command`` in the root, passing its output on; returns status, output and seconds."""
+    print(f"$ {' '.join(Path(part).name if part.startswith('/') else part for part in command)}", flush=True)
+    start = time.monotonic()
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    lines: list[str] = []
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.append(line)
+        print(line, end="", flush=True)
+    return process.wait(), "".join(lines), time.monotonic() - start
+
+
+def main(names: list[str]) -> int:
+    """Run the groups called ``names`` (all if there are none)."""
+    unknown = [name for name in names if name not in GROUPS]
+    if unknown:
+        print(f"no group {', '.join(unknown)}; the groups are {', '.join(GROUPS)}", file=sys.stderr)
+        return 2
+    outcomes = {title: action() for name in names or GROUPS for title, action in GROUPS[name]}
+    print("\nminutes  passed  failed  group")
+    for title, outcome in outcomes.items():
+        print(f"{outcome.seconds / 60:7.2f} {outcome.passed:7} {outcome.failed:7}  {title}")
+        for file, seconds in sorted(outcome.files.items(), key=lambda item: -item[1]):
+            if seconds >= SLOW_FILE:
+                print(f"{seconds / 60:7.2f}                    {file}")
+    passed = sum(outcome.passed for outcome in outcomes.values())
+    failed = sum(outcome.failed for outcome in outcomes.values())
+    print(f"\n{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,4 @@
+// expected-error@below {{something else}}
+
+
+func.func @f() { return }

@@ -1,0 +1,39 @@
+// What goes wrong is said in words, with the place, and makes the exit status 1.
+// RUN: not mlopt-opt %s --pass-pipeline='canonicalize' 2>&1 | FileCheck %s --check-prefix=ANCHOR
+// RUN: not mlopt-opt %s --pass-pipeline='builtin.module(cse canonicalize)' 2>&1 | FileCheck %s --check-prefix=COMMA
+// RUN: not mlopt-opt %s --pass-pipeline='builtin.module(canonicalise)' 2>&1 | FileCheck %s --check-prefix=UPSTREAM
+// RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(mlopt-test-nte)' 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(func.func(mlopt-test-note{siz=3}))' 2>&1 | FileCheck %s --check-prefix=OPTION
+// RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(func.func(mlopt-test-note{size=x}))' 2>&1 | FileCheck %s --check-prefix=TYPE
+// RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(mlopt-test-note)' 2>&1 | FileCheck %s --check-prefix=NEST
+// RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(cse,func.func(cse,mlopt-test-refuse))' 2>&1 | FileCheck %s --check-prefix=REFUSE
+// RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(mlopt-test-raise)' 2>&1 | FileCheck %s --check-prefix=BUG
+// RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(func.func(mlopt-test-break,cse))' 2>&1 | FileCheck %s --check-prefix=INVALID
+// RUN: not mlopt-opt %s.no-such-file 2>&1 | FileCheck %s --check-prefix=FILE
+// RUN: not mlopt-opt %s --load-pass-plugin=%s.py 2>&1 | FileCheck %s --check-prefix=PLUGIN
+// RUN: echo 'func.func @f() { return %%x : i32 }' | not mlopt-opt 2>&1 | FileCheck %s --check-prefix=PARSE
+
+// ANCHOR: say what it runs on: builtin.module(canonicalize)
+// COMMA: expected ',' or ')'
+// COMMA-NEXT: builtin.module(cse canonicalize)
+// COMMA-NEXT: {{^                      \^}}
+// UPSTREAM: unknown pass 'canonicalise'; did you mean 'canonicalize'
+// NAME: unknown pass 'mlopt-test-nte'; did you mean 'mlopt-test-note'
+// OPTION: pass 'mlopt-test-note' has no option 'siz'; did you mean 'size'
+// TYPE: option 'size' takes a value of type int, not 'x'
+// NEST: 'mlopt-test-note' runs on 'func.func', not on 'builtin.module'; write func.func(mlopt-test-note)
+// REFUSE: opt-errors.mlir:[[#@LINE+12]]:1: error: this function is refused
+// REFUSE-NEXT: pass mlopt-test-refuse failed
+// BUG: Traceback
+// BUG: KeyError: 'a bug in a pass'
+// BUG-NEXT: in pass mlopt-test-raise
+// INVALID: error: 'func.func' op entry block
+// INVALID-NOT: see current operation
+// INVALID: invalid IR after pass mlopt-test-break
+// FILE: No such file
+// PLUGIN: not a Python file that can be read
+// PARSE: -:1:25: error: use of undeclared SSA value
+
+func.func @f(%a: i32) -> i32 {
+  return %a : i32
+}
