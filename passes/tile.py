@@ -17,8 +17,8 @@ After::
     }
 
 Legal for kernels with a ``mlopt.schedule``; `mlopt-schedule` marks those that no rule takes ``mlopt.slow``,
-and they stay as they are. The results are emitted on demand, each op by its rule (``passes/tiling``). The form
-bufferizes without copies or allocations; accumulators are vectors carried by scf.for.
+and they stay as they are. The results are emitted on demand, each op by its rule (``passes/tiling``). What
+comes out bufferizes without copies or allocations; accumulators are vectors carried by scf.for.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from .base import Pass, PassError
 from .domain import Dim, Domain
 from .tiling.access import STRUCTURED, shape_of
 from .tiling.emitter import Emitter, Span
+from .tiling.registry import can_tile
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,9 @@ def kernel_domain(function: ir.Operation) -> Domain | str:
 def tile_kernel(function: ir.Operation) -> None:
     """Replace the structured ops of a kernel function by one scf.forall."""
     domain = kernel_domain(function)
-    if isinstance(domain, str):
-        raise PassError(function, f"this is not one kernel: {domain}; split it, or mark it mlopt.slow")
+    reason = domain if isinstance(domain, str) else can_tile(domain)
+    if isinstance(domain, str) or reason is not None:
+        raise PassError(function, f"this cannot be tiled: {reason}; mark it mlopt.slow")
     schedule = function.attributes["mlopt.schedule"]
     tiles = list(ir.DenseI64ArrayAttr(schedule["tile"]))
     if len(tiles) != len(domain.dims):

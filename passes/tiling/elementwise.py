@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from mlir import ir
 
 from .access import Nest
-from .body import Body, body_problem, single_loops
+from .analysis import single_loops
+from .body import Body
 from .emitter import Emitter
 from .registry import SINGLE
 
 
 def can_tile(nest: Nest) -> str | None:
-    """Any generic without reductions whose body has arith and math ops only, gathers and checks."""
-    if nest.body is None or nest.reductions:
-        return "not element-wise"
-    return body_problem(nest)
+    """Any generic without reductions."""
+    return "not element-wise" if nest.body is None or nest.reductions else None
 
 
 def needs(nest: Nest) -> dict[int, int]:

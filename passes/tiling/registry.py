@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from mlir import ir
 
 from .access import Nest
+from .analysis import body_problem
 
 if TYPE_CHECKING:
     from ..domain import Domain
@@ -49,6 +50,9 @@ def can_tile(domain: Domain) -> str | None:
     """None if each op of the kernel has a rule and they agree on the tile sizes, else the reason."""
     wanted: dict[int, int] = {}
     for nest in domain.nests:
+        problem = body_problem(nest)
+        if problem is not None:
+            return problem
         reasons = [rule.can_tile(nest) for rule in _rules()]
         if None not in reasons:
             return next(reason for reason in reversed(reasons) if reason)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from mlir import ir
 
 from .access import Nest
-from .body import single_loops
+from .analysis import single_loops
 from .emitter import Emitter
 from .registry import SINGLE
 

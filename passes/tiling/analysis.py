@@ -1,0 +1,84 @@
+"""What the rules ask about a nest: can its body run on tiles, which loops can only take single elements."""
+
+from __future__ import annotations
+
+from mlir import ir
+
+from .access import Nest
+
+_OTHERS = ("linalg.index", "linalg.yield", "tensor.extract", "cf.assert")
+
+
+def body_problem(nest: Nest) -> str | None:
+    """Why a generic's body cannot be mapped onto tiles."""
+    for op in nest.body.operations if nest.body else ():
+        name = op.operation.name
+        elementwise = name.startswith(("arith.", "math.")) and not op.operation.regions
+        if not elementwise and name not in _OTHERS:
+            return f"{name} in the body"
+        for value in op.operation.results:
+            if isinstance(value.type, ir.ComplexType):
+                return "complex numbers"
+    return None
+
+
+def single_loops(nest: Nest) -> set[int]:
+    """The loops that can only run one element at a time.
+
+    They are in an index with a factor or a division, they share a dim with another tiled loop, or the
+    position that a gather reads depends on them.
+    """
+    loops: set[int] = set()
+    for access in (*nest.reads, *nest.writes):
+        for index in access.indices if access else ():
+            if index.rest is not None:
+                loops |= loops_in(index.rest)
+            if index.stride != 1:
+                loops |= set(index.loops)
+            elif len(index.loops) > 1:
+                by_kind = sorted(index.loops, key=lambda loop: nest.kinds[loop] == "reduction")
+                loops |= set(by_kind[1:])
+    for op in nest.body.operations if nest.body else ():
+        if op.operation.name == "tensor.extract":
+            rows: set[int | None] = set()
+            for position in list(op.operation.operands)[1:]:
+                loop = loop_of(position)
+                if loop is None or loop in rows:  # computed, or the diagonal of a table
+                    loops |= loops_behind(nest, position)
+                rows.add(loop)
+    return loops
+
+
+def loops_in(expr: ir.AffineExpr) -> set[int]:
+    """The dims of an affine expression."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return {expr.position}
+    if isinstance(expr, ir.AffineBinaryExpr):
+        return loops_in(expr.lhs) | loops_in(expr.rhs)
+    return set()
+
+
+def loops_behind(nest: Nest, value: ir.Value) -> set[int]:
+    """The loops that a value of the body depends on."""
+    if isinstance(value, ir.BlockArgument):
+        if value.owner != nest.body:
+            return set()
+        access = nest.reads[value.arg_number]
+        assert access is not None
+        return {loop for index in access.indices
+                for loop in (*index.loops, *(loops_in(index.rest) if index.rest is not None else ()))}
+    op = value.owner
+    if op.operation.block != nest.body:
+        return set()
+    if op.name == "linalg.index":
+        return {op.attributes["dim"].value}
+    return set().union(*(loops_behind(nest, operand) for operand in op.operands))
+
+
+def loop_of(position: ir.Value) -> int | None:
+    """The loop whose index a value of a body is."""
+    owner = position.owner
+    if isinstance(owner, ir.Block) or owner.name != "linalg.index":
+        return None
+    number: int = owner.attributes["dim"].value
+    return number

@@ -1,0 +1,77 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule)' | FileCheck %s
+
+// Whole innermost rows, as many as make a task of some thousand elements.
+// CHECK-LABEL: @relu
+// CHECK-SAME: mlopt.bytes = 8008000 : i64, mlopt.flops = 1001000 : i64
+// CHECK-SAME: mlopt.schedule = {tile = array<i64: 7, 0>}
+func.func private @relu(%x: tensor<1001x1000xf32>, %out: tensor<1001x1000xf32>) -> tensor<1001x1000xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<1001x1000xf32>) outs(%out : tensor<1001x1000xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = arith.maximumf %a, %zero : f32
+    linalg.yield %y : f32
+  } -> tensor<1001x1000xf32>
+  return %r : tensor<1001x1000xf32>
+}
+
+// Both sides of a transpose are contiguous somewhere: square tiles.
+// CHECK-LABEL: @transpose
+// CHECK-SAME: tile = array<i64: 64, 64>
+func.func private @transpose(%x: tensor<1000x1001xf32>, %out: tensor<1001x1000xf32>) -> tensor<1001x1000xf32> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<1000x1001xf32>) outs(%out : tensor<1001x1000xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<1001x1000xf32>
+  return %r : tensor<1001x1000xf32>
+}
+
+// A column sum: full strips of lanes, the reduced dim whole.
+// CHECK-LABEL: @column_sum
+// CHECK-SAME: tile = array<i64: 64, 0>
+func.func private @column_sum(%x: tensor<1001x1000xf32>, %out: tensor<1000xf32>) -> tensor<1000xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<1000xf32>) -> tensor<1000xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<1001x1000xf32>) outs(%f : tensor<1000xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %y = arith.addf %a, %s : f32
+    linalg.yield %y : f32
+  } -> tensor<1000xf32>
+  return %r : tensor<1000xf32>
+}
+
+// Rows in register tiles, a panel of columns that fits L2, the reduced dim in steps. Two FLOPs a product.
+// CHECK-LABEL: @matmul
+// CHECK-SAME: mlopt.bytes = 3975256 : i64, mlopt.flops = 197628000 : i64
+// CHECK-SAME: tile = array<i64: 72, 64, 8>
+func.func private @matmul(%a: tensor<129x766xf32>, %b: tensor<766x1000xf32>, %out: tensor<129x1000xf32>) -> tensor<129x1000xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<129x1000xf32>) -> tensor<129x1000xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<129x766xf32>, tensor<766x1000xf32>) outs(%f : tensor<129x1000xf32>) {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %p = arith.mulf %x, %y : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<129x1000xf32>
+  return %r : tensor<129x1000xf32>
+}
+
+// 64 channels, whole rows of the image, windows one element at a time. Loops: n, co, h, w, then ci, kh, kw.
+// CHECK-LABEL: @conv
+// CHECK-SAME: tile = array<i64: 0, 64, 1, 0, 4, 1, 1>
+func.func private @conv(%x: tensor<1x64x58x58xf32>, %w: tensor<64x3x3x128xf32>, %out: tensor<1x128x56x56xf32>) -> tensor<1x128x56x56xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<1x128x56x56xf32>) -> tensor<1x128x56x56xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(n, co, h, w, ci, kh, kw) -> (n, ci, h + kh, w + kw)>, affine_map<(n, co, h, w, ci, kh, kw) -> (ci, kh, kw, co)>, affine_map<(n, co, h, w, ci, kh, kw) -> (n, co, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<1x64x58x58xf32>, tensor<64x3x3x128xf32>) outs(%f : tensor<1x128x56x56xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %p = arith.mulf %a, %b : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<1x128x56x56xf32>
+  return %r : tensor<1x128x56x56xf32>
+}

@@ -1,0 +1,48 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-tile,canonicalize,cse)' | FileCheck %s
+
+// A pooling: its window one element at a time, the accumulator a vector. The second operand only gives its sizes.
+// CHECK-LABEL: @max_pool
+// CHECK: scf.forall (%[[C:.*]], %[[H:.*]]) = (0, 0) to (8, 4) step (2, 1)
+// CHECK:   scf.for %[[KH:.*]] = %c0 to %c3 step %c1 iter_args({{.*}}) -> (vector<2x1x4xf32>)
+// CHECK:     scf.for %[[KW:.*]] = %c0 to %c3 step %c1 iter_args(%[[ACC:.*]] = {{.*}}) -> (vector<2x1x4xf32>)
+// CHECK:       %[[V:.*]] = vector.transfer_read {{.*}} : tensor<8x5x2x5x2xf32>, vector<2x1x1x4x1xf32>
+// CHECK:       %[[E:.*]] = vector.shape_cast %[[V]] : vector<2x1x1x4x1xf32> to vector<2x1x4xf32>
+// CHECK:       arith.maximumf %[[ACC]], %[[E]] : vector<2x1x4xf32>
+func.func private @max_pool(%x: tensor<8x5x2x5x2xf32>, %out: tensor<8x4x4xf32>) -> tensor<8x4x4xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 2, 1, 0, 1, 1>}} {
+  %least = arith.constant 0xFF800000 : f32
+  %window = tensor.empty() : tensor<3x3xf32>
+  %f = linalg.fill ins(%least : f32) outs(%out : tensor<8x4x4xf32>) -> tensor<8x4x4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(c, h, w, kh, kw) -> (c, h + kh floordiv 2, kh mod 2, w + kw floordiv 2, kw mod 2)>, affine_map<(c, h, w, kh, kw) -> (kh, kw)>, affine_map<(c, h, w, kh, kw) -> (c, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %window : tensor<8x5x2x5x2xf32>, tensor<3x3xf32>) outs(%f : tensor<8x4x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %m: f32):
+    %y = arith.maximumf %m, %a : f32
+    linalg.yield %y : f32
+  } -> tensor<8x4x4xf32>
+  return %r : tensor<8x4x4xf32>
+}
+
+// Two results that depend on each other are carried together.
+// CHECK-LABEL: @argmax
+// CHECK: scf.for %[[J:.*]] = %c0 to %c77 step %c1 iter_args(%[[M:.*]] = {{.*}}, %[[I:.*]] = {{.*}}) -> (vector<4xf32>, vector<4xi64>)
+// CHECK:   vector.transfer_read {{.*}} : tensor<100x77xf32>, vector<4x1xf32>
+// CHECK:   %[[C:.*]] = arith.cmpf ogt
+// CHECK-DAG: arith.select %[[C]], %{{.*}}, %[[M]] : vector<4xi1>, vector<4xf32>
+// CHECK-DAG: arith.select %[[C]], %{{.*}}, %[[I]] : vector<4xi1>, vector<4xi64>
+func.func private @argmax(%x: tensor<100x77xf32>, %m: tensor<100xf32>, %i: tensor<100xi64>) -> (tensor<100xf32>, tensor<100xi64>) attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 4, 0>}} {
+  %least = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0 : i64
+  %f = linalg.fill ins(%least : f32) outs(%m : tensor<100xf32>) -> tensor<100xf32>
+  %g = linalg.fill ins(%zero : i64) outs(%i : tensor<100xi64>) -> tensor<100xi64>
+  %r:2 = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a)>, affine_map<(a, b) -> (a)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<100x77xf32>) outs(%f, %g : tensor<100xf32>, tensor<100xi64>) {
+  ^bb0(%a: f32, %v: f32, %w: i64):
+    %k = linalg.index 1 : index
+    %j = arith.index_cast %k : index to i64
+    %c = arith.cmpf ogt, %a, %v : f32
+    %y = arith.select %c, %a, %v : f32
+    %z = arith.select %c, %j, %w : i64
+    linalg.yield %y, %z : f32, i64
+  } -> (tensor<100xf32>, tensor<100xi64>)
+  return %r#0, %r#1 : tensor<100xf32>, tensor<100xi64>
+}
