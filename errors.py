@@ -70,6 +70,10 @@ class UnsupportedOpError(CompileError):
     """The module uses ops, dtypes or features that mlopt cannot compile (yet)."""
 
 
+class InputError(MloptError, ValueError):
+    """A compiled function was called with what it was not compiled for."""
+
+
 class CompileTimeout(CompileError):  # noqa: N818
     """A compilation was stopped at its time limit."""
 

@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     add("input", nargs="?", default="-", help="the .mlir file, or - for standard input")
     add("-o", dest="output", default="-", metavar="FILE", help="where the result goes (- is standard output)")
     add("--pass-pipeline", metavar="TEXT", help="e.g. 'builtin.module(mlopt-raise,func.func(cse))'")
+    add("--run-reproducer", action="store_true", help="run the pipeline that the file's header names")
     add(
         "--split-input-file",
         action="store_true",
@@ -121,6 +122,10 @@ def _run(arguments: argparse.Namespace) -> int:
         _list_passes()
         return 0
     text = sys.stdin.read() if arguments.input == "-" else Path(arguments.input).read_text(encoding="utf-8")
+    if arguments.run_reproducer:
+        from ..runtime.reproducer import pipeline_of
+
+        arguments.pass_pipeline = pipeline_of(text)
     if arguments.dump_pass_pipeline and arguments.pass_pipeline:
         from ..pipelines.text import parse_pipeline
 
