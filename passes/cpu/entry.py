@@ -13,6 +13,7 @@ order. The status is 0, or the number of the assert that failed (see mlopt-cpu-s
       return the status cell
     }
 
+All other functions become internal symbols, and kernels are not inlined.
 A function that holds a scf.forall, or calls one that does, gets the number of threads; one
 that may assert gets the status cell. A scalar argument is passed by a pointer to it.
 `@main_workspace` of mlopt-cpu-arena becomes `int64_t mlopt_main_workspace(int64_t *args)`.
@@ -42,6 +43,7 @@ from .functions import (
     is_public,
     marked_argument,
     reaches,
+    set_noinline,
     set_private,
 )
 
@@ -63,6 +65,10 @@ class CpuEntry(Pass):
         cell = ir.Type.parse("memref<i32>")
         _thread_through(op, reaches(op, "cf.assert"), cell, STATUS)
         sizes = {function.sym_name.value: function for function in defined_functions(op)}
+        for function in defined_functions(op):
+            set_private(function)
+            if "mlopt.kernel" in function.attributes:
+                set_noinline(function)
         for function in hosts:
             _add_entry(op, function, sizes.get(f"{function.sym_name.value}_workspace"))
 
@@ -105,7 +111,6 @@ def _add_entry(module: ir.Operation, function: func.FuncOp, sizes: func.FuncOp |
         for mark in (WORKSPACE, THREADS, STATUS)
         if (argument := marked_argument(function, mark)) is not None
     }
-    set_private(function)
     texts = [entry_function(PREFIX + name, name, list(function.type.inputs), marks)]
     if sizes is not None:
         texts.append(workspace_function(f"{PREFIX}{name}_workspace", f"{name}_workspace", list(sizes.type.inputs)))

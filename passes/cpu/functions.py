@@ -134,8 +134,14 @@ def fresh_name(module: ir.Operation, wanted: str) -> str:
 
 
 def set_private(function: func.FuncOp) -> None:
-    """No symbol of the object."""
+    """No symbol of the object, in MLIR's eyes and in LLVM's."""
     function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
+
+
+def set_noinline(function: func.FuncOp) -> None:
+    """Stays a function of its own: code is easier to find, and LLVM's time stays linear."""
+    function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
 
 
 def is_public(function: func.FuncOp) -> bool:

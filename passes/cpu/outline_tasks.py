@@ -9,7 +9,7 @@ from mlir import ir
 from mlir.dialects import arith, func, llvm
 
 from ..base import PassError
-from .functions import STATUS, adopt_function, all_ops, fresh_name, marked_argument
+from .functions import STATUS, adopt_function, all_ops, fresh_name, marked_argument, set_noinline, set_private
 from .grid import Bound, Grid, as_value, hoist_scratch, task_loop
 
 # Ops that the tasks do again for themselves, where the forall uses them from outside.
@@ -77,7 +77,7 @@ def outline_tasks(module: ir.Operation, function: func.FuncOp, grid: Grid) -> Ou
     tasks = _tasks_function(module, function, grid, captured, cloned, body_ops)
     thread = fresh_name(module, f"{name}_thread")
     _declare_runtime(module)
-    adopt_function(module, _thread_text(thread, tasks, [value.type for value in captured]))
+    set_private(adopt_function(module, _thread_text(thread, tasks, [value.type for value in captured])))
     with ir.InsertionPoint(grid.loop), grid.loop.location:
         total = grid.task_count()
     return OutlinedTasks(tasks, thread, total, tuple(captured), function.entry_block)
@@ -128,7 +128,9 @@ def _tasks_function(
     index = ir.IndexType.get()
     name = fresh_name(module, f"{function.sym_name.value}_tasks")
     with ir.InsertionPoint(function), function.location:
-        tasks = func.FuncOp(name, ([index, index, *(value.type for value in captured)], []), visibility="private")
+        tasks = func.FuncOp(name, ([index, index, *(value.type for value in captured)], []))
+        set_private(tasks)
+        set_noinline(tasks)
         entry = tasks.add_entry_block()
     _mark_status(tasks, captured, marked_argument(function, STATUS))
     copies: dict[ir.Value, ir.Value] = dict(zip(captured, list(entry.arguments)[2:]))
