@@ -15,6 +15,7 @@ from .raising.named import generalize_named_ops
 from .raising.simplify import simplify_generics
 from .raising.slices import lower_concat_and_pad
 from .raising.unit_dims import drop_unit_dims
+from .raising.windows import lower_windows
 from .structured import erase_dead
 
 
@@ -44,6 +45,7 @@ class Raise(Pass):
 
 
 def _raise(func: ir.Operation) -> None:
+    lower_windows(func)  # before pads: it makes some longer
     lower_concat_and_pad(func)
     generalize_named_ops(func)
     drop_unit_dims(func)  # before the inits: a reduction over a unit loop becomes a parallel op

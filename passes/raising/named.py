@@ -41,14 +41,14 @@ def generalize(op: ir.Operation, label: str) -> ir.Operation:
     maps = named_maps_of(op)
     outputs = len(op.results)
     operands = list(op.operands)
-    kinds = _kinds(maps, outputs)
+    kinds = kinds_from(maps, outputs)
     generic = make_generic(operands[:-outputs], operands[-outputs:], maps, kinds, label,
                            location=op.location, at=ir.InsertionPoint(op), body=body_of(op))
     replace_op(op, generic.results)
     return generic
 
 
-def _kinds(maps: list[ir.AffineMap], outputs: int) -> list[str]:
-    """A loop is parallel if it is a dim of the (first) result."""
+def kinds_from(maps: list[ir.AffineMap], outputs: int) -> list[str]:
+    """The iterator types that indexing maps imply: a loop is parallel if it is a dim of the (first) result."""
     shown = {expr.position for expr in maps[-outputs].results if isinstance(expr, ir.AffineDimExpr)}
     return ["parallel" if loop in shown else "reduction" for loop in range(maps[0].n_dims)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from mlir import ir
 from mlir.dialects import linalg, tensor
@@ -55,6 +55,11 @@ def reassociation(rank: int, unit: Collection[int]) -> ir.ArrayAttr:
             groups[-1].append(dim)
         else:
             leading.append(dim)
+    return grouped(groups)
+
+
+def grouped(groups: Sequence[Sequence[int]]) -> ir.ArrayAttr:
+    """Groups of dims as a reassociation attribute."""
     i64 = ir.IntegerType.get_signless(64)
     return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, dim) for dim in group]) for group in groups])
 
