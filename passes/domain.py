@@ -36,19 +36,30 @@ class Dim:
 class Domain:
     """The dims of a group of ops, the root's first, and how each op's loops map to them."""
 
-    def __init__(self, nests: Sequence[Nest], dims: Sequence[Dim], of_loop: dict[Loop, Dim],
-                 results: Sequence[ir.Value]) -> None:
+    def __init__(
+        self,
+        nests: Sequence[Nest],
+        dims: Sequence[Dim],
+        of_loop: dict[Loop, Dim],
+        results: Sequence[ir.Value],
+    ) -> None:
         self.nests = tuple(nests)
         self.dims = tuple(dims)
         self.results = tuple(results)
-        self._loops = [tuple(of_loop[number, loop] for loop in range(len(nest.kinds)))
-                       for number, nest in enumerate(nests)]
-        self._writers = {write.value: (number, write)
-                         for number, nest in enumerate(nests) for write in nest.writes}
+        self._loops = [
+            tuple(of_loop[number, loop] for loop in range(len(nest.kinds)))
+            for number, nest in enumerate(nests)
+        ]
+        self._writers = {
+            write.value: (number, write) for number, nest in enumerate(nests) for write in nest.writes
+        }
 
     @staticmethod
-    def build(ops: Sequence[ir.Operation], values_needed_outside: Sequence[ir.Value],
-              nest_of: Callable[[ir.Operation], Nest] = nest_of) -> Domain | str:
+    def build(
+        ops: Sequence[ir.Operation],
+        values_needed_outside: Sequence[ir.Value],
+        nest_of: Callable[[ir.Operation], Nest] = nest_of,
+    ) -> Domain | str:
         """The domain of ``ops`` (in order, the root last) as one kernel, or why they cannot be one.
 
         Constants, tensor.empty, tensor.dim and arithmetic on scalars among ``ops`` are passed over.
@@ -92,9 +103,12 @@ class _Builder:
         self.results = list(results)
         self.parent: dict[Loop, Loop] = {
             (number, loop): (number, loop)
-            for number, nest in enumerate(nests) for loop in range(len(nest.kinds))}
-        self.writers = {write.value: (number, write)
-                        for number, nest in enumerate(nests) for write in nest.writes}
+            for number, nest in enumerate(nests)
+            for loop in range(len(nest.kinds))
+        }
+        self.writers = {
+            write.value: (number, write) for number, nest in enumerate(nests) for write in nest.writes
+        }
         self.whole: list[Loop] = []
 
     def build(self) -> Domain | str:
@@ -210,11 +224,18 @@ class _Builder:
             if extents[name] is None:
                 return "a task would need a whole row, whose length is not known"
 
-        root_first = [*reversed(of_results), *([self._find((number, loop)) for loop in range(len(nest.kinds))]
-                                               for number, nest in reversed(list(enumerate(self.nests))))]
+        root_first = [
+            *reversed(of_results),
+            *(
+                [self._find((number, loop)) for loop in range(len(nest.kinds))]
+                for number, nest in reversed(list(enumerate(self.nests)))
+            ),
+        ]
         order = list(dict.fromkeys(name for names in root_first for name in names))
-        dims = {name: Dim(position, extents[name], self._kind(name, parallel), name in whole)
-                for position, name in enumerate(order)}
+        dims = {
+            name: Dim(position, extents[name], self._kind(name, parallel), name in whole)
+            for position, name in enumerate(order)
+        }
         of_loop = {loop: dims[self._find(loop)] for loop in self.parent}
         return Domain(self.nests, list(dims.values()), of_loop, self.results)
 
@@ -230,6 +251,9 @@ class _Builder:
     def _kind(self, name: Loop, parallel: Iterable[Loop]) -> str:
         if name in parallel:
             return "parallel"
-        reduced = any(self._find((number, loop)) == name
-                      for number, nest in enumerate(self.nests) for loop in nest.reductions)
+        reduced = any(
+            self._find((number, loop)) == name
+            for number, nest in enumerate(self.nests)
+            for loop in nest.reductions
+        )
         return "reduction" if reduced else "parallel"

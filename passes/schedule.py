@@ -181,9 +181,13 @@ def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks
 
 def _split_more(tiles: dict[Dim, int], lanes: Dim, rows: Sequence[Dim], domain: Domain, tasks: int) -> None:
     """Halve the block while there are too few tasks, as long as it stays worth one."""
+
     def count() -> int:
-        return prod(ceil((dim.extent or LANES) / (tiles.get(dim, 0) or dim.extent or 1))
-                    for dim in domain.dims if dim.kind == "parallel" and dim.extent != 0)
+        return prod(
+            ceil((dim.extent or LANES) / (tiles.get(dim, 0) or dim.extent or 1))
+            for dim in domain.dims
+            if dim.kind == "parallel" and dim.extent != 0
+        )
 
     while count() < tasks:
         now = tiles[lanes] or lanes.extent or LANES

@@ -59,7 +59,7 @@ def kernel_domain(function: ir.Operation) -> Domain | str:
     domain = Domain.build([op.operation for op in ops], results)
     if isinstance(domain, str):
         return domain
-    outs = list(block.arguments)[len(block.arguments) - len(results):]
+    outs = list(block.arguments)[len(block.arguments) - len(results) :]
     for nest in domain.nests:
         if any(access is not None and access.value in outs for access in nest.reads):
             return "the kernel reads what it writes"
@@ -80,7 +80,7 @@ def tile_kernel(function: ir.Operation) -> None:
         raise PassError(function, f"mlopt.schedule has {len(tiles)} tile sizes for {len(domain.dims)} dims")
     block = function.regions[0].blocks[0]
     end = block.operations[len(block.operations) - 1].operation
-    outs = list(block.arguments)[len(block.arguments) - len(end.operands):]
+    outs = list(block.arguments)[len(block.arguments) - len(end.operands) :]
     # A result without elements is its destination as it came; an scf.forall cannot give it back.
     made = [number for number, out in enumerate(outs) if 0 not in out.type.shape]
     if made:
@@ -94,8 +94,9 @@ def tile_kernel(function: ir.Operation) -> None:
     _erase_old(block)
 
 
-def _forall(domain: Domain, tiles: Sequence[int], every: Sequence[ir.Value],
-            made: Sequence[int]) -> scf.ForallOp:
+def _forall(
+    domain: Domain, tiles: Sequence[int], every: Sequence[ir.Value], made: Sequence[int]
+) -> scf.ForallOp:
     """The tasks, for the results whose numbers are ``made``; ``every`` are the destinations."""
     outs = [every[number] for number in made]
     extents = {dim: _extent(domain, dim, every) for dim in domain.dims}
@@ -103,8 +104,9 @@ def _forall(domain: Domain, tiles: Sequence[int], every: Sequence[ir.Value],
     steps = [tiles[dim.id] or 1 for dim in split]
     bounds = [extents[dim] for dim in split]
     forall = scf.ForallOp([0] * len(split) or [0], bounds or [1], steps or [1], outs)
-    spans = {dim: Span(0, max(dim.extent, 1), dim.extent > 0)
-             for dim in domain.dims if dim.extent is not None}
+    spans = {
+        dim: Span(0, max(dim.extent, 1), dim.extent > 0) for dim in domain.dims if dim.extent is not None
+    }
     for dim, step, position in zip(split, steps, forall.induction_variables, strict=False):
         exact = step == 1 or (dim.extent is not None and dim.extent % step == 0)
         spans[dim] = Span(position, step, exact and dim.extent != 0)
@@ -113,8 +115,10 @@ def _forall(domain: Domain, tiles: Sequence[int], every: Sequence[ir.Value],
         sizes = [_dynamic_sizes(out) for out in outs]
     with ir.InsertionPoint(forall.body):
         shared = [_whole(out, dynamic) for out, dynamic in zip(forall.inner_iter_args, sizes, strict=True)]
-        written = [_write(emitter, value, out) for value, out in zip(
-            [domain.results[number] for number in made], shared, strict=True)]
+        written = [
+            _write(emitter, value, out)
+            for value, out in zip([domain.results[number] for number in made], shared, strict=True)
+        ]
         end = scf.InParallelOp()
     with ir.InsertionPoint(end.block):
         for value, out, dynamic in zip(written, forall.inner_iter_args, sizes, strict=True):
@@ -185,8 +189,9 @@ def _whole(out: ir.Value, dynamic: Sequence[ir.Value]) -> ir.Value:
     if not dynamic:
         return out
     shape = list(out.type.shape)
-    return tensor.ExtractSliceOp(out.type, out, [], list(dynamic), [], [0] * len(shape), shape,
-                                 [1] * len(shape)).result
+    return tensor.ExtractSliceOp(
+        out.type, out, [], list(dynamic), [], [0] * len(shape), shape, [1] * len(shape)
+    ).result
 
 
 def _erase_old(block: ir.Block) -> None:

@@ -134,16 +134,20 @@ def shape_of(value: ir.Value) -> tuple[int | None, ...]:
 
 def _generic(op: ir.Operation) -> Nest:
     maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
-    kinds = tuple("parallel" if "parallel" in str(kind) else "reduction"
-                  for kind in op.attributes["iterator_types"])
+    kinds = tuple(
+        "parallel" if "parallel" in str(kind) else "reduction" for kind in op.attributes["iterator_types"]
+    )
     arguments = op.regions[0].blocks[0].arguments
     outputs = len(op.results)
     inputs = len(maps) - outputs
     accesses = [Access(value, indices_of(where)) for value, where in zip(op.operands, maps, strict=True)]
-    reads = tuple(access if number < inputs or any(True for _ in arguments[number].uses) else None
-                  for number, access in enumerate(accesses))
-    writes = tuple(Access(result, access.indices)
-                   for result, access in zip(op.results, accesses[inputs:], strict=True))
+    reads = tuple(
+        access if number < inputs or any(True for _ in arguments[number].uses) else None
+        for number, access in enumerate(accesses)
+    )
+    writes = tuple(
+        Access(result, access.indices) for result, access in zip(op.results, accesses[inputs:], strict=True)
+    )
     return Nest(op, kinds, reads, writes, extents=_extents(len(kinds), accesses))
 
 
@@ -162,7 +166,8 @@ def _slice_indices(op: ir.Operation, whole: ir.Value, part: ir.Value) -> tuple[I
     kept = _kept_dims(list(view.static_sizes), part.type.shape)
     indices = []
     for dim, (start, size, stride) in enumerate(
-            zip(starts, view.static_sizes, view.static_strides, strict=True)):
+        zip(starts, view.static_sizes, view.static_strides, strict=True)
+    ):
         if stride == DYNAMIC:
             stride = 0  # not known: no rule takes it
         full = start == 0 and stride == 1 and size == shape[dim]

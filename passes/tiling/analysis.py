@@ -65,8 +65,11 @@ def loops_behind(nest: Nest, value: ir.Value) -> set[int]:
             return set()
         access = nest.reads[value.arg_number]
         assert access is not None
-        return {loop for index in access.indices
-                for loop in (*index.loops, *(loops_in(index.rest) if index.rest is not None else ()))}
+        return {
+            loop
+            for index in access.indices
+            for loop in (*index.loops, *(loops_in(index.rest) if index.rest is not None else ()))
+        }
     op = value.owner
     if op.operation.block != nest.body:
         return set()

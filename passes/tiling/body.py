@@ -15,8 +15,13 @@ from .emitter import Emitter
 class Body:
     """Maps the values of one generic's body to vectors over ``loops``; ``known`` are given in advance."""
 
-    def __init__(self, emitter: Emitter, nest: Nest, loops: Sequence[int],
-                 known: dict[ir.Value, ir.Value] | None = None) -> None:
+    def __init__(
+        self,
+        emitter: Emitter,
+        nest: Nest,
+        loops: Sequence[int],
+        known: dict[ir.Value, ir.Value] | None = None,
+    ) -> None:
         self.emitter = emitter
         self.nest = nest
         self.loops = list(loops)
@@ -152,4 +157,5 @@ class Body:
         if inside is not None:  # padding is never wrong
             holds = arith.SelectOp(inside, holds, emitter.splat(true, self.shape)).result
         return vector.MultiDimReductionOp(
-            vector.CombiningKind.AND, holds, emitter.constant(true), list(range(len(self.shape)))).result
+            vector.CombiningKind.AND, holds, emitter.constant(true), list(range(len(self.shape)))
+        ).result

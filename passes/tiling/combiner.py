@@ -14,10 +14,21 @@ from mlir.dialects import arith, vector
 from .access import Nest
 
 _KINDS = {
-    "arith.addf": "ADD", "arith.addi": "ADD", "arith.mulf": "MUL", "arith.muli": "MUL",
-    "arith.maximumf": "MAXIMUMF", "arith.minimumf": "MINIMUMF", "arith.maxnumf": "MAXNUMF",
-    "arith.minnumf": "MINNUMF", "arith.maxsi": "MAXSI", "arith.maxui": "MAXUI", "arith.minsi": "MINSI",
-    "arith.minui": "MINUI", "arith.andi": "AND", "arith.ori": "OR", "arith.xori": "XOR",
+    "arith.addf": "ADD",
+    "arith.addi": "ADD",
+    "arith.mulf": "MUL",
+    "arith.muli": "MUL",
+    "arith.maximumf": "MAXIMUMF",
+    "arith.minimumf": "MINIMUMF",
+    "arith.maxnumf": "MAXNUMF",
+    "arith.minnumf": "MINNUMF",
+    "arith.maxsi": "MAXSI",
+    "arith.maxui": "MAXUI",
+    "arith.minsi": "MINSI",
+    "arith.minui": "MINUI",
+    "arith.andi": "AND",
+    "arith.ori": "OR",
+    "arith.xori": "XOR",
 }
 
 
@@ -39,7 +50,8 @@ class Combiner:
         """One step, on vectors."""
         attributes = {name: self.op.attributes[name] for name in self.op.attributes}
         return ir.Operation.create(
-            self.op.name, [accumulator.type], [accumulator, element], attributes).results[0]
+            self.op.name, [accumulator.type], [accumulator, element], attributes
+        ).results[0]
 
     def neutral(self) -> ir.Attribute:
         """The element that changes nothing."""
@@ -58,7 +70,7 @@ def combiners(nest: Nest) -> list[Combiner] | None:
     """One `Combiner` a result, or None if the body has another form."""
     assert nest.body is not None
     arguments = list(nest.body.arguments)
-    accumulators = arguments[len(arguments) - len(nest.writes):]
+    accumulators = arguments[len(arguments) - len(nest.writes) :]
     yielded = nest.body.operations[len(nest.body.operations) - 1].operands
     found = []
     for value, accumulator in zip(yielded, accumulators, strict=True):

@@ -138,8 +138,9 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     return finish(emitter, nest, found, [convert(totals[0], result_type)])
 
 
-def _over(emitter: Emitter, nest: Nest, loops: Sequence[int],
-          carried: Sequence[ir.Value]) -> Sequence[ir.Value]:
+def _over(
+    emitter: Emitter, nest: Nest, loops: Sequence[int], carried: Sequence[ir.Value]
+) -> Sequence[ir.Value]:
     if not loops:
         return [_contract(emitter, nest, carried[0])]
     loop, *inner = loops
@@ -156,8 +157,9 @@ def _contract(emitter: Emitter, nest: Nest, accumulator: ir.Value) -> ir.Value:
     loops = [*nest.parallels, stepped]
     pairs = list(zip(_factors(nest) or (), _accesses(nest), strict=True))
     # vector.contract wants factors of one type, and extends integers as signed.
-    explicit = (len({str(access.value.type.element_type) for _, access in pairs}) > 1
-                or any(cast == "arith.extui" for (_, cast), _ in pairs))
+    explicit = len({str(access.value.type.element_type) for _, access in pairs}) > 1 or any(
+        cast == "arith.extui" for (_, cast), _ in pairs
+    )
     factors, maps = [], []
     for (_, cast), access in pairs:
         axes = emitter.axes(nest, access, loops)
@@ -173,9 +175,13 @@ def _contract(emitter: Emitter, nest: Nest, accumulator: ir.Value) -> ir.Value:
     where = [ir.AffineMap.get(len(loops), 0, [ir.AffineDimExpr.get(at) for at in dims]) for dims in maps]
     kinds = ["parallel"] * len(nest.parallels) + ["reduction"]
     return vector.ContractionOp(
-        accumulator.type, factors[0], factors[1], accumulator,
+        accumulator.type,
+        factors[0],
+        factors[1],
+        accumulator,
         ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in where]),
-        ir.ArrayAttr.get([ir.Attribute.parse(f"#vector.iterator_type<{kind}>") for kind in kinds])).result
+        ir.ArrayAttr.get([ir.Attribute.parse(f"#vector.iterator_type<{kind}>") for kind in kinds]),
+    ).result
 
 
 def _widen(factor: ir.Value, cast: str | None, element: ir.Type) -> ir.Value:

@@ -9,8 +9,20 @@ from mlir import ir
 from ..domain import Domain
 from .access import Access, Nest, shape_of
 
-_FREE = ("arith.constant", "arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.trunci",
-         "arith.sitofp", "arith.uitofp", "arith.fptosi", "arith.fptoui", "arith.index_cast", "arith.bitcast")
+_FREE = (
+    "arith.constant",
+    "arith.extf",
+    "arith.truncf",
+    "arith.extsi",
+    "arith.extui",
+    "arith.trunci",
+    "arith.sitofp",
+    "arith.uitofp",
+    "arith.fptosi",
+    "arith.fptoui",
+    "arith.index_cast",
+    "arith.bitcast",
+)
 
 
 def cost_of(domain: Domain) -> tuple[int, int]:

@@ -28,5 +28,7 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     loops = range(len(nest.kinds))
     body = Body(emitter, nest, loops)
     body.asserts()
-    return [emitter.result(body.value(value), loops, write)
-            for value, write in zip(body.yielded(), nest.writes, strict=True)]
+    return [
+        emitter.result(body.value(value), loops, write)
+        for value, write in zip(body.yielded(), nest.writes, strict=True)
+    ]

@@ -34,8 +34,14 @@ class Span:
 class Emitter:
     """The state while one kernel's tile IR is written; ``forall`` is the kernel's scf.forall."""
 
-    def __init__(self, domain: Domain, tiles: Sequence[int], forall: scf.ForallOp,
-                 spans: dict[Dim, Span], extents: dict[Dim, int | ir.Value]) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        tiles: Sequence[int],
+        forall: scf.ForallOp,
+        spans: dict[Dim, Span],
+        extents: dict[Dim, int | ir.Value],
+    ) -> None:
         self.domain = domain
         self.tiles = tuple(tiles)
         self.extents = extents
@@ -88,9 +94,15 @@ class Emitter:
         self._memo.pop()
         self._spans.pop()
 
-    def chunks(self, dim: Dim, step: int, carried: Sequence[ir.Value],
-               body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]], *,
-               tail: bool = False) -> list[ir.Value]:
+    def chunks(
+        self,
+        dim: Dim,
+        step: int,
+        carried: Sequence[ir.Value],
+        body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]],
+        *,
+        tail: bool = False,
+    ) -> list[ir.Value]:
         """An scf.for over ``dim`` in steps with ``carried`` values; returns the last ones.
 
         With ``tail`` the last, shorter step of a static dim is emitted after the loop; without it, every
@@ -204,8 +216,14 @@ class Emitter:
         order = range(len(sizes)) if order is None else order
         return self.transfer_read(access.value, starts, sizes, exact, order)
 
-    def transfer_read(self, source: ir.Value, starts: Sequence[ir.Value], sizes: Sequence[int],
-                      exact: Sequence[bool], order: Sequence[int]) -> ir.Value:
+    def transfer_read(
+        self,
+        source: ir.Value,
+        starts: Sequence[ir.Value],
+        sizes: Sequence[int],
+        exact: Sequence[bool],
+        order: Sequence[int],
+    ) -> ir.Value:
         """A vector of ``sizes[d]`` elements along each dim d in ``order``, and one along the others."""
         key = ("read", source, tuple(starts), tuple(sizes), tuple(order))
         known = self.recall(key)
@@ -246,18 +264,23 @@ class Emitter:
 
     # -- shapes of vectors --
 
-    def arrange(self, value: ir.Value, axes: Sequence[int | None], loops: Sequence[int],
-                shape: Sequence[int]) -> ir.Value:
+    def arrange(
+        self, value: ir.Value, axes: Sequence[int | None], loops: Sequence[int], shape: Sequence[int]
+    ) -> ir.Value:
         """A vector whose dims run along ``axes`` as a vector over ``loops`` of ``shape``."""
         kept = [axis for axis in axes if axis in loops]
         ordered = sorted(kept, key=loops.index)
         if kept != ordered:
-            value = reshape(value, [size for size, axis in zip(value.type.shape, axes, strict=True)
-                                    if axis in loops])
+            value = reshape(
+                value, [size for size, axis in zip(value.type.shape, axes, strict=True) if axis in loops]
+            )
             value = vector.TransposeOp(
-                ir.VectorType.get([value.type.shape[kept.index(axis)] for axis in ordered],
-                                  value.type.element_type),
-                value, [kept.index(axis) for axis in ordered]).result
+                ir.VectorType.get(
+                    [value.type.shape[kept.index(axis)] for axis in ordered], value.type.element_type
+                ),
+                value,
+                [kept.index(axis) for axis in ordered],
+            ).result
         aligned = [size if loop in kept else 1 for loop, size in zip(loops, shape, strict=True)]
         leading = next((at for at, loop in enumerate(loops) if loop in kept), len(loops))
         if list(value.type.shape) != aligned:

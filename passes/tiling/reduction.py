@@ -43,15 +43,16 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     found = combiners(nest)
     assert found is not None
     accumulators = start_of(emitter, nest, found)
-    unknown = [loop for loop in nest.reductions
-               if not isinstance(emitter.extents[emitter.dim(nest, loop)], int)]
+    unknown = [
+        loop for loop in nest.reductions if not isinstance(emitter.extents[emitter.dim(nest, loop)], int)
+    ]
     totals = _over(emitter, nest, found, unknown, accumulators)
     return finish(emitter, nest, found, totals)
 
 
 def start_of(emitter: Emitter, nest: Nest, found: Sequence[Combiner]) -> list[ir.Value]:
     """The accumulators before the first element: the inits, over the parallel loops."""
-    inits = nest.reads[len(nest.reads) - len(nest.writes):]
+    inits = nest.reads[len(nest.reads) - len(nest.writes) :]
     values = []
     for init, combiner in zip(inits, found, strict=True):
         assert init is not None
@@ -65,27 +66,36 @@ def start_of(emitter: Emitter, nest: Nest, found: Sequence[Combiner]) -> list[ir
     return values
 
 
-def finish(emitter: Emitter, nest: Nest, found: Sequence[Combiner],
-           totals: Sequence[ir.Value]) -> list[ir.Value]:
+def finish(
+    emitter: Emitter, nest: Nest, found: Sequence[Combiner], totals: Sequence[ir.Value]
+) -> list[ir.Value]:
     """The accumulators as tiles of the results."""
     narrow = [convert(total, combiner.narrow) for total, combiner in zip(totals, found, strict=True)]
-    return [emitter.result(total, nest.parallels, write)
-            for total, write in zip(narrow, nest.writes, strict=True)]
+    return [
+        emitter.result(total, nest.parallels, write) for total, write in zip(narrow, nest.writes, strict=True)
+    ]
 
 
-def _over(emitter: Emitter, nest: Nest, found: Sequence[Combiner], chunked: Sequence[int],
-          accumulators: Sequence[ir.Value]) -> Sequence[ir.Value]:
+def _over(
+    emitter: Emitter,
+    nest: Nest,
+    found: Sequence[Combiner],
+    chunked: Sequence[int],
+    accumulators: Sequence[ir.Value],
+) -> Sequence[ir.Value]:
     """Reduce, in an scf.for for each loop in ``chunked``; only the innermost takes more than one element."""
     if not chunked:
         return _reduce(emitter, nest, found, accumulators)
     loop, *inner = chunked
     step = 1 if inner else CHUNK
-    return emitter.chunks(emitter.dim(nest, loop), step, accumulators,
-                          lambda values: _over(emitter, nest, found, inner, values))
+    return emitter.chunks(
+        emitter.dim(nest, loop), step, accumulators, lambda values: _over(emitter, nest, found, inner, values)
+    )
 
 
-def _reduce(emitter: Emitter, nest: Nest, found: Sequence[Combiner],
-            accumulators: Sequence[ir.Value]) -> list[ir.Value]:
+def _reduce(
+    emitter: Emitter, nest: Nest, found: Sequence[Combiner], accumulators: Sequence[ir.Value]
+) -> list[ir.Value]:
     if any(emitter.extents[emitter.dim(nest, loop)] == 0 for loop in nest.reductions):
         return list(accumulators)
     loops = range(len(nest.kinds))

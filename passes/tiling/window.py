@@ -24,7 +24,7 @@ def can_tile(nest: Nest) -> str | None:
     """Every other reduction whose body can run on tiles."""
     if nest.body is None or not nest.reductions:
         return "not a reduction"
-    if None in nest.reads[len(nest.reads) - len(nest.writes):]:
+    if None in nest.reads[len(nest.reads) - len(nest.writes) :]:
         return "a reduction that does not use its last value"
     return None
 
@@ -40,27 +40,36 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     if found is not None:
         starts = start_of(emitter, nest, found)
         return finish(emitter, nest, found, _over(emitter, nest, nest.reductions, starts, found))
-    inits = nest.reads[len(nest.reads) - len(nest.writes):]
+    inits = nest.reads[len(nest.reads) - len(nest.writes) :]
     starts = [emitter.operand(nest, init, nest.parallels) for init in inits if init is not None]
     lasts = _over(emitter, nest, nest.reductions, starts, None)
-    return [emitter.result(last, nest.parallels, write)
-            for last, write in zip(lasts, nest.writes, strict=True)]
+    return [
+        emitter.result(last, nest.parallels, write) for last, write in zip(lasts, nest.writes, strict=True)
+    ]
 
 
-def _over(emitter: Emitter, nest: Nest, loops: Sequence[int], carried: Sequence[ir.Value],
-          found: Sequence[Combiner] | None) -> Sequence[ir.Value]:
+def _over(
+    emitter: Emitter,
+    nest: Nest,
+    loops: Sequence[int],
+    carried: Sequence[ir.Value],
+    found: Sequence[Combiner] | None,
+) -> Sequence[ir.Value]:
     if loops:
         loop, *inner = loops
-        return emitter.chunks(emitter.dim(nest, loop), 1, carried,
-                              lambda values: _over(emitter, nest, inner, values, found))
+        return emitter.chunks(
+            emitter.dim(nest, loop), 1, carried, lambda values: _over(emitter, nest, inner, values, found)
+        )
     assert nest.body is not None
     if found is not None:
         body = Body(emitter, nest, nest.parallels)
         body.asserts()
-        return [combiner.combine(value, convert(body.value(combiner.element), combiner.wide))
-                for combiner, value in zip(found, carried, strict=True)]
+        return [
+            combiner.combine(value, convert(body.value(combiner.element), combiner.wide))
+            for combiner, value in zip(found, carried, strict=True)
+        ]
     arguments = list(nest.body.arguments)
-    accumulators = arguments[len(arguments) - len(nest.writes):]
+    accumulators = arguments[len(arguments) - len(nest.writes) :]
     body = Body(emitter, nest, nest.parallels, dict(zip(accumulators, carried, strict=True)))
     body.asserts()
     return [body.value(value) for value in body.yielded()]

@@ -1,5 +1,7 @@
 """Kernels in mlopt-outline's form, as text: what the tests of mlopt-schedule and mlopt-tile compile and run."""
 
+# ruff: noqa: E501 (MLIR as text)
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -41,13 +43,20 @@ class Kernel:
         return self.add(f"tensor.empty({', '.join(sizes)}) : {kind}", kind)
 
     def fill(self, literal: str, kind: str, out: tuple[str, str] | None = None) -> tuple[str, str]:
-        element = kind[kind.rindex("x") + 1:-1] if "x" in kind else kind[7:-1]
+        element = kind[kind.rindex("x") + 1 : -1] if "x" in kind else kind[7:-1]
         scalar = self.constant(literal, element)
         out = out or self.empty(kind)
         return self.add(f"linalg.fill ins({scalar[0]} : {element}) outs({out[0]} : {kind}) -> {kind}", kind)
 
-    def generic(self, maps: str, kinds: str, ins: Sequence[tuple[str, str]], outs: Sequence[tuple[str, str]],
-                body: str, op: str = "op") -> tuple[str, str]:
+    def generic(
+        self,
+        maps: str,
+        kinds: str,
+        ins: Sequence[tuple[str, str]],
+        outs: Sequence[tuple[str, str]],
+        body: str,
+        op: str = "op",
+    ) -> tuple[str, str]:
         """``maps``: "d0,d1 -> d0,d1 | d0"; ``kinds``: "pr"; ``body``: "%x:f32, %y:f32 { … }" as in MLIR."""
         dims, results = maps.split("->")
         every = ", ".join(f"affine_map<({dims.strip()}) -> ({each.strip()})>" for each in results.split("|"))
@@ -64,24 +73,41 @@ class Kernel:
         self.lines.append(
             f"  %v{self.count}{count} = linalg.generic {{indexing_maps = [{every}], iterator_types = [{iterators}], "
             f'mlopt.op = "{op}"}} {inputs}outs({", ".join(v for v, _ in outs)} : {kind}) {{\n'
-            f"  ^bb0({header.strip()}):\n{code.rsplit('}', 1)[0]}\n  }} -> {result}")
+            f"  ^bb0({header.strip()}):\n{code.rsplit('}', 1)[0]}\n  }} -> {result}"
+        )
         return f"%v{self.count}", kind
 
     def text(self, *results: tuple[str, str]) -> str:
         kinds = ", ".join(kind for _, kind in results)
         returned = kinds if len(results) == 1 else f"({kinds})"
-        return "\n".join([
-            f"func.func private @{self.name}({', '.join(self.arguments)}) -> {returned} "
-            f'attributes {{mlopt.kernel, mlopt.ops = ["{self.name}"]}} {{',
-            *self.lines, f"  return {', '.join(value for value, _ in results)} : {kinds}", "}"])
+        return "\n".join(
+            [
+                f"func.func private @{self.name}({', '.join(self.arguments)}) -> {returned} "
+                f'attributes {{mlopt.kernel, mlopt.ops = ["{self.name}"]}} {{',
+                *self.lines,
+                f"  return {', '.join(value for value, _ in results)} : {kinds}",
+                "}",
+            ]
+        )
 
 
-def unary(kernel: Kernel, value: tuple[str, str], rank: int, code: str, out: tuple[str, str] | None = None,
-          element: str = "f32") -> tuple[str, str]:
+def unary(
+    kernel: Kernel,
+    value: tuple[str, str],
+    rank: int,
+    code: str,
+    out: tuple[str, str] | None = None,
+    element: str = "f32",
+) -> tuple[str, str]:
     dims = ",".join(f"d{number}" for number in range(rank))
     out = out or kernel.empty(value[1])
-    return kernel.generic(f"{dims} -> {dims} | {dims}", "p" * rank, [value], [out],
-                          f"%x: {element}, %o: {element} {{ {code} \n linalg.yield %r : {element} }}")
+    return kernel.generic(
+        f"{dims} -> {dims} | {dims}",
+        "p" * rank,
+        [value],
+        [out],
+        f"%x: {element}, %o: {element} {{ {code} \n linalg.yield %r : {element} }}",
+    )
 
 
 def relu_chain(rows: int, columns: int) -> str:
@@ -90,23 +116,46 @@ def relu_chain(rows: int, columns: int) -> str:
     x, out = kernel.argument(kind), kernel.argument(kind)
     zero, half = kernel.constant("0.0"), kernel.constant("0.5")
     y = unary(kernel, x, 2, f"%r = arith.maximumf %x, {zero[0]} : f32")
-    return kernel.text(unary(kernel, y, 2, f"%h = arith.mulf %x, {half[0]} : f32\n %r = arith.addf %h, %h : f32", out))
+    return kernel.text(
+        unary(kernel, y, 2, f"%h = arith.mulf %x, {half[0]} : f32\n %r = arith.addf %h, %h : f32", out)
+    )
 
 
 def softmax(rows: int | str, columns: int, element: str = "f32") -> str:
     kernel = Kernel("softmax")
     kind, row = tensor((rows, columns), element), tensor((rows, 1), element)
     x, out = kernel.argument(kind), kernel.argument(kind)
-    top = kernel.generic("d0,d1 -> d0,d1 | d0,0", "pr", [x], [kernel.fill("0xFF80" if element == "bf16" else "-1.0e30", row)],
-                         f"%x: {element}, %m: {element} {{ %r = arith.maximumf %x, %m : {element}\n linalg.yield %r : {element} }}")
-    e = kernel.generic("d0,d1 -> d0,d1 | d0,0 | d0,d1", "pp", [x, top], [kernel.empty(kind)],
-                       f"%x: {element}, %m: {element}, %o: {element} {{ %d = arith.subf %x, %m : {element}\n"
-                       f" %r = math.exp %d : {element}\n linalg.yield %r : {element} }}")
-    total = kernel.generic("d0,d1 -> d0,d1 | d0,0", "pr", [e], [kernel.fill("0.0", row)],
-                           f"%x: {element}, %m: {element} {{ %r = arith.addf %x, %m : {element}\n linalg.yield %r : {element} }}")
-    return kernel.text(kernel.generic(
-        "d0,d1 -> d0,d1 | d0,0 | d0,d1", "pp", [e, total], [out],
-        f"%x: {element}, %s: {element}, %o: {element} {{ %r = arith.divf %x, %s : {element}\n linalg.yield %r : {element} }}"))
+    top = kernel.generic(
+        "d0,d1 -> d0,d1 | d0,0",
+        "pr",
+        [x],
+        [kernel.fill("0xFF80" if element == "bf16" else "-1.0e30", row)],
+        f"%x: {element}, %m: {element} {{ %r = arith.maximumf %x, %m : {element}\n linalg.yield %r : {element} }}",
+    )
+    e = kernel.generic(
+        "d0,d1 -> d0,d1 | d0,0 | d0,d1",
+        "pp",
+        [x, top],
+        [kernel.empty(kind)],
+        f"%x: {element}, %m: {element}, %o: {element} {{ %d = arith.subf %x, %m : {element}\n"
+        f" %r = math.exp %d : {element}\n linalg.yield %r : {element} }}",
+    )
+    total = kernel.generic(
+        "d0,d1 -> d0,d1 | d0,0",
+        "pr",
+        [e],
+        [kernel.fill("0.0", row)],
+        f"%x: {element}, %m: {element} {{ %r = arith.addf %x, %m : {element}\n linalg.yield %r : {element} }}",
+    )
+    return kernel.text(
+        kernel.generic(
+            "d0,d1 -> d0,d1 | d0,0 | d0,d1",
+            "pp",
+            [e, total],
+            [out],
+            f"%x: {element}, %s: {element}, %o: {element} {{ %r = arith.divf %x, %s : {element}\n linalg.yield %r : {element} }}",
+        )
+    )
 
 
 def layer_norm(batch: int, rows: int, columns: int) -> str:
@@ -117,27 +166,54 @@ def layer_norm(batch: int, rows: int, columns: int) -> str:
     add = "%x: f32, %s: f32 { %r = arith.addf %x, %s : f32\n linalg.yield %r : f32 }"
     total = kernel.generic("d0,d1,d2 -> d0,d1,d2 | d0,d1,0", "ppr", [x], [kernel.fill("0.0", row)], add)
     mean = unary(kernel, total, 3, f"%r = arith.divf %x, {count[0]} : f32")
-    centred = kernel.generic("d0,d1,d2 -> d0,d1,d2 | d0,d1,0 | d0,d1,d2", "ppp", [x, mean], [kernel.empty(kind)],
-                             "%x: f32, %m: f32, %o: f32 { %r = arith.subf %x, %m : f32\n linalg.yield %r : f32 }")
-    square = kernel.generic("d0,d1,d2 -> d0,d1,d2 | d0,d1,0", "ppr", [centred], [kernel.fill("0.0", row)],
-                            "%x: f32, %s: f32 { %q = arith.mulf %x, %x : f32\n %r = arith.addf %s, %q : f32\n"
-                            " linalg.yield %r : f32 }")
-    scale = unary(kernel, square, 3, f"%v = arith.divf %x, {count[0]} : f32\n %e = arith.addf %v, {eps[0]} : f32\n"
-                                     " %r = math.rsqrt %e : f32")
-    return kernel.text(kernel.generic(
-        "d0,d1,d2 -> d0,d1,d2 | d0,d1,0 | d2 | d2 | d0,d1,d2", "ppp", [centred, scale, gain, bias], [out],
-        "%x: f32, %s: f32, %g: f32, %b: f32, %o: f32 { %n = arith.mulf %x, %s : f32\n %m = arith.mulf %n, %g : f32\n"
-        " %r = arith.addf %m, %b : f32\n linalg.yield %r : f32 }"))
+    centred = kernel.generic(
+        "d0,d1,d2 -> d0,d1,d2 | d0,d1,0 | d0,d1,d2",
+        "ppp",
+        [x, mean],
+        [kernel.empty(kind)],
+        "%x: f32, %m: f32, %o: f32 { %r = arith.subf %x, %m : f32\n linalg.yield %r : f32 }",
+    )
+    square = kernel.generic(
+        "d0,d1,d2 -> d0,d1,d2 | d0,d1,0",
+        "ppr",
+        [centred],
+        [kernel.fill("0.0", row)],
+        "%x: f32, %s: f32 { %q = arith.mulf %x, %x : f32\n %r = arith.addf %s, %q : f32\n"
+        " linalg.yield %r : f32 }",
+    )
+    scale = unary(
+        kernel,
+        square,
+        3,
+        f"%v = arith.divf %x, {count[0]} : f32\n %e = arith.addf %v, {eps[0]} : f32\n"
+        " %r = math.rsqrt %e : f32",
+    )
+    return kernel.text(
+        kernel.generic(
+            "d0,d1,d2 -> d0,d1,d2 | d0,d1,0 | d2 | d2 | d0,d1,d2",
+            "ppp",
+            [centred, scale, gain, bias],
+            [out],
+            "%x: f32, %s: f32, %g: f32, %b: f32, %o: f32 { %n = arith.mulf %x, %s : f32\n %m = arith.mulf %n, %g : f32\n"
+            " %r = arith.addf %m, %b : f32\n linalg.yield %r : f32 }",
+        )
+    )
 
 
 MATMUL_MAPS = "m,n,k -> m,k | k,n | m,n"
 MAC = "%x: f32, %y: f32, %s: f32 { %p = arith.mulf %x, %y : f32\n %r = arith.addf %s, %p : f32\n linalg.yield %r : f32 }"
 
 
-def matmul(m: int | str, n: int, k: int, maps: str = MATMUL_MAPS, a: tuple[int | str, int] | None = None) -> str:
+def matmul(
+    m: int | str, n: int, k: int, maps: str = MATMUL_MAPS, a: tuple[int | str, int] | None = None
+) -> str:
     """A product alone."""
     kernel = Kernel("matmul")
-    x, w, out = kernel.argument(tensor(a or (m, k))), kernel.argument(tensor((k, n))), kernel.argument(tensor((m, n)))
+    x, w, out = (
+        kernel.argument(tensor(a or (m, k))),
+        kernel.argument(tensor((k, n))),
+        kernel.argument(tensor((m, n))),
+    )
     return kernel.text(kernel.generic(maps, "ppr", [x, w], [kernel.fill("0.0", out[1], out)], MAC))
 
 
@@ -147,49 +223,84 @@ def matmul_bias_gelu(m: int, n: int, k: int) -> str:
     x, w, bias, out = (kernel.argument(tensor(shape)) for shape in ((m, k), (k, n), (n,), (m, n)))
     product = kernel.generic(MATMUL_MAPS, "ppr", [x, w], [kernel.fill("0.0", kind)], MAC)
     half, one, root = kernel.constant("0.5"), kernel.constant("1.0"), kernel.constant("0.707106769")
-    return kernel.text(kernel.generic(
-        "m,n -> m,n | n | m,n", "pp", [product, bias], [out],
-        "%x: f32, %b: f32, %o: f32 { %y = arith.addf %x, %b : f32\n"
-        f" %h = arith.mulf %y, {half[0]} : f32\n %q = arith.mulf %y, {root[0]} : f32\n %e = math.erf %q : f32\n"
-        f" %i = arith.addf %e, {one[0]} : f32\n %r = arith.mulf %h, %i : f32\n linalg.yield %r : f32 }}"))
+    return kernel.text(
+        kernel.generic(
+            "m,n -> m,n | n | m,n",
+            "pp",
+            [product, bias],
+            [out],
+            "%x: f32, %b: f32, %o: f32 { %y = arith.addf %x, %b : f32\n"
+            f" %h = arith.mulf %y, {half[0]} : f32\n %q = arith.mulf %y, {root[0]} : f32\n %e = math.erf %q : f32\n"
+            f" %i = arith.addf %e, {one[0]} : f32\n %r = arith.mulf %h, %i : f32\n linalg.yield %r : f32 }}",
+        )
+    )
 
 
 def conv_relu(n: int, ci: int, co: int, size: int, window: int, dilation: int = 1) -> str:
     kernel = Kernel("conv_relu")
     padded = size + (window - 1) * dilation
-    x, w, bias, out = (kernel.argument(tensor(shape)) for shape in (
-        (n, ci, padded, padded), (ci, window, window, co), (co,), (n, co, size, size)))
+    x, w, bias, out = (
+        kernel.argument(tensor(shape))
+        for shape in ((n, ci, padded, padded), (ci, window, window, co), (co,), (n, co, size, size))
+    )
     step = f" * {dilation}" if dilation > 1 else ""
     product = kernel.generic(
-        f"n,co,oh,ow,ci,kh,kw -> n,ci,oh + kh{step},ow + kw{step} | ci,kh,kw,co | n,co,oh,ow", "pppprrr", [x, w],
-        [kernel.fill("0.0", out[1])], MAC)
+        f"n,co,oh,ow,ci,kh,kw -> n,ci,oh + kh{step},ow + kw{step} | ci,kh,kw,co | n,co,oh,ow",
+        "pppprrr",
+        [x, w],
+        [kernel.fill("0.0", out[1])],
+        MAC,
+    )
     zero = kernel.constant("0.0")
-    return kernel.text(kernel.generic(
-        "n,co,oh,ow -> n,co,oh,ow | co | n,co,oh,ow", "pppp", [product, bias], [out],
-        f"%x: f32, %b: f32, %o: f32 {{ %y = arith.addf %x, %b : f32\n %r = arith.maximumf %y, {zero[0]} : f32\n"
-        " linalg.yield %r : f32 }"))
+    return kernel.text(
+        kernel.generic(
+            "n,co,oh,ow -> n,co,oh,ow | co | n,co,oh,ow",
+            "pppp",
+            [product, bias],
+            [out],
+            f"%x: f32, %b: f32, %o: f32 {{ %y = arith.addf %x, %b : f32\n %r = arith.maximumf %y, {zero[0]} : f32\n"
+            " linalg.yield %r : f32 }",
+        )
+    )
 
 
 def column_sum(rows: int | str, columns: int) -> str:
     kernel = Kernel("column_sum")
     x, out = kernel.argument(tensor((rows, columns))), kernel.argument(tensor((columns,)))
-    return kernel.text(kernel.generic("m,n -> m,n | n", "rp", [x], [kernel.fill("0.0", out[1], out)],
-                                      "%x: f32, %s: f32 { %r = arith.addf %s, %x : f32\n linalg.yield %r : f32 }"))
+    return kernel.text(
+        kernel.generic(
+            "m,n -> m,n | n",
+            "rp",
+            [x],
+            [kernel.fill("0.0", out[1], out)],
+            "%x: f32, %s: f32 { %r = arith.addf %s, %x : f32\n linalg.yield %r : f32 }",
+        )
+    )
 
 
-def generic_kernel(name: str, kinds: Sequence[str], maps: str, iterators: str, body: str, outs: int = 1,
-                   inits: Sequence[str | None] = (), prefix: str = "") -> str:
+def generic_kernel(
+    name: str,
+    kinds: Sequence[str],
+    maps: str,
+    iterators: str,
+    body: str,
+    outs: int = 1,
+    inits: Sequence[str | None] = (),
+    prefix: str = "",
+) -> str:
     """One generic; ``kinds`` are the arguments' types, the last ``outs`` the results'; ``inits`` are filled in."""
     kernel = Kernel(name)
     arguments = [kernel.argument(kind) for kind in kinds]
     if prefix:
         kernel.lines.append(prefix)
-    results = arguments[len(arguments) - outs:]
-    ready = [kernel.fill(init, out[1], out) if init else out
-             for init, out in zip(inits or [None] * outs, results, strict=True)]
-    inputs = arguments[:len(arguments) - outs]
+    results = arguments[len(arguments) - outs :]
+    ready = [
+        kernel.fill(init, out[1], out) if init else out
+        for init, out in zip(inits or [None] * outs, results, strict=True)
+    ]
+    inputs = arguments[: len(arguments) - outs]
     if "|" in maps:
-        inputs = inputs[:maps.count("|") + 1 - outs]
+        inputs = inputs[: maps.count("|") + 1 - outs]
     value, kind = kernel.generic(maps, iterators, inputs, ready, body, name)
     if outs == 1:
         return kernel.text((value, kind))
