@@ -7,7 +7,8 @@ time share memory. Before and after:
       %t = memref.alloc() : memref<8xf32>
       call @kernel_0(%x, %t) …
 
-    func.func @main(%x: …, %out: …, %ws: memref<?xi8> {mlopt.workspace}) attributes {mlopt.workspace = 64 : i64} {
+    func.func @main(%x: …, %out: …, %ws: memref<?xi8> {mlopt.workspace})
+        attributes {mlopt.workspace = 64 : i64} {
       %t = memref.view %ws[%c0][] : memref<?xi8> to memref<8xf32>
       call @kernel_0(%x, %t) …
 
@@ -110,7 +111,7 @@ def _use_workspace(function: func.FuncOp, layout: Layout) -> None:
     workspace = append_argument(function, ir.MemRefType.parse("memref<?xi8>"), WORKSPACE)
     with ir.InsertionPoint.at_block_begin(function.entry_block), function.location:
         offsets, _ = layout.emit({argument: argument for argument in function.arguments})
-    for request, offset in zip(layout.requests, offsets):
+    for request, offset in zip(layout.requests, offsets, strict=True):
         _place(request, workspace, offset)
 
 
@@ -145,5 +146,5 @@ def _add_size_function(function: func.FuncOp, layout: Layout) -> None:
         set_private(sizes)
         entry = sizes.add_entry_block()
     with ir.InsertionPoint(entry), function.location:
-        _, total = layout.emit(dict(zip(function.arguments, entry.arguments)))
+        _, total = layout.emit(dict(zip(function.arguments, entry.arguments, strict=True)))
         func.ReturnOp([total])

@@ -6,7 +6,8 @@ order. The status is 0, or the number of the assert that failed (see mlopt-cpu-s
 
     func.func @main(%x: memref<?xf32>, %out: memref<?xf32>) { … call @kernel_0 … }
 
-    func.func private @main(%x: …, %out: …, %threads: index {mlopt.threads}, %status: memref<i32> {mlopt.status}) …
+    func.func private @main(%x: …, %out: …, %threads: index {mlopt.threads},
+                            %status: memref<i32> {mlopt.status}) …
     func.func @mlopt_main(%args: !llvm.ptr) -> i32 {
       // pointers and sizes become memrefs, a status cell is made
       call @main(…)
@@ -74,20 +75,18 @@ class CpuEntry(Pass):
 
 
 def _check_host(function: func.FuncOp) -> None:
+    name = function.sym_name.value
     if function.type.results:
         raise PassError(
             function,
-            f"@{function.sym_name.value} returns values, an entry point cannot; write them into memref arguments "
-            "(mlopt-outline does)",
+            f"@{name} returns values, an entry point cannot; write them to memref arguments (mlopt-outline does)",
         )
     for number, type_ in enumerate(function.type.inputs):
         if isinstance(type_, ir.UnrankedMemRefType):
-            raise PassError(function, f"argument {number} of @{function.sym_name.value} has no rank: {type_}")
+            raise PassError(function, f"argument {number} of @{name} has no rank: {type_}")
         if isinstance(type_, ir.MemRefType) and type_.layout != _identity(type_):
-            raise PassError(
-                function,
-                f"argument {number} of @{function.sym_name.value} is {type_}; entry points take contiguous buffers",
-            )
+            message = f"argument {number} of @{name} is {type_}; entry points take contiguous buffers"
+            raise PassError(function, message)
 
 
 def _identity(type_: ir.MemRefType) -> ir.Attribute:
@@ -113,7 +112,8 @@ def _add_entry(module: ir.Operation, function: func.FuncOp, sizes: func.FuncOp |
     }
     texts = [entry_function(PREFIX + name, name, list(function.type.inputs), marks)]
     if sizes is not None:
-        texts.append(workspace_function(f"{PREFIX}{name}_workspace", f"{name}_workspace", list(sizes.type.inputs)))
+        callee = sizes.sym_name.value
+        texts.append(workspace_function(PREFIX + callee, callee, list(sizes.type.inputs)))
     for text in texts:
         entry = adopt_function(module, text)
         if WORKSPACE in function.attributes:

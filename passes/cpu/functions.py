@@ -95,7 +95,7 @@ def append_argument(function: func.FuncOp, type_: ir.Type, mark: str) -> ir.Valu
 
 def marked_argument(function: func.FuncOp, mark: str) -> ir.Value | None:
     """The argument of ``function`` that has the attribute ``mark``."""
-    for argument, attributes in zip(function.arguments, _argument_attributes(function)):
+    for argument, attributes in zip(function.arguments, _argument_attributes(function), strict=True):
         if mark in ir.DictAttr(attributes):
             return argument
     return None
@@ -110,7 +110,7 @@ def append_operands(call: ir.Operation, values: list[ir.Value]) -> ir.Operation:
             operands=[*call.operands, *values],
             attributes={name: call.attributes[name] for name in call.attributes},
         )
-    for old, new in zip(call.results, again.results):
+    for old, new in zip(call.results, again.results, strict=True):
         old.replace_all_uses_with(new)
     call.erase()
     return again

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from mlir import ir
 from mlir.dialects import arith, func, scf
 
 from .functions import walk_ops
 
-Bound = int | ir.Value
+Bound: TypeAlias = "int | ir.Value"
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Grid:
     def static_tasks(self) -> int | None:
         """The number of tasks, or None if it depends on sizes."""
         count = 1
-        for lower, upper, step in zip(self.lower, self.upper, self.step):
+        for lower, upper, step in zip(self.lower, self.upper, self.step, strict=True):
             if not (isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)):
                 return None
             count *= max(0, -(-(upper - lower) // step))
@@ -49,7 +50,7 @@ class Grid:
 
     def trip_counts(self) -> list[ir.Value]:
         """The iterations of each dim, as values at the current insertion point."""
-        return [_trips(*bounds) for bounds in zip(self.lower, self.upper, self.step)]
+        return [_trips(*bounds) for bounds in zip(self.lower, self.upper, self.step, strict=True)]
 
     def task_count(self) -> ir.Value:
         """All tasks, as a value at the current insertion point."""
@@ -70,7 +71,7 @@ def lower_to_nest(grid: Grid) -> None:
     """Replace the scf.forall by a nest of scf.for; a dim of one iteration gets none."""
     place = ir.InsertionPoint(grid.loop)
     ivs: list[ir.Value] = []
-    for lower, upper, step in zip(grid.lower, grid.upper, grid.step):
+    for lower, upper, step in zip(grid.lower, grid.upper, grid.step, strict=True):
         with place, grid.loop.location:
             bounds = [as_value(bound) for bound in (lower, upper, step)]
             if _is_single(lower, upper, step):
@@ -103,7 +104,7 @@ def task_loop(grid: Grid, low: ir.Value, high: ir.Value, trips: Sequence[ir.Valu
 
 def move_body(grid: Grid, ivs: Sequence[ir.Value], place: ir.InsertionPoint) -> None:
     """Move the ops of the scf.forall to ``place``, with ``ivs`` for its induction variables."""
-    for old, new in zip(grid.loop.induction_variables, ivs):
+    for old, new in zip(grid.loop.induction_variables, ivs, strict=True):
         old.replace_all_uses_with(new)
     for op in list(grid.loop.body.operations)[:-1]:
         op.operation.move_before(place.ref_operation)

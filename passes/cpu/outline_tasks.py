@@ -114,7 +114,7 @@ def _check_captured(value: ir.Value) -> None:
             return
         base = base.owner.operation.operands[0]
     if not isinstance(base.owner, ir.Block) and base.owner.operation.name == "memref.alloca":
-        raise PassError(base.owner, "a view of a scratch buffer is shared by all tasks; allocate it inside the loop")
+        raise PassError(base.owner, "all tasks would share this scratch buffer; allocate it inside the loop")
 
 
 def _tasks_function(
@@ -133,7 +133,7 @@ def _tasks_function(
         set_noinline(tasks)
         entry = tasks.add_entry_block()
     _mark_status(tasks, captured, marked_argument(function, STATUS))
-    copies: dict[ir.Value, ir.Value] = dict(zip(captured, list(entry.arguments)[2:]))
+    copies: dict[ir.Value, ir.Value] = dict(zip(captured, list(entry.arguments)[2:], strict=True))
     with ir.InsertionPoint(entry), function.location:
         for value in cloned:
             copies[value] = value.owner.operation.clone(ir.InsertionPoint.current).results[0]
@@ -182,8 +182,9 @@ def _thread_text(name: str, tasks: str, types: Sequence[ir.Type]) -> str:
     for number, type_ in enumerate(types):
         as_llvm = _llvm_type(type_)
         loaded = f"%v{number}" if as_llvm == str(type_) else f"%l{number}"
+        place = f"%payload[0, {number + 1}]"
         loads += [
-            f"%p{number} = llvm.getelementptr %payload[0, {number + 1}] : (!llvm.ptr) -> !llvm.ptr, {payload}",
+            f"%p{number} = llvm.getelementptr {place} : (!llvm.ptr) -> !llvm.ptr, {payload}",
             f"{loaded} = llvm.load %p{number} : !llvm.ptr -> {as_llvm}",
         ]
         if as_llvm != str(type_):
@@ -232,4 +233,5 @@ def _llvm_type(type_: ir.Type) -> str:
 def _cast(value: ir.Value, type_: ir.Type) -> ir.Value:
     if value.type == type_:
         return value
-    return ir.Operation.create("builtin.unrealized_conversion_cast", results=[type_], operands=[value]).results[0]
+    cast = ir.Operation.create("builtin.unrealized_conversion_cast", results=[type_], operands=[value])
+    return cast.results[0]

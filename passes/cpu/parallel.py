@@ -58,7 +58,7 @@ class CpuParallel(Pass):
             loops = walk_ops(function, "scf.forall")
             for loop in loops:
                 if loop.results:
-                    raise PassError(loop, "scf.forall has results; run bufferization before mlopt-cpu-parallel")
+                    raise PassError(loop, "scf.forall has results; mlopt-cpu-parallel runs after bufferization")
                 grid = Grid.of(loop.opview)
                 if should_parallelize(function, grid, self.min_work):
                     _parallelize(op, function, grid, self.min_work)
@@ -76,7 +76,7 @@ def should_parallelize(function: func.FuncOp, grid: Grid, min_work: int) -> bool
 
 
 def _static_work(function: func.FuncOp, grid: Grid) -> int:
-    """ns of work of one thread in the whole kernel, not counting its dynamic extents."""
+    """Ns of work of one thread in the whole kernel, not counting its dynamic extents."""
     estimates = [
         ir.IntegerAttr(function.attributes[name]).value // rate
         for name, rate in (("mlopt.bytes", BYTES_PER_NS), ("mlopt.flops", FLOPS_PER_NS))

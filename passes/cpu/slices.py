@@ -35,6 +35,6 @@ def clone_value(value: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:
     clone = operation.clone(ir.InsertionPoint.current)
     for number, operand in enumerate(operands):
         clone.operation.operands[number] = operand
-    for old, new in zip(operation.results, clone.operation.results):
+    for old, new in zip(operation.results, clone.operation.results, strict=True):
         copies[old] = new
     return copies[value]

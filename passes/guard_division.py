@@ -1,0 +1,92 @@
+"""Integer division that cannot trap: by zero is an error that is raised, by -1 wraps around.
+
+    %q = arith.divsi %a, %b : i32
+
+    %ok = arith.cmpi ne, %b, %c0 : i32
+    cf.assert %ok, "RuntimeError: ZeroDivisionError"
+    %minus = arith.cmpi eq, %b, %c-1 : i32
+    %bad = arith.ori (not %ok), %minus
+    %safe = arith.select %bad, %c1, %b : i32
+    %d = arith.divsi %a, %safe : i32
+    %q = arith.select %minus, (0 - %a), %d : i32
+
+The processor traps on x / 0 and on INT_MIN / -1. Eager raises RuntimeError for the first; the
+second wraps to INT_MIN. A remainder by -1 is that by 1: 0. Unsigned divisions have no second case.
+Applies to scalar integers; those of type index, which compute addresses, are left alone, and so is
+a division by a constant other than 0 and -1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+from mlir.dialects import arith, cf
+
+from .base import Pass
+
+MESSAGE = "RuntimeError: ZeroDivisionError"
+
+_SIGNED_QUOTIENTS = ("arith.divsi", "arith.floordivsi", "arith.ceildivsi")
+_SIGNED = (*_SIGNED_QUOTIENTS, "arith.remsi")
+_UNSIGNED = ("arith.divui", "arith.remui", "arith.ceildivui")
+
+
+@dataclass(frozen=True)
+class GuardDivision(Pass):
+    """Check the divisors of integer divisions, and divide by safe ones."""
+
+    name: ClassVar[str] = "mlopt-guard-division"
+
+    def run(self, op: ir.Operation) -> None:
+        """Guard every scalar integer division that may trap."""
+        divisions: list[ir.Operation] = []
+
+        def visit(inner: ir.Operation) -> ir.WalkResult:
+            if inner.name in (*_SIGNED, *_UNSIGNED) and may_trap(inner):
+                divisions.append(inner)
+            return ir.WalkResult.ADVANCE
+
+        op.walk(visit)
+        for division in divisions:
+            with ir.InsertionPoint(division), division.location:
+                _guard(division)
+
+
+def may_trap(division: ir.Operation) -> bool:
+    """Whether the divisor of a scalar integer division can be 0, or -1 in a signed one."""
+    divisor = division.operands[1]
+    if not isinstance(divisor.type, ir.IntegerType) or divisor.type.width == 1:
+        return False
+    value = _constant(divisor)
+    return value in (None, 0) or (value == -1 and division.name in _SIGNED)
+
+
+def _constant(value: ir.Value) -> int | None:
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
+        return None
+    return int(ir.IntegerAttr(value.owner.operation.attributes["value"]).value)
+
+
+def _guard(division: ir.Operation) -> None:
+    dividend, divisor = division.operands
+    type_ = divisor.type
+    zero, one = arith.constant(type_, 0), arith.constant(type_, 1)
+    is_zero = arith.cmpi(arith.CmpIPredicate.eq, divisor, zero)
+    cf.assert_(arith.cmpi(arith.CmpIPredicate.ne, divisor, zero), MESSAGE)
+    if division.name in _UNSIGNED:
+        division.operands[1] = arith.select(is_zero, one, divisor)
+        return
+    is_minus_one = arith.cmpi(arith.CmpIPredicate.eq, divisor, arith.constant(type_, -1))
+    division.operands[1] = arith.select(arith.ori(is_zero, is_minus_one), one, divisor)
+    if division.name in _SIGNED_QUOTIENTS:
+        _negate_for_minus_one(division, dividend, is_minus_one)
+
+
+def _negate_for_minus_one(division: ir.Operation, dividend: ir.Value, is_minus_one: ir.Value) -> None:
+    quotient = division.results[0]
+    with ir.InsertionPoint.after(division):
+        negated = arith.subi(arith.constant(dividend.type, 0), dividend)
+        result = arith.select(is_minus_one, negated, quotient)
+    quotient.replace_all_uses_except(result, result.owner.operation)
