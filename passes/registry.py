@@ -84,8 +84,15 @@ def load_plugin(path: str | Path) -> list[str]:
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` for the candidates nearest to ``word``, or an empty string."""
-    near = difflib.get_close_matches(word, list(candidates), n=2, cutoff=0.6)
-    return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+    short = {_without_prefix(candidate): candidate for candidate in candidates}  # all alike in "mlopt-"
+    near = [
+        short[match] for match in difflib.get_close_matches(_without_prefix(word), short, n=2, cutoff=0.6)
+    ]
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def _without_prefix(word: str) -> str:
+    return word.removeprefix("mlopt").lstrip("-.")
 
 
 @functools.cache

@@ -106,14 +106,9 @@ def verify_operation(address: int) -> bool:
     return bool(_library().mlirOperationVerify(_Handle(address)))
 
 
-@_CONSTRUCT
-def _construct(_: int) -> None:
-    """MLIR demands both callbacks; the Python objects outlive the passes anyway."""
-
-
-@_CLONE
-def _clone(data: int) -> int:
-    return data
+# MLIR demands these callbacks; the Python objects outlive the passes anyway.
+_construct = _CONSTRUCT(lambda _: None)
+_clone = _CLONE(lambda data: data)
 
 
 @functools.cache

@@ -1,0 +1,133 @@
+"""The discardable ``mlopt.*`` attributes: what each is called, holds, and may stand on.
+
+Everything that mlopt says about upstream operations is one of these. `mlopt-verify` checks
+that an attribute is known, of its type, and on an operation that it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from mlir import ir
+
+T = TypeVar("T")
+
+_FUNCTION = ("func.func", "llvm.func")
+_MODULE = ("builtin.module",)
+_LOOP = ("scf.forall", "scf.parallel", "scf.for")
+
+
+@dataclass(frozen=True)
+class Kind(Generic[T]):
+    """A type of attribute: in words, and from and to Python (reading something else gives None)."""
+
+    words: str
+    read: Callable[[ir.Attribute], T | None]
+    build: Callable[[T], ir.Attribute]
+
+
+@dataclass(frozen=True)
+class Mark(Generic[T]):
+    """One attribute; ``on`` are the operations that may carry it, none means any."""
+
+    name: str
+    kind: Kind[T]
+    on: tuple[str, ...] = ()
+
+    def get(self, op: ir.Operation) -> T | None:
+        """The value on ``op``, or None if it is not there or is malformed."""
+        return self.kind.read(op.attributes[self.name]) if self.name in op.attributes else None
+
+    def set(self, op: ir.Operation, value: T) -> None:
+        """Put the attribute with ``value`` on ``op``."""
+        op.attributes[self.name] = self.kind.build(value)
+
+
+def _read_integer(attribute: ir.Attribute) -> int | None:
+    return int(ir.IntegerAttr(attribute).value) if isinstance(attribute, ir.IntegerAttr) else None
+
+
+def _read_string(attribute: ir.Attribute) -> str | None:
+    return str(ir.StringAttr(attribute).value) if isinstance(attribute, ir.StringAttr) else None
+
+
+def _read_strings(attribute: ir.Attribute) -> tuple[str, ...] | None:
+    if not isinstance(attribute, ir.ArrayAttr):
+        return None
+    parts = [_read_string(part) for part in attribute]
+    return None if None in parts else tuple(part for part in parts if part is not None)
+
+
+def _read_schedule(attribute: ir.Attribute) -> dict[str, tuple[int, ...]] | None:
+    if not isinstance(attribute, ir.DictAttr):
+        return None
+    schedule: dict[str, tuple[int, ...]] = {}
+    for named in attribute:
+        if not isinstance(named.attr, ir.DenseI64ArrayAttr):
+            return None
+        schedule[named.name] = tuple(named.attr)
+    return schedule
+
+
+def _build_integer(value: int) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def _build_strings(values: tuple[str, ...]) -> ir.Attribute:
+    return ir.ArrayAttr.get([ir.StringAttr.get(value) for value in values])
+
+
+def _build_schedule(schedule: dict[str, tuple[int, ...]]) -> ir.Attribute:
+    return ir.DictAttr.get({key: ir.DenseI64ArrayAttr.get(value) for key, value in schedule.items()})
+
+
+FLAG: Kind[bool] = Kind(
+    "unit", lambda a: True if isinstance(a, ir.UnitAttr) else None, lambda _: ir.UnitAttr.get()
+)
+INTEGER: Kind[int] = Kind("an integer", _read_integer, _build_integer)
+STRING: Kind[str] = Kind("a string", _read_string, ir.StringAttr.get)
+STRINGS: Kind[tuple[str, ...]] = Kind("an array of strings", _read_strings, _build_strings)
+SCHEDULE_KIND: Kind[dict[str, tuple[int, ...]]] = Kind(
+    "a dictionary of array<i64: …>", _read_schedule, _build_schedule
+)
+
+# What a structured op does, in the user's words, for names and reports.
+OP = Mark("mlopt.op", STRING)
+# Ops with the same number become one kernel.
+GROUP = Mark("mlopt.group", INTEGER)
+# What mlopt-fuse refused to fuse, and why.
+FUSION = Mark("mlopt.fusion", STRINGS, _MODULE)
+# A function that is one kernel, what it fuses, and what it costs.
+KERNEL = Mark("mlopt.kernel", FLAG, _FUNCTION)
+OPS = Mark("mlopt.ops", STRINGS, _FUNCTION)
+BYTES = Mark("mlopt.bytes", INTEGER, (*_FUNCTION, *_LOOP))
+FLOPS = Mark("mlopt.flops", INTEGER, (*_FUNCTION, *_LOOP))
+# Tile sizes, one a dim of the kernel's domain (0: all of it); on the kernel and on its scf.forall.
+SCHEDULE = Mark("mlopt.schedule", SCHEDULE_KIND, (*_FUNCTION, *_LOOP))
+# Why no tile rule takes the kernel.
+SLOW = Mark("mlopt.slow", STRING, _FUNCTION)
+# Sizes of dynamic results, as Python expressions over `aI_D`, dim D of argument I.
+RESULT_SIZES = Mark("mlopt.result_sizes", STRINGS, _FUNCTION)
+# Bytes that a host function needs, and the messages of its run-time checks.
+WORKSPACE = Mark("mlopt.workspace", INTEGER, _FUNCTION)
+ASSERTS = Mark("mlopt.asserts", STRINGS, _MODULE)
+
+MARKS: dict[str, Mark[Any]] = {
+    mark.name: mark
+    for mark in (
+        OP, GROUP, FUSION, KERNEL, OPS, BYTES, FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, ASSERTS,
+    )
+}  # fmt: skip
+
+# On arguments of host functions: a weight or buffer, a tensor that @prepare makes, the n-th
+# result's memory; on those of lowered functions: the number of threads, the status cell, the arena.
+ARGUMENT_KINDS: dict[str, Kind[Any]] = {
+    "mlopt.weight": FLAG,
+    "mlopt.prepared": FLAG,
+    "mlopt.result": INTEGER,
+    "mlopt.threads": FLAG,
+    "mlopt.status": FLAG,
+    "mlopt.workspace": FLAG,
+}

@@ -1,0 +1,80 @@
+"""A kernel is one scf.forall, private, without calls, and allocates scratch only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from mlir import ir
+
+from ...dialects.attributes import KERNEL, SCHEDULE, SLOW
+from .problem import Problem, nested_ops
+
+# What may stand beside the scf.forall: sizes, constants, and how arguments are looked at.
+_OUTSIDE = (
+    "affine.", "arith.", "func.return", "memref.alloca", "memref.cast", "memref.dim", "memref.get_global",
+    "memref.load", "tensor.cast", "tensor.dim", "tensor.extract", "ub.poison", "vector.broadcast",
+)  # fmt: skip
+_ALLOCATING = ("memref.alloc", "memref.realloc", "tensor.empty", "bufferization.alloc_tensor")
+
+
+def is_tiled_kernel(function: ir.Operation) -> bool:
+    """Whether ``function`` is a kernel that tile rules took."""
+    return KERNEL.name in function.attributes and SLOW.name not in function.attributes
+
+
+def problems(function: ir.Operation, scratch: int) -> Iterator[Problem]:
+    """What is wrong with the kernel ``function``, its scf.forall's body aside."""
+    if not _is_private(function):
+        yield Problem(function, "a kernel must be private")
+    top = [op.operation for op in function.regions[0].blocks[0].operations]
+    foralls = [op for op in top if op.name == "scf.forall"]
+    if len(foralls) != 1:
+        yield Problem(function, f"a kernel must be one scf.forall, this one has {len(foralls)}")
+    for op in top:
+        if op.name != "scf.forall" and not op.name.startswith(_OUTSIDE):
+            yield Problem(op, f"'{op.name}' may not stand in a kernel beside its scf.forall")
+    for forall in foralls:
+        yield from _loop_problems(function, forall)
+    yield from _memory_problems(function, scratch)
+
+
+def _is_private(function: ir.Operation) -> bool:
+    attributes = function.attributes
+    return "sym_visibility" in attributes and ir.StringAttr(attributes["sym_visibility"]).value == "private"
+
+
+def _loop_problems(function: ir.Operation, forall: ir.Operation) -> Iterator[Problem]:
+    lower = list(ir.DenseI64ArrayAttr(forall.attributes["staticLowerBound"]))
+    steps = list(ir.DenseI64ArrayAttr(forall.attributes["staticStep"]))
+    if any(bound != 0 for bound in lower):
+        yield Problem(forall, "a kernel's scf.forall must start at 0 in each dimension")
+    if any(step <= 0 for step in steps):
+        yield Problem(forall, "a kernel's scf.forall must have constant steps, its tile sizes")
+    on_function, on_loop = SCHEDULE.get(function), SCHEDULE.get(forall)
+    if on_function is not None and on_loop is not None and on_function != on_loop:
+        yield Problem(forall, f"the scf.forall's schedule {on_loop} is not its function's, {on_function}")
+
+
+def _memory_problems(function: ir.Operation, limit: int) -> Iterator[Problem]:
+    used = 0
+    for op in nested_ops(function):
+        if op.name == "func.call":
+            yield Problem(op, "a kernel may not call functions")
+        elif op.name in _ALLOCATING:
+            yield Problem(op, f"a kernel may allocate scratch only, by memref.alloca, not by '{op.name}'")
+        elif op.name == "memref.alloca":
+            size = _bytes_of(op.results[0].type)
+            if size is None:
+                yield Problem(op, "a kernel's scratch must have a constant size")
+            used += size or 0
+    if used > limit:
+        yield Problem(function, f"the kernel's scratch takes {used} bytes, {limit} are allowed")
+
+
+def _bytes_of(memref: ir.MemRefType) -> int | None:
+    if not memref.has_static_shape:
+        return None
+    element = memref.element_type
+    bits = element.width if isinstance(element, (ir.IntegerType, ir.FloatType)) else 64
+    return int(prod(memref.shape)) * ((bits + 7) // 8)

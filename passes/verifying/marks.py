@@ -1,0 +1,54 @@
+"""The ``mlopt.*`` attributes are known, of their types, and where they belong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlir import ir
+
+from ...dialects.attributes import ARGUMENT_KINDS, MARKS
+from ..registry import did_you_mean
+from .problem import Problem, nested_ops
+
+_PREFIX = "mlopt."
+
+
+def problems(module: ir.Operation) -> Iterator[Problem]:
+    """The malformed attributes on ``module`` and on what is inside."""
+    for op in (module, *nested_ops(module)):
+        for name in op.attributes:
+            if name.startswith(_PREFIX):
+                message = _objection(op, name, op.attributes[name])
+                if message is not None:
+                    yield Problem(op, message)
+            elif name == "arg_attrs":
+                yield from _argument_problems(op)
+
+
+def _objection(op: ir.Operation, name: str, value: ir.Attribute) -> str | None:
+    mark = MARKS.get(name)
+    if mark is None:
+        return f"unknown attribute '{name}'{did_you_mean(name, MARKS)}"
+    if mark.on and op.name not in mark.on:
+        return f"'{name}' belongs on {' or '.join(mark.on)}, not on '{op.name}'"
+    read = mark.kind.read(value)
+    if read is None:
+        return f"'{name}' must be {mark.kind.words}, not {value}"
+    if name == "mlopt.schedule" and any(size < 0 for sizes in read.values() for size in sizes):
+        return f"'{name}' has a negative size: {value}"
+    return None
+
+
+def _argument_problems(op: ir.Operation) -> Iterator[Problem]:
+    for position, attributes in enumerate(ir.ArrayAttr(op.attributes["arg_attrs"])):
+        for named in ir.DictAttr(attributes):
+            if not named.name.startswith(_PREFIX):
+                continue
+            kind = ARGUMENT_KINDS.get(named.name)
+            if kind is None:
+                near = did_you_mean(named.name, ARGUMENT_KINDS)
+                yield Problem(op, f"argument {position} has an unknown attribute '{named.name}'{near}")
+            elif kind.read(named.attr) is None:
+                yield Problem(
+                    op, f"'{named.name}' of argument {position} must be {kind.words}, not {named.attr}"
+                )

@@ -1,0 +1,123 @@
+"""The rules of the tile IR, op by op, for what stands inside a kernel's scf.forall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from mlir import ir
+
+from .problem import Problem, nested_ops
+
+_OPS = frozenset((
+    "affine.apply", "affine.max", "affine.min", "cf.assert", "memref.dim", "memref.load",
+    "scf.for", "scf.forall", "scf.forall.in_parallel", "scf.yield",
+    "tensor.dim", "tensor.extract", "tensor.parallel_insert_slice", "ub.poison",
+    "vector.broadcast", "vector.contract", "vector.extract", "vector.multi_reduction", "vector.shape_cast",
+    "vector.step", "vector.transfer_read", "vector.transfer_write", "vector.transpose",
+))  # fmt: skip
+_DIALECTS = ("arith", "math")  # element-wise, on tiles and on scalars
+
+_Rule = Callable[[ir.Operation], str | None]
+_RULES: dict[str, _Rule] = {}
+
+
+def problems(function: ir.Operation) -> Iterator[Problem]:
+    """What inside the scf.forall of the kernel ``function`` is not tile IR."""
+    for top in function.regions[0].blocks[0].operations:
+        if top.operation.name != "scf.forall":
+            continue
+        for op in nested_ops(top.operation):
+            message = _objection(op)
+            if message is not None:
+                yield Problem(op, message)
+
+
+def _objection(op: ir.Operation) -> str | None:
+    if op.name not in _OPS and op.name.split(".", 1)[0] not in _DIALECTS:
+        return f"'{op.name}' is no op of the tile IR"
+    rule = _RULES.get(op.name)
+    return rule(op) if rule is not None else None
+
+
+def _rule(*names: str) -> Callable[[_Rule], _Rule]:
+    def register(rule: _Rule) -> _Rule:
+        _RULES.update(dict.fromkeys(names, rule))
+        return rule
+
+    return register
+
+
+@_rule("scf.for")
+def _check_loop(op: ir.Operation) -> str | None:
+    for result in op.results:
+        if isinstance(result.type, ir.ShapedType) and not isinstance(result.type, ir.VectorType):
+            return f"a loop in a kernel may carry vectors and scalars, not {result.type}"
+    return None
+
+
+@_rule("scf.forall")
+def _check_inner_forall(_: ir.Operation) -> str | None:
+    return "a kernel has one scf.forall, without another inside"
+
+
+@_rule("vector.transfer_read")
+def _check_read(op: ir.Operation) -> str | None:
+    buffer = _indexed_buffer(op, position=0)
+    if not isinstance(buffer, ir.BlockArgument):
+        return "a tile is read from a whole buffer, an argument, not from a part of it or a result"
+    if op.attributes["operandSegmentSizes"][3] != 0:
+        return "the tile IR has no masks: reads beyond the end give the padding value"
+    padding = op.operands[len(op.operands) - 1].owner
+    if isinstance(padding, ir.Block) or not _is_zero(padding.operation):
+        return "the padding value of a tile must be the constant zero"
+    return None
+
+
+@_rule("vector.transfer_write")
+def _check_write(op: ir.Operation) -> str | None:
+    if op.attributes["operandSegmentSizes"][3] != 0:
+        return "the tile IR has no masks: writes beyond the end do nothing"
+    buffer = _indexed_buffer(op, position=1)
+    if not isinstance(buffer, ir.BlockArgument) and buffer.owner.name != "vector.transfer_write":
+        return "a tile is written into a whole buffer, an argument, not into a part of it"
+    return None
+
+
+@_rule("vector.contract", "vector.multi_reduction")
+def _check_accumulator(op: ir.Operation) -> str | None:
+    accumulator = op.operands[2 if op.name == "vector.contract" else 1]
+    source = accumulator.owner
+    if isinstance(source, ir.Block) or source.operation.name != "vector.transfer_read":
+        return None
+    if _is_written_in_loop(source.operation):
+        return "the accumulator goes through memory in each step; carry it as an iter_arg of the loop"
+    return None
+
+
+def _is_written_in_loop(read: ir.Operation) -> bool:
+    """Whether an scf.for around ``read`` also writes to the buffer that it reads."""
+    buffer = read.operands[0]
+    loop = read.parent
+    while loop is not None and loop.name == "scf.for":
+        writes = (inner for inner in nested_ops(loop.operation) if inner.name == "vector.transfer_write")
+        if any(write.operands[1] == buffer for write in writes):
+            return True
+        loop = loop.parent
+    return False
+
+
+def _indexed_buffer(op: ir.Operation, position: int) -> ir.Value:
+    """The buffer of a transfer, seen through casts that change nothing about what is where."""
+    buffer = op.operands[position]
+    while not isinstance(buffer, ir.BlockArgument) and buffer.owner.name in ("memref.cast", "tensor.cast"):
+        buffer = buffer.owner.operands[0]
+    return buffer
+
+
+def _is_zero(op: ir.Operation) -> bool:
+    if op.name != "arith.constant":
+        return op.name == "ub.poison"  # nothing reads it: the access is in bounds
+    value = op.attributes["value"]
+    if isinstance(value, (ir.IntegerAttr, ir.FloatAttr)):
+        return bool(value.value == 0)
+    return isinstance(value, ir.BoolAttr) and not value.value
