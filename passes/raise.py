@@ -8,6 +8,7 @@ from typing import ClassVar
 from mlir import ir
 
 from .base import Pass
+from .raising.asserts import check_as_eager
 from .raising.bodies import name_generics
 from .raising.contractions import read_narrow_operands
 from .raising.inits import make_inits_explicit
@@ -54,5 +55,6 @@ def _raise(func: ir.Operation) -> None:
     make_inits_explicit(func)
     erase_dead(func)
     read_narrow_operands(func)
+    check_as_eager(func)
     name_generics(func)
     erase_dead(func)

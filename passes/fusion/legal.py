@@ -15,7 +15,9 @@ _EPILOGUES = (Kind.POINTWISE, Kind.INSERT)
 
 def can_fuse(graph: Graph, producer: Group, consumer: Group) -> Group | str:
     """The two as one group, with its domain, or why that cannot be."""
-    reason = _kinds_apart(producer, consumer) or _edges_apart(graph, producer, consumer)
+    if producer.has(Kind.HOST) or consumer.has(Kind.HOST):
+        return "a reshape is between them"
+    reason = _edges_apart(graph, producer, consumer) or _kinds_apart(producer, consumer)
     if reason:
         return reason
     if graph.would_close_circle(producer, consumer):
@@ -31,8 +33,6 @@ def can_fuse(graph: Graph, producer: Group, consumer: Group) -> Group | str:
 def _kinds_apart(producer: Group, consumer: Group) -> str | None:
     """Why the kinds of ops in the two groups do not go together."""
     kinds = {*producer.kinds, *consumer.kinds}
-    if Kind.HOST in kinds:
-        return "a reshape is between them"
     if producer.has(Kind.ANCHOR) and consumer.has(Kind.ANCHOR):
         return "a kernel has one contraction"
     if Kind.ANCHOR in kinds and kinds & {*_REDUCTIONS, Kind.GATHER}:
