@@ -168,8 +168,12 @@ def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks
     if lanes not in tiles:
         wanted = LANES if windows else LANES * max(PANEL_ELEMENTS // max(reduced, 1) // LANES, 1)
         tiles[lanes] = _lanes(lanes.extent, wanted)
+    for loop in contraction.batch_loops(nest):
+        tiles.setdefault(loops[loop], SINGLE)  # each has factors of its own: nothing to share in a task
     rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in tiles]
     left = CONV_PIXELS if windows else ROWS
+    if lanes.whole and lanes.extent is not None:  # the block is rows that are reduced, too
+        left = max(TASK_ELEMENTS // lanes.extent, 8)
     for dim in rows:
         if windows and dim is rows[0] and dim.extent is not None and dim.extent <= 2 * CONV_PIXELS:
             tiles[dim] = WHOLE

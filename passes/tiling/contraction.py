@@ -55,6 +55,12 @@ def stepped_loop(nest: Nest) -> int | None:
     return max(common, key=lambda loop: nest.extents[loop] or 1 << 62, default=None)
 
 
+def batch_loops(nest: Nest) -> set[int]:
+    """The parallel loops that both factors have."""
+    one, other = (_all_loops(access) for access in _accesses(nest))
+    return one & other & set(nest.parallels)
+
+
 def lane_loop(nest: Nest) -> int:
     """The parallel loop along which a factor is contiguous and that the other does not have.
 
