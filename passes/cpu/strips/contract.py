@@ -1,0 +1,107 @@
+"""vector.contract: multiply-adds into accumulators in registers.
+
+    acc[m] = fma(broadcast a[m, k], b[k, lanes], acc[m])   for k ascending, for all unrolled m
+
+The operand without the lane axis is loaded by scalars, which the machine broadcasts for free.
+Products are added in the order of k, with one rounding each (fma), in the accumulator's type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+
+from mlir import ir
+from mlir.dialects import arith, math, vector
+
+from .cover import Cover, cover, known_extent
+from .emitter import Emitter
+from .fragment import Axis, Fragment, Key, Strip, element_of, is_vector, keys_of, lane_of, sizes_of
+from .registry import rule
+from .types import bits_of, is_float
+from .vectors import spread
+
+# Reduced positions up to this many are unrolled; more become a loop by `_STEP`.
+_UNROLLED = 16
+_STEP = 4
+
+
+def loops_of(op: ir.OpView) -> list[list[int]]:
+    """For lhs, rhs and accumulator the contraction's loop of each dim."""
+    maps = [ir.AffineMapAttr(attribute).value for attribute in op.attributes["indexing_maps"]]
+    return [[ir.AffineDimExpr(result).position for result in indexing.results] for indexing in maps]
+
+
+def _reduced_sizes(op: ir.OpView) -> dict[int, int]:
+    loops = loops_of(op)
+    return {loop: size for operand in (0, 1)
+            for loop, size in zip(loops[operand], sizes_of(op.operands[operand]), strict=True)
+            if loop not in loops[2]}
+
+
+def _uses(op: ir.OpView, number: int, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
+    return [(op.operands[2], strip)]
+
+
+@rule("vector.contract", uses=_uses)
+def emit_contract(em: Emitter, op: vector.ContractionOp, number: int, strip: Strip) -> Fragment:
+    """Unroll short reductions, loop over long ones."""
+    loops, keys, lane = loops_of(op), list(keys_of(strip)), lane_of(strip)
+    lanes = strip[lane].lanes if lane is not None else 0
+    first = em.emit(op.acc, strip)
+    with em.here():
+        sums = [spread(first[key], lanes) if lanes else first[key] for key in keys]
+    kept = dict(zip(loops[2], strip, strict=True))
+    sizes = _reduced_sizes(op)
+
+    def step(places: dict[int, Axis], values: list[ir.Value]) -> list[ir.Value]:
+        axes = {**kept, **places}
+        left, right = (em.emit(value, tuple(axes[loop] for loop in dims))
+                       for value, dims in zip(op.operands[:2], loops[:2], strict=True))
+        result = []
+        for key, total in zip(keys, values, strict=True):
+            at = dict(zip(loops[2], key, strict=True))
+            a, b = (fragment[tuple(at.get(loop, 0) for loop in dims)]
+                    for fragment, dims in zip((left, right), loops[:2], strict=True))
+            result.append(_multiply_add(em, a, b, total))
+        return result
+
+    def unrolled(fixed: dict[int, Axis], counts: dict[int, int], values: list[ir.Value]) -> list[ir.Value]:
+        for places in product(*(range(count) for count in counts.values())):
+            axes = {loop: fixed[loop].point(place) if loop in fixed else Axis(offset=place)
+                    for loop, place in zip(counts, places, strict=True)}
+            values = step(axes, values)
+        return values
+
+    if prod(sizes.values()) <= _UNROLLED:
+        sums = unrolled({}, sizes, sums)
+    else:
+        longest = max(sizes, key=lambda loop: sizes[loop])
+        sums = cover(em, known_extent(sizes[longest]), Cover(longest, _STEP), True, sums,
+                     lambda axis, values: unrolled({longest: axis}, {**sizes, longest: axis.count}, values))
+    return Fragment(dict(zip(keys, sums, strict=True)))
+
+
+def _multiply_add(em: Emitter, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
+    element = element_of(total)
+    with em.here():
+        left, right = _widened(left, element), _widened(right, element)
+        if is_vector(total):
+            lanes = total.type.shape[0]
+            left, right = spread(left, lanes), spread(right, lanes)
+        if not is_float(element):
+            return arith.AddIOp(total, arith.MulIOp(left, right).result).result
+        if is_vector(total):
+            return vector.FMAOp(left, right, total).result
+        return math.FmaOp(left, right, total).result
+
+
+def _widened(value: ir.Value, element: ir.Type) -> ir.Value:
+    if element_of(value) == element:
+        return value
+    kind = ir.VectorType.get(value.type.shape, element) if is_vector(value) else element
+    if is_float(element):
+        return arith.ExtFOp(kind, value).result
+    assert bits_of(element) >= bits_of(element_of(value))
+    return arith.ExtSIOp(kind, value).result

@@ -1,0 +1,67 @@
+"""Where a transfer's positions lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+from mlir.dialects import arith, memref, vector
+
+from .bounds import DYNAMIC, fits
+from .emitter import Emitter
+from .fragment import UNIT, Axis, Key, Strip, sizes_of
+from .vectors import spread
+
+
+def memory_dims(op: ir.OpView) -> list[int | None]:
+    """For each dim of a transfer's tile its memory dim; None if the read is broadcast along it."""
+    dims: list[int | None] = []
+    for result in ir.AffineMapAttr(op.attributes["permutation_map"]).value.results:
+        dims.append(ir.AffineDimExpr(result).position if isinstance(result, ir.AffineDimExpr) else None)
+    return dims
+
+
+def inside(op: ir.OpView, tile_dim: int, memory_dim: int, axis: Axis) -> bool:
+    """Whether all valid positions of an axis are known to lie inside memory."""
+    size = op.base.type.shape[memory_dim]
+    index = op.indices[memory_dim]
+    if op.in_bounds[tile_dim].value or fits(index, sizes_of(tile_of(op))[tile_dim], size):
+        return True
+    return axis.bound is not None and axis.bound[1] == size and axis.bound[0] == index
+
+
+def tile_of(op: ir.OpView) -> ir.Value:
+    return op.results[0] if len(op.results) else op.valueToStore
+
+
+def memory_indices(em: Emitter, op: ir.OpView, dims: Sequence[int | None], strip: Strip,
+                   key: Key) -> list[ir.Value]:
+    """The memory index of the first lane at ``key``."""
+    indices = [em.scalar(index) for index in op.indices]
+    for dim, axis, step in zip(dims, strip, key, strict=True):
+        if dim is None or axis == UNIT:
+            continue
+        indices[dim] = em.sum(indices[dim], em.position(axis, step))
+    return indices
+
+
+def memory_size(em: Emitter, source: ir.Value, dim: int) -> ir.Value:
+    """The extent of a memory dim as an index."""
+    size = source.type.shape[dim]
+    if size != DYNAMIC:
+        return em.index(size)
+    axis = em.index(dim)
+    with em.here():
+        return memref.DimOp(source, axis).result
+
+
+def lane_steps(em: Emitter, source: ir.Value, dim: int, lanes: int) -> ir.Value:
+    """lane × stride of a memory dim, for gathers."""
+    stride = em.index(1)
+    for inner in range(dim + 1, source.type.rank):
+        size = memory_size(em, source, inner)
+        with em.here():
+            stride = size if stride == em.index(1) else arith.MulIOp(stride, size).result
+    with em.here():
+        steps = vector.StepOp(ir.VectorType.get([lanes], ir.IndexType.get())).result
+        return arith.MulIOp(steps, spread(stride, lanes)).result

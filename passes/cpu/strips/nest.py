@@ -1,0 +1,197 @@
+"""The loops around the stores: which dim is the lane, what is unrolled, in which order.
+
+- Element-wise and reducing kernels: lanes along the innermost dim written, four registers.
+- Contractions: lanes along the dim in which an operand is contiguous and that is not summed
+  (n of a matmul, the output channels of a convolution); rows of another dim are unrolled so
+  that the accumulators fill about half of the registers.
+- Transposes: a block of one register by as many rows.
+- Dims that some reduction sums come last, so that its result is made once, outside of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from mlir import ir
+from mlir.dialects import arith
+
+from .bounds import DYNAMIC, Extent, fits, range_of
+from .contract import loops_of
+from .cover import Cover, cover
+from .dims import Dim
+from .emitter import Emitter
+from .fragment import UNIT, Axis, element_of, sizes_of
+from .layout import Layout
+from .memory import memory_dims, memory_size
+from .reduce import reduced_dims
+from .types import bits_of, widest
+from .write import store_strip
+
+# Native registers in a strip of lanes, at most.
+REGISTERS = 4
+
+
+@dataclass(frozen=True)
+class Nest:
+    """The covers of a written tile's dims, outermost first, and the lanes of a full strip."""
+
+    covers: tuple[Cover, ...]
+    lanes: int
+
+
+def plan_nest(layout: Layout, root: ir.OpView, vector_bits: int) -> Nest:
+    """Choose the loops for the tile that a transfer_write stores."""
+    made = layout.made_from(root.valueToStore)
+    contractions = [op for op in made if op.operation.name == "vector.contract"]
+    if contractions:
+        nest = _contraction_nest(layout, root, contractions[0], vector_bits)
+        if nest is not None:
+            return nest
+    return _plain_nest(layout, root, made, vector_bits)
+
+
+def _plain_nest(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], vector_bits: int) -> Nest:
+    sizes = sizes_of(root.valueToStore)
+    kinds = [element_of(value) for op in made for value in op.results if isinstance(value.type, ir.VectorType)]
+    native = max(vector_bits // widest([*kinds, element_of(root.valueToStore)]), 1)
+    wide = [dim for dim, size in enumerate(sizes) if size != 1]
+    order = memory_dims(root)
+    wide.sort(key=lambda dim: order[dim] or 0)
+    if not wide:
+        return Nest(tuple(Cover(dim) for dim in range(len(sizes))), REGISTERS * native)
+    lane = wide[-1]
+    lanes = min(REGISTERS * native, power_of_two(sizes[lane]))
+    block = _transposed_dim(layout, root, made, lane)
+    unroll = {}
+    if block is not None:
+        side = min(native, 16, power_of_two(sizes[block] + 1) // 2)
+        lanes = min(lanes, max(min(native, 16), side))
+        unroll[block] = min(side, lanes)
+    covers = [Cover(dim, unroll.get(dim, 1), lanes if dim == lane else 0) for dim in wide]
+    summed = _summed(layout, made)
+    covers.sort(key=lambda how: layout.classes.of(root.valueToStore, how.dim) in summed)
+    return Nest(tuple(covers), REGISTERS * native)
+
+
+def power_of_two(size: int) -> int:
+    """The least power of two that is not below ``size``."""
+    return 1 << (size - 1).bit_length()
+
+
+def _summed(layout: Layout, made: Sequence[ir.OpView]) -> set[Dim]:
+    return {layout.classes.of(op.source, dim) for op in made
+            if op.operation.name == "vector.multi_reduction" for dim in reduced_dims(op)}
+
+
+def _transposed_dim(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], lane: int) -> int | None:
+    """A dim of the root that is contiguous in a read which has the lane dim as another one."""
+    mine = layout.classes.all_of(root.valueToStore)
+    for op in made:
+        if op.operation.name != "vector.transfer_read":
+            continue
+        found = layout.contiguous(op)
+        if found is not None and found != mine[lane] and found in mine and (
+                mine[lane] in layout.classes.all_of(op.results[0])):
+            return mine.index(found)
+    return None
+
+
+def _contraction_nest(layout: Layout, root: ir.OpView, op: ir.OpView, vector_bits: int) -> Nest | None:
+    mine, sizes = layout.classes.all_of(root.valueToStore), sizes_of(root.valueToStore)
+    found = _lane_operand(layout, op, mine)
+    if found is None:
+        return None
+    lane, operand = found
+    shared = {known for known in layout.classes.all_of(operand) if known}
+    rows = [dim for dim in range(len(sizes)) if mine[dim] and mine[dim] not in shared]
+    order = memory_dims(root)
+    rows.sort(key=lambda dim: order[dim] or 0)
+    native = max(vector_bits // max(bits_of(element_of(op.acc)), 8), 1)
+    row_size = sizes[rows[-1]] if rows else 1
+    registers, count, blocks = _register_tile(row_size, sizes[lane], native, vector_bits)
+    lanes = min(registers * native, power_of_two(sizes[lane]))
+    summed = _summed(layout, layout.made_from(root.valueToStore))
+
+    def place(how: Cover) -> tuple[bool, int, int]:
+        rank = 3 if rows and how.dim == rows[-1] else 2 if how.dim in rows else 1 if how.dim == lane else 0
+        return mine[how.dim] in summed, rank, how.dim
+
+    covers = [Cover(dim, blocks, lanes) if dim == lane else Cover(dim, count if rows and dim == rows[-1] else 1)
+              for dim, size in enumerate(sizes) if size != 1]
+    return Nest(tuple(sorted(covers, key=place)), lanes)
+
+
+def _lane_operand(layout: Layout, op: ir.OpView, mine: Sequence[Dim | None]) -> tuple[int, ir.Value] | None:
+    """The root's dim along which a contraction's operand is contiguous and unsummed, and that operand."""
+    loops = loops_of(op)
+    fallback = None
+    for place in (1, 0):
+        operand = op.operands[place]
+        known = layout.classes.all_of(operand)
+        free = [dim for dim, loop in enumerate(loops[place]) if loop in loops[2] and known[dim] in mine
+                and known[dim] is not None]
+        if not free:
+            continue
+        best = layout.innermost(operand, free)
+        found = mine.index(known[best]), operand
+        reads = [made for made in layout.made_from(operand) if made.operation.name == "vector.transfer_read"]
+        if any(layout.contiguous(read) == known[best] for read in reads):
+            return found
+        fallback = fallback or found
+    return fallback
+
+
+def _register_tile(rows: int, columns: int, native: int, vector_bits: int) -> tuple[int, int, int]:
+    """(registers a row, rows, lane blocks) of the accumulators, with the least waste."""
+    shapes = ((4, 4), (2, 8)) if vector_bits >= 512 else ((2, 6), (1, 8))
+
+    def waste(shape: tuple[int, int]) -> int:
+        width, height = shape[0] * native, min(shape[1], rows)
+        return -(-rows // height) * height * -(-columns // width) * width
+
+    registers, height = min(shapes, key=waste)
+    height = min(height, rows)
+    budget = shapes[0][0] * shapes[0][1]
+    blocks = max(min(budget // (registers * height), columns // (registers * native)), 1)
+    return registers, height, blocks
+
+
+def extent_of(em: Emitter, root: ir.OpView, dim: int) -> Extent:
+    """How many positions of a written tile's dim lie in memory."""
+    tile = sizes_of(root.valueToStore)[dim]
+    place = memory_dims(root)[dim]
+    assert place is not None
+    index, size = root.indices[place], root.base.type.shape[place]
+    if root.in_bounds[dim].value or fits(index, tile, size):
+        return Extent(tile, None, tile, tile, tile, (index, size))
+    known = range_of(index)
+    start, total, most = em.scalar(index), memory_size(em, root.base, place), em.index(tile)
+    with em.here():
+        left = arith.MinSIOp(arith.SubIOp(total, start).result, most).result
+    em.place(left)
+    if size == DYNAMIC or known.high is None:
+        return Extent(None, left, tile, 1, 1, (index, size))
+    least, multiple = min(size - known.high, tile), gcd(tile, size, known.multiple)
+    return Extent(None, left, tile, least, multiple, (index, size))
+
+
+def emit_nest(em: Emitter, roots: Sequence[ir.OpView], nest: Nest) -> None:
+    """The loops of a nest with the stores of ``roots``, tiles of one shape at one place."""
+    rank = len(sizes_of(roots[0].valueToStore))
+    extents = {how.dim: extent_of(em, roots[0], how.dim) for how in nest.covers}
+    em.lanes = nest.lanes
+
+    def level(at: int, axes: dict[int, Axis]) -> list[ir.Value]:
+        if at == len(nest.covers):
+            strip = tuple(axes.get(dim, UNIT) for dim in range(rank))
+            for root in roots:
+                with root.location:
+                    store_strip(em, root, strip)
+            return []
+        how = nest.covers[at]
+        return cover(em, extents[how.dim], how, False, [],
+                     lambda axis, _: level(at + 1, {**axes, how.dim: axis}))
+
+    level(0, {})

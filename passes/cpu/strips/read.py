@@ -1,0 +1,111 @@
+"""vector.transfer_read: loads of the strip's elements from memory.
+
+Lanes along memory's innermost dim are vector loads; along another dim a gather. A position
+that may lie outside of memory reads the padding value, never memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+from mlir.dialects import arith, memref, vector
+
+from ...base import PassError
+from .emitter import Emitter
+from .fragment import UNIT, Fragment, Key, Strip, keys_of, lane_of
+from .masks import mask_of, valid_lanes
+from .memory import inside, lane_steps, memory_dims, memory_indices, memory_size
+from .registry import rule
+from .transposed import can_load_transposed, load_transposed
+from .vectors import spread
+
+
+def _nothing(op: ir.OpView, number: int, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
+    return ()
+
+
+@rule("vector.transfer_read", uses=_nothing)
+def emit_read(em: Emitter, op: vector.TransferReadOp, number: int, strip: Strip) -> Fragment:
+    """One load for each unrolled position."""
+    if op.mask is not None:
+        raise PassError(op, "strip-mine: masked transfers are not part of the tile IR")
+    dims = memory_dims(op)
+    source = tuple(UNIT if dim is None else axis for dim, axis in zip(dims, strip, strict=True))
+    if can_load_transposed(op, dims, source):
+        fragment = load_transposed(em, op, dims, source)
+    else:
+        fragment = Fragment({key: _load(em, op, dims, source, key) for key in keys_of(source)})
+
+    def source_key(key: Key) -> Key:
+        return tuple(0 if dim is None else step for dim, step in zip(dims, key, strict=True))
+
+    return Fragment({key: fragment[source_key(key)] for key in keys_of(strip)})
+
+
+def _load(em: Emitter, op: vector.TransferReadOp, dims: Sequence[int | None], strip: Strip,
+          key: Key) -> ir.Value:
+    indices = memory_indices(em, op, dims, strip, key)
+    lane = lane_of(strip)
+    guards = [(tile_dim, dim) for tile_dim, dim in enumerate(dims)
+              if dim is not None and tile_dim != lane and not inside(op, tile_dim, dim, strip[tile_dim])]
+    within, indices = _guard(em, op, indices, [dim for _, dim in guards])
+    if lane is None:
+        with em.here():
+            value = memref.LoadOp(op.base, indices).result
+    else:
+        value = _load_lanes(em, op, dims, strip, key, indices)
+    if within is None:
+        return value
+    padding = em.scalar(op.padding)
+    with em.here():
+        lanes = strip[lane].lanes if lane is not None else 0
+        return arith.SelectOp(within, value, spread(padding, lanes) if lanes else padding).result
+
+
+def _guard(em: Emitter, op: ir.OpView, indices: list[ir.Value],
+           dims: Sequence[int]) -> tuple[ir.Value | None, list[ir.Value]]:
+    """Indices made safe, and whether they were inside; None if there was nothing to guard."""
+    within = None
+    indices = list(indices)
+    for dim in dims:
+        size, zero = memory_size(em, op.base, dim), em.index(0)
+        with em.here():
+            here = arith.CmpIOp(arith.CmpIPredicate.ult, indices[dim], size).result
+            indices[dim] = arith.SelectOp(here, indices[dim], zero).result
+            within = here if within is None else arith.AndIOp(within, here).result
+    return within, indices
+
+
+def _load_lanes(em: Emitter, op: vector.TransferReadOp, dims: Sequence[int | None], strip: Strip,
+                key: Key, indices: list[ir.Value]) -> ir.Value:
+    lane = lane_of(strip)
+    assert lane is not None
+    dim, axis, source = dims[lane], strip[lane], op.base
+    assert dim is not None
+    kind = ir.VectorType.get([axis.lanes], source.type.element_type)
+    valid = valid_lanes(em, strip, key)
+    if not inside(op, lane, dim, axis):
+        valid = _lanes_inside(em, source, dim, indices[dim], valid)
+    mask = None if valid is None else mask_of(em, valid, axis.lanes)
+    padding = em.scalar(op.padding)
+    if dim == len(indices) - 1:
+        with em.here():
+            if mask is None:
+                return vector.LoadOp(kind, source, indices).result
+            return vector.MaskedLoadOp(kind, source, indices, mask, spread(padding, axis.lanes)).result
+    steps = lane_steps(em, source, dim, axis.lanes)
+    if mask is None:
+        mask = em.constant(ir.Attribute.parse(f"dense<true> : vector<{axis.lanes}xi1>"),
+                           ir.VectorType.get([axis.lanes], ir.IntegerType.get_signless(1)))
+    with em.here():
+        return vector.GatherOp(kind, source, indices, steps, mask, spread(padding, axis.lanes)).result
+
+
+def _lanes_inside(em: Emitter, source: ir.Value, dim: int, first: ir.Value,
+                  valid: ir.Value | int | None) -> ir.Value:
+    size, zero = memory_size(em, source, dim), em.index(0)
+    limit = None if valid is None else em.index(valid) if isinstance(valid, int) else valid
+    with em.here():
+        left = arith.MaxSIOp(arith.SubIOp(size, first).result, zero).result
+        return left if limit is None else arith.MinSIOp(left, limit).result

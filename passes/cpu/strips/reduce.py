@@ -1,0 +1,124 @@
+"""vector.multi_reduction: a loop of its own with the accumulators in registers.
+
+The order of a reduction is fixed by its tile's shape alone. Along a lane dim of W lanes,
+lane j takes positions j, j+W, j+2W, … in ascending order, starting from the neutral element;
+at the end the upper half of the lanes is joined to the lower half until one is left, and the
+op's own accumulator is joined last, from the left. Other reduced dims are loops around that,
+in the tile's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+from mlir.dialects import arith, vector
+
+from .cover import Cover, cover, known_extent
+from .emitter import Emitter
+from .fragment import UNIT, Axis, Fragment, Key, Strip, element_of, is_vector, keys_of, lane_of, sizes_of
+from .masks import lane_mask
+from .registry import rule
+from .types import combine, neutral
+from .vectors import spread
+
+
+def _uses(op: ir.OpView, number: int, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
+    return [(op.operands[1], strip)]
+
+
+def reduced_dims(op: ir.OpView) -> list[int]:
+    """The dims of the source that a multi_reduction takes away, unit dims left out."""
+    sizes = sizes_of(op.operands[0])
+    return [dim for dim in ir.DenseI64ArrayAttr(op.attributes["reduction_dims"]) if sizes[dim] != 1]
+
+
+def source_strip(op: ir.OpView, kept: Strip, reduced: dict[int, Axis]) -> Strip:
+    """The source's strip for the result's strip and the positions in the reduced dims."""
+    gone = set(ir.DenseI64ArrayAttr(op.attributes["reduction_dims"]))
+    rest = iter(kept)
+    return tuple(reduced.get(dim, UNIT) if dim in gone else next(rest)
+                 for dim in range(len(sizes_of(op.operands[0]))))
+
+
+@rule("vector.multi_reduction", uses=_uses)
+def emit_reduction(em: Emitter, op: vector.MultiDimReductionOp, number: int, strip: Strip) -> Fragment:
+    """Loops over the reduced dims, then the lanes' tree if they were reduced."""
+    kind = str(op.kind).split("<")[1].rstrip(">")
+    element = element_of(op.source)
+    start = em.constant(neutral(kind, element), element)
+    keys, kept_lane = list(keys_of(strip)), lane_of(strip)
+    covers = _covers(em, op, kept_lane is None)
+    lanes = strip[kept_lane].lanes if kept_lane is not None else max((how.lanes for how in covers), default=0)
+    with em.here():
+        totals = [spread(start, lanes) if lanes else start for _ in keys]
+    scratches = [scratch for scratch in em.scratches.values() if scratch.owner == op]
+    for scratch in scratches:
+        scratch.begin(em, strip)
+
+    def body(reduced: dict[int, Axis], values: list[ir.Value]) -> list[ir.Value]:
+        asked = source_strip(op, strip, reduced)
+        fragment = em.emit(op.source, asked)
+        return [_combine(em, kind, total, fragment[_source_key(op, key)], asked, key, start)
+                for total, key in zip(values, keys, strict=True)]
+
+    def nest(at: int, reduced: dict[int, Axis], values: list[ir.Value]) -> list[ir.Value]:
+        if at == len(covers):
+            return body(reduced, values)
+        how = covers[at]
+        extent = known_extent(sizes_of(op.source)[how.dim])
+        return cover(em, extent, how, True, values,
+                     lambda axis, inner: nest(at + 1, {**reduced, how.dim: axis}, inner))
+
+    totals = nest(0, {}, totals)
+    for scratch in scratches:
+        scratch.filling = False
+    if kept_lane is None and lanes:
+        totals = [_tree(em, kind, total, element) for total in totals]
+    first = em.emit(op.acc, strip)
+    with em.here():
+        joined = [combine(kind, spread(first[key], lanes) if is_vector(total) else first[key], total, element)
+                  for key, total in zip(keys, totals, strict=True)]
+    return Fragment(dict(zip(keys, joined, strict=True)))
+
+
+def _covers(em: Emitter, op: vector.MultiDimReductionOp, lanes_free: bool) -> list[Cover]:
+    """One position at a time, but lanes along the dim that lies innermost in memory."""
+    dims = reduced_dims(op)
+    if not dims or not lanes_free:
+        return [Cover(dim) for dim in dims]
+    lane = em.layout.innermost(op.source, dims)
+    width = min(em.lanes, 1 << (sizes_of(op.source)[lane] - 1).bit_length())
+    return [*(Cover(dim) for dim in dims if dim != lane), Cover(lane, 1, width)]
+
+
+def _source_key(op: vector.MultiDimReductionOp, key: Key) -> Key:
+    gone, rest = set(ir.DenseI64ArrayAttr(op.attributes["reduction_dims"])), iter(key)
+    return tuple(0 if dim in gone else next(rest) for dim in range(len(sizes_of(op.source))))
+
+
+def _combine(em: Emitter, kind: str, total: ir.Value, value: ir.Value, strip: Strip, key: Key,
+             start: ir.Value) -> ir.Value:
+    lane = lane_of(strip)
+    mask = None
+    if lane is not None:
+        at = tuple(0 for _ in strip)
+        mask = lane_mask(em, strip, at)
+    with em.here():
+        if is_vector(total):
+            lanes = total.type.shape[0]
+            value = spread(value, lanes)
+            if mask is not None:
+                value = arith.SelectOp(mask, value, spread(start, lanes)).result
+        return combine(kind, total, value, element_of(total))
+
+
+def _tree(em: Emitter, kind: str, value: ir.Value, element: ir.Type) -> ir.Value:
+    with em.here():
+        lanes = value.type.shape[0]
+        while lanes > 1:
+            lanes //= 2
+            low = vector.ShuffleOp(value, value, list(range(lanes))).result
+            high = vector.ShuffleOp(value, value, list(range(lanes, 2 * lanes))).result
+            value = combine(kind, low, high, element)
+        return vector.ExtractOp(value, [], [0]).result

@@ -1,0 +1,49 @@
+"""Ops between tiles and scalars, and scalar ops in the loops of the tile IR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+
+from ...base import PassError
+from .emitter import Emitter
+from .fragment import Axis, Fragment, Strip, is_vector
+from .registry import rule
+
+
+def _nothing(op: ir.OpView, number: int, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
+    return ()
+
+
+@rule("memref.load", "memref.dim", "affine.apply", "affine.min", "affine.max", uses=_nothing)
+def emit_scalar(em: Emitter, op: ir.OpView, number: int, strip: Strip) -> Fragment:
+    """The same op on scalars of the code being built."""
+    operands = [em.scalar(operand) for operand in op.operands]
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    with em.here():
+        results = [result.type for result in op.results]
+        return Fragment({(): ir.Operation.create(op.operation.name, results, operands, attributes).result})
+
+
+def _extract_uses(op: ir.OpView, number: int, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
+    return [(op.operands[0], _extract_strip(op, strip))]
+
+
+def _extract_strip(op: ir.OpView, strip: Strip) -> Strip:
+    dynamic = ir.ShapedType.get_dynamic_size()
+    places = list(ir.DenseI64ArrayAttr(op.attributes["static_position"]))
+    if dynamic in places:
+        raise PassError(op, "strip-mine: vector.extract needs constant positions")
+    return (*(Axis(offset=place) for place in places), *strip)
+
+
+@rule("vector.extract", uses=_extract_uses)
+def emit_extract(em: Emitter, op: ir.OpView, number: int, strip: Strip) -> Fragment:
+    """The tile at the extracted positions."""
+    extracted = _extract_strip(op, strip)
+    fragment = em.emit(op.operands[0], extracted)
+    skipped = len(extracted) - len(strip)
+    if not is_vector(op.results[0]):
+        return Fragment({(): fragment[(0,) * skipped]})
+    return Fragment({key[skipped:]: value for key, value in fragment.values.items()})

@@ -1,0 +1,177 @@
+"""Tiles that are dear to compute and needed in more than one loop: kept in a scratch buffer.
+
+The softmax of a row is the model: exp(x - max) is summed in one loop and divided in the next.
+The first loop (the *owner*, a reduction) stores what it computes, the later ones load it. The
+buffer holds what one turn of the loops around the owner needs: a row, not the whole tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+from mlir import ir
+from mlir.dialects import memref, vector
+
+from ...base import PassError
+from .vectors import spread
+from .fragment import Axis, Fragment, Key, Strip, element_of, keys_of, lane_of, sizes_of
+from .types import bits_of, bytes_of
+
+if TYPE_CHECKING:
+    from .emitter import Emitter
+    from .layout import Layout
+
+LARGEST_BYTES = 32 * 1024
+_DEAR = ("arith.divf", "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "scf.for",
+         "vector.contract")
+_CHEAP_MATH = ("math.absf", "math.absi", "math.fma", "math.copysign", "math.floor", "math.ceil",
+               "math.trunc", "math.rint", "math.roundeven")
+
+
+class Scratch:
+    """The buffer of one tile; ``depth`` is the loop level of its owner once it was filled."""
+
+    def __init__(self, value: ir.Value, owner: ir.OpView, kept: dict[int, int]) -> None:
+        self.value = value
+        self.owner = owner
+        self.kept = kept
+        self.depth = 0
+        self.filling = False
+        self._memory: ir.Value | None = None
+        self._lane: int | None = None
+
+    def begin(self, em: Emitter, strip: Strip) -> None:
+        """The owner's loops at ``strip`` start: what they emit is to be stored."""
+        self.filling = True
+        self.depth = em.depth
+
+    def fill(self, em: Emitter, strip: Strip) -> None:
+        """Have the owner's loop run for the kept positions of ``strip``."""
+        places = {result: dim for dim, result in self.kept.items()}
+        rank = len(sizes_of(self.owner.results[0]))
+        asked = tuple(strip[places[dim]] if dim in places else Axis() for dim in range(rank))
+        em.emit(self.owner.results[0], asked)
+
+    def store(self, em: Emitter, strip: Strip, fragment: Fragment) -> None:
+        """Store a fragment that the owner's loop has just computed."""
+        lane = lane_of(strip)
+        if self._memory is None:
+            self._memory, self._lane = self._allocate(em, strip), lane
+        if lane != self._lane:
+            raise PassError(self.owner, "strip-mine: a scratch tile is filled along two lane dims")
+        for key in keys_of(strip):
+            indices = self._indices(em, strip, key)
+            with em.here():
+                if lane is None:
+                    memref.StoreOp(fragment[key], self._memory, indices)
+                else:
+                    vector.StoreOp(spread(fragment[key], strip[lane].lanes), self._memory, indices)
+
+    def load(self, em: Emitter, strip: Strip) -> Fragment:
+        """Load a fragment that the owner's loop has stored."""
+        lane = lane_of(strip)
+        if self._memory is None or (lane is not None and lane != self._lane):
+            raise PassError(self.owner, "strip-mine: a scratch tile is read along another lane dim")
+        values = {}
+        for key in keys_of(strip):
+            indices = self._indices(em, strip, key)
+            with em.here():
+                if lane is None:
+                    values[key] = memref.LoadOp(self._memory, indices).result
+                else:
+                    kind = ir.VectorType.get([strip[lane].lanes], element_of(self.value))
+                    values[key] = vector.LoadOp(kind, self._memory, indices).result
+        return Fragment(values)
+
+    def _allocate(self, em: Emitter, strip: Strip) -> ir.Value:
+        sizes = []
+        for dim, (size, axis) in enumerate(zip(sizes_of(self.value), strip, strict=True)):
+            width = axis.count * max(axis.lanes, 1)
+            sizes.append(width if dim in self.kept or size == 1 else -(-size // width) * width)
+        order = self._order(lane_of(strip), len(sizes))
+        kind = ir.MemRefType.get([sizes[dim] for dim in order], element_of(self.value))
+        with em.at_start():
+            return memref.AllocaOp(kind, [], [], alignment=64).result
+
+    def _order(self, lane: int | None, rank: int) -> list[int]:
+        return [*(dim for dim in range(rank) if dim != lane), *([] if lane is None else [lane])]
+
+    def _indices(self, em: Emitter, strip: Strip, key: Key) -> list[ir.Value]:
+        places = []
+        for dim, (axis, step) in enumerate(zip(strip, key, strict=True)):
+            kept = dim in self.kept
+            places.append(em.index(step * max(axis.lanes, 1)) if kept else em.position(axis, step))
+        return [places[dim] for dim in self._order(self._lane, len(places))]
+
+
+def plan_scratches(layout: Layout, ops: Sequence[ir.OpView], roots: list[ir.Value]) -> dict[ir.Value, Scratch]:
+    """Which of the ops of a block to keep the tiles of, for ``roots``.
+
+    From the last op to the first: what a kept tile is made from is then needed in its owner's
+    loop alone.
+    """
+    before = {op.operation for root in roots for op in layout.made_from(root)}
+    block_ops = [op for op in ops if op.operation in before]
+    reductions = [op for op in block_ops if op.operation.name == "vector.multi_reduction"]
+    planned: dict[ir.Value, Scratch] = {}
+    for op in reversed(block_ops):
+        if len(op.results) != 1 or prod(sizes_of(op.results[0])) <= 1:
+            continue
+        value = op.results[0]
+        users = [owner for owner in reductions if value in _reached([owner.source], planned, owner)]
+        later = value in _reached(roots, planned, None)
+        if users and len(users) + later > 1 and _worth_keeping(layout, value, users[0], planned):
+            kept = _kept_dims(layout, value, users[0])
+            if kept is not None:
+                planned[value] = Scratch(value, users[0], kept)
+    return planned
+
+
+def _reached(starts: list[ir.Value], planned: dict[ir.Value, Scratch], phase: ir.OpView | None) -> set[ir.Value]:
+    """The tiles that the loop of ``phase`` (None: the roots') computes or loads."""
+    reached: set[ir.Value] = set()
+    pending = list(starts)
+    while pending:
+        value = pending.pop()
+        owner = value.owner
+        if value in reached or isinstance(owner, ir.Block):
+            continue
+        reached.add(value)
+        elsewhere = value in planned and (phase is None or planned[value].owner != phase)
+        if owner.name != "vector.multi_reduction" and not elsewhere:
+            pending += owner.operands
+    return reached
+
+
+def _worth_keeping(layout: Layout, value: ir.Value, owner: ir.OpView, planned: dict[ir.Value, Scratch]) -> bool:
+    """Whether it has a dear op over the reduced dims behind it, and a row of it is small."""
+    gone = set(ir.DenseI64ArrayAttr(owner.attributes["reduction_dims"]))
+    sizes = sizes_of(owner.source)
+    classes = {layout.classes.of(owner.source, dim) for dim in gone if sizes[dim] != 1}
+    row = prod(sizes[dim] for dim in gone) * bytes_of(element_of(value))
+    if row > LARGEST_BYTES or bits_of(element_of(value)) == 0:
+        return False
+    return any(_is_dear(made.owner.name) and classes & set(layout.classes.all_of(made))
+               for made in _reached([value], planned, owner))
+
+
+def _is_dear(name: str) -> bool:
+    return name in _DEAR or (name.startswith("math.") and name not in _CHEAP_MATH)
+
+
+def _kept_dims(layout: Layout, value: ir.Value, owner: ir.OpView) -> dict[int, int] | None:
+    """For each dim that the owner keeps: dim of the tile -> dim of the owner's result; None if
+    the tile's dims are not the dims of the owner's source."""
+    gone = set(ir.DenseI64ArrayAttr(owner.attributes["reduction_dims"]))
+    source = layout.classes.all_of(owner.source)
+    mine = layout.classes.all_of(value)
+    if {known for known in source if known} != {known for known in mine if known}:
+        return None
+    survivors = [dim for dim in range(len(source)) if dim not in gone]
+    kept = {}
+    for place, dim in enumerate(survivors):
+        if source[dim] is not None:
+            kept[mine.index(source[dim])] = place
+    return kept
