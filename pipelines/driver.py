@@ -21,6 +21,7 @@ from .capi import PassTree, operation_at, verify_operation
 from .diagnostics import Diagnostic, PipelineError, captured_diagnostics, source_of
 from .text import NestNode, PassNode, parse_pipeline
 from .upstream import upstream_pass_names
+from .whereabouts import Whereabouts
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ def _execute(run: _Run, operation: ir.Operation, on_diagnostic: Callable[[Diagno
     def note(diagnostic: Diagnostic) -> None:
         if diagnostic.severity == "error":
             errors.append(diagnostic)
+            run.where.report_error()
         if on_diagnostic is not None:
             on_diagnostic(diagnostic)
 
@@ -71,13 +73,12 @@ def _execute(run: _Run, operation: ir.Operation, on_diagnostic: Callable[[Diagno
             run.last = time.perf_counter()
             run.tree.manager.run(operation)
     except ir.MLIRError as error:
+        culprit = run.where.culprit
         if run.exception is not None and not isinstance(run.exception, PassError):
-            run.exception.add_note(f"in pass {run.running}, {run.place}")
+            run.exception.add_note(f"in pass {culprit}, {run.place}")
             raise run.exception from None
-        what = f"pass {run.running} failed" if not run.invalid else f"invalid IR after pass {run.running}"
-        raise PipelineError(
-            what if run.running else error.message, run.running, tuple(errors)
-        ) from run.exception
+        what = f"invalid IR after pass {culprit}" if run.invalid else f"pass {culprit} failed"
+        raise PipelineError(what if culprit else error.message, culprit, tuple(errors)) from run.exception
 
 
 class _Run:
@@ -87,7 +88,7 @@ class _Run:
         self.tree = tree
         self.observers = observers
         self.verify_each = verify_each
-        self.running = ""
+        self.where = Whereabouts()
         self.place = "at its start"
         self.invalid = False
         self.exception: BaseException | None = None
@@ -96,7 +97,8 @@ class _Run:
     def add(self, elements: Sequence[PassNode | NestNode], manager: int, anchor: str, following: str) -> None:
         """Append ``elements`` to ``manager``; ``following`` is the pass that runs after them."""
         if elements and _is_upstream(elements[0]):
-            self.tree.add_external(manager, "mlopt-begin", self._begin(str(elements[0])))
+            first = str(elements[0])
+            self.tree.add_external(manager, "mlopt-begin", lambda _, __: self.where.start(first))
         for position, element in enumerate(elements):
             after = str(elements[position + 1]) if position + 1 < len(elements) else following
             if manager == self.tree.root and anchor == "builtin.module":
@@ -114,14 +116,13 @@ class _Run:
             raise PipelineError(f"pipeline: {_explain(node, problem)}", node.name)
 
         def observe(address: int, fail: Callable[[], None]) -> None:
-            self.running = str(node)
             self._guard(lambda: self._finish(address, fail, following), fail)
 
         self.tree.add_external(manager, "mlopt-observe", observe)
 
     def _add_own(self, instance: Pass, text: str, manager: int, following: str) -> None:
         def run(address: int, fail: Callable[[], None]) -> None:
-            self._next(text)
+            self.where.start(text)
             self._guard(lambda: self._run_own(instance, address, fail, following), fail)
 
         self.tree.add_external(manager, instance.name, run)
@@ -136,12 +137,6 @@ class _Run:
             raise
         self._finish(address, fail, following)
 
-    def _begin(self, first: str) -> Callable[[int, Callable[[], None]], None]:
-        def begin(_: int, __: Callable[[], None]) -> None:
-            self._next(first)
-
-        return begin
-
     def _enter(self, element: str) -> Callable[[int, Callable[[], None]], None]:
         """Note the IR for a reproducer, should ``element`` take the process down."""
 
@@ -151,30 +146,31 @@ class _Run:
 
         return enter
 
-    def _next(self, text: str) -> None:
-        self.running = text
-        progress.running(text)
-
     def _finish(self, address: int, fail: Callable[[], None], following: str) -> None:
         seconds = time.perf_counter() - self.last
         if self.observers:
-            event = PassEvent(self.running, seconds, operation_at(address))
+            event = PassEvent(self.where.running, seconds, operation_at(address))
             for observer in self.observers:
                 observer(event)
         if self.verify_each and not verify_operation(address):
             self.invalid = True
+            self.where.fail()
             fail()
             return
-        self._next(following)
+        self.where.finish(following)
         self.last = time.perf_counter()
 
     def _guard(self, action: Callable[[], None], fail: Callable[[], None]) -> None:
         # An exception that leaves a pass leaves the context half-way into its thread pool, and
         # the next dialect that is loaded aborts the process. So it waits until the run is over.
+        if self.exception is not None:  # MLIR goes on with the next function; we do not
+            fail()
+            return
         try:
             action()
         except BaseException as error:
             self.exception = error
+            self.where.fail()
             fail()
 
 

@@ -1,6 +1,6 @@
 // RUN: mlopt-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(mlopt-verify{scratch=128})'
 // At the level of loops the tile IR's rules are not asked for, the others are.
-// RUN: mlopt-opt %s --split-input-file --pass-pipeline='builtin.module(mlopt-verify{scratch=1000000 level=loops})' 2>&1 | FileCheck %s
+// RUN: not mlopt-opt %s --split-input-file --pass-pipeline='builtin.module(mlopt-verify{scratch=1000000 level=loops})' 2>&1 | FileCheck %s
 // RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-verify{level=tiles})' 2>&1 | FileCheck %s --check-prefix=LEVEL
 // CHECK: unknown attribute
 // CHECK-NOT: no op of the tile IR

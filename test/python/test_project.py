@@ -1,0 +1,63 @@
+"""The project's own files agree with each other, and importing mlopt stays light."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from mlopt import versions
+from mlopt.errors import VersionError
+
+ROOT = Path(__file__).parent.parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_pins_are_those_of_pyproject() -> None:
+    pinned = {
+        name: version
+        for name, _, version in (line.partition("==") for line in PROJECT["project"]["dependencies"])
+    }
+    assert {name: version for name, version in pinned.items() if version} == versions.PINS
+    assert f"torch=={versions.TORCH_PIN['torch']}" in PROJECT["project"]["optional-dependencies"]["torch"]
+    assert f"torch=={versions.TORCH_PIN['torch']}" in (ROOT / "Makefile").read_text()
+
+
+def test_every_package_is_listed() -> None:
+    folders = ("dialects", "frontends", "passes", "pipelines", "runtime", "tools")
+    found = {
+        ".".join(("mlopt", *path.parent.relative_to(ROOT).parts))
+        for folder in folders
+        for path in (ROOT / folder).rglob("__init__.py")
+    }
+    assert found | {"mlopt"} == set(PROJECT["tool"]["setuptools"]["packages"])
+
+
+def test_wrong_versions_are_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions.check_versions()
+    monkeypatch.setitem(versions.PINS, "llvmlite", "0.1.0")
+    monkeypatch.setitem(versions.PINS, "mlopt-no-such-package", "1.0")
+    with pytest.raises(VersionError) as caught:
+        versions.check_versions()
+    text = str(caught.value)
+    assert "llvmlite is 0." in text
+    assert "mlopt-no-such-package is missing" in text
+    assert "-m pip install llvmlite==0.1.0 mlopt-no-such-package==1.0" in text
+    monkeypatch.setenv(versions.ANY_VERSIONS_VARIABLE, "1")
+    versions.check_versions()
+
+
+def test_importing_mlopt_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, mlopt; "
+        "heavy = {'torch', 'mlir', 'torch_mlir', 'numpy', 'llvmlite'} & set(sys.modules); "
+        "assert not heavy, heavy; assert 'jit' in dir(mlopt)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd="/")
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    import mlopt
+
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = mlopt.nothing
