@@ -114,7 +114,7 @@ def _forall(
     with ir.InsertionPoint(forall):
         sizes = [_dynamic_sizes(out) for out in outs]
     with ir.InsertionPoint(forall.body):
-        shared = [_whole(out, dynamic) for out, dynamic in zip(forall.inner_iter_args, sizes, strict=True)]
+        shared = list(forall.inner_iter_args)
         written = [
             _write(emitter, value, out)
             for value, out in zip([domain.results[number] for number in made], shared, strict=True)
@@ -178,20 +178,6 @@ def _size(value: ir.Value, position: int) -> ir.Value:
     where = ir.IntegerAttr.get(ir.IndexType.get(), position)
     constant = ir.Operation.create("arith.constant", [ir.IndexType.get()], attributes={"value": where})
     return tensor.DimOp(value, constant.results[0]).result
-
-
-def _whole(out: ir.Value, dynamic: Sequence[ir.Value]) -> ir.Value:
-    """``out`` as what a task writes into.
-
-    With dynamic sizes it is a slice of all of it: only so is what comes back at the end of the task, after
-    bufferization, visibly the place where it already lies, and not copied.
-    """
-    if not dynamic:
-        return out
-    shape = list(out.type.shape)
-    return tensor.ExtractSliceOp(
-        out.type, out, [], list(dynamic), [], [0] * len(shape), shape, [1] * len(shape)
-    ).result
 
 
 def _erase_old(block: ir.Block) -> None:

@@ -26,11 +26,12 @@ from mlir.execution_engine import ExecutionEngine  # noqa: E402
 from mlir.passmanager import PassManager  # noqa: E402
 from mlir.runtime import get_ranked_memref_descriptor  # noqa: E402
 from mlopt.passes.schedule import Schedule  # noqa: E402
+from mlopt.passes.self_copies import SelfCopies  # noqa: E402
 from mlopt.passes.tile import Tile  # noqa: E402
 
 BUFFERIZE = (
     "eliminate-empty-tensors,one-shot-bufferize{bufferize-function-boundaries=true "
-    "function-boundary-type-conversion=identity-layout-map},drop-equivalent-buffer-results,cse,canonicalize,cse"
+    "function-boundary-type-conversion=identity-layout-map},drop-equivalent-buffer-results,cse"
 )
 LOWER = (
     "convert-linalg-to-loops,scf-forall-to-for,func.func(lower-vector-multi-reduction),convert-vector-to-scf{full-unroll=true},"
@@ -131,6 +132,7 @@ def check(
         assert module.operation.verify()
         tiled = str(module)
         PassManager.parse(f"builtin.module({BUFFERIZE})").run(module.operation)
+        SelfCopies().run(module.operation)
         buffers = str(module)
         assert not re.search(r"memref\.(copy|alloc)|tensor<", buffers), buffers
         run(module, actual)
