@@ -1,8 +1,9 @@
 """How aten ops become the ops that torch-mlir lowers well.
 
 torch's default table does most of it. The ops here have a version of our own, because the
-usual one is wrong in some case, less accurate than eager, or slow to run. What all of them
-keep to: f16 and bf16 are computed in f32 and rounded once, at the end, as eager does it.
+usual one is wrong in some case, less accurate than eager, or slow to run. Composite ops
+compute f16 and bf16 in f32 and round once, at the end, as eager does; for single ops widen.py
+sees to that.
 
 Returning ``NotImplemented`` keeps the op as it is.
 """
@@ -30,7 +31,7 @@ _KEEP = [
 
 # Ops outside of torch's default table whose decomposition in torch is good.
 _EXTRA = [
-    aten.native_group_norm, aten.upsample_bilinear2d.vec, aten._native_batch_norm_legit_functional,
+    aten.upsample_bilinear2d.vec, aten._native_batch_norm_legit_functional,
     aten._native_batch_norm_legit, aten._native_batch_norm_legit.no_stats, aten.squeeze.dims,
     aten._euclidean_dist, aten.grid_sampler_2d, aten._adaptive_avg_pool2d, aten.full, aten.logsumexp,
     aten._to_copy, aten.diag,
@@ -80,9 +81,8 @@ def _linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
         return NotImplemented
     rows = x.reshape(-1, x.shape[-1]) if x.dim() != 2 else x
     y = _mm(rows, weight.t())
-    if x.dim() != 2:
-        y = y.reshape(*x.shape[:-1], weight.shape[0])
-    return (y if bias is None else y + bias).to(x.dtype)
+    y = (y if bias is None else y + bias).to(x.dtype)
+    return y if x.dim() == 2 else y.reshape(*x.shape[:-1], weight.shape[0])
 
 
 @_ours(aten.addmm.default)
@@ -160,8 +160,8 @@ def _attention(
     scores = _bmm(q3, k3.transpose(1, 2)).reshape(*outer, length, span)
     scores = scores * (1.0 / math.sqrt(width) if scale is None else scale)
     if is_causal:
-        rows = torch.arange(length, device=q.device).unsqueeze(1)
-        scores = torch.where(rows >= torch.arange(span, device=q.device), scores, -math.inf)
+        rows = torch.arange(length, dtype=torch.int32).unsqueeze(1)
+        scores = torch.where(rows >= torch.arange(span, dtype=torch.int32), scores, -math.inf)
     if attn_mask is not None:
         if attn_mask.dtype == torch.bool:
             scores = torch.where(attn_mask, scores, -math.inf)
@@ -249,7 +249,80 @@ def _batch_norm_inference(
     return y.to(x.dtype), empty, empty
 
 
+@_ours(aten.native_group_norm.default)
+def _group_norm(
+    x: Tensor, weight: Tensor | None, bias: Tensor | None, n: int, c: int, hw: int, groups: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    y = x.to(_compute_dtype(x.dtype)).reshape(n, groups, -1)
+    mean = y.mean(2, keepdim=True)
+    y = y - mean
+    rstd = torch.rsqrt((y * y).mean(2, keepdim=True) + eps)
+    y = (y * rstd).reshape(x.shape)
+    channels = [-1] + [1] * (x.dim() - 2)
+    if weight is not None:
+        y = y * weight.reshape(channels)
+    if bias is not None:
+        y = y + bias.reshape(channels)
+    return y.to(x.dtype), mean.squeeze(2), rstd.squeeze(2)
+
+
 # --- element-wise
+
+
+@_ours(aten.reciprocal.default)
+def _reciprocal(x: Tensor) -> Tensor:
+    """torch-mlir's own asserts that no element is zero; here 1 / 0 is inf."""
+    dtype = x.dtype if x.is_floating_point() else torch.float32
+    return torch.full((), 1.0, dtype=dtype) / x
+
+
+@_ours(aten.pow.Tensor_Scalar)
+def _pow(x: Tensor, exponent: float) -> Any:
+    """The exponents that eager has a short way for; else powf, or multiplications of integers."""
+    if exponent == 1:
+        return x.clone()
+    if exponent == 2:
+        return x * x
+    if exponent == 3:
+        return x * x * x
+    if x.is_floating_point():
+        if exponent == 0.5:
+            return torch.sqrt(x)
+        if exponent == -0.5:
+            return torch.rsqrt(x)
+        if exponent in (-1, -2):
+            return torch.reciprocal(x if exponent == -1 else x * x)
+        return NotImplemented if isinstance(exponent, float) else aten.pow(x, float(exponent))
+    if isinstance(exponent, int) and 0 < exponent < 64:
+        half = aten.pow(x, exponent // 2)
+        return half * half * x if exponent % 2 else half * half
+    return NotImplemented
+
+
+@_ours(aten.bitwise_left_shift.Tensor, aten.__lshift__.Tensor, aten.__lshift__.Scalar)
+def _shift_left(x: Tensor, count: Any) -> Tensor:
+    """A shift by the width or more, or by a negative number, gives 0."""
+    count = torch.full((), count, dtype=x.dtype) if isinstance(count, int) else count
+    inside = (count >= 0) & (count < torch.iinfo(x.dtype).bits)
+    return torch.where(inside, torch.ops.prims.shift_left(x, torch.where(inside, count, 0)), 0)
+
+
+@_ours(aten.bitwise_right_shift.Tensor, aten.__rshift__.Tensor, aten.__rshift__.Scalar)
+def _shift_right(x: Tensor, count: Any) -> Tensor:
+    """A shift by the width or more, or by a negative number, leaves copies of the sign."""
+    count = torch.full((), count, dtype=x.dtype) if isinstance(count, int) else count
+    bits = torch.iinfo(x.dtype).bits
+    inside = (count >= 0) & (count < bits)
+    shifted = torch.ops.prims.shift_right_arithmetic(x, torch.where(inside, count, bits - 1))
+    return torch.where(inside, shifted, 0) if x.dtype == torch.uint8 else shifted
+
+
+@_ours(aten.div.Tensor_mode)
+def _div_mode(x: Tensor, y: Tensor, *, rounding_mode: str | None = None) -> Any:
+    """8-bit integers, which torch-mlir refuses, by way of 32 bits."""
+    if x.dtype not in (torch.int8, torch.uint8) or y.dtype != x.dtype:
+        return NotImplemented
+    return aten.div(x.to(torch.int32), y.to(torch.int32), rounding_mode=rounding_mode).to(x.dtype)
 
 
 @_ours(aten.gelu.default)
@@ -264,39 +337,22 @@ def _gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
 # --- reductions
 
 
-@_ours(aten.sum.dim_IntList)
-def _sum_dims(x: Tensor, dim: Any, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
-    result = dtype or x.dtype
-    if not _is_low(result):
-        return NotImplemented
-    return x.to(torch.float32).sum(dim, keepdim).to(result)
+@_ours(aten.var.correction)
+def _var(x: Tensor, dim: Any = None, *, correction: float | None = None, keepdim: bool = False) -> Any:
+    """Two passes; torch-mlir's own goes through f64."""
+    dims = list(range(x.dim())) if dim is None or len(dim) == 0 else [d % x.dim() for d in dim]
+    y = x.to(_compute_dtype(x.dtype))
+    y = y - y.mean(dims, keepdim=True)
+    count = math.prod(x.shape[d] for d in dims)
+    freedom = count - (1 if correction is None else correction)
+    if isinstance(freedom, (int, float)) and freedom <= 0:  # 0 / 0 or sum / 0, as eager has it
+        freedom = 0
+    return ((y * y).sum(dims, keepdim) / freedom).to(x.dtype)
 
 
-@_ours(aten.sum.default)
-def _sum_all(x: Tensor, *, dtype: torch.dtype | None = None) -> Any:
-    result = dtype or x.dtype
-    return x.to(torch.float32).sum().to(result) if _is_low(result) else NotImplemented
-
-
-@_ours(aten.mean.dim)
-def _mean_dims(x: Tensor, dim: Any, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
-    result = dtype or x.dtype
-    if not _is_low(result):
-        return NotImplemented
-    return x.to(torch.float32).mean(dim, keepdim).to(result)
-
-
-@_ours(aten.mean.default)
-def _mean_all(x: Tensor, *, dtype: torch.dtype | None = None) -> Any:
-    result = dtype or x.dtype
-    return x.to(torch.float32).mean().to(result) if _is_low(result) else NotImplemented
-
-
-@_ours(aten.avg_pool2d.default)
-def _avg_pool2d(x: Tensor, *args: Any, **kwargs: Any) -> Any:
-    if not _is_low(x.dtype):
-        return NotImplemented
-    return aten.avg_pool2d(x.to(torch.float32), *args, **kwargs).to(x.dtype)
+@_ours(aten.var_mean.correction)
+def _var_mean(x: Tensor, dim: Any = None, *, correction: float | None = None, keepdim: bool = False) -> Any:
+    return torch.var(x, dim, correction=correction, keepdim=keepdim), x.mean(dim, keepdim)
 
 
 @_ours(aten.cumsum.default)

@@ -67,12 +67,14 @@ _SCALAR_OVERLOADS: dict[Any, Any] = {
 }
 
 # The same op under torch-mlir's name: (overload whose schema it has, number of operands kept).
-_RENAMED: dict[Any, tuple[Any, int]] = {
+RENAMED: dict[Any, tuple[Any, int]] = {
     torch.ops.aten.lift_fresh_copy.default: (torch.ops.aten.clone.default, 1),
     torch.ops.aten._unsafe_index_put.default: (torch.ops.aten._unsafe_index_put.hacked_twin, 4),
     # The result's type says that the products are summed, and stay, in f32.
     torch.ops.aten.mm.dtype: (torch.ops.aten.mm.default, 2),
     torch.ops.aten.bmm.dtype: (torch.ops.aten.bmm.default, 2),
+    torch.ops.prims.shift_left.default: (torch.ops.aten.bitwise_left_shift.Tensor, 2),
+    torch.ops.prims.shift_right_arithmetic.default: (torch.ops.aten.bitwise_right_shift.Tensor, 2),
 }
 
 _LIST_ELEMENTS = {"int": "int", "float": "float", "bool": "bool", "Tensor": "vtensor", "SymInt": "int"}
@@ -230,8 +232,8 @@ class _Writer:
 
     def _aten(self, node: Node, target: torch._ops.OpOverload) -> None:
         args: Sequence[Any] = node.args
-        if target in _RENAMED:
-            target, kept = _RENAMED[target]
+        if target in RENAMED:
+            target, kept = RENAMED[target]
             args = args[:kept]
         if target in _SCALAR_OVERLOADS and _is_number(args[1]):
             target = _SCALAR_OVERLOADS[target]

@@ -24,6 +24,7 @@ from .program import Alias, Input, Mutation, Output, Program, Result, Weight
 from .sizes import Sizes
 from .source_lines import source_line
 from .unsupported import unsupported_dtype, unsupported_ops
+from .widen import make_formats_explicit
 
 _WEIGHT_KINDS: dict[InputKind, Any] = {
     InputKind.PARAMETER: "parameter",
@@ -104,6 +105,7 @@ class _Capture:
     def program(self) -> Program:
         ops = self._ops()
         self._drop_size_checks()
+        make_formats_explicit(self.graph)
         self._collect_arguments()
         self._lift_literals()
         sizes = Sizes(self.inputs)
