@@ -1,0 +1,136 @@
+"""The options of a compilation: one table of defaults, environment variables and help.
+
+An argument beats the environment, the environment beats the default. `Options.key` is a hash
+of what decides the generated code; nothing else may change it. docs/options.md is written by
+``python -m mlopt.options``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import CompileError
+
+TARGETS = ("cpu",)
+CPUS = (
+    "host", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4",
+    "haswell", "broadwell", "skylake", "skylake-avx512", "cascadelake", "icelake-server", "sapphirerapids",
+    "alderlake", "znver1", "znver2", "znver3", "znver4", "znver5",
+)  # fmt: skip
+
+
+def _option(default: Any, text: str, *, choices: tuple[Any, ...] = (), changes_code: bool = False) -> Any:
+    return dataclasses.field(
+        default=default, metadata={"text": text, "choices": choices, "changes_code": changes_code}
+    )
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `mlopt.jit` and `mlopt.compile_mlir` take as keyword arguments."""
+
+    target: str = _option("cpu", "What to compile for.", choices=TARGETS, changes_code=True)
+    cpu: str = _option(
+        "host",
+        "The processor, by LLVM's name; host is the one that compiles. "
+        "x86-64-v3 has AVX2, x86-64-v4 AVX-512.",
+        choices=CPUS,
+        changes_code=True,
+    )
+    features: str = _option(
+        "",
+        "Processor features to add or to leave out, as LLVM spells them: +avx512f,-fma.",
+        changes_code=True,
+    )
+    opt_level: int = _option(2, "LLVM's optimization level.", choices=(0, 1, 2, 3), changes_code=True)
+    fallback: bool = _option(
+        False, "Run in eager what cannot be compiled, with a warning, instead of an error."
+    )
+    verify: bool = _option(False, "Compare the first call's results with eager's, computed in float64.")
+    timeout: float = _option(600.0, "Seconds that one step of a compilation may take.")
+
+    @staticmethod
+    def resolve(**given: Any) -> Options:
+        """The options ``given``, the rest from the environment (``MLOPT_OPT_LEVEL=3``) or by default."""
+        fields = {field.name: field for field in dataclasses.fields(Options)}
+        for name in given:
+            if name not in fields:
+                raise CompileError(f"there is no option '{name}'", remedy=f"use one of: {', '.join(fields)}")
+        values = {}
+        for name, field in fields.items():
+            text = os.environ.get(variable(name))
+            if name in given:
+                values[name] = _checked(field, given[name], f"option {name}={given[name]!r}")
+            elif text is not None:
+                values[name] = _checked(field, _parsed(field, text), f"{variable(name)}={text}")
+        return Options(**values)
+
+    def key(self) -> str:
+        """A hash of the options that decide the generated code."""
+        fields = [field for field in dataclasses.fields(self) if field.metadata["changes_code"]]
+        text = json.dumps([[field.name, getattr(self, field.name)] for field in fields])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def variable(name: str) -> str:
+    """The environment variable of an option."""
+    return f"MLOPT_{name.upper()}"
+
+
+_BOOLEANS = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
+_PARSERS: dict[type, Callable[[str], Any]] = {
+    str: str,
+    int: int,
+    float: float,
+    bool: lambda text: _BOOLEANS[text.lower()],
+}
+
+
+def _parsed(field: dataclasses.Field[Any], text: str) -> Any:
+    kind = type(field.default)
+    try:
+        return _PARSERS[kind](text)
+    except (ValueError, KeyError):
+        raise CompileError(f"{variable(field.name)}={text} is not a {kind.__name__}") from None
+
+
+def _checked(field: dataclasses.Field[Any], value: Any, where: str) -> Any:
+    kind, choices = type(field.default), field.metadata["choices"]
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind:
+        raise CompileError(f"{where}: expected a {kind.__name__}, got a {type(value).__name__}")
+    if choices and value not in choices:
+        raise CompileError(f"{where} is not known", remedy=f"use one of: {', '.join(map(str, choices))}")
+    if isinstance(value, float) and value <= 0:
+        raise CompileError(f"{where} must be more than 0")
+    return value
+
+
+def table() -> str:
+    """The options as a Markdown table."""
+    rows = ["| option | environment | default | |", "|---|---|---|---|"]
+    for field in dataclasses.fields(Options):
+        choices = field.metadata["choices"]
+        text = field.metadata["text"] + (f" One of {', '.join(map(str, choices))}." if choices else "")
+        rows.append(f"| `{field.name}` | `{variable(field.name)}` | `{field.default!r}` | {text} |")
+    return "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    print(table(), end="")

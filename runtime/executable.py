@@ -1,0 +1,189 @@
+"""Objects that can be called: entry points, the memory of a call, and statuses as exceptions.
+
+An entry point is `int32_t f(int64_t *args)`. The array holds a pointer for each argument,
+one for each result, the workspace's pointer, the number of threads, and then the dynamic
+sizes of arguments and results in order. A `Frame` owns such an array and a workspace, and
+serves one call at a time: frames wait in a list, whose `pop` and `append` are atomic, so
+that any number of threads can call, and a call within a call takes a frame of its own.
+
+This layer knows addresses only; `mlopt.runtime.torch_wrapper` and `mlopt.runtime.arrays`
+know what they belong to.
+"""
+
+from __future__ import annotations
+
+import builtins
+import ctypes
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .loader import LoadedObject, load
+from .signature import Signature
+
+ALIGNMENT = 64
+_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+_WORKSPACE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+
+
+class AlignedBytes:
+    """Uninitialized memory that starts on a cache line."""
+
+    __slots__ = ("_memory", "address", "size")
+
+    def __init__(self, size: int) -> None:
+        # numpy asks for huge pages where the memory is large.
+        self._memory = np.empty(size + ALIGNMENT, np.uint8)
+        start: int = self._memory.ctypes.data
+        self.address = start + -start % ALIGNMENT
+        self.size = size
+
+
+class Frame:
+    """The argument array of one call at a time, and its workspace."""
+
+    __slots__ = ("address", "array", "workspace", "workspace_address")
+
+    def __init__(self, length: int) -> None:
+        self.array = (ctypes.c_int64 * length)()
+        self.address = ctypes.addressof(self.array)
+        self.workspace: AlignedBytes | None = None
+        self.workspace_address = 0
+
+
+class EntryPoint:
+    """One function of a loaded object, with the layout of its argument array."""
+
+    def __init__(self, code: LoadedObject, name: str, signature: Signature, asserts: Sequence[str]) -> None:
+        self.name = name
+        self.signature = signature
+        self.asserts = tuple(asserts)
+        self.function = _ENTRY(code.address(f"mlopt_{name}"))
+        self._code = code  # the code lives as long as the function can be called
+        self._workspace_bytes = None
+        if signature.workspace is None:
+            self._workspace_bytes = _WORKSPACE(code.address(f"mlopt_{name}_workspace"))
+        self.first_result = len(signature.args)
+        self.workspace_slot = self.first_result + len(signature.results)
+        self.threads_slot = self.workspace_slot + 1
+        self.first_size = self.threads_slot + 1
+        dynamic = sum(buffer.shape.count(None) for buffer in (*signature.args, *signature.results))
+        self.length = self.first_size + dynamic
+
+    def new_frame(self) -> Frame:
+        """A frame with its workspace where the size is known already."""
+        frame = Frame(self.length)
+        if self.signature.workspace:
+            self._give_workspace(frame, self.signature.workspace)
+        return frame
+
+    def fit_workspace(self, frame: Frame) -> None:
+        """Make the workspace large enough for the sizes that stand in the frame."""
+        assert self._workspace_bytes is not None
+        needed = self._workspace_bytes(frame.address)
+        if needed and (frame.workspace is None or frame.workspace.size < needed):
+            self._give_workspace(frame, needed)
+
+    def _give_workspace(self, frame: Frame, size: int) -> None:
+        frame.workspace = AlignedBytes(size)
+        frame.workspace_address = frame.workspace.address
+        frame.array[self.workspace_slot] = frame.workspace_address
+
+    def call(
+        self,
+        pointers: Sequence[int],
+        results: Sequence[int],
+        shapes: Sequence[Sequence[int]],
+        threads: int,
+    ) -> None:
+        """Run on these addresses; ``shapes`` are those of all arguments, then of all results.
+
+        The general way, in no hurry: wrappers of the hot path fill frames themselves.
+        """
+        frame = self.new_frame()
+        frame.array[: self.workspace_slot] = [*pointers, *results]
+        frame.array[self.threads_slot] = threads
+        buffers = (*self.signature.args, *self.signature.results)
+        dynamic = [
+            size
+            for buffer, shape in zip(buffers, shapes, strict=True)
+            for size, static in zip(shape, buffer.shape, strict=True)
+            if static is None
+        ]
+        for slot, size in enumerate(dynamic, self.first_size):
+            frame.array[slot] = size
+        if self._workspace_bytes is not None:
+            self.fit_workspace(frame)
+        status = self.function(frame.address)
+        if status:
+            self.raise_status(status)
+
+    def raise_status(self, status: int) -> NoReturn:
+        """Raise what eager would: the assert's message starts with the exception's class."""
+        if not 0 < status <= len(self.asserts):
+            raise RuntimeError(f"the compiled function '{self.name}' returned the unknown status {status}")
+        message = self.asserts[status - 1]
+        name, separator, text = message.partition(": ")
+        kind = getattr(builtins, name, None)
+        if separator and isinstance(kind, type) and issubclass(kind, Exception):
+            raise kind(text)
+        raise RuntimeError(message)
+
+
+class Bound:
+    """Arguments that stay from call to call, and the frames that hold their addresses.
+
+    They are the ``pointers`` from argument ``first`` on; ``owners`` keeps their memory.
+    """
+
+    __slots__ = ("entry", "first", "frames", "owners", "pointers")
+
+    def __init__(self, entry: EntryPoint, first: int, pointers: Sequence[int], owners: object) -> None:
+        self.entry = entry
+        self.first = first
+        self.pointers = list(pointers)
+        self.owners = owners
+        self.frames: list[Frame] = []
+
+    def new_frame(self) -> Frame:
+        """For a call that finds no frame in ``frames``, where it leaves this one."""
+        frame = self.entry.new_frame()
+        frame.array[self.first : self.first + len(self.pointers)] = self.pointers
+        return frame
+
+
+class Executable:
+    """A loaded object: ``main``, and ``prepare`` where something depends on weights alone."""
+
+    def __init__(self, code: bytes, metadata: Mapping[str, Any]) -> None:
+        signatures = {name: Signature.from_metadata(data) for name, data in metadata["functions"].items()}
+        names = [f"mlopt_{name}" for name in signatures]
+        names += [f"mlopt_{name}_workspace" for name, known in signatures.items() if known.workspace is None]
+        loaded = load(code, names)
+        asserts = metadata.get("asserts", ())
+        entries = {name: EntryPoint(loaded, name, known, asserts) for name, known in signatures.items()}
+        self.main = entries["main"]
+        self.prepare = entries.get("prepare")
+
+    def run_prepare(
+        self, weights: Sequence[int], shapes: Sequence[Sequence[int]], threads: int
+    ) -> list[AlignedBytes]:
+        """What @prepare makes of the weights at these addresses."""
+        if self.prepare is None:
+            return []
+        results = self.prepare.signature.result_shapes(shapes)
+        buffers = [
+            AlignedBytes(int(np.prod(shape)) * result.itemsize)
+            for result, shape in zip(self.prepare.signature.results, results, strict=True)
+        ]
+        addresses = [buffer.address for buffer in buffers]
+        self.prepare.call(weights, addresses, [*shapes, *results], threads)
+        return buffers
+
+
+def default_threads() -> int:
+    """The number of threads where torch is not there to say it: the cores this process may use."""
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return int(limit) if limit.isdecimal() and int(limit) else len(os.sched_getaffinity(0))

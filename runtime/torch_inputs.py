@@ -1,0 +1,217 @@
+"""Inputs that are not plain contiguous tensors of the compiled dtype and shape: adapt or refuse.
+
+Everything here is off the hot path. What has the right values in the wrong form is copied
+(strides, alignment, numpy arrays, lazily negated views); everything else is an error that
+says which input is wrong, what was expected and what to do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import torch
+from torch.utils import _pytree as pytree
+
+from ..errors import InputError
+from ..frontends.program import Input
+from .signature import evaluate
+
+
+def adapt(
+    call: Callable[..., Any], specs: Sequence[Input], mutated: Sequence[int], inputs: Sequence[Any]
+) -> Any:
+    """Bring ``inputs`` into the form that ``call`` takes, and call it.
+
+    If one of them is a numpy array, the results are numpy arrays too. ``mutated`` are the
+    numbers of the inputs that the call writes to.
+    """
+    numpy = any(isinstance(value, np.ndarray | np.generic) for value in inputs)
+    tensors = [_to_tensor(value, spec) for value, spec in zip(inputs, specs, strict=True)]
+    _check_sizes(tensors, specs)
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+        refuse_grad(specs, tensors)
+    plain = [_plain(tensor) for tensor in tensors]
+    results = call(*plain)
+    for number in mutated:
+        _copy_back(plain[number], tensors[number], inputs[number])
+    return pytree.tree_map_only(torch.Tensor, to_numpy, results) if numpy else results
+
+
+def describe(dtype: torch.dtype, shape: Sequence[int | str | None]) -> str:
+    """A dtype and a shape as messages show them: ``float32[4, ?]``."""
+    sizes = ", ".join("?" if size is None else str(size) for size in shape)
+    return f"{str(dtype).removeprefix('torch.')}[{sizes}]"
+
+
+def _to_tensor(value: Any, spec: Input) -> torch.Tensor:
+    """``value`` as a tensor on the CPU of the right dtype and rank, or an error."""
+    tensor: Any = value
+    name, expected = f"input '{spec.name}'", describe(spec.dtype, spec.shape)
+    if isinstance(value, np.ndarray | np.generic):
+        tensor = _from_numpy(np.asarray(value), spec)
+    elif isinstance(value, bool | int | float) and not spec.shape:
+        tensor = _from_number(value, spec)
+    if not isinstance(tensor, torch.Tensor):
+        raise InputError(
+            f"{name} is a {type(value).__name__}, expected a tensor {expected}",
+            remedy="pass torch tensors or numpy arrays",
+        )
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+        raise InputError(
+            f"{name} is a {type(tensor).__name__}, whose memory compiled code cannot read; "
+            f"expected a tensor {expected}",
+            remedy="convert it to a plain torch.Tensor",
+        )
+    if tensor.layout is not torch.strided:
+        raise InputError(
+            f"{name} is {tensor.layout}, expected a dense tensor {expected}", remedy="call .to_dense()"
+        )
+    if not tensor.is_cpu:
+        raise InputError(
+            f"{name} is on {tensor.device}, the code was compiled for the CPU",
+            remedy="call .cpu() on it, or compile for its device",
+        )
+    if tensor.dtype is not spec.dtype:
+        raise InputError(
+            f"{name} is {_describe(tensor)}, compiled for {expected}",
+            remedy=f"convert it with .to({spec.dtype}), or compile again for such an input",
+        )
+    return tensor
+
+
+def _from_numpy(array: np.ndarray[Any, Any], spec: Input) -> torch.Tensor:
+    if array.dtype.name == "bfloat16":  # of the package ml_dtypes; torch knows the bits, not the dtype
+        return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
+    if not array.dtype.isnative:
+        raise InputError(
+            f"input '{spec.name}' is {array.dtype} in the other byte order",
+            remedy="convert it with .astype(array.dtype.newbyteorder('='))",
+        )
+    if not array.flags.writeable or any(stride % max(array.itemsize, 1) for stride in array.strides):
+        array = array.copy()
+    if any(stride < 0 for stride in array.strides):
+        array = np.ascontiguousarray(array)
+    try:
+        return torch.from_numpy(array)
+    except TypeError:
+        raise InputError(
+            f"input '{spec.name}' is a numpy array of {array.dtype}, compiled for "
+            f"{describe(spec.dtype, spec.shape)}",
+            remedy=f"convert it to {str(spec.dtype).removeprefix('torch.')}",
+        ) from None
+
+
+def _from_number(value: bool | int | float, spec: Input) -> torch.Tensor:
+    if isinstance(value, float) and not spec.dtype.is_floating_point:
+        raise InputError(
+            f"input '{spec.name}' is the float {value}, compiled for {describe(spec.dtype, spec.shape)}",
+            remedy="pass an integer",
+        )
+    return torch.tensor(value, dtype=spec.dtype)
+
+
+def _check_sizes(tensors: Sequence[torch.Tensor], specs: Sequence[Input]) -> None:
+    """Check ranks and static sizes first; then ranges, and sizes that must equal others."""
+    names: dict[str, int] = {}
+    for number, (tensor, spec) in enumerate(zip(tensors, specs, strict=True)):
+        fits = len(tensor.shape) == len(spec.shape) and all(
+            size is None or size == actual for size, actual in zip(spec.shape, tensor.shape, strict=True)
+        )
+        if not fits:
+            raise InputError(
+                f"input '{spec.name}' is {_describe(tensor)}, compiled for "
+                f"{describe(spec.dtype, spec.shape)}",
+                remedy="pass this shape, or compile again (dynamic_shapes= for sizes that vary)",
+            )
+        for dim, (low, high) in spec.ranges.items():
+            if tensor.shape[dim] < low or (high is not None and tensor.shape[dim] > high):
+                limit = f"at least {low}" if high is None else f"{low} to {high}"
+                raise InputError(
+                    f"size {dim} of input '{spec.name}' is {tensor.shape[dim]}, compiled for {limit}",
+                    remedy="compile again with other dynamic_shapes",
+                )
+        names |= {f"a{number}_{dim}": size for dim, size in enumerate(tensor.shape)}
+    for tensor, spec in zip(tensors, specs, strict=True):
+        for dim, size in enumerate(spec.sizes):
+            wanted = evaluate(size, names)
+            if wanted != tensor.shape[dim]:
+                raise InputError(
+                    f"size {dim} of input '{spec.name}' is {tensor.shape[dim]}, but must be "
+                    f"{_readable(size, specs)}, which is {wanted}",
+                    remedy="pass inputs whose sizes agree, or compile again with independent dynamic_shapes",
+                )
+
+
+def _readable(size: int | str, specs: Sequence[Input]) -> str:
+    """``a0_1`` as ``x.shape[1]``."""
+    return re.sub(
+        r"\ba(\d+)_(\d+)\b", lambda found: f"{specs[int(found[1])].name}.shape[{found[2]}]", str(size)
+    )
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The same values in a plain, contiguous and aligned tensor."""
+    tensor = tensor.detach().resolve_neg().contiguous()
+    return tensor.clone() if tensor.data_ptr() % tensor.dtype.itemsize else tensor
+
+
+def _copy_back(new: torch.Tensor, tensor: torch.Tensor, value: Any) -> None:
+    """Write what a call made of a mutated input to where the caller sees it."""
+    with torch.no_grad():
+        if new.data_ptr() != tensor.data_ptr() or new.stride() != tensor.stride():
+            tensor.copy_(new)
+        if isinstance(value, np.ndarray) and value.__array_interface__["data"][0] != tensor.data_ptr():
+            value[...] = to_numpy(tensor)
+
+
+def to_numpy(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    """A numpy array on the tensor's memory."""
+    if tensor.dtype is not torch.bfloat16:
+        return tensor.detach().numpy()
+    try:
+        from ml_dtypes import bfloat16
+    except ImportError:
+        raise InputError(
+            "a result is bfloat16, which numpy does not know",
+            remedy="pass torch tensors, or install the package ml_dtypes",
+        ) from None
+    array: np.ndarray[Any, Any] = tensor.detach().view(torch.int16).numpy().view(bfloat16)
+    return array
+
+
+def _describe(tensor: torch.Tensor) -> str:
+    return describe(tensor.dtype, tensor.shape)
+
+
+def refuse_grad(specs: Sequence[Input], tensors: Sequence[torch.Tensor]) -> NoReturn:
+    """Compiled code records no graph; dropping one silently would give wrong gradients."""
+    names = [spec.name for spec, tensor in zip(specs, tensors, strict=True) if tensor.requires_grad]
+    raise InputError(
+        f"input '{names[0]}' requires grad, and compiled code records no graph for backward",
+        remedy="call it under torch.no_grad() or torch.inference_mode(), or pass a detached tensor",
+    )
+
+
+def refuse_sharing(specs: Sequence[Input], mutated: Sequence[int], tensors: Sequence[torch.Tensor]) -> None:
+    """Eager would see the new values of a mutated input through another input that shares its memory."""
+    storages = [tensor.untyped_storage().data_ptr() for tensor in tensors]
+    for number in mutated:
+        for other, storage in enumerate(storages):
+            if other != number and storage and storage == storages[number]:
+                raise InputError(
+                    f"input '{specs[number].name}' is written to and shares memory with "
+                    f"input '{specs[other].name}'",
+                    remedy="pass a copy of one of them",
+                )
+
+
+def refuse_autocast() -> NoReturn:
+    """Eager would compute in other dtypes than the compiled code does."""
+    raise InputError(
+        "autocast is active, and compiled code computes in the dtypes that it was compiled for",
+        remedy="leave the autocast region for this call, or convert the module before mlopt.jit "
+        "(model.bfloat16())",
+    )

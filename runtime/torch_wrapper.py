@@ -1,0 +1,292 @@
+"""The hot call for torch tensors: Python source written for one signature, then compiled.
+
+For ``f(x: f32[4, 16], y: f32[16]) -> f32[4, 16]`` it is
+
+    def call(x0, x1):
+        if not (type(x0) is Tensor and x0.dtype is dtype0 and x0.shape == shape0
+                and x0.is_contiguous() and x0.is_cpu and not x0.is_neg()
+                and not (p0 := x0.data_ptr()) & 3 and type(x1) is …):
+            return adapt(x0, x1)
+        if grad_enabled() and (x0.requires_grad or x1.requires_grad):
+            refuse_grad(x0, x1)
+        if autocast("cpu"):
+            refuse_autocast()
+        r0 = empty(result_shape0, result_strides0, result_dtype0)
+        try:
+            frame = frames.pop()
+        except IndexError:
+            frame = new_frame()
+        pack(frame.array, 0, p0, p1, r0.data_ptr(), frame.workspace_address, threads())
+        status = function(frame.address)
+        frames.append(frame)
+        if status:
+            raise_status(status)
+        return r0
+
+A loop over descriptions of the tensors would take several times as long. What does not pass
+the first condition goes through `adapt`, which makes it pass (a copy, a conversion) or says
+what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ..frontends.program import Input, Mutation, Output, Result, Size
+from . import torch_inputs, torch_outputs
+from .executable import Bound, EntryPoint
+
+_INT64 = 8
+
+
+@dataclass
+class TorchWrapper:
+    """Writes the function `call` of an entry point.
+
+    ``inputs`` are the leading arguments, which `call` takes; ``bound`` gives the others, from
+    those inputs whose numbers are in ``bound_from``. ``structure`` is the expression that is
+    returned, over the outputs ``o0, o1, …``. ``weights_grad`` says whether a weight requires
+    grad; ``store`` writes the new value of a weight that is mutated.
+    """
+
+    entry: EntryPoint
+    inputs: Sequence[Input]
+    results: Sequence[Result]
+    outputs: Sequence[Output]
+    structure: str
+    mutations: Sequence[Mutation] = ()
+    bound: Callable[..., Bound] | None = None
+    bound_from: Sequence[int] = ()
+    weights_grad: Callable[[], bool] | None = None
+    store: Callable[[int, torch.Tensor], None] | None = None
+    names: dict[str, Any] = field(default_factory=dict)
+
+    def build(self) -> Callable[..., Any]:
+        """The compiled function."""
+        self.names.update(
+            Tensor=torch.Tensor,
+            autocast=torch.is_autocast_enabled,
+            grad_enabled=torch.is_grad_enabled,
+            threads=torch.get_num_threads,
+            no_grad=torch.no_grad,
+            math=math,
+            refuse_autocast=torch_inputs.refuse_autocast,
+            refuse_grad=lambda *values: torch_inputs.refuse_grad(self.inputs, values),
+            refuse_sharing=lambda *values: torch_inputs.refuse_sharing(self.inputs, self._mutated, values),
+            adapt=lambda *values: torch_inputs.adapt(call, self.inputs, self._mutated, values),
+            empty=torch_outputs.empty_strided_cpu,
+            restride=torch_outputs.restride,
+            forbid_backward=torch_outputs.forbid_backward,
+            function=self.entry.function,
+            raise_status=self.entry.raise_status,
+            fit_workspace=self.entry.fit_workspace,
+            bound=self.bound,
+            weights_grad=self.weights_grad,
+            store=self.store,
+        )
+        source = self.source()
+        exec(compile(source, f"<mlopt call of {self.entry.name}>", "exec"), self.names)
+        call: Callable[..., Any] = self.names["call"]
+        return call
+
+    def source(self) -> str:
+        """The text of `call`; constants that it refers to are put into ``names``."""
+        parameters = self._comma(f"x{i}" for i in range(len(self.inputs)))
+        body = [
+            *self._check_form(parameters),
+            *self._check_modes(parameters),
+            *self._allocate(),
+            *self._take_frame(),
+            *self._run(),
+            *self._write_mutations(),
+            *self._make_outputs(),
+            f"return {self.structure}",
+        ]
+        return "\n".join([f"def call({parameters}):", *(f"    {line}" for line in body), ""])
+
+    @property
+    def _mutated(self) -> tuple[int, ...]:
+        return tuple(mutation.index for mutation in self.mutations if mutation.kind == "input")
+
+    def _check_form(self, parameters: str) -> list[str]:
+        conditions = [part for number in range(len(self.inputs)) for part in self._conditions(number)]
+        # Last, when the names of all sizes are bound.
+        conditions += [
+            f"a{number}_{dim} == {size}"
+            for number, spec in enumerate(self.inputs)
+            for dim, size in enumerate(spec.sizes)
+            if isinstance(size, str) and size != f"a{number}_{dim}"
+        ]
+        lines = []
+        if conditions:
+            lines += [f"if not ({' and '.join(conditions)}):", f"    return adapt({parameters})"]
+        if self._mutated:
+            lines.append(f"refuse_sharing({parameters})")
+        return lines
+
+    def _conditions(self, number: int) -> list[str]:
+        spec, x = self.inputs[number], f"x{number}"
+        self.names[f"dtype{number}"] = spec.dtype
+        return [
+            f"type({x}) is Tensor",
+            f"{x}.dtype is dtype{number}",
+            *self._shape_conditions(number),
+            f"{x}.is_contiguous()",
+            f"{x}.is_cpu",
+            f"not {x}.is_neg()",
+            f"not (p{number} := {x}.data_ptr()) & {spec.dtype.itemsize - 1}",
+        ]
+
+    def _shape_conditions(self, number: int) -> list[str]:
+        spec = self.inputs[number]
+        if None not in spec.shape:
+            self.names[f"shape{number}"] = torch.Size(spec.shape)  # type: ignore[arg-type]
+            return [f"x{number}.shape == shape{number}"]
+        conditions = [f"len(h{number} := x{number}.shape) == {len(spec.shape)}"]
+        for dim, size in enumerate(spec.shape):
+            if size is not None:
+                conditions.append(f"h{number}[{dim}] == {size}")
+                continue
+            low, high = spec.ranges.get(dim, (0, None))
+            conditions.append(f"(a{number}_{dim} := h{number}[{dim}]) >= {low}")
+            conditions += [] if high is None else [f"a{number}_{dim} <= {high}"]
+        return conditions
+
+    def _check_modes(self, parameters: str) -> list[str]:
+        lines = ['if autocast("cpu"):', "    refuse_autocast()"]
+        grad = []
+        if self.inputs:
+            requires_grad = " or ".join(f"x{i}.requires_grad" for i in range(len(self.inputs)))
+            grad += [f"    if {requires_grad}:", f"        refuse_grad({parameters})"]
+        if self.weights_grad is None:
+            return lines + (["if grad_enabled():", *grad] if grad else [])
+        return [*lines, "record = False", "if grad_enabled():", *grad, "    record = weights_grad()"]
+
+    def _allocate(self) -> list[str]:
+        """A fresh tensor for each result: in the layout of the output that it becomes, if it can be."""
+        lines = []
+        for number, result in enumerate(self.results):
+            output = next((o for o in self.outputs if o.result == number and o.dense), None)
+            shape, strides = (
+                (output.shape, output.strides) if output else (result.sizes, _contiguous(result.sizes))
+            )
+            self.names[f"result_dtype{number}"] = result.dtype
+            layout = (
+                self._constant(f"result_shape{number}", shape),
+                self._constant(f"result_strides{number}", strides),
+            )
+            lines.append(f"r{number} = empty({layout[0]}, {layout[1]}, result_dtype{number})")
+        return lines
+
+    def _constant(self, name: str, sizes: Sequence[Size]) -> str:
+        """An expression for a tuple of sizes; ``name`` stands for it if it never changes."""
+        if any(isinstance(size, str) for size in sizes):
+            return f"({''.join(f'{size}, ' for size in sizes)})"
+        self.names[name] = tuple(sizes)
+        return name
+
+    def _take_frame(self) -> list[str]:
+        lines = ["try:", "    frame = frames.pop()", "except IndexError:"]
+        if self.bound is None:
+            bound = Bound(self.entry, len(self.inputs), [], None)
+            self.names.update(frames=bound.frames, new_frame=bound.new_frame)
+            return [*lines, "    frame = new_frame()"]
+        arguments = self._comma(f"x{i}" for i in self.bound_from)
+        return [f"kept = bound({arguments})", "frames = kept.frames", *lines, "    frame = kept.new_frame()"]
+
+    def _run(self) -> list[str]:
+        inputs = [f"p{i}" for i in range(len(self.inputs))]
+        rest = [
+            *(f"r{i}.data_ptr()" for i in range(len(self.results))),
+            "frame.workspace_address",
+            "threads()",
+            *self._dynamic_sizes(),
+        ]
+        if len(inputs) == self.entry.first_result:
+            lines = [self._pack("pack", 0, [*inputs, *rest])]
+        else:
+            lines = [self._pack("pack_inputs", 0, inputs)] if inputs else []
+            lines.append(self._pack("pack_rest", self.entry.first_result, rest))
+        if self.entry.signature.workspace is None:
+            lines.append("fit_workspace(frame)")
+        return [
+            *lines,
+            "status = function(frame.address)",
+            "frames.append(frame)",
+            "if status:",
+            "    raise_status(status)",
+        ]
+
+    def _pack(self, name: str, slot: int, values: Sequence[str]) -> str:
+        self.names[name] = struct.Struct(f"{len(values)}q").pack_into
+        return f"{name}(frame.array, {slot * _INT64}, {self._comma(values)})"
+
+    def _dynamic_sizes(self) -> list[str]:
+        """In the order of the entry point's contract: of the arguments, then of the results."""
+        args, results = self.entry.signature.args, self.entry.signature.results
+        sizes = [
+            f"a{i}_{d}" for i, arg in enumerate(args) for d, size in enumerate(arg.shape) if size is None
+        ]
+        return sizes + [f"({size})" for result in results for size in result.sizes]
+
+    def _write_mutations(self) -> list[str]:
+        if not self.mutations:
+            return []
+        lines = ["with no_grad():"]
+        for mutation in self.mutations:
+            if mutation.kind == "input":
+                lines.append(f"    x{mutation.index}.copy_(r{mutation.result})")
+            else:
+                lines.append(f"    store({mutation.index}, r{mutation.result})")
+        return lines
+
+    def _make_outputs(self) -> list[str]:
+        """Name the outputs; eager returns one tensor twice where ours are of one result and alias."""
+        lines = []
+        taken: set[int] = set()
+        for number, output in enumerate(self.outputs):
+            if output.kind == "constant":
+                self.names[f"o{number}"] = output.value
+                continue
+            if output.kind == "size":
+                lines.append(f"o{number} = {output.value}")
+                continue
+            value = f"r{output.result}"
+            if not output.dense:
+                value = f"restride({value}, {self._constant(f'strides{number}', output.strides)})"
+            elif output.result in taken and (output.alias is None or output.alias.kind != "output"):
+                value += ".clone()"
+            taken.add(output.result)
+            lines.append(f"o{number} = {value}")
+        if self.weights_grad is not None:
+            names = self._comma(
+                f"o{i}"
+                for i, o in enumerate(self.outputs)
+                if o.dtype is not None and o.dtype.is_floating_point
+            )
+            lines += [f"if record: forbid_backward({names})"] if names else []
+        return lines
+
+    @staticmethod
+    def _comma(parts: Iterable[str]) -> str:
+        return ", ".join(parts)
+
+
+def _contiguous(sizes: Sequence[Size]) -> tuple[Size, ...]:
+    """The strides that torch gives a fresh tensor: sizes of 0 count as 1."""
+    strides: list[Size] = []
+    factors: list[str] = []
+    number = 1
+    for size in reversed(sizes):
+        strides.append("*".join([*factors, str(number)]) if factors else number)
+        if isinstance(size, int):
+            number *= max(size, 1)
+        else:
+            factors.append(f"max({size}, 1)")
+    return tuple(reversed(strides))

@@ -1,0 +1,190 @@
+"""Weights that live in a module: found again at each call, prepared again when they change.
+
+What a weight was when it was last looked at is kept: the tensor, its address, version, dtype,
+shape and strides. A call compares, and only if something differs binds the weights anew and
+runs @prepare. So an optimizer step, ``load_state_dict`` (``assign=True`` too) and a ``.data``
+swap are all seen; a submodule that was replaced by another is an error, because its code was
+not what was compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+
+from ..errors import InputError
+from .executable import Bound, Executable
+from .torch_inputs import describe
+
+_REMEDY = "call mlopt.jit again"
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """Where a weight lives: ``owner[key]``, in the dictionary of parameters of some module.
+
+    ``ties`` are the other places that held the same tensor when the module was compiled.
+    """
+
+    name: str
+    owner: dict[str, Any]
+    key: str
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    ties: tuple[tuple[dict[str, Any], str], ...] = ()
+
+
+class _Seen(NamedTuple):
+    owner: dict[str, Any]
+    key: str
+    tensor: torch.Tensor
+    pointer: int
+    version: int | None  # None: does not matter
+    dtype: torch.dtype
+    shape: torch.Size
+    stride: tuple[int, ...]
+
+
+class LiveWeights:
+    """The weights of one compiled module. ``structure`` are (dictionary, key, submodule)."""
+
+    def __init__(
+        self,
+        executable: Executable,
+        slots: Sequence[Slot],
+        structure: Sequence[tuple[dict[str, Any], str, Any]] = (),
+    ) -> None:
+        self.executable = executable
+        self.slots = tuple(slots)
+        self.structure = tuple(structure)
+        self.ties = tuple((slot, *tie) for slot in slots for tie in slot.ties)
+        self.prepare_runs = 0
+        # Replaced as a whole: a call in another thread sees the old state or the new one.
+        self._state: tuple[tuple[_Seen, ...], Bound] | None = None
+
+    def current(self) -> Bound:
+        """The weights' addresses and what was prepared from them, as of now."""
+        for parent, key, child in self.structure:
+            if parent.get(key) is not child:
+                raise InputError(
+                    f"the submodule '{key}' was replaced after the module was compiled",
+                    remedy=_REMEDY + "; weights may change, the structure may not",
+                )
+        for slot, owner, key in self.ties:
+            if owner.get(key) is not slot.owner.get(slot.key):
+                raise InputError(f"the weight '{slot.name}' is no longer tied to '{key}'", remedy=_REMEDY)
+        state = self._state
+        if state is None:
+            return self._bind()
+        for owner, key, tensor, pointer, version, dtype, shape, stride in state[0]:
+            now = owner.get(key)
+            if (
+                now is not tensor
+                or now.data_ptr() != pointer
+                or (version is not None and now._version != version)
+                or now.dtype is not dtype
+                or now.shape != shape
+                or now.stride() != stride
+            ):
+                return self._bind()
+        return state[1]
+
+    def requires_grad(self) -> bool:
+        """Whether eager's results would require grad because of a weight."""
+        return any(getattr(slot.owner.get(slot.key), "requires_grad", False) for slot in self.slots)
+
+    def store(self, number: int, value: torch.Tensor) -> None:
+        """Write the new value of a weight that the program mutates."""
+        self.slots[number].owner[self.slots[number].key].copy_(value)
+
+    def _bind(self) -> Bound:
+        tensors = [_read(slot) for slot in self.slots]
+        matters = [
+            in_prepare or not _is_plain(tensor)
+            for tensor, in_prepare in zip(tensors, self._in_prepare(), strict=True)
+        ]
+        # Versions are read before values: a change in between is then seen by the next call.
+        seen = tuple(map(_look, self.slots, tensors, matters))
+        held = [
+            tensor if _is_plain(tensor) else tensor.detach().resolve_neg().contiguous().clone()
+            for tensor in tensors
+        ]
+        pointers = [tensor.data_ptr() for tensor in held]
+        if self.executable.prepare is not None:
+            self.prepare_runs += 1
+        shapes = [tensor.shape for tensor in held]
+        prepared = self.executable.run_prepare(pointers, shapes, torch.get_num_threads())
+        main = self.executable.main
+        first = len(main.signature.args) - len(pointers) - len(prepared)
+        bound = Bound(main, first, [*pointers, *(buffer.address for buffer in prepared)], (held, prepared))
+        # Inference tensors have no version: what is made of their values is made for each call.
+        trackable = not any(m and tensor.is_inference() for m, tensor in zip(matters, tensors, strict=True))
+        self._state = (seen, bound) if trackable else None
+        return bound
+
+    def _in_prepare(self) -> list[bool]:
+        prepare = self.executable.prepare
+        return (
+            [arg.used for arg in prepare.signature.args] if prepare is not None else [False] * len(self.slots)
+        )
+
+
+def bind_arguments(executable: Executable) -> Callable[..., Bound]:
+    """For weights that are passed at each call: what @prepare makes of them, kept while they stay."""
+    prepare, main = executable.prepare, executable.main
+    assert prepare is not None
+    first = len(main.signature.args) - len(prepare.signature.results)
+    state: tuple[list[_Seen], Bound] | None = None
+
+    def bind(*weights: torch.Tensor) -> Bound:
+        nonlocal state
+        trackable = not any(tensor.is_inference() for tensor in weights)
+        if trackable and state is not None and all(map(_is_seen, state[0], weights)):
+            return state[1]
+        seen = [_look(None, tensor, trackable) for tensor in weights]
+        shapes = [tensor.shape for tensor in weights]
+        prepared = executable.run_prepare([t.data_ptr() for t in weights], shapes, torch.get_num_threads())
+        bound = Bound(main, first, [buffer.address for buffer in prepared], prepared)
+        state = (seen, bound) if trackable else None
+        return bound
+
+    return bind
+
+
+def _is_seen(seen: _Seen, tensor: torch.Tensor) -> bool:
+    return (
+        seen.tensor is tensor
+        and seen.pointer == tensor.data_ptr()
+        and seen.version == tensor._version
+        and seen.shape == tensor.shape
+    )
+
+
+def _look(slot: Slot | None, tensor: torch.Tensor, matters: bool) -> _Seen:
+    owner, key = (slot.owner, slot.key) if slot else ({}, "")
+    version = tensor._version if matters and not tensor.is_inference() else None
+    return _Seen(owner, key, tensor, tensor.data_ptr(), version, tensor.dtype, tensor.shape, tensor.stride())
+
+
+def _read(slot: Slot) -> torch.Tensor:
+    """The tensor that is in ``slot`` now, if it still is what was compiled for."""
+    tensor = slot.owner.get(slot.key)
+    if not isinstance(tensor, torch.Tensor):
+        raise InputError(f"the module no longer has the weight '{slot.name}'", remedy=_REMEDY)
+    if tensor.dtype is not slot.dtype or tuple(tensor.shape) != slot.shape:
+        raise InputError(
+            f"the weight '{slot.name}' was {describe(slot.dtype, slot.shape)} when it was compiled, "
+            f"it is now {describe(tensor.dtype, tensor.shape)}",
+            remedy=_REMEDY,
+        )
+    if not tensor.is_cpu or tensor.layout is not torch.strided:
+        place = tensor.device if not tensor.is_cpu else tensor.layout
+        raise InputError(f"the weight '{slot.name}' is now on {place}, compiled for the CPU", remedy=_REMEDY)
+    return tensor
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return tensor.is_contiguous() and not tensor.is_neg() and tensor.data_ptr() % tensor.dtype.itemsize == 0
