@@ -255,7 +255,8 @@ class Emitter:
         if index.rest is not None:
             starts = [term(self.span(nest, loop).start) for loop in range(len(nest.kinds))]
             expr = expr + index.rest.compose(ir.AffineMap.get(len(operands), 0, starts))
-        expr = ir.AffineExpr.simplify_affine_expr(expr, len(operands), 0)
+        # simplify_affine_expr returns the base class
+        expr = ir.AffineExpr.simplify_affine_expr(expr, len(operands), 0).maybe_downcast()
         if isinstance(expr, ir.AffineConstantExpr):
             return self.index(expr.value)
         if isinstance(expr, ir.AffineDimExpr):
