@@ -1,6 +1,7 @@
 """What the tests of worker processes have workers do: the workers find this file by PYTHONPATH."""
 
 import ctypes
+import importlib.util
 import os
 import sys
 import time
@@ -62,26 +63,30 @@ def raise_unsupported(text):
     raise UnsupportedOpError("aten.foo is not supported", where="model.py:12")
 
 
-class Unpicklable(Exception):
+class UnpicklableError(Exception):
     def __init__(self):
         super().__init__("it has a lambda")
         self.function = lambda: None
 
 
-class OneWay(Exception):
+class OneWayError(Exception):
     """Pickles, but cannot be made again: its constructor takes what ``args`` does not have."""
 
     def __init__(self, first, second):
         super().__init__(f"{first} and {second}")
 
 
-class Unprintable(Exception):
+class UnprintableError(Exception):
     def __str__(self):
         raise RuntimeError("no")
 
 
 def raise_strange(name):
-    raise {"Unpicklable": Unpicklable, "OneWay": lambda: OneWay(1, 2), "Unprintable": Unprintable}[name]()
+    raise {
+        "UnpicklableError": UnpicklableError,
+        "OneWayError": lambda: OneWayError(1, 2),
+        "UnprintableError": UnprintableError,
+    }[name]()
 
 
 def return_unpicklable():
@@ -102,13 +107,14 @@ def talk():
     return sys.stdin.read()
 
 
-def modules():
-    return sorted(sys.modules)
+def origin(module):
+    """Where a module would be imported from."""
+    spec = importlib.util.find_spec(module)
+    return spec.origin or spec.submodule_search_locations[0]
 
 
 def run_pipeline(text, pipeline):
     from mlir import ir
-
     from mlopt.pipelines.driver import run_pipeline
 
     with ir.Context():

@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from mlopt.errors import CompileError, CompileTimeout, UnsupportedOpError, WorkerDied, WorkerOutOfMemory
 from mlopt.runtime import keeper, progress, reproducer
 from mlopt.runtime.failures import WorkerTraceback
@@ -168,7 +167,7 @@ def test_builtin_exception_comes_back_with_the_workers_traceback(pool):
 
 
 def test_exception_of_a_compilation_has_a_reproducer(pool):
-    with pytest.raises(CompileError, match="module {} does not compile") as raised:
+    with pytest.raises(CompileError, match=r"module {} does not compile") as raised:
         pool.call("compile", TARGET + "raise_compile_error", text="module {}", reproducer="text")
     assert raised.value.where == "model.py:12"
     found = reproducer.parse(Path(raised.value.reproducer).read_text())
@@ -184,14 +183,18 @@ def test_unexpected_exception_in_a_compilation_is_not_the_users(pool):
 
 
 def test_unsupported_op_needs_no_reproducer(pool):
-    with pytest.raises(UnsupportedOpError, match="aten.foo") as raised:
+    with pytest.raises(UnsupportedOpError, match=r"aten\.foo") as raised:
         pool.call("compile", TARGET + "raise_unsupported", text="", reproducer="text")
     assert raised.value.reproducer == ""
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("Unpicklable", "it has a lambda"), ("OneWay", "1 and 2"), ("Unprintable", "cannot be printed")],
+    [
+        ("UnpicklableError", "it has a lambda"),
+        ("OneWayError", "1 and 2"),
+        ("UnprintableError", "cannot be printed"),
+    ],
 )
 def test_exception_that_cannot_travel(pool, name, text):
     with pytest.raises(CompileError, match=f"{name}: .*{text}"):
