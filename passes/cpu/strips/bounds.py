@@ -41,7 +41,7 @@ def range_of(value: ir.Value) -> Range:
         return _loop_range(value, owner)
     name = owner.name
     if name == "affine.apply":
-        affine = ir.AffineMap(owner.attributes["map"].value)
+        affine = owner.attributes["map"].value
         inputs = [range_of(operand) for operand in owner.operands]
         return _affine_range(affine.results[0], inputs, affine.n_dims)
     if name in ("arith.addi", "arith.subi", "arith.muli"):
