@@ -55,8 +55,7 @@ def _hoist(main: ir.Operation) -> None:
             for value in op.results if _is_read_by_others(value, constant_ops)]
     if not kept:
         return
-    weights = [entry for entry, marked in zip(main.regions[0].blocks[0].arguments, _marks(main), strict=True) if marked]
-    _make_prepare(main, weights, kept)
+    _make_prepare(main, kept)
     _pass_prepared(main, kept)
 
 
@@ -141,14 +140,17 @@ def _is_read_by_others(value: ir.Value, ops: set[ir.Operation]) -> bool:
     return False
 
 
-def _make_prepare(main: ir.Operation, weights: list[ir.Value], kept: list[ir.Value]) -> None:
+def _make_prepare(main: ir.Operation, kept: list[ir.Value]) -> None:
     """Write @prepare: a copy of everything that ``kept`` depends on."""
     needed = _depended_on(main, kept)
+    weights = [value for value, marked in zip(main.regions[0].blocks[0].arguments, _marks(main), strict=True) if marked]
     with main.location, ir.InsertionPoint(main):
         kinds = [value.type for value in weights]
         prepare = func.FuncOp("prepare", (kinds, [value.type for value in kept]))
         entry = prepare.add_entry_block([value.location for value in weights])
-        prepare.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get({WEIGHT: ir.UnitAttr.get()})] * len(kinds))
+        if weights:
+            prepare.attributes["arg_attrs"] = ir.ArrayAttr.get(
+                [each for each in main.attributes["arg_attrs"] if WEIGHT in each])
     known = dict(zip(weights, entry.arguments, strict=True))
     for op in entry_ops(main):
         if op in needed:

@@ -45,13 +45,14 @@ def pass_results_as_arguments(function: ir.Operation) -> None:
     terminator = _terminator(function)
     entry = function.regions[0].blocks[0]
     attributes = _argument_attributes(function, len(entry.arguments))
+    result_attributes = _named(function, "res_attrs", len(terminator.operands))
     for number, value in enumerate(terminator.operands):
         with terminator.location, ir.InsertionPoint(terminator):
             kind = ir.MemRefType.get(value.type.shape, value.type.element_type)
             out = entry.add_argument(kind, value.location)
             _write(value, out)
             index = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
-            attributes.append(ir.DictAttr.get({RESULT: index}))
+            attributes.append(ir.DictAttr.get({**result_attributes[number], RESULT: index}))
     with terminator.location, ir.InsertionPoint(terminator):
         func.ReturnOp([])
         inputs = [argument.type for argument in entry.arguments]
@@ -65,10 +66,15 @@ def pass_results_as_arguments(function: ir.Operation) -> None:
 def _argument_attributes(function: ir.Operation, count: int) -> list[ir.Attribute]:
     """The attributes of the arguments, each of which is now read-only."""
     with function.location:
-        old = list(function.attributes["arg_attrs"]) if "arg_attrs" in function.attributes else [None] * count
         read_only = ir.BoolAttr.get(False)
-        return [ir.DictAttr.get({**({named.name: named.attr for named in each} if each else {}),
-                                 _READ_ONLY: read_only}) for each in old]
+        return [ir.DictAttr.get({**each, _READ_ONLY: read_only}) for each in _named(function, "arg_attrs", count)]
+
+
+def _named(function: ir.Operation, which: str, count: int) -> list[dict[str, ir.Attribute]]:
+    """The attributes of all arguments or results as dictionaries."""
+    if which not in function.attributes:
+        return [{} for _ in range(count)]
+    return [{named.name: named.attr for named in each} for each in function.attributes[which]]
 
 
 def _write(value: ir.Value, out: ir.Value) -> None:

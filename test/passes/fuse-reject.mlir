@@ -1,0 +1,135 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse)' --split-input-file | FileCheck %s
+
+// A full reduction needs all tasks before anything reads it.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#s = affine_map<(d0, d1) -> ()>
+// CHECK: mlopt.fusion = ["sum -> div: {{.*}}"]
+// CHECK: mlopt.group = 0 : i64, mlopt.op = "sum"
+// CHECK: mlopt.group = 1 : i64, mlopt.op = "div"
+func.func @full(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<f32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<f32>) -> tensor<f32>
+  %t = linalg.generic {indexing_maps = [#id, #s], iterator_types = ["reduction", "reduction"]}
+      ins(%x : tensor<64x128xf32>) outs(%1 : tensor<f32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<f32>
+  %2 = tensor.empty() : tensor<64x128xf32>
+  %r = linalg.generic {indexing_maps = [#id, #s, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %t : tensor<64x128xf32>, tensor<f32>) outs(%2 : tensor<64x128xf32>) attrs = {mlopt.op = "div"} {
+  ^bb0(%in: f32, %sum: f32, %out: f32):
+    %a = arith.divf %in, %sum : f32
+    linalg.yield %a : f32
+  } -> tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}
+
+// -----
+
+// Dear work on a vector would be done for each row; cheap work is.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#col = affine_map<(d0, d1) -> (d1)>
+#vec = affine_map<(d0) -> (d0)>
+// CHECK: mlopt.fusion = ["exp -> add: what is dear would be computed again for each row"]
+// CHECK: mlopt.group = 0 : i64, mlopt.op = "exp"
+// CHECK: mlopt.group = 1 : i64, mlopt.op = "neg"
+// CHECK: mlopt.group = 1 : i64, mlopt.op = "add"
+func.func @dear(%x: tensor<64x128xf32>, %v: tensor<128xf32>) -> tensor<64x128xf32> {
+  %0 = tensor.empty() : tensor<128xf32>
+  %e = linalg.generic {indexing_maps = [#vec, #vec], iterator_types = ["parallel"]}
+      ins(%v : tensor<128xf32>) outs(%0 : tensor<128xf32>) attrs = {mlopt.op = "exp"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = math.exp %in : f32
+    linalg.yield %a : f32
+  } -> tensor<128xf32>
+  %n = linalg.generic {indexing_maps = [#vec, #vec], iterator_types = ["parallel"]}
+      ins(%v : tensor<128xf32>) outs(%0 : tensor<128xf32>) attrs = {mlopt.op = "neg"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.negf %in : f32
+    linalg.yield %a : f32
+  } -> tensor<128xf32>
+  %1 = tensor.empty() : tensor<64x128xf32>
+  %r = linalg.generic {indexing_maps = [#id, #col, #col, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %e, %n : tensor<64x128xf32>, tensor<128xf32>, tensor<128xf32>) outs(%1 : tensor<64x128xf32>)
+      attrs = {mlopt.op = "add"} {
+  ^bb0(%p: f32, %q: f32, %s: f32, %out: f32):
+    %a = arith.addf %p, %q : f32
+    %b = arith.addf %a, %s : f32
+    linalg.yield %b : f32
+  } -> tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}
+
+// -----
+
+// The view between two readers of one value would be inside the kernel and outside of it: relu and add stay apart.
+#id = affine_map<(d0) -> (d0)>
+#m = affine_map<(d0, d1) -> (d1, d0)>
+#i = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK: mlopt.fusion = ["relu -> add: another kernel lies between them"]
+// CHECK: mlopt.group = [[R:[0-9]+]] : i64, mlopt.op = "relu"
+// CHECK: mlopt.group = [[T:[0-9]+]] : i64, mlopt.op = "transpose"
+// CHECK-NOT: mlopt.group = [[R]]
+// CHECK: mlopt.op = "add"
+func.func @circle(%x: tensor<256xf32>) -> tensor<256xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<256xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<256xf32>) outs(%0 : tensor<256xf32>) attrs = {mlopt.op = "relu"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.maximumf %in, %zero : f32
+    linalg.yield %a : f32
+  } -> tensor<256xf32>
+  %v = tensor.expand_shape %r [[0, 1]] output_shape [16, 16] : tensor<256xf32> into tensor<16x16xf32>
+  %1 = tensor.empty() : tensor<16x16xf32>
+  %t = linalg.generic {indexing_maps = [#m, #i], iterator_types = ["parallel", "parallel"]}
+      ins(%v : tensor<16x16xf32>) outs(%1 : tensor<16x16xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<16x16xf32>
+  %c = tensor.collapse_shape %t [[0, 1]] : tensor<16x16xf32> into tensor<256xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+      ins(%r, %c : tensor<256xf32>, tensor<256xf32>) outs(%0 : tensor<256xf32>) attrs = {mlopt.op = "add"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %a = arith.addf %p, %q : f32
+    linalg.yield %a : f32
+  } -> tensor<256xf32>
+  return %s : tensor<256xf32>
+}
+
+// -----
+
+// Two contractions, and a value that the kernel would have to transpose.
+#a = affine_map<(d0, d1, d2) -> (d0, d2)>
+#b = affine_map<(d0, d1, d2) -> (d2, d1)>
+#c = affine_map<(d0, d1, d2) -> (d0, d1)>
+#tr = affine_map<(d0, d1) -> (d1, d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK: mlopt.fusion = ["matmul -> matmul: the operands of a contraction would be computed again for each tile", "matmul -> transpose: a value made in the kernel is read there transposed or shifted"]
+func.func @chain(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<64x64xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %m = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<64x64xf32>, tensor<64x64xf32>) outs(%1 : tensor<64x64xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %s = arith.mulf %p, %q : f32
+    %t = arith.addf %out, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<64x64xf32>
+  %n = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%m, %w : tensor<64x64xf32>, tensor<64x64xf32>) outs(%1 : tensor<64x64xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %s = arith.mulf %p, %q : f32
+    %t = arith.addf %out, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<64x64xf32>
+  %r = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%n : tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}

@@ -1,0 +1,84 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse)' --split-input-file | FileCheck %s
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+
+// Softmax: a task owns its rows, so reductions and what reads them are one kernel; each has a fill of its own.
+// CHECK: mlopt.fusion = []
+// CHECK-LABEL: func.func @softmax
+// CHECK-COUNT-6: mlopt.group = 0
+// CHECK-NOT: mlopt.group = 1
+func.func @softmax(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %ninf = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<64xf32>
+  %1 = linalg.fill ins(%ninf : f32) outs(%0 : tensor<64xf32>) -> tensor<64xf32>
+  %m = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x128xf32>) outs(%1 : tensor<64xf32>) attrs = {mlopt.op = "amax"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.maximumf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<64xf32>
+  %2 = tensor.empty() : tensor<64x128xf32>
+  %e = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m : tensor<64x128xf32>, tensor<64xf32>) outs(%2 : tensor<64x128xf32>) attrs = {mlopt.op = "exp"} {
+  ^bb0(%in: f32, %max: f32, %out: f32):
+    %a = arith.subf %in, %max : f32
+    %b = math.exp %a : f32
+    linalg.yield %b : f32
+  } -> tensor<64x128xf32>
+  %3 = linalg.fill ins(%zero : f32) outs(%0 : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%e : tensor<64x128xf32>) outs(%3 : tensor<64xf32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%e, %s : tensor<64x128xf32>, tensor<64xf32>) outs(%2 : tensor<64x128xf32>) attrs = {mlopt.op = "div"} {
+  ^bb0(%in: f32, %sum: f32, %out: f32):
+    %a = arith.divf %in, %sum : f32
+    linalg.yield %a : f32
+  } -> tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}
+
+// -----
+
+// An epilogue behind a matmul, written into a padded buffer, and read outside as well: one kernel with two results.
+#a = affine_map<(d0, d1, d2) -> (d0, d2)>
+#b = affine_map<(d0, d1, d2) -> (d2, d1)>
+#c = affine_map<(d0, d1, d2) -> (d0, d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#col = affine_map<(d0, d1) -> (d1)>
+// CHECK: mlopt.fusion = ["fill -> pad: a buffer that is written in parts is complete only after its kernels"]
+// CHECK-LABEL: func.func @epilogue
+// CHECK: linalg.fill {mlopt.group = [[G:[0-9]+]]
+// CHECK: mlopt.group = [[G]] : i64, mlopt.op = "matmul"
+// CHECK: mlopt.group = [[G]] : i64, mlopt.op = "relu"
+// CHECK: linalg.fill {mlopt.group = [[F:[0-9]+]]
+// CHECK: tensor.insert_slice {{.*}}mlopt.group = [[G]]
+func.func @epilogue(%x: tensor<64x32xf32>, %w: tensor<32x16xf32>, %bias: tensor<16xf32>)
+    -> (tensor<64x16xf32>, tensor<66x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<64x16xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<64x16xf32>) -> tensor<64x16xf32>
+  %m = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<64x32xf32>, tensor<32x16xf32>) outs(%1 : tensor<64x16xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %s = arith.mulf %p, %q : f32
+    %t = arith.addf %out, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<64x16xf32>
+  %r = linalg.generic {indexing_maps = [#id, #col, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m, %bias : tensor<64x16xf32>, tensor<16xf32>) outs(%0 : tensor<64x16xf32>) attrs = {mlopt.op = "relu"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %s = arith.addf %p, %q : f32
+    %t = arith.maximumf %s, %zero : f32
+    linalg.yield %t : f32
+  } -> tensor<64x16xf32>
+  %2 = tensor.empty() : tensor<66x16xf32>
+  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<66x16xf32>) -> tensor<66x16xf32>
+  %i = tensor.insert_slice %r into %3[1, 0] [64, 16] [1, 1] {mlopt.op = "pad"} : tensor<64x16xf32> into tensor<66x16xf32>
+  return %r, %i : tensor<64x16xf32>, tensor<66x16xf32>
+}

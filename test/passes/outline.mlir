@@ -1,0 +1,102 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-outline)' --split-input-file | FileCheck %s
+
+#id = affine_map<(d0) -> (d0)>
+
+// Two ops of a group are one function; what lies between them in the block moves out of the way.
+// CHECK-LABEL: func.func private @kernel_0_relu_scale
+// CHECK-SAME: (%[[X:.*]]: tensor<8xf32>, %[[OUT:.*]]: tensor<8xf32>) -> tensor<8xf32> attributes {mlopt.kernel, mlopt.ops = ["relu", "scale"]}
+// CHECK: %[[C:.*]] = arith.constant 0.0
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<8xf32>
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[X]] {{.*}} outs(%[[E]]
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%[[R]] {{.*}} outs(%[[OUT]]
+// CHECK: return %[[S]]
+
+// CHECK-LABEL: func.func private @kernel_1_neg
+
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: %[[X:.*]]: tensor<8xf32> {bufferization.writable = false}, %[[Y:.*]]: tensor<8xf32> {bufferization.writable = false, mlopt.weight}
+// CHECK-SAME: %[[O0:.*]]: memref<2x4xf32> {mlopt.result = 0 : i64}, %[[O1:.*]]: memref<8xf32> {mlopt.result = 1 : i64})
+// CHECK: %[[E0:.*]] = tensor.empty()
+// CHECK: %[[R0:.*]] = call @kernel_0_relu_scale(%[[X]], %[[E0]])
+// CHECK: %[[E1:.*]] = tensor.empty()
+// CHECK: %[[R1:.*]] = call @kernel_1_neg(%[[Y]], %[[E1]])
+// The result's reshape is done to the memory.
+// CHECK: %[[V:.*]] = memref.collapse_shape %[[O0]]
+// CHECK: bufferization.materialize_in_destination %[[R0]] in restrict writable %[[V]]
+// CHECK: bufferization.materialize_in_destination %[[R1]] in restrict writable %[[O1]]
+// CHECK: return{{$}}
+func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32> {mlopt.weight}) -> (tensor<2x4xf32>, tensor<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>)
+      outs(%e : tensor<8xf32>) attrs = {mlopt.group = 5 : i64, mlopt.op = "relu"} {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.maximumf %in, %zero : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%y : tensor<8xf32>)
+      outs(%e : tensor<8xf32>) attrs = {mlopt.op = "neg"} {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.negf %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%r : tensor<8xf32>)
+      outs(%e : tensor<8xf32>) attrs = {mlopt.group = 5 : i64, mlopt.op = "scale"} {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %v = tensor.expand_shape %s [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+  return %v, %n : tensor<2x4xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Equal kernels are one. A fill goes into the kernel that starts from it, onto the kernel's destination.
+#id = affine_map<(d0) -> (d0)>
+#s = affine_map<(d0) -> ()>
+// CHECK: func.func private @kernel_0_sum(%{{.*}}: tensor<?xf32>, %[[OUT:.*]]: tensor<f32>)
+// CHECK: linalg.fill ins(%{{.*}} : f32) outs(%[[OUT]]
+// CHECK-NOT: func.func private
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-2: call @kernel_0_sum
+func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> (tensor<f32>, tensor<f32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [#id, #s], iterator_types = ["reduction"]} ins(%x : tensor<?xf32>)
+      outs(%f : tensor<f32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %q = linalg.generic {indexing_maps = [#id, #s], iterator_types = ["reduction"]} ins(%y : tensor<?xf32>)
+      outs(%f : tensor<f32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  return %r, %q : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// Results are fresh memory: an argument that is returned, and what is returned twice, is copied.
+// CHECK: func.func private @kernel_0_concat(%{{.*}}: tensor<?x3xf32>, %{{.*}}: index, %[[OUT:.*]]: tensor<?x8xf32>)
+// CHECK: tensor.insert_slice %{{.*}} into %[[OUT]]
+// CHECK: func.func private @kernel_1_copy
+// CHECK: func.func private @kernel_2_copy
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: attributes {mlopt.result_sizes = ["(a0_0 + 1)", "a0_0", "(a0_0 + 1)"]}
+// CHECK: call @kernel_0_concat
+// CHECK-DAG: call @kernel_1_copy(%arg0
+// CHECK-DAG: call @kernel_2_copy
+func.func @main(%x: tensor<?x3xf32>) -> (tensor<?x8xf32>, tensor<?x3xf32>, tensor<?x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %d = tensor.dim %x, %c0 : tensor<?x3xf32>
+  %d1 = arith.addi %d, %c1 : index
+  %e = tensor.empty(%d1) : tensor<?x8xf32>
+  %i = tensor.insert_slice %x into %e[0, 0] [%d, 3] [1, 1] {mlopt.op = "concat"} : tensor<?x3xf32> into tensor<?x8xf32>
+  return %i, %x, %i : tensor<?x8xf32>, tensor<?x3xf32>, tensor<?x8xf32>
+}

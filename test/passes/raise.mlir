@@ -1,0 +1,167 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-raise,canonicalize,cse)' --split-input-file | FileCheck %s
+
+// A bias that a matmul starts from is added behind it; the matmul starts from zero.
+// CHECK-LABEL: func.func @linear
+// CHECK: %[[T:.*]] = linalg.generic {{.*}}{mlopt.op = "transpose"}
+// CHECK: %[[Z:.*]] = linalg.fill ins(%cst
+// CHECK: %[[M:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]{{.*}} ins(%arg0, %[[T]] {{.*}} outs(%[[Z]] {{.*}}{mlopt.op = "matmul"}
+// CHECK: linalg.generic {{.*}} ins(%[[M]], %arg2 {{.*}}{mlopt.op = "add"}
+func.func @linear(%x: tensor<4x16xf32>, %w: tensor<32x16xf32>, %b: tensor<32xf32>) -> tensor<4x32xf32> {
+  %0 = tensor.empty() : tensor<16x32xf32>
+  %t = linalg.transpose ins(%w : tensor<32x16xf32>) outs(%0 : tensor<16x32xf32>) permutation = [1, 0]
+  %1 = tensor.empty() : tensor<4x32xf32>
+  %bb = linalg.broadcast ins(%b : tensor<32xf32>) outs(%1 : tensor<4x32xf32>) dimensions = [0]
+  %m = linalg.matmul ins(%x, %t : tensor<4x16xf32>, tensor<16x32xf32>) outs(%bb : tensor<4x32xf32>) -> tensor<4x32xf32>
+  return %m : tensor<4x32xf32>
+}
+
+// -----
+
+// The argmax that nobody reads goes, and with it the second accumulator. A dim that is kept as 1 goes too.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0, 0)>
+// CHECK-LABEL: func.func @amax
+// CHECK-NOT: i64
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<5xf32>
+// CHECK: linalg.generic {{.*}}outs({{.*}} : tensor<5xf32>) attrs = {mlopt.op = "amax"}
+// CHECK: tensor.expand_shape {{.*}} : tensor<5xf32> into tensor<5x1xf32>
+func.func @amax(%x: tensor<5x7xf32>) -> tensor<5x1xf32> {
+  %ninf = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0 : i64
+  %0 = tensor.empty() : tensor<5x1xf32>
+  %1 = linalg.fill ins(%ninf : f32) outs(%0 : tensor<5x1xf32>) -> tensor<5x1xf32>
+  %2 = tensor.empty() : tensor<5x1xi64>
+  %3 = linalg.fill ins(%zero : i64) outs(%2 : tensor<5x1xi64>) -> tensor<5x1xi64>
+  %m:2 = linalg.generic {indexing_maps = [#id, #row, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<5x7xf32>) outs(%1, %3 : tensor<5x1xf32>, tensor<5x1xi64>) {
+  ^bb0(%in: f32, %max: f32, %arg: i64):
+    %i = linalg.index 1 : index
+    %j = arith.index_cast %i : index to i64
+    %a = arith.maximumf %in, %max : f32
+    %c = arith.cmpf ogt, %in, %max : f32
+    %s = arith.select %c, %j, %arg : i64
+    linalg.yield %a, %s : f32, i64
+  } -> (tensor<5x1xf32>, tensor<5x1xi64>)
+  return %m#0 : tensor<5x1xf32>
+}
+
+// -----
+
+// A strided convolution: the padding grows to a multiple of the stride, the weights get their channels last.
+// CHECK-DAG: #[[IN:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 + d5 floordiv 2, d5 mod 2, d3 + d6 floordiv 2, d6 mod 2)>
+// CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d5, d6, d1)>
+// CHECK-LABEL: func.func @conv
+// CHECK: %[[F:.*]] = linalg.fill {{.*}} : tensor<2x3x20x20xf32>
+// CHECK: %[[P:.*]] = tensor.insert_slice %arg0 into %[[F]][0, 0, 1, 1] [2, 3, 17, 17] [1, 1, 1, 1] {mlopt.op = "pad"}
+// CHECK: %[[X:.*]] = tensor.expand_shape %[[P]] {{.*}} into tensor<2x3x10x2x10x2xf32>
+// CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%arg1 {{.*}} : tensor<3x3x3x8xf32>) attrs = {mlopt.op = "transpose"}
+// CHECK: linalg.generic {indexing_maps = [#[[IN]], #[[W]], {{.*}} ins(%[[X]], %[[T]] {{.*}}{mlopt.op = "conv2d"}
+func.func @conv(%x: tensor<2x3x17x17xf32>, %w: tensor<8x3x3x3xf32>) -> tensor<2x8x9x9xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %zero : f32
+  } : tensor<2x3x17x17xf32> to tensor<2x3x19x19xf32>
+  %0 = tensor.empty() : tensor<2x8x9x9xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<2x8x9x9xf32>) -> tensor<2x8x9x9xf32>
+  %r = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<2> : vector<2xi64>}
+      ins(%p, %w : tensor<2x3x19x19xf32>, tensor<8x3x3x3xf32>) outs(%1 : tensor<2x8x9x9xf32>) -> tensor<2x8x9x9xf32>
+  return %r : tensor<2x8x9x9xf32>
+}
+
+// -----
+
+// The window of a pooling stays as an operand that nobody reads: it shows the extents of its loops.
+// CHECK-LABEL: func.func @pool
+// CHECK: %[[W:.*]] = tensor.empty() : tensor<2x3xf32>
+// CHECK: linalg.generic {{.*}} ins({{.*}}, %[[W]] : {{.*}}{mlopt.op = "max_pool"}
+func.func @pool(%x: tensor<2x4x8x9xf32>) -> tensor<2x4x7x7xf32> {
+  %ninf = arith.constant 0xFF800000 : f32
+  %0 = tensor.empty() : tensor<2x4x7x7xf32>
+  %1 = linalg.fill ins(%ninf : f32) outs(%0 : tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %w = tensor.empty() : tensor<2x3xf32>
+  %r = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>}
+      ins(%x, %w : tensor<2x4x8x9xf32>, tensor<2x3xf32>) outs(%1 : tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  return %r : tensor<2x4x7x7xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @concat
+// CHECK: %[[E:.*]] = tensor.empty(%{{.*}}) : tensor<?x8xf32>
+// CHECK: %[[A:.*]] = tensor.insert_slice %arg0 into %[[E]][0, 0] {{.*}}{mlopt.op = "concat"}
+// CHECK: tensor.insert_slice %arg1 into %[[A]][0, 3]
+func.func @concat(%x: tensor<?x3xf32>, %y: tensor<?x5xf32>) -> tensor<?x8xf32> {
+  %c = tensor.concat dim(1) %x, %y : (tensor<?x3xf32>, tensor<?x5xf32>) -> tensor<?x8xf32>
+  return %c : tensor<?x8xf32>
+}
+
+// -----
+
+// Indices from memory are checked; the reciprocal's assert, which eager does not have, goes.
+#i = affine_map<(d0, d1) -> (d0)>
+#o = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func.func @gather
+// CHECK: %[[OK:.*]] = arith.cmpi ult, %[[I:.*]], %c10 : index
+// CHECK-NEXT: cf.assert %[[OK]], "IndexError: index out of range in self"
+// CHECK-NEXT: %[[S:.*]] = arith.select %[[OK]], %[[I]], %c0 : index
+// CHECK-NEXT: tensor.extract %arg0[%[[S]], %{{.*}}]
+// CHECK-NOT: cf.assert
+func.func @gather(%t: tensor<10x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> {
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : i64
+  %0 = tensor.empty() : tensor<3x4xf32>
+  %g = linalg.generic {indexing_maps = [#i, #o], iterator_types = ["parallel", "parallel"]}
+      ins(%i : tensor<3xi64>) outs(%0 : tensor<3x4xf32>) {
+  ^bb0(%in: i64, %out: f32):
+    %j = arith.index_cast %in : i64 to index
+    %k = linalg.index 1 : index
+    %c = arith.cmpi sge, %in, %c0 : i64
+    cf.assert %c, "index must be larger or equal to 0"
+    %e = tensor.extract %t[%j, %k] : tensor<10x4xf32>
+    linalg.yield %e : f32
+  } -> tensor<3x4xf32>
+  %r = linalg.generic {indexing_maps = [#o, #o], iterator_types = ["parallel", "parallel"]}
+      ins(%g : tensor<3x4xf32>) outs(%0 : tensor<3x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %c = arith.cmpf one, %in, %zero : f32
+    cf.assert %c, "unimplemented: tensor with zero element"
+    %d = arith.divf %one, %in : f32
+    linalg.yield %d : f32
+  } -> tensor<3x4xf32>
+  return %r : tensor<3x4xf32>
+}
+
+// -----
+
+// bf16 operands are read as bf16, and splat constants as scalars.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#s = affine_map<(d0, d1) -> ()>
+// CHECK-LABEL: func.func @narrow
+// CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 : tensor<4x8xbf16>, tensor<8x16xf32>) {{.*}}{mlopt.op = "matmul"}
+// CHECK-NEXT: ^bb0(%[[A:.*]]: bf16,
+// CHECK-NEXT: arith.extf %[[A]] : bf16 to f32
+// CHECK: linalg.generic {indexing_maps = [#{{[a-z0-9]*}}, #{{[a-z0-9]*}}], {{.*}}{mlopt.op = "mul"}
+// CHECK: arith.mulf %{{.*}}, %cst
+func.func @narrow(%x: tensor<4x8xbf16>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant dense<0.5> : tensor<f32>
+  %0 = tensor.empty() : tensor<4x8xf32>
+  %wide = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x8xbf16>) outs(%0 : tensor<4x8xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %e = arith.extf %in : bf16 to f32
+    linalg.yield %e : f32
+  } -> tensor<4x8xf32>
+  %1 = tensor.empty() : tensor<4x16xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %m = linalg.matmul ins(%wide, %w : tensor<4x8xf32>, tensor<8x16xf32>) outs(%2 : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %r = linalg.generic {indexing_maps = [#id, #s, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m, %half : tensor<4x16xf32>, tensor<f32>) outs(%1 : tensor<4x16xf32>) {
+  ^bb0(%in: f32, %h: f32, %out: f32):
+    %p = arith.mulf %in, %h : f32
+    linalg.yield %p : f32
+  } -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
