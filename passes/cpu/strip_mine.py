@@ -47,6 +47,8 @@ from .strips.layout import Layout
 from .strips.nest import emit_nest, plan_nest
 from .strips.scratch import plan_scratches
 
+# What says where a transfer writes, beside its operands.
+_PLACE = ("permutation_map", "in_bounds")
 # Erased with the tiles once nothing uses them: they have no effect.
 _PURE = ("arith.", "math.", "vector.", "affine.", "memref.load", "memref.dim", "scf.for")
 
@@ -59,61 +61,69 @@ class StripMine(Pass):
     vector_bits: int = 512
 
     def run(self, op: ir.Operation) -> None:
-        """Strip-mine each scf.forall that has tiles in it."""
-        for forall in list(_foralls(op)):
-            check_tiles(forall)
-            with forall.location:
-                strip_mine(forall, self.vector_bits)
+        """Strip-mine each task that has tiles in it."""
+        for owner, block in list(task_blocks(op)):
+            check_tiles(block)
+            with owner.location:
+                strip_mine(block, self.vector_bits)
+        for constant in [inner for inner in tile_ops_of(op) if _is_unused_tile_constant(inner)]:
+            constant.operation.erase()
 
 
-def _foralls(op: ir.Operation) -> Iterator[scf.ForallOp]:
+def tile_ops_of(op: ir.Operation) -> Iterator[ir.OpView]:
+    """All ops below an op."""
     for region in op.regions:
         for block in region.blocks:
-            for inner in block.operations:
-                if inner.operation.name == "scf.forall":
-                    yield inner
-                else:
-                    yield from _foralls(inner.operation)
+            yield from tile_ops(block)
 
 
-def check_tiles(forall: scf.ForallOp) -> None:
-    """Refuse what is not tile IR on memrefs."""
-    if len(forall.results):
-        raise PassError(forall, "strip-mine: the scf.forall still has tensor results; bufferize first")
-    for op in tile_ops(forall.region.blocks[0]):
-        if op.operation.name not in ("vector.transfer_read", "vector.transfer_write"):
+def task_blocks(op: ir.Operation) -> Iterator[tuple[ir.OpView, ir.Block]]:
+    """The bodies of the scf.foralls; a kernel of one task has none, its function is the task."""
+    for inner in tile_ops_of(op):
+        name = inner.operation.name
+        if name not in ("scf.forall", "func.func") or not len(inner.regions[0].blocks):
             continue
-        kind = op.base.type
-        if not isinstance(kind, ir.MemRefType):
-            raise PassError(op, "strip-mine: a transfer on a tensor; bufferize first")
-        if not kind.layout.is_identity if hasattr(kind.layout, "is_identity") else not _identity(kind):
-            raise PassError(op, "strip-mine: the buffer of a transfer must have the identity layout")
-        if op.mask is not None:
-            raise PassError(op, "strip-mine: a masked transfer; tile IR has none")
+        block = inner.regions[0].blocks[0]
+        if name == "scf.forall" or any(_has_roots(task) for task in block.operations):
+            yield inner, block
 
 
-def _identity(kind: ir.MemRefType) -> bool:
-    return kind.affine_map == ir.AffineMap.get_identity(kind.rank)
+def check_tiles(block: ir.Block) -> None:
+    """Refuse what is not tile IR on memrefs."""
+    for op in tile_ops(block):
+        if op.operation.name in ("vector.transfer_read", "vector.transfer_write"):
+            if not isinstance(op.base.type, ir.MemRefType):
+                raise PassError(op, "strip-mine: a transfer on a tensor; bufferize first")
+            strides = op.base.type.get_strides_and_offset()[0]
+            if strides and strides[-1] != 1:
+                raise PassError(op, "strip-mine: memory must be contiguous along its innermost dim")
+            if op.mask is not None:
+                raise PassError(op, "strip-mine: a masked transfer; tile IR has none")
 
 
-def strip_mine(forall: scf.ForallOp, vector_bits: int) -> None:
-    """Emit the loops for everything that the body writes or asserts; then drop the tiles."""
-    block = forall.region.blocks[0]
+def _is_unused_tile_constant(op: ir.OpView) -> bool:
+    return op.operation.name == "arith.constant" and is_vector(op.results[0]) and not list(op.results[0].uses)
+
+
+def strip_mine(block: ir.Block, vector_bits: int) -> None:
+    """Emit the loops for everything that a task writes or asserts; then drop the tiles."""
     ops = list(block.operations)[:-1]
     if not any(is_vector(value) for op in tile_ops(block) for value in (*op.results, *op.operands)):
         return
     layout = Layout(block)
     mine_block(Emitter(block, layout), layout, ops, vector_bits)
     for op in reversed(ops):
-        written = op.operation.name in ("vector.transfer_write", "cf.assert") or _has_roots(op)
+        written = op.operation.name == "cf.assert" or _has_roots(op)
         unused = all(not list(result.uses) for result in op.results)
         if written or (unused and op.operation.name.startswith(_PURE)):
             op.operation.erase()
 
 
 def _has_roots(op: ir.OpView) -> bool:
-    return op.operation.name == "scf.for" and any(
-        inner.operation.name == "vector.transfer_write" for inner in tile_ops(op.regions[0].blocks[0]))
+    """Whether an op writes a tile, or is a loop that does."""
+    name = op.operation.name
+    return name == "vector.transfer_write" or (
+        name == "scf.for" and any(_has_roots(inner) for inner in op.regions[0].blocks[0].operations))
 
 
 def mine_block(em: Emitter, layout: Layout, ops: Sequence[ir.OpView], vector_bits: int) -> None:
@@ -151,13 +161,22 @@ def emit_assert(em: Emitter, op: ir.OpView) -> None:
 
 def emit_writes(em: Emitter, layout: Layout, ops: Sequence[ir.OpView], roots: Sequence[ir.OpView], vector_bits: int) -> None:
     """One loop nest for each group of tiles that are written at the same place of equal buffers."""
-    groups: dict[object, list[ir.OpView]] = {}
+    groups: list[list[ir.OpView]] = []
     for root in roots:
-        key = (tuple(root.indices), str(root.base.type.shape), str(root.attributes["permutation_map"]),
-               str(root.attributes["in_bounds"]), tuple(root.valueToStore.type.shape))
-        groups.setdefault(key, []).append(root)
-    for group in groups.values():
+        if groups and _same_place(groups[-1][0], root):
+            groups[-1].append(root)
+        else:
+            groups.append([root])
+    for group in groups:
         values = [root.valueToStore for root in group]
         em.scratches = plan_scratches(layout, ops, values)
         emit_nest(em, group, plan_nest(layout, group[0], vector_bits))
         em.scratches = {}
+
+
+def _same_place(left: ir.OpView, right: ir.OpView) -> bool:
+    """Whether two tiles are written at the same indices of buffers of one shape."""
+    return bool(left.valueToStore.type.shape == right.valueToStore.type.shape
+                and left.base.type.shape == right.base.type.shape
+                and list(left.indices) == list(right.indices)
+                and all(left.attributes[name] == right.attributes[name] for name in _PLACE))

@@ -56,12 +56,14 @@ def memory_size(em: Emitter, source: ir.Value, dim: int) -> ir.Value:
 
 
 def lane_steps(em: Emitter, source: ir.Value, dim: int, lanes: int) -> ir.Value:
-    """lane × stride of a memory dim, for gathers."""
-    stride = em.index(1)
-    for inner in range(dim + 1, source.type.rank):
-        size = memory_size(em, source, inner)
-        with em.here():
-            stride = size if stride == em.index(1) else arith.MulIOp(stride, size).result
+    """lane × stride of a memory dim, for gathers and scatters."""
+    known = source.type.get_strides_and_offset()[0][dim]
+    stride = em.index(1 if known == DYNAMIC else known)
+    if known == DYNAMIC:  # the identity layout, or a part that is all of it
+        for inner in range(dim + 1, source.type.rank):
+            size = memory_size(em, source, inner)
+            with em.here():
+                stride = arith.MulIOp(stride, size).result
     with em.here():
         steps = vector.StepOp(ir.VectorType.get([lanes], ir.IndexType.get())).result
         return arith.MulIOp(steps, spread(stride, lanes)).result
