@@ -30,10 +30,11 @@ class Fuse(Pass):
         %g = linalg.generic {mlopt.op = "gelu"} ins(%a) …              {mlopt.group = 0}
         %n = linalg.generic {mlopt.op = "matmul"} ins(%g, …) …         {mlopt.group = 1}
 
-    Each op joins the groups that make its operands, the nearest first, where `can_fuse` and `should_fuse` agree.
-    Legal: element-wise ops of one another, a row reduction with what makes its rows and what reads them, element-wise
-    work behind a contraction. The reasons against are on the module as ``mlopt.fusion``. Every edge inside a group is
-    a tensor that is neither written nor read: softmax reads its input once instead of moving seven tensors.
+    Each op joins the groups that make its operands, the nearest first, where `can_fuse` and `should_fuse`
+    agree. Legal: element-wise ops of one another, a row reduction with what makes its rows and what reads
+    them, element-wise work behind a contraction. The reasons against are on the module as ``mlopt.fusion``.
+    Every edge inside a group is a tensor that is neither written nor read: softmax reads its input once
+    instead of moving seven tensors.
     """
 
     name: ClassVar[str] = "mlopt-fuse"
@@ -48,8 +49,11 @@ class Fuse(Pass):
                 number = _write_down(graph, number)
         with op.location:
             op.attributes[FUSION] = ir.ArrayAttr.get(
-                [ir.StringAttr.get(line if count == 1 else f"{line} ({count} times)")
-                 for line, count in refused.items()])
+                [
+                    ir.StringAttr.get(line if count == 1 else f"{line} ({count} times)")
+                    for line, count in refused.items()
+                ]
+            )
 
 
 def _form_groups(function: ir.Operation, refused: Counter[str]) -> Graph:
@@ -66,8 +70,9 @@ def _form_groups(function: ir.Operation, refused: Counter[str]) -> Graph:
     return graph
 
 
-def _try(graph: Graph, producer: Group, consumer: Group, value: ir.Value, op: ir.Operation,
-         refused: Counter[str]) -> Group:
+def _try(
+    graph: Graph, producer: Group, consumer: Group, value: ir.Value, op: ir.Operation, refused: Counter[str]
+) -> Group:
     """Join the groups, or count why not; the group that ``op`` is then in."""
     joined = can_fuse(graph, producer, consumer)
     reason = joined if isinstance(joined, str) else should_fuse(graph, producer, consumer, joined)
@@ -86,7 +91,7 @@ def _operands_by_age(graph: Graph, op: ir.Operation) -> list[ir.Value]:
 
 
 def _is_passed_over(op: ir.Operation) -> bool:
-    """Kernels make constants and empty tensors themselves; a fill comes with the generic that starts from it."""
+    """Kernels make constants and empty tensors themselves; a fill comes with what starts from it."""
     if op.name in ("arith.constant", "tensor.empty"):
         return not op.operands
     if op.name != "linalg.fill":

@@ -59,8 +59,8 @@ def is_init(op: ir.Operation, operand: int) -> bool:
 def sort_by_groups(func: ir.Operation) -> list[list[ir.Operation]]:
     """Order the block so that the ops of a group are together, and return the groups in that order.
 
-    Ops without a group are one of their own; a fill that is the init of one generic belongs to its group. The order
-    stays as near to the old one as possible. Groups may not depend on each other in a circle.
+    Ops without a group are one of their own; a fill that is the init of one generic belongs to its group.
+    The order stays as near to the old one as possible. Groups may not depend on each other in a circle.
     """
     ops = entry_ops(func)
     nodes = _nodes(ops)
@@ -116,7 +116,9 @@ def _reader_as_init(op: ir.Operation) -> ir.Operation | None:
     return None
 
 
-def _edges(ops: list[ir.Operation], nodes: dict[ir.Operation, int]) -> tuple[dict[int, list[int]], dict[int, int]]:
+def _edges(
+    ops: list[ir.Operation], nodes: dict[ir.Operation, int]
+) -> tuple[dict[int, list[int]], dict[int, int]]:
     """For each node who reads it (once each), and how many others it reads."""
     readers: dict[int, list[int]] = {node: [] for node in nodes.values()}
     waiting = dict.fromkeys(readers, 0)

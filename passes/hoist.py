@@ -34,10 +34,10 @@ class Hoist(Pass):
         }
       ->
         func.func @prepare(%w: tensor<…>) -> tensor<…> { transpose }
-        func.func @main(%x: tensor<…>, %w: tensor<…> {mlopt.weight}, %t: tensor<…> {mlopt.prepared}) { … %t … }
+        func.func @main(%x: tensor<…>, %w: tensor<…> {mlopt.weight}, %t: tensor<…> {mlopt.prepared}) {
 
-    Legal: the caller runs @prepare again whenever a weight has changed. Not moved: views and fills, which cost
-    nothing; what would be kept in much more memory than it was made from; what is written onto in @main.
+    Legal: the caller runs @prepare again whenever a weight has changed. Not moved: views and fills, which
+    cost nothing; what would be kept in much more memory than it was made from; what is written onto in @main.
     A transposed weight is read once a change of the weight instead of once a call.
     """
 
@@ -51,8 +51,13 @@ class Hoist(Pass):
 
 def _hoist(main: ir.Operation) -> None:
     constant_ops = _constant_ops(main)
-    kept = [value for op in entry_ops(main) if op in constant_ops and op.name in _WORK
-            for value in op.results if _is_read_by_others(value, constant_ops)]
+    kept = [
+        value
+        for op in entry_ops(main)
+        if op in constant_ops and op.name in _WORK
+        for value in op.results
+        if _is_read_by_others(value, constant_ops)
+    ]
     if not kept:
         return
     _make_prepare(main, kept)
@@ -70,7 +75,9 @@ def _marks(main: ir.Operation) -> list[bool]:
 def _constant_ops(main: ir.Operation) -> set[ir.Operation]:
     """The ops that depend on weights and constants alone, but for those that each call should do itself."""
     entry = main.regions[0].blocks[0]
-    known: set[ir.Value] = {value for value, marked in zip(entry.arguments, _marks(main), strict=True) if marked}
+    known: set[ir.Value] = {
+        value for value, marked in zip(entry.arguments, _marks(main), strict=True) if marked
+    }
     ops: set[ir.Operation] = set()
     for op in entry_ops(main):
         if not op.name.startswith(_MOVABLE):
@@ -83,7 +90,11 @@ def _constant_ops(main: ir.Operation) -> set[ir.Operation]:
         if op in ops and op.name in _WORK and not should_keep(op) and _reach_others(op, ops):
             ops.discard(op)
         if op not in ops:
-            ops -= {value.owner.operation for value in _destinations(op) if not isinstance(value, ir.BlockArgument)}
+            ops -= {
+                value.owner.operation
+                for value in _destinations(op)
+                if not isinstance(value, ir.BlockArgument)
+            }
     return ops
 
 
@@ -103,8 +114,13 @@ def should_keep(op: ir.Operation) -> bool:
 def _sources(op: ir.Operation) -> list[ir.Value]:
     """The tensors that ``op`` reads, its inits aside; each once."""
     count = len(op.operands) - len(op.results) if op.name == "linalg.generic" else len(op.operands)
-    return list({value for owner, number, value in operands_of(op)
-                 if (owner != op or number < count) and isinstance(value.type, ir.RankedTensorType)})
+    return list(
+        {
+            value
+            for owner, number, value in operands_of(op)
+            if (owner != op or number < count) and isinstance(value.type, ir.RankedTensorType)
+        }
+    )
 
 
 def _bytes(value: ir.Value) -> int:
@@ -120,7 +136,7 @@ def _destinations(op: ir.Operation) -> list[ir.Value]:
     """What ``op`` writes onto; it must not be memory that outlives the call."""
     if op.name == "tensor.insert_slice":
         return [op.operands[1]]
-    return list(op.operands)[len(op.operands) - len(op.results):] if op.name.startswith("linalg.") else []
+    return list(op.operands)[len(op.operands) - len(op.results) :] if op.name.startswith("linalg.") else []
 
 
 def _reach_others(op: ir.Operation, ops: set[ir.Operation]) -> bool:
@@ -143,14 +159,19 @@ def _is_read_by_others(value: ir.Value, ops: set[ir.Operation]) -> bool:
 def _make_prepare(main: ir.Operation, kept: list[ir.Value]) -> None:
     """Write @prepare: a copy of everything that ``kept`` depends on."""
     needed = _depended_on(main, kept)
-    weights = [value for value, marked in zip(main.regions[0].blocks[0].arguments, _marks(main), strict=True) if marked]
+    weights = [
+        value
+        for value, marked in zip(main.regions[0].blocks[0].arguments, _marks(main), strict=True)
+        if marked
+    ]
     with main.location, ir.InsertionPoint(main):
         kinds = [value.type for value in weights]
         prepare = func.FuncOp("prepare", (kinds, [value.type for value in kept]))
         entry = prepare.add_entry_block([value.location for value in weights])
         if weights:
             prepare.attributes["arg_attrs"] = ir.ArrayAttr.get(
-                [each for each in main.attributes["arg_attrs"] if WEIGHT in each])
+                [each for each in main.attributes["arg_attrs"] if WEIGHT in each]
+            )
     known = dict(zip(weights, entry.arguments, strict=True))
     for op in entry_ops(main):
         if op in needed:
@@ -170,8 +191,11 @@ def _depended_on(main: ir.Operation, kept: list[ir.Value]) -> set[ir.Operation]:
         op = todo.pop()
         if op not in needed:
             needed.add(op)
-            todo += [value.owner.operation for _, _, value in operands_of(op)
-                     if not isinstance(value, ir.BlockArgument) and _is_from(value, main)]
+            todo += [
+                value.owner.operation
+                for _, _, value in operands_of(op)
+                if not isinstance(value, ir.BlockArgument) and _is_from(value, main)
+            ]
     return needed
 
 

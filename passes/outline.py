@@ -27,7 +27,7 @@ class Outline(Pass):
           return %r
         }
       ->
-        func.func private @kernel_0_relu(%x: tensor<…>, %out: tensor<…>) -> tensor<…> attributes {mlopt.kernel}
+        func.func private @kernel_0_relu(%x: tensor<…>, %out: tensor<…>) attributes {mlopt.kernel}
         func.func @main(%x: tensor<…> {bufferization.writable = false}, %out: memref<…> {mlopt.result = 0}) {
           %e = tensor.empty()
           %r = call @kernel_0_relu(%x, %e)

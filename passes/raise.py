@@ -1,5 +1,7 @@
 """`mlopt-raise`: everything structured becomes a labelled linalg.generic, in one normal form."""
 
+# ruff: noqa: N999 - the file is called as the pass is, and is found by that name
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -33,8 +35,8 @@ class Raise(Pass):
         %m = linalg.generic {mlopt.op = "matmul"} ins(%x, %w) outs(%z) …
         %c = linalg.generic {mlopt.op = "add"} ins(%m, %bias) outs(tensor.empty) …
 
-    Legal always: each step keeps what is computed; only the order in which a contraction's terms are added to its
-    init changes. Run canonicalize and cse after it: they fold the reshapes that it leaves.
+    Legal always: each step keeps what is computed; only the order in which a contraction's terms are added
+    to its init changes. Run canonicalize and cse after it: they fold the reshapes that it leaves.
     """
 
     name: ClassVar[str] = "mlopt-raise"

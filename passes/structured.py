@@ -28,7 +28,9 @@ def named_maps_of(op: ir.Operation) -> list[ir.AffineMap]:
 
 def kinds_of(op: ir.Operation) -> list[str]:
     """The iterator types of a generic: "parallel" or "reduction", one a loop."""
-    return ["parallel" if "parallel" in str(kind) else "reduction" for kind in op.attributes["iterator_types"]]
+    return [
+        "parallel" if "parallel" in str(kind) else "reduction" for kind in op.attributes["iterator_types"]
+    ]
 
 
 def body_of(op: ir.Operation) -> ir.Block:
@@ -45,7 +47,7 @@ def inputs_of(op: ir.Operation) -> list[ir.Value]:
 def inits_of(op: ir.Operation) -> list[ir.Value]:
     """The init operands of a generic on tensors, one a result."""
     operands = list(op.operands)
-    return operands[len(operands) - len(op.results):]
+    return operands[len(operands) - len(op.results) :]
 
 
 def is_used(value: ir.Value) -> bool:
@@ -83,9 +85,17 @@ def indexing_maps(maps: Iterable[ir.AffineMap]) -> ir.ArrayAttr:
     return ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
 
 
-def make_generic(inputs: Sequence[ir.Value], inits: Sequence[ir.Value], maps: Sequence[ir.AffineMap],
-                 kinds: Sequence[str], label: str | None, *, location: ir.Location,
-                 at: ir.InsertionPoint, body: ir.Block | None = None) -> ir.Operation:
+def make_generic(
+    inputs: Sequence[ir.Value],
+    inits: Sequence[ir.Value],
+    maps: Sequence[ir.AffineMap],
+    kinds: Sequence[str],
+    label: str | None,
+    *,
+    location: ir.Location,
+    at: ir.InsertionPoint,
+    body: ir.Block | None = None,
+) -> ir.Operation:
     """A new generic; it takes over ``body``, or gets one with arguments only."""
     attributes = {
         "indexing_maps": indexing_maps(maps),
@@ -95,8 +105,14 @@ def make_generic(inputs: Sequence[ir.Value], inits: Sequence[ir.Value], maps: Se
     if label is not None:
         attributes[OP_LABEL] = ir.StringAttr.get(label)
     op = ir.Operation.create(
-        "linalg.generic", results=[init.type for init in inits], operands=[*inputs, *inits],
-        attributes=attributes, regions=1, loc=location, ip=at)
+        "linalg.generic",
+        results=[init.type for init in inits],
+        operands=[*inputs, *inits],
+        attributes=attributes,
+        regions=1,
+        loc=location,
+        ip=at,
+    )
     if body is not None:
         body.append_to(op.regions[0])
     else:
@@ -110,8 +126,15 @@ def element_type(value: ir.Value) -> ir.Type:
     return value.type.element_type if isinstance(value.type, ir.ShapedType) else value.type
 
 
-def make_copy(source: ir.Value, init: ir.Value, read: ir.AffineMap, label: str, *, location: ir.Location,
-              at: ir.InsertionPoint) -> ir.Operation:
+def make_copy(
+    source: ir.Value,
+    init: ir.Value,
+    read: ir.AffineMap,
+    label: str,
+    *,
+    location: ir.Location,
+    at: ir.InsertionPoint,
+) -> ir.Operation:
     """A generic that yields ``source`` as the map ``read`` reads it, into ``init`` in its own order."""
     rank = init.type.rank
     maps = [read, ir.AffineMap.get_identity(rank)]
@@ -122,15 +145,16 @@ def make_copy(source: ir.Value, init: ir.Value, read: ir.AffineMap, label: str, 
     return op
 
 
-def make_empty(like: ir.Value, *, location: ir.Location, at: ir.InsertionPoint,
-               element: ir.Type | None = None) -> ir.Value:
+def make_empty(
+    like: ir.Value, *, location: ir.Location, at: ir.InsertionPoint, element: ir.Type | None = None
+) -> ir.Value:
     """A tensor.empty of the shape of ``like``, and of its element type unless ``element`` is given."""
     with at, location:
         return tensor.EmptyOp(sizes_of(like), element or like.type.element_type).result
 
 
 def dim_of(value: ir.Value, dim: int) -> ir.Value:
-    """The size of a dynamic dim as an index value, at the current insertion point; from where it was given first."""
+    """The size of a dynamic dim as an index value, at the insertion point; from where it was given first."""
     dynamic = sum(size == DYNAMIC for size in value.type.shape[:dim])
     maker = defining_op(value)
     while maker is not None and (maker.name in _LIKE_INIT or maker.name.startswith("linalg.")):
@@ -158,8 +182,9 @@ def index_constant(value: int) -> ir.Value:
 
 def constant(attribute: ir.Attribute) -> ir.Value:
     """An arith.constant at the current insertion point."""
-    return ir.Operation.create("arith.constant", results=[attribute.type],
-                               attributes={"value": attribute}).results[0]
+    return ir.Operation.create(
+        "arith.constant", results=[attribute.type], attributes={"value": attribute}
+    ).results[0]
 
 
 def fill_value(value: ir.Value) -> ir.Attribute | None:

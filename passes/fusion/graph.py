@@ -16,8 +16,8 @@ from .kinds import Kind, kind_of
 class Group:
     """Ops that become one kernel, or one op that stays in the host function.
 
-    ``bits`` has one bit for each group that went into this one, ``above`` those of all groups that it depends on,
-    directly or not; ``inputs`` are the groups that it reads, ``outputs`` those that read it.
+    ``bits`` has one bit for each group that went into this one, ``above`` those of all groups that it
+    depends on, directly or not; ``inputs`` are the groups that it reads, ``outputs`` those that read it.
     """
 
     ops: list[ir.Operation]
@@ -48,9 +48,13 @@ class Graph:
 
     def add(self, op: ir.Operation) -> Group:
         """Make a group of ``op`` and of the fills that it starts from; ops come in the block's order."""
-        fills = [value.owner.operation for number, value in enumerate(op.operands)
-                 if is_init(op, number) and not isinstance(value, ir.BlockArgument)
-                 and value.owner.operation.name == "linalg.fill"]
+        fills = [
+            value.owner.operation
+            for number, value in enumerate(op.operands)
+            if is_init(op, number)
+            and not isinstance(value, ir.BlockArgument)
+            and value.owner.operation.name == "linalg.fill"
+        ]
         ops = [*fills, op]
         group = Group(ops, [kind_of(each, self.nest_of) for each in ops], 1 << len(self._of_op))
         for each in ops:
@@ -82,17 +86,26 @@ class Graph:
 
     def would_close_circle(self, one: Group, other: Group) -> bool:
         """Whether a group outside of both lies on a path from one to the other."""
-        return (any(each.above & one.bits for each in other.inputs if each is not one)
-                or any(each.above & other.bits for each in one.inputs if each is not other))
+        return any(each.above & one.bits for each in other.inputs if each is not one) or any(
+            each.above & other.bits for each in one.inputs if each is not other
+        )
 
     def joined(self, one: Group, other: Group) -> Group:
         """The two as one group, which is not yet part of the graph."""
-        pairs = sorted(zip(one.ops + other.ops, one.kinds + other.kinds, strict=True),
-                       key=lambda pair: self._position[pair[0]])
+        pairs = sorted(
+            zip(one.ops + other.ops, one.kinds + other.kinds, strict=True),
+            key=lambda pair: self._position[pair[0]],
+        )
         both = {one, other}
         bits = one.bits | other.bits
-        return Group([op for op, _ in pairs], [kind for _, kind in pairs], bits, (one.above | other.above) & ~bits,
-                     (one.inputs | other.inputs) - both, (one.outputs | other.outputs) - both)
+        return Group(
+            [op for op, _ in pairs],
+            [kind for _, kind in pairs],
+            bits,
+            (one.above | other.above) & ~bits,
+            (one.inputs | other.inputs) - both,
+            (one.outputs | other.outputs) - both,
+        )
 
     def replace(self, one: Group, other: Group, joined: Group) -> None:
         """Let ``joined`` stand for the two groups it was made of."""

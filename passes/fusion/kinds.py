@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from itertools import pairwise
 
 from mlir import ir
 
@@ -38,7 +39,9 @@ def kind_of(op: ir.Operation, nest_of: Callable[[ir.Operation], Nest]) -> Kind:
         return _BY_NAME[op.name]
     nest = nest_of(op)
     if not nest.reductions:
-        gathers = any(inner.operation.name == "tensor.extract" for inner in op.regions[0].blocks[0].operations)
+        gathers = any(
+            inner.operation.name == "tensor.extract" for inner in op.regions[0].blocks[0].operations
+        )
         return Kind.GATHER if gathers else Kind.POINTWISE
     if is_contraction(op) or _has_window(nest):
         return Kind.ANCHOR
@@ -46,8 +49,12 @@ def kind_of(op: ir.Operation, nest_of: Callable[[ir.Operation], Nest]) -> Kind:
 
 
 def _has_window(nest: Nest) -> bool:
-    return any(index.rest is not None or len(index.loops) > 1
-               for access in nest.reads if access is not None for index in access.indices)
+    return any(
+        index.rest is not None or len(index.loops) > 1
+        for access in nest.reads
+        if access is not None
+        for index in access.indices
+    )
 
 
 def _reduces_rows(nest: Nest) -> bool:
@@ -59,7 +66,7 @@ def _reduces_rows(nest: Nest) -> bool:
         if access is None:
             continue
         along = [bool(reduced & set(index.loops)) for index in access.indices]
-        if any(before and not after for before, after in zip(along, along[1:], strict=False)):
+        if any(before and not after for before, after in pairwise(along)):
             return False
     return bool(nest.parallels) or _is_short_vector(nest)
 

@@ -58,8 +58,9 @@ def _edges_apart(graph: Graph, producer: Group, consumer: Group) -> str | None:
     return None
 
 
-def _edge_apart(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, kind: Kind,
-                number: int) -> str | None:
+def _edge_apart(
+    graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, kind: Kind, number: int
+) -> str | None:
     made_by = producer.kinds[producer.ops.index(value.owner.operation)]
     if made_by is Kind.INSERT or (kind is Kind.INSERT and number == 1):
         return "a buffer that is written in parts is complete only after its kernels"
@@ -78,9 +79,9 @@ def _edge_apart(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation
     order = _loops_in_order(read)
     if order is None:
         return "a value made in the kernel is read there transposed or shifted"
-    if producer.has(Kind.ANCHOR, Kind.BARRIER):
-        if kind not in _EPILOGUES or len(order) != len(nest.kinds):
-            return "a contraction's or full reduction's epilogue has the loops of its result"
+    is_epilogue = kind in _EPILOGUES and len(order) == len(nest.kinds)
+    if producer.has(Kind.ANCHOR, Kind.BARRIER) and not is_epilogue:
+        return "a contraction's or full reduction's epilogue has the loops of its result"
     if made_by is Kind.ROW and kind is Kind.ROW:
         return "a reduction of reductions"
     return None

@@ -20,21 +20,29 @@ def give_results_memory(function: ir.Operation) -> None:
     taken: set[ir.Value] = set()
     for number, value in enumerate(terminator.operands):
         base = _base(value)
-        shared = isinstance(base, ir.BlockArgument) or base.owner.operation.name in ("arith.constant", "tensor.empty")
+        shared = isinstance(base, ir.BlockArgument) or base.owner.operation.name in (
+            "arith.constant",
+            "tensor.empty",
+        )
         if isinstance(value.type, ir.RankedTensorType) and (shared or base in taken):
             at, location = ir.InsertionPoint(terminator), terminator.location
             empty = make_empty(value, location=location, at=at)
             read = ir.AffineMap.get_identity(value.type.rank, context=function.context)
             with location:
-                terminator.operands[number] = make_copy(value, empty, read, "copy", location=location,
-                                                        at=at).results[0]
+                terminator.operands[number] = make_copy(
+                    value, empty, read, "copy", location=location, at=at
+                ).results[0]
         taken.add(base)
 
 
 def record_result_sizes(function: ir.Operation) -> None:
     """Write down each dynamic size of a result as an expression over the arguments' sizes."""
-    sizes = [size_expression(value, dim) for value in _terminator(function).operands
-             for dim, size in enumerate(value.type.shape) if size == DYNAMIC]
+    sizes = [
+        size_expression(value, dim)
+        for value in _terminator(function).operands
+        for dim, size in enumerate(value.type.shape)
+        if size == DYNAMIC
+    ]
     if sizes:
         with function.location:
             function.attributes[RESULT_SIZES] = ir.ArrayAttr.get([ir.StringAttr.get(each) for each in sizes])
@@ -67,7 +75,9 @@ def _argument_attributes(function: ir.Operation, count: int) -> list[ir.Attribut
     """The attributes of the arguments, each of which is now read-only."""
     with function.location:
         read_only = ir.BoolAttr.get(False)
-        return [ir.DictAttr.get({**each, _READ_ONLY: read_only}) for each in _named(function, "arg_attrs", count)]
+        return [
+            ir.DictAttr.get({**each, _READ_ONLY: read_only}) for each in _named(function, "arg_attrs", count)
+        ]
 
 
 def _named(function: ir.Operation, which: str, count: int) -> list[dict[str, ir.Attribute]]:

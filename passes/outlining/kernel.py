@@ -33,7 +33,7 @@ class Group:
 
 
 def outline(ops: list[ir.Operation], number: int) -> tuple[ir.Operation, ir.Operation]:
-    """Move ``ops``, which follow each other in a block, to a function in front of theirs; return call and kernel."""
+    """Move ``ops``, which follow each other, to a function in front of theirs; return the call and it."""
     _write_slices(ops)
     group = _analyse(ops)
     location = ops[-1].location
@@ -46,7 +46,10 @@ def outline(ops: list[ir.Operation], number: int) -> tuple[ir.Operation, ir.Oper
         kernel.attributes[OPS] = ir.ArrayAttr.get([ir.StringAttr.get(label) for label in group.labels])
         entry = kernel.add_entry_block([value.location for value in (*group.inputs, *group.results)])
     with location, ir.InsertionPoint(ops[0]):
-        operands = [*group.inputs, *(_own_buffer(owner.operands[operand]) for owner, operand in group.destinations)]
+        operands = [
+            *group.inputs,
+            *(_own_buffer(owner.operands[operand]) for owner, operand in group.destinations),
+        ]
         call = func.CallOp(outs, kernel.name.value, operands).operation
     inside = set(ops)
     for old, new in zip(group.results, call.results, strict=True):
@@ -70,15 +73,26 @@ def _write_slices(ops: list[ir.Operation]) -> None:
         result = op.results[0]
         with op.location, ir.InsertionPoint(op):
             view = op.opview
-            static = [size for size in result.type.shape]
-            sizes = iter([value for value, size in zip(_kept_sizes(op), static, strict=True)
-                          if size == ir.ShapedType.get_dynamic_size()])
+            static = list(result.type.shape)
+            sizes = iter(
+                [
+                    value
+                    for value, size in zip(_kept_sizes(op), static, strict=True)
+                    if size == ir.ShapedType.get_dynamic_size()
+                ]
+            )
             dynamic = [next(sizes) if size == ir.ShapedType.get_dynamic_size() else size for size in static]
             empty = tensor.EmptyOp(dynamic, view.result.type.element_type).result
         read = ir.AffineMap.get_identity(result.type.rank, context=op.context)
         with op.location:
-            copy = make_copy(result, empty, read, label_of(op) or "slice", location=op.location,
-                             at=ir.InsertionPoint.after(op))
+            copy = make_copy(
+                result,
+                empty,
+                read,
+                label_of(op) or "slice",
+                location=op.location,
+                at=ir.InsertionPoint.after(op),
+            )
         inside = set(ops)
         host = op.parent.operation
         for use in list(result.uses):
@@ -160,7 +174,7 @@ def _is_scalar_constant(value: ir.Value) -> bool:
 
 
 def _destination(value: ir.Value, inside: set[ir.Operation]) -> tuple[ir.Operation, int]:
-    """The operand inside the group that ``value`` is written onto: follow the inits down to the group's edge."""
+    """The operand inside the group that ``value`` is written onto: the inits lead to the group's edge."""
     while True:
         op = value.owner.operation
         if op.name == "tensor.insert_slice":
@@ -176,13 +190,16 @@ def _destination(value: ir.Value, inside: set[ir.Operation]) -> tuple[ir.Operati
 def _fill_in(group: Group, entry: ir.Block, location: ir.Location) -> None:
     """Move the ops into the kernel, and let them read its arguments."""
     known = dict(zip(group.inputs, entry.arguments, strict=False))
-    outs = list(entry.arguments)[len(group.inputs):]
+    outs = list(entry.arguments)[len(group.inputs) :]
     with location, ir.InsertionPoint(entry):
         terminator = func.ReturnOp(group.results).operation
     inside = set(group.ops)
     for op in group.ops:
-        outside = [(owner, operand, value) for owner, operand, value in operands_of(op)
-                   if _is_outside(value, op, inside)]
+        outside = [
+            (owner, operand, value)
+            for owner, operand, value in operands_of(op)
+            if _is_outside(value, op, inside)
+        ]
         op.move_before(terminator)
         if GROUP in op.attributes:
             del op.attributes[GROUP]

@@ -1,4 +1,4 @@
-"""The sizes of results as Python expressions over the sizes of arguments: ``a0_1 * 2`` for dim 1 of argument 0."""
+"""The sizes of results as Python expressions over those of arguments: ``a0_1`` is dim 1 of argument 0."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from ..base import PassError
 from ..structured import DYNAMIC, defining_op
 
 _BINARY = {
-    "arith.addi": "({} + {})", "arith.subi": "({} - {})", "arith.muli": "({} * {})",
-    "arith.divsi": "({} // {})", "arith.divui": "({} // {})", "arith.floordivsi": "({} // {})",
-    "arith.ceildivsi": "(-(-{} // {}))", "arith.ceildivui": "(-(-{} // {}))",
-    "arith.remsi": "({} % {})", "arith.remui": "({} % {})",
-    "arith.maxsi": "max({}, {})", "arith.maxui": "max({}, {})",
-    "arith.minsi": "min({}, {})", "arith.minui": "min({}, {})",
+    "arith.addi": "({} + {})",
+    "arith.subi": "({} - {})",
+    "arith.muli": "({} * {})",
+    "arith.divsi": "({} // {})",
+    "arith.divui": "({} // {})",
+    "arith.floordivsi": "({} // {})",
+    "arith.ceildivsi": "(-(-{} // {}))",
+    "arith.ceildivui": "(-(-{} // {}))",
+    "arith.remsi": "({} % {})",
+    "arith.remui": "({} % {})",
+    "arith.maxsi": "max({}, {})",
+    "arith.maxui": "max({}, {})",
+    "arith.minsi": "min({}, {})",
+    "arith.minui": "min({}, {})",
 }
 _SAME = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci")
 _AFFINE = {"affine.apply": "{}", "affine.min": "min({})", "affine.max": "max({})"}
@@ -42,7 +50,9 @@ def size_expression(value: ir.Value, dim: int) -> str:
         return "(" + " * ".join(size_expression(op.operands[0], each.value) for each in group) + ")"
     if op.name == "tensor.extract_slice":
         return _slice_size(op, value, dim)
-    raise PassError(op, f"the size of a result depends on {op.name}, and not on the sizes of the arguments alone")
+    raise PassError(
+        op, f"the size of a result depends on {op.name}, and not on the sizes of the arguments alone"
+    )
 
 
 def index_expression(value: ir.Value) -> str:
@@ -62,7 +72,9 @@ def index_expression(value: ir.Value) -> str:
         return _BINARY[op.name].format(*(index_expression(operand) for operand in op.operands))
     if op.name in _AFFINE:
         return _affine(op)
-    raise PassError(op, f"the size of a result depends on {op.name}, and not on the sizes of the arguments alone")
+    raise PassError(
+        op, f"the size of a result depends on {op.name}, and not on the sizes of the arguments alone"
+    )
 
 
 def _dynamic_before(value: ir.Value, dim: int) -> int:
@@ -80,7 +92,7 @@ def _slice_size(op: ir.Operation, value: ir.Value, dim: int) -> str:
 def _affine(op: ir.Operation) -> str:
     which = op.attributes["map"].value
     names = [index_expression(operand) for operand in op.operands]
-    dims, symbols = names[: which.n_dims], names[which.n_dims:]
+    dims, symbols = names[: which.n_dims], names[which.n_dims :]
     return _AFFINE[op.name].format(", ".join(_expression(each, dims, symbols) for each in which.results))
 
 
@@ -99,6 +111,9 @@ def _expression(expr: ir.AffineExpr, dims: list[str], symbols: list[str]) -> str
 
 
 _AFFINE_OPS = (
-    (ir.AffineAddExpr, "({} + {})"), (ir.AffineMulExpr, "({} * {})"), (ir.AffineFloorDivExpr, "({} // {})"),
-    (ir.AffineCeilDivExpr, "(-(-{} // {}))"), (ir.AffineModExpr, "({} % {})"),
+    (ir.AffineAddExpr, "({} + {})"),
+    (ir.AffineMulExpr, "({} * {})"),
+    (ir.AffineFloorDivExpr, "({} // {})"),
+    (ir.AffineCeilDivExpr, "(-(-{} // {}))"),
+    (ir.AffineModExpr, "({} % {})"),
 )

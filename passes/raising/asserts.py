@@ -9,7 +9,8 @@
     %safe = arith.select %ok, %i, %zero
     %v = tensor.extract %table[%safe]
 
-The unsigned comparison refuses negative indices too: where eager wraps them, the importer has added the size already.
+The unsigned comparison refuses negative indices too: where eager wraps them, the importer has added the
+size already.
 An assert's message begins with the Python exception that it becomes.
 """
 

@@ -4,22 +4,73 @@ from __future__ import annotations
 
 from mlir import ir
 
-from ..structured import body_of, defining_op, inputs_of, is_zero, kinds_of, label_of, maps_of, scalar_constant, \
-    structured_ops, OP_LABEL
+from ..structured import (
+    OP_LABEL,
+    body_of,
+    defining_op,
+    inputs_of,
+    is_zero,
+    kinds_of,
+    maps_of,
+    scalar_constant,
+    structured_ops,
+)
 
 _WIDENING = ("arith.extf", "arith.extsi", "arith.extui")
-_CASTS = (*_WIDENING, "arith.truncf", "arith.trunci", "arith.sitofp", "arith.uitofp", "arith.fptosi",
-          "arith.fptoui", "arith.index_cast", "arith.bitcast")
+_CASTS = (
+    *_WIDENING,
+    "arith.truncf",
+    "arith.trunci",
+    "arith.sitofp",
+    "arith.uitofp",
+    "arith.fptosi",
+    "arith.fptoui",
+    "arith.index_cast",
+    "arith.bitcast",
+)
 _REDUCTIONS = {
-    "arith.addf": "sum", "arith.addi": "sum", "arith.mulf": "prod", "arith.muli": "prod",
-    "arith.maximumf": "amax", "arith.maxnumf": "amax", "arith.maxsi": "amax", "arith.maxui": "amax",
-    "arith.minimumf": "amin", "arith.minnumf": "amin", "arith.minsi": "amin", "arith.minui": "amin",
-    "arith.ori": "any", "arith.andi": "all",
+    "arith.addf": "sum",
+    "arith.addi": "sum",
+    "arith.mulf": "prod",
+    "arith.muli": "prod",
+    "arith.maximumf": "amax",
+    "arith.maxnumf": "amax",
+    "arith.maxsi": "amax",
+    "arith.maxui": "amax",
+    "arith.minimumf": "amin",
+    "arith.minnumf": "amin",
+    "arith.minsi": "amin",
+    "arith.minui": "amin",
+    "arith.ori": "any",
+    "arith.andi": "all",
 }
-_WORDS = {"addf": "add", "addi": "add", "subf": "sub", "subi": "sub", "mulf": "mul", "muli": "mul", "divf": "div",
-          "divsi": "div", "divui": "div", "floordivsi": "div", "negf": "neg", "cmpf": "compare", "cmpi": "compare",
-          "select": "where", "maximumf": "maximum", "minimumf": "minimum", "remsi": "rem", "remf": "rem",
-          "andi": "and", "ori": "or", "xori": "xor", "absf": "abs", "absi": "abs", "fpowi": "pow", "powf": "pow"}
+_WORDS = {
+    "addf": "add",
+    "addi": "add",
+    "subf": "sub",
+    "subi": "sub",
+    "mulf": "mul",
+    "muli": "mul",
+    "divf": "div",
+    "divsi": "div",
+    "divui": "div",
+    "floordivsi": "div",
+    "negf": "neg",
+    "cmpf": "compare",
+    "cmpi": "compare",
+    "select": "where",
+    "maximumf": "maximum",
+    "minimumf": "minimum",
+    "remsi": "rem",
+    "remf": "rem",
+    "andi": "and",
+    "ori": "or",
+    "xori": "xor",
+    "absf": "abs",
+    "absi": "abs",
+    "fpowi": "pow",
+    "powf": "pow",
+}
 
 
 def name_generics(func: ir.Operation) -> None:
@@ -108,12 +159,16 @@ def _word(name: str) -> str:
 
 
 def _is_max_with_zero(op: ir.Operation) -> bool:
-    """cmpf ugt x, 0 and select, as the importer writes relu."""
+    """Cmpf ugt x, 0 and select, as the importer writes relu."""
     if op.name != "arith.select":
         return False
     compare = defining_op(op.operands[0], "arith.cmpf", "arith.cmpi")
-    return (compare is not None and is_zero(scalar_constant(op.operands[2]))
-            and compare.operands[0] == op.operands[1] and is_zero(scalar_constant(compare.operands[1])))
+    return (
+        compare is not None
+        and is_zero(scalar_constant(op.operands[2]))
+        and compare.operands[0] == op.operands[1]
+        and is_zero(scalar_constant(compare.operands[1]))
+    )
 
 
 def _yielded(body: ir.Block) -> list[ir.Value]:

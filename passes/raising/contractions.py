@@ -12,8 +12,19 @@ from __future__ import annotations
 
 from mlir import ir
 
-from ..structured import body_of, defining_op, element_type, inputs_of, kinds_of, label_of, maps_of, \
-    make_generic, inits_of, replace_op, structured_ops
+from ..structured import (
+    body_of,
+    defining_op,
+    element_type,
+    inits_of,
+    inputs_of,
+    kinds_of,
+    label_of,
+    make_generic,
+    maps_of,
+    replace_op,
+    structured_ops,
+)
 from .bodies import is_contraction, widening_of
 
 
@@ -44,6 +55,14 @@ def _pull_in(op: ir.Operation) -> None:
         with ir.InsertionPoint.at_block_begin(body), op.location:
             wide = ir.Operation.create(cast.name, results=[kind], operands=[argument])
         argument.replace_all_uses_except(wide.results[0], [wide])
-    new = make_generic(inputs, inits_of(op), maps_of(op), kinds_of(op), label_of(op), location=op.location,
-                       at=ir.InsertionPoint(op), body=body)
+    new = make_generic(
+        inputs,
+        inits_of(op),
+        maps_of(op),
+        kinds_of(op),
+        label_of(op),
+        location=op.location,
+        at=ir.InsertionPoint(op),
+        body=body,
+    )
     replace_op(op, new.results)

@@ -2,8 +2,8 @@
 
 ::
 
-    linalg.generic {parallel} outs(%c) { ^(%o): f(%o) }      ->  ins(%c) outs(tensor.empty) { ^(%i, %o): f(%i) }
-    %b = broadcast %bias; matmul(%x, %w) outs(%b)            ->  matmul(%x, %w) outs(fill 0), then add(%bias)
+    linalg.generic {parallel} outs(%c) { ^(%o): f(%o) }  ->  ins(%c) outs(tensor.empty) { ^(%i, %o): f(%i) }
+    %b = broadcast %bias; matmul(%x, %w) outs(%b)        ->  matmul(%x, %w) outs(fill 0), then add(%bias)
 
 The sum of a contraction is rounded in another order than with the bias as its start, as eager does it.
 """
@@ -13,8 +13,24 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import arith, linalg
 
-from ..structured import (body_of, constant, defining_op, element_type, fill_value, inits_of, inputs_of, is_used,
-                          is_zero, kinds_of, label_of, make_empty, make_generic, maps_of, replace_op, structured_ops)
+from ..structured import (
+    body_of,
+    constant,
+    defining_op,
+    element_type,
+    fill_value,
+    inits_of,
+    inputs_of,
+    is_used,
+    is_zero,
+    kinds_of,
+    label_of,
+    make_empty,
+    make_generic,
+    maps_of,
+    replace_op,
+    structured_ops,
+)
 from .bodies import is_contraction
 
 
@@ -30,22 +46,33 @@ def make_inits_explicit(func: ir.Operation) -> None:
 def _free_parallel(op: ir.Operation) -> None:
     """Let the inits of an op without reductions be empty; what it reads of them becomes an input."""
     inputs, inits, maps, body = inputs_of(op), inits_of(op), maps_of(op), body_of(op)
-    arguments = list(body.arguments)[len(inputs):]
+    arguments = list(body.arguments)[len(inputs) :]
     read = [number for number, argument in enumerate(arguments) if is_used(argument)]
     if not read:
         for number, init in enumerate(inits):
             if defining_op(init, "tensor.empty") is None:
-                op.operands[len(inputs) + number] = make_empty(init, location=op.location, at=ir.InsertionPoint(op))
+                op.operands[len(inputs) + number] = make_empty(
+                    init, location=op.location, at=ir.InsertionPoint(op)
+                )
         return
     empties = [make_empty(init, location=op.location, at=ir.InsertionPoint(op)) for init in inits]
     extra = [inits[number] for number in read]
     extra_maps = [maps[len(inputs) + number] for number in read]
-    generic = make_generic([*inputs, *extra], empties, [*maps[:len(inputs)], *extra_maps, *maps[len(inputs):]],
-                           kinds_of(op), label_of(op), location=op.location, at=ir.InsertionPoint(op), body=body)
+    generic = make_generic(
+        [*inputs, *extra],
+        empties,
+        [*maps[: len(inputs)], *extra_maps, *maps[len(inputs) :]],
+        kinds_of(op),
+        label_of(op),
+        location=op.location,
+        at=ir.InsertionPoint(op),
+        body=body,
+    )
     moved = body_of(generic)
     for number in read:
         moved.arguments[len(inputs) + number].replace_all_uses_with(
-            moved.add_argument(element_type(inits[number]), op.location))
+            moved.add_argument(element_type(inits[number]), op.location)
+        )
     _reorder(moved, len(inputs), len(inits), len(read))
     replace_op(op, generic.results)
 
@@ -54,7 +81,7 @@ def _reorder(block: ir.Block, inputs: int, inits: int, added: int) -> None:
     """Arguments are inputs, inits, added inputs; make it inputs, added inputs, inits (which nobody reads)."""
     types = [argument.type for argument in block.arguments]
     location = block.arguments[0].location
-    for kind in types[inputs:inputs + inits]:
+    for kind in types[inputs : inputs + inits]:
         block.add_argument(kind, location)
     for _ in range(inits):
         block.erase_argument(inputs)
@@ -72,8 +99,15 @@ def _start_from_zero(op: ir.Operation) -> None:
         zero = constant(_zero(element_type(init)))
         op.operands[len(op.operands) - 1] = linalg.fill(zero, outs=[empty])
     identity = ir.AffineMap.get_identity(rank)
-    add = make_generic([result, source], [empty], [identity, read, identity], ["parallel"] * rank, "add",
-                       location=op.location, at=ir.InsertionPoint.after(op))
+    add = make_generic(
+        [result, source],
+        [empty],
+        [identity, read, identity],
+        ["parallel"] * rank,
+        "add",
+        location=op.location,
+        at=ir.InsertionPoint.after(op),
+    )
     block = body_of(add)
     with ir.InsertionPoint(block), op.location:
         one, other = block.arguments[0], block.arguments[1]

@@ -15,10 +15,17 @@ from mlir import ir
 from ..structured import body_of, make_generic, named_maps_of, replace_op
 
 _LABELS = {
-    "linalg.matmul": "matmul", "linalg.batch_matmul": "bmm", "linalg.batch_reduce_matmul": "bmm",
-    "linalg.matvec": "matvec", "linalg.vecmat": "matvec", "linalg.batch_matvec": "matvec",
-    "linalg.batch_vecmat": "matvec", "linalg.dot": "dot", "linalg.contract": "matmul",
-    "linalg.quantized_matmul": "matmul", "linalg.quantized_batch_matmul": "bmm",
+    "linalg.matmul": "matmul",
+    "linalg.batch_matmul": "bmm",
+    "linalg.batch_reduce_matmul": "bmm",
+    "linalg.matvec": "matvec",
+    "linalg.vecmat": "matvec",
+    "linalg.batch_matvec": "matvec",
+    "linalg.batch_vecmat": "matvec",
+    "linalg.dot": "dot",
+    "linalg.contract": "matmul",
+    "linalg.quantized_matmul": "matmul",
+    "linalg.quantized_batch_matmul": "bmm",
 }
 _KEPT = ("linalg.generic", "linalg.fill")
 
@@ -42,13 +49,21 @@ def generalize(op: ir.Operation, label: str) -> ir.Operation:
     outputs = len(op.results)
     operands = list(op.operands)
     kinds = kinds_from(maps, outputs)
-    generic = make_generic(operands[:-outputs], operands[-outputs:], maps, kinds, label,
-                           location=op.location, at=ir.InsertionPoint(op), body=body_of(op))
+    generic = make_generic(
+        operands[:-outputs],
+        operands[-outputs:],
+        maps,
+        kinds,
+        label,
+        location=op.location,
+        at=ir.InsertionPoint(op),
+        body=body_of(op),
+    )
     replace_op(op, generic.results)
     return generic
 
 
 def kinds_from(maps: list[ir.AffineMap], outputs: int) -> list[str]:
-    """The iterator types that indexing maps imply: a loop is parallel if it is a dim of the (first) result."""
+    """The iterator types that maps imply: a loop is parallel if it is a dim of the (first) result."""
     shown = {expr.position for expr in maps[-outputs].results if isinstance(expr, ir.AffineDimExpr)}
     return ["parallel" if loop in shown else "reduction" for loop in range(maps[0].n_dims)]

@@ -33,7 +33,7 @@ def squeeze(value: ir.Value, dropped: Collection[int]) -> ir.Value:
 
 
 def unsqueeze(value: ir.Value, kind: ir.RankedTensorType, added: Collection[int]) -> ir.Value:
-    """``value`` as a tensor of type ``kind``, whose dims ``added`` are unit dims, at the current insertion point."""
+    """``value`` as a tensor of type ``kind``, whose dims ``added`` have size 1, at the insertion point."""
     if not added:
         return value
     sizes = iter(sizes_of(value))
@@ -44,7 +44,7 @@ def unsqueeze(value: ir.Value, kind: ir.RankedTensorType, added: Collection[int]
 
 
 def reassociation(rank: int, unit: Collection[int]) -> ir.ArrayAttr:
-    """How ``rank`` dims group so that the dims ``unit`` disappear: each joins the dim before it, or the first."""
+    """How ``rank`` dims group so that the dims ``unit`` go: each joins the dim before it, or the first."""
     groups: list[list[int]] = []
     leading: list[int] = []
     for dim in range(rank):
@@ -61,7 +61,9 @@ def reassociation(rank: int, unit: Collection[int]) -> ir.ArrayAttr:
 def grouped(groups: Sequence[Sequence[int]]) -> ir.ArrayAttr:
     """Groups of dims as a reassociation attribute."""
     i64 = ir.IntegerType.get_signless(64)
-    return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, dim) for dim in group]) for group in groups])
+    return ir.ArrayAttr.get(
+        [ir.ArrayAttr.get([ir.IntegerAttr.get(i64, dim) for dim in group]) for group in groups]
+    )
 
 
 def _squeezed_type(kind: ir.RankedTensorType, dropped: Collection[int]) -> ir.RankedTensorType:

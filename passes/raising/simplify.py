@@ -17,8 +17,20 @@ import struct
 from mlir import ir
 from mlir.dialects import linalg
 
-from ..structured import (body_of, constant, defining_op, inits_of, inputs_of, is_used, kinds_of, label_of,
-                          make_generic, maps_of, scalar_constant, structured_ops)
+from ..structured import (
+    body_of,
+    constant,
+    defining_op,
+    inits_of,
+    inputs_of,
+    is_used,
+    kinds_of,
+    label_of,
+    make_generic,
+    maps_of,
+    scalar_constant,
+    structured_ops,
+)
 
 
 def simplify_generics(func: ir.Operation) -> None:
@@ -86,9 +98,16 @@ def _drop_unused(op: ir.Operation) -> None:
     for number in reversed(range(len(maps))):
         if number not in kept:
             body.erase_argument(number)
-    new = make_generic([inputs[number] for number in kept if number < len(inputs)],
-                       [inits[number] for number in outputs], [maps[number] for number in kept],
-                       kinds_of(op), label_of(op), location=op.location, at=ir.InsertionPoint(op), body=body)
+    new = make_generic(
+        [inputs[number] for number in kept if number < len(inputs)],
+        [inits[number] for number in outputs],
+        [maps[number] for number in kept],
+        kinds_of(op),
+        label_of(op),
+        location=op.location,
+        at=ir.InsertionPoint(op),
+        body=body,
+    )
     for number, result in zip(outputs, new.results, strict=True):
         op.results[number].replace_all_uses_with(result)
     return op.erase()

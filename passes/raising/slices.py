@@ -11,13 +11,23 @@ Legal where the padding is one value for all elements; a negative pad (a crop) i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 
-from ..structured import DYNAMIC, OP_LABEL, body_of, defining_op, index_constant, replace_op, sizes_of, structured_ops
+from ..structured import (
+    DYNAMIC,
+    OP_LABEL,
+    body_of,
+    defining_op,
+    index_constant,
+    replace_op,
+    sizes_of,
+    structured_ops,
+)
 
-Size = int | ir.Value
+Size: TypeAlias = "int | ir.Value"
 
 
 def lower_concat_and_pad(func: ir.Operation) -> None:
@@ -47,8 +57,10 @@ def lower_pad(op: ir.Operation) -> None:
     high = mixed(op.opview.static_high, op.opview.high)
     with ir.InsertionPoint(op), op.location:
         inner = sizes_of(source)
-        sizes = [size if size != DYNAMIC else add_sizes(add_sizes(before, part), after)
-                 for size, before, part, after in zip(kind.shape, low, inner, high, strict=True)]
+        sizes = [
+            size if size != DYNAMIC else add_sizes(add_sizes(before, part), after)
+            for size, before, part, after in zip(kind.shape, low, inner, high, strict=True)
+        ]
         empty = tensor.EmptyOp(sizes, kind.element_type).result
         filled = linalg.fill(padding_value(op), outs=[empty])
         replace_op(op, [insert(source, filled, low, inner, "pad")])
@@ -63,8 +75,10 @@ def _lower_concat(op: ir.Operation) -> None:
         for part in parts:
             starts.append(total)
             total = add_sizes(total, sizes_of(part)[dim])
-        sizes = [size if size != DYNAMIC else _size_of_result(parts, number, dim, total)
-                 for number, size in enumerate(kind.shape)]
+        sizes = [
+            size if size != DYNAMIC else _size_of_result(parts, number, dim, total)
+            for number, size in enumerate(kind.shape)
+        ]
         whole = tensor.EmptyOp(sizes, kind.element_type).result
         for part, start in zip(parts, starts, strict=True):
             if 0 not in part.type.shape:
@@ -77,13 +91,15 @@ def _size_of_result(parts: Sequence[ir.Value], number: int, dim: int, total: Siz
     return total if number == dim else sizes_of(parts[0])[number]
 
 
-def insert(part: ir.Value, whole: ir.Value, offsets: Sequence[Size], sizes: Sequence[Size],
-           label: str) -> ir.Value:
+def insert(
+    part: ir.Value, whole: ir.Value, offsets: Sequence[Size], sizes: Sequence[Size], label: str
+) -> ir.Value:
     """``tensor.insert_slice part into whole[offsets][sizes][1, …]`` at the current insertion point."""
     strides = [1] * len(offsets)
     dynamic = [[size for size in which if isinstance(size, ir.Value)] for which in (offsets, sizes)]
-    static = [[DYNAMIC if isinstance(size, ir.Value) else size for size in which]
-              for which in (offsets, sizes)]
+    static = [
+        [DYNAMIC if isinstance(size, ir.Value) else size for size in which] for which in (offsets, sizes)
+    ]
     op = tensor.InsertSliceOp(part, whole, dynamic[0], dynamic[1], [], static[0], static[1], strides)
     op.operation.attributes[OP_LABEL] = ir.StringAttr.get(label)
     return op.result

@@ -2,10 +2,10 @@
 
 ::
 
-    generic {(d0, d1) -> (d0, 0)} outs(tensor<4x1xf32>)  ->  generic {(d0, d1) -> (d0)} outs(tensor<4xf32>), expand
-    insert_slice tensor<1x64x56xf32>                     ->  insert_slice tensor<64x56xf32>
+    generic {(d0, d1) -> (d0, 0)} outs(tensor<4x1xf32>) -> generic {(d0, d1) -> (d0)} outs(tensor<4xf32>), expand
+    insert_slice tensor<1x64x56xf32>                    -> insert_slice tensor<64x56xf32>
 
-Legal always: an index into a unit dim is 0. The reshapes around it are views, and those between two ops cancel.
+Legal always: an index into a unit dim is 0. The reshapes around are views; those between two ops cancel.
 """
 
 from __future__ import annotations
@@ -16,8 +16,17 @@ from mlir import ir
 from mlir.dialects import tensor
 
 from ..groups import entry_ops
-from ..structured import (OP_LABEL, body_of, index_constant, inits_of, inputs_of, kinds_of, label_of, make_generic,
-                          maps_of, replace_op)
+from ..structured import (
+    OP_LABEL,
+    body_of,
+    index_constant,
+    inputs_of,
+    kinds_of,
+    label_of,
+    make_generic,
+    maps_of,
+    replace_op,
+)
 from .reshape import squeeze, unit_dims, unsqueeze
 
 
@@ -44,7 +53,9 @@ def _generic(op: ir.Operation) -> None:
     extents = loop_extents(op)
     loops = [loop for loop, extent in enumerate(extents) if extent != 1]
     zero = ir.AffineExpr.get_constant(0)
-    new_loops = [ir.AffineExpr.get_dim(loops.index(loop)) if loop in loops else zero for loop in range(len(extents))]
+    new_loops = [
+        ir.AffineExpr.get_dim(loops.index(loop)) if loop in loops else zero for loop in range(len(extents))
+    ]
     substitution = ir.AffineMap.get(len(loops), 0, new_loops)
     operands, maps, drops = [], [], []
     for value, where in zip(op.operands, maps_of(op), strict=True):
@@ -52,17 +63,29 @@ def _generic(op: ir.Operation) -> None:
         drop = [dim for dim, expr in enumerate(exprs) if expr == zero and value.type.shape[dim] == 1]
         drops.append(drop)
         operands.append((value, drop))
-        maps.append(ir.AffineMap.get(len(loops), 0, [expr for dim, expr in enumerate(exprs) if dim not in drop]))
+        maps.append(
+            ir.AffineMap.get(len(loops), 0, [expr for dim, expr in enumerate(exprs) if dim not in drop])
+        )
     if len(loops) == len(extents) and not any(drops):
         return
     _renumber_indices(op, loops)
     inputs = len(inputs_of(op))
     values = [squeeze(value, drop) for value, drop in operands]
     kinds = [kind for loop, kind in enumerate(kinds_of(op)) if loop in loops]
-    new = make_generic(values[:inputs], values[inputs:], maps, kinds, label_of(op), location=op.location,
-                       at=ir.InsertionPoint(op), body=body_of(op))
-    results = [unsqueeze(result, old.type, drop)
-               for result, old, drop in zip(new.results, op.results, drops[inputs:], strict=True)]
+    new = make_generic(
+        values[:inputs],
+        values[inputs:],
+        maps,
+        kinds,
+        label_of(op),
+        location=op.location,
+        at=ir.InsertionPoint(op),
+        body=body_of(op),
+    )
+    results = [
+        unsqueeze(result, old.type, drop)
+        for result, old, drop in zip(new.results, op.results, drops[inputs:], strict=True)
+    ]
     replace_op(op, results)
 
 
@@ -90,7 +113,9 @@ def _insert_slice(op: ir.Operation) -> None:
         return
     offsets, sizes, strides = _slice_of(op, dropped)
     part, whole = squeeze(source, small), squeeze(onto, dropped)
-    new = tensor.InsertSliceOp(part, whole, offsets[1], sizes[1], strides[1], offsets[0], sizes[0], strides[0])
+    new = tensor.InsertSliceOp(
+        part, whole, offsets[1], sizes[1], strides[1], offsets[0], sizes[0], strides[0]
+    )
     _keep_label(op, new.operation)
     replace_op(op, [unsqueeze(new.result, onto.type, dropped)])
 
@@ -103,8 +128,9 @@ def _extract_slice(op: ir.Operation) -> None:
     offsets, sizes, strides = _slice_of(op, dropped)
     shape = [size for dim, size in enumerate(result.type.shape) if dim not in small]
     kind = ir.RankedTensorType.get(shape, result.type.element_type)
-    new = tensor.ExtractSliceOp(kind, squeeze(source, dropped), offsets[1], sizes[1], strides[1],
-                                offsets[0], sizes[0], strides[0])
+    new = tensor.ExtractSliceOp(
+        kind, squeeze(source, dropped), offsets[1], sizes[1], strides[1], offsets[0], sizes[0], strides[0]
+    )
     _keep_label(op, new.operation)
     replace_op(op, [unsqueeze(new.result, result.type, small)])
 
@@ -113,10 +139,15 @@ def _slice_of(op: ir.Operation, dropped: list[int]) -> list[tuple[list[int], lis
     """Offsets, sizes and strides without the dims ``dropped``, each as static numbers and dynamic values."""
     view = op.opview
     parts = []
-    for static, dynamic in ((view.static_offsets, view.offsets), (view.static_sizes, view.sizes),
-                            (view.static_strides, view.strides)):
+    for static, dynamic in (
+        (view.static_offsets, view.offsets),
+        (view.static_sizes, view.sizes),
+        (view.static_strides, view.strides),
+    ):
         values = iter(dynamic)
-        pairs = [(size, next(values) if size == ir.ShapedType.get_dynamic_size() else None) for size in static]
+        pairs = [
+            (size, next(values) if size == ir.ShapedType.get_dynamic_size() else None) for size in static
+        ]
         kept = [pair for dim, pair in enumerate(pairs) if dim not in dropped]
         parts.append(([size for size, _ in kept], [value for _, value in kept if value is not None]))
     return parts
@@ -128,6 +159,8 @@ def _keep_label(old: ir.Operation, new: ir.Operation) -> None:
 
 
 _REWRITES: dict[str, Callable[[ir.Operation], None]] = {
-    "linalg.generic": _generic, "linalg.fill": _fill,
-    "tensor.insert_slice": _insert_slice, "tensor.extract_slice": _extract_slice,
+    "linalg.generic": _generic,
+    "linalg.fill": _fill,
+    "tensor.insert_slice": _insert_slice,
+    "tensor.extract_slice": _extract_slice,
 }

@@ -10,8 +10,8 @@
     generic {conv2d} (n, co, oh, ow | ci, kh, kw)
         ins(%p1 at (n, ci, oh + kh floordiv 2, kh mod 2, ow + kw floordiv 2, kw mod 2), %w1) outs(%b)
 
-Legal for static windows: what the longer padding adds is never read. A tile of the input is then read by whole
-vectors, and one of the weights along its output channels.
+Legal for static windows: what the longer padding adds is never read. A tile of the input is then read by
+whole vectors, and one of the weights along its output channels.
 """
 
 from __future__ import annotations
@@ -22,8 +22,18 @@ from mlir import ir
 from mlir.dialects import linalg, tensor
 
 from ..groups import entry_ops
-from ..structured import (DYNAMIC, body_of, constant, defining_op, element_type, make_copy, make_generic,
-                          named_maps_of, replace_op, sizes_of)
+from ..structured import (
+    DYNAMIC,
+    body_of,
+    constant,
+    defining_op,
+    element_type,
+    make_copy,
+    make_generic,
+    named_maps_of,
+    replace_op,
+    sizes_of,
+)
 from .named import kinds_from
 from .reshape import grouped
 from .slices import add_sizes, can_lower_pad, insert, mixed, padding_value
@@ -49,7 +59,7 @@ def lower_windows(func: ir.Operation) -> None:
 
 
 def label_for(name: str) -> str:
-    """"conv2d" for linalg.conv_2d_nchw_fchw, "max_pool" for linalg.pooling_nchw_max."""
+    """`conv2d` for linalg.conv_2d_nchw_fchw, `max_pool` for linalg.pooling_nchw_max."""
     words = name.removeprefix("linalg.").split("_")
     if words[0] == "pooling":
         kind = words[-1] if words[-1] != "unsigned" else words[-2]
@@ -68,9 +78,16 @@ def _lower(op: ir.Operation) -> None:
     filter_map = maps[1]
     if not pooling:
         filters, filter_map = _channels_last(op, maps)
-    new = make_generic([source, filters], [init], [ir.AffineMap.get(maps[0].n_dims, 0, exprs), filter_map, maps[2]],
-                       kinds_from(maps, 1), label_for(op.name), location=op.location, at=ir.InsertionPoint(op),
-                       body=body_of(op))
+    new = make_generic(
+        [source, filters],
+        [init],
+        [ir.AffineMap.get(maps[0].n_dims, 0, exprs), filter_map, maps[2]],
+        kinds_from(maps, 1),
+        label_for(op.name),
+        location=op.location,
+        at=ir.InsertionPoint(op),
+        body=body_of(op),
+    )
     replace_op(op, new.results)
 
 
@@ -92,12 +109,15 @@ def _can_split(window: Window, dim: int, op: ir.Operation) -> bool:
     return window.stride == 1 or op.operands[0].type.shape[dim] != DYNAMIC
 
 
-def _split_strides(op: ir.Operation, where: ir.AffineMap, windows: list[Window | None]
-                   ) -> tuple[ir.Value, list[ir.AffineExpr]]:
+def _split_strides(
+    op: ir.Operation, where: ir.AffineMap, windows: list[Window | None]
+) -> tuple[ir.Value, list[ir.AffineExpr]]:
     """The input with each strided dim split into (dim / stride, stride), and how it is read."""
     source = op.operands[0]
-    more = [0 if window is None or window.stride == 1 else _missing(op, dim, window)
-            for dim, window in enumerate(windows)]
+    more = [
+        0 if window is None or window.stride == 1 else _missing(op, dim, window)
+        for dim, window in enumerate(windows)
+    ]
     with op.location, ir.InsertionPoint(op):
         if any(more):
             source = _padded(source, more)
@@ -146,7 +166,7 @@ def _extent(loop: int, where: ir.AffineMap, value: ir.Value) -> int:
 
 
 def _padded(source: ir.Value, more: list[int]) -> ir.Value:
-    """``source`` with ``more`` elements behind each dim; a tensor.pad that makes it is done in the same step."""
+    """``source`` with ``more`` elements behind each dim; a tensor.pad before it is done with it."""
     low: list[int | ir.Value] = [0] * len(more)
     pad = defining_op(source, "tensor.pad")
     if pad is not None and padding_value(pad) is not None and can_lower_pad(pad):
@@ -183,7 +203,9 @@ def _channels_last(op: ir.Operation, maps: list[ir.AffineMap]) -> tuple[ir.Value
     with op.location, ir.InsertionPoint(op):
         sizes = sizes_of(filters)
         empty = tensor.EmptyOp([sizes[dim] for dim in order], element_type(filters)).result
-        read = ir.AffineMap.get(len(loops), 0, [ir.AffineExpr.get_dim(order.index(dim)) for dim in range(len(loops))])
+        read = ir.AffineMap.get(
+            len(loops), 0, [ir.AffineExpr.get_dim(order.index(dim)) for dim in range(len(loops))]
+        )
         moved = make_copy(filters, empty, read, "transpose", location=op.location, at=ir.InsertionPoint(op))
         exprs = [ir.AffineExpr.get_dim(loops[dim]) for dim in order]
         return moved.results[0], ir.AffineMap.get(maps[1].n_dims, 0, exprs)
