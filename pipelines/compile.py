@@ -1,0 +1,65 @@
+"""What a compile worker does: linalg text in, an object and what is to be known of it out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlir import ir
+
+from ..dialects.context import make_context
+from ..runtime import progress
+from ..runtime.codegen import Target, generate
+from . import metadata
+from .cpu import cpu_stages
+from .driver import PassEvent
+from .stages import run_stages
+
+
+def compile_text(
+    linalg_text: str,
+    *,
+    func_name: str = "main",
+    cpu: str = "host",
+    features: str = "",
+    opt_level: int = 2,
+) -> dict[str, Any]:
+    """Compile the module ``linalg_text`` for a CPU.
+
+    ``func_name`` is the function that callers call; ``cpu`` and ``features`` are LLVM's names
+    ("host": this machine's). Returns the object's bytes under "object", each stage's IR as
+    text under "stages", and under "metadata" plain data: functions (arguments, results,
+    workspace), kernels, asserts, what was not fused.
+    """
+    target = Target.resolve(cpu, features)
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(linalg_text)
+        _rename_entry(module, func_name)
+        stages: dict[str, str] = {}
+        known: dict[str, Any] = {}
+
+        def after_stage(stage: str, operation: ir.Operation) -> None:
+            stages[stage] = operation.get_asm(enable_debug_info=False)
+            if stage == "kernels":
+                known["functions"] = metadata.host_functions(module)
+                known["fusion"] = metadata.fusion_notes(module)
+            if stage == "tile":
+                known["kernels"] = metadata.kernels(module)
+            if stage == "loops":
+                metadata.add_workspaces(module, known["functions"])
+
+        run_stages(module.operation, cpu_stages(target.vector_bits), after_stage=after_stage)
+        known["asserts"] = metadata.asserts(module)
+        code = generate(module, target, opt_level)
+    return {"object": code.object, "stages": stages, "metadata": known}
+
+
+def _rename_entry(module: ir.Module, func_name: str) -> None:
+    """Make ``func_name`` the module's @main; everything below expects that name."""
+    if func_name == "main":
+        return
+    for op in module.body.operations:
+        name = op.attributes["sym_name"] if "sym_name" in op.attributes else None
+        if name is not None and ir.StringAttr(name).value == func_name:
+            ir.SymbolTable.set_symbol_name(op, "main")
+            return
+    raise ValueError(f"the module has no function @{func_name}")

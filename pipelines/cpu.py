@@ -1,0 +1,78 @@
+"""The way down to x86: named stages, each a list of passes, from linalg to the llvm dialect.
+
+The list reads top to bottom; a comment says why a pass is where it is. ``Compiled.asm`` holds
+the IR after each stage under the stage's name.
+"""
+
+from __future__ import annotations
+
+from .stages import Rule, Stage, no_memory_of_type, vectors_of_at_most
+
+_TENSORS = (
+    "builtin",
+    "func",
+    "linalg",
+    "tensor",
+    "arith",
+    "math",
+    "cf",
+    "scf",
+    "affine",
+    "ub",
+    "bufferization",
+    "memref",
+)
+_TILES = (*_TENSORS, "vector")
+_LOOPS = ("builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub", "llvm")
+# Four native registers; wider ones make LLVM's time explode and spill.
+_REGISTERS_A_VECTOR = 4
+_NO_I1 = no_memory_of_type("i1", "loads and stores of i1 abort in finalize-memref-to-llvm")
+
+
+def cpu_stages(vector_bits: int = 512) -> tuple[Stage, ...]:
+    """The stages for a CPU whose vector registers have ``vector_bits`` bits (128, 256 or 512)."""
+    narrow: Rule = vectors_of_at_most(_REGISTERS_A_VECTOR * vector_bits)
+    return (
+        Stage("linalg", "canonicalize,cse", _TENSORS),
+        Stage(
+            "kernels",
+            # Ops named for what they are, then one form of them: linalg.generic.
+            "mlopt-raise,canonicalize,cse,"
+            # i1 has no layout in memory; an integer division by zero must not trap.
+            "mlopt-bool-storage,mlopt-guard-division,canonicalize,cse,"
+            # What depends on weights alone leaves @main before it could be fused into it.
+            "mlopt-hoist,mlopt-fuse,mlopt-outline",
+            _TENSORS,
+        ),
+        Stage("tile", "mlopt-schedule,mlopt-tile,mlopt-verify", _TILES),
+        Stage(
+            "loops",
+            # One bufferization of the whole module; outputs are written in place.
+            "eliminate-empty-tensors,"
+            "one-shot-bufferize{bufferize-function-boundaries=true"
+            " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true},"
+            # No canonicalize yet: it would dissolve the scf.forall of a kernel with one task.
+            "drop-equivalent-buffer-results,cse,"
+            # Tiles become loops over registers; kernels without a tile rule become plain loops.
+            f"mlopt-cpu-strip-mine{{vector-bits={vector_bits}}},convert-linalg-to-loops,canonicalize,cse,"
+            # After the loops exist: half floats compute in f32, then functions become polynomials.
+            f"mlopt-cpu-widen-floats,mlopt-cpu-expand-math{{vector-bits={vector_bits}}},"
+            # No kernel or host function calls malloc.
+            "mlopt-cpu-arena,mlopt-cpu-copies,"
+            # Threads and status reach the functions that need them; then tasks run over threads.
+            "mlopt-cpu-entry,mlopt-cpu-parallel",
+            _LOOPS,
+            (narrow, _NO_I1),
+        ),
+        Stage(
+            "llvm",
+            "lower-affine,convert-scf-to-cf,"
+            # A failed assert returns its number: possible only where control flow is flat.
+            "mlopt-cpu-status,"
+            "expand-strided-metadata,lower-affine,arith-expand{include-bf16=true},"
+            "convert-vector-to-llvm,convert-math-to-llvm,convert-math-to-libm,convert-arith-to-llvm,"
+            "convert-index-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"
+            "convert-ub-to-llvm,reconcile-unrealized-casts,canonicalize,cse",
+            ("builtin", "llvm"),
+        ),
+    )

@@ -1,0 +1,139 @@
+"""What a caller must know of a compiled module, read off its IR as plain data.
+
+Two looks are taken: at the "kernels" stage, where host functions still have tensors, and at
+the end, where workspaces and asserts are known. Nothing in it refers to MLIR, so that it can
+leave the worker.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from mlir import ir
+
+DTYPES = {
+    "f64": "f64", "f32": "f32", "f16": "f16", "bf16": "bf16",
+    "i64": "i64", "i32": "i32", "i16": "i16", "i8": "i8", "ui8": "ui8", "i1": "bool", "index": "i64",
+}  # fmt: skip
+ENTRY_FUNCTIONS = ("main", "prepare")
+
+
+def host_functions(module: ir.Module) -> dict[str, dict[str, Any]]:
+    """Arguments and results of @main and @prepare at the "kernels" stage, by name."""
+    return {name: _signature(function) for name, function in _functions(module) if name in ENTRY_FUNCTIONS}
+
+
+def _functions(module: ir.Module) -> Iterator[tuple[str, ir.OpView]]:
+    for op in module.body.operations:
+        if op.operation.name == "func.func":
+            yield ir.StringAttr(op.attributes["sym_name"]).value, op
+
+
+def _signature(function: ir.OpView) -> dict[str, Any]:
+    entry = function.regions[0].blocks[0]
+    attributes = (
+        list(ir.ArrayAttr(function.attributes["arg_attrs"])) if "arg_attrs" in function.attributes else []
+    )
+    arguments: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
+    for position, argument in enumerate(entry.arguments):
+        marks = ir.DictAttr(attributes[position]) if attributes else ir.DictAttr.get({})
+        described = _describe(argument.type)
+        if "mlopt.result" in marks:
+            results.append(described)
+            continue
+        kind = "weight" if "mlopt.weight" in marks else "prepared" if "mlopt.prepared" in marks else "input"
+        arguments.append({"kind": kind, **described})
+    _add_sizes(function, results)
+    return {"args": arguments, "results": results, "workspace": 0}
+
+
+def _describe(type_: ir.Type) -> dict[str, Any]:
+    if not isinstance(type_, ir.ShapedType):
+        return {"dtype": DTYPES[str(type_)], "shape": [], "scalar": True}
+    dynamic = ir.ShapedType.get_dynamic_size()
+    shape = [None if size == dynamic else size for size in type_.shape]
+    return {"dtype": DTYPES[str(type_.element_type)], "shape": shape}
+
+
+def _add_sizes(function: ir.OpView, results: list[dict[str, Any]]) -> None:
+    """Give each result its dynamic sizes, as Python expressions over the arguments' sizes."""
+    if "mlopt.result_sizes" not in function.attributes:
+        return
+    sizes = iter(
+        ir.StringAttr(size).value for size in ir.ArrayAttr(function.attributes["mlopt.result_sizes"])
+    )
+    for result in results:
+        result["sizes"] = [next(sizes) for size in result["shape"] if size is None]
+
+
+def kernels(module: ir.Module) -> list[dict[str, Any]]:
+    """Each kernel after mlopt-schedule: what it holds, how it runs, what it moves and computes."""
+    calls = _calls(module)
+    return [
+        _describe_kernel(name, function, calls.get(name, Counter()))
+        for name, function in _functions(module)
+        if "mlopt.kernel" in function.attributes
+    ]
+
+
+def _calls(module: ir.Module) -> dict[str, Counter[str]]:
+    """For each kernel, how often each host function calls it."""
+    calls: dict[str, Counter[str]] = {}
+    for name, function in _functions(module):
+
+        def visit(op: ir.Operation, caller: str = name) -> ir.WalkResult:
+            if op.name == "func.call":
+                callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+                calls.setdefault(callee, Counter())[caller] += 1
+            return ir.WalkResult.ADVANCE
+
+        function.operation.walk(visit)
+    return calls
+
+
+def _describe_kernel(name: str, function: ir.OpView, callers: Counter[str]) -> dict[str, Any]:
+    attributes = function.attributes
+    slow = ir.StringAttr(attributes["mlopt.slow"]).value if "mlopt.slow" in attributes else None
+    return {
+        "name": name,
+        "ops": [ir.StringAttr(op).value for op in ir.ArrayAttr(attributes["mlopt.ops"])]
+        if "mlopt.ops" in attributes
+        else [],
+        "schedule": str(attributes["mlopt.schedule"]) if "mlopt.schedule" in attributes else "",
+        "path": "tile" if slow is None else f"slow: {slow}",
+        "bytes": _integer(function, "mlopt.bytes"),
+        "flops": _integer(function, "mlopt.flops"),
+        "function": "prepare" if set(callers) == {"prepare"} else "main",
+        "calls": sum(callers.values()),
+    }
+
+
+def _integer(function: ir.OpView, name: str) -> int:
+    return ir.IntegerAttr(function.attributes[name]).value if name in function.attributes else 0
+
+
+def add_workspaces(module: ir.Module, functions: dict[str, dict[str, Any]]) -> None:
+    """Give each of ``functions`` its workspace's bytes (None: `mlopt_NAME_workspace` computes them)."""
+    defined = dict(_functions(module))
+    for name, described in functions.items():
+        dynamic = f"{name}_workspace" in defined
+        described["workspace"] = None if dynamic else _integer(defined[name], "mlopt.workspace")
+
+
+def asserts(module: ir.Module) -> list[str]:
+    """The messages of the module's run-time checks; status k stands for the k-th, from 1."""
+    attributes = module.operation.attributes
+    if "mlopt.asserts" not in attributes:
+        return []
+    return [ir.StringAttr(message).value for message in ir.ArrayAttr(attributes["mlopt.asserts"])]
+
+
+def fusion_notes(module: ir.Module) -> list[str]:
+    """What mlopt-fuse refused, and why."""
+    attributes = module.operation.attributes
+    if "mlopt.fusion" not in attributes:
+        return []
+    return [ir.StringAttr(note).value for note in ir.ArrayAttr(attributes["mlopt.fusion"])]
