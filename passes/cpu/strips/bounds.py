@@ -114,7 +114,8 @@ def _affine_range(expression: ir.AffineExpr, inputs: list[Range], dims: int) -> 
 @dataclass(frozen=True)
 class Extent:
     """How many positions of a tile dim count: ``static`` of them, or a run-time number that is
-    at most ``most``, at least ``least`` and a multiple of ``multiple``; ``bound`` as in `Axis`."""
+    at most ``most``, at least ``least`` and a multiple of ``multiple``; ``bound`` as in `Axis`.
+    """
 
     static: int | None
     value: ir.Value | None

@@ -17,7 +17,7 @@ from mlir.dialects import arith, math, vector
 
 from .cover import Cover, cover, known_extent
 from .emitter import Emitter
-from .fragment import Axis, Fragment, Key, Strip, element_of, is_vector, keys_of, lane_of, sizes_of
+from .fragment import Axis, Fragment, Strip, element_of, is_vector, keys_of, lane_of, sizes_of
 from .registry import rule
 from .types import bits_of, is_float
 from .vectors import spread

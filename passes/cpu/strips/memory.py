@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlir import ir
-from mlir.dialects import arith, memref, vector
+from mlir.dialects import memref
 
 from .bounds import DYNAMIC, fits
 from .emitter import Emitter
 from .fragment import UNIT, Axis, Key, Strip, sizes_of
-from .vectors import spread
 
 
 def memory_dims(op: ir.OpView) -> list[int | None]:
@@ -53,17 +52,3 @@ def memory_size(em: Emitter, source: ir.Value, dim: int) -> ir.Value:
     axis = em.index(dim)
     with em.here():
         return memref.DimOp(source, axis).result
-
-
-def lane_steps(em: Emitter, source: ir.Value, dim: int, lanes: int) -> ir.Value:
-    """lane × stride of a memory dim, for gathers and scatters."""
-    known = source.type.get_strides_and_offset()[0][dim]
-    stride = em.index(1 if known == DYNAMIC else known)
-    if known == DYNAMIC:  # the identity layout, or a part that is all of it
-        for inner in range(dim + 1, source.type.rank):
-            size = memory_size(em, source, inner)
-            with em.here():
-                stride = arith.MulIOp(stride, size).result
-    with em.here():
-        steps = vector.StepOp(ir.VectorType.get([lanes], ir.IndexType.get())).result
-        return arith.MulIOp(steps, spread(stride, lanes)).result

@@ -26,6 +26,7 @@ from .fragment import UNIT, Axis, element_of, sizes_of
 from .layout import Layout
 from .memory import memory_dims, memory_size
 from .reduce import reduced_dims
+from .strided import is_dense
 from .types import bits_of, widest
 from .write import store_strip
 
@@ -62,7 +63,8 @@ def _plain_nest(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], vect
     if not wide:
         return Nest(tuple(Cover(dim) for dim in range(len(sizes))), REGISTERS * native)
     lane = wide[-1]
-    lanes = min(REGISTERS * native, power_of_two(sizes[lane]))
+    registers = 1 if _gathers(layout, root, made, lane) else REGISTERS
+    lanes = min(registers * native, power_of_two(sizes[lane]))
     block = _transposed_dim(layout, root, made, lane)
     unroll = {}
     if block is not None:
@@ -83,6 +85,17 @@ def power_of_two(size: int) -> int:
 def _summed(layout: Layout, made: Sequence[ir.OpView]) -> set[Dim]:
     return {layout.classes.of(op.source, dim) for op in made
             if op.operation.name == "vector.multi_reduction" for dim in reduced_dims(op)}
+
+
+def _gathers(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], lane: int) -> bool:
+    """Whether lanes along ``lane`` are far apart in some memory."""
+    known = layout.classes.of(root.valueToStore, lane)
+    for op in made:
+        if op.operation.name == "vector.transfer_read" and known in layout.classes.all_of(op.results[0]):
+            place = memory_dims(op)[layout.classes.all_of(op.results[0]).index(known)]
+            if place is not None and place != op.base.type.rank - 1 and not is_dense(op.base, place):
+                return True
+    return False
 
 
 def _transposed_dim(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], lane: int) -> int | None:

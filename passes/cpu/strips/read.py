@@ -15,8 +15,9 @@ from ...base import PassError
 from .emitter import Emitter
 from .fragment import UNIT, Fragment, Key, Strip, keys_of, lane_of
 from .masks import mask_of, valid_lanes
-from .memory import inside, lane_steps, memory_dims, memory_indices, memory_size
+from .memory import inside, memory_dims, memory_indices, memory_size
 from .registry import rule
+from .strided import load_strided
 from .transposed import can_load_transposed, load_transposed
 from .vectors import spread
 
@@ -87,19 +88,14 @@ def _load_lanes(em: Emitter, op: vector.TransferReadOp, dims: Sequence[int | Non
     valid = valid_lanes(em, strip, key)
     if not inside(op, lane, dim, axis):
         valid = _lanes_inside(em, source, dim, indices[dim], valid)
-    mask = None if valid is None else mask_of(em, valid, axis.lanes)
     padding = em.scalar(op.padding)
     if dim == len(indices) - 1:
+        mask = None if valid is None else mask_of(em, valid, axis.lanes)
         with em.here():
             if mask is None:
                 return vector.LoadOp(kind, source, indices).result
             return vector.MaskedLoadOp(kind, source, indices, mask, spread(padding, axis.lanes)).result
-    steps = lane_steps(em, source, dim, axis.lanes)
-    if mask is None:
-        mask = em.constant(ir.Attribute.parse(f"dense<true> : vector<{axis.lanes}xi1>"),
-                           ir.VectorType.get([axis.lanes], ir.IntegerType.get_signless(1)))
-    with em.here():
-        return vector.GatherOp(kind, source, indices, steps, mask, spread(padding, axis.lanes)).result
+    return load_strided(em, source, indices, dim, axis.lanes, valid, padding)
 
 
 def _lanes_inside(em: Emitter, source: ir.Value, dim: int, first: ir.Value,

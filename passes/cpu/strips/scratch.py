@@ -15,9 +15,9 @@ from mlir import ir
 from mlir.dialects import memref, vector
 
 from ...base import PassError
-from .vectors import spread
 from .fragment import Axis, Fragment, Key, Strip, element_of, keys_of, lane_of, sizes_of
 from .types import bits_of, bytes_of
+from .vectors import spread
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -163,7 +163,8 @@ def _is_dear(name: str) -> bool:
 
 def _kept_dims(layout: Layout, value: ir.Value, owner: ir.OpView) -> dict[int, int] | None:
     """For each dim that the owner keeps: dim of the tile -> dim of the owner's result; None if
-    the tile's dims are not the dims of the owner's source."""
+    the tile's dims are not the dims of the owner's source.
+    """
     gone = set(ir.DenseI64ArrayAttr(owner.attributes["reduction_dims"]))
     source = layout.classes.all_of(owner.source)
     mine = layout.classes.all_of(value)

@@ -10,7 +10,8 @@ from mlir.dialects import memref, vector
 from .emitter import Emitter
 from .fragment import Fragment, Key, Strip, is_vector, keys_of, lane_of
 from .masks import lane_mask
-from .memory import lane_steps, memory_dims, memory_indices
+from .memory import memory_dims, memory_indices
+from .strided import lane_steps
 from .transposed import store_transposed, unrolled_innermost
 from .vectors import spread
 
