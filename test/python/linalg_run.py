@@ -14,7 +14,6 @@ import numpy as np
 from mlir import ir
 from mlir.execution_engine import ExecutionEngine
 from mlir.passmanager import PassManager
-
 from mlopt.dialects.context import make_context
 from mlopt.passes.outlining.host import give_results_memory, pass_results_as_arguments
 from mlopt.pipelines.cpu import cpu_stages
@@ -87,7 +86,7 @@ def call(engine: ExecutionEngine, name: str, arrays: list[np.ndarray]) -> None:
 def outputs(host: ir.Operation, arguments: list[np.ndarray], value: int) -> list[tuple[np.ndarray, str]]:
     """Memory for the results of a host function in destination-passing form."""
     names = {f"a{n}_{dim}": size for n, each in enumerate(arguments) for dim, size in enumerate(each.shape)}
-    given = host.attributes["mlopt.result_sizes"] if "mlopt.result_sizes" in host.attributes else []
+    given = host.attributes.get("mlopt.result_sizes", [])
     sizes = iter(eval(each.value, names) for each in given)
     made = []
     for argument in host.regions[0].blocks[0].arguments:
