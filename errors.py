@@ -74,6 +74,10 @@ class InputError(MloptError, ValueError):
     """A compiled function was called with what it was not compiled for."""
 
 
+class VerifyError(MloptError):
+    """Compiled code gave other results than eager."""
+
+
 class CompileTimeout(CompileError):  # noqa: N818
     """A compilation was stopped at its time limit."""
 

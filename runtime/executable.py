@@ -61,6 +61,7 @@ class EntryPoint:
         self.signature = signature
         self.asserts = tuple(asserts)
         self.function = _ENTRY(code.address(f"mlopt_{name}"))
+        self._frames: list[Frame] = []
         self._code = code  # the code lives as long as the function can be called
         self._workspace_bytes = None
         if signature.workspace is None:
@@ -102,9 +103,10 @@ class EntryPoint:
 
         The general way, in no hurry: wrappers of the hot path fill frames themselves.
         """
-        frame = self.new_frame()
-        frame.array[: self.workspace_slot] = [*pointers, *results]
-        frame.array[self.threads_slot] = threads
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = self.new_frame()
         buffers = (*self.signature.args, *self.signature.results)
         dynamic = [
             size
@@ -112,11 +114,13 @@ class EntryPoint:
             for size, static in zip(shape, buffer.shape, strict=True)
             if static is None
         ]
-        for slot, size in enumerate(dynamic, self.first_size):
-            frame.array[slot] = size
+        values = [*pointers, *results, frame.workspace_address, threads, *dynamic]
+        for slot, value in enumerate(values):
+            frame.array[slot] = value
         if self._workspace_bytes is not None:
             self.fit_workspace(frame)
         status = self.function(frame.address)
+        self._frames.append(frame)
         if status:
             self.raise_status(status)
 
@@ -150,7 +154,8 @@ class Bound:
     def new_frame(self) -> Frame:
         """For a call that finds no frame in ``frames``, where it leaves this one."""
         frame = self.entry.new_frame()
-        frame.array[self.first : self.first + len(self.pointers)] = self.pointers
+        for slot, pointer in enumerate(self.pointers, self.first):
+            frame.array[slot] = pointer
         return frame
 
 

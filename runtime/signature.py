@@ -90,3 +90,17 @@ def evaluate(size: int | str, names: Mapping[str, int]) -> int:
     if isinstance(size, int):
         return size
     return int(eval(size, {"__builtins__": {"max": max, "min": min}, "math": math}, dict(names)))
+
+
+def contiguous_strides(sizes: Sequence[int | str]) -> tuple[int | str, ...]:
+    """The strides that torch gives a fresh tensor of these sizes or expressions: 0 counts as 1."""
+    strides: list[int | str] = []
+    factors: list[str] = []
+    number = 1
+    for size in reversed(sizes):
+        strides.append("*".join([*factors, str(number)]) if factors else number)
+        if isinstance(size, int):
+            number *= max(size, 1)
+        else:
+            factors.append(f"max({size}, 1)")
+    return tuple(reversed(strides))

@@ -41,6 +41,7 @@ import torch
 from ..frontends.program import Input, Mutation, Output, Result, Size
 from . import torch_inputs, torch_outputs
 from .executable import Bound, EntryPoint
+from .signature import contiguous_strides
 
 _INT64 = 8
 
@@ -174,7 +175,7 @@ class TorchWrapper:
         for number, result in enumerate(self.results):
             output = next((o for o in self.outputs if o.result == number and o.dense), None)
             shape, strides = (
-                (output.shape, output.strides) if output else (result.sizes, _contiguous(result.sizes))
+                (output.shape, output.strides) if output else (result.sizes, contiguous_strides(result.sizes))
             )
             self.names[f"result_dtype{number}"] = result.dtype
             layout = (
@@ -276,17 +277,3 @@ class TorchWrapper:
     @staticmethod
     def _comma(parts: Iterable[str]) -> str:
         return ", ".join(parts)
-
-
-def _contiguous(sizes: Sequence[Size]) -> tuple[Size, ...]:
-    """The strides that torch gives a fresh tensor: sizes of 0 count as 1."""
-    strides: list[Size] = []
-    factors: list[str] = []
-    number = 1
-    for size in reversed(sizes):
-        strides.append("*".join([*factors, str(number)]) if factors else number)
-        if isinstance(size, int):
-            number *= max(size, 1)
-        else:
-            factors.append(f"max({size}, 1)")
-    return tuple(reversed(strides))

@@ -1,0 +1,129 @@
+"""What a compiled object shows of its work: kernels, and a summary of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_OPS_WIDTH = 48
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel: the ops in it, how it runs, what one call of it moves and computes.
+
+    ``bytes`` and ``flops`` are of the static part of its shapes. ``path`` is "tile", or "slow:"
+    and why no tile rule took it. ``function`` is "main", or "prepare" for what runs only when
+    weights change; ``calls`` is how often it is called there.
+    """
+
+    name: str
+    ops: tuple[str, ...]
+    schedule: str
+    path: str
+    bytes: int
+    flops: int
+    function: str
+    calls: int
+
+    @staticmethod
+    def from_metadata(data: Mapping[str, Any]) -> Kernel:
+        """``data`` as pipelines/metadata.py writes it."""
+        return Kernel(**{**data, "ops": tuple(data["ops"])})
+
+    @property
+    def is_slow(self) -> bool:
+        return self.path != "tile"
+
+    @property
+    def intensity(self) -> float:
+        """FLOPs a byte."""
+        return self.flops / self.bytes if self.bytes else 0.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a module was compiled; ``str()`` is a table of its kernels.
+
+    ``ops`` are the ops of the captured graph with their source lines. ``eager`` says why the
+    module runs in eager instead; empty if it does not.
+    """
+
+    kernels: tuple[Kernel, ...] = ()
+    ops: tuple[tuple[str, str], ...] = ()
+    seconds: float = 0.0
+    not_fused: tuple[str, ...] = ()
+    eager: str = ""
+
+    @staticmethod
+    def from_metadata(
+        metadata: Mapping[str, Any], ops: tuple[tuple[str, str], ...], seconds: float
+    ) -> Report:
+        """The report on what a compile worker returned."""
+        kernels = tuple(Kernel.from_metadata(kernel) for kernel in metadata.get("kernels", ()))
+        return Report(kernels, ops, seconds, tuple(metadata.get("fusion", ())))
+
+    @property
+    def coverage(self) -> float:
+        """The share of the ops that is compiled: all of them, or none if the module runs in eager."""
+        return 0.0 if self.eager else 1.0
+
+    @property
+    def slow_paths(self) -> tuple[Kernel, ...]:
+        return tuple(kernel for kernel in self.kernels if kernel.is_slow)
+
+    @property
+    def bytes(self) -> int:
+        """What the kernels of one call move."""
+        return sum(kernel.bytes * kernel.calls for kernel in self._main)
+
+    @property
+    def flops(self) -> int:
+        """What the kernels of one call compute."""
+        return sum(kernel.flops * kernel.calls for kernel in self._main)
+
+    @property
+    def _main(self) -> Sequence[Kernel]:
+        return [kernel for kernel in self.kernels if kernel.function == "main"]
+
+    def summary(self) -> str:
+        """One line."""
+        if self.eager:
+            return f"runs in eager: {self.eager.splitlines()[0]}"
+        ops = f"{len(self.ops)} ops in " if self.ops else ""
+        slow = f", {len(self.slow_paths)} on the slow path" if self.slow_paths else ""
+        return f"{ops}{len(self._main)} kernels{slow}"
+
+    def __str__(self) -> str:
+        if self.eager:
+            return f"0 % compiled; the module runs in eager:\n{self.eager}"
+        rows = [("kernel", "ops", "calls", "MB", "MFLOP", "FLOP/B", "path")]
+        rows += [_row(kernel) for kernel in self.kernels]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if column in (0, 1, 6) else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        head = f"{self.coverage:.0%} compiled: {self.summary()}, compiled in {self.seconds:.2f} s"
+        total = f"one call: {self.bytes / 1e6:.3f} MB, {self.flops / 1e6:.3f} MFLOP"
+        return "\n".join([head, *lines, total])
+
+
+def _row(kernel: Kernel) -> tuple[str, str, str, str, str, str, str]:
+    ops = ", ".join(kernel.ops)
+    if len(ops) > _OPS_WIDTH:
+        ops = ops[: _OPS_WIDTH - 1] + "…"
+    where = "" if kernel.function == "main" else f" ({kernel.function})"
+    return (
+        kernel.name + where,
+        ops,
+        str(kernel.calls),
+        f"{kernel.bytes / 1e6:.3f}",
+        f"{kernel.flops / 1e6:.3f}",
+        f"{kernel.intensity:.1f}",
+        kernel.path,
+    )

@@ -1,0 +1,92 @@
+"""Calls with numpy arrays, without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from .executable import Executable, default_threads
+from .signature import DTYPES, Buffer
+
+Array = np.ndarray[Any, Any]
+
+
+def array_call(executable: Executable) -> Callable[..., tuple[Array, ...]]:
+    """A function from the arguments of ``main`` to its results, all of them numpy arrays.
+
+    What @prepare makes of weights is made for each call: arrays do not tell when they change.
+    """
+    signature = executable.main.signature
+    given = [arg for arg in signature.args if arg.kind != "prepared"]
+    weights = [number for number, arg in enumerate(given) if arg.kind == "weight"]
+
+    def call(*values: Any) -> tuple[Array, ...]:
+        arrays = [
+            _to_array(number, value, arg)
+            for number, (value, arg) in enumerate(zip(values, given, strict=True))
+        ]
+        threads = default_threads()
+        kept = [arrays[number] for number in weights] if executable.prepare is not None else []
+        prepared = executable.run_prepare([_address(a) for a in kept], [a.shape for a in kept], threads)
+        shapes = [array.shape for array in arrays]
+        shapes += [arg.shape for arg in signature.args if arg.kind == "prepared"]
+        results = [
+            np.empty(shape, numpy_dtype(result.dtype))
+            for result, shape in zip(signature.results, signature.result_shapes(shapes), strict=True)
+        ]
+        pointers = [*map(_address, arrays), *(buffer.address for buffer in prepared)]
+        shapes += [array.shape for array in results]
+        executable.main.call(pointers, [_address(array) for array in results], shapes, threads)
+        return tuple(results)
+
+    return call
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """Numpy's dtype for one of ours; bfloat16 is the package ml_dtypes'."""
+    if name != "bf16":
+        return np.dtype(DTYPES[name][1])
+    try:
+        from ml_dtypes import bfloat16
+    except ImportError:
+        raise InputError(
+            "numpy does not know bfloat16", remedy="pass torch tensors, or install the package ml_dtypes"
+        ) from None
+    dtype: np.dtype[Any] = np.dtype(bfloat16)
+    return dtype
+
+
+def _address(array: Array) -> int:
+    pointer: int = array.ctypes.data
+    return pointer
+
+
+def _to_array(number: int, value: Any, arg: Buffer) -> Array:
+    """``value`` as a contiguous, aligned array in native byte order, or an error."""
+    dtype = numpy_dtype(arg.dtype)
+    expected = _describe(dtype, arg.shape)
+    if arg.shape == () and isinstance(value, bool | int | float):
+        value = np.array(value, dtype)
+    if not isinstance(value, np.ndarray | np.generic):
+        raise InputError(
+            f"argument {number} is a {type(value).__name__}, expected an array {expected}",
+            remedy="pass numpy arrays or torch tensors",
+        )
+    array = np.asarray(value)
+    if array.dtype.newbyteorder("=") != dtype or not _fits(array.shape, arg.shape):
+        raise InputError(
+            f"argument {number} is {_describe(array.dtype, array.shape)}, compiled for {expected}",
+            remedy="convert it, or compile again for such an argument",
+        )
+    return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+
+
+def _fits(shape: Sequence[int], wanted: Sequence[int | None]) -> bool:
+    return len(shape) == len(wanted) and all(w is None or w == s for s, w in zip(shape, wanted, strict=True))
+
+
+def _describe(dtype: np.dtype[Any], shape: Sequence[int | None]) -> str:
+    return f"{dtype.name}[{', '.join('?' if size is None else str(size) for size in shape)}]"

@@ -1,0 +1,172 @@
+"""From a torch module to a `Compiled`, and from an executable to a function of tensors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils import _pytree as pytree
+
+from .compiled import Compiled
+from .errors import CompileError
+from .frontends.program import Input, Output, Program, Result, Weight
+from .frontends.torch import capture
+from .options import Options
+from .report import Report
+from .runtime import requests
+from .runtime.assembly import Stages
+from .runtime.executable import Executable
+from .runtime.signature import DTYPES, contiguous_strides
+from .runtime.torch_tree import FunctionModule, TreeCall, is_flat, output_structure
+from .runtime.torch_wrapper import TorchWrapper
+from .runtime.verification import Verifier
+from .runtime.weights import LiveWeights, Slot, bind_arguments
+
+
+def compile_module(
+    function: Callable[..., Any],
+    example_inputs: Sequence[Any],
+    example_kwargs: Mapping[str, Any],
+    dynamic_shapes: Any,
+    options: Options,
+) -> Compiled:
+    """`mlopt.jit` without its fallback."""
+    start = time.perf_counter()
+    module = function if isinstance(function, torch.nn.Module) else FunctionModule(function)
+    name = getattr(function, "__name__", type(function).__name__)
+    if torch.is_autocast_enabled("cpu"):
+        raise CompileError(
+            "autocast is active", remedy="leave the autocast region, or convert the module (model.bfloat16())"
+        )
+    args, kwargs = pytree.tree_map_only(
+        np.ndarray, torch.from_numpy, (tuple(example_inputs), dict(example_kwargs))
+    )
+    program = capture(module, args, dynamic_shapes, example_kwargs=kwargs)
+    linalg = requests.import_program(program.text, program.weight_positions, options)
+    built = requests.build(linalg, options)
+    executable = Executable(built["object"], built["metadata"])
+    call = program_call(executable, program, module)
+    general = TreeCall(call, program, module.forward)
+    arity = len(program.inputs) if is_flat(program) else -1
+    asm = Stages({"torch": program.text, **built["stages"]}, built["object"])
+    report = Report.from_metadata(built["metadata"], program.ops, time.perf_counter() - start)
+    compiled = Compiled(name, call, general, arity, asm, report, options)
+    if options.verify:
+        _verify_first_call(compiled, module)
+    return compiled
+
+
+def program_call(executable: Executable, program: Program, module: torch.nn.Module) -> Callable[..., Any]:
+    """The function from the program's inputs to what the module returns."""
+    expected = len(program.inputs) + len(program.weights)
+    given = sum(arg.kind != "prepared" for arg in executable.main.signature.args)
+    if given != expected or len(executable.main.signature.results) != len(program.results):
+        raise CompileError(f"the compiled function has {given} arguments, the program {expected}")
+    weights = LiveWeights(executable, *find_weights(module, program.weights)) if program.weights else None
+    names: dict[str, Any] = {}
+    return TorchWrapper(
+        entry=executable.main,
+        inputs=program.inputs,
+        results=program.results,
+        outputs=program.outputs,
+        structure=output_structure(program.out_spec, names),
+        mutations=program.mutations,
+        bound=weights.current if weights else None,
+        weights_grad=weights.requires_grad if weights else None,
+        store=weights.store if weights else None,
+        names=names,
+    ).build()
+
+
+def find_weights(
+    module: torch.nn.Module, weights: Sequence[Weight]
+) -> tuple[list[Slot], list[tuple[dict[str, Any], str, Any]]]:
+    """Where each weight lives, and the chain of submodules that leads there."""
+    structure: dict[str, tuple[dict[str, Any], str, Any]] = {}
+    slots = []
+    for weight in weights:
+        (owner, key), *ties = [
+            _owner(module, name, structure) or ({name: weight.tensor}, name) for name in weight.names
+        ]
+        slots.append(
+            Slot(weight.name, owner, key, weight.tensor.dtype, tuple(weight.tensor.shape), tuple(ties))
+        )
+    return slots, list(structure.values())
+
+
+def _owner(
+    module: torch.nn.Module, name: str, structure: dict[str, tuple[dict[str, Any], str, Any]]
+) -> tuple[dict[str, Any], str] | None:
+    """The dictionary that holds the weight ``name``, None for a constant; ``structure`` gets the way."""
+    *path, key = name.split(".")
+    way = {}
+    for depth, part in enumerate(path, 1):
+        child = module._modules.get(part)
+        if child is None:
+            return None
+        way[".".join(path[:depth])] = (module._modules, part, child)
+        module = child
+    for owner in (module._parameters, module._buffers):
+        if key in owner:
+            structure.update(way)
+            return owner, key
+    return None
+
+
+def tensor_call(executable: Executable) -> Callable[..., tuple[torch.Tensor, ...]]:
+    """A function from the arguments of ``main``, torch tensors, to a tuple of its results."""
+    signature = executable.main.signature
+    given = [arg for arg in signature.args if arg.kind != "prepared"]
+    inputs = [_input(number, arg.dtype, arg.shape) for number, arg in enumerate(given)]
+    results, outputs = [], []
+    for number, buffer in enumerate(signature.results):
+        sizes = iter(buffer.sizes)
+        shape = tuple(next(sizes) if size is None else size for size in buffer.shape)
+        dtype = _torch_dtype(buffer.dtype)
+        results.append(Result(dtype, shape))
+        outputs.append(
+            Output("result", result=number, dtype=dtype, shape=shape, strides=contiguous_strides(shape))
+        )
+    return TorchWrapper(
+        entry=executable.main,
+        inputs=inputs,
+        results=results,
+        outputs=outputs,
+        structure=f"({''.join(f'o{number}, ' for number in range(len(outputs)))})",
+        bound=bind_arguments(executable) if executable.prepare is not None else None,
+        bound_from=[number for number, arg in enumerate(given) if arg.kind == "weight"],
+    ).build()
+
+
+def _input(number: int, dtype: str, shape: Sequence[int | None]) -> Input:
+    return Input(
+        name=f"argument {number}",
+        position=number,
+        dtype=_torch_dtype(dtype),
+        shape=tuple(shape),
+        sizes=tuple(f"a{number}_{dim}" if size is None else size for dim, size in enumerate(shape)),
+        ranges={},
+        requires_grad=False,
+    )
+
+
+def _torch_dtype(name: str) -> torch.dtype:
+    dtype: torch.dtype = getattr(torch, DTYPES[name][1])
+    return dtype
+
+
+def _verify_first_call(compiled: Compiled, module: torch.nn.Module) -> None:
+    """Make the first call of ``compiled`` compare itself with eager; later calls go straight on."""
+    arity, general = compiled._arity, compiled._general
+
+    def first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        verifier = Verifier(module, args, kwargs)
+        outputs = general(args, kwargs)
+        verifier.check(outputs)
+        compiled._arity, compiled._general = arity, general
+        return outputs
+
+    compiled._arity, compiled._general = -1, first
