@@ -1,6 +1,6 @@
-"""Tile IR computes what the kernel's linalg ops compute: both are lowered by upstream passes, run, and compared.
+"""Tile IR computes what the kernel's linalg ops compute, and so do its strips: all are run and compared.
 
-The shapes are tiny, since the upstream lowering unrolls whole tiles; tile sizes are set by hand so that tiles
+The shapes are tiny, since upstream's lowering unrolls whole tiles; tile sizes are set by hand so that tiles
 are many and ragged.
 """
 
@@ -25,6 +25,7 @@ ir = pytest.importorskip("mlir.ir")
 from mlir.execution_engine import ExecutionEngine  # noqa: E402
 from mlir.passmanager import PassManager  # noqa: E402
 from mlir.runtime import get_ranked_memref_descriptor  # noqa: E402
+from mlopt.passes.cpu.strip_mine import StripMine  # noqa: E402
 from mlopt.passes.schedule import Schedule  # noqa: E402
 from mlopt.passes.self_copies import SelfCopies  # noqa: E402
 from mlopt.passes.tile import Tile  # noqa: E402
@@ -112,11 +113,13 @@ def check(
     outs: int = 1,
     tolerance: float = 1e-6,
 ) -> str:
-    """Compile ``text`` as it is and tiled, run both, compare the last ``outs`` arrays; the tile IR."""
+    """Compile ``text`` as it is, tiled, and strip-mined; compare the last ``outs`` arrays; the tile IR."""
     ctx = ir.Context()
     ctx.enable_multithreading(False)
     with ctx, ir.Location.unknown():
-        expected, actual = ([*arrays[:-outs], *(array.copy() for array in arrays[-outs:])] for _ in range(2))
+        expected, actual, stripped = (
+            [*arrays[:-outs], *(array.copy() for array in arrays[-outs:])] for _ in range(3)
+        )
         module = ir.Module.parse(with_main(text))
         PassManager.parse(f"builtin.module({BUFFERIZE})").run(module.operation)
         run(module, expected)
@@ -134,10 +137,14 @@ def check(
         PassManager.parse(f"builtin.module({BUFFERIZE})").run(module.operation)
         SelfCopies().run(module.operation)
         buffers = str(module)
-        assert not re.search(r"memref\.(copy|alloc)|tensor<", buffers), buffers
+        assert not re.search(r"memref\.(copy|alloc)\b|tensor<", buffers), buffers
         run(module, actual)
-    for one, other in zip(expected[-outs:], actual[-outs:], strict=True):
-        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+        module = ir.Module.parse(buffers)
+        StripMine().run(module.operation)
+        run(module, stripped)
+    for one, *others in zip(expected[-outs:], actual[-outs:], stripped[-outs:], strict=True):
+        for other in others:
+            np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
     return tiled
 
 
