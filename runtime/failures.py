@@ -90,7 +90,7 @@ class Call:
             return CompileTimeout(
                 f"{what} was stopped at its time limit of {self.timeout:g} s",
                 where=self._where(outcome),
-                remedy="Allow more time, or compile a smaller part; if neither helps, please report it.",
+                remedy="Allow more time (timeout=…), or compile a smaller part; if neither helps, please report it.",
             )
         printed = _printed(outcome.log)
         if outcome.end == End.OUT_OF_MEMORY or _MEMORY.search(outcome.log):
@@ -98,7 +98,7 @@ class Call:
                 f"{what} ran out of memory{_limit_text(self.memory)}",
                 where=self._where(outcome),
                 details=printed,
-                remedy="Allow it more memory, or compile a smaller part.",
+                remedy="Compile a smaller part, or where there is more memory.",
             )
         killed = "SIGKILL" in outcome.how
         return WorkerDied(
@@ -120,8 +120,8 @@ class Call:
         error.reproducer, error.command = reproducer.write(found, "\n".join(filter(None, notes)))
 
     def _reproducer(self, outcome: Outcome) -> reproducer.Reproducer:
-        ir, elements, _ = outcome.progress
-        if ir is not None and elements:
+        ir, elements, running = outcome.progress
+        if ir is not None and running:
             return reproducer.Reproducer(ir, pipeline=f"builtin.module({','.join(elements)})")
         others = {name: value for name, value in self.kwargs.items() if name != self.argument}
         text = str(self.kwargs[self.argument])

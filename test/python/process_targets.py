@@ -5,6 +5,7 @@ import importlib.util
 import os
 import sys
 import time
+from pathlib import Path
 
 from mlopt.errors import CompileError, UnsupportedOpError
 
@@ -20,6 +21,15 @@ def pid():
 def sleep(seconds, value=None):
     time.sleep(seconds)
     return value
+
+
+def meet(folder, name, other):
+    """Waits until another request runs at the same time."""
+    Path(folder, name).touch()
+    deadline = time.monotonic() + 20
+    while not Path(folder, other).exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return Path(folder, other).exists()
 
 
 def spin():
@@ -43,7 +53,7 @@ def exit_politely():
 def use_up_memory():
     kept = []
     while True:
-        kept.append(bytearray(64 << 20))
+        kept.append(bytes(64 << 20))
 
 
 def abort_as_llvm_does_without_memory():
@@ -121,3 +131,15 @@ def run_pipeline(text, pipeline):
         module = ir.Module.parse(text)
         run_pipeline(module.operation, pipeline)
         return str(module)
+
+
+def object_code(text, pipeline):
+    """The object of a module that upstream passes can lower."""
+    from mlir import ir
+    from mlopt.pipelines.driver import run_pipeline
+    from mlopt.runtime.codegen import Target, generate
+
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        run_pipeline(module.operation, pipeline)
+        return generate(module, Target.resolve(), 2).object

@@ -120,13 +120,12 @@ def test_huge_messages(pool):
     assert hashlib.sha256(back).digest() == hashlib.sha256(data).digest()
 
 
-def test_two_threads_use_two_workers(pool):
-    thread, other = call_in_thread(pool, "compile", TARGET + "sleep", seconds=0.5, value="b")
-    began = time.monotonic()
-    assert pool.call("compile", TARGET + "sleep", seconds=0.5, value="a") == "a"
+def test_two_threads_use_two_workers(pool, tmp_path):
+    meet = {"folder": str(tmp_path)}
+    thread, other = call_in_thread(pool, "compile", TARGET + "meet", **meet, name="a", other="b")
+    assert pool.call("compile", TARGET + "meet", **meet, name="b", other="a")
     thread.join()
-    assert other == ["b"]
-    assert time.monotonic() - began < 0.95
+    assert other == [True]
     assert len(pool.pids("compile")) == 2
 
 
@@ -266,7 +265,7 @@ def test_kill_from_outside_is_noticed_at_once(pool):
     os.kill(worker, signal.SIGKILL)
     thread.join(10)
     assert isinstance(outcome[0], WorkerDied)
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < 3.0
 
 
 def test_kill_of_an_idle_worker_is_not_an_error(pool):
