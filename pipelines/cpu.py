@@ -52,11 +52,11 @@ def cpu_stages(vector_bits: int = 512) -> tuple[Stage, ...]:
             "one-shot-bufferize{bufferize-function-boundaries=true"
             " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true},"
             # No canonicalize yet: it would dissolve the scf.forall of a kernel with one task.
-            "drop-equivalent-buffer-results,cse,"
+            "drop-equivalent-buffer-results,cse,mlopt-self-copies,"
             # Tiles become loops over registers; kernels without a tile rule become plain loops.
             f"mlopt-cpu-strip-mine{{vector-bits={vector_bits}}},convert-linalg-to-loops,canonicalize,cse,"
             # After the loops exist: half floats compute in f32, then functions become polynomials.
-            f"mlopt-cpu-widen-floats,mlopt-cpu-expand-math{{vector-bits={vector_bits}}},"
+            #NOTYET f"mlopt-cpu-widen-floats,mlopt-cpu-expand-math{{vector-bits={vector_bits}}},"
             # No kernel or host function calls malloc.
             "mlopt-cpu-arena,mlopt-cpu-copies,"
             # Threads and status reach the functions that need them; then tasks run over threads.

@@ -41,6 +41,8 @@ def _signature(function: ir.OpView) -> dict[str, Any]:
     for position, argument in enumerate(entry.arguments):
         marks = ir.DictAttr(attributes[position]) if attributes else ir.DictAttr.get({})
         described = _describe(argument.type)
+        if "mlopt.bool" in marks:
+            described["dtype"] = "bool"
         if "mlopt.result" in marks:
             results.append(described)
             continue

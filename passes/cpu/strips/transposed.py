@@ -58,8 +58,9 @@ def load_transposed(em: Emitter, op: ir.OpView, dims: Sequence[int | None], stri
     return Fragment(values)
 
 
-def store_transposed(em: Emitter, op: ir.OpView, dims: Sequence[int | None], strip: Strip,
-                     fragment: Fragment) -> None:
+def store_transposed(
+    em: Emitter, op: ir.OpView, dims: Sequence[int | None], strip: Strip, fragment: Fragment
+) -> None:
     """Turn the vectors into one row for each lane, then store the rows."""
     column, lane = unrolled_innermost(op, dims, strip), lane_of(strip)
     assert column is not None and lane is not None
@@ -73,14 +74,19 @@ def store_transposed(em: Emitter, op: ir.OpView, dims: Sequence[int | None], str
         for row in range(lanes if not isinstance(valid, int) else min(valid, lanes)):
             indices = _row_indices(em, op, dims, strip, key, row, clamp=False)
             with em.here():
-                start = row * width % lanes
-                chunk = chunks[row * width // lanes]
-                value = _shuffle(chunk, chunk, range(start, start + width)) if width < lanes else chunk
+                value = _part(chunks, row * width, width)
             _store_row(em, op, value, indices, count, row, valid)
 
 
-def _store_row(em: Emitter, op: ir.OpView, value: ir.Value, indices: Sequence[ir.Value], count: int,
-               row: int, valid: ir.Value | int | None) -> None:
+def _store_row(
+    em: Emitter,
+    op: ir.OpView,
+    value: ir.Value,
+    indices: Sequence[ir.Value],
+    count: int,
+    row: int,
+    valid: ir.Value | int | None,
+) -> None:
     width = value.type.shape[0]
     if valid is None or isinstance(valid, int):
         if count == width:
@@ -98,8 +104,9 @@ def _store_row(em: Emitter, op: ir.OpView, value: ir.Value, indices: Sequence[ir
         vector.MaskedStoreOp(op.base, list(indices), mask, value)
 
 
-def _row_indices(em: Emitter, op: ir.OpView, dims: Sequence[int | None], strip: Strip, key: Key, row: int,
-                 clamp: bool) -> list[ir.Value]:
+def _row_indices(
+    em: Emitter, op: ir.OpView, dims: Sequence[int | None], strip: Strip, key: Key, row: int, clamp: bool
+) -> list[ir.Value]:
     lane = lane_of(strip)
     assert lane is not None
     dim = dims[lane]
@@ -119,7 +126,7 @@ def _row_indices(em: Emitter, op: ir.OpView, dims: Sequence[int | None], strip: 
 
 
 def _with(key: Key, dim: int, step: int) -> Key:
-    return (*key[:dim], step, *key[dim + 1:])
+    return (*key[:dim], step, *key[dim + 1 :])
 
 
 def _pairs(values: list[ir.Value]) -> list[tuple[ir.Value, ir.Value]]:
@@ -130,6 +137,18 @@ def _shuffle(left: ir.Value, right: ir.Value, places: Sequence[int]) -> ir.Value
     return vector.ShuffleOp(left, right, list(places)).result
 
 
+def _part(chunks: list[ir.Value], start: int, width: int) -> ir.Value:
+    """``width`` elements from ``start`` on; all sizes are powers of two and ``start`` a multiple of ``width``."""
+    lanes = chunks[0].type.shape[0]
+    if width < lanes:
+        chunk = chunks[start // lanes]
+        return _shuffle(chunk, chunk, range(start % lanes, start % lanes + width))
+    parts = chunks[start // lanes : (start + width) // lanes]
+    while len(parts) > 1:
+        parts = [_shuffle(a, b, range(2 * a.type.shape[0])) for a, b in _pairs(parts)]
+    return parts[0]
+
+
 def _interleaved(columns: list[ir.Value]) -> list[ir.Value]:
     """The columns' elements in the order of rows, as vectors of the columns' length."""
     lanes = columns[0].type.shape[0]
@@ -138,8 +157,14 @@ def _interleaved(columns: list[ir.Value]) -> list[ir.Value]:
     runs = [[column] for column in columns]
     while len(runs) > 1:
         half = len(runs) // 2
-        runs = [[_shuffle(a, b, places) for a, b in zip(runs[at], runs[at + half], strict=True)
-                 for places in (low, high)] for at in range(half)]
+        runs = [
+            [
+                _shuffle(a, b, places)
+                for a, b in zip(runs[at], runs[at + half], strict=True)
+                for places in (low, high)
+            ]
+            for at in range(half)
+        ]
     return runs[0]
 
 
@@ -148,6 +173,9 @@ def _deinterleaved(rows: list[ir.Value]) -> list[ir.Value]:
     lanes = rows[0].type.shape[0]
     runs = [rows]
     while len(runs[0]) > 1:
-        runs = [[_shuffle(a, b, range(odd, 2 * lanes, 2)) for a, b in _pairs(run)]
-                for odd in (0, 1) for run in runs]
+        runs = [
+            [_shuffle(a, b, range(odd, 2 * lanes, 2)) for a, b in _pairs(run)]
+            for odd in (0, 1)
+            for run in runs
+        ]
     return [run[0] for run in runs]
