@@ -16,8 +16,8 @@ from ..errors import (
     WorkerOutOfMemory,
 )
 from . import reproducer
+from .outcome import End, Outcome
 from .protocol import RemoteError, loads
-from .request import End, Outcome
 
 # What allocators print before they abort: LLVM, libstdc++, Python.
 _MEMORY = re.compile(r"out of memory|bad_alloc|MemoryError|Cannot allocate memory", re.IGNORECASE)

@@ -16,9 +16,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from .outcome import End, Outcome, Request
 from .process import WorkerProcess, above_standard
 from .protocol import Kind, Message, ProtocolError, header
-from .request import End, Outcome, Request
 
 IDLE_SECONDS = 120.0
 MAX_ATTEMPTS = 2

@@ -22,7 +22,7 @@ from typing import Any
 
 from .failures import Call
 from .keeper import Keeper
-from .request import Request
+from .outcome import Request
 
 DEFAULT_TIMEOUT = 600.0
 SHUTDOWN_SECONDS = 5.0
