@@ -1,0 +1,123 @@
+"""``mlopt``: compile a program and look at it, run it, or examine the installation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ..errors import MloptError
+
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+_out = Console()
+_err = Console(stderr=True)
+
+Source = Annotated[
+    str, typer.Argument(help="FILE.mlir, or FILE.py:FUNCTION that returns (module, *example_inputs)")
+]
+Target = Annotated[str, typer.Option(help="What to compile for.")]
+Function = Annotated[str, typer.Option("--func", help="The function of an .mlir file that is called.")]
+Cpu = Annotated[str, typer.Option(help="The processor, by LLVM's name; host is this one.")]
+OptLevel = Annotated[int, typer.Option("--opt-level", "-O", min=0, max=3, help="LLVM's optimization level.")]
+
+
+@app.command("compile")
+def compile_command(
+    source: Source,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder for each stage's IR, the machine code and the report."),
+    ] = None,
+    stage: Annotated[
+        str | None, typer.Option(help="Print the program after this stage, and nothing else.")
+    ] = None,
+    func: Function = "main",
+    target: Target = "cpu",
+    cpu: Cpu = "host",
+    opt_level: OptLevel = 2,
+) -> None:
+    """Compile a program: print its kernels, or a stage of it, or write everything to a folder."""
+    from . import programs
+
+    compiled = programs.compile_source(source, func, target=target, cpu=cpu, opt_level=opt_level)
+    if stage is not None:
+        print(programs.stage_text(compiled, stage))
+        return
+    _out.print(str(compiled.report), highlight=False, markup=False, soft_wrap=True)
+    if output is not None:
+        for path in programs.write_stages(compiled, output):
+            _out.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command("run")
+def run_command(
+    file: Annotated[Path, typer.Argument(help="FILE.mlir")],
+    inputs: Annotated[
+        list[Path] | None,
+        typer.Option("--input", "-i", help="A .npy file for each argument, in order; else random."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder for the results, as .npy.")
+    ] = None,
+    size: Annotated[int, typer.Option(min=0, help="What a dynamic size is in random inputs.")] = 8,
+    seed: Annotated[int, typer.Option(help="Of the random inputs.")] = 0,
+    repeat: Annotated[int, typer.Option(min=1, help="How many calls are timed.")] = 10,
+    func: Function = "main",
+    target: Target = "cpu",
+    cpu: Cpu = "host",
+    opt_level: OptLevel = 2,
+) -> None:
+    """Compile an .mlir file and run it: prints shapes, values and times."""
+    from . import programs, running
+
+    program = running.load(programs.read_mlir(file), func, target=target, cpu=cpu, opt_level=opt_level)
+    arguments = running.arguments(program, inputs or [], size, seed)
+    outcome = running.measure(program, arguments, repeat)
+    table = Table("", "dtype", "shape", "values", box=None, pad_edge=False)
+    for title, arrays in (("argument", arguments), ("result", outcome.results)):
+        for number, array in enumerate(arrays):
+            table.add_row(f"{title} {number}", *running.describe(array))
+    _out.print(table, highlight=False)
+    _out.print(
+        f"compiled in {program.seconds:.2f} s, first call {outcome.first * 1e6:.1f} µs,"
+        f" then {outcome.median * 1e6:.1f} µs (median of {repeat})",
+        highlight=False,
+    )
+    if output is not None:
+        for path in running.save(outcome.results, output):
+            _out.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command("doctor")
+def doctor_command() -> None:
+    """Say what mlopt needs, what is there, and what to do about the rest."""
+    from .doctor import examine
+
+    missing = 0
+    for finding in examine():
+        mark = "[green]ok[/]" if finding.fine else "[red]no[/]" if finding.needed else "[yellow]--[/]"
+        _out.print(f"{mark}  {finding.subject:26}", end="")
+        _out.print(finding.found, highlight=False, markup=False, soft_wrap=True)
+        if not finding.fine:
+            _out.print(f"      -> {finding.remedy}", highlight=False, markup=False, soft_wrap=True)
+            missing += finding.needed
+    if missing:
+        _err.print(f"{missing} needed {'thing is' if missing == 1 else 'things are'} missing", style="red")
+        raise typer.Exit(1)
+
+
+def main() -> None:
+    """Run the tool; what mlopt raises on purpose is printed without a traceback."""
+    try:
+        app()
+    except MloptError as error:
+        _err.print(f"mlopt: error: {error}", highlight=False, markup=False, soft_wrap=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""What ``mlopt compile`` works on: .mlir files, and functions of .py files that return a module."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ..compiled import Compiled
+from ..compiler import compile_mlir, jit
+from ..errors import InputError
+
+
+def compile_source(source: str, func: str, **options: Any) -> Compiled:
+    """Compile ``FILE.mlir`` or ``FILE.py:FUNCTION``."""
+    path, colon, name = source.rpartition(":")
+    if colon and path.endswith(".py"):
+        module, examples = _call_factory(Path(path), name)
+        return jit(module, *examples, **options)
+    if source.endswith(".py"):
+        raise InputError(
+            f"{source} is Python", remedy=f"name a function that returns a module: {source}:FUNCTION"
+        )
+    return compile_mlir(read_mlir(Path(source)), func, **options)
+
+
+def read_mlir(path: Path) -> str:
+    """The text of an .mlir file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}", remedy="pass an .mlir file") from None
+
+
+def stage_text(compiled: Compiled, stage: str) -> str:
+    """The program after ``stage``."""
+    if stage not in compiled.asm:
+        raise InputError(f"there is no stage '{stage}'", remedy=f"use one of: {', '.join(compiled.asm)}")
+    return compiled.asm[stage]
+
+
+def write_stages(compiled: Compiled, folder: Path) -> Iterator[Path]:
+    """Write ``1_linalg.mlir`` … ``6_object.s`` and ``report.txt``; yields what was written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, (stage, text) in enumerate(compiled.asm.items(), start=1):
+        suffix = "s" if stage == "object" else "mlir"
+        yield _write(folder / f"{number}_{stage}.{suffix}", text)
+    yield _write(folder / "report.txt", f"{compiled.report}\n")
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _call_factory(path: Path, name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    factory = getattr(_import_file(path), name, None)
+    if not callable(factory):
+        raise InputError(f"{path} has no function '{name}'")
+    made = factory()
+    if callable(made):
+        return made, ()
+    if not isinstance(made, tuple) or not made or not callable(made[0]):
+        raise InputError(
+            f"{path}:{name} returned a {type(made).__name__}",
+            remedy="return a tuple: the module and its example inputs",
+        )
+    return made[0], made[1:]
+
+
+def _import_file(path: Path) -> Any:
+    if not path.is_file():
+        raise InputError(f"{path} is not there")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(path.parent))  # as if it were run: it may import its neighbours
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
