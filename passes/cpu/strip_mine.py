@@ -123,7 +123,8 @@ def _has_roots(op: ir.OpView) -> bool:
     """Whether an op writes a tile, or is a loop that does."""
     name = op.operation.name
     return name == "vector.transfer_write" or (
-        name == "scf.for" and any(_has_roots(inner) for inner in op.regions[0].blocks[0].operations))
+        name == "scf.for" and any(_has_roots(inner) for inner in op.regions[0].blocks[0].operations)
+    )
 
 
 def mine_block(em: Emitter, layout: Layout, ops: Sequence[ir.OpView], vector_bits: int) -> None:
@@ -159,7 +160,9 @@ def emit_assert(em: Emitter, op: ir.OpView) -> None:
         ir.Operation.create("cf.assert", [], [condition], {"msg": op.attributes["msg"]}, loc=op.location)
 
 
-def emit_writes(em: Emitter, layout: Layout, ops: Sequence[ir.OpView], roots: Sequence[ir.OpView], vector_bits: int) -> None:
+def emit_writes(
+    em: Emitter, layout: Layout, ops: Sequence[ir.OpView], roots: Sequence[ir.OpView], vector_bits: int
+) -> None:
     """One loop nest for each group of tiles that are written at the same place of equal buffers."""
     groups: list[list[ir.OpView]] = []
     for root in roots:
@@ -176,7 +179,9 @@ def emit_writes(em: Emitter, layout: Layout, ops: Sequence[ir.OpView], roots: Se
 
 def _same_place(left: ir.OpView, right: ir.OpView) -> bool:
     """Whether two tiles are written at the same indices of buffers of one shape."""
-    return bool(left.valueToStore.type.shape == right.valueToStore.type.shape
-                and left.base.type.shape == right.base.type.shape
-                and list(left.indices) == list(right.indices)
-                and all(left.attributes[name] == right.attributes[name] for name in _PLACE))
+    return bool(
+        left.valueToStore.type.shape == right.valueToStore.type.shape
+        and left.base.type.shape == right.base.type.shape
+        and list(left.indices) == list(right.indices)
+        and all(left.attributes[name] == right.attributes[name] for name in _PLACE)
+    )

@@ -139,7 +139,9 @@ def test_columns() -> None:
         check(kernels.column_sum("?", columns), [data(70, columns), data(columns)], (64, 0), tolerance=1e-4)
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 300, 5), (5, 70, 9), (9, 64, 18), (7, 16, 33), (4, 130, 16)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (1, 300, 5), (5, 70, 9), (9, 64, 18), (7, 16, 33), (4, 130, 16)]
+)
 def test_matmul(shape: tuple[int, int, int]) -> None:
     m, n, k = shape
     arrays = [data(m, k), data(k, n), data(n), data(m, n)]
@@ -220,10 +222,14 @@ def test_pools(kind: str) -> None:
 
 def test_batches_and_vectors() -> None:
     kinds = ["tensor<3x4x5xf32>", "tensor<3x5x70xf32>", "tensor<3x4x70xf32>"]
-    text = kernels.generic_kernel("bmm", kinds, "b,m,n,k -> b,m,k | b,k,n | b,m,n", "pppr", kernels.MAC, inits=["0.0"])
+    text = kernels.generic_kernel(
+        "bmm", kinds, "b,m,n,k -> b,m,k | b,k,n | b,m,n", "pppr", kernels.MAC, inits=["0.0"]
+    )
     check(text, [data(3, 4, 5), data(3, 5, 70), data(3, 4, 70)], (1, 3, 64, 2), tolerance=1e-5)
     kinds = ["tensor<3x4x70xf32>", "tensor<3x20x70xf32>", "tensor<3x4x20xf32>"]
-    text = kernels.generic_kernel("bmm", kinds, "b,m,n,k -> b,m,k | b,n,k | b,m,n", "pppr", kernels.MAC, inits=["0.0"])
+    text = kernels.generic_kernel(
+        "bmm", kinds, "b,m,n,k -> b,m,k | b,n,k | b,m,n", "pppr", kernels.MAC, inits=["0.0"]
+    )
     check(text, [data(3, 4, 70), data(3, 20, 70), data(3, 4, 20)], (1, 4, 16, 4), tolerance=1e-5)
     kinds = ["tensor<40x70xf32>", "tensor<70xf32>", "tensor<40xf32>"]
     text = kernels.generic_kernel("mv", kinds, "m,k -> m,k | k | m", "pr", kernels.MAC, inits=["0.0"])
@@ -236,11 +242,15 @@ def test_batches_and_vectors() -> None:
 def test_argmax() -> None:
     for columns in (7, 70):
         kinds = [f"tensor<5x{columns}xf32>", "tensor<5xf32>", "tensor<5xi64>"]
-        text = kernels.generic_kernel("max_dim", kinds, "m,n -> m,n | m | m", "pr", tiles.ARGMAX, outs=2, inits=["-1.0e30", "0"])
+        text = kernels.generic_kernel(
+            "max_dim", kinds, "m,n -> m,n | m | m", "pr", tiles.ARGMAX, outs=2, inits=["-1.0e30", "0"]
+        )
         check(text, [data(5, columns), data(5), data(5, kind="i64")], (2, 0), outs=2)
     kinds = ["tensor<5x70xf32>", "tensor<70xf32>", "tensor<70xi64>"]
     body = tiles.ARGMAX.replace("linalg.index 1", "linalg.index 1")
-    text = kernels.generic_kernel("max_dim", kinds, "n,m -> m,n | n | n", "pr", body, outs=2, inits=["-1.0e30", "0"])
+    text = kernels.generic_kernel(
+        "max_dim", kinds, "n,m -> m,n | n | n", "pr", body, outs=2, inits=["-1.0e30", "0"]
+    )
     check(text, [data(5, 70), data(70), data(70, kind="i64")], (40, 0), outs=2)
 
 
@@ -250,7 +260,9 @@ def test_two_sums_at_once() -> None:
         "%x: f32, %s: f32, %q: f32 { %a = arith.addf %x, %s : f32\n %b = arith.mulf %x, %x : f32\n"
         " %c = arith.addf %b, %q : f32\n linalg.yield %a, %c : f32, f32 }"
     )
-    text = kernels.generic_kernel("sums", kinds, "m,n -> m,n | m | m", "pr", body, outs=2, inits=["0.0", "0.0"])
+    text = kernels.generic_kernel(
+        "sums", kinds, "m,n -> m,n | m | m", "pr", body, outs=2, inits=["0.0", "0.0"]
+    )
     check(text, [data(5, 70), data(5), data(5)], (2, 0), outs=2, tolerance=1e-5)
 
 
@@ -281,13 +293,17 @@ def test_types(kind: str) -> None:
     text = kernels.generic_kernel("matmul", kinds, kernels.MATMUL_MAPS, "ppr", mac, inits=[zero])
     check(text, [data(4, 5, kind=kind), data(5, 70, kind=kind), data(4, 70, kind=kind)], (3, 64, 2))
     body = f"%x: {kind}, %s: {kind} {{ %r = arith.add{f} %x, %s : {kind}\n linalg.yield %r : {kind} }}"
-    text = kernels.generic_kernel("sum", [f"tensor<4x70x{kind}>", f"tensor<4x{kind}>"], "m,n -> m,n | m", "pr", body, inits=[zero])
+    text = kernels.generic_kernel(
+        "sum", [f"tensor<4x70x{kind}>", f"tensor<4x{kind}>"], "m,n -> m,n | m", "pr", body, inits=[zero]
+    )
     check(text, [data(4, 70, kind=kind), data(4, kind=kind)], (3, 0))
 
 
 def test_integer_division_past_the_end() -> None:
     body = "%x: i32, %y: i32, %o: i32 { %r = arith.divsi %x, %y : i32\n linalg.yield %r : i32 }"
-    text = kernels.generic_kernel("div", ["tensor<3x7xi32>", "tensor<7xi32>", "tensor<3x7xi32>"], "a,b -> a,b | b | a,b", "pp", body)
+    text = kernels.generic_kernel(
+        "div", ["tensor<3x7xi32>", "tensor<7xi32>", "tensor<3x7xi32>"], "a,b -> a,b | b | a,b", "pp", body
+    )
     check(text, [data(3, 7, kind="i32"), np.arange(1, 8, dtype=np.int32), data(3, 7, kind="i32")], (2, 0))
 
 
@@ -322,6 +338,8 @@ def test_special_values_are_kept() -> None:
     x[0, 3], x[1, 69], x[2, 0], x[3] = np.nan, np.inf, -np.inf, -0.0
     check(kernels.relu_chain(5, 70), [x, x])
     body = "%x: f32, %m: f32 { %r = arith.maximumf %x, %m : f32\n linalg.yield %r : f32 }"
-    text = kernels.generic_kernel("amax", ["tensor<5x70xf32>", "tensor<5xf32>"], "m,n -> m,n | m", "pr", body, inits=["0xFF800000"])
+    text = kernels.generic_kernel(
+        "amax", ["tensor<5x70xf32>", "tensor<5xf32>"], "m,n -> m,n | m", "pr", body, inits=["0xFF800000"]
+    )
     check(text, [x, data(5)], (2, 0))
     check(kernels.column_sum(5, 70), [x, data(70)], (64, 0), tolerance=1e-5)

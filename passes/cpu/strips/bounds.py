@@ -58,8 +58,10 @@ def _loop_range(value: ir.Value, block: ir.Block) -> Range:
     if loop.operation.name == "scf.for" and number == 0:
         lower, upper, step = (range_of(operand) for operand in list(loop.operation.operands)[:3])
     elif loop.operation.name == "scf.forall" and number < len(loop.attributes["staticLowerBound"]):
-        sizes = (ir.DenseI64ArrayAttr(loop.attributes[name])[number]
-                 for name in ("staticLowerBound", "staticUpperBound", "staticStep"))
+        sizes = (
+            ir.DenseI64ArrayAttr(loop.attributes[name])[number]
+            for name in ("staticLowerBound", "staticUpperBound", "staticStep")
+        )
         lower, upper, step = (UNKNOWN if size == DYNAMIC else Range(size, size, abs(size)) for size in sizes)
     else:
         return UNKNOWN
@@ -128,5 +130,9 @@ class Extent:
 def fits(index: ir.Value, tile: int, size: int) -> bool:
     """Whether ``index + tile <= size`` is certain."""
     known = range_of(index)
-    return size != DYNAMIC and known.low is not None and known.low >= 0 and (
-        known.high is not None and known.high + tile <= size)
+    return (
+        size != DYNAMIC
+        and known.low is not None
+        and known.low >= 0
+        and (known.high is not None and known.high + tile <= size)
+    )

@@ -35,18 +35,22 @@ def loops_of(op: ir.OpView) -> list[list[int]]:
 
 def _reduced_sizes(op: ir.OpView) -> dict[int, int]:
     loops = loops_of(op)
-    return {loop: size for operand in (0, 1)
-            for loop, size in zip(loops[operand], sizes_of(op.operands[operand]), strict=True)
-            if loop not in loops[2]}
+    return {
+        loop: size
+        for operand in (0, 1)
+        for loop, size in zip(loops[operand], sizes_of(op.operands[operand]), strict=True)
+        if loop not in loops[2]
+    }
 
 
-def _uses(op: ir.OpView, number: int, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
-    return [(op.operands[2], strip)]
+def _uses(value: ir.Value, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
+    return [(value.owner.operands[2], strip)]
 
 
 @rule("vector.contract", uses=_uses)
-def emit_contract(em: Emitter, op: vector.ContractionOp, number: int, strip: Strip) -> Fragment:
+def emit_contract(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """Unroll short reductions, loop over long ones."""
+    op = value.owner.opview
     loops, keys, lane = loops_of(op), list(keys_of(strip)), lane_of(strip)
     lanes = strip[lane].lanes if lane is not None else 0
     first = em.emit(op.acc, strip)
@@ -57,20 +61,26 @@ def emit_contract(em: Emitter, op: vector.ContractionOp, number: int, strip: Str
 
     def step(places: dict[int, Axis], values: list[ir.Value]) -> list[ir.Value]:
         axes = {**kept, **places}
-        left, right = (em.emit(value, tuple(axes[loop] for loop in dims))
-                       for value, dims in zip(op.operands[:2], loops[:2], strict=True))
+        left, right = (
+            em.emit(value, tuple(axes[loop] for loop in dims))
+            for value, dims in zip(op.operands[:2], loops[:2], strict=True)
+        )
         result = []
         for key, total in zip(keys, values, strict=True):
             at = dict(zip(loops[2], key, strict=True))
-            a, b = (fragment[tuple(at.get(loop, 0) for loop in dims)]
-                    for fragment, dims in zip((left, right), loops[:2], strict=True))
+            a, b = (
+                fragment[tuple(at.get(loop, 0) for loop in dims)]
+                for fragment, dims in zip((left, right), loops[:2], strict=True)
+            )
             result.append(_multiply_add(em, a, b, total))
         return result
 
     def unrolled(fixed: dict[int, Axis], counts: dict[int, int], values: list[ir.Value]) -> list[ir.Value]:
         for places in product(*(range(count) for count in counts.values())):
-            axes = {loop: fixed[loop].point(place) if loop in fixed else Axis(offset=place)
-                    for loop, place in zip(counts, places, strict=True)}
+            axes = {
+                loop: fixed[loop].point(place) if loop in fixed else Axis(offset=place)
+                for loop, place in zip(counts, places, strict=True)
+            }
             values = step(axes, values)
         return values
 
@@ -78,8 +88,14 @@ def emit_contract(em: Emitter, op: vector.ContractionOp, number: int, strip: Str
         sums = unrolled({}, sizes, sums)
     else:
         longest = max(sizes, key=lambda loop: sizes[loop])
-        sums = cover(em, known_extent(sizes[longest]), Cover(longest, _STEP), True, sums,
-                     lambda axis, values: unrolled({longest: axis}, {**sizes, longest: axis.count}, values))
+        sums = cover(
+            em,
+            known_extent(sizes[longest]),
+            Cover(longest, _STEP),
+            True,
+            sums,
+            lambda axis, values: unrolled({longest: axis}, {**sizes, longest: axis.count}, values),
+        )
     return Fragment(dict(zip(keys, sums, strict=True)))
 
 

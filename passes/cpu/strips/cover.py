@@ -41,8 +41,9 @@ def known_extent(size: int) -> Extent:
     return Extent(size, None, size, size, size)
 
 
-def cover(em: Emitter, extent: Extent, how: Cover, once: bool, carried: Sequence[ir.Value],
-          body: Body) -> list[ir.Value]:
+def cover(
+    em: Emitter, extent: Extent, how: Cover, once: bool, carried: Sequence[ir.Value], body: Body
+) -> list[ir.Value]:
     """Emit ``body`` for each strip of a dim; it takes and returns the loop-carried values.
 
     ``once``: each position must be visited exactly once, in ascending order.
@@ -65,7 +66,9 @@ def cover(em: Emitter, extent: Extent, how: Cover, once: bool, carried: Sequence
             values = body(full, values)
         else:
             values = _loop(em, em.index(0), em.index(main), width, None, full, values, body)
-        return body(_part(Axis(None, main, how.count, lanes, None, extent.bound), extent.static - main), values)
+        return body(
+            _part(Axis(None, main, how.count, lanes, None, extent.bound), extent.static - main), values
+        )
     step = em.index(width)
     with em.here():
         main_end = arith.SubIOp(total, arith.RemUIOp(total, step).result).result
@@ -93,8 +96,16 @@ def _last_start(em: Emitter, extent: Extent, total: ir.Value, width: int) -> ir.
         return arith.SubIOp(total, step).result
 
 
-def _loop(em: Emitter, start: ir.Value, end: ir.Value, width: int, last: ir.Value | None, full: Axis,
-          values: list[ir.Value], body: Body) -> list[ir.Value]:
+def _loop(
+    em: Emitter,
+    start: ir.Value,
+    end: ir.Value,
+    width: int,
+    last: ir.Value | None,
+    full: Axis,
+    values: list[ir.Value],
+    body: Body,
+) -> list[ir.Value]:
     with em.loop(start, end, em.index(width), values) as loop:
         base = loop.induction_variable
         if last is not None:
@@ -107,8 +118,9 @@ def _loop(em: Emitter, start: ir.Value, end: ir.Value, width: int, last: ir.Valu
     return list(loop.results)
 
 
-def _masked_rest(em: Emitter, start: ir.Value, end: ir.Value, full: Axis, values: list[ir.Value],
-                 body: Body) -> list[ir.Value]:
+def _masked_rest(
+    em: Emitter, start: ir.Value, end: ir.Value, full: Axis, values: list[ir.Value], body: Body
+) -> list[ir.Value]:
     """A loop of at most one turn: nothing is done if nothing is left over."""
     with em.loop(start, end, em.index(full.count * full.lanes), values) as loop:
         base = loop.induction_variable

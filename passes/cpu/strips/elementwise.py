@@ -17,26 +17,36 @@ from .masks import lane_mask
 from .registry import rule
 from .vectors import spread
 
-_DIVISIONS = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.ceildivsi",
-              "arith.ceildivui", "arith.floordivsi")
+_DIVISIONS = (
+    "arith.divsi",
+    "arith.divui",
+    "arith.remsi",
+    "arith.remui",
+    "arith.ceildivsi",
+    "arith.ceildivui",
+    "arith.floordivsi",
+)
 
 
-def _same_strip(op: ir.OpView, number: int, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
-    return [(operand, strip) for operand in op.operands if is_vector(operand)]
+def _same_strip(value: ir.Value, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
+    return [(operand, strip if is_vector(operand) else ()) for operand in value.owner.operands]
 
 
 @rule("elementwise", uses=_same_strip)
-def emit_elementwise(em: Emitter, op: ir.OpView, number: int, strip: Strip) -> Fragment:
+def emit_elementwise(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """Clone the op for each unrolled position."""
+    op = value.owner.opview
     fragments = [em.emit(operand, strip if is_vector(operand) else ()) for operand in op.operands]
-    element = element_of(op.results[number])
+    element = element_of(value)
     attributes = {name: op.attributes[name] for name in op.attributes}
     lane = lane_of(strip)
     built: dict[tuple[ir.Value, ...], ir.Value] = {}
     values = {}
     for key in keys_of(strip):
-        inputs = tuple(fragment[key if is_vector(operand) else ()]
-                       for fragment, operand in zip(fragments, op.operands, strict=True))
+        inputs = tuple(
+            fragment[key if is_vector(operand) else ()]
+            for fragment, operand in zip(fragments, op.operands, strict=True)
+        )
         lanes = next((value.type.shape[0] for value in inputs if is_vector(value)), 0)
         if op.operation.name in _DIVISIONS and lanes and lane is not None and strip[lane].limit is not None:
             inputs = (inputs[0], _safe_divisor(em, inputs[1], strip, key, lanes))
@@ -46,8 +56,14 @@ def emit_elementwise(em: Emitter, op: ir.OpView, number: int, strip: Strip) -> F
     return Fragment(values)
 
 
-def _clone(em: Emitter, op: ir.OpView, inputs: Sequence[ir.Value], lanes: int, element: ir.Type,
-           attributes: dict[str, ir.Attribute]) -> ir.Value:
+def _clone(
+    em: Emitter,
+    op: ir.OpView,
+    inputs: Sequence[ir.Value],
+    lanes: int,
+    element: ir.Type,
+    attributes: dict[str, ir.Attribute],
+) -> ir.Value:
     with em.here():
         if lanes:
             stays = 1 if op.operation.name == "arith.select" and not is_vector(inputs[0]) else 0

@@ -77,7 +77,7 @@ class Emitter:
                 fragment = scratch.load(self, strip)
             else:
                 with op.location:
-                    fragment = rule_of(op).emit(self, op, ir.OpResult(value).result_number, strip)
+                    fragment = rule_of(op).emit(self, value, strip)
                 if scratch:
                     scratch.store(self, strip, fragment)
             self.levels[depth].memo[value, strip] = fragment
@@ -93,8 +93,11 @@ class Emitter:
 
     def _emit_argument(self, value: ir.Value, owner: ir.Block) -> Fragment:
         if is_vector(value) or owner.owner.operation.name == "scf.for":
-            raise PassError(owner.owner, "strip-mine: a loop-carried tile is used at other positions than "
-                            "it is carried at; reductions over it inside the loop are not possible")
+            raise PassError(
+                owner.owner,
+                "strip-mine: a loop-carried tile is used at other positions than "
+                "it is carried at; reductions over it inside the loop are not possible",
+            )
         return Fragment({(): value})
 
     def _emits_scalar(self, value: ir.Value) -> bool:
@@ -104,8 +107,9 @@ class Emitter:
             if isinstance(owner, ir.Block):
                 self._tiled[value] = owner.owner.operation.name == "scf.for"
             else:
-                self._tiled[value] = any(is_vector(operand) or self._emits_scalar(operand)
-                                         for operand in owner.operands)
+                self._tiled[value] = any(
+                    is_vector(operand) or self._emits_scalar(operand) for operand in owner.operands
+                )
         return self._tiled[value]
 
     # Levels.
@@ -150,8 +154,14 @@ class Emitter:
             self.levels = inner
 
     @contextmanager
-    def loop(self, lower: ir.Value, upper: ir.Value, step: ir.Value,
-             carried: Sequence[ir.Value] = (), source: scf.ForOp | None = None) -> Iterator[scf.ForOp]:
+    def loop(
+        self,
+        lower: ir.Value,
+        upper: ir.Value,
+        step: ir.Value,
+        carried: Sequence[ir.Value] = (),
+        source: scf.ForOp | None = None,
+    ) -> Iterator[scf.ForOp]:
         """An scf.for that is built inside the context; one that carries values is ended by `close`.
 
         ``source`` is the loop of the tile IR that it stands for.

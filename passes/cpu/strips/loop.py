@@ -12,7 +12,8 @@ from .registry import rule, rule_of
 from .vectors import spread
 
 
-def _uses(op: ir.OpView, number: int, strip: Strip) -> list[tuple[ir.Value, Strip]]:
+def _uses(value: ir.Value, strip: Strip) -> list[tuple[ir.Value, Strip]]:
+    op, number = value.owner.opview, ir.OpResult(value).result_number
     return [(op.operands[3 + number], strip), (_yielded(op)[number], strip)]
 
 
@@ -22,11 +23,13 @@ def _yielded(op: ir.OpView) -> list[ir.Value]:
 
 
 @rule("scf.for", uses=_uses)
-def emit_loop(em: Emitter, op: scf.ForOp, number: int, strip: Strip) -> Fragment:
+def emit_loop(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """Carry what the asked result needs, each value at the one strip it is needed at."""
+    op, number = value.owner.opview, ir.OpResult(value).result_number
     wanted = _wanted(op, number, strip)
-    carried = [value for place, at in wanted.items()
-               for value in _flat(em, em.emit(op.operands[3 + place], at), at)]
+    carried = [
+        one for place, at in wanted.items() for one in _flat(em, em.emit(op.operands[3 + place], at), at)
+    ]
     bounds = [em.scalar(operand) for operand in op.operands[:3]]
     yielded = _yielded(op)
     with em.loop(bounds[0], bounds[1], bounds[2], carried, source=op) as loop:
@@ -34,8 +37,7 @@ def emit_loop(em: Emitter, op: scf.ForOp, number: int, strip: Strip) -> Fragment
         inside = _fragments(wanted, list(loop.inner_iter_args))
         for place, at in wanted.items():
             em.remember(op.inner_iter_args[place], at, inside[place])
-        em.close([value for place, at in wanted.items()
-                  for value in _flat(em, em.emit(yielded[place], at), at)])
+        em.close([one for place, at in wanted.items() for one in _flat(em, em.emit(yielded[place], at), at)])
     results = _fragments(wanted, list(loop.results))
     for place, at in wanted.items():
         em.remember(op.results[place], at, results[place])
@@ -45,8 +47,10 @@ def emit_loop(em: Emitter, op: scf.ForOp, number: int, strip: Strip) -> Fragment
 def _flat(em: Emitter, fragment: Fragment, strip: Strip) -> list[ir.Value]:
     lane = lane_of(strip)
     with em.here():
-        return [fragment[key] if lane is None else spread(fragment[key], strip[lane].lanes)
-                for key in keys_of(strip)]
+        return [
+            fragment[key] if lane is None else spread(fragment[key], strip[lane].lanes)
+            for key in keys_of(strip)
+        ]
 
 
 def _fragments(wanted: dict[int, Strip], values: list[ir.Value]) -> dict[int, Fragment]:
@@ -69,7 +73,7 @@ def _wanted(op: scf.ForOp, number: int, strip: Strip) -> dict[int, Strip]:
         if not isinstance(owner, ir.Block):
             inner = owner.opview
             if _inside(inner.operation, op):
-                pending += rule_of(inner).uses(inner, ir.OpResult(value).result_number, at)
+                pending += rule_of(inner).uses(value, at)
             continue
         loop, place = owner.owner, ir.BlockArgument(value).arg_number - 1
         if place < 0 or loop.operation.name != "scf.for":

@@ -30,11 +30,13 @@ def inside(op: ir.OpView, tile_dim: int, memory_dim: int, axis: Axis) -> bool:
 
 
 def tile_of(op: ir.OpView) -> ir.Value:
+    """The tile that a transfer reads or writes."""
     return op.results[0] if len(op.results) else op.valueToStore
 
 
-def memory_indices(em: Emitter, op: ir.OpView, dims: Sequence[int | None], strip: Strip,
-                   key: Key) -> list[ir.Value]:
+def memory_indices(
+    em: Emitter, op: ir.OpView, dims: Sequence[int | None], strip: Strip, key: Key
+) -> list[ir.Value]:
     """The memory index of the first lane at ``key``."""
     indices = [em.scalar(index) for index in op.indices]
     for dim, axis, step in zip(dims, strip, key, strict=True):

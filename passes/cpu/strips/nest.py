@@ -55,7 +55,9 @@ def plan_nest(layout: Layout, root: ir.OpView, vector_bits: int) -> Nest:
 
 def _plain_nest(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], vector_bits: int) -> Nest:
     sizes = sizes_of(root.valueToStore)
-    kinds = [element_of(value) for op in made for value in op.results if isinstance(value.type, ir.VectorType)]
+    kinds = [
+        element_of(value) for op in made for value in op.results if isinstance(value.type, ir.VectorType)
+    ]
     native = max(vector_bits // widest([*kinds, element_of(root.valueToStore)]), 1)
     wide = [dim for dim, size in enumerate(sizes) if size != 1]
     order = memory_dims(root)
@@ -83,8 +85,12 @@ def power_of_two(size: int) -> int:
 
 
 def _summed(layout: Layout, made: Sequence[ir.OpView]) -> set[Dim]:
-    return {layout.classes.of(op.source, dim) for op in made
-            if op.operation.name == "vector.multi_reduction" for dim in reduced_dims(op)}
+    return {
+        layout.classes.of(op.source, dim)
+        for op in made
+        if op.operation.name == "vector.multi_reduction"
+        for dim in reduced_dims(op)
+    }
 
 
 def _gathers(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], lane: int) -> bool:
@@ -105,8 +111,12 @@ def _transposed_dim(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], 
         if op.operation.name != "vector.transfer_read":
             continue
         found = layout.contiguous(op)
-        if found is not None and found != mine[lane] and found in mine and (
-                mine[lane] in layout.classes.all_of(op.results[0])):
+        if (
+            found is not None
+            and found != mine[lane]
+            and found in mine
+            and (mine[lane] in layout.classes.all_of(op.results[0]))
+        ):
             return mine.index(found)
     return None
 
@@ -131,8 +141,11 @@ def _contraction_nest(layout: Layout, root: ir.OpView, op: ir.OpView, vector_bit
         rank = 3 if rows and how.dim == rows[-1] else 2 if how.dim in rows else 1 if how.dim == lane else 0
         return mine[how.dim] in summed, rank, how.dim
 
-    covers = [Cover(dim, blocks, lanes) if dim == lane else Cover(dim, count if rows and dim == rows[-1] else 1)
-              for dim, size in enumerate(sizes) if size != 1]
+    covers = [
+        Cover(dim, blocks, lanes) if dim == lane else Cover(dim, count if rows and dim == rows[-1] else 1)
+        for dim, size in enumerate(sizes)
+        if size != 1
+    ]
     return Nest(tuple(sorted(covers, key=place)), lanes)
 
 
@@ -143,8 +156,11 @@ def _lane_operand(layout: Layout, op: ir.OpView, mine: Sequence[Dim | None]) -> 
     for place in (1, 0):
         operand = op.operands[place]
         known = layout.classes.all_of(operand)
-        free = [dim for dim, loop in enumerate(loops[place]) if loop in loops[2] and known[dim] in mine
-                and known[dim] is not None]
+        free = [
+            dim
+            for dim, loop in enumerate(loops[place])
+            if loop in loops[2] and known[dim] in mine and known[dim] is not None
+        ]
         if not free:
             continue
         best = layout.innermost(operand, free)
@@ -204,7 +220,8 @@ def emit_nest(em: Emitter, roots: Sequence[ir.OpView], nest: Nest) -> None:
                     store_strip(em, root, strip)
             return []
         how = nest.covers[at]
-        return cover(em, extents[how.dim], how, False, [],
-                     lambda axis, _: level(at + 1, {**axes, how.dim: axis}))
+        return cover(
+            em, extents[how.dim], how, False, [], lambda axis, _: level(at + 1, {**axes, how.dim: axis})
+        )
 
     level(0, {})

@@ -11,26 +11,20 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, memref, vector
 
-from ...base import PassError
 from .emitter import Emitter
 from .fragment import UNIT, Fragment, Key, Strip, keys_of, lane_of
 from .masks import mask_of, valid_lanes
 from .memory import inside, memory_dims, memory_indices, memory_size
-from .registry import rule
+from .registry import no_uses, rule
 from .strided import load_strided
 from .transposed import can_load_transposed, load_transposed
 from .vectors import spread
 
 
-def _nothing(op: ir.OpView, number: int, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
-    return ()
-
-
-@rule("vector.transfer_read", uses=_nothing)
-def emit_read(em: Emitter, op: vector.TransferReadOp, number: int, strip: Strip) -> Fragment:
+@rule("vector.transfer_read", uses=no_uses)
+def emit_read(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """One load for each unrolled position."""
-    if op.mask is not None:
-        raise PassError(op, "strip-mine: masked transfers are not part of the tile IR")
+    op = value.owner.opview
     dims = memory_dims(op)
     source = tuple(UNIT if dim is None else axis for dim, axis in zip(dims, strip, strict=True))
     if can_load_transposed(op, dims, source):
@@ -44,12 +38,16 @@ def emit_read(em: Emitter, op: vector.TransferReadOp, number: int, strip: Strip)
     return Fragment({key: fragment[source_key(key)] for key in keys_of(strip)})
 
 
-def _load(em: Emitter, op: vector.TransferReadOp, dims: Sequence[int | None], strip: Strip,
-          key: Key) -> ir.Value:
+def _load(
+    em: Emitter, op: vector.TransferReadOp, dims: Sequence[int | None], strip: Strip, key: Key
+) -> ir.Value:
     indices = memory_indices(em, op, dims, strip, key)
     lane = lane_of(strip)
-    guards = [(tile_dim, dim) for tile_dim, dim in enumerate(dims)
-              if dim is not None and tile_dim != lane and not inside(op, tile_dim, dim, strip[tile_dim])]
+    guards = [
+        (tile_dim, dim)
+        for tile_dim, dim in enumerate(dims)
+        if dim is not None and tile_dim != lane and not inside(op, tile_dim, dim, strip[tile_dim])
+    ]
     within, indices = _guard(em, op, indices, [dim for _, dim in guards])
     if lane is None:
         with em.here():
@@ -64,8 +62,9 @@ def _load(em: Emitter, op: vector.TransferReadOp, dims: Sequence[int | None], st
         return arith.SelectOp(within, value, spread(padding, lanes) if lanes else padding).result
 
 
-def _guard(em: Emitter, op: ir.OpView, indices: list[ir.Value],
-           dims: Sequence[int]) -> tuple[ir.Value | None, list[ir.Value]]:
+def _guard(
+    em: Emitter, op: ir.OpView, indices: list[ir.Value], dims: Sequence[int]
+) -> tuple[ir.Value | None, list[ir.Value]]:
     """Indices made safe, and whether they were inside; None if there was nothing to guard."""
     within = None
     indices = list(indices)
@@ -78,8 +77,14 @@ def _guard(em: Emitter, op: ir.OpView, indices: list[ir.Value],
     return within, indices
 
 
-def _load_lanes(em: Emitter, op: vector.TransferReadOp, dims: Sequence[int | None], strip: Strip,
-                key: Key, indices: list[ir.Value]) -> ir.Value:
+def _load_lanes(
+    em: Emitter,
+    op: vector.TransferReadOp,
+    dims: Sequence[int | None],
+    strip: Strip,
+    key: Key,
+    indices: list[ir.Value],
+) -> ir.Value:
     lane = lane_of(strip)
     assert lane is not None
     dim, axis, source = dims[lane], strip[lane], op.base
@@ -98,8 +103,9 @@ def _load_lanes(em: Emitter, op: vector.TransferReadOp, dims: Sequence[int | Non
     return load_strided(em, source, indices, dim, axis.lanes, valid, padding)
 
 
-def _lanes_inside(em: Emitter, source: ir.Value, dim: int, first: ir.Value,
-                  valid: ir.Value | int | None) -> ir.Value:
+def _lanes_inside(
+    em: Emitter, source: ir.Value, dim: int, first: ir.Value, valid: ir.Value | int | None
+) -> ir.Value:
     size, zero = memory_size(em, source, dim), em.index(0)
     limit = None if valid is None else em.index(valid) if isinstance(valid, int) else valid
     with em.here():

@@ -23,8 +23,8 @@ from .types import combine, neutral
 from .vectors import spread
 
 
-def _uses(op: ir.OpView, number: int, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
-    return [(op.operands[1], strip)]
+def _uses(value: ir.Value, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
+    return [(value.owner.operands[1], strip)]
 
 
 def reduced_dims(op: ir.OpView) -> list[int]:
@@ -37,13 +37,15 @@ def source_strip(op: ir.OpView, kept: Strip, reduced: dict[int, Axis]) -> Strip:
     """The source's strip for the result's strip and the positions in the reduced dims."""
     gone = set(ir.DenseI64ArrayAttr(op.attributes["reduction_dims"]))
     rest = iter(kept)
-    return tuple(reduced.get(dim, UNIT) if dim in gone else next(rest)
-                 for dim in range(len(sizes_of(op.operands[0]))))
+    return tuple(
+        reduced.get(dim, UNIT) if dim in gone else next(rest) for dim in range(len(sizes_of(op.operands[0])))
+    )
 
 
 @rule("vector.multi_reduction", uses=_uses)
-def emit_reduction(em: Emitter, op: vector.MultiDimReductionOp, number: int, strip: Strip) -> Fragment:
+def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """Loops over the reduced dims, then the lanes' tree if they were reduced."""
+    op = value.owner.opview
     kind = str(op.kind).split("<")[1].rstrip(">")
     element = element_of(op.source)
     start = em.constant(neutral(kind, element), element)
@@ -54,21 +56,24 @@ def emit_reduction(em: Emitter, op: vector.MultiDimReductionOp, number: int, str
         totals = [spread(start, lanes) if lanes else start for _ in keys]
     scratches = [scratch for scratch in em.scratches.values() if scratch.owner == op]
     for scratch in scratches:
-        scratch.begin(em, strip)
+        scratch.begin(em)
 
     def body(reduced: dict[int, Axis], values: list[ir.Value]) -> list[ir.Value]:
         asked = source_strip(op, strip, reduced)
         fragment = em.emit(op.source, asked)
-        return [_combine(em, kind, total, fragment[_source_key(op, key)], asked, key, start)
-                for total, key in zip(values, keys, strict=True)]
+        return [
+            _combine(em, kind, total, fragment[_source_key(op, key)], asked, start)
+            for total, key in zip(values, keys, strict=True)
+        ]
 
     def nest(at: int, reduced: dict[int, Axis], values: list[ir.Value]) -> list[ir.Value]:
         if at == len(covers):
             return body(reduced, values)
         how = covers[at]
         extent = known_extent(sizes_of(op.source)[how.dim])
-        return cover(em, extent, how, True, values,
-                     lambda axis, inner: nest(at + 1, {**reduced, how.dim: axis}, inner))
+        return cover(
+            em, extent, how, True, values, lambda axis, inner: nest(at + 1, {**reduced, how.dim: axis}, inner)
+        )
 
     totals = nest(0, {}, totals)
     for scratch in scratches:
@@ -77,8 +82,10 @@ def emit_reduction(em: Emitter, op: vector.MultiDimReductionOp, number: int, str
         totals = [_tree(em, kind, total, element) for total in totals]
     first = em.emit(op.acc, strip)
     with em.here():
-        joined = [combine(kind, spread(first[key], lanes) if is_vector(total) else first[key], total, element)
-                  for key, total in zip(keys, totals, strict=True)]
+        joined = [
+            combine(kind, spread(first[key], lanes) if is_vector(total) else first[key], total, element)
+            for key, total in zip(keys, totals, strict=True)
+        ]
     return Fragment(dict(zip(keys, joined, strict=True)))
 
 
@@ -97,8 +104,9 @@ def _source_key(op: vector.MultiDimReductionOp, key: Key) -> Key:
     return tuple(0 if dim in gone else next(rest) for dim in range(len(sizes_of(op.source))))
 
 
-def _combine(em: Emitter, kind: str, total: ir.Value, value: ir.Value, strip: Strip, key: Key,
-             start: ir.Value) -> ir.Value:
+def _combine(
+    em: Emitter, kind: str, total: ir.Value, value: ir.Value, strip: Strip, start: ir.Value
+) -> ir.Value:
     lane = lane_of(strip)
     mask = None
     if lane is not None:

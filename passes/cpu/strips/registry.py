@@ -20,13 +20,13 @@ from .fragment import Fragment, Strip
 if TYPE_CHECKING:
     from .emitter import Emitter
 
-Emit = Callable[["Emitter", ir.OpView, int, Strip], Fragment]
-Uses = Callable[[ir.OpView, int, Strip], Sequence[tuple[ir.Value, Strip]]]
+Emit = Callable[["Emitter", ir.Value, Strip], Fragment]
+Uses = Callable[[ir.Value, Strip], Sequence[tuple[ir.Value, Strip]]]
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How one kind of op is strip-mined; the int is the number of the result asked for."""
+    """How a result of one kind of op is emitted, and what that asks for in turn."""
 
     emit: Emit
     uses: Uses
@@ -45,6 +45,11 @@ def rule(*names: str, uses: Uses) -> Callable[[Emit], Emit]:
         return emit
 
     return register
+
+
+def no_uses(_value: ir.Value, _strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
+    """The ``uses`` of ops without tile operands."""
+    return ()
 
 
 def rule_of(op: ir.OpView) -> Rule:

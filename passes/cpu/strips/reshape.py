@@ -50,18 +50,19 @@ def _operand_strip(op: ir.OpView, strip: Strip) -> tuple[Strip, Positions]:
     return tuple(UNIT if dim is None else strip[dim] for dim in positions), positions
 
 
-def _uses(op: ir.OpView, number: int, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
+def _uses(value: ir.Value, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
+    op = value.owner.opview
     operand = op.operands[0]
-    return [(operand, _operand_strip(op, strip)[0])] if is_vector(operand) else []
+    return [(operand, _operand_strip(op, strip)[0] if is_vector(operand) else ())]
 
 
 @rule(*POSITIONS, uses=_uses)
-def emit_reshape(em: Emitter, op: ir.OpView, number: int, strip: Strip) -> Fragment:
+def emit_reshape(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """The operand's fragment under the result's keys."""
+    op = value.owner.opview
     operand = op.operands[0]
     if not is_vector(operand):
-        value = em.scalar(operand)
-        return Fragment(dict.fromkeys(keys_of(strip), value))
+        return Fragment(dict.fromkeys(keys_of(strip), em.scalar(operand)))
     source, positions = _operand_strip(op, strip)
     fragment = em.emit(operand, source)
 

@@ -9,16 +9,13 @@ from mlir import ir
 from ...base import PassError
 from .emitter import Emitter
 from .fragment import Axis, Fragment, Strip, is_vector
-from .registry import rule
+from .registry import no_uses, rule
 
 
-def _nothing(op: ir.OpView, number: int, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
-    return ()
-
-
-@rule("memref.load", "memref.dim", "affine.apply", "affine.min", "affine.max", uses=_nothing)
-def emit_scalar(em: Emitter, op: ir.OpView, number: int, strip: Strip) -> Fragment:
+@rule("memref.load", "memref.dim", "affine.apply", "affine.min", "affine.max", uses=no_uses)
+def emit_scalar(em: Emitter, value: ir.Value, _strip: Strip) -> Fragment:
     """The same op on scalars of the code being built."""
+    op = value.owner.opview
     operands = [em.scalar(operand) for operand in op.operands]
     attributes = {name: op.attributes[name] for name in op.attributes}
     with em.here():
@@ -26,7 +23,8 @@ def emit_scalar(em: Emitter, op: ir.OpView, number: int, strip: Strip) -> Fragme
         return Fragment({(): ir.Operation.create(op.operation.name, results, operands, attributes).result})
 
 
-def _extract_uses(op: ir.OpView, number: int, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
+def _extract_uses(value: ir.Value, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
+    op = value.owner.opview
     return [(op.operands[0], _extract_strip(op, strip))]
 
 
@@ -39,11 +37,12 @@ def _extract_strip(op: ir.OpView, strip: Strip) -> Strip:
 
 
 @rule("vector.extract", uses=_extract_uses)
-def emit_extract(em: Emitter, op: ir.OpView, number: int, strip: Strip) -> Fragment:
+def emit_extract(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """The tile at the extracted positions."""
+    op = value.owner.opview
     extracted = _extract_strip(op, strip)
     fragment = em.emit(op.operands[0], extracted)
     skipped = len(extracted) - len(strip)
-    if not is_vector(op.results[0]):
+    if not is_vector(value):
         return Fragment({(): fragment[(0,) * skipped]})
-    return Fragment({key[skipped:]: value for key, value in fragment.values.items()})
+    return Fragment({key[skipped:]: one for key, one in fragment.values.items()})

@@ -24,10 +24,26 @@ if TYPE_CHECKING:
     from .layout import Layout
 
 LARGEST_BYTES = 32 * 1024
-_DEAR = ("arith.divf", "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "scf.for",
-         "vector.contract")
-_CHEAP_MATH = ("math.absf", "math.absi", "math.fma", "math.copysign", "math.floor", "math.ceil",
-               "math.trunc", "math.rint", "math.roundeven")
+_DEAR = (
+    "arith.divf",
+    "arith.divsi",
+    "arith.divui",
+    "arith.remsi",
+    "arith.remui",
+    "scf.for",
+    "vector.contract",
+)
+_CHEAP_MATH = (
+    "math.absf",
+    "math.absi",
+    "math.fma",
+    "math.copysign",
+    "math.floor",
+    "math.ceil",
+    "math.trunc",
+    "math.rint",
+    "math.roundeven",
+)
 
 
 class Scratch:
@@ -42,8 +58,8 @@ class Scratch:
         self._memory: ir.Value | None = None
         self._lane: int | None = None
 
-    def begin(self, em: Emitter, strip: Strip) -> None:
-        """The owner's loops at ``strip`` start: what they emit is to be stored."""
+    def begin(self, em: Emitter) -> None:
+        """The owner's loops start: what they emit is to be stored."""
         self.filling = True
         self.depth = em.depth
 
@@ -106,7 +122,9 @@ class Scratch:
         return [places[dim] for dim in self._order(self._lane, len(places))]
 
 
-def plan_scratches(layout: Layout, ops: Sequence[ir.OpView], roots: list[ir.Value]) -> dict[ir.Value, Scratch]:
+def plan_scratches(
+    layout: Layout, ops: Sequence[ir.OpView], roots: list[ir.Value]
+) -> dict[ir.Value, Scratch]:
     """Which of the ops of a block to keep the tiles of, for ``roots``.
 
     From the last op to the first: what a kept tile is made from is then needed in its owner's
@@ -129,7 +147,9 @@ def plan_scratches(layout: Layout, ops: Sequence[ir.OpView], roots: list[ir.Valu
     return planned
 
 
-def _reached(starts: list[ir.Value], planned: dict[ir.Value, Scratch], phase: ir.OpView | None) -> set[ir.Value]:
+def _reached(
+    starts: list[ir.Value], planned: dict[ir.Value, Scratch], phase: ir.OpView | None
+) -> set[ir.Value]:
     """The tiles that the loop of ``phase`` (None: the roots') computes or loads."""
     reached: set[ir.Value] = set()
     pending = list(starts)
@@ -145,7 +165,9 @@ def _reached(starts: list[ir.Value], planned: dict[ir.Value, Scratch], phase: ir
     return reached
 
 
-def _worth_keeping(layout: Layout, value: ir.Value, owner: ir.OpView, planned: dict[ir.Value, Scratch]) -> bool:
+def _worth_keeping(
+    layout: Layout, value: ir.Value, owner: ir.OpView, planned: dict[ir.Value, Scratch]
+) -> bool:
     """Whether it has a dear op over the reduced dims behind it, and a row of it is small."""
     gone = set(ir.DenseI64ArrayAttr(owner.attributes["reduction_dims"]))
     sizes = sizes_of(owner.source)
@@ -153,8 +175,10 @@ def _worth_keeping(layout: Layout, value: ir.Value, owner: ir.OpView, planned: d
     row = prod(sizes[dim] for dim in gone) * bytes_of(element_of(value))
     if row > LARGEST_BYTES or bits_of(element_of(value)) == 0:
         return False
-    return any(_is_dear(made.owner.name) and classes & set(layout.classes.all_of(made))
-               for made in _reached([value], planned, owner))
+    return any(
+        _is_dear(made.owner.name) and classes & set(layout.classes.all_of(made))
+        for made in _reached([value], planned, owner)
+    )
 
 
 def _is_dear(name: str) -> bool:

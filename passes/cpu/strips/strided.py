@@ -25,8 +25,15 @@ def is_dense(source: ir.Value, dim: int) -> bool:
     return source.type.get_strides_and_offset()[0][dim] in _DENSE_STRIDES
 
 
-def load_strided(em: Emitter, source: ir.Value, indices: Sequence[ir.Value], dim: int, lanes: int,
-                 valid: ir.Value | int | None, padding: ir.Value) -> ir.Value:
+def load_strided(
+    em: Emitter,
+    source: ir.Value,
+    indices: Sequence[ir.Value],
+    dim: int,
+    lanes: int,
+    valid: ir.Value | int | None,
+    padding: ir.Value,
+) -> ir.Value:
     """``lanes`` elements along ``dim``, of which ``valid`` lie in memory (None: all)."""
     if is_dense(source, dim):
         return _load_dense(em, source, indices, dim, lanes, valid, padding)
@@ -55,8 +62,15 @@ def lane_steps(em: Emitter, source: ir.Value, dim: int, lanes: int) -> ir.Value:
         return arith.MulIOp(steps, spread(stride, lanes)).result
 
 
-def _load_dense(em: Emitter, source: ir.Value, indices: Sequence[ir.Value], dim: int, lanes: int,
-                valid: ir.Value | int | None, padding: ir.Value) -> ir.Value:
+def _load_dense(
+    em: Emitter,
+    source: ir.Value,
+    indices: Sequence[ir.Value],
+    dim: int,
+    lanes: int,
+    valid: ir.Value | int | None,
+    padding: ir.Value,
+) -> ir.Value:
     stride = source.type.get_strides_and_offset()[0][dim]
     kind = ir.VectorType.get([lanes], source.type.element_type)
     chunks = []
@@ -71,8 +85,10 @@ def _load_dense(em: Emitter, source: ir.Value, indices: Sequence[ir.Value], dim:
                 chunks.append(vector.MaskedLoadOp(kind, source, place, mask, spread(padding, lanes)).result)
     with em.here():
         while len(chunks) > 1:
-            chunks = [vector.ShuffleOp(left, right, list(range(0, 2 * lanes, 2))).result
-                      for left, right in zip(chunks[::2], chunks[1::2], strict=True)]
+            chunks = [
+                vector.ShuffleOp(left, right, list(range(0, 2 * lanes, 2))).result
+                for left, right in zip(chunks[::2], chunks[1::2], strict=True)
+            ]
     return chunks[0]
 
 

@@ -35,12 +35,19 @@ def bytes_of(kind: ir.Type) -> int:
 
 
 _COMBINE = {
-    "add": (arith.AddFOp, arith.AddIOp), "mul": (arith.MulFOp, arith.MulIOp),
-    "minui": (None, arith.MinUIOp), "minsi": (None, arith.MinSIOp),
-    "maxui": (None, arith.MaxUIOp), "maxsi": (None, arith.MaxSIOp),
-    "and": (None, arith.AndIOp), "or": (None, arith.OrIOp), "xor": (None, arith.XOrIOp),
-    "minnumf": (arith.MinNumFOp, None), "maxnumf": (arith.MaxNumFOp, None),
-    "minimumf": (arith.MinimumFOp, None), "maximumf": (arith.MaximumFOp, None),
+    "add": (arith.AddFOp, arith.AddIOp),
+    "mul": (arith.MulFOp, arith.MulIOp),
+    "minui": (None, arith.MinUIOp),
+    "minsi": (None, arith.MinSIOp),
+    "maxui": (None, arith.MaxUIOp),
+    "maxsi": (None, arith.MaxSIOp),
+    "and": (None, arith.AndIOp),
+    "or": (None, arith.OrIOp),
+    "xor": (None, arith.XOrIOp),
+    "minnumf": (arith.MinNumFOp, None),
+    "maxnumf": (arith.MaxNumFOp, None),
+    "minimumf": (arith.MinimumFOp, None),
+    "maximumf": (arith.MaximumFOp, None),
 }
 
 
@@ -53,14 +60,24 @@ def combine(kind: str, left: ir.Value, right: ir.Value, element: ir.Type) -> ir.
 def neutral(kind: str, element: ir.Type) -> ir.Attribute:
     """The value that changes nothing when combined; -0.0 for sums, so that -0 + -0 stays -0."""
     if is_float(element):
-        value = {"add": -0.0, "mul": 1.0, "minnumf": nan, "maxnumf": nan,
-                 "minimumf": inf, "maximumf": -inf}[kind]
+        value = {"add": -0.0, "mul": 1.0, "minnumf": nan, "maxnumf": nan, "minimumf": inf, "maximumf": -inf}[
+            kind
+        ]
         return ir.FloatAttr.get(element, value)
     width = 64 if isinstance(element, ir.IndexType) else int(element.width)
     ones = -1
     smallest, largest = -(1 << (width - 1)), (1 << (width - 1)) - 1
-    number = {"add": 0, "mul": 1, "and": ones, "or": 0, "xor": 0, "minui": ones, "maxui": 0,
-              "minsi": largest, "maxsi": smallest}[kind]
+    number = {
+        "add": 0,
+        "mul": 1,
+        "and": ones,
+        "or": 0,
+        "xor": 0,
+        "minui": ones,
+        "maxui": 0,
+        "minsi": largest,
+        "maxsi": smallest,
+    }[kind]
     if width == 1:
         number &= 1
     return ir.IntegerAttr.get(element, number)

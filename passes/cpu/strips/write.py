@@ -32,8 +32,14 @@ def store_strip(em: Emitter, op: vector.TransferWriteOp, strip: Strip) -> None:
         _store(em, op, dims, strip, key, fragment[key])
 
 
-def _store(em: Emitter, op: vector.TransferWriteOp, dims: Sequence[int | None], strip: Strip, key: Key,
-           value: ir.Value) -> None:
+def _store(
+    em: Emitter,
+    op: vector.TransferWriteOp,
+    dims: Sequence[int | None],
+    strip: Strip,
+    key: Key,
+    value: ir.Value,
+) -> None:
     lane, base = lane_of(strip), op.base
     indices = memory_indices(em, op, dims, strip, key)
     if lane is None:
