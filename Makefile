@@ -20,7 +20,7 @@ test: $(STAMP) ## all checks: ruff, mypy, lit, pytest (GROUPS="lint lit" for som
 	@$(BIN)/python test/run.py $(GROUPS)
 
 demo: $(STAMP) ## compile and time ResNet-18 and a GPT-2 block; the stages go to build/demo/
-	@$(BIN)/python -m mlopt.tools.demo
+	@$(BIN)/python examples/demo.py
 
 lint: $(STAMP) ## ruff and mypy
 	@$(BIN)/python test/run.py lint
