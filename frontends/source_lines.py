@@ -31,6 +31,8 @@ class SourceLine:
 
 def source_line(node: Node) -> SourceLine | None:
     """The innermost line outside of torch itself, else the innermost line, if the node has any."""
-    frames = [SourceLine(file, int(line)) for file, line in _FRAME.findall(node.meta.get("stack_trace") or "")]
+    found = _FRAME.findall(node.meta.get("stack_trace") or "")
+    frames = [SourceLine(file, int(line)) for file, line in found if not file.startswith("torch" + os.sep)]
     outside = [frame for frame in frames if not frame.file.startswith(_TORCH)]
-    return (outside or frames or [None])[-1]
+    chosen = outside or frames
+    return chosen[-1] if chosen else None

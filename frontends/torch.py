@@ -276,7 +276,7 @@ class _Capture:
             return node
         with self.graph.inserting_before(output):
             permuted = self.graph.call_function(torch.ops.aten.permute.default, (node, list(order)))
-        permuted.meta.update(node.meta)
+        permuted.meta["stack_trace"] = node.meta.get("stack_trace")
         permuted.meta["val"] = node.meta["val"].permute(order)
         return permuted
 

@@ -123,6 +123,7 @@ def _widen(graph: Graph, node: Node) -> None:
     if not isinstance(narrow, torch.Tensor) or narrow.dtype not in _LOW:
         return
     node.meta["val"] = narrow.float()
+    node.meta.pop("tensor_meta", None)
     with graph.inserting_after(node):
         back = _insert(graph, node, _CAST, (node, narrow.dtype), narrow)
     node.replace_all_uses_with(back, delete_user_cb=lambda user: user is not back)

@@ -1,0 +1,1 @@
+"""Decompositions of our own, by kind of op; `mlopt.frontends.decompositions` is the whole table."""

@@ -1,0 +1,62 @@
+"""scaled_dot_product_attention."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from .contractions import sum_bmm
+from .registry import aten, ours
+
+
+@ours(aten.scaled_dot_product_attention.default)
+def _attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """exp(s - max) @ v / sum: scores in f32, a row with nothing to attend to is zero.
+
+    Query heads that share a key head (``enable_gqa``) become more rows of the one product,
+    so keys and values are never repeated.
+    """
+    length, width = q.shape[-2:]
+    span = k.shape[-2]
+    if enable_gqa and q.shape[-3] != k.shape[-3]:
+        heads, group = k.shape[-3], q.shape[-3] // k.shape[-3]
+    else:
+        heads, group = None, 1
+    q_batch = q.shape[:-2] if heads is None else (*q.shape[:-3], heads)
+    batch = torch.broadcast_shapes(q_batch, k.shape[:-2], v.shape[:-2])
+    q_rows = q if heads is None else q.reshape(*q.shape[:-3], heads, group * length, width)
+    q3 = q_rows.expand(*batch, *q_rows.shape[-2:]).reshape(-1, group * length, width)
+    k3 = k.expand(*batch, *k.shape[-2:]).reshape(-1, span, width)
+    v3 = v.expand(*batch, *v.shape[-2:]).reshape(-1, span, v.shape[-1])
+    outer = batch if heads is None else (*batch[:-1], heads * group)
+
+    scores = sum_bmm(q3, k3.transpose(1, 2)).reshape(*outer, length, span)
+    scores = scores * (1.0 / math.sqrt(width) if scale is None else scale)
+    if is_causal:
+        rows = torch.arange(length, dtype=torch.int32).unsqueeze(1)
+        scores = torch.where(rows >= torch.arange(span, dtype=torch.int32), scores, -math.inf)
+    if attn_mask is not None:
+        if attn_mask.dtype == torch.bool:
+            scores = torch.where(attn_mask, scores, -math.inf)
+        else:
+            scores = scores + attn_mask
+    top = scores.amax(-1, keepdim=True)
+    weights = torch.exp(scores - torch.where(top == -math.inf, 0.0, top))
+    total = weights.sum(-1, keepdim=True)
+    total = torch.where(total == 0, 1.0, total)
+    if dropout_p > 0:
+        weights = torch.dropout(weights, dropout_p, True)
+    out = sum_bmm(weights.to(v.dtype).reshape(-1, group * length, span), v3)
+    return (out.reshape(*outer, length, v.shape[-1]) / total).to(q.dtype)

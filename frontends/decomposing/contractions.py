@@ -1,0 +1,69 @@
+"""Matrix products: f16 and bf16 are summed in f32 and rounded once, after the bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .registry import aten, is_low, ours
+
+
+def sum_mm(a: Tensor, b: Tensor) -> Tensor:
+    """a @ b with the result in the dtype that it is summed in."""
+    return aten.mm.dtype(a, b, torch.float32) if is_low(a.dtype) else aten.mm(a, b)
+
+
+def sum_bmm(a: Tensor, b: Tensor) -> Tensor:
+    return aten.bmm.dtype(a, b, torch.float32) if is_low(a.dtype) else aten.bmm(a, b)
+
+
+@ours(aten.linear.default)
+def _linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
+    if weight.dim() != 2 or x.dim() == 0:
+        return NotImplemented
+    rows = x.reshape(-1, x.shape[-1]) if x.dim() != 2 else x
+    y = sum_mm(rows, weight.t())
+    y = (y if bias is None else y + bias).to(x.dtype)
+    return y if x.dim() == 2 else y.reshape(*x.shape[:-1], weight.shape[0])
+
+
+@ours(aten.addmm.default)
+def _addmm(c: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return _scaled_sum(c, sum_mm(a, b), beta, alpha).to(a.dtype)
+
+
+@ours(aten.baddbmm.default)
+def _baddbmm(c: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return _scaled_sum(c, sum_bmm(a, b), beta, alpha).to(a.dtype)
+
+
+def _scaled_sum(c: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
+    if not product.is_floating_point():
+        beta, alpha = int(beta), int(alpha)
+    if alpha != 1:
+        product = product * alpha
+    if beta == 0:  # c is not even read: its NaNs do not count
+        return product
+    c = c.to(product.dtype)
+    return product + (c if beta == 1 else c * beta)
+
+
+@ours(aten.matmul.default)
+def _matmul(a: Tensor, b: Tensor) -> Tensor:
+    """mm, or bmm; a matrix on the right is never copied once for each matrix on the left."""
+    if a.dim() == 1 and b.dim() == 1:
+        return (a * b).sum()
+    if a.dim() == 1:
+        return torch.matmul(a.unsqueeze(0), b).squeeze(-2)
+    if b.dim() == 1:
+        return torch.matmul(a, b.unsqueeze(1)).squeeze(-1)
+    if b.dim() == 2:
+        rows = a if a.dim() == 2 else a.reshape(-1, a.shape[-1])
+        y = aten.mm(rows, b)
+        return y if a.dim() == 2 else y.reshape(*a.shape[:-1], b.shape[-1])
+    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a3 = a.expand(*batch, *a.shape[-2:]).reshape(-1, *a.shape[-2:])
+    b3 = b.expand(*batch, *b.shape[-2:]).reshape(-1, *b.shape[-2:])
+    return aten.bmm(a3, b3).reshape(*batch, a.shape[-2], b.shape[-1])

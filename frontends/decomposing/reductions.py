@@ -1,0 +1,89 @@
+"""Variance, running sums, places of the largest."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .registry import aten, compute_dtype, ours
+
+
+@ours(aten.var.correction)
+def _var(x: Tensor, dim: Any = None, *, correction: float | None = None, keepdim: bool = False) -> Any:
+    """Two passes; torch-mlir's own goes through f64."""
+    dims = list(range(x.dim())) if dim is None or len(dim) == 0 else [d % x.dim() for d in dim]
+    y = x.to(compute_dtype(x.dtype))
+    y = y - y.mean(dims, keepdim=True)
+    count = math.prod(x.shape[d] for d in dims)
+    freedom = count - (1 if correction is None else correction)
+    if isinstance(freedom, (int, float)) and freedom <= 0:  # 0 / 0 or sum / 0, as eager has it
+        freedom = 0
+    return ((y * y).sum(dims, keepdim) / freedom).to(x.dtype)
+
+
+@ours(aten.var_mean.correction)
+def _var_mean(x: Tensor, dim: Any = None, *, correction: float | None = None, keepdim: bool = False) -> Any:
+    return torch.var(x, dim, correction=correction, keepdim=keepdim), x.mean(dim, keepdim)
+
+
+@ours(aten.cumsum.default)
+def _cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
+    """Each step adds the sums that end 1, 2, 4 … places before: log2(n) element-wise passes."""
+    if x.dim() == 0 or not isinstance(x.shape[dim], int):
+        return NotImplemented
+    result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+    dim %= x.dim()
+    y = x.to(compute_dtype(result))
+    shift = 1
+    while shift < x.shape[dim]:
+        before = [0, 0] * (x.dim() - dim - 1) + [shift, 0]
+        y = y + aten.constant_pad_nd(y.narrow(dim, 0, x.shape[dim] - shift), before, 0)
+        shift *= 2
+    return y.to(result)
+
+
+def _place(x: Tensor, best: Tensor, dim: int, keepdim: bool) -> Tensor:
+    """The first place along ``dim`` that holds ``best``, or NaN."""
+    hit = x == best
+    if x.is_floating_point():
+        hit = hit | (x != x)
+    shape = [1] * x.dim()
+    shape[dim] = x.shape[dim]
+    return torch.where(hit, torch.arange(x.shape[dim]).reshape(shape), x.shape[dim]).amin(dim, keepdim)
+
+
+def _argbest(x: Tensor, dim: int | None, keepdim: bool, best: Any) -> Any:
+    if x.dim() == 0 or not all(isinstance(size, int) for size in x.shape):
+        return NotImplemented
+    if dim is None:
+        flat = x.reshape(-1)
+        place = _place(flat, best(flat, 0, True), 0, False)
+        return place.reshape([1] * x.dim()) if keepdim else place
+    dim %= x.dim()
+    return _place(x, best(x, dim, True), dim, keepdim)
+
+
+@ours(aten.argmax.default)
+def _argmax(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The place of a NaN if there is one, which torch-mlir's own misses."""
+    return _argbest(x, dim, keepdim, torch.amax)
+
+
+@ours(aten.argmin.default)
+def _argmin(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    return _argbest(x, dim, keepdim, torch.amin)
+
+
+@ours(aten.max.dim)
+def _max_dim(x: Tensor, dim: int, keepdim: bool = False) -> Any:
+    place = _argbest(x, dim, keepdim, torch.amax)
+    return place if place is NotImplemented else (x.amax(dim, keepdim), place)
+
+
+@ours(aten.min.dim)
+def _min_dim(x: Tensor, dim: int, keepdim: bool = False) -> Any:
+    place = _argbest(x, dim, keepdim, torch.amin)
+    return place if place is NotImplemented else (x.amin(dim, keepdim), place)
