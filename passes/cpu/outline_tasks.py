@@ -161,7 +161,11 @@ def _replace_operands(op: ir.Operation, copies: dict[ir.Value, ir.Value]) -> Non
 
 def _mark_status(tasks: func.FuncOp, captured: Sequence[ir.Value], status: ir.Value | None) -> None:
     marks = [
-        ir.DictAttr.get({STATUS: ir.UnitAttr.get()} if value is not None and value == status else {})
+        ir.DictAttr.get(
+            {STATUS: ir.UnitAttr.get()}
+            if value is not None and status is not None and value == status
+            else {}
+        )
         for value in (None, None, *captured)
     ]
     tasks.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)

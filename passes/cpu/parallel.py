@@ -58,7 +58,9 @@ class CpuParallel(Pass):
             loops = walk_ops(function, "scf.forall")
             for loop in loops:
                 if loop.results:
-                    raise PassError(loop, "scf.forall has results; mlopt-cpu-parallel runs after bufferization")
+                    raise PassError(
+                        loop, "scf.forall has results; mlopt-cpu-parallel runs after bufferization"
+                    )
                 grid = Grid.of(loop.opview)
                 if should_parallelize(function, grid, self.min_work):
                     _parallelize(op, function, grid, self.min_work)

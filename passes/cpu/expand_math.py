@@ -1,0 +1,69 @@
+"""Mathematical functions on f32 become polynomials, on vectors and scalars alike.
+
+    %y = math.exp %x : vector<16xf32>
+
+    %t = math.fma %x, %log2e, %magic       // n = round(x log2 e), in the low bits
+    …
+    %p = math.fma %q, %r, %one : vector<16xf32>
+    %y = …                                  // times 2^n
+
+LLVM would call libm for each lane. Largest errors in ulp, measured against f64 on samples of all
+magnitudes (test/python/test_math.py); NaN, infinities, zeros and denormals as in C:
+
+    exp 0.9   exp2 0.9   expm1 1.4   log 0.9   log2 1.0   log10 1.0   log1p 1.4
+    tanh 2.4  erf 1.1    sin 1.5     cos 1.5   powf 0.6   rsqrt 1.5
+
+`maximumf` and `minimumf` (f64 too) propagate NaN by a comparison instead of LLVM's longer
+sequence. powf by 2, 3, ±0.5, -1 and -2 is what eager makes of it. Other functions, and f64, stay
+for convert-math-to-libm. Effect: exp takes 0.22 ns an element where libm takes 3 ns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+
+from ..base import Pass
+from .functions import all_ops
+from .polynomials import algebra, error_function, exponential, logarithm, power, trigonometry
+from .polynomials.lanes import Lanes
+from .polynomials.registry import RULES
+
+# Importing a module registers its rules.
+RULE_MODULES = (algebra, error_function, exponential, logarithm, power, trigonometry)
+
+
+@dataclass(frozen=True)
+class CpuExpandMath(Pass):
+    """Expand mathematical functions on f32 into polynomials."""
+
+    name: ClassVar[str] = "mlopt-cpu-expand-math"
+
+    vector_bits: int = 256
+    """The width of the processor's registers; with 512 exp and exp2 use AVX-512's scalef."""
+
+    def run(self, op: ir.Operation) -> None:
+        """Replace every op that has a rule."""
+        for inner in all_ops(op):
+            rule = RULES.get((inner.name, _float_bits(inner)))
+            if rule is None:
+                continue
+            with ir.InsertionPoint(inner), inner.location:
+                builder = Lanes.like(inner.results[0].type, self.vector_bits >= 512)
+                result = rule(builder, list(inner.operands))
+            inner.results[0].replace_all_uses_with(result)
+            inner.erase()
+
+
+def _float_bits(op: ir.Operation) -> int:
+    """The width of the floats that ``op`` computes, or 0 for anything else, such as tensors."""
+    if len(op.results) != 1:
+        return 0
+    type_ = op.results[0].type
+    if isinstance(type_, ir.VectorType):
+        type_ = type_.element_type
+    if isinstance(type_, ir.F32Type):
+        return 32
+    return 64 if isinstance(type_, ir.F64Type) else 0

@@ -1,0 +1,86 @@
+"""exp, exp2, expm1, and what is made from them: tanh."""
+
+from __future__ import annotations
+
+from mlir import ir
+from mlir.dialects import arith
+
+from .lanes import Lanes
+from .registry import expands
+
+LOG2_E = 1.4426950408889634
+# ln 2 in two parts: the first has few bits, so that its product with n is exact.
+LN2_HIGH = 0.693145751953125
+LN2_LOW = 1.428606765330187e-06
+
+# (exp(r) - 1 - r) / r² for |r| <= ln2 / 2, relative to exp and to expm1; and (2^r - 1) / r for |r| <= 1/2.
+_EXP = (
+    0.4999999403953552,
+    0.1666651964187622,
+    0.041668396443128586,
+    0.008368796668946743,
+    0.0013814433477818966,
+)
+_EXPM1 = (
+    0.5,
+    0.1666666567325592,
+    0.04166635870933533,
+    0.008333389647305012,
+    0.001394074410200119,
+    0.00019845887436531484,
+)
+_EXP2 = (
+    0.6931471824645996,
+    0.24022650718688965,
+    0.055504102259874344,
+    0.009618038311600685,
+    0.0013333935057744384,
+    0.00015466756303794682,
+    1.5196156709862407e-05,
+)
+
+
+@expands("math.exp")
+def exp(b: Lanes, operands: list[ir.Value]) -> ir.Value:
+    """`2^n * exp(x - n ln2)`."""
+    x = b.at_least(b.at_most(operands[0], 90.0), -105.0)
+    n, n_int = b.round_to_int(x, LOG2_E)
+    r = _minus_n_ln2(b, x, n)
+    p = b.polynomial(r, (1.0, 1.0, *_EXP))
+    return b.scale(p, n, n_int)
+
+
+@expands("math.exp2")
+def exp2(b: Lanes, operands: list[ir.Value]) -> ir.Value:
+    """`2^n * 2^(x - n)`."""
+    x = b.at_least(b.at_most(operands[0], 130.0), -152.0)
+    n, n_int = b.round_to_int(x)
+    p = b.polynomial(b.sub(x, n), (1.0, *_EXP2))
+    return b.scale(p, n, n_int)
+
+
+@expands("math.expm1")
+def expm1(b: Lanes, operands: list[ir.Value]) -> ir.Value:
+    """`2^n (exp(r) - 1) + (2^n - 1)`, at half its size so that n = 128 does not overflow."""
+    given = operands[0]
+    x = b.at_least(b.at_most(given, 89.0), -18.0)
+    n, n_int = b.round_to_int(x, LOG2_E)
+    r = _minus_n_ln2(b, x, n)
+    p = b.fma(b.mul(r, r), b.polynomial(r, _EXPM1), r)
+    half_scale = b.power_of_two(arith.subi(n_int, b.int_const(1)))
+    half = b.fma(half_scale, p, b.sub(half_scale, b.const(0.5)))
+    tiny = b.less(b.abs(given), b.const(2.0**-25))
+    return b.select(tiny, given, b.add(half, half))
+
+
+@expands("math.tanh")
+def tanh(b: Lanes, operands: list[ir.Value]) -> ir.Value:
+    """`t / (t + 2)` with `t = expm1(2 |x|)`; 1 from 10 on."""
+    x = operands[0]
+    magnitude = b.at_most(b.abs(x), 10.0)
+    t = expm1(b, [b.add(magnitude, magnitude)])
+    return b.with_sign_of(b.div(t, b.add(t, b.const(2.0))), x)
+
+
+def _minus_n_ln2(b: Lanes, x: ir.Value, n: ir.Value) -> ir.Value:
+    return b.fma(n, b.const(-LN2_LOW), b.fma(n, b.const(-LN2_HIGH), x))

@@ -1,0 +1,209 @@
+"""Arithmetic on f32 or f64 values, scalar or vector alike, emitted at the insertion point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mlir import ir
+from mlir.dialects import arith, math, vector
+
+_OrderedLess = arith.CmpFPredicate.OLT
+_Unordered = arith.CmpFPredicate.UNO
+_Equal = arith.CmpFPredicate.OEQ
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Builds ops on values of one shape: ``shape`` is None for scalars, else that of the vector."""
+
+    shape: tuple[int, ...] | None
+    bits: int = 32
+    has_scalef: bool = False
+    """Whether AVX-512's scalef may be used."""
+
+    @staticmethod
+    def like(type_: ir.Type, has_scalef: bool = False) -> Lanes:
+        """The builder for values of ``type_``."""
+        if isinstance(type_, ir.VectorType):
+            return Lanes(tuple(type_.shape), type_.element_type.width, has_scalef)
+        return Lanes(None, type_.width, has_scalef)
+
+    @property
+    def double(self) -> Lanes:
+        """The same lanes in f64."""
+        return Lanes(self.shape, 64, False)
+
+    @property
+    def float_type(self) -> ir.Type:
+        """The type of the values."""
+        return self._shaped(ir.F32Type.get() if self.bits == 32 else ir.F64Type.get())
+
+    @property
+    def int_type(self) -> ir.Type:
+        """The integers of the same width."""
+        return self._shaped(ir.IntegerType.get_signless(self.bits))
+
+    def const(self, value: float) -> ir.Value:
+        """A constant in all lanes."""
+        return self._constant(self.float_type, value, ir.FloatAttr.get)
+
+    def int_const(self, value: int) -> ir.Value:
+        """An integer constant in all lanes."""
+        return self._constant(self.int_type, value, ir.IntegerAttr.get)
+
+    def add(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """`a + b`, of floats."""
+        return arith.addf(a, b)
+
+    def sub(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """`a - b`, of floats."""
+        return arith.subf(a, b)
+
+    def mul(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """`a * b`, of floats."""
+        return arith.mulf(a, b)
+
+    def div(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """`a / b`, of floats."""
+        return arith.divf(a, b)
+
+    def fma(self, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
+        """`a * b + c`, rounded once."""
+        return math.fma(a, b, c)
+
+    def polynomial(self, x: ir.Value, coefficients: Sequence[float]) -> ir.Value:
+        """`c0 + c1 x + c2 x² …` by Horner's rule."""
+        result = self.const(coefficients[-1])
+        for coefficient in reversed(coefficients[:-1]):
+            result = self.fma(result, x, self.const(coefficient))
+        return result
+
+    def less(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """`a < b`; false for NaN."""
+        return arith.cmpf(_OrderedLess, a, b)
+
+    def equal(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """`a == b`; false for NaN."""
+        return arith.cmpf(_Equal, a, b)
+
+    def is_nan(self, a: ir.Value) -> ir.Value:
+        """Whether ``a`` is NaN."""
+        return arith.cmpf(_Unordered, a, a)
+
+    def select(self, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
+        """``a`` where ``condition``, else ``b``."""
+        return arith.select(condition, a, b)
+
+    def at_most(self, x: ir.Value, limit: float) -> ir.Value:
+        """min(x, limit); NaN stays NaN. One instruction: minps returns its second operand for NaN."""
+        bound = self.const(limit)
+        return self.select(self.less(bound, x), bound, x)
+
+    def at_least(self, x: ir.Value, limit: float) -> ir.Value:
+        """max(x, limit); NaN stays NaN."""
+        bound = self.const(limit)
+        return self.select(self.less(x, bound), bound, x)
+
+    def abs(self, x: ir.Value) -> ir.Value:
+        """`|x|`."""
+        return math.absf(x)
+
+    def with_sign_of(self, x: ir.Value, sign: ir.Value) -> ir.Value:
+        """``x``, which is not negative, with the sign of ``sign``."""
+        mask = self.int_const(-(1 << (self.bits - 1)))
+        return self.from_bits(arith.ori(arith.andi(self.to_bits(sign), mask), self.to_bits(x)))
+
+    def to_bits(self, x: ir.Value) -> ir.Value:
+        """The bits of a float as an integer."""
+        return arith.bitcast(self.int_type, x)
+
+    def from_bits(self, x: ir.Value) -> ir.Value:
+        """The float with these bits."""
+        return arith.bitcast(self.float_type, x)
+
+    def round_to_int(self, x: ir.Value, scale: float = 1.0) -> tuple[ir.Value, ir.Value]:
+        """The integer nearest to `x * scale`, as a float and as an integer; |x * scale| < 2^22 (2^51).
+
+        Adding 1.5 * 2^23 leaves the integer in the low bits; unlike fptosi this is defined for NaN.
+        """
+        magic = 1.5 * 2.0 ** (23 if self.bits == 32 else 52)
+        shifted = self.fma(x, self.const(scale), self.const(magic))
+        bits_of_magic = 0x4B400000 if self.bits == 32 else 0x4338000000000000
+        number = arith.subi(self.to_bits(shifted), self.int_const(bits_of_magic))
+        return self.sub(shifted, self.const(magic)), number
+
+    def power_of_two(self, exponent: ir.Value) -> ir.Value:
+        """`2^exponent` of an integer in the range of normal numbers."""
+        mantissa, bias = (23, 127) if self.bits == 32 else (52, 1023)
+        biased = arith.addi(exponent, self.int_const(bias))
+        return self.from_bits(arith.shli(biased, self.int_const(mantissa)))
+
+    def scale(self, x: ir.Value, exponent: ir.Value, as_int: ir.Value) -> ir.Value:
+        """`x * 2^exponent`, right into the denormals and to infinity; the exponent as float and integer."""
+        if self.has_scalef and self.bits == 32 and self.shape is not None and self.shape[-1] % 16 == 0:
+            return self._scalef(x, exponent)
+        half = arith.shrsi(as_int, self.int_const(1))
+        rest = arith.subi(as_int, half)
+        return self.mul(self.mul(x, self.power_of_two(half)), self.power_of_two(rest))
+
+    def widen(self, x: ir.Value) -> ir.Value:
+        """f32 lanes as f64."""
+        return arith.extf(self.double.float_type, x)
+
+    def narrow(self, x: ir.Value) -> ir.Value:
+        """f64 lanes rounded to this builder's type."""
+        return arith.truncf(self.float_type, x)
+
+    def _scalef(self, x: ir.Value, exponent: ir.Value) -> ir.Value:
+        register = ir.VectorType.get([16], ir.F32Type.get())
+        if self.shape == (16,):
+            return _scalef_register(x, exponent, register)
+        result = x
+        for start in range(0, self.shape[-1] if self.shape else 0, 16):
+            parts = [vector.extract_strided_slice(register, v, [start], [16], [1]) for v in (x, exponent)]
+            scaled = _scalef_register(parts[0], parts[1], register)
+            result = vector.insert_strided_slice(scaled, result, [start], [1])
+        return result
+
+    def _shaped(self, element: ir.Type) -> ir.Type:
+        return element if self.shape is None else ir.VectorType.get(self.shape, element)
+
+    def _constant(self, type_: ir.Type, value: float, attribute: object) -> ir.Value:
+        element = type_.element_type if isinstance(type_, ir.VectorType) else type_
+        scalar = attribute(element, value)  # type: ignore[operator]
+        if element is type_:
+            return arith.constant(type_, scalar)
+        return arith.constant(type_, ir.DenseElementsAttr.get_splat(type_, scalar))
+
+
+def splat(value: ir.Value) -> float | None:
+    """The number that ``value`` holds in all lanes, if that is a constant."""
+    if isinstance(value.owner, ir.Block):
+        return None
+    op = value.owner.operation
+    if op.name == "vector.broadcast":
+        return splat(op.operands[0])
+    if op.name != "arith.constant":
+        return None
+    attribute = op.attributes["value"]
+    if isinstance(attribute, ir.FloatAttr):
+        return float(attribute.value)
+    elements = ir.DenseElementsAttr(attribute)
+    return float(ir.FloatAttr(elements.get_splat_value()).value) if elements.is_splat else None
+
+
+def _scalef_register(x: ir.Value, exponent: ir.Value, register: ir.Type) -> ir.Value:
+    mask = arith.constant(ir.IntegerType.get_signless(16), -1)
+    rounding = arith.constant(ir.IntegerType.get_signless(32), 4)  # the current direction
+    call = ir.Operation.create(
+        "llvm.call_intrinsic",
+        results=[register],
+        operands=[x, exponent, x, mask, rounding],
+        attributes={
+            "intrin": ir.StringAttr.get("llvm.x86.avx512.mask.scalef.ps.512"),
+            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([5, 0]),
+        },
+    )
+    return call.results[0]
