@@ -80,6 +80,7 @@ def choose_tiles(domain: Domain, tasks: int) -> dict[Dim, int]:
         _choose_rows(domain, tiles, tasks)
     else:
         _choose_contraction(domain, heavy, tiles, tasks)
+    _keep_inside(domain, tiles)
     return {dim: tiles.get(dim, 0) for dim in domain.dims}
 
 
@@ -95,6 +96,30 @@ def _forced(domain: Domain) -> dict[Dim, int]:
             if size == SINGLE and dim.extent != 1:
                 tiles[dim] = SINGLE
     return tiles
+
+
+def _keep_inside(domain: Domain, tiles: dict[Dim, int]) -> None:
+    """Let the tiles of a dim that is written into a part of a larger one divide it.
+
+    The last tile is cut off where the buffer ends, not where the part does: a ragged one would
+    overwrite what lies behind the part.
+    """
+    for nest in domain.nests:
+        if nest.onto is None:
+            continue
+        loops = domain.loops(nest)
+        for dim in (loops[loop] for index in nest.writes[0].indices if index.partial for loop in index.loops):
+            tiles[dim] = _divisor(dim.extent, tiles.get(dim, WHOLE))
+
+
+def _divisor(extent: int | None, size: int) -> int:
+    """The largest divisor up to ``size``; all if that is much less and all is not much more."""
+    if extent is None:
+        return SINGLE
+    if size == WHOLE or extent % size == 0:
+        return size
+    divisor = next(part for part in range(size, 0, -1) if extent % part == 0)
+    return WHOLE if 2 * divisor < size and extent <= 4 * size else divisor
 
 
 def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int) -> None:
