@@ -93,7 +93,8 @@ class Report:
             return f"runs in eager: {self.eager.splitlines()[0]}"
         ops = f"{len(self.ops)} ops in " if self.ops else ""
         slow = f", {len(self.slow_paths)} on the slow path" if self.slow_paths else ""
-        return f"{ops}{len(self._main)} kernels{slow}"
+        kernels = "1 kernel" if len(self._main) == 1 else f"{len(self._main)} kernels"
+        return f"{ops}{kernels}{slow}"
 
     def __str__(self) -> str:
         if self.eager:
