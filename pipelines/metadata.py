@@ -47,7 +47,7 @@ def _signature(function: ir.OpView) -> dict[str, Any]:
             results.append(described)
             continue
         kind = "weight" if "mlopt.weight" in marks else "prepared" if "mlopt.prepared" in marks else "input"
-        arguments.append({"kind": kind, **described})
+        arguments.append({"kind": kind, "used": bool(list(argument.uses)), **described})
     _add_sizes(function, results)
     return {"args": arguments, "results": results, "workspace": 0}
 
