@@ -22,13 +22,13 @@ from .decomposing.registry import OURS, aten
 _MODULES = (attention, contractions, elementwise, indices, reductions, rows)
 
 # Default decompositions that lead to ops which torch-mlir does not know; it lowers these itself.
-_KEEP = [
+_KEEP: list[Any] = [
     aten.norm, aten.linalg_norm, aten.linalg_vector_norm, aten.roll, aten.one_hot, aten.empty_like,
     aten.all, aten.isfinite, aten.logaddexp, aten.logaddexp2, aten.eye, aten.isclose,
 ]  # fmt: skip
 
 # Ops outside of torch's default table whose decomposition in torch is good.
-_EXTRA = [
+_EXTRA: list[Any] = [
     aten.upsample_bilinear2d.vec, aten._native_batch_norm_legit_functional,
     aten._native_batch_norm_legit, aten._native_batch_norm_legit.no_stats, aten.squeeze.dims,
     aten._euclidean_dist, aten.grid_sampler_2d, aten._adaptive_avg_pool2d, aten.full, aten.logsumexp,

@@ -109,12 +109,14 @@ class _Writer:
 
     def write(self, graph: Graph) -> str:
         arguments: list[tuple[str, str]] = []
+        names: list[str] = []
         results: list[tuple[str, str]] = []
         for node in graph.nodes:
             self._line = source_line(node) or self._line
             if node.op == "placeholder":
                 value = (f"%arg{len(arguments)}", self._type(node.meta["val"]))
                 arguments.append(value)
+                names.append(node.name)
                 self._values[node, 0] = value
             elif node.op == "call_function":
                 self._call(node)
@@ -122,10 +124,11 @@ class _Writer:
                 self._literal(node)
             elif node.op == "output":
                 results = [self._operand(arg, None) for arg in node.args[0]]
-        head = ", ".join(f"{name}: {type_}" for name, type_ in arguments)
+        located = zip(arguments, names, strict=True)
+        head = ", ".join(f"{value}: {type_} loc({json.dumps(name)})" for (value, type_), name in located)
         types = ", ".join(type_ for _, type_ in arguments)
         result_types = ", ".join(type_ for _, type_ in results)
-        names = ", ".join(name for name, _ in results)
+        returned = ", ".join(name for name, _ in results)
         sizes = ", ".join(json.dumps(size) for size in self._result_sizes)
         attribute = f" {{mlopt.result_sizes = [{sizes}]}}" if sizes else ""
         return "\n".join(
@@ -134,9 +137,9 @@ class _Writer:
                 f'"func.func"() <{{function_type = ({types}) -> ({result_types}), sym_name = "main"}}> ({{',
                 f"^bb0({head}):",
                 *self._lines,
-                f'"func.return"({names}) : ({result_types}) -> ()',
-                f"}}){attribute} : () -> ()",
-                "}) : () -> ()",
+                f'"func.return"({returned}) : ({result_types}) -> () loc(unknown)',
+                f"}}){attribute} : () -> () loc(unknown)",
+                "}) : () -> () loc(unknown)",
                 "",
             ]
         )
@@ -151,7 +154,9 @@ class _Writer:
                 return type_
         raise unsupported_ops([(f"a value of type {type(value).__name__}", self._line)])
 
-    def _emit(self, name: str, operands: Sequence[tuple[str, str]], types: Sequence[str], attr: str = "") -> list[str]:
+    def _emit(
+        self, name: str, operands: Sequence[tuple[str, str]], types: Sequence[str], attr: str = ""
+    ) -> list[str]:
         """One op; returns the names of its results."""
         results = [f"%{self._next + i}" for i in range(len(types))]
         self._next += len(types)
@@ -245,7 +250,7 @@ class _Writer:
         value = node.meta["val"]
         values = [value] if len(schema.returns) == 1 else list(value or ())
         types = [self._type(v) for v in values]
-        name = "torch." + schema.name.replace("::", ".") + (f".{schema.overload_name}" if schema.overload_name else "")
+        name = ".".join(["torch", *schema.name.split("::"), *filter(None, [schema.overload_name])])
         for i, result in enumerate(self._emit(name, operands, types)):
             self._values[node, i] = result, types[i]
 

@@ -113,8 +113,8 @@ def _mark_weights(module: ir.Module, weights: Sequence[int]) -> None:
     marked = ir.DictAttr.get({"mlopt.weight": ir.UnitAttr.get()})
     plain = ir.DictAttr.get({})
     count = len(function.regions[0].blocks[0].arguments)
-    chosen = set(weights)
-    function.attributes["arg_attrs"] = ir.ArrayAttr.get([marked if i in chosen else plain for i in range(count)])
+    attributes = [marked if i in set(weights) else plain for i in range(count)]
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
 
 
 def _portable(text: str) -> str:

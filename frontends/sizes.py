@@ -21,7 +21,9 @@ class Sizes:
         for i, node in enumerate(inputs):
             for d, size in enumerate(node.meta["val"].shape):
                 if isinstance(size, torch.SymInt) and isinstance(size.node.expr, sympy.Symbol):
-                    self._symbols.setdefault(size.node.expr, sympy.Symbol(f"a{i}_{d}", integer=True, positive=True))
+                    self._symbols.setdefault(
+                        size.node.expr, sympy.Symbol(f"a{i}_{d}", integer=True, positive=True)
+                    )
 
     def of(self, size: int | torch.SymInt) -> Size:
         """``size`` as a number or expression."""

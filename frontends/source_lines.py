@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch.fx import Node
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+),')
-_TORCH = os.path.dirname(torch.__file__) + os.sep
+_TORCH = f"{Path(torch.__file__).parent}/"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class SourceLine:
 def source_line(node: Node) -> SourceLine | None:
     """The innermost line outside of torch itself, else the innermost line, if the node has any."""
     found = _FRAME.findall(node.meta.get("stack_trace") or "")
-    frames = [SourceLine(file, int(line)) for file, line in found if not file.startswith("torch" + os.sep)]
+    frames = [SourceLine(file, int(line)) for file, line in found if not file.startswith("torch/")]
     outside = [frame for frame in frames if not frame.file.startswith(_TORCH)]
     chosen = outside or frames
     return chosen[-1] if chosen else None

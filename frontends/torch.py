@@ -13,7 +13,13 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, SymIntArgument, TensorArgument
+from torch.export.graph_signature import (
+    ConstantArgument,
+    InputKind,
+    OutputKind,
+    SymIntArgument,
+    TensorArgument,
+)
 from torch.fx import Graph, Node
 from torch.utils import _pytree as pytree
 
@@ -30,6 +36,11 @@ _WEIGHT_KINDS: dict[InputKind, Any] = {
     InputKind.PARAMETER: "parameter",
     InputKind.BUFFER: "buffer",
     InputKind.CONSTANT_TENSOR: "constant",
+}
+_MUTATION_KINDS = {
+    OutputKind.BUFFER_MUTATION,
+    OutputKind.PARAMETER_MUTATION,
+    OutputKind.USER_INPUT_MUTATION,
 }
 # Checks of symbolic sizes: the caller checks the ranges of `Input` instead.
 _SIZE_CHECKS = {
@@ -90,7 +101,9 @@ def _check_dtypes(graph: Graph) -> None:
 class _Capture:
     """The exported graph, rewritten step by step in `program`."""
 
-    def __init__(self, exported: ExportedProgram, eager_inputs: dict[str, Any], eager_outputs: list[Any]) -> None:
+    def __init__(
+        self, exported: ExportedProgram, eager_inputs: dict[str, Any], eager_outputs: list[Any]
+    ) -> None:
         self.exported = exported
         self.graph = exported.graph
         self.eager_inputs = eager_inputs
@@ -130,7 +143,7 @@ class _Capture:
         )
 
     def _ops(self) -> tuple[tuple[str, str], ...]:
-        random = []
+        random: list[tuple[str, Any]] = []
         ops = []
         for node in self.graph.nodes:
             if node.op != "call_function" or node.target is operator.getitem:
@@ -138,7 +151,8 @@ class _Capture:
             ops.append((str(node.target), str(source_line(node) or "")))
             tags = getattr(node.target, "tags", ())
             if torch.Tag.nondeterministic_seeded in tags:
-                random.append((f"the random op {node.target} (random ops run in eager only)", source_line(node)))
+                what = f"the random op {node.target} (random ops run in eager only)"
+                random.append((what, source_line(node)))
         if random:
             raise unsupported_ops(random)
         return tuple(ops)
@@ -230,7 +244,7 @@ class _Capture:
         seen: dict[tuple[Node, tuple[int, ...]], int] = {}
         values = iter(self.eager_outputs)
         for arg, spec in zip(output.args[0], self.exported.graph_signature.output_specs, strict=True):
-            if spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKind.USER_INPUT_MUTATION):
+            if spec.kind in _MUTATION_KINDS:
                 mutations.append(self._mutation(len(results), spec))
                 results.append(arg)
             elif spec.kind is not OutputKind.USER_OUTPUT:
@@ -281,7 +295,7 @@ class _Capture:
         return permuted
 
     def _alias(self, eager: torch.Tensor) -> Alias | None:
-        """The input or weight whose memory ``eager`` is in; the first output for several that share theirs."""
+        """The input or weight whose memory ``eager`` is in; else an earlier output that shares it."""
         storage = eager.untyped_storage()._cdata
         groups: list[tuple[Any, list[Node]]] = [("input", self.inputs), ("weight", self.weight_nodes)]
         for kind, nodes in groups:
@@ -327,7 +341,8 @@ def _memory_order(value: torch.Tensor) -> tuple[int, ...] | None:
     if value.is_contiguous():
         return tuple(range(value.dim()))
     try:
-        order = sorted(range(value.dim()), key=lambda d: (-int(value.stride(d)), -int(value.shape[d])))
+        strides, shape = value.stride(), value.shape
+        order = sorted(range(value.dim()), key=lambda d: (-int(strides[d]), -int(shape[d])))
     except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode:
         return None
     return tuple(order) if value.permute(order).is_contiguous() else None

@@ -22,20 +22,21 @@ _LOW = (torch.float16, torch.bfloat16)
 
 # Reductions and windows; element-wise ops are known by their tag.
 _ROUNDING = {
-    aten.sum.default, aten.sum.dim_IntList, aten.mean.default, aten.mean.dim, aten.prod.default, aten.prod.dim_int,
-    aten.var.correction, aten.std.correction, aten.var_mean.correction, aten.linalg_vector_norm.default,
-    aten.logsumexp.default, aten.cumsum.default, aten.cumprod.default, aten.avg_pool1d.default,
-    aten.avg_pool2d.default, aten.avg_pool3d.default, aten._adaptive_avg_pool2d.default,
+    aten.sum.default, aten.sum.dim_IntList, aten.mean.default, aten.mean.dim, aten.prod.default,
+    aten.prod.dim_int, aten.var.correction, aten.std.correction, aten.var_mean.correction,
+    aten.linalg_vector_norm.default, aten.logsumexp.default, aten.cumsum.default, aten.cumprod.default,
+    aten.avg_pool1d.default, aten.avg_pool2d.default, aten.avg_pool3d.default,
+    aten._adaptive_avg_pool2d.default,
 }  # fmt: skip
 
 # Element-wise ops whose result is one of the operands, exactly, or no float.
 _EXACT = {
     aten.abs.default, aten.alias.default, aten.bitwise_not.default, aten.ceil.default, aten.clamp.default,
-    aten.clamp.Tensor, aten.clamp_max.default, aten.clamp_min.default, aten.clone.default, aten.copy.default,
-    aten.fill.Scalar, aten.floor.default, aten.fmax.default, aten.fmin.default, aten.isinf.default,
-    aten.isnan.default, aten.logical_not.default, aten.maximum.default, aten.minimum.default, aten.neg.default,
-    aten.relu.default, aten.round.default, aten.sign.default, aten.trunc.default, aten.where.self,
-    aten._to_copy.default, _CAST,
+    aten.clamp.Tensor, aten.clamp_max.default, aten.clamp_min.default, aten.clone.default,
+    aten.copy.default, aten.fill.Scalar, aten.floor.default, aten.fmax.default, aten.fmin.default,
+    aten.isinf.default, aten.isnan.default, aten.logical_not.default, aten.maximum.default,
+    aten.minimum.default, aten.neg.default, aten.relu.default, aten.round.default, aten.sign.default,
+    aten.trunc.default, aten.where.self, aten._to_copy.default, _CAST,
 }  # fmt: skip
 
 _COMPARE = {
@@ -54,7 +55,7 @@ def make_formats_explicit(graph: Graph) -> None:
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             continue
         if node.target in _COMPARE:
-            _compare_with_tensor(graph, node)
+            _compare_with_tensor(graph, node, _COMPARE[node.target])
         elif _computes(node):
             if _has_low(node):
                 _widen(graph, node)
@@ -93,7 +94,8 @@ def _float_dtype(node: Node) -> torch.dtype:
 
 def _round_numbers(node: Node, dtype: torch.dtype) -> None:
     """Python floats among the operands, as ``dtype`` has them; nothing to do in f64."""
-    if any(v is not None and v.dtype == torch.float64 for v in (_value(n) for n in (node, *node.all_input_nodes))):
+    values = [_value(n) for n in (node, *node.all_input_nodes)]
+    if any(v is not None and v.dtype == torch.float64 for v in values):
         return
     node.args = tuple(_rounded(arg, dtype) for arg in node.args)
     node.kwargs = {name: _rounded(arg, dtype) for name, arg in node.kwargs.items()}
@@ -129,9 +131,9 @@ def _widen(graph: Graph, node: Node) -> None:
     node.replace_all_uses_with(back, delete_user_cb=lambda user: user is not back)
 
 
-def _compare_with_tensor(graph: Graph, node: Node) -> None:
+def _compare_with_tensor(graph: Graph, node: Node, tensor_overload: torch._ops.OpOverload) -> None:
     value, number = _value(node.args[0]), node.args[1]
-    if value is None or isinstance(number, Node) or isinstance(value.dtype, bool):
+    if value is None or not isinstance(number, (int, float)):
         return
     if not value.is_floating_point() and (isinstance(number, float) or value.dtype == torch.bool):
         return
@@ -139,5 +141,5 @@ def _compare_with_tensor(graph: Graph, node: Node) -> None:
         scalar = value.new_full((), number)
         full = _insert(graph, node, aten.full.default, ([], number), scalar)
         full.kwargs = {"dtype": value.dtype}
-    node.target = _COMPARE[node.target]
+    node.target = tensor_overload
     node.args = (node.args[0], full)

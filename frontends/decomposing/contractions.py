@@ -11,11 +11,12 @@ from .registry import aten, is_low, ours
 
 
 def sum_mm(a: Tensor, b: Tensor) -> Tensor:
-    """a @ b with the result in the dtype that it is summed in."""
+    """``a @ b`` with the result in the dtype that it is summed in."""
     return aten.mm.dtype(a, b, torch.float32) if is_low(a.dtype) else aten.mm(a, b)
 
 
 def sum_bmm(a: Tensor, b: Tensor) -> Tensor:
+    """`sum_mm` for stacks of matrices."""
     return aten.bmm.dtype(a, b, torch.float32) if is_low(a.dtype) else aten.bmm(a, b)
 
 

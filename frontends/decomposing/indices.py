@@ -37,7 +37,8 @@ def _put_rows(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Any
     rest = [1] * (x.dim() - 1)
     hit = _checked(index, rows) == torch.arange(rows).unsqueeze(1)
     if accumulate:
-        added = torch.where(hit.reshape(rows, count, *rest), values.unsqueeze(0), torch.zeros((), dtype=x.dtype))
+        zero = torch.zeros((), dtype=x.dtype)
+        added = torch.where(hit.reshape(rows, count, *rest), values.unsqueeze(0), zero)
         return x + added.sum(1, dtype=x.dtype)
     if count == 0 or x.numel() == 0:
         return x.clone()
@@ -47,9 +48,7 @@ def _put_rows(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Any
 
 
 @ours(aten.index_put.default, aten._unsafe_index_put.default)
-def _index_put(
-    x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool = False
-) -> Any:
+def _index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Any:
     """One index, or several for the leading dimensions; or a mask and one value."""
     used = [d for d, index in enumerate(indices) if index is not None]
     first = indices[used[0]]
@@ -151,7 +150,8 @@ def _sort(x: Tensor, *args: Any, **kwargs: Any) -> Any:
 
 
 @ours(aten.topk.default)
-def _topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def _topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, *_: Any, **__: Any) -> Any:
+    """Always sorted."""
     if not _sorts(x, dim) or not isinstance(k, int):
         return NotImplemented
     order = _order(x.movedim(dim, -1), largest)[..., :k].movedim(-1, dim)

@@ -48,7 +48,9 @@ def _layer_norm(
 
 
 @ours(aten.rms_norm.default)
-def _rms_norm(x: Tensor, shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+def _rms_norm(
+    x: Tensor, shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     dims = list(range(x.dim() - len(shape), x.dim()))
     y = x.to(compute_dtype(x.dtype))
     eps = torch.finfo(y.dtype).eps if eps is None else eps
@@ -63,10 +65,10 @@ def _batch_norm_inference(
     bias: Tensor | None,
     running_mean: Tensor,
     running_var: Tensor,
-    momentum: float,
+    momentum: float,  # noqa: ARG001 (of training)
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """x * scale + shift, where scale and shift come from weights alone."""
+    """``x * scale + shift``, where scale and shift come from weights alone."""
     dtype = compute_dtype(x.dtype)
     scale = torch.rsqrt(running_var.to(dtype) + eps)
     if weight is not None:
@@ -82,7 +84,14 @@ def _batch_norm_inference(
 
 @ours(aten.native_group_norm.default)
 def _group_norm(
-    x: Tensor, weight: Tensor | None, bias: Tensor | None, n: int, c: int, hw: int, groups: int, eps: float
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    n: int,
+    c: int,  # noqa: ARG001
+    hw: int,  # noqa: ARG001
+    groups: int,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     y = x.to(compute_dtype(x.dtype)).reshape(n, groups, -1)
     mean = y.mean(2, keepdim=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -26,7 +27,7 @@ class Mlp(nn.Module):
 
     def __init__(self, widths: tuple[int, ...], activation: nn.Module, bias: bool = True) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(a, b, bias) for a, b in zip(widths, widths[1:], strict=False))
+        self.layers = nn.ModuleList(nn.Linear(a, b, bias) for a, b in pairwise(widths))
         self.activation = activation
 
     def forward(self, x: Tensor) -> Tensor:
@@ -104,7 +105,14 @@ def transcendental(x: Tensor) -> tuple[Tensor, ...]:
 def compare_and_select(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
     chosen = torch.where(x > y, x, y * 2)
     flags = (x >= 0.1) & ~(y == x) | (y < -0.1)
-    return chosen, flags, torch.maximum(x, y), torch.minimum(x, y), x.clamp(-0.5, 0.7), chosen.masked_fill(flags, 3.0)
+    return (
+        chosen,
+        flags,
+        torch.maximum(x, y),
+        torch.minimum(x, y),
+        x.clamp(-0.5, 0.7),
+        chosen.masked_fill(flags, 3.0),
+    )
 
 
 def reductions(x: Tensor) -> tuple[Tensor, ...]:
@@ -123,18 +131,38 @@ def log_softmax_loss(x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 def shapes(x: Tensor) -> tuple[Tensor, ...]:
     moved = x.transpose(0, 1).reshape(x.shape[1], -1)
-    return moved, x.permute(2, 0, 1).contiguous() + 1, x[:, 1:, ::2], x.flip(1), x.unsqueeze(1).expand(-1, 2, -1, -1)
+    return (
+        moved,
+        x.permute(2, 0, 1).contiguous() + 1,
+        x[:, 1:, ::2],
+        x.flip(1),
+        x.unsqueeze(1).expand(-1, 2, -1, -1),
+    )
 
 
 def concat_and_pad(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
     both = torch.cat([x, y * 2, x], 1)
     stacked = torch.stack([x[:, :3], y[:, :3]], -1)
-    return both, stacked, F.pad(x, (1, 2, 0, 1), value=0.5), F.pad(y, (2, 1), mode="reflect"), torch.roll(x, 1, 1)
+    return (
+        both,
+        stacked,
+        F.pad(x, (1, 2, 0, 1), value=0.5),
+        F.pad(y, (2, 1), mode="reflect"),
+        torch.roll(x, 1, 1),
+    )
 
 
 def integers(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
     exact = (x + y, x - y, x * y, -x, x.abs(), torch.maximum(x, y), x // y, x % y)
-    return (*exact, torch.div(x, y, rounding_mode="trunc"), x.fmod(y), x.sum(1), x.amax(0), x.argmax(1), x / y)
+    return (
+        *exact,
+        torch.div(x, y, rounding_mode="trunc"),
+        x.fmod(y),
+        x.sum(1),
+        x.amax(0),
+        x.argmax(1),
+        x / y,
+    )
 
 
 def bits(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
@@ -142,7 +170,18 @@ def bits(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
 
 
 def booleans(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
-    return x & y, x | y, x ^ y, ~x, x.any(1), y.all(0), x.sum(), torch.where(x, 1.5, y.float()), x == y, x.int() * 3
+    return (
+        x & y,
+        x | y,
+        x ^ y,
+        ~x,
+        x.any(1),
+        y.all(0),
+        x.sum(),
+        torch.where(x, 1.5, y.float()),
+        x == y,
+        x.int() * 3,
+    )
 
 
 def casts(x: Tensor) -> tuple[Tensor, ...]:
@@ -156,7 +195,12 @@ def cumulative(x: Tensor) -> tuple[Tensor, Tensor]:
 
 def indexing(x: Tensor, rows: Tensor) -> tuple[Tensor, ...]:
     gathered = x.gather(1, rows[:, None] % x.shape[1])
-    return x[rows], x.index_select(0, rows), gathered, torch.take_along_dim(x, rows[:1, None].expand(-1, 5), 0)
+    return (
+        x[rows],
+        x.index_select(0, rows),
+        gathered,
+        torch.take_along_dim(x, rows[:1, None].expand(-1, 5), 0),
+    )
 
 
 def scatter(x: Tensor, rows: Tensor, values: Tensor) -> tuple[Tensor, ...]:
@@ -177,4 +221,11 @@ def einsums(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def matmuls(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
-    return x @ y, x.t() @ x, x[0] @ y, x @ y[:, 0], torch.addmm(x[:, :1], x, y, beta=0.5, alpha=2), (x @ y).t()
+    return (
+        x @ y,
+        x.t() @ x,
+        x[0] @ y,
+        x @ y[:, 0],
+        torch.addmm(x[:, :1], x, y, beta=0.5, alpha=2),
+        (x @ y).t(),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -94,7 +94,11 @@ def with_indices(limit: int, count: tuple[int, ...], *shapes: tuple[int, ...]) -
     def make(generator: torch.Generator, dtype: torch.dtype) -> tuple[Tensor, ...]:
         total = int(torch.Size(count).numel())
         many = total > limit
-        flat = torch.randint(limit, (total,), generator=generator) if many else torch.randperm(limit, generator=generator)
+        flat = (
+            torch.randint(limit, (total,), generator=generator)
+            if many
+            else torch.randperm(limit, generator=generator)
+        )
         tensors = [_random(shape, generator, dtype) for shape in shapes]
         return (*tensors[:1], flat[:total].reshape(count), *tensors[1:])
 
@@ -114,7 +118,9 @@ BATCH = ({0: "batch"},)
 # The seeds of the tutorials.
 _function("relu_scale", basic.relu_scale, randn((7, 33)), dtypes=ALL_FLOATS, dynamic=BATCH)
 _function("gelu_by_hand", basic.gelu_by_hand, randn((7, 33)), dtypes=ALL_FLOATS, dynamic=BATCH)
-_function("sigmoid_layer", basic.sigmoid_layer, randn((5, 17), (17, 13), (13,)), dynamic=({0: "batch"}, {}, {}))
+_function(
+    "sigmoid_layer", basic.sigmoid_layer, randn((5, 17), (17, 13), (13,)), dynamic=({0: "batch"}, {}, {})
+)
 _function("normalize_by_sum", basic.normalize_by_sum, randn((7, 33)), dtypes=ALL_FLOATS, dynamic=BATCH)
 
 # Element-wise.
@@ -141,7 +147,9 @@ _add("batch_norm", lambda: nn.BatchNorm1d(19), randn((6, 19)), dtypes=ALL_FLOATS
 
 # Contractions.
 _function("matmuls", basic.matmuls, randn((7, 13), (13, 19)), dtypes=(*ALL_FLOATS, torch.int32))
-_function("bmm", torch.bmm, randn((3, 7, 13), (3, 13, 19)), dtypes=ALL_FLOATS, dynamic=({0: "batch"}, {0: "batch"}))
+_function(
+    "bmm", torch.bmm, randn((3, 7, 13), (3, 13, 19)), dtypes=ALL_FLOATS, dynamic=({0: "batch"}, {0: "batch"})
+)
 _function("einsums", basic.einsums, randn((2, 5, 7), (2, 7, 3)))
 _add("linear_gelu", lambda: nn.Sequential(nn.Linear(17, 37), nn.GELU("tanh")), randn((5, 17)), dynamic=BATCH)
 _add("mlp", lambda: Mlp((19, 33, 32, 7), nn.ReLU()), randn((5, 19)), dtypes=ALL_FLOATS, dynamic=BATCH)
@@ -167,7 +175,9 @@ _function("booleans", basic.booleans, randn((3, 11), (3, 11)), dtypes=(torch.boo
 _add("conv_bn_relu", lambda: vision.ConvBnRelu(3, 5), randn((2, 3, 11, 9)), dtypes=ALL_FLOATS, dynamic=BATCH)
 _add("conv_stride_groups", lambda: vision.ConvBnRelu(6, 8, 3, 2, 2), randn((1, 6, 13, 10)))
 _add("conv1d_dilated", lambda: vision.DilatedConv1d(5, 3), randn((2, 5, 17)))
-_function("conv_dilated", lambda x, w, b: F.conv2d(x, w, b, dilation=2), randn((1, 3, 9, 10), (4, 3, 3, 3), (4,)))
+_function(
+    "conv_dilated", lambda x, w, b: F.conv2d(x, w, b, dilation=2), randn((1, 3, 9, 10), (4, 3, 3, 3), (4,))
+)
 _function("pools", lambda x: vision.Pools()(x), randn((2, 3, 11, 9)), dtypes=ALL_FLOATS)
 _add("lenet", vision.LeNet, randn((2, 1, 28, 28)), dynamic=BATCH)
 _add("inverted_residual", lambda: vision.InvertedResidual(6, 3), randn((2, 6, 7, 7)))
@@ -196,7 +206,11 @@ _add("attention", transformers.Attention, randn(*QKV), dtypes=ALL_FLOATS)
 _add("attention_causal", lambda: transformers.Attention(True), randn(*[(2, 3, 7, 8)] * 3))
 _add("attention_masked", transformers.Attention, _masked)
 _add("attention_biased", lambda: transformers.Attention(scale=0.3), _biased)
-_add("attention_grouped", lambda: transformers.Attention(True, True), randn((2, 6, 7, 8), (2, 2, 7, 8), (2, 2, 7, 8)))
+_add(
+    "attention_grouped",
+    lambda: transformers.Attention(True, True),
+    randn((2, 6, 7, 8), (2, 2, 7, 8), (2, 2, 7, 8)),
+)
 _add("self_attention", lambda: transformers.SelfAttention(24, 3), randn((2, 7, 24)), dynamic=BATCH)
 _add("gpt2_block_small", lambda: transformers.Gpt2Block(24, 3), randn((2, 7, 24)), dynamic=BATCH)
 _add("gpt2_small", lambda: transformers.Gpt2(29, 12, 24, 3, 2), with_indices(29, (2, 9)), dynamic=BATCH)

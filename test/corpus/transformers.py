@@ -157,7 +157,9 @@ class MixerBlock(nn.Module):
     def __init__(self, tokens: int, width: int) -> None:
         super().__init__()
         self.norm1 = nn.LayerNorm(width)
-        self.mix_tokens = nn.Sequential(nn.Linear(tokens, 2 * tokens), nn.GELU(), nn.Linear(2 * tokens, tokens))
+        self.mix_tokens = nn.Sequential(
+            nn.Linear(tokens, 2 * tokens), nn.GELU(), nn.Linear(2 * tokens, tokens)
+        )
         self.norm2 = nn.LayerNorm(width)
         self.mix_channels = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
 

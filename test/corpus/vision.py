@@ -34,7 +34,9 @@ class BasicBlock(nn.Module):
         self.bn2 = nn.BatchNorm2d(outputs)
         self.shortcut: nn.Module = nn.Identity()
         if stride != 1 or inputs != outputs:
-            self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+            self.shortcut = nn.Sequential(
+                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
+            )
 
     def forward(self, x: Tensor) -> Tensor:
         y = torch.relu(self.bn1(self.conv1(x)))
@@ -44,7 +46,9 @@ class BasicBlock(nn.Module):
 class ResNet(nn.Module):
     """ResNet with basic blocks: ResNet-18 with the widths 64 to 512, two blocks each."""
 
-    def __init__(self, widths: tuple[int, ...] = (64, 128, 256, 512), blocks: int = 2, classes: int = 1000) -> None:
+    def __init__(
+        self, widths: tuple[int, ...] = (64, 128, 256, 512), blocks: int = 2, classes: int = 1000
+    ) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(3, widths[0], 7, 2, 3, bias=False)
         self.bn1 = nn.BatchNorm2d(widths[0])

@@ -5,9 +5,6 @@ differs, and how many were compared.
 """
 
 import sys
-import warnings
-
-warnings.simplefilter("ignore")
 
 import torch
 from mlopt.frontends import importer

@@ -124,7 +124,7 @@ def test_graph_computes_what_eager_does(monkeypatch, name, dtype):
 
 
 def test_text_lowers_like_fx_importer():
-    script = [sys.executable, "-P", str(HERE / "fx_importer_reference.py")]
+    script = [sys.executable, "-P", "-W", "ignore", str(HERE / "fx_importer_reference.py")]
     done = subprocess.run(script, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stderr[-2000:]
     lines = done.stdout.splitlines()
@@ -135,14 +135,20 @@ def test_text_lowers_like_fx_importer():
 # --- special values, which decompositions get wrong first
 
 
-SPECIAL = torch.tensor([[1.0, float("nan"), 3.0], [float("-inf")] * 3, [float("inf"), 1.0, -0.0], [1e-42, 2.0, 2.0]])
+SPECIAL = torch.tensor(
+    [[1.0, float("nan"), 3.0], [float("-inf")] * 3, [float("inf"), 1.0, -0.0], [1e-42, 2.0, 2.0]]
+)
 ROW_FUNCTIONS = {
     "softmax": lambda x: x.softmax(-1),
     "log_softmax": lambda x: x.log_softmax(-1),
     "logsumexp": lambda x: x.logsumexp(-1),
     "argmax": lambda x: (x.argmax(1), x.argmin(1), x.argmax()),
     "max": lambda x: (x.max(1).values, x.max(1).indices, x.min(0).values, x.min(0).indices),
-    "sort": lambda x: (x.sort(1).values, x.sort(dim=1, descending=True, stable=True).indices, x.topk(2, 1).values),
+    "sort": lambda x: (
+        x.sort(1).values,
+        x.sort(dim=1, descending=True, stable=True).indices,
+        x.topk(2, 1).values,
+    ),
     "reciprocal": lambda x: (1 / x, x.rsqrt(), x**-2, x**-1, x**0.5, x**3),
     "compare": lambda x: (x == 0.1, x > 2, x != x, x <= float("inf")),
     "clamp": lambda x: (x.clamp(-1, 1), torch.relu(x), x.maximum(x.new_tensor(2.0)), x.amax(1)),
@@ -347,7 +353,9 @@ def test_corpus_parses_in_mlir_22(pool, tmp_path):
         "import sys\nfrom mlir import ir\n"
         "with ir.Context():\n for f in sys.argv[1:]: ir.Module.parseFile(f).operation.verify()"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", script, *map(str, files)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script, *map(str, files)], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -390,13 +398,13 @@ def test_unknown_ops_are_listed_with_their_lines(pool):
     class Module(nn.Module):
         def forward(self, x):
             y = torch.special.i0e(x)  # the first unknown op
-            return torch.linalg.qr(y)[0]  # the second unknown op
+            return torch.special.bessel_j1(y)  # the second unknown op
 
     with pytest.raises(UnsupportedOpError) as caught:
         import_text(pool, capture(Module(), (torch.randn(3, 3),)))
     message = str(caught.value)
     assert f"aten.special_i0e at {line_of('the first unknown op')}" in message
-    assert f"aten.linalg_qr at {line_of('the second unknown op')}" in message
+    assert f"aten.special_bessel_j1 at {line_of('the second unknown op')}" in message
 
 
 def test_random_ops_are_named_unless_in_evaluation():
@@ -419,7 +427,7 @@ def test_data_dependent_control_flow():
         def forward(self, x):
             return x if x.sum() > 0 else -x
 
-    with pytest.raises(CompileError, match="torch.export cannot trace Module"):
+    with pytest.raises(CompileError, match="torch\\.export cannot trace Module"):
         capture(Module(), (torch.randn(3),))
 
 
