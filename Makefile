@@ -11,8 +11,7 @@ STAMP := .venv/installed
 help: ## list the targets
 	@echo "make TARGET [PYTHON=python3.11] [PIP_FLAGS=…]"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
-	@echo "PIP_FLAGS='--index-url https://download.pytorch.org/whl/cpu --extra-index-url https://pypi.org/simple'"
-	@echo "takes torch's build without CUDA, which is ten times smaller."
+	@echo "PIP_FLAGS is passed to pip: name the index of torch's CPU builds there to leave out CUDA (ten times smaller)."
 
 venv: $(STAMP) ## set up .venv: torch, the pinned compilers, mlopt itself (editable)
 
