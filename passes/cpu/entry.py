@@ -79,7 +79,7 @@ def _check_host(function: func.FuncOp) -> None:
     if function.type.results:
         raise PassError(
             function,
-            f"@{name} returns values, an entry point cannot; write them to memref arguments (mlopt-outline does)",
+            f"@{name} returns values, an entry point cannot; mlopt-outline makes them arguments",
         )
     for number, type_ in enumerate(function.type.inputs):
         if isinstance(type_, ir.UnrankedMemRefType):
