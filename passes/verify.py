@@ -4,8 +4,8 @@ No rewrite: the module stays as it is, or each broken rule is an error at its op
 
 - Each ``mlopt.*`` attribute is known, of its type, and on an operation that it belongs to.
 - A kernel (a function with ``mlopt.kernel``, unless it is ``mlopt.slow``) is private, calls nothing,
-  is one scf.forall in normal form that agrees with ``mlopt.schedule``, and allocates nothing but
-  scratch of at most ``scratch`` bytes.
+  is one scf.forall in normal form that agrees with ``mlopt.schedule`` (or nothing but its return, if it
+  has no elements), and allocates nothing but scratch of at most ``scratch`` bytes.
 - ``level=tile``: inside the scf.forall stand only the ops of the tile IR, loops carry vectors or
   scalars, reads and writes are of whole buffers padded with zeros, and the accumulator of a
   reduction or contraction does not travel through memory.

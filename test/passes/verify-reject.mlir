@@ -42,7 +42,10 @@ func.func private @argument(%a: i32, %b: i32 {mlopt.wieght}) { return }
 
 // expected-error@+2 {{a kernel must be private}}
 // expected-error@+1 {{a kernel must be one scf.forall, this one has 0}}
-func.func @public(%a: memref<4xf32>) attributes {mlopt.kernel} { return }
+func.func @public(%a: memref<4xf32>) attributes {mlopt.kernel} {
+  %0 = arith.constant 0 : index
+  return
+}
 
 // -----
 
