@@ -26,6 +26,22 @@ def named_maps_of(op: ir.Operation) -> list[ir.AffineMap]:
     return [attribute.value for attribute in linalg.get_indexing_maps(op)]
 
 
+def loop_extents(op: ir.Operation) -> list[int | None]:
+    """The size that some operand shows for each loop of a generic."""
+    extents: list[int | None] = [None] * maps_of(op)[0].n_dims
+    for value, where in zip(op.operands, maps_of(op), strict=True):
+        for expr, size in zip(where.results, value.type.shape if where.results else (), strict=True):
+            if isinstance(expr, ir.AffineDimExpr):
+                extents[expr.position] = size
+    return extents
+
+
+def shows_all_loops(maps: list[ir.AffineMap]) -> bool:
+    """Whether each loop's extent is the size of some operand's dim."""
+    shown = {expr.position for each in maps for expr in each.results if isinstance(expr, ir.AffineDimExpr)}
+    return len(shown) == maps[0].n_dims
+
+
 def kinds_of(op: ir.Operation) -> list[str]:
     """The iterator types of a generic: "parallel" or "reduction", one a loop."""
     return [
@@ -168,6 +184,31 @@ def dim_of(value: ir.Value, dim: int) -> ir.Value:
 
 
 _LIKE_INIT = {"tensor.insert_slice": 1}
+
+
+def same_size(size: ir.Value, value: ir.Value, dim: int) -> bool:
+    """Whether an index value is known to be the size of a dim of ``value``."""
+    made_by = defining_op(size, "tensor.dim")
+    which = None if made_by is None else scalar_constant(made_by.operands[1])
+    known = size if which is None or made_by is None else _origin_of_size(made_by.operands[0], which.value)
+    return bool(known == _origin_of_size(value, dim))
+
+
+def _origin_of_size(value: ir.Value, dim: int) -> ir.Value | tuple[ir.Value, int]:
+    """The index value that a dim was made with; else the first tensor that has it, and the dim there."""
+    maker = defining_op(value)
+    while maker is not None and (maker.name in _LIKE_INIT or maker.name.startswith("linalg.")):
+        value = maker.operands[_LIKE_INIT.get(maker.name, len(maker.operands) - len(maker.results))]
+        maker = defining_op(value)
+    if maker is None or maker.name not in ("tensor.empty", "tensor.expand_shape"):
+        return value, dim
+    if value.type.shape[dim] != DYNAMIC:
+        return value, dim
+    sizes = maker.operands if maker.name == "tensor.empty" else list(maker.opview.output_shape)
+    size = sizes[sum(each == DYNAMIC for each in value.type.shape[:dim])]
+    made_by = defining_op(size, "tensor.dim")
+    which = None if made_by is None else scalar_constant(made_by.operands[1])
+    return size if which is None or made_by is None else _origin_of_size(made_by.operands[0], which.value)
 
 
 def sizes_of(value: ir.Value) -> list[int | ir.Value]:

@@ -139,7 +139,7 @@ def _extent(domain: Domain, dim: Dim, outs: Sequence[ir.Value]) -> int | ir.Valu
         return dim.extent
     for nest in domain.nests:
         accesses = [access for access in nest.reads if access is not None]
-        accesses += [write for write in nest.writes if nest.onto is None]
+        accesses += nest.writes
         for access in accesses:
             value = access.value
             if value in domain.results:

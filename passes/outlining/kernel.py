@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from mlir import ir
 from mlir.dialects import func, tensor
 
 from ..groups import GROUP, operands_of
-from ..structured import constant, defining_op, label_of, make_copy
+from ..structured import constant, defining_op, index_constant, label_of, make_copy
+from .group import Group, analyse, is_outside, is_read_outside, is_scalar_constant, top_op
 
 KERNEL = "mlopt.kernel"
 OPS = "mlopt.ops"
-_QUIET = ("fill",)
 _NAMED_OPS = 4  # how many ops a kernel's name spells out
-
-
-@dataclass
-class Group:
-    """What a kernel needs from outside and gives back."""
-
-    ops: list[ir.Operation]
-    results: list[ir.Value] = field(default_factory=list)
-    destinations: list[tuple[ir.Operation, int]] = field(default_factory=list)
-    inputs: list[ir.Value] = field(default_factory=list)
-
-    @property
-    def labels(self) -> list[str]:
-        """What the kernel does, op by op."""
-        labels = [label_of(op) or op.name.split(".")[-1].removesuffix("_slice") for op in self.ops]
-        return [label for label in labels if label not in _QUIET] or labels
 
 
 def outline(ops: list[ir.Operation], number: int) -> tuple[ir.Operation, ir.Operation]:
     """Move ``ops``, which follow each other, to a function in front of theirs; return the call and it."""
     _write_slices(ops)
-    group = _analyse(ops)
+    group = analyse(ops)
     location = ops[-1].location
     host = ops[0].parent.operation
     with location, ir.InsertionPoint(host):
@@ -53,7 +35,7 @@ def outline(ops: list[ir.Operation], number: int) -> tuple[ir.Operation, ir.Oper
         call = func.CallOp(outs, kernel.name.value, operands).operation
     inside = set(ops)
     for old, new in zip(group.results, call.results, strict=True):
-        for use in [use for use in old.uses if _top(use.owner.operation, host) not in inside]:
+        for use in [use for use in old.uses if top_op(use.owner.operation, host) not in inside]:
             use.owner.operation.operands[use.operand_number] = new
     _fill_in(group, entry, location)
     return call, kernel.operation
@@ -68,7 +50,7 @@ def _own_buffer(destination: ir.Value) -> ir.Value:
 def _write_slices(ops: list[ir.Operation]) -> None:
     """A slice that is read outside is copied to its destination: extract_slice itself has none."""
     for op in list(ops):
-        if op.name != "tensor.extract_slice" or not _read_outside(op.results[0], ops):
+        if op.name != "tensor.extract_slice" or not is_read_outside(op.results[0], ops):
             continue
         result = op.results[0]
         with op.location, ir.InsertionPoint(op):
@@ -97,7 +79,7 @@ def _write_slices(ops: list[ir.Operation]) -> None:
         host = op.parent.operation
         for use in list(result.uses):
             owner = use.owner.operation
-            if owner != copy and _top(owner, host) not in inside:
+            if owner != copy and top_op(owner, host) not in inside:
                 owner.operands[use.operand_number] = copy.results[0]
         ops.insert(ops.index(op) + 1, copy)
 
@@ -117,88 +99,20 @@ def _kept_sizes(op: ir.Operation) -> list[ir.Value | int]:
     return kept
 
 
-def _read_outside(value: ir.Value, ops: list[ir.Operation]) -> bool:
-    inside = set(ops)
-    host = ops[0].parent.operation
-    return any(_top(use.owner.operation, host) not in inside for use in value.uses)
-
-
-def _top(op: ir.Operation, host: ir.Operation) -> ir.Operation:
-    """The op directly in the host function that holds ``op``."""
-    while op.parent is not None and op.parent.operation != host:
-        op = op.parent.operation
-    return op
-
-
-def _analyse(ops: list[ir.Operation]) -> Group:
-    """What the group reads from outside, and what it makes for others and where."""
-    group = Group(ops)
-    inside = set(ops)
-    for op in ops:
-        for result in op.results:
-            if _read_outside(result, ops):
-                group.results.append(result)
-                group.destinations.append(_destination(result, inside))
-    seen = set()
-    for op in ops:
-        for owner, operand, value in operands_of(op):
-            if (owner, operand) in group.destinations or value in seen or not _is_outside(value, op, inside):
-                continue
-            seen.add(value)
-            group.inputs += [each for each in _arguments_for(value) if each not in group.inputs]
-    scalars = [value for value in group.inputs if not isinstance(value.type, ir.ShapedType)]
-    group.inputs = [value for value in group.inputs if isinstance(value.type, ir.ShapedType)] + scalars
-    return group
-
-
-def _is_outside(value: ir.Value, op: ir.Operation, inside: set[ir.Operation]) -> bool:
-    """Whether ``value`` is made neither by the group nor inside ``op``."""
-    if isinstance(value, ir.BlockArgument):
-        return value.owner.owner.operation == op.parent.operation
-    maker = value.owner.operation
-    return maker not in inside and maker.parent.operation == op.parent.operation
-
-
-def _arguments_for(value: ir.Value) -> list[ir.Value]:
-    """What is passed so that the kernel has ``value``: it makes constants and empty tensors itself."""
-    if _is_scalar_constant(value):
-        return []
-    empty = defining_op(value, "tensor.empty")
-    if empty is None:
-        return [value]
-    return [size for size in empty.operands if not _is_scalar_constant(size)]
-
-
-def _is_scalar_constant(value: ir.Value) -> bool:
-    return defining_op(value, "arith.constant") is not None and not isinstance(value.type, ir.ShapedType)
-
-
-def _destination(value: ir.Value, inside: set[ir.Operation]) -> tuple[ir.Operation, int]:
-    """The operand inside the group that ``value`` is written onto: the inits lead to the group's edge."""
-    while True:
-        op = value.owner.operation
-        if op.name == "tensor.insert_slice":
-            operand = 1
-        else:
-            operand = len(op.operands) - len(op.results) + value.result_number
-        below = op.operands[operand]
-        if isinstance(below, ir.BlockArgument) or below.owner.operation not in inside:
-            return op, operand
-        value = below
-
-
 def _fill_in(group: Group, entry: ir.Block, location: ir.Location) -> None:
     """Move the ops into the kernel, and let them read its arguments."""
     known = dict(zip(group.inputs, entry.arguments, strict=False))
     outs = list(entry.arguments)[len(group.inputs) :]
     with location, ir.InsertionPoint(entry):
+        for size, (number, dim) in group.sizes.items():
+            known[size] = tensor.dim(entry.arguments[number], index_constant(dim))
         terminator = func.ReturnOp(group.results).operation
     inside = set(group.ops)
     for op in group.ops:
         outside = [
             (owner, operand, value)
             for owner, operand, value in operands_of(op)
-            if _is_outside(value, op, inside)
+            if is_outside(value, op, inside)
         ]
         op.move_before(terminator)
         if GROUP in op.attributes:
@@ -215,7 +129,7 @@ def _fill_in(group: Group, entry: ir.Block, location: ir.Location) -> None:
 def _remake(value: ir.Value, known: dict[ir.Value, ir.Value], op: ir.Operation, entry: ir.Block) -> ir.Value:
     """Make a constant or an empty tensor again inside the kernel."""
     with value.owner.operation.location:
-        if _is_scalar_constant(value):
+        if is_scalar_constant(value):
             with ir.InsertionPoint.at_block_begin(entry):
                 return constant(value.owner.operation.attributes["value"])
         empty = value.owner.operation

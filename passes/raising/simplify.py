@@ -29,6 +29,7 @@ from ..structured import (
     make_generic,
     maps_of,
     scalar_constant,
+    shows_all_loops,
     structured_ops,
 )
 
@@ -91,7 +92,7 @@ def _drop_unused(op: ir.Operation) -> None:
     _trim_yield(body, outputs)
     kept = [number for number in range(len(inputs)) if is_used(body.arguments[number])]
     kept += [len(inputs) + number for number in outputs]
-    if len(kept) == len(maps) or not _show_all_loops([maps[number] for number in kept]):
+    if len(kept) == len(maps) or not shows_all_loops([maps[number] for number in kept]):
         kept = [*range(len(inputs)), *(len(inputs) + number for number in outputs)]
     if len(kept) == len(maps):
         return None
@@ -147,9 +148,3 @@ def _trim_yield(body: ir.Block, outputs: list[int]) -> None:
     for op in list(reversed(list(body.operations)))[1:]:
         if op.operation.name != "cf.assert" and not any(is_used(result) for result in op.operation.results):
             op.operation.erase()
-
-
-def _show_all_loops(maps: list[ir.AffineMap]) -> bool:
-    """Whether each loop's extent is the size of some operand's dim."""
-    shown = {expr.position for each in maps for expr in each.results if isinstance(expr, ir.AffineDimExpr)}
-    return len(shown) == maps[0].n_dims

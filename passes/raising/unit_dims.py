@@ -2,8 +2,10 @@
 
 ::
 
-    generic {(d0, d1) -> (d0, 0)} outs(tensor<4x1xf32>) -> generic {(d0, d1) -> (d0)} outs(tensor<4xf32>), expand
-    insert_slice tensor<1x64x56xf32>                    -> insert_slice tensor<64x56xf32>
+    generic {(d0, d1) -> (d0, 0)} outs(tensor<4x1xf32>)
+    ->  generic {(d0, d1) -> (d0)} outs(tensor<4xf32>), tensor.expand_shape
+    insert_slice tensor<1x64x56xf32>
+    ->  insert_slice tensor<64x56xf32>
 
 Legal always: an index into a unit dim is 0. The reshapes around are views; those between two ops cancel.
 """
@@ -23,6 +25,7 @@ from ..structured import (
     inputs_of,
     kinds_of,
     label_of,
+    loop_extents,
     make_generic,
     maps_of,
     replace_op,
@@ -37,16 +40,6 @@ def drop_unit_dims(func: ir.Operation) -> None:
         if rewrite is not None:
             with op.location, ir.InsertionPoint(op):
                 rewrite(op)
-
-
-def loop_extents(op: ir.Operation) -> list[int | None]:
-    """The size that some operand shows for each loop of a generic."""
-    extents: list[int | None] = [None] * maps_of(op)[0].n_dims
-    for value, where in zip(op.operands, maps_of(op), strict=True):
-        for expr, size in zip(where.results, value.type.shape if where.results else (), strict=True):
-            if isinstance(expr, ir.AffineDimExpr):
-                extents[expr.position] = size
-    return extents
 
 
 def _generic(op: ir.Operation) -> None:

@@ -13,6 +13,8 @@ from functools import cached_property
 
 from mlir import ir
 
+from ..structured import same_size
+
 STRUCTURED = ("linalg.generic", "linalg.fill", "tensor.extract_slice", "tensor.insert_slice")
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 
@@ -141,6 +143,11 @@ def _generic(op: ir.Operation) -> Nest:
     outputs = len(op.results)
     inputs = len(maps) - outputs
     accesses = [Access(value, indices_of(where)) for value, where in zip(op.operands, maps, strict=True)]
+    extents = _extents(len(kinds), accesses)
+    accesses = [
+        Access(each.value, tuple(_part_from_zero(index, extents) for index in each.indices))
+        for each in accesses
+    ]
     reads = tuple(
         access if number < inputs or any(True for _ in arguments[number].uses) else None
         for number, access in enumerate(accesses)
@@ -148,7 +155,18 @@ def _generic(op: ir.Operation) -> Nest:
     writes = tuple(
         Access(result, access.indices) for result, access in zip(op.results, accesses[inputs:], strict=True)
     )
-    return Nest(op, kinds, reads, writes, extents=_extents(len(kinds), accesses))
+    return Nest(op, kinds, reads, writes, extents=extents)
+
+
+def _part_from_zero(index: Index, extents: Sequence[int | None]) -> Index:
+    """``loop mod size`` is how a map says that a loop ends before the dim does."""
+    rest = index.rest
+    if not isinstance(rest, ir.AffineModExpr) or not isinstance(rest.lhs, ir.AffineDimExpr) or index.loops:
+        return index
+    extent = extents[rest.lhs.position]
+    if extent is None or extent > rest.rhs.value:
+        return index
+    return Index((rest.lhs.position,), None, index.start, partial=True)
 
 
 def _fill(op: ir.Operation) -> Nest:
@@ -162,15 +180,17 @@ def _slice_indices(op: ir.Operation, whole: ir.Value, part: ir.Value) -> tuple[I
     view = op.opview
     offsets = iter(view.offsets)
     starts = [next(offsets) if offset == DYNAMIC else offset for offset in view.static_offsets]
-    shape = shape_of(whole)
+    sizes = iter(view.sizes)
+    covers = [
+        same_size(next(sizes), whole, dim) if size == DYNAMIC else size == whole.type.shape[dim]
+        for dim, size in enumerate(view.static_sizes)
+    ]
     kept = _kept_dims(list(view.static_sizes), part.type.shape)
     indices = []
-    for dim, (start, size, stride) in enumerate(
-        zip(starts, view.static_sizes, view.static_strides, strict=True)
-    ):
+    for dim, (start, covered, stride) in enumerate(zip(starts, covers, view.static_strides, strict=True)):
         if stride == DYNAMIC:
             stride = 0  # not known: no rule takes it
-        full = start == 0 and stride == 1 and size == shape[dim]
+        full = start == 0 and stride == 1 and covered
         loops = (kept.index(dim),) if dim in kept else ()
         indices.append(Index(loops, None, start, stride, partial=not full))
     return tuple(indices)

@@ -81,9 +81,11 @@ func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> (tensor<f32>, tensor<f3
 
 // -----
 
-// Results are fresh memory: an argument that is returned, and what is returned twice, is copied.
-// CHECK: func.func private @kernel_0_concat(%{{.*}}: tensor<?x3xf32>, %{{.*}}: index, %[[OUT:.*]]: tensor<?x8xf32>)
-// CHECK: tensor.insert_slice %{{.*}} into %[[OUT]]
+// Results are fresh memory: an argument that is returned, and what is returned twice, is copied. A size that an
+// argument of the kernel has is not passed.
+// CHECK: func.func private @kernel_0_concat(%[[IN:.*]]: tensor<?x3xf32>, %[[OUT:.*]]: tensor<?x8xf32>)
+// CHECK: %[[D:.*]] = tensor.dim %[[IN]]
+// CHECK: tensor.insert_slice %{{.*}} into %[[OUT]][0, 0] [%[[D]], 3]
 // CHECK: func.func private @kernel_1_copy
 // CHECK: func.func private @kernel_2_copy
 // CHECK-LABEL: func.func @main

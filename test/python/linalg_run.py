@@ -19,7 +19,7 @@ from mlopt.passes.outlining.host import give_results_memory, pass_results_as_arg
 from mlopt.pipelines.cpu import cpu_stages
 from mlopt.pipelines.driver import run_pipeline
 
-KERNELS = next(stage.passes for stage in cpu_stages() if stage.name == "kernels")
+KERNELS = ",".join(stage.passes for stage in cpu_stages() if stage.name in ("linalg", "kernels"))
 LOOPS = (
     "canonicalize,cse,eliminate-empty-tensors,one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map},drop-equivalent-buffer-results,"

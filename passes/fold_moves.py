@@ -1,0 +1,41 @@
+"""`mlopt-fold-moves`: slices, transposes and broadcasts become part of what reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+
+from .base import Pass
+from .moving.reads import read_originals
+from .moving.slices import lower_slices
+from .structured import erase_dead
+
+
+@dataclass(frozen=True)
+class FoldMoves(Pass):
+    """Read a tensor that was only moved where it was before, where that is as good.
+
+    ::
+
+        %s = tensor.extract_slice %x[0, 768] [128, 768]
+        %e = tensor.expand_shape %s into 128x12x64
+        %t = linalg.generic {mlopt.op = "transpose"} (h, t, d) -> (t, h, d) ins(%e)
+        linalg.generic {mlopt.op = "bmm"} ins(%t at (h, m, k), …)
+      ->
+        %e = tensor.expand_shape %x into 128x36x64
+        linalg.generic {mlopt.op = "bmm"} ins(%e at (m, h + 12, k), …)
+
+    Legal always; see the modules for where it is done. Run it on folded reshapes: after canonicalize. The
+    queries and the values of attention are then never copied.
+    """
+
+    name: ClassVar[str] = "mlopt-fold-moves"
+
+    def run(self, op: ir.Operation) -> None:
+        for func in op.regions[0].blocks[0].operations:
+            if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
+                lower_slices(func.operation)
+                read_originals(func.operation)
+                erase_dead(func.operation)

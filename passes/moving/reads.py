@@ -1,0 +1,112 @@
+"""What reads a tensor that was only moved reads the original, at other places.
+
+::
+
+    %s = generic {slice} (i, j) -> (i, j + 16) ins(%x)
+    %t = generic {transpose} (i, j) -> (j, i) ins(%s)      ->  (i, j) -> (j, i + 16) ins(%x)
+    generic {add} (i, j) ins(%t)                           ->  generic {add} (j, i + 16) ins(%x)
+
+Legal always. Done where it does not spoil the order in memory: contractions and reductions must read on along
+the same innermost loop; so a transposed weight stays an op of its own, which is hoisted.
+"""
+
+from __future__ import annotations
+
+from mlir import ir
+
+from ..structured import (
+    body_of,
+    defining_op,
+    has_one_use,
+    indexing_maps,
+    inputs_of,
+    kinds_of,
+    loop_extents,
+    maps_of,
+    shows_all_loops,
+    structured_ops,
+)
+
+
+def read_originals(func: ir.Operation) -> None:
+    """Let each generic of ``func`` read through the moves before it, the first op first."""
+    for op in structured_ops(func):
+        for number in range(len(inputs_of(op))):
+            _read_original(op, number)
+
+
+def _read_original(op: ir.Operation, number: int) -> None:
+    move = defining_op(op.operands[number], "linalg.generic")
+    if move is None or not is_move(move):
+        return
+    maps = maps_of(op)
+    composed = _composed(maps_of(move)[0], maps[number], loop_extents(op))
+    new = [*maps[:number], composed, *maps[number + 1 :]]
+    if not shows_all_loops(new) or not should_read(op, move, maps[number], composed):
+        return
+    op.operands[number] = move.operands[0]
+    with op.location:
+        op.attributes["indexing_maps"] = indexing_maps(new)
+
+
+def is_move(op: ir.Operation) -> bool:
+    """Whether a generic yields its one input, at the places of its result in order."""
+    operations = list(body_of(op).operations)
+    if len(operations) != 1 or len(inputs_of(op)) != 1 or "reduction" in kinds_of(op):
+        return False
+    yielded, identity = (
+        operations[0].operation.operands[0],
+        ir.AffineMap.get_identity(len(kinds_of(op)), op.context),
+    )
+    return bool(yielded == body_of(op).arguments[0] and maps_of(op)[1] == identity)
+
+
+def should_read(op: ir.Operation, move: ir.Operation, before: ir.AffineMap, after: ir.AffineMap) -> bool:
+    """Whether reading the original at ``after`` is as good as reading what was moved at ``before``."""
+    if not after.results or list(before.results)[-1:] == list(after.results)[-1:]:
+        return True
+    if "reduction" in kinds_of(op):
+        return False
+    in_order = _loops(after) == sorted(_loops(after))
+    return in_order or has_one_use(move.results[0])
+
+
+def _composed(outer: ir.AffineMap, inner: ir.AffineMap, extents: list[int | None]) -> ir.AffineMap:
+    """Where ``outer`` reads at the places that ``inner`` gives."""
+    exprs: list[ir.AffineExpr] = []
+    for expr in outer.results:
+        loop, modulus = _part(expr)
+        if modulus is None:
+            exprs.append(expr.compose(_without_parts(inner, extents)))
+            continue
+        place = _without_parts(inner, extents).results[loop]
+        if not isinstance(place, (ir.AffineDimExpr, ir.AffineConstantExpr)):
+            exprs.append(place)  # it stays within the part, and cannot be taken for a whole dim
+        else:
+            exprs.append(ir.AffineExpr.get_mod(place, modulus))
+    return ir.AffineMap.get(inner.n_dims, 0, exprs, inner.context)
+
+
+def _without_parts(where: ir.AffineMap, extents: list[int | None]) -> ir.AffineMap:
+    """The map without each ``loop mod size`` that is the loop itself."""
+    exprs = []
+    for expr in where.results:
+        loop, modulus = _part(expr)
+        extent = None if modulus is None else extents[loop]
+        is_loop = modulus is not None and extent is not None and extent <= modulus
+        exprs.append(ir.AffineDimExpr.get(loop, where.context) if is_loop else expr)
+    return ir.AffineMap.get(where.n_dims, 0, exprs, where.context)
+
+
+def _part(expr: ir.AffineExpr) -> tuple[int, int | None]:
+    """The loop and the size of ``loop mod size``; the size is None for anything else."""
+    is_part = isinstance(expr, ir.AffineModExpr) and isinstance(expr.lhs, ir.AffineDimExpr)
+    return (expr.lhs.position, expr.rhs.value) if is_part else (0, None)
+
+
+def _loops(where: ir.AffineMap) -> list[int]:
+    """The loops of the results that are one loop, with an offset or not, in order."""
+    terms = [
+        expr if isinstance(expr, ir.AffineDimExpr) else getattr(expr, "lhs", None) for expr in where.results
+    ]
+    return [term.position for term in terms if isinstance(term, ir.AffineDimExpr)]

@@ -1,0 +1,138 @@
+"""Slices become generics that read with an offset, and come after the reshapes that they can pass.
+
+::
+
+    tensor.expand_shape (tensor.extract_slice %x[0, 768] [128, 768]) into 128x12x64
+  ->
+    %e = tensor.expand_shape %x into 128x36x64
+    generic {mlopt.op = "slice"} (t, h, d) -> (t, h + 12, d) ins(%e)
+
+Legal for slices with static offsets and steps of one; a reshape is passed where start, size and the sliced
+dim are whole multiples of its inner dims. Then what reads a slice reads the whole tensor at other places.
+A loop that stands alone in a map runs through the whole dim, so a part from 0 on is written ``h mod size``.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mlir import ir
+from mlir.dialects import tensor
+
+from ..structured import (
+    DYNAMIC,
+    OP_LABEL,
+    defining_op,
+    make_copy,
+    make_empty,
+    replace_op,
+    same_size,
+    structured_ops,
+)
+
+
+def lower_slices(func: ir.Operation) -> None:
+    """Rewrite the slices of ``func``."""
+    for op in structured_ops(func, "tensor.expand_shape"):
+        source = defining_op(op.operands[0], "tensor.extract_slice")
+        if source is not None:
+            _pass_reshape(source, op)
+    for op in structured_ops(func, "tensor.extract_slice"):
+        if can_be_read(op):
+            _read_at_offset(op)
+
+
+def can_be_read(op: ir.Operation) -> bool:
+    """Whether the slice is a read at fixed places, one step apart."""
+    view, source = op.opview, op.operands[0]
+    if DYNAMIC in view.static_offsets or any(stride != 1 for stride in view.static_strides):
+        return False
+    sizes = iter(view.sizes)
+    for dim, (extent, offset) in enumerate(zip(view.static_sizes, view.static_offsets, strict=True)):
+        size = next(sizes) if extent == DYNAMIC else None
+        if source.type.shape[dim] != DYNAMIC or offset:
+            continue
+        if size is None or not same_size(size, source, dim):  # whether it is all of the dim is not known
+            return False
+    return True
+
+
+def _pass_reshape(op: ir.Operation, reshape: ir.Operation) -> None:
+    """Reshape the sliced tensor instead of the slice."""
+    view, source, kind = op.opview, op.operands[0], reshape.results[0].type
+    static = (*view.static_offsets, *view.static_sizes, *view.static_strides, *source.type.shape, *kind.shape)
+    if DYNAMIC in static or op.results[0].type.rank != source.type.rank:
+        return
+    offsets: list[int] = []
+    shape: list[int] = []
+    for dim, group in enumerate(reshape.attributes["reassociation"]):
+        outer, *inner = (kind.shape[each.value] for each in group)
+        block = math.prod(inner)
+        size, offset, stride = source.type.shape[dim], view.static_offsets[dim], view.static_strides[dim]
+        if inner and (stride != 1 or size % max(block, 1) or offset % max(block, 1) or not block):
+            return
+        shape += [size // block, *inner]
+        offsets += [offset // block, *([0] * len(inner))]
+        assert not inner or outer * block == view.static_sizes[dim]
+    strides = [1] * kind.rank
+    for dim, group in enumerate(reshape.attributes["reassociation"]):
+        if len(group) == 1:
+            strides[group[0].value] = view.static_strides[dim]
+    with reshape.location, ir.InsertionPoint(reshape):
+        whole = ir.RankedTensorType.get(shape, kind.element_type)
+        groups = reshape.attributes["reassociation"]
+        expanded = tensor.ExpandShapeOp(whole, source, groups, [], shape).result
+        sliced = tensor.ExtractSliceOp(kind, expanded, [], [], [], offsets, kind.shape, strides).result
+    replace_op(reshape, [sliced])
+
+
+def _read_at_offset(op: ir.Operation) -> None:
+    """A generic over the slice, which reads ``source`` from the offset on."""
+    source, result, offsets = op.operands[0], op.results[0], op.opview.static_offsets
+    with op.location:
+        loops = iter(range(result.type.rank))
+        kept = _kept(op)
+        exprs = [
+            _place(op, dim, next(loops)) if keep else ir.AffineExpr.get_constant(offsets[dim])
+            for dim, keep in enumerate(kept)
+        ]
+        read = ir.AffineMap.get(result.type.rank, 0, exprs)
+        with ir.InsertionPoint(op):
+            empty = _empty_for(op, kept)
+        label = op.attributes[OP_LABEL].value if OP_LABEL in op.attributes else "slice"
+        copy = make_copy(source, empty, read, label, location=op.location, at=ir.InsertionPoint(op))
+    replace_op(op, copy.results)
+
+
+def _place(op: ir.Operation, dim: int, loop: int) -> ir.AffineExpr:
+    """Where ``loop`` reads in a dim of the source."""
+    offset, extent = op.opview.static_offsets[dim], op.opview.static_sizes[dim]
+    size = op.operands[0].type.shape[dim]
+    expr = ir.AffineDimExpr.get(loop)
+    return expr + offset if offset or extent == size else ir.AffineExpr.get_mod(expr, size)
+
+
+def _kept(op: ir.Operation) -> list[bool]:
+    """Which dims of the source the slice keeps; a dim of size 1 may be dropped."""
+    shape = iter(op.results[0].type.shape)
+    wanted = next(shape, None)
+    kept = []
+    left = len(op.opview.static_sizes) - op.results[0].type.rank
+    for size in op.opview.static_sizes:
+        if left and size == 1 and wanted != 1:
+            left -= 1
+            kept.append(False)
+            continue
+        kept.append(True)
+        wanted = next(shape, None)
+    return kept
+
+
+def _empty_for(op: ir.Operation, kept: list[bool]) -> ir.Value:
+    result = op.results[0]
+    if DYNAMIC not in result.type.shape:
+        return make_empty(result, location=op.location, at=ir.InsertionPoint(op))
+    dynamic = iter(op.opview.sizes)
+    sizes = [next(dynamic) if size == DYNAMIC else size for size in op.opview.static_sizes]
+    shape = [size for size, keep in zip(sizes, kept, strict=True) if keep]
+    return tensor.EmptyOp(shape, result.type.element_type).result

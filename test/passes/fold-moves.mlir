@@ -1,0 +1,68 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fold-moves)' --split-input-file | FileCheck %s
+
+// A slice and a transpose of a contraction's operand become its indexing map: the innermost loop stays innermost.
+#tr = affine_map<(d0, d1, d2) -> (d1, d0, d2)>
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#a = affine_map<(b, m, n, k) -> (b, m, k)>
+#b = affine_map<(b, m, n, k) -> (b, k, n)>
+#c = affine_map<(b, m, n, k) -> (b, m, n)>
+// CHECK-DAG: #[[Q:.*]] = affine_map<(d0, d1, d2, d3) -> (d1, d0 mod 8, d3)>
+// CHECK-DAG: #[[V:.*]] = affine_map<(d0, d1, d2, d3) -> (d3, d0 + 4, d2)>
+// CHECK-LABEL: func.func @heads
+// CHECK: %[[E:.*]] = tensor.expand_shape %arg0 {{.*}} into tensor<16x8x16xf32>
+// CHECK-NOT: extract_slice
+// CHECK: linalg.generic {indexing_maps = [#[[Q]], #[[V]], {{.*}} ins(%[[E]], %{{.*}} : tensor<16x8x16xf32>, tensor<16x8x16xf32>)
+func.func @heads(%x: tensor<16x128xf32>, %init: tensor<4x16x16xf32>) -> tensor<4x16x16xf32> {
+  %e = tensor.empty() : tensor<4x16x16xf32>
+  %q = tensor.extract_slice %x[0, 0] [16, 64] [1, 1] : tensor<16x128xf32> to tensor<16x64xf32>
+  %v = tensor.extract_slice %x[0, 64] [16, 64] [1, 1] : tensor<16x128xf32> to tensor<16x64xf32>
+  %q3 = tensor.expand_shape %q [[0], [1, 2]] output_shape [16, 4, 16] : tensor<16x64xf32> into tensor<16x4x16xf32>
+  %v3 = tensor.expand_shape %v [[0], [1, 2]] output_shape [16, 4, 16] : tensor<16x64xf32> into tensor<16x4x16xf32>
+  %qt = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%q3 : tensor<16x4x16xf32>) outs(%e : tensor<4x16x16xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x16x16xf32>
+  %vt = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%v3 : tensor<16x4x16xf32>) outs(%e : tensor<4x16x16xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x16x16xf32>
+  %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%qt, %vt : tensor<4x16x16xf32>, tensor<4x16x16xf32>) outs(%init : tensor<4x16x16xf32>) {
+  ^bb0(%p: f32, %s: f32, %out: f32):
+    %0 = arith.mulf %p, %s : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x16x16xf32>
+  return %r : tensor<4x16x16xf32>
+}
+
+// -----
+
+// A slice of all of a dynamic dim, and a broadcast that many read.
+#row = affine_map<(d0, d1) -> (d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG: #[[S:.*]] = affine_map<(d0, d1) -> (d0, d1 + 3)>
+// CHECK-DAG: #[[R:.*]] = affine_map<(d0, d1) -> (d0)>
+// CHECK-LABEL: func.func @dynamic
+// CHECK-NOT: mlopt.op = "broadcast"
+// CHECK: linalg.generic {indexing_maps = [#[[S]], #[[R]], #{{.*}}], {{.*}} ins(%arg0, %arg1 :
+func.func @dynamic(%x: tensor<?x8xf32>, %v: tensor<?xf32>) -> tensor<?x5xf32> {
+  %c0 = arith.constant 0 : index
+  %d = tensor.dim %x, %c0 : tensor<?x8xf32>
+  %e = tensor.empty(%d) : tensor<?x5xf32>
+  %s = tensor.extract_slice %x[0, 3] [%d, 5] [1, 1] : tensor<?x8xf32> to tensor<?x5xf32>
+  %b = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%v : tensor<?xf32>) outs(%e : tensor<?x5xf32>) attrs = {mlopt.op = "broadcast"} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<?x5xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %b : tensor<?x5xf32>, tensor<?x5xf32>) outs(%e : tensor<?x5xf32>) {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %0 = arith.addf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<?x5xf32>
+  return %r : tensor<?x5xf32>
+}
