@@ -42,13 +42,12 @@ from mlir.dialects import scf
 from ..base import Pass, PassError
 from .strips.dims import tile_ops
 from .strips.emitter import Emitter
-from .strips.fragment import Fragment, is_vector
+from .strips.fragment import Fragment, is_vector, sizes_of
+from .strips.guests import guest_of
 from .strips.layout import Layout
 from .strips.nest import emit_nest, plan_nest
 from .strips.scratch import plan_scratches
 
-# What says where a transfer writes, beside its operands.
-_PLACE = ("permutation_map", "in_bounds")
 # Erased with the tiles once nothing uses them: they have no effect.
 _PURE = ("arith.", "math.", "vector.", "affine.", "memref.load", "memref.dim", "scf.for")
 
@@ -163,25 +162,25 @@ def emit_assert(em: Emitter, op: ir.OpView) -> None:
 def emit_writes(
     em: Emitter, layout: Layout, ops: Sequence[ir.OpView], roots: Sequence[ir.OpView], vector_bits: int
 ) -> None:
-    """One loop nest for each group of tiles that are written at the same place of equal buffers."""
-    groups: list[list[ir.OpView]] = []
-    for root in roots:
-        if groups and _same_place(groups[-1][0], root):
-            groups[-1].append(root)
-        else:
-            groups.append([root])
-    for group in groups:
-        values = [root.valueToStore for root in group]
-        em.scratches = plan_scratches(layout, ops, values)
-        emit_nest(em, group, plan_nest(layout, group[0], vector_bits))
+    """A loop nest for the largest tile that is written, with those that fit into it; so until all are."""
+    waiting = list(roots)
+    while waiting:
+        group = _independent(waiting)
+        main = max(group, key=lambda root: sum(size != 1 for size in sizes_of(root.valueToStore)))
+        nest = plan_nest(layout, main, vector_bits)
+        guests = [guest for root in group if root != main if (guest := guest_of(layout, main, nest, root))]
+        written = [main, *(guest.root for guest in guests)]
+        em.scratches = plan_scratches(layout, ops, [root.valueToStore for root in written])
+        emit_nest(em, main, nest, guests)
         em.scratches = {}
+        waiting = [root for root in waiting if root not in written]
 
 
-def _same_place(left: ir.OpView, right: ir.OpView) -> bool:
-    """Whether two tiles are written at the same indices of buffers of one shape."""
-    return bool(
-        left.valueToStore.type.shape == right.valueToStore.type.shape
-        and left.base.type.shape == right.base.type.shape
-        and list(left.indices) == list(right.indices)
-        and all(left.attributes[name] == right.attributes[name] for name in _PLACE)
-    )
+def _independent(roots: Sequence[ir.OpView]) -> list[ir.OpView]:
+    """The first writes, up to one to a buffer that one of them writes: their order does not matter."""
+    group: list[ir.OpView] = []
+    for root in roots:
+        if any(root.base == other.base for other in group):
+            break
+        group.append(root)
+    return group

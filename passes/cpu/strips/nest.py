@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from mlir import ir
@@ -22,7 +21,8 @@ from .contract import loops_of
 from .cover import Cover, cover
 from .dims import Dim
 from .emitter import Emitter
-from .fragment import UNIT, Axis, element_of, sizes_of
+from .fragment import UNIT, Axis, Strip, element_of, sizes_of
+from .guests import Guest, Nest
 from .layout import Layout
 from .memory import memory_dims, memory_size
 from .reduce import reduced_dims
@@ -32,14 +32,9 @@ from .write import store_strip
 
 # Native registers in a strip of lanes, at most.
 REGISTERS = 4
-
-
-@dataclass(frozen=True)
-class Nest:
-    """The covers of a written tile's dims, outermost first, and the lanes of a full strip."""
-
-    covers: tuple[Cover, ...]
-    lanes: int
+# Accumulators of a contraction, registers by rows, best first: with 32 registers and with 16.
+WIDE_SHAPES = ((4, 4), (4, 6), (2, 8), (4, 5), (2, 7), (4, 3), (2, 6), (1, 8))
+NARROW_SHAPES = ((2, 4), (2, 6), (2, 5), (1, 8), (1, 7), (2, 3))
 
 
 def plan_nest(layout: Layout, root: ir.OpView, vector_bits: int) -> Nest:
@@ -173,8 +168,8 @@ def _lane_operand(layout: Layout, op: ir.OpView, mine: Sequence[Dim | None]) -> 
 
 
 def _register_tile(rows: int, columns: int, native: int, vector_bits: int) -> tuple[int, int, int]:
-    """(registers a row, rows, lane blocks) of the accumulators, with the least waste."""
-    shapes = ((4, 4), (2, 8)) if vector_bits >= 512 else ((2, 6), (1, 8))
+    """(registers a row, rows, lane blocks) of the accumulators, with the least waste at the edges."""
+    shapes = WIDE_SHAPES if vector_bits >= 512 else NARROW_SHAPES
 
     def waste(shape: tuple[int, int]) -> int:
         width, height = shape[0] * native, min(shape[1], rows)
@@ -206,22 +201,35 @@ def extent_of(em: Emitter, root: ir.OpView, dim: int) -> Extent:
     return Extent(None, left, tile, least, multiple, (index, size))
 
 
-def emit_nest(em: Emitter, roots: Sequence[ir.OpView], nest: Nest) -> None:
-    """The loops of a nest with the stores of ``roots``, tiles of one shape at one place."""
-    rank = len(sizes_of(roots[0].valueToStore))
-    extents = {how.dim: extent_of(em, roots[0], how.dim) for how in nest.covers}
+def emit_nest(em: Emitter, root: ir.OpView, nest: Nest, guests: Sequence[Guest]) -> None:
+    """The loops of a nest with the stores of its root, and those of its guests where they fit in."""
+    rank = len(sizes_of(root.valueToStore))
+    extents = {how.dim: extent_of(em, root, how.dim) for how in nest.covers}
     em.lanes = nest.lanes
 
     def level(at: int, axes: dict[int, Axis]) -> list[ir.Value]:
         if at == len(nest.covers):
-            strip = tuple(axes.get(dim, UNIT) for dim in range(rank))
-            for root in roots:
-                with root.location:
-                    store_strip(em, root, strip)
-            return []
-        how = nest.covers[at]
-        return cover(
-            em, extents[how.dim], how, False, [], lambda axis, _: level(at + 1, {**axes, how.dim: axis})
-        )
+            _store(em, root, tuple(axes.get(dim, UNIT) for dim in range(rank)))
+        else:
+            how = nest.covers[at]
+            cover(
+                em,
+                extents[how.dim],
+                how,
+                False,
+                [],
+                lambda axis, _: level(at + 1, {**axes, how.dim: axis}),
+            )
+        for guest in guests:
+            if guest.depth == at:
+                _store(
+                    em, guest.root, tuple(UNIT if dim is None else axes.get(dim, UNIT) for dim in guest.dims)
+                )
+        return []
 
     level(0, {})
+
+
+def _store(em: Emitter, root: ir.OpView, strip: Strip) -> None:
+    with root.location:
+        store_strip(em, root, strip)

@@ -138,7 +138,7 @@ def _shuffle(left: ir.Value, right: ir.Value, places: Sequence[int]) -> ir.Value
 
 
 def _part(chunks: list[ir.Value], start: int, width: int) -> ir.Value:
-    """``width`` elements from ``start`` on; all sizes are powers of two and ``start`` a multiple of ``width``."""
+    """``width`` elements from ``start`` on; sizes are powers of two, ``start`` a multiple of ``width``."""
     lanes = chunks[0].type.shape[0]
     if width < lanes:
         chunk = chunks[start // lanes]
