@@ -117,7 +117,8 @@ ASSERTS = Mark("mlopt.asserts", STRINGS, _MODULE)
 MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
-        OP, GROUP, FUSION, KERNEL, OPS, BYTES, FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, ASSERTS,
+        OP, GROUP, FUSION, KERNEL, OPS, BYTES,
+        FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, ASSERTS,
     )
 }  # fmt: skip
 
