@@ -51,7 +51,7 @@ class CpuExpandMath(Pass):
             if rule is None:
                 continue
             with ir.InsertionPoint(inner), inner.location:
-                builder = Lanes.like(inner.results[0].type, self.vector_bits >= 512)
+                builder = Lanes.like(inner.results[0].type, self.vector_bits)
                 result = rule(builder, list(inner.operands))
             inner.results[0].replace_all_uses_with(result)
             inner.erase()

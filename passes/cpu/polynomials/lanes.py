@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
@@ -19,20 +19,20 @@ class Lanes:
 
     shape: tuple[int, ...] | None
     bits: int = 32
-    has_scalef: bool = False
-    """Whether AVX-512's scalef may be used."""
+    vector_bits: int = 256
+    """The width of the processor's registers; 512 means that there is scalef."""
 
     @staticmethod
-    def like(type_: ir.Type, has_scalef: bool = False) -> Lanes:
+    def like(type_: ir.Type, vector_bits: int = 256) -> Lanes:
         """The builder for values of ``type_``."""
         if isinstance(type_, ir.VectorType):
-            return Lanes(tuple(type_.shape), type_.element_type.width, has_scalef)
-        return Lanes(None, type_.width, has_scalef)
+            return Lanes(tuple(type_.shape), type_.element_type.width, vector_bits)
+        return Lanes(None, type_.width, vector_bits)
 
     @property
     def double(self) -> Lanes:
         """The same lanes in f64."""
-        return Lanes(self.shape, 64, False)
+        return Lanes(self.shape, 64, self.vector_bits)
 
     @property
     def float_type(self) -> ir.Type:
@@ -141,7 +141,12 @@ class Lanes:
 
     def scale(self, x: ir.Value, exponent: ir.Value, as_int: ir.Value) -> ir.Value:
         """`x * 2^exponent`, right into the denormals and to infinity; the exponent as float and integer."""
-        if self.has_scalef and self.bits == 32 and self.shape is not None and self.shape[-1] % 16 == 0:
+        if (
+            self.vector_bits >= 512
+            and self.bits == 32
+            and self.shape is not None
+            and self.shape[-1] % 16 == 0
+        ):
             return self._scalef(x, exponent)
         half = arith.shrsi(as_int, self.int_const(1))
         rest = arith.subi(as_int, half)
@@ -175,6 +180,22 @@ class Lanes:
         if element is type_:
             return arith.constant(type_, scalar)
         return arith.constant(type_, ir.DenseElementsAttr.get_splat(type_, scalar))
+
+
+def in_registers(
+    b: Lanes, operands: list[ir.Value], rule: Callable[[Lanes, list[ir.Value]], ir.Value]
+) -> ir.Value:
+    """``rule`` on one f32 register after the other, for rules that need f64: twice the registers a value."""
+    lanes = b.vector_bits // 32
+    if b.shape is None or len(b.shape) != 1 or b.shape[0] <= lanes:
+        return rule(b, operands)
+    result = operands[0]
+    for start in range(0, b.shape[0], lanes):
+        size = min(lanes, b.shape[0] - start)
+        part = Lanes((size,), b.bits, b.vector_bits)
+        parts = [vector.extract_strided_slice(part.float_type, v, [start], [size], [1]) for v in operands]
+        result = vector.insert_strided_slice(rule(part, parts), result, [start], [1])
+    return result
 
 
 def splat(value: ir.Value) -> float | None:

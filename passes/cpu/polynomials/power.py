@@ -5,7 +5,7 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import arith, math
 
-from .lanes import Lanes, splat
+from .lanes import Lanes, in_registers, splat
 from .registry import expands
 
 # atanh(z) / z - 1 over z², and (2^r - 1) / r, in f64.
@@ -29,8 +29,11 @@ def powf(b: Lanes, operands: list[ir.Value]) -> ir.Value:
     """`2^(y log2|x|)` in f64, with the sign and the edges of C's pow."""
     x, y = operands
     special = _constant_exponent(b, x, y)
-    if special is not None:
-        return special
+    return in_registers(b, operands, _general) if special is None else special
+
+
+def _general(b: Lanes, operands: list[ir.Value]) -> ir.Value:
+    x, y = operands
     d = b.double
     magnitude, exponent = d.abs(b.widen(x)), b.widen(y)
     result = b.narrow(_exp2(d, d.mul(exponent, _log2(d, magnitude))))

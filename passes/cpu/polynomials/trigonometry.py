@@ -7,7 +7,7 @@ from collections.abc import Callable
 from mlir import ir
 from mlir.dialects import arith, math, scf, vector
 
-from .lanes import Lanes
+from .lanes import Lanes, in_registers
 from .registry import expands
 
 _TWO_OVER_PI = 0.6366197723675814
@@ -34,7 +34,7 @@ def cos(b: Lanes, operands: list[ir.Value]) -> ir.Value:
 
 def _with_huge_arguments(b: Lanes, x: ir.Value, turn: int, call: Callable[[ir.Value], ir.Value]) -> ir.Value:
     """The polynomial, and libm's function for lanes beyond 2^30, where f64 does not reduce exactly."""
-    result = _reduced(b, x, turn)
+    result = in_registers(b, [x], lambda part, operands: _reduced(part, operands[0], turn))
     huge = arith.cmpf(arith.CmpFPredicate.OGE, b.abs(x), b.const(_LARGEST))
     if b.shape is None:
         choice = scf.IfOp(huge, [b.float_type], has_else=True)
