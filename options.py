@@ -123,8 +123,14 @@ def _checked(field: dataclasses.Field[Any], value: Any, where: str) -> Any:
 
 
 def table() -> str:
-    """The options as a Markdown table."""
-    rows = ["| option | environment | default | |", "|---|---|---|---|"]
+    """The options as a Markdown page: docs/options.md."""
+    rows = [
+        "# Options\n",
+        "Keyword arguments of `mlopt.jit` and `mlopt.compile_mlir`. An argument beats the environment.",
+        "(Written by `python -m mlopt.options`.)\n",
+        "| option | environment | default | |",
+        "|---|---|---|---|",
+    ]
     for field in dataclasses.fields(Options):
         choices = field.metadata["choices"]
         text = field.metadata["text"] + (f" One of {', '.join(map(str, choices))}." if choices else "")

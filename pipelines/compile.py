@@ -7,11 +7,10 @@ from typing import Any
 from mlir import ir
 
 from ..dialects.context import make_context
-from ..runtime import progress
 from ..runtime.codegen import Target, generate
 from . import metadata
+from .accept import accept
 from .cpu import cpu_stages
-from .driver import PassEvent
 from .stages import run_stages
 
 
@@ -32,8 +31,7 @@ def compile_text(
     """
     target = Target.resolve(cpu, features)
     with make_context(), ir.Location.unknown():
-        module = ir.Module.parse(linalg_text)
-        _rename_entry(module, func_name)
+        module = accept(linalg_text, func_name)
         stages: dict[str, str] = {}
         known: dict[str, Any] = {}
 
@@ -51,15 +49,3 @@ def compile_text(
         known["asserts"] = metadata.asserts(module)
         code = generate(module, target, opt_level)
     return {"object": code.object, "stages": stages, "metadata": known}
-
-
-def _rename_entry(module: ir.Module, func_name: str) -> None:
-    """Make ``func_name`` the module's @main; everything below expects that name."""
-    if func_name == "main":
-        return
-    for op in module.body.operations:
-        name = op.attributes["sym_name"] if "sym_name" in op.attributes else None
-        if name is not None and ir.StringAttr(name).value == func_name:
-            ir.SymbolTable.set_symbol_name(op, "main")
-            return
-    raise ValueError(f"the module has no function @{func_name}")

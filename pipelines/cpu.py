@@ -33,11 +33,13 @@ def cpu_stages(vector_bits: int = 512) -> tuple[Stage, ...]:
     """The stages for a CPU whose vector registers have ``vector_bits`` bits (128, 256 or 512)."""
     narrow: Rule = vectors_of_at_most(_REGISTERS_A_VECTOR * vector_bits)
     return (
-        Stage("linalg", "canonicalize,cse", _TENSORS),
+        Stage("linalg", "inline,symbol-dce,int-range-optimizations,canonicalize,cse", _TENSORS),
         Stage(
             "kernels",
             # Ops named for what they are, then one form of them: linalg.generic.
             "mlopt-raise,canonicalize,cse,"
+            # Slices and transposes become reads at other places; it sees through folded reshapes only.
+            "mlopt-fold-moves,canonicalize,cse,"
             # i1 has no layout in memory; an integer division by zero must not trap.
             "mlopt-bool-storage,mlopt-guard-division,canonicalize,cse,"
             # What depends on weights alone leaves @main before it could be fused into it.
@@ -56,7 +58,7 @@ def cpu_stages(vector_bits: int = 512) -> tuple[Stage, ...]:
             # Tiles become loops over registers; kernels without a tile rule become plain loops.
             f"mlopt-cpu-strip-mine{{vector-bits={vector_bits}}},convert-linalg-to-loops,canonicalize,cse,"
             # After the loops exist: half floats compute in f32, then functions become polynomials.
-            #NOTYET f"mlopt-cpu-widen-floats,mlopt-cpu-expand-math{{vector-bits={vector_bits}}},"
+            f"mlopt-cpu-widen-floats,mlopt-cpu-expand-math{{vector-bits={vector_bits}}},"
             # No kernel or host function calls malloc.
             "mlopt-cpu-arena,mlopt-cpu-copies,"
             # Threads and status reach the functions that need them; then tasks run over threads.

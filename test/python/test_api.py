@@ -517,10 +517,77 @@ def test_compile_mlir():
         compiled(2.0, x.double().numpy(), y.numpy())
     with pytest.raises(InputError, match="takes 3 arguments, 2 were passed"):
         compiled(x, y)
-    with pytest.raises(CompileError, match="no function @nothing"):
-        mlopt.compile_mlir(AXPY, func_name="nothing")
-    with pytest.raises(CompileError, match="expected"):
-        mlopt.compile_mlir("func.func @main(")
+
+
+TWO = """
+func.func @square(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %r = linalg.square ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+func.func @both(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %y = call @square(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %z = call @main(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %y, %z : tensor<4xf32>, tensor<4xf32>
+}
+"""
+
+
+def test_functions_that_call_others():
+    x = np.arange(4, dtype=np.float32)
+    square, same = mlopt.compile_mlir(TWO, func_name="both")(x)
+    assert (square == x * x).all()
+    assert (same == x).all()
+    assert not np.shares_memory(same, x)
+
+
+def test_mlir_with_weights():
+    text = """
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<16x8xf32> {mlopt.weight}) -> tensor<4x16xf32> {
+  %e = tensor.empty() : tensor<8x16xf32>
+  %t = linalg.transpose ins(%w : tensor<16x8xf32>) outs(%e : tensor<8x16xf32>) permutation = [1, 0]
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<4x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %r = linalg.matmul ins(%x, %t : tensor<4x8xf32>, tensor<8x16xf32>)
+      outs(%f : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}"""
+    compiled = mlopt.compile_mlir(text)
+    assert {kernel.function for kernel in compiled.kernels} == {"main", "prepare"}
+    x, w = torch.randn(4, 8), torch.randn(16, 8)
+    for _ in range(3):
+        close(compiled(x, w), x @ w.t())
+        close(torch.from_numpy(compiled(x.numpy(), w.numpy())), x @ w.t())
+        w.mul_(2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("func.func @main(", r"cannot be parsed[\s\S]*line 1, column 16"),
+        ("module {}", r"no function @main[\s\S]*none"),
+        ("func.func @f(%x: tensor<4xf32>) { return }", r"no function @main[\s\S]*@f"),
+        ("func.func private @main(%x: tensor<4xf32>)", "has no body"),
+        ("func.func @main(%x: tensor<4xf32>) { return }", "has no results"),
+        (
+            "func.func @main(%x: memref<4xf32>) { return }",
+            "argument 0 of @main is memref<4xf32>, which is not a",
+        ),
+        (
+            "func.func @main(%x: tensor<*xf32>) -> tensor<*xf32> { return %x : tensor<*xf32> }",
+            "which has no rank",
+        ),
+        (
+            "func.func @main(%x: tensor<complex<f32>>, %y: tensor<f32>) -> tensor<f32> { return %y : tensor<f32> }",
+            r"elements are not supported[\s\S]*f64, f32",
+        ),
+    ],
+)
+def test_mlir_that_cannot_be_compiled(text, message):
+    with pytest.raises(CompileError, match=message):
+        mlopt.compile_mlir(text)
 
 
 def run(script):

@@ -1,5 +1,7 @@
 """Options: arguments, environment, defaults, and the key of generated code."""
 
+from pathlib import Path
+
 import pytest
 from mlopt.errors import CompileError
 from mlopt.options import Options, table, variable
@@ -50,3 +52,4 @@ def test_the_key_is_of_what_decides_the_code():
 
 def test_the_table_has_every_option():
     assert all(f"`{name}` | `MLOPT_{name.upper()}`" in table() for name in vars(Options()))
+    assert (Path(__file__).parents[2] / "docs" / "options.md").read_text() == table()
