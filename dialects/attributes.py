@@ -123,7 +123,8 @@ MARKS: dict[str, Mark[Any]] = {
 }  # fmt: skip
 
 # On arguments of host functions: a weight or buffer, a tensor that @prepare makes, the n-th
-# result's memory, bools stored as bytes; on those of lowered functions: the number of threads, the status cell, the arena.
+# result's memory, bools stored as bytes; on those of lowered functions: the number of threads,
+# the status cell, the arena.
 ARGUMENT_KINDS: dict[str, Kind[Any]] = {
     "mlopt.weight": FLAG,
     "mlopt.prepared": FLAG,
