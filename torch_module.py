@@ -65,7 +65,9 @@ def program_call(executable: Executable, program: Program, module: torch.nn.Modu
     given = sum(arg.kind != "prepared" for arg in executable.main.signature.args)
     if given != expected or len(executable.main.signature.results) != len(program.results):
         raise CompileError(f"the compiled function has {given} arguments, the program {expected}")
-    weights = LiveWeights(executable, *find_weights(module, program.weights)) if program.weights else None
+    # @prepare may also hold what depends on nothing, such as an arange.
+    lives = bool(program.weights) or executable.prepare is not None
+    weights = LiveWeights(executable, *find_weights(module, program.weights)) if lives else None
     names: dict[str, Any] = {}
     return TorchWrapper(
         entry=executable.main,
