@@ -8,7 +8,7 @@
 // RUN: not mlopt compile %s --target tpu 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not mlopt compile %s.no-such-file 2>&1 | FileCheck %s --check-prefix=FILE
 
-// CHECK: 100% compiled: 1 kernels
+// CHECK: 100% compiled: 1 kernel,
 // CHECK: kernel_0_add_max{{ +}}add, max{{ .* }}tile
 // TILE: scf.forall
 // OBJECT: <mlopt_main>
