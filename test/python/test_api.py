@@ -1,5 +1,6 @@
 """mlopt.jit and mlopt.compile_mlir as users call them: results, structure, state, aliasing, errors."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -109,6 +110,58 @@ def test_threads(net):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_bits_do_not_depend_on_the_number_of_threads():
+    x = torch.randn(512, 512)
+    compiled = mlopt.jit(Call(lambda x: torch.softmax(x @ x, -1).sum(0)), x)
+    threads = torch.get_num_threads()
+    results = set()
+    try:
+        for number in (1, 2, 3):
+            torch.set_num_threads(number)
+            results.add(compiled(x).numpy().tobytes())
+    finally:
+        torch.set_num_threads(threads)
+    assert len(results) == 1
+
+
+def test_numpy_in_numpy_out(net):
+    module, compiled = net
+    x = torch.randn(4, 16)
+    out = compiled(x.numpy())
+    assert type(out) is np.ndarray
+    close(torch.from_numpy(out), module(x))
+    from_arrays = mlopt.jit(module, x.numpy())
+    close(from_arrays(x), module(x))
+    half = mlopt.jit(Call(lambda x: x.bfloat16()), x)
+    assert half(x).dtype is torch.bfloat16
+    with pytest.raises(InputError, match=r"bfloat16, which numpy does not know[\s\S]*ml_dtypes"):
+        half(x.numpy())
+
+
+@pytest.mark.parametrize("cpu", ["host", "x86-64-v3"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_casts_on_old_and_new_processors(dtype, cpu):
+    x = torch.cat(
+        [torch.randn(20) * 10.0**e for e in range(-42, 38, 5)] + [torch.tensor([torch.nan, torch.inf, 0.0])]
+    )
+    there = mlopt.jit(Call(lambda x: x.to(dtype)), x, cpu=cpu)
+    torch.testing.assert_close(there(x), x.to(dtype), rtol=0, atol=0, equal_nan=True)
+    x = x.to(dtype)
+    back = mlopt.jit(Call(lambda x: x.float()), x, cpu=cpu)
+    torch.testing.assert_close(back(x), x.float(), rtol=0, atol=0, equal_nan=True)
+
+
+def test_a_forked_child_can_call(net):
+    _, compiled = net
+    x = torch.randn(4, 16)
+    expected = compiled(x)
+    child = os.fork()
+    if child == 0:
+        with torch.no_grad():
+            os._exit(0 if torch.equal(compiled(x), expected) else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 # Arguments and results that are trees
@@ -580,7 +633,8 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<16x8xf32> {mlopt.weight}) -> ten
             "which has no rank",
         ),
         (
-            "func.func @main(%x: tensor<complex<f32>>, %y: tensor<f32>) -> tensor<f32> { return %y : tensor<f32> }",
+            "func.func @main(%x: tensor<complex<f64>>) -> tensor<complex<f64>> "
+            "{ return %x : tensor<complex<f64>> }",
             r"elements are not supported[\s\S]*f64, f32",
         ),
     ],

@@ -1,5 +1,6 @@
 """Objects by hand, without a pass pipeline: code generation, loading, the wrapper around a call."""
 
+import ctypes
 import gc
 import math
 import threading
@@ -144,6 +145,52 @@ def test_loading_names_missing_symbols():
     code = generate("llvm.func @nowhere()\nllvm.func @f() { llvm.call @nowhere() : () -> ()\n llvm.return }")
     with pytest.raises(loader.LoadError, match="cannot be linked"):
         loader.load(code.object, ["f"])
+
+
+PARALLEL = """
+llvm.func @GOMP_parallel(!llvm.ptr, !llvm.ptr, i32, i32)
+llvm.func @omp_get_num_threads() -> i32
+llvm.func @body(%p: !llvm.ptr) {
+  %one = llvm.mlir.constant(1 : i32) : i32
+  %0 = llvm.atomicrmw add %p, %one acq_rel : !llvm.ptr, i32
+  llvm.return
+}
+llvm.func @f(%n: i32) -> i32 {
+  %one = llvm.mlir.constant(1 : i32) : i32
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %p = llvm.alloca %one x i32 : (i32) -> !llvm.ptr
+  llvm.store %zero, %p : i32, !llvm.ptr
+  %body = llvm.mlir.addressof @body : !llvm.ptr
+  llvm.call @GOMP_parallel(%body, %p, %n, %zero) : (!llvm.ptr, !llvm.ptr, i32, i32) -> ()
+  %ran = llvm.load %p : !llvm.ptr -> i32
+  llvm.return %ran : i32
+}
+"""
+
+
+@pytest.mark.parametrize(("has_runtime", "times"), [(True, 3), (False, 1)])
+def test_parallel_regions(monkeypatch, has_runtime, times):
+    if not has_runtime:
+        monkeypatch.setattr(loader, "openmp_runtime", lambda: None)
+    loaded = loader.load(generate(PARALLEL).object, ["f"])
+    assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(loaded.address("f"))(3) == times
+
+
+def test_half_precision_without_the_instructions():
+    text = """
+llvm.func @f(%x: f32) -> f32 {
+  %h = llvm.fptrunc %x : f32 to TYPE
+  %y = llvm.fpext %h : TYPE to f32
+  llvm.return %y : f32
+}"""
+    for name, dtype in (("f16", torch.float16), ("bf16", torch.bfloat16)):
+        with ir.Context(), ir.Location.unknown():
+            code = codegen.generate(ir.Module.parse(text.replace("TYPE", name)), codegen.Target("x86-64"))
+        loaded = loader.load(code.object, ["f"])
+        function = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(loaded.address("f"))
+        for value in (1.0, 3.14159, -65519.0, 1e-6, 3.4e38, 1e-40, 0.0, math.inf):
+            assert function(value) == torch.tensor(value).to(dtype).float().item()
+        assert math.isnan(function(math.nan))
 
 
 def test_openmp_is_torchs():
