@@ -48,6 +48,8 @@ def lifetime(alloc: ir.Operation, function: func.FuncOp, order: dict[ir.Operatio
     while aliases:
         for use in aliases.pop().uses:
             user = use.owner.operation
+            if user.name == "memref.dealloc":
+                continue
             if user.name == "func.return" or (user.name in TERMINATORS and user.parent == home):
                 return None
             touched.append(order[top_level(user, function)])

@@ -109,12 +109,13 @@ def _is_cloned(value: ir.Value) -> bool:
 
 def _check_captured(value: ir.Value) -> None:
     base = value
-    while not isinstance(base.owner, ir.Block) and len(base.owner.operation.operands):
-        if not isinstance(base.type, ir.MemRefType):
+    while not isinstance(base.owner, ir.Block) and isinstance(base.type, ir.MemRefType):
+        op = base.owner.operation
+        if op.name == "memref.alloca":
+            raise PassError(op, "all tasks would share this scratch buffer; allocate it inside the loop")
+        if not len(op.operands):
             return
-        base = base.owner.operation.operands[0]
-    if not isinstance(base.owner, ir.Block) and base.owner.operation.name == "memref.alloca":
-        raise PassError(base.owner, "all tasks would share this scratch buffer; allocate it inside the loop")
+        base = op.operands[0]
 
 
 def _tasks_function(

@@ -1,0 +1,74 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-cpu-parallel)' | FileCheck %s
+
+// The tasks in a function of their own, with scratch of its own; constants are made again there.
+// CHECK-LABEL: func.func private @large_tasks
+// CHECK-SAME: (%[[LOW:.*]]: index, %[[HIGH:.*]]: index, %[[X:.*]]: memref<64x128xf32>, %[[STATUS:.*]]: memref<i32> {mlopt.status})
+// CHECK-SAME: passthrough = ["noinline"]
+// CHECK: memref.alloca() : memref<16xf32>
+// CHECK: scf.for %[[TASK:.*]] = %[[LOW]] to %[[HIGH]] step
+// CHECK:   %[[J:.*]] = arith.remui %[[TASK]], %{{.*}} : index
+// CHECK:   %[[I:.*]] = arith.divui %[[TASK]], %{{.*}} : index
+// CHECK:   arith.muli %[[J]], %{{.*}} : index
+// CHECK:   cf.assert
+// CHECK:   memref.store %{{.*}}, %[[X]]
+// CHECK-LABEL: func.func private @large(
+// CHECK-NOT: scf.forall
+// CHECK: arith.minui
+// CHECK: %[[COUNT:.*]] = arith.minui
+// CHECK: %[[MANY:.*]] = arith.cmpi ugt, %[[COUNT]]
+// CHECK: scf.if %[[MANY]]
+// CHECK:   %[[F:.*]] = func.constant @large_thread
+// CHECK:   call @GOMP_parallel
+// CHECK: } else {
+// CHECK:   call @large_tasks(%c0{{.*}}, %c16
+func.func private @large(%x: memref<64x128xf32>, %threads: index {mlopt.threads}, %status: memref<i32> {mlopt.status})
+    attributes {mlopt.bytes = 10000000 : i64} {
+  %true = arith.constant true
+  %cst = arith.constant 1.0 : f32
+  scf.forall (%i, %j) = (0, 0) to (64, 128) step (8, 64) {
+    %scratch = memref.alloca() : memref<16xf32>
+    cf.assert %true, "IndexError: a"
+    memref.store %cst, %scratch[%i] : memref<16xf32>
+    memref.store %cst, %x[%i, %j] : memref<64x128xf32>
+  }
+  return
+}
+// Too little work for threads: plain loops, and none for a dim of one iteration.
+// CHECK-LABEL: func.func private @small
+// CHECK: scf.for %[[I:.*]] =
+// CHECK-NOT: scf.for
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[I]], %c0
+// CHECK-NOT: GOMP_parallel
+// CHECK: return
+func.func private @small(%x: memref<64x128xf32>, %threads: index {mlopt.threads}) attributes {mlopt.bytes = 100 : i64} {
+  %cst = arith.constant 1.0 : f32
+  scf.forall (%i, %j) = (0, 0) to (64, 128) step (8, 128) {
+    memref.store %cst, %x[%i, %j] : memref<64x128xf32>
+  }
+  return
+}
+
+// The work of dynamic sizes is known at run time.
+// CHECK-LABEL: func.func private @dynamic(
+// CHECK: %[[D:.*]] = memref.dim
+// CHECK: %[[WORK:.*]] = arith.muli %c5, %[[D]] : index
+// CHECK: arith.divui %[[WORK]]
+// CHECK: call @GOMP_parallel
+func.func private @dynamic(%x: memref<?xf32>, %threads: index {mlopt.threads}) attributes {mlopt.bytes = 100 : i64} {
+  %c0 = arith.constant 0 : index
+  %cst = arith.constant 1.0 : f32
+  %d = memref.dim %x, %c0 : memref<?xf32>
+  scf.forall (%i) = (0) to (%d) step (16) {
+    memref.store %cst, %x[%i] : memref<?xf32>
+  }
+  return
+}
+
+// CHECK: func.func private @GOMP_parallel(!llvm.ptr, !llvm.ptr, i32, i32)
+// The part of a thread: [total * id / n, total * (id + 1) / n).
+// CHECK-LABEL: func.func private @large_thread(%{{.*}}: !llvm.ptr)
+// CHECK: call @omp_get_thread_num
+// CHECK: call @omp_get_num_threads
+// CHECK: arith.divui
+// CHECK: arith.divui
+// CHECK: call @large_tasks
