@@ -90,7 +90,7 @@ class Call:
             return CompileTimeout(
                 f"{what} was stopped at its time limit of {self.timeout:g} s",
                 where=self._where(outcome),
-                remedy="Allow more time (timeout=…), or compile a smaller part; if neither helps, please report it.",
+                remedy="Allow more time (timeout=…), or compile a smaller part, or please report it.",
             )
         printed = _printed(outcome.log)
         if outcome.end == End.OUT_OF_MEMORY or _MEMORY.search(outcome.log):

@@ -87,15 +87,12 @@ for step in sys.argv[1:]:
 print(*digests)
 '''
 ORDERS = [
-    "mlir.ir mlopt",
-    "mlopt mlir.ir mlopt",
     "torch_mlir.ir mlopt",
     "mlopt torch_mlir.ir mlopt",
     "torch_mlir.ir mlir.ir mlopt",
     "mlopt use-mlir mlopt use-mlir",
     "use-mlir mlopt use-mlir mlopt",
     "mlopt use-mlir torch_mlir.ir use-mlir mlopt",
-    "jit use-mlir jit",
     "use-mlir jit use-mlir",
     "torch_mlir.ir jit",
 ]
