@@ -47,5 +47,6 @@ def compile_text(
 
         run_stages(module.operation, cpu_stages(target.vector_bits), after_stage=after_stage)
         known["asserts"] = metadata.asserts(module)
+        progress.phase("code generation")
         code = generate(module, target, opt_level)
     return {"object": code.object, "stages": stages, "metadata": known}
