@@ -91,9 +91,9 @@ def _affine_range(expression: ir.AffineExpr, inputs: list[Range], dims: int) -> 
         number = ir.AffineConstantExpr(expression).value
         return Range(number, number, abs(number))
     if isinstance(expression, ir.AffineDimExpr):
-        return inputs[ir.AffineDimExpr(expression).position]
+        return inputs[expression.position]
     if isinstance(expression, ir.AffineSymbolExpr):
-        return inputs[dims + ir.AffineSymbolExpr(expression).position]
+        return inputs[dims + expression.position]
     binary = ir.AffineBinaryExpr(expression)
     left, right = (_affine_range(side, inputs, dims) for side in (binary.lhs, binary.rhs))
     if isinstance(expression, ir.AffineAddExpr):

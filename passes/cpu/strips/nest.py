@@ -34,7 +34,7 @@ from .write import store_strip
 REGISTERS = 4
 # Accumulators of a contraction, registers by rows, best first: with 32 registers and with 16.
 WIDE_SHAPES = ((4, 4), (4, 6), (2, 8), (4, 5), (2, 7), (4, 3), (2, 6), (1, 8))
-NARROW_SHAPES = ((2, 4), (2, 6), (2, 5), (1, 8), (1, 7), (2, 3))
+NARROW_SHAPES = ((2, 6), (2, 4), (2, 5), (1, 8), (1, 7), (2, 3))
 
 
 def plan_nest(layout: Layout, root: ir.OpView, vector_bits: int) -> Nest:

@@ -1,0 +1,90 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-cpu-strip-mine,canonicalize,cse)' | FileCheck %s
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// 4 x 64 accumulators through the loop over k; bias and relu on them before they are stored.
+// CHECK-LABEL: @matmul
+// CHECK-SAME: (%[[A:.*]]: memref<128x512xf32>, %[[B:.*]]: memref<512x256xf32>, %[[BIAS:.*]]: memref<256xf32>
+// CHECK: scf.for %{{.*}} = %c0 to %c128 step %c64
+// CHECK:   vector.load %[[BIAS]]
+// CHECK:   scf.for %{{.*}} = %c0 to %c128 step %c4
+// CHECK:     %[[ACC:.*]]:4 = scf.for %[[K:.*]] = %c0 to %c512 step %c2 iter_args(%[[C0:[^ ]*]] = %{{.*}}) -> (vector<64xf32>, vector<64xf32>, vector<64xf32>, vector<64xf32>)
+// CHECK:       %[[S:.*]] = memref.load %[[A]]
+// CHECK:       %[[V:.*]] = vector.load %[[B]][%[[K]], %{{.*}}] : memref<512x256xf32>, vector<64xf32>
+// CHECK:       %[[W:.*]] = vector.broadcast %[[S]] : f32 to vector<64xf32>
+// CHECK:       vector.fma %[[W]], %[[V]], %[[C0]] : vector<64xf32>
+// CHECK-COUNT-7: vector.fma
+// CHECK:       scf.yield
+// CHECK:     arith.addf %[[ACC]]#0
+// CHECK:     arith.maximumf
+// CHECK-COUNT-4: vector.store
+func.func private @matmul(%x: memref<128x512xf32>, %y: memref<512x256xf32>, %bias: memref<256xf32>, %out: memref<128x256xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<128x128xf32>
+  scf.forall (%j) = (0) to (256) step (128) {
+    %r = scf.for %k = %c0 to %c512 step %c2 iter_args(%acc = %zero) -> (vector<128x128xf32>) {
+      %a = vector.transfer_read %x[%c0, %k], %pad {in_bounds = [true, true]} : memref<128x512xf32>, vector<128x2xf32>
+      %b = vector.transfer_read %y[%k, %j], %pad {in_bounds = [true, true]} : memref<512x256xf32>, vector<2x128xf32>
+      %c = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %b, %acc : vector<128x2xf32>, vector<2x128xf32> into vector<128x128xf32>
+      scf.yield %c : vector<128x128xf32>
+    }
+    %v = vector.transfer_read %bias[%j], %pad {in_bounds = [true]} : memref<256xf32>, vector<128xf32>
+    %w = vector.broadcast %v : vector<128xf32> to vector<128x128xf32>
+    %s = arith.addf %r, %w : vector<128x128xf32>
+    %p = arith.maximumf %s, %zero : vector<128x128xf32>
+    vector.transfer_write %p, %out[%c0, %j] {in_bounds = [true, true]} : vector<128x128xf32>, memref<128x256xf32>
+  }
+  return
+}
+
+// A single row: sixteen registers along it. Products of bf16 are summed in f32.
+// CHECK-LABEL: @row
+// CHECK: scf.for {{.*}} -> (vector<64xf32>, vector<64xf32>, vector<64xf32>, vector<64xf32>)
+// CHECK:   arith.extf %{{.*}} : bf16 to f32
+// CHECK:   arith.extf %{{.*}} : vector<64xbf16> to vector<64xf32>
+// CHECK:   vector.fma
+func.func private @row(%x: memref<1x64xbf16>, %y: memref<64x256xbf16>, %out: memref<1x256xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<1x256xf32>
+  %r = scf.for %k = %c0 to %c64 step %c4 iter_args(%acc = %zero) -> (vector<1x256xf32>) {
+    %a = vector.transfer_read %x[%c0, %k], %pad {in_bounds = [true, true]} : memref<1x64xbf16>, vector<1x4xbf16>
+    %b = vector.transfer_read %y[%k, %c0], %pad {in_bounds = [true, true]} : memref<64x256xbf16>, vector<4x256xbf16>
+    %c = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %b, %acc : vector<1x4xbf16>, vector<4x256xbf16> into vector<1x256xf32>
+    scf.yield %c : vector<1x256xf32>
+  }
+  vector.transfer_write %r, %out[%c0, %c0] {in_bounds = [true, true]} : vector<1x256xf32>, memref<1x256xf32>
+  return
+}
+
+#x = affine_map<(o, w, c) -> (c, w)>
+#w = affine_map<(o, w, c) -> (c, o)>
+#o = affine_map<(o, w, c) -> (o, w)>
+
+// A convolution's lanes are the output channels; the strip is turned in registers where it is stored.
+// CHECK-LABEL: @channels_first
+// CHECK: scf.for {{.*}} -> (vector<64xf32>, vector<64xf32>, vector<64xf32>, vector<64xf32>)
+// CHECK: vector.shuffle %{{.*}} [0, 64, 1, 65, {{.*}}] : vector<64xf32>, vector<64xf32>
+// CHECK: vector.store %{{.*}} : memref<64x28xf32>, vector<4xf32>
+func.func private @channels_first(%x: memref<32x28xf32>, %w: memref<32x64xf32>, %out: memref<64x28xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64x28xf32>
+  %r = scf.for %k = %c0 to %c32 step %c4 iter_args(%acc = %zero) -> (vector<64x28xf32>) {
+    %a = vector.transfer_read %x[%k, %c0], %pad {in_bounds = [true, true]} : memref<32x28xf32>, vector<4x28xf32>
+    %b = vector.transfer_read %w[%k, %c0], %pad {in_bounds = [true, true]} : memref<32x64xf32>, vector<4x64xf32>
+    %c = vector.contract {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %b, %acc : vector<4x28xf32>, vector<4x64xf32> into vector<64x28xf32>
+    scf.yield %c : vector<64x28xf32>
+  }
+  vector.transfer_write %r, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x28xf32>, memref<64x28xf32>
+  return
+}

@@ -1,0 +1,85 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-cpu-strip-mine,canonicalize,cse)' | FileCheck %s
+
+// A row: the maximum, the exponentials (kept in a scratch) and their sum, the quotients.
+// CHECK-LABEL: @softmax
+// CHECK: %[[ROW:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1x1024xf32>
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c1 {
+// CHECK:   %[[MAX:.*]] = scf.for %{{.*}} = %c0 to %c960 step %c64 iter_args(%[[A:.*]] = %{{.*}}) -> (vector<64xf32>) {
+// CHECK:     %[[V:.*]] = vector.load
+// CHECK:     arith.maximumf %[[A]], %[[V]] : vector<64xf32>
+// The rest of the row is masked, and neutral where nothing is left.
+// CHECK:   vector.maskedload
+// CHECK:   %[[REST:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<64xi1>, vector<64xf32>
+// CHECK:   arith.maximumf %[[MAX]], %[[REST]]
+// CHECK-COUNT-6: arith.maximumf
+// CHECK:   scf.for %{{.*}} = %c0 to %c960 step %c64 iter_args
+// CHECK:     %[[EXP:.*]] = math.exp
+// CHECK:     vector.store %[[EXP]], %[[ROW]]
+// CHECK:     arith.addf
+// CHECK:   scf.for
+// CHECK-NOT: math.exp
+// CHECK:     vector.load %[[ROW]]
+// CHECK:     arith.divf
+// CHECK:     vector.store
+func.func private @softmax(%x: memref<1001x1000xf32>, %out: memref<1001x1000xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %ninf = arith.constant dense<0xFF800000> : vector<8xf32>
+  %zero = arith.constant dense<0.0> : vector<8xf32>
+  scf.forall (%i) = (0) to (1001) step (8) {
+    %0 = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [false, true]} : memref<1001x1000xf32>, vector<8x1000xf32>
+    %1 = vector.multi_reduction <maximumf>, %0, %ninf [1] : vector<8x1000xf32> to vector<8xf32>
+    %2 = vector.shape_cast %1 : vector<8xf32> to vector<8x1xf32>
+    %3 = vector.broadcast %2 : vector<8x1xf32> to vector<8x1000xf32>
+    %4 = arith.subf %0, %3 : vector<8x1000xf32>
+    %5 = math.exp %4 : vector<8x1000xf32>
+    %6 = vector.multi_reduction <add>, %5, %zero [1] : vector<8x1000xf32> to vector<8xf32>
+    %7 = vector.shape_cast %6 : vector<8xf32> to vector<8x1xf32>
+    %8 = vector.broadcast %7 : vector<8x1xf32> to vector<8x1000xf32>
+    %9 = arith.divf %5, %8 : vector<8x1000xf32>
+    vector.transfer_write %9, %out[%i, %c0] {in_bounds = [false, true]} : vector<8x1000xf32>, memref<1001x1000xf32>
+  }
+  return
+}
+
+// Columns: the lanes are not summed, there is no tree at the end.
+// CHECK-LABEL: @columns
+// CHECK: %[[SUM:.*]] = scf.for %[[R:.*]] = %c0 to %c100 step %c1 iter_args
+// CHECK:   vector.load %{{.*}}[%[[R]], %{{.*}}] : memref<100x128xf32>, vector<64xf32>
+// CHECK-NOT: vector.shuffle
+// CHECK: vector.store
+func.func private @columns(%x: memref<100x128xf32>, %out: memref<128xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64xf32>
+  scf.forall (%j) = (0) to (128) step (64) {
+    %0 = vector.transfer_read %x[%c0, %j], %pad {in_bounds = [true, true]} : memref<100x128xf32>, vector<100x64xf32>
+    %1 = vector.multi_reduction <add>, %0, %zero [0] : vector<100x64xf32> to vector<64xf32>
+    vector.transfer_write %1, %out[%j] {in_bounds = [true]} : vector<64xf32>, memref<128xf32>
+  }
+  return
+}
+
+// A row's maximum is a result, too: stored once a row, not reduced twice.
+// CHECK-LABEL: @two_results
+// CHECK: scf.for
+// CHECK:   scf.for {{.*}} iter_args
+// CHECK-NOT: iter_args
+// CHECK:   scf.for
+// CHECK:     vector.store
+// CHECK:   memref.store
+// CHECK-NOT: iter_args
+// CHECK: return
+func.func private @two_results(%x: memref<8x640xf32>, %out: memref<8x640xf32>, %max: memref<8xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %ninf = arith.constant dense<0xFF800000> : vector<8xf32>
+  %0 = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true]} : memref<8x640xf32>, vector<8x640xf32>
+  %1 = vector.multi_reduction <maximumf>, %0, %ninf [1] : vector<8x640xf32> to vector<8xf32>
+  %2 = vector.shape_cast %1 : vector<8xf32> to vector<8x1xf32>
+  %3 = vector.broadcast %2 : vector<8x1xf32> to vector<8x640xf32>
+  %4 = arith.subf %0, %3 : vector<8x640xf32>
+  vector.transfer_write %1, %max[%c0] {in_bounds = [true]} : vector<8xf32>, memref<8xf32>
+  vector.transfer_write %4, %out[%c0, %c0] {in_bounds = [true, true]} : vector<8x640xf32>, memref<8x640xf32>
+  return
+}

@@ -1,0 +1,44 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-cpu-strip-mine,canonicalize,cse)' | FileCheck %s
+
+// A transpose: 16 rows are loaded, turned by four rounds of shuffles, and stored.
+// CHECK-LABEL: @transpose
+// CHECK-COUNT-16: vector.load %{{.*}} : memref<64x32xf32>, vector<16xf32>
+// CHECK-COUNT-64: vector.shuffle %{{.*}} : vector<16xf32>, vector<16xf32>
+// CHECK-COUNT-16: vector.store %{{.*}} : memref<32x64xf32>, vector<16xf32>
+// CHECK-NOT: vector.gather
+func.func private @transpose(%x: memref<64x32xf32>, %out: memref<32x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true]} : memref<64x32xf32>, vector<64x32xf32>
+  %t = vector.transpose %v, [1, 0] : vector<64x32xf32> to vector<32x64xf32>
+  vector.transfer_write %t, %out[%c0, %c0] {in_bounds = [true, true]} : vector<32x64xf32>, memref<32x64xf32>
+  return
+}
+
+// Every other element: two loads and a shuffle.
+// CHECK-LABEL: @stride_two
+// CHECK: %[[LOW:.*]] = vector.load
+// CHECK: %[[HIGH:.*]] = vector.maskedload
+// CHECK: vector.shuffle %[[LOW]], %[[HIGH]] [0, 2, 4,
+func.func private @stride_two(%x: memref<8x64x2xf32>, %out: memref<8x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0, %c0, %c1], %pad {in_bounds = [true, true, true]} : memref<8x64x2xf32>, vector<8x64x1xf32>
+  %s = vector.shape_cast %v : vector<8x64x1xf32> to vector<8x64xf32>
+  vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<8x64xf32>, memref<8x64xf32>
+  return
+}
+
+// Lanes far apart are gathered, one register at a time.
+// CHECK-LABEL: @far_apart
+// CHECK: vector.gather %{{.*}}[%{{.*}}] [%{{.*}}], %{{.*}}, %{{.*}} : memref<64x100xf32>, vector<16xi32>, vector<16xi1>, vector<16xf32> into vector<16xf32>
+func.func private @far_apart(%x: memref<64x100xf32>, %out: memref<64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0, %c3], %pad {in_bounds = [true, true]} : memref<64x100xf32>, vector<64x1xf32>
+  %s = vector.shape_cast %v : vector<64x1xf32> to vector<64xf32>
+  vector.transfer_write %s, %out[%c0] {in_bounds = [true]} : vector<64xf32>, memref<64xf32>
+  return
+}
