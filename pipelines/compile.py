@@ -7,6 +7,7 @@ from typing import Any
 from mlir import ir
 
 from ..dialects.context import make_context
+from ..runtime import progress
 from ..runtime.codegen import Target, generate
 from . import metadata
 from .accept import accept
