@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -44,7 +45,10 @@ def compile_module(
     args, kwargs = pytree.tree_map_only(
         np.ndarray, torch.from_numpy, (tuple(example_inputs), dict(example_kwargs))
     )
-    program = capture(module, args, dynamic_shapes, example_kwargs=kwargs)
+    with warnings.catch_warnings():
+        # torch's own use of what it deprecates, at each export.
+        warnings.filterwarnings("ignore", message=".*LeafSpec", category=FutureWarning)
+        program = capture(module, args, dynamic_shapes, example_kwargs=kwargs)
     linalg = requests.import_program(program.text, program.weight_positions, options)
     built = requests.build(linalg, options)
     executable = Executable(built["object"], built["metadata"])

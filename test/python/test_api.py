@@ -13,8 +13,6 @@ import torch
 from mlopt.errors import CompileError, InputError, UnsupportedOpError, VerifyError
 from torch import nn
 
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
-
 
 class Net(nn.Module):
     def __init__(self):
