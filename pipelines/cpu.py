@@ -72,7 +72,8 @@ def cpu_stages(vector_bits: int = 512) -> tuple[Stage, ...]:
             # A failed assert returns its number: possible only where control flow is flat.
             "mlopt-cpu-status,"
             "expand-strided-metadata,lower-affine,arith-expand{include-bf16=true},"
-            "convert-vector-to-llvm,convert-math-to-llvm,convert-math-to-libm,convert-arith-to-llvm,"
+            # What stays of math becomes calls lane by lane, of which vector ops remain.
+            "convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,convert-arith-to-llvm,"
             "convert-index-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"
             "convert-ub-to-llvm,reconcile-unrealized-casts,canonicalize,cse",
             ("builtin", "llvm"),
