@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlir import ir
 
-from .exponential import exp
+from .exponential import exp_within
 from .lanes import Lanes
 from .registry import expands
 
@@ -37,5 +37,5 @@ def erf(b: Lanes, operands: list[ir.Value]) -> ir.Value:
     near = b.fma(x, b.polynomial(b.mul(x, x), _SMALL), x)
     t = b.at_most(b.abs(x), 4.0)
     exponent = b.fma(t, b.polynomial(t, _LARGE), t)
-    far = b.sub(b.const(1.0), exp(b, [b.sub(b.const(0.0), exponent)]))
+    far = b.sub(b.const(1.0), exp_within(b, b.sub(b.const(0.0), exponent)))
     return b.select(b.less(b.abs(x), b.const(_BORDER)), near, b.with_sign_of(far, x))

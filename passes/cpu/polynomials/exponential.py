@@ -44,8 +44,7 @@ _EXP2 = (
 def exp(b: Lanes, operands: list[ir.Value]) -> ir.Value:
     """`2^n * exp(x - n ln2)`."""
     x = b.at_least(b.at_most(operands[0], 90.0), -105.0)
-    n, n_int = b.round_to_int(x, LOG2_E)
-    r = _minus_n_ln2(b, x, n)
+    n, n_int, r = _reduce(b, x)
     p = b.polynomial(r, (1.0, 1.0, *_EXP))
     return b.scale(p, n, n_int)
 
@@ -64,9 +63,8 @@ def expm1(b: Lanes, operands: list[ir.Value]) -> ir.Value:
     """`2^n (exp(r) - 1) + (2^n - 1)`, at half its size so that n = 128 does not overflow."""
     given = operands[0]
     x = b.at_least(b.at_most(given, 89.0), -18.0)
-    n, n_int = b.round_to_int(x, LOG2_E)
-    r = _minus_n_ln2(b, x, n)
-    p = b.fma(b.mul(r, r), b.polynomial(r, _EXPM1), r)
+    _, n_int, r = _reduce(b, x)
+    p = _expm1_polynomial(b, r)
     half_scale = b.power_of_two(arith.subi(n_int, b.int_const(1)))
     half = b.fma(half_scale, p, b.sub(half_scale, b.const(0.5)))
     tiny = b.less(b.abs(given), b.const(2.0**-25))
@@ -75,12 +73,29 @@ def expm1(b: Lanes, operands: list[ir.Value]) -> ir.Value:
 
 @expands("math.tanh")
 def tanh(b: Lanes, operands: list[ir.Value]) -> ir.Value:
-    """`t / (t + 2)` with `t = expm1(2 |x|)`; 1 from 10 on."""
+    """`t / (t + 2)` with `t = exp(2 |x|) - 1`; 1 from 10 on, x itself near 0."""
     x = operands[0]
-    magnitude = b.at_most(b.abs(x), 10.0)
-    t = expm1(b, [b.add(magnitude, magnitude)])
-    return b.with_sign_of(b.div(t, b.add(t, b.const(2.0))), x)
+    magnitude = b.abs(x)
+    bounded = b.at_most(magnitude, 10.0)
+    _, n_int, r = _reduce(b, b.add(bounded, bounded))
+    scale = b.power_of_two(n_int)
+    t = b.fma(scale, _expm1_polynomial(b, r), b.sub(scale, b.const(1.0)))
+    result = b.div(t, b.add(t, b.const(2.0)))
+    return b.select(b.less(magnitude, b.const(2.0**-13)), x, b.with_sign_of(result, x))
 
 
-def _minus_n_ln2(b: Lanes, x: ir.Value, n: ir.Value) -> ir.Value:
-    return b.fma(n, b.const(-LN2_LOW), b.fma(n, b.const(-LN2_HIGH), x))
+def exp_within(b: Lanes, x: ir.Value) -> ir.Value:
+    """exp of numbers from -80 to 80, where nothing overflows, and of NaN."""
+    _, n_int, r = _reduce(b, x)
+    return b.mul(b.polynomial(r, (1.0, 1.0, *_EXP)), b.power_of_two(n_int))
+
+
+def _reduce(b: Lanes, x: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """`x = n ln2 + r` with |r| <= ln2 / 2: n as a float and as an integer, and r."""
+    n, n_int = b.round_to_int(x, LOG2_E)
+    r = b.fma(n, b.const(-LN2_LOW), b.fma(n, b.const(-LN2_HIGH), x))
+    return n, n_int, r
+
+
+def _expm1_polynomial(b: Lanes, r: ir.Value) -> ir.Value:
+    return b.fma(b.mul(r, r), b.polynomial(r, _EXPM1), r)
