@@ -336,13 +336,18 @@ def _same_view(base: torch.Tensor, view: torch.Tensor) -> bool:
     return same and base.shape == view.shape and base.stride() == view.stride()
 
 
+def _example(size: int | torch.SymInt) -> int:
+    """What ``size`` was for the example inputs; ``int()`` of a dynamic size would fix it to that."""
+    if isinstance(size, int):
+        return size
+    hint = size.node.hint
+    return 0 if hint is None else int(hint)
+
+
 def _memory_order(value: torch.Tensor) -> tuple[int, ...] | None:
     """The permutation that makes ``value`` contiguous, or None if it has gaps or overlaps."""
     if value.is_contiguous():
         return tuple(range(value.dim()))
-    try:
-        strides, shape = value.stride(), value.shape
-        order = sorted(range(value.dim()), key=lambda d: (-int(strides[d]), -int(shape[d])))
-    except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode:
-        return None
+    strides, shape = value.stride(), value.shape
+    order = sorted(range(value.dim()), key=lambda d: (-_example(strides[d]), -_example(shape[d])))
     return tuple(order) if value.permute(order).is_contiguous() else None

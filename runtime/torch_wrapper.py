@@ -122,7 +122,7 @@ class TorchWrapper:
             f"a{number}_{dim} == {size}"
             for number, spec in enumerate(self.inputs)
             for dim, size in enumerate(spec.sizes)
-            if isinstance(size, str) and size != f"a{number}_{dim}"
+            if spec.shape[dim] is None and size != f"a{number}_{dim}"
         ]
         lines = []
         if conditions:

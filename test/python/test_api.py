@@ -449,6 +449,28 @@ def test_dynamic_batch():
         compiled(torch.randn(4, 17))
 
 
+def test_dynamic_sizes_of_outputs():
+    def function(x):
+        return (x + 1).t(), x.view(-1) * 2, x.shape[0], x, x.t(), x[:, :2], torch.cat([x, x])
+
+    compiled = mlopt.jit(Call(function), torch.randn(3, 4), dynamic_shapes=((({0: torch.export.Dim("n")},),)))
+    for size in (2, 3, 4, 9):
+        x = torch.randn(size, 4)
+        torch.testing.assert_close(compiled(x), function(x), check_stride=True)
+
+
+def test_dynamic_sizes_that_depend_on_each_other():
+    n = torch.export.Dim("n")
+    shapes = (({0: n}, {0: 2 * n}),)
+    compiled = mlopt.jit(
+        Call(lambda x, y: x + y[::2]), torch.randn(3, 4), torch.randn(6, 4), dynamic_shapes=shapes
+    )
+    x, y = torch.randn(5, 4), torch.randn(10, 4)
+    close(compiled(x, y), x + y[::2])
+    with pytest.raises(InputError, match=r"is 9, but must be 2\*.*shape\[0\], which is 10"):
+        compiled(x, y[:9])
+
+
 # Errors at run time
 
 
