@@ -102,10 +102,17 @@ func.func @caller(%x: memref<4xf32>) {
 
 // -----
 
-// A buffer that the next iteration reads is not placed.
+// What the next iteration reads is copied to a buffer from outside; both have a place.
 // CHECK-LABEL: func.func @carried
-// CHECK: scf.for
-// CHECK: memref.alloc
+// CHECK-SAME: attributes {mlopt.workspace = 128 : i64}
+// CHECK: %[[OUTER:.*]] = memref.view %{{.*}}[%c0][]
+// CHECK: scf.for {{.*}} iter_args(%[[LAST:.*]] = %arg0)
+// CHECK:   %[[NEW:.*]] = memref.view %{{.*}}[%c64][]
+// CHECK:   memref.copy %[[LAST]], %[[NEW]]
+// CHECK:   memref.copy %[[NEW]], %[[OUTER]]
+// CHECK:   scf.yield %[[OUTER]]
+// CHECK-NOT: memref.alloc
+// CHECK: return
 func.func @carried(%x: memref<4xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
