@@ -4,15 +4,20 @@
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 
-// 4 x 64 accumulators through the loop over k; bias and relu on them before they are stored.
+// 4 x 64 accumulators through the loop over k; bias and relu on them before they are stored. The
+// columns of %y that a strip needs are packed first: its rows are far apart and read 32 times.
 // CHECK-LABEL: @matmul
 // CHECK-SAME: (%[[A:.*]]: memref<128x512xf32>, %[[B:.*]]: memref<512x256xf32>, %[[BIAS:.*]]: memref<256xf32>
+// CHECK: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<512x64xf32>
 // CHECK: scf.for %{{.*}} = %c0 to %c128 step %c64
+// CHECK:   scf.for %[[ROW:.*]] = %c0 to %c512 step %c1
+// CHECK:     %[[COPY:.*]] = vector.load %[[B]][%[[ROW]], %{{.*}}]
+// CHECK:     vector.store %[[COPY]], %[[PANEL]][%[[ROW]], %c0]
 // CHECK:   vector.load %[[BIAS]]
 // CHECK:   scf.for %{{.*}} = %c0 to %c128 step %c4
 // CHECK:     %[[ACC:.*]]:4 = scf.for %[[K:.*]] = %c0 to %c512 step %c2 iter_args(%[[C0:[^ ]*]] = %{{.*}}) -> (vector<64xf32>, vector<64xf32>, vector<64xf32>, vector<64xf32>)
 // CHECK:       %[[S:.*]] = memref.load %[[A]]
-// CHECK:       %[[V:.*]] = vector.load %[[B]][%[[K]], %{{.*}}] : memref<512x256xf32>, vector<64xf32>
+// CHECK:       %[[V:.*]] = vector.load %[[PANEL]][%[[K]], %c0] : memref<512x64xf32>, vector<64xf32>
 // CHECK:       %[[W:.*]] = vector.broadcast %[[S]] : f32 to vector<64xf32>
 // CHECK:       vector.fma %[[W]], %[[V]], %[[C0]] : vector<64xf32>
 // CHECK-COUNT-7: vector.fma

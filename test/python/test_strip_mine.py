@@ -149,6 +149,18 @@ def test_matmul(shape: tuple[int, int, int]) -> None:
         check(kernels.matmul_bias_gelu(m, n, k), arrays, tile, tolerance=2e-5)
 
 
+def test_matmul_with_a_packed_operand() -> None:
+    for columns in (270, 512):
+        arrays = [data(70, 9), data(9, columns), data(columns), data(70, columns)]
+        for tile in ((0, 128, 4), (66, 0, 2)):
+            check(kernels.matmul_bias_gelu(70, columns, 9), arrays, tile, tolerance=2e-5)
+    kinds = ["tensor<2x70x9xf32>", "tensor<2x9x300xf32>", "tensor<2x70x300xf32>"]
+    text = kernels.generic_kernel(
+        "bmm", kinds, "b,m,n,k -> b,m,k | b,k,n | b,m,n", "pppr", kernels.MAC, inits=["0.0"]
+    )
+    check(text, [data(2, 70, 9), data(2, 9, 300), data(2, 70, 300)], (2, 0, 128, 2), tolerance=2e-5)
+
+
 def test_matmul_of_any_number_of_rows() -> None:
     arrays = [data(13, 7), data(7, 70), data(13, 70)]
     check(kernels.matmul("?", 70, 7, a=("?", 7)), arrays, (8, 64, 3), tolerance=1e-5)

@@ -24,6 +24,7 @@ from .registry import rule_of
 
 if TYPE_CHECKING:
     from .layout import Layout
+    from .panel import PanelPlan
     from .scratch import Scratch
 
 
@@ -34,6 +35,7 @@ class Level:
     block: ir.Block
     anchor: ir.Operation | ir.OpView | None
     memo: dict[tuple[ir.Value, Strip], Fragment] = field(default_factory=dict)
+    panels: dict[tuple[object, ...], ir.Value] = field(default_factory=dict)
 
     def here(self) -> ir.InsertionPoint:
         """Where the next op of this level goes."""
@@ -47,6 +49,8 @@ class Emitter:
         self.layout = layout
         self.lanes = 1
         self.scratches: dict[ir.Value, Scratch] = {}
+        self.packed: dict[ir.Operation, PanelPlan] = {}
+        self.panel_memory: dict[ir.Type, ir.Value] = {}
         self.levels = [Level(block, block.operations[len(block.operations) - 1])]
         self._first = block.operations[0]
         self._depths: dict[ir.Value, int] = {}
@@ -72,7 +76,7 @@ class Emitter:
         if scratch and not scratch.filling:
             scratch.fill(self, strip)
         depth = max(self._depth_of_strip(strip), self._scope(op), scratch.depth if scratch else 0)
-        with self._truncated(depth):
+        with self.at_level(depth):
             if scratch and not scratch.filling:
                 fragment = scratch.load(self, strip)
             else:
@@ -107,7 +111,8 @@ class Emitter:
             if isinstance(owner, ir.Block):
                 self._tiled[value] = owner.owner.operation.name == "scf.for"
             else:
-                self._tiled[value] = any(
+                # What stands in such a loop goes with it, whether or not it depends on it.
+                self._tiled[value] = owner.parent.name == "scf.for" or any(
                     is_vector(operand) or self._emits_scalar(operand) for operand in owner.operands
                 )
         return self._tiled[value]
@@ -145,7 +150,8 @@ class Emitter:
         return 0
 
     @contextmanager
-    def _truncated(self, depth: int) -> Iterator[None]:
+    def at_level(self, depth: int) -> Iterator[None]:
+        """Emit into the loop number ``depth`` instead of the innermost one."""
         inner = self.levels
         self.levels = inner[: depth + 1]
         try:

@@ -7,7 +7,7 @@ row's result (a softmax's sum) once a row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mlir import ir
 
@@ -16,14 +16,16 @@ from .cover import Cover
 from .fragment import sizes_of
 from .layout import Layout
 from .memory import memory_dims
+from .panel import PanelPlan
 
 
 @dataclass(frozen=True)
 class Nest:
-    """The covers of a written tile's dims, outermost first, and the lanes of a full strip."""
+    """The covers of a written tile's dims, outermost first, the lanes of a full strip, packed reads."""
 
     covers: tuple[Cover, ...]
     lanes: int
+    packed: dict[ir.Operation, PanelPlan] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

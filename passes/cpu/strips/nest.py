@@ -10,8 +10,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import gcd
+from collections.abc import Iterable, Sequence
+from math import gcd, prod
 
 from mlir import ir
 from mlir.dialects import arith
@@ -25,6 +25,7 @@ from .fragment import UNIT, Axis, Strip, element_of, sizes_of
 from .guests import Guest, Nest
 from .layout import Layout
 from .memory import memory_dims, memory_size
+from .panel import plan_panel
 from .reduce import reduced_dims
 from .strided import is_dense
 from .types import bits_of, widest
@@ -141,7 +142,28 @@ def _contraction_nest(layout: Layout, root: ir.OpView, op: ir.OpView, vector_bit
         for dim, size in enumerate(sizes)
         if size != 1
     ]
-    return Nest(tuple(sorted(covers, key=place)), lanes)
+    uses = prod(sizes[dim] for dim in rows) // count
+    packed = {
+        read.operation: plan
+        for read in reads_of(layout, op.operands)
+        if mine[lane] in layout.classes.all_of(read.results[0])
+        and (
+            plan := plan_panel(
+                read, layout.classes.all_of(read.results[0]).index(mine[lane]), lanes * blocks, uses
+            )
+        )
+    }
+    return Nest(tuple(sorted(covers, key=place)), lanes, packed)
+
+
+def reads_of(layout: Layout, values: Iterable[ir.Value]) -> list[ir.OpView]:
+    """The reads that tiles are made from."""
+    return [
+        op
+        for value in values
+        for op in layout.made_from(value)
+        if op.operation.name == "vector.transfer_read"
+    ]
 
 
 def _lane_operand(layout: Layout, op: ir.OpView, mine: Sequence[Dim | None]) -> tuple[int, ir.Value] | None:
@@ -205,7 +227,7 @@ def emit_nest(em: Emitter, root: ir.OpView, nest: Nest, guests: Sequence[Guest])
     """The loops of a nest with the stores of its root, and those of its guests where they fit in."""
     rank = len(sizes_of(root.valueToStore))
     extents = {how.dim: extent_of(em, root, how.dim) for how in nest.covers}
-    em.lanes = nest.lanes
+    em.lanes, em.packed = nest.lanes, nest.packed
 
     def level(at: int, axes: dict[int, Axis]) -> list[ir.Value]:
         if at == len(nest.covers):

@@ -15,6 +15,7 @@ from .emitter import Emitter
 from .fragment import UNIT, Fragment, Key, Strip, keys_of, lane_of
 from .masks import mask_of, valid_lanes
 from .memory import inside, memory_dims, memory_indices, memory_size
+from .panel import load_packed
 from .registry import no_uses, rule
 from .strided import load_strided
 from .transposed import can_load_transposed, load_transposed
@@ -27,7 +28,10 @@ def emit_read(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     op = value.owner.opview
     dims = memory_dims(op)
     source = tuple(UNIT if dim is None else axis for dim, axis in zip(dims, strip, strict=True))
-    if can_load_transposed(op, dims, source):
+    packed = em.packed.get(op.operation)
+    if packed is not None and source[packed.lane].lanes:
+        fragment = load_packed(em, op, packed, source)
+    elif can_load_transposed(op, dims, source):
         fragment = load_transposed(em, op, dims, source)
     else:
         fragment = Fragment({key: _load(em, op, dims, source, key) for key in keys_of(source)})
