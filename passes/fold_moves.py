@@ -8,7 +8,10 @@ from typing import ClassVar
 from mlir import ir
 
 from .base import Pass
+from .moving.gathers import gathers_to_moves
 from .moving.reads import read_originals
+from .moving.reshapes import sink_expansions
+from .moving.sizes import fold_sizes
 from .moving.slices import lower_slices
 from .structured import erase_dead
 
@@ -36,6 +39,9 @@ class FoldMoves(Pass):
     def run(self, op: ir.Operation) -> None:
         for func in op.regions[0].blocks[0].operations:
             if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
+                fold_sizes(func.operation)
+                gathers_to_moves(func.operation)
                 lower_slices(func.operation)
+                sink_expansions(func.operation)
                 read_originals(func.operation)
                 erase_dead(func.operation)

@@ -19,6 +19,7 @@ import math
 from mlir import ir
 from mlir.dialects import tensor
 
+from ..raising.slices import Size, mixed
 from ..structured import (
     DYNAMIC,
     OP_LABEL,
@@ -27,6 +28,7 @@ from ..structured import (
     make_empty,
     replace_op,
     same_size,
+    sizes_of,
     structured_ops,
 )
 
@@ -60,30 +62,67 @@ def can_be_read(op: ir.Operation) -> bool:
 def _pass_reshape(op: ir.Operation, reshape: ir.Operation) -> None:
     """Reshape the sliced tensor instead of the slice."""
     view, source, kind = op.opview, op.operands[0], reshape.results[0].type
-    static = (*view.static_offsets, *view.static_sizes, *view.static_strides, *source.type.shape, *kind.shape)
-    if DYNAMIC in static or op.results[0].type.rank != source.type.rank:
+    if op.results[0].type.rank != source.type.rank or not can_pass(op, reshape):
         return
-    offsets: list[int] = []
-    shape: list[int] = []
-    for dim, group in enumerate(reshape.attributes["reassociation"]):
-        outer, *inner = (kind.shape[each.value] for each in group)
-        block = math.prod(inner)
-        size, offset, stride = source.type.shape[dim], view.static_offsets[dim], view.static_strides[dim]
-        if inner and (stride != 1 or size % max(block, 1) or offset % max(block, 1) or not block):
-            return
-        shape += [size // block, *inner]
-        offsets += [offset // block, *([0] * len(inner))]
-        assert not inner or outer * block == view.static_sizes[dim]
-    strides = [1] * kind.rank
-    for dim, group in enumerate(reshape.attributes["reassociation"]):
-        if len(group) == 1:
-            strides[group[0].value] = view.static_strides[dim]
+    groups = reshape.attributes["reassociation"]
     with reshape.location, ir.InsertionPoint(reshape):
-        whole = ir.RankedTensorType.get(shape, kind.element_type)
-        groups = reshape.attributes["reassociation"]
-        expanded = tensor.ExpandShapeOp(whole, source, groups, [], shape).result
-        sliced = tensor.ExtractSliceOp(kind, expanded, [], [], [], offsets, kind.shape, strides).result
+        slices = zip(
+            mixed(view.static_offsets, view.offsets),
+            mixed(view.static_sizes, view.sizes),
+            mixed(view.static_strides, view.strides),
+            sizes_of(source),
+            strict=True,
+        )
+        shape: list[Size] = []
+        parts: list[tuple[Size, Size, Size]] = []  # offset, size and stride of each new dim
+        for group, (offset, size, stride, whole) in zip(groups, slices, strict=True):
+            inner = [kind.shape[each.value] for each in group][1:]
+            if not inner:
+                shape.append(whole)
+                parts.append((offset, size, stride))
+                continue
+            block = math.prod(inner)
+            shape += [_number(whole) // block, *inner]
+            parts += [
+                (_number(offset) // block, _number(size) // block, 1),
+                *((0, each, 1) for each in inner),
+            ]
+        static, dynamic = _split(shape)
+        expanded = tensor.ExpandShapeOp(
+            ir.RankedTensorType.get(static, kind.element_type), source, groups, dynamic, static
+        ).result
+        (offsets, more_offsets), (sizes, more_sizes), (strides, more_strides) = (
+            _split([part[which] for part in parts]) for which in range(3)
+        )
+        sliced = tensor.ExtractSliceOp(
+            kind, expanded, more_offsets, more_sizes, more_strides, offsets, sizes, strides
+        ).result
     replace_op(reshape, [sliced])
+
+
+def can_pass(op: ir.Operation, reshape: ir.Operation) -> bool:
+    """Whether what is split of the slice is a whole number of blocks of the sliced tensor, too."""
+    view, kind = op.opview, reshape.results[0].type
+    for dim, group in enumerate(reshape.attributes["reassociation"]):
+        inner = [kind.shape[each.value] for each in group][1:]
+        block = math.prod(inner)
+        numbers = (op.operands[0].type.shape[dim], view.static_offsets[dim], view.static_sizes[dim])
+        if inner and (DYNAMIC in (*inner, *numbers) or view.static_strides[dim] != 1 or block == 0):
+            return False
+        if inner and any(number % block for number in numbers):
+            return False
+    return True
+
+
+def _number(size: Size) -> int:
+    assert isinstance(size, int)
+    return size
+
+
+def _split(sizes: list[Size]) -> tuple[list[int], list[ir.Value]]:
+    """Static numbers, and the dynamic values among them."""
+    static = [DYNAMIC if isinstance(size, ir.Value) else size for size in sizes]
+    return static, [size for size in sizes if isinstance(size, ir.Value)]
 
 
 def _read_at_offset(op: ir.Operation) -> None:

@@ -66,3 +66,67 @@ func.func @dynamic(%x: tensor<?x8xf32>, %v: tensor<?xf32>) -> tensor<?x5xf32> {
   } -> tensor<?x5xf32>
   return %r : tensor<?x5xf32>
 }
+
+// -----
+
+// An epilogue runs on the rows of its matmul; what it reads besides is collapsed, and the view goes behind it.
+#id3 = affine_map<(i, j, k) -> (i, j, k)>
+#last = affine_map<(i, j, k) -> (k)>
+#id = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func.func @rows
+// CHECK: %[[M:.*]] = linalg.generic {{.*}}{mlopt.op = "twice"}
+// CHECK: %[[X:.*]] = tensor.collapse_shape %arg2 {{.*}} into tensor<?x8xf32>
+// CHECK: %[[R:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]{{.*}} ins(%[[M]], %arg1, %[[X]] : {{.*}}{mlopt.op = "add"}
+// CHECK: tensor.expand_shape %[[R]] {{.*}} into tensor<?x3x8xf32>
+func.func @rows(%m: tensor<?x8xf32>, %bias: tensor<8xf32>, %x: tensor<?x3x8xf32>) -> tensor<?x3x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %b = tensor.dim %x, %c0 : tensor<?x3x8xf32>
+  %n = arith.muli %b, %c3 : index
+  %e = tensor.empty(%n) : tensor<?x8xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m : tensor<?x8xf32>) outs(%e : tensor<?x8xf32>) attrs = {mlopt.op = "twice"} {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<?x8xf32>
+  // The size comes back to what it was.
+  // CHECK-NOT: arith.divsi
+  %d = arith.divsi %n, %c3 : index
+  %v = tensor.expand_shape %t [[0, 1], [2]] output_shape [%d, 3, 8] : tensor<?x8xf32> into tensor<?x3x8xf32>
+  %f = tensor.empty(%d) : tensor<?x3x8xf32>
+  %r = linalg.generic {indexing_maps = [#id3, #last, #id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%v, %bias, %x : tensor<?x3x8xf32>, tensor<8xf32>, tensor<?x3x8xf32>) outs(%f : tensor<?x3x8xf32>)
+      attrs = {mlopt.op = "add"} {
+  ^bb0(%p: f32, %q: f32, %s: f32, %out: f32):
+    %0 = arith.addf %p, %q : f32
+    %1 = arith.addf %0, %s : f32
+    linalg.yield %1 : f32
+  } -> tensor<?x3x8xf32>
+  return %r : tensor<?x3x8xf32>
+}
+
+// -----
+
+// An expand of a dynamic dim, which may be one element, is a copy where the sizes are the same.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func.func @expand
+// CHECK-NOT: tensor.extract
+// CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<?x8xf32>)
+func.func @expand(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %d = tensor.dim %x, %c0 : tensor<?x8xf32>
+  %e = tensor.empty(%d) : tensor<?x8xf32>
+  %g = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]}
+      outs(%e : tensor<?x8xf32>) attrs = {mlopt.op = "gather"} {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %one = arith.cmpi eq, %d, %c1 : index
+    %k = arith.select %one, %c0, %i : index
+    %v = tensor.extract %x[%k, %j] : tensor<?x8xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x8xf32>
+  return %g : tensor<?x8xf32>
+}
