@@ -18,6 +18,7 @@ from pathlib import Path
 
 import mlopt
 import torch
+import torch._inductor.config as inductor_config
 from mlopt.test.corpus import DEMO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -67,6 +68,7 @@ def inductor(module: torch.nn.Module, x: torch.Tensor) -> tuple[Callable[[], obj
     """torch.compile's own backend on the same input, or None where it has no C++ compiler."""
     start = time.perf_counter()
     try:
+        inductor_config.force_disable_caches = True  # a cold compilation, as ours
         compiled = torch.compile(module)
         compiled(x)
     except Exception as error:  # any failure of the peer leaves its column empty, named
@@ -87,11 +89,9 @@ def run(name: str, module: torch.nn.Module, x: torch.Tensor, advance: Callable[[
     exact = copy.deepcopy(module).double()(x.double())
     folder = OUT / name
     folder.mkdir(parents=True, exist_ok=True)
-    for stage, content in ours.asm.items():
-        if isinstance(content, bytes):
-            (folder / f"{stage}.o").write_bytes(content)
-        else:
-            (folder / f"{stage}.mlir").write_text(content)
+    for number, (stage, text) in enumerate(ours.asm.items()):
+        suffix = "s" if stage == "object" else "mlir"
+        (folder / f"{number}-{stage}.{suffix}").write_text(text)
     (folder / "report.txt").write_text(str(ours.report))
 
     advance(STEPS[2])
@@ -105,7 +105,7 @@ def run(name: str, module: torch.nn.Module, x: torch.Tensor, advance: Callable[[
     return Row(
         name=name,
         ops=len(ours.report.ops),
-        kernels=len(ours.kernels),
+        kernels=sum(kernel.calls for kernel in ours.kernels if kernel.function == "main"),
         slow=len(ours.report.slow_paths),
         error=largest_error(got, exact),
         eager_error=largest_error(eager, exact),
@@ -118,38 +118,31 @@ def run(name: str, module: torch.nn.Module, x: torch.Tensor, advance: Callable[[
 
 
 def table(rows: list[Row]) -> Table:
-    """The demo's result, one model a row."""
+    """The demo's result, one model a column."""
     result = Table(title=f"float32, {torch.get_num_threads()} threads, medians of {ROUNDS} interleaved runs")
-    columns = (
-        "model",
-        "ops in",
-        "kernels out",
-        "on the slow path",
-        "error (eager's)",
-        "compile s (torch.compile)",
-        "run ms",
-        "eager ms",
-        "torch.compile ms",
-        "eager / ours",
-    )
-    for column in columns:
-        result.add_column(column, justify="left" if column == "model" else "right")
+    result.add_column("")
     for row in rows:
-        peer_time = "-" if row.torch_compile is None else f"{row.torch_compile * 1e3:.2f}"
-        peer_compile = "-" if row.torch_compile_time is None else f"{row.torch_compile_time:.1f}"
-        result.add_row(
-            row.name,
-            str(row.ops),
-            str(row.kernels),
-            str(row.slow),
-            f"{row.error:.1e} ({row.eager_error:.1e})",
-            f"{row.compile_time:.1f} ({peer_compile})",
-            f"{row.ours * 1e3:.2f}",
-            f"{row.eager * 1e3:.2f}",
-            peer_time,
-            f"{row.eager / row.ours:.2f}",
-        )
+        result.add_column(row.name, justify="right")
+    lines: dict[str, Callable[[Row], str]] = {
+        "ops in": lambda row: str(row.ops),
+        "kernels out, a call": lambda row: str(row.kernels),
+        "kernels on the slow path": lambda row: str(row.slow),
+        "largest error against float64": lambda row: f"{row.error:.1e}",
+        "  eager's": lambda row: f"{row.eager_error:.1e}",
+        "compile, s": lambda row: f"{row.compile_time:.1f}",
+        "  torch.compile": lambda row: _number(row.torch_compile_time, 1.0, 1),
+        "run, ms": lambda row: _number(row.ours, 1e3, 2),
+        "  eager": lambda row: _number(row.eager, 1e3, 2),
+        "  torch.compile ": lambda row: _number(row.torch_compile, 1e3, 2),
+        "eager / mlopt": lambda row: f"{row.eager / row.ours:.2f}",
+    }
+    for label, show in lines.items():
+        result.add_row(label, *map(show, rows))
     return result
+
+
+def _number(seconds: float | None, scale: float, digits: int) -> str:
+    return "-" if seconds is None else f"{seconds * scale:.{digits}f}"
 
 
 def main() -> int:
