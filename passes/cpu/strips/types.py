@@ -25,8 +25,8 @@ def bits_of(kind: ir.Type) -> int:
 
 
 def widest(kinds: Iterable[ir.Type]) -> int:
-    """The bits of the widest element type, 8 if there is none wider."""
-    return max([8, *(bits_of(kind) for kind in kinds)])
+    """The bits of the widest element type, 8 if there is none wider; half floats compute in f32."""
+    return max([8, *(32 if isinstance(kind, (ir.F16Type, ir.BF16Type)) else bits_of(kind) for kind in kinds)])
 
 
 def bytes_of(kind: ir.Type) -> int:
