@@ -93,3 +93,33 @@ func.func private @channels_first(%x: memref<32x28xf32>, %w: memref<32x64xf32>, 
   vector.transfer_write %r, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x28xf32>, memref<64x28xf32>
   return
 }
+
+// Too long for one panel: blocks of k, each packed, the sums in a buffer until the last.
+// CHECK-LABEL: @long
+// CHECK-DAG: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1024x64xf32>
+// CHECK-DAG: %[[SUMS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x64xf32>
+// CHECK: scf.for %[[START:.*]] = %c0 to %c4096 step %c1024
+// CHECK:   %[[END:.*]] = arith.minsi
+// CHECK:   vector.store %{{.*}}, %[[PANEL]]
+// CHECK:   vector.load %[[SUMS]]
+// CHECK:   scf.for %{{.*}} = %[[START]] to %[[END]] step %c4 iter_args
+// CHECK:   vector.store %{{.*}}, %[[SUMS]]
+// CHECK: vector.load %[[SUMS]]
+// CHECK: return
+func.func private @long(%x: memref<64x4096xf32>, %y: memref<4096x512xf32>, %out: memref<64x512xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c4096 = arith.constant 4096 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%j) = (0) to (512) step (64) {
+    %r = scf.for %k = %c0 to %c4096 step %c4 iter_args(%acc = %zero) -> (vector<64x64xf32>) {
+      %a = vector.transfer_read %x[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x4096xf32>, vector<64x4xf32>
+      %b = vector.transfer_read %y[%k, %j], %pad {in_bounds = [true, true]} : memref<4096x512xf32>, vector<4x64xf32>
+      %c = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %b, %acc : vector<64x4xf32>, vector<4x64xf32> into vector<64x64xf32>
+      scf.yield %c : vector<64x64xf32>
+    }
+    vector.transfer_write %r, %out[%c0, %j] {in_bounds = [true, true]} : vector<64x64xf32>, memref<64x512xf32>
+  }
+  return
+}

@@ -161,6 +161,18 @@ def test_matmul_with_a_packed_operand() -> None:
     check(text, [data(2, 70, 9), data(2, 9, 300), data(2, 70, 300)], (2, 0, 128, 2), tolerance=2e-5)
 
 
+def test_long_products_in_blocks() -> None:
+    m, n, k = 67, 270, 2051
+    arrays = [data(m, k), data(k, n), data(m, n)]
+    for tile in ((0, 64, 4), (0, 100, 8)):
+        emitted = check(kernels.matmul(m, n, k), arrays, tile, tolerance=2e-4)
+        assert "memref<67x" in emitted or "memref<1x67x" in emitted  # the sums
+    for rows, columns, k in ((1, 1100, 203), (3, 700, 400)):
+        arrays = [data(rows, k), data(k, columns), data(rows, columns)]
+        for tile in ((0, 0, 4), (0, 600, 8)):
+            check(kernels.matmul(rows, columns, k), arrays, tile, tolerance=1e-4)
+
+
 def test_matmul_of_any_number_of_rows() -> None:
     arrays = [data(13, 7), data(7, 70), data(13, 70)]
     check(kernels.matmul("?", 70, 7, a=("?", 7)), arrays, (8, 64, 3), tolerance=1e-5)

@@ -50,6 +50,7 @@ class Emitter:
         self.lanes = 1
         self.scratches: dict[ir.Value, Scratch] = {}
         self.packed: dict[ir.Operation, PanelPlan] = {}
+        self.block: tuple[ir.Value, ir.Value] | None = None
         self.panel_memory: dict[ir.Type, ir.Value] = {}
         self.levels = [Level(block, block.operations[len(block.operations) - 1])]
         self._first = block.operations[0]

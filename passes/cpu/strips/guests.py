@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from mlir import ir
 
+from .blocked import Blocks
 from .bounds import fits
 from .cover import Cover
 from .fragment import sizes_of
@@ -26,6 +27,7 @@ class Nest:
     covers: tuple[Cover, ...]
     lanes: int
     packed: dict[ir.Operation, PanelPlan] = field(default_factory=dict)
+    blocks: Blocks | None = None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mlir import ir
 from mlir.dialects import scf
 
@@ -25,12 +27,19 @@ def _yielded(op: ir.OpView) -> list[ir.Value]:
 @rule("scf.for", uses=_uses)
 def emit_loop(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """Carry what the asked result needs, each value at the one strip it is needed at."""
+    bounds = [em.scalar(operand) for operand in value.owner.operands[:3]]
+    return run_loop(em, value, strip, {}, bounds)
+
+
+def run_loop(
+    em: Emitter, value: ir.Value, strip: Strip, starts: dict[int, Fragment], bounds: Sequence[ir.Value]
+) -> Fragment:
+    """The loop within ``bounds``; ``starts`` are the carried values that do not start as the op says."""
     op, number = value.owner.opview, ir.OpResult(value).result_number
     wanted = _wanted(op, number, strip)
-    carried = [
-        one for place, at in wanted.items() for one in _flat(em, em.emit(op.operands[3 + place], at), at)
-    ]
-    bounds = [em.scalar(operand) for operand in op.operands[:3]]
+    carried = []
+    for place, at in wanted.items():
+        carried += _flat(em, starts[place] if place in starts else em.emit(op.operands[3 + place], at), at)
     yielded = _yielded(op)
     with em.loop(bounds[0], bounds[1], bounds[2], carried, source=op) as loop:
         em.remember(op.induction_variable, (), Fragment({(): loop.induction_variable}))
@@ -39,8 +48,9 @@ def emit_loop(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
             em.remember(op.inner_iter_args[place], at, inside[place])
         em.close([one for place, at in wanted.items() for one in _flat(em, em.emit(yielded[place], at), at)])
     results = _fragments(wanted, list(loop.results))
-    for place, at in wanted.items():
-        em.remember(op.results[place], at, results[place])
+    if not starts:
+        for place, at in wanted.items():
+            em.remember(op.results[place], at, results[place])
     return results[number]
 
 

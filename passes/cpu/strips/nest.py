@@ -11,11 +11,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import gcd, prod
 
 from mlir import ir
 from mlir.dialects import arith
 
+from .blocked import contraction_loop, emit_blocks, plan_blocks, walked_dim
 from .bounds import DYNAMIC, Extent, fits, range_of
 from .contract import loops_of
 from .cover import Cover, cover
@@ -142,18 +144,45 @@ def _contraction_nest(layout: Layout, root: ir.OpView, op: ir.OpView, vector_bit
         for dim, size in enumerate(sizes)
         if size != 1
     ]
-    uses = prod(sizes[dim] for dim in rows) // count
-    packed = {
-        read.operation: plan
+    covers.sort(key=place)
+    found_reads = [
+        (read, layout.classes.all_of(read.results[0]).index(mine[lane]))
         for read in reads_of(layout, op.operands)
         if mine[lane] in layout.classes.all_of(read.results[0])
-        and (
-            plan := plan_panel(
-                read, layout.classes.all_of(read.results[0]).index(mine[lane]), lanes * blocks, uses
-            )
-        )
+    ]
+    return _packed(
+        Nest(tuple(covers), lanes), layout, root, op, lane, prod(sizes[dim] for dim in rows), found_reads
+    )
+
+
+def _packed(
+    nest: Nest,
+    layout: Layout,
+    root: ir.OpView,
+    op: ir.OpView,
+    lane: int,
+    rows: int,
+    reads: Sequence[tuple[ir.OpView, int]],
+) -> Nest:
+    """The nest with the reads of its lanes packed, and cut into blocks, where that pays."""
+    width = next(how.width for how in nest.covers if how.dim == lane)
+    uses = rows // prod(how.count for how in nest.covers if how.dim != lane)
+    packed = {
+        read.operation: plan
+        for read, dim in reads
+        if (plan := plan_panel(read, dim, width, uses)) is not None
     }
-    return Nest(tuple(sorted(covers, key=place)), lanes, packed)
+    loop = contraction_loop(layout, root)
+    if packed or loop is None or len(reads) != 1:
+        return replace(nest, packed=packed)
+    read, dim = reads[0]
+    tile = sizes_of(root.valueToStore)
+    blocks = plan_blocks(loop, read, nest.covers, lane, rows, tile, element_of(op.acc))
+    walked = walked_dim(loop, read)
+    if blocks is None or walked is None:
+        return nest
+    plan = plan_panel(read, dim, width, uses, (walked, blocks.size))
+    return replace(nest, packed={read.operation: plan} if plan else {}, blocks=blocks)
 
 
 def reads_of(layout: Layout, values: Iterable[ir.Value]) -> list[ir.OpView]:
@@ -230,6 +259,8 @@ def emit_nest(em: Emitter, root: ir.OpView, nest: Nest, guests: Sequence[Guest])
     em.lanes, em.packed = nest.lanes, nest.packed
 
     def level(at: int, axes: dict[int, Axis]) -> list[ir.Value]:
+        if nest.blocks and nest.blocks.depth == at:
+            emit_blocks(em, nest.blocks, root, nest.covers, extents, axes)
         if at == len(nest.covers):
             _store(em, root, tuple(axes.get(dim, UNIT) for dim in range(rank)))
         else:

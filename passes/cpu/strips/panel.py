@@ -14,7 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from mlir import ir
-from mlir.dialects import memref, vector
+from mlir.dialects import arith, memref, vector
 
 from .bounds import DYNAMIC
 from .fragment import Axis, Fragment, Key, Strip, keys_of, sizes_of
@@ -28,36 +28,52 @@ if TYPE_CHECKING:
 
 LARGEST_BYTES = 256 * 1024
 # A panel is used by at least this many strips of rows, and replaces rows at least so far apart.
-_LEAST_USES = 16
+LEAST_USES = 16
 _FAR_APART_BYTES = 1024
 
 
 @dataclass(frozen=True)
 class PanelPlan:
-    """How one transfer_read is packed: the tile's lane dim, the memory dims that the panel holds."""
+    """How one transfer_read is packed: the tile's lane dim, the memory dims that the panel holds.
+
+    Of the dim ``window[0]`` it holds ``window[1]`` positions, those of the current block.
+    """
 
     lane: int
     held: tuple[int, ...]
+    window: tuple[int, int] | None = None
+
+    def size(self, op: ir.OpView, dim: int) -> int:
+        """The panel's extent along a memory dim of the read ``op``."""
+        return self.window[1] if self.window and self.window[0] == dim else op.base.type.shape[dim]
 
 
-def plan_panel(op: ir.OpView, lane: int, width: int, uses: int) -> PanelPlan | None:
+def plan_panel(
+    op: ir.OpView, lane: int, width: int, uses: int, window: tuple[int, int] | None = None
+) -> PanelPlan | None:
     """Pack the read ``op`` in strips of ``width`` along its tile dim ``lane``, if that is legal and pays."""
     dims = memory_dims(op)
     if dims[lane] != op.base.type.rank - 1 or not can_pack(op, dims, lane):
         return None
-    held = tuple(
-        dim
-        for dim in range(op.base.type.rank - 1)
-        if _varies(op.indices[dim]) or (dim in dims and sizes_of(op.results[0])[dims.index(dim)] != 1)
-    )
-    sizes = [op.base.type.shape[dim] for dim in held]
+    plan = PanelPlan(lane, held_dims(op), window)
+    sizes = [plan.size(op, dim) for dim in plan.held]
     element = bytes_of(op.base.type.element_type)
-    if DYNAMIC in sizes or uses < _LEAST_USES or not held:
+    if DYNAMIC in sizes or uses < LEAST_USES or not plan.held:
         return None
     total = prod(sizes) * width * element
     if total > LARGEST_BYTES or op.base.type.shape[-1] * element < _FAR_APART_BYTES:
         return None
-    return PanelPlan(lane, held)
+    return plan
+
+
+def held_dims(op: ir.OpView) -> tuple[int, ...]:
+    """The memory dims, but the innermost, that a read walks along inside a task."""
+    dims, sizes = memory_dims(op), sizes_of(op.results[0])
+    return tuple(
+        dim
+        for dim in range(op.base.type.rank - 1)
+        if _varies(op.indices[dim]) or (dim in dims and sizes[dims.index(dim)] != 1)
+    )
 
 
 def can_pack(op: ir.OpView, dims: list[int | None], lane: int) -> bool:
@@ -85,6 +101,9 @@ def load_packed(em: Emitter, op: ir.OpView, plan: PanelPlan, strip: Strip) -> Fr
         indices = []
         for dim in plan.held:
             index = em.scalar(op.indices[dim])
+            if plan.window and plan.window[0] == dim:
+                with em.here():
+                    index = arith.SubIOp(index, block_start(em)).result
             if dim in dims:
                 place = dims.index(dim)
                 index = em.sum(index, em.position(strip[place], key[place]))
@@ -98,19 +117,34 @@ def load_packed(em: Emitter, op: ir.OpView, plan: PanelPlan, strip: Strip) -> Fr
 def _panel(em: Emitter, op: ir.OpView, plan: PanelPlan, strip: Strip) -> ir.Value:
     axis = strip[plan.lane]
     fixed = [dim for dim in range(op.base.type.rank - 1) if dim not in plan.held]
-    key = (op.base, axis, *(hash(op.indices[dim]) for dim in fixed))
+    depth = em.depth_of(axis)
+    key: tuple[object, ...] = (op.base, axis, *(hash(op.indices[dim]) for dim in fixed))
+    if plan.window:
+        key, depth = (*key, hash(block_start(em))), max(depth, em.depth_of(Axis(block_start(em))))
     for level in em.levels:
         if key in level.panels:
             return level.panels[key]
-    sizes = [*(op.base.type.shape[dim] for dim in plan.held), axis.count * axis.lanes]
+    sizes = [*(plan.size(op, dim) for dim in plan.held), axis.count * axis.lanes]
     kind = ir.MemRefType.get(sizes, op.base.type.element_type)
-    with em.at_level(em.depth_of(axis)):
+    with em.at_level(depth):
         if kind not in em.panel_memory:
             with em.at_start():
                 em.panel_memory[kind] = memref.AllocaOp(kind, [], [], alignment=64).result
         em.levels[-1].panels[key] = em.panel_memory[kind]
         _fill(em, op, plan, strip, em.panel_memory[kind])
     return em.panel_memory[kind]
+
+
+def block_start(em: Emitter) -> ir.Value:
+    """Where the current block starts."""
+    assert em.block is not None
+    return em.block[0]
+
+
+def block_end(em: Emitter) -> ir.Value:
+    """Where the current block ends."""
+    assert em.block is not None
+    return em.block[1]
 
 
 def _fill(em: Emitter, op: ir.OpView, plan: PanelPlan, strip: Strip, panel: ir.Value) -> None:
@@ -122,11 +156,17 @@ def _fill(em: Emitter, op: ir.OpView, plan: PanelPlan, strip: Strip, panel: ir.V
 
     def rows(at: int, places: list[ir.Value]) -> None:
         if at < len(plan.held):
-            end = em.index(op.base.type.shape[plan.held[at]])
+            dim = plan.held[at]
+            end = em.index(op.base.type.shape[dim])
+            if plan.window and plan.window[0] == dim:
+                with em.here():
+                    end = arith.SubIOp(block_end(em), block_start(em)).result
             with em.loop(em.index(0), end, em.index(1)) as loop:
                 rows(at + 1, [*places, loop.induction_variable])
             return
         held = dict(zip(plan.held, places, strict=True))
+        if plan.window:
+            held[plan.window[0]] = em.sum(held[plan.window[0]], block_start(em))
         source = [held[dim] if index is None else index for dim, index in enumerate(indices)]
         first = source[-1]
         for step in range(axis.count):
