@@ -13,6 +13,7 @@ task runs all of it) where a tile of the result needs a reduction over other ele
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -95,6 +96,9 @@ def _is_passed_over(op: ir.Operation) -> bool:
     scalar = not any(isinstance(value.type, ir.ShapedType) for value in op.results)
     reads_argument = op.name == "tensor.extract" and isinstance(op.operands[0], ir.BlockArgument)
     return scalar and (op.name.startswith(("arith.", "math.")) or reads_argument)
+
+
+_SHORT_TOTAL = 4096  # elements that a task reduces beside its own work
 
 
 class _Builder:
@@ -218,7 +222,8 @@ class _Builder:
         for number, nest in enumerate(self.nests):
             if nest.reductions:
                 own = {self._find((number, loop)) for loop in nest.parallels}
-                whole |= parallel - own
+                reduced = {self._find((number, loop)) for loop in nest.reductions}
+                whole |= parallel & reduced if self._is_short_total(nest) else parallel - own
         whole = {name for name in whole if extents[name] != 1}
         for name in whole:
             if extents[name] is None:
@@ -238,6 +243,12 @@ class _Builder:
         }
         of_loop = {loop: dims[self._find(loop)] for loop in self.parent}
         return Domain(self.nests, list(dims.values()), of_loop, self.results)
+
+    def _is_short_total(self, nest: Nest) -> bool:
+        """Whether each task can compute the (one) result of a reduction again, instead of one task all."""
+        sizes = [nest.extents[loop] for loop in nest.reductions]
+        known = [size for size in sizes if size is not None]
+        return not nest.parallels and len(known) == len(sizes) and math.prod(known) <= _SHORT_TOTAL
 
     def _ordered(self, value: ir.Value) -> list[Loop]:
         """The classes of a result's loops in the order of the result's dims."""

@@ -17,6 +17,7 @@ from .raising.inits import make_inits_explicit
 from .raising.named import generalize_named_ops
 from .raising.simplify import simplify_generics
 from .raising.slices import lower_concat_and_pad
+from .raising.totals import split_totals
 from .raising.unit_dims import drop_unit_dims
 from .raising.windows import lower_windows
 from .structured import erase_dead
@@ -58,5 +59,6 @@ def _raise(func: ir.Operation) -> None:
     erase_dead(func)
     read_narrow_operands(func)
     check_as_eager(func)
+    split_totals(func)
     name_generics(func)
     erase_dead(func)

@@ -32,7 +32,7 @@ def loop_extents(op: ir.Operation) -> list[int | None]:
     for value, where in zip(op.operands, maps_of(op), strict=True):
         for expr, size in zip(where.results, value.type.shape if where.results else (), strict=True):
             if isinstance(expr, ir.AffineDimExpr):
-                extents[expr.position] = size
+                extents[expr.position] = None if size == DYNAMIC else size
     return extents
 
 

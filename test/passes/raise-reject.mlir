@@ -55,3 +55,29 @@ func.func @narrowing(%x: tensor<4x8xf32>, %w: tensor<8x16xbf16>) -> tensor<4x16x
   %m = linalg.matmul ins(%narrow, %w : tensor<4x8xbf16>, tensor<8x16xbf16>) outs(%2 : tensor<4x16xf32>) -> tensor<4x16xf32>
   return %m : tensor<4x16xf32>
 }
+
+// -----
+
+// A start that would be added once a row, and a difference, which has an order: one op.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#none = affine_map<(d0, d1) -> ()>
+// CHECK-LABEL: func.func @ordered
+// CHECK-COUNT-2: iterator_types = ["reduction", "reduction"]
+func.func @ordered(%x: tensor<256x128xf32>) -> (tensor<f32>, tensor<f32>) {
+  %one = arith.constant 1.0 : f32
+  %0 = tensor.empty() : tensor<f32>
+  %1 = linalg.fill ins(%one : f32) outs(%0 : tensor<f32>) -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction", "reduction"]}
+      ins(%x : tensor<256x128xf32>) outs(%1 : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<f32>
+  %d = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction", "reduction"]}
+      ins(%x : tensor<256x128xf32>) outs(%1 : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.subf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<f32>
+  return %r, %d : tensor<f32>, tensor<f32>
+}

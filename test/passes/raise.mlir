@@ -165,3 +165,27 @@ func.func @narrow(%x: tensor<4x8xbf16>, %w: tensor<8x16xf32>) -> tensor<4x16xf32
   } -> tensor<4x16xf32>
   return %r : tensor<4x16xf32>
 }
+
+// -----
+
+// A large sum of everything is a sum of rows and one of their sums; its squares stay with the first.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#none = affine_map<(d0, d1) -> ()>
+// CHECK-LABEL: func.func @total
+// CHECK: %[[P:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]{{.*}} outs(%{{.*}} : tensor<256xf32>) attrs = {mlopt.op = "sum"}
+// CHECK: arith.mulf
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]{{.*}} ins(%[[P]] : tensor<256xf32>) outs(%{{.*}} : tensor<f32>) attrs = {mlopt.op = "sum"}
+// CHECK-NOT: arith.mulf
+func.func @total(%x: tensor<256x128xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<f32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<f32>) -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction", "reduction"]}
+      ins(%x : tensor<256x128xf32>) outs(%1 : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.mulf %in, %in : f32
+    %b = arith.addf %a, %out : f32
+    linalg.yield %b : f32
+  } -> tensor<f32>
+  return %r : tensor<f32>
+}

@@ -21,7 +21,8 @@ from mlopt.pipelines.driver import run_pipeline
 
 KERNELS = ",".join(stage.passes for stage in cpu_stages() if stage.name in ("linalg", "kernels"))
 LOOPS = (
-    "canonicalize,cse,eliminate-empty-tensors,one-shot-bufferize{bufferize-function-boundaries=true"
+    # No cse here: results that start from one empty tensor would all be written to one of their places.
+    "canonicalize,eliminate-empty-tensors,one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map},drop-equivalent-buffer-results,"
     "func.func(convert-linalg-to-loops),convert-scf-to-cf,expand-strided-metadata,lower-affine,"
     "arith-expand{include-bf16=true},convert-math-to-llvm,convert-math-to-libm,convert-arith-to-llvm,"

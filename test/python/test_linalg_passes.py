@@ -9,7 +9,7 @@ import pytest
 
 FOLDER = Path(__file__).parent
 TEXTS = sorted((FOLDER / "linalg").glob("*.mlir"))
-TOLERANCE = {"bf16": 2e-2}  # the order of a contraction's terms differs, and so does the rounding
+TOLERANCE = {"bf16": 2e-2, "large_totals": 1e-4}  # sums in another order are rounded otherwise
 
 
 @functools.cache
