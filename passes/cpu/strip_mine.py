@@ -21,13 +21,13 @@ becomes
       }
     }
 
-Legal for tile IR on memrefs with identity layout whose written buffers do not overlap the ones
-that are read. No result depends on how the extent divides into strips: a reduction's order is
+Legal for tile IR on memrefs that are contiguous along the innermost dim, where no written buffer
+overlaps one that is read. No result depends on how the extent divides into strips: a reduction's order is
 fixed by the tile (`strips/reduce.py`), a contraction adds in the order of k, and lanes past the
 end are neutral. Only contractions use fma; a*b+c elsewhere is rounded twice.
 
-Effect: softmax 4096x1024 in 1.2 ms where whole rows as vectors take 2.9 ms and seconds to
-compile; a matmul's accumulators stay in registers.
+Effect (one Zen 4 core): softmax 4096x1024 in 1.7 ms where whole rows as vectors take 2.9 ms and
+seconds to compile; matmul 1024^3 at 110 GFLOP/s, convolutions at 85 to 114, of 117.
 """
 
 from __future__ import annotations

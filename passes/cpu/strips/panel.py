@@ -4,7 +4,7 @@
 
 The rows of a matrix are read again for each strip of rows of the result. Where they are far
 apart they fall into few sets of the caches and drive each other out; the panel does not. It is
-filled once a strip of lanes, outside of the loop over rows. (1024^3: 94 to 112 GFLOP/s.)
+filled once a strip of lanes, outside of the loop over rows. (1024^3: 94 to 110 GFLOP/s.)
 """
 
 from __future__ import annotations
