@@ -4,7 +4,8 @@
 // CHECK: module attributes {mlopt.asserts = ["IndexError: a", "RuntimeError: b"]}
 
 // CHECK-LABEL: func.func private @kernel
-// CHECK-SAME: %[[S:.*]]: memref<i32> {mlopt.status}
+// CHECK-SAME: %[[S:[a-z0-9]+]]: memref<i32> {mlopt.status}
+// CHECK: memref.load
 // CHECK: cf.cond_br %{{.*}}, ^[[NEXT:.*]], ^[[FAIL1:.*]]
 // CHECK: ^[[NEXT]]:
 // CHECK: cf.cond_br %{{.*}}, ^{{.*}}, ^[[FAIL2:.*]]
