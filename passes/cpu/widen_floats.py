@@ -106,8 +106,12 @@ class _Widening:
     def _drop_extension(self, op: ir.Operation) -> None:
         operand, result = op.operands[0], op.results[0]
         if operand in self.half_types and operand.type == result.type:
-            result.replace_all_uses_with(operand)
-            op.erase()
+            # Whoever stores or hands on the f32 wants the rounded number, and as f32.
+            if all(_computes(use.owner) for use in result.uses):
+                result.replace_all_uses_with(operand)
+                op.erase()
+            else:
+                op.operands[0] = self._round(operand)
         elif is_half(operand.type) and not isinstance(_element(result.type), ir.F32Type):
             op.operands[0] = self._extend(operand)
 
