@@ -33,6 +33,8 @@ def adapt(
     _check_sizes(tensors, specs)
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         refuse_grad(specs, tensors)
+    if mutated:  # here, because copies share nothing any more
+        refuse_sharing(specs, mutated, tensors)
     plain = [_plain(tensor) for tensor in tensors]
     results = call(*plain)
     for number in mutated:
@@ -197,15 +199,23 @@ def refuse_grad(specs: Sequence[Input], tensors: Sequence[torch.Tensor]) -> NoRe
 
 def refuse_sharing(specs: Sequence[Input], mutated: Sequence[int], tensors: Sequence[torch.Tensor]) -> None:
     """Eager would see the new values of a mutated input through another input that shares its memory."""
-    storages = [tensor.untyped_storage().data_ptr() for tensor in tensors]
+    # Ranges, not addresses: tensors on one numpy array have storages that start at different places.
+    storages = [_range_of_storage(tensor) for tensor in tensors]
     for number in mutated:
-        for other, storage in enumerate(storages):
-            if other != number and storage and storage == storages[number]:
+        start, end = storages[number]
+        for other, (first, last) in enumerate(storages):
+            if other != number and first < end and start < last:
                 raise InputError(
                     f"input '{specs[number].name}' is written to and shares memory with "
                     f"input '{specs[other].name}'",
                     remedy="pass a copy of one of them",
                 )
+
+
+def _range_of_storage(tensor: torch.Tensor) -> tuple[int, int]:
+    storage = tensor.untyped_storage()
+    start = storage.data_ptr()
+    return start, start + storage.nbytes()
 
 
 def refuse_autocast() -> NoReturn:

@@ -38,6 +38,10 @@ class Slot:
 
 
 class _Seen(NamedTuple):
+    """``memory`` is an alias of the tensor that keeps what it pointed to: while that is alive, no other
+    memory, of a later ``.data`` say, can have the same address.
+    """
+
     owner: dict[str, Any]
     key: str
     tensor: torch.Tensor
@@ -46,6 +50,7 @@ class _Seen(NamedTuple):
     dtype: torch.dtype
     shape: torch.Size
     stride: tuple[int, ...]
+    memory: torch.Tensor
 
 
 class LiveWeights:
@@ -79,7 +84,7 @@ class LiveWeights:
         state = self._state
         if state is None:
             return self._bind()
-        for owner, key, tensor, pointer, version, dtype, shape, stride in state[0]:
+        for owner, key, tensor, pointer, version, dtype, shape, stride, _ in state[0]:
             now = owner.get(key)
             if (
                 now is not tensor
@@ -166,7 +171,17 @@ def _is_seen(seen: _Seen, tensor: torch.Tensor) -> bool:
 def _look(slot: Slot | None, tensor: torch.Tensor, matters: bool) -> _Seen:
     owner, key = (slot.owner, slot.key) if slot else ({}, "")
     version = tensor._version if matters and not tensor.is_inference() else None
-    return _Seen(owner, key, tensor, tensor.data_ptr(), version, tensor.dtype, tensor.shape, tensor.stride())
+    return _Seen(
+        owner,
+        key,
+        tensor,
+        tensor.data_ptr(),
+        version,
+        tensor.dtype,
+        tensor.shape,
+        tensor.stride(),
+        tensor.detach(),
+    )
 
 
 def _read(slot: Slot) -> torch.Tensor:

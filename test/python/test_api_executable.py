@@ -385,6 +385,12 @@ def test_inputs_that_are_mutated():
     assert (array == expected).all()
     with pytest.raises(InputError, match=r"'x' is written to and shares memory with input 'y'"):
         call(x, x)
+    square = torch.randn(16, 4)
+    with pytest.raises(InputError, match="shares memory"):  # though a copy of it would be passed on
+        call(square.t(), square.view(SHAPE))
+    memory = torch.randn(100).numpy()
+    with pytest.raises(InputError, match="shares memory"):
+        call(memory[:64].reshape(SHAPE), memory[32:96].reshape(SHAPE))
 
 
 def dynamic_add(sizes, ranges=None, result_size="a0_0"):
@@ -481,6 +487,10 @@ def test_weights_are_prepared_again_when_they_change():
     square = torch.randn(SHAPE)
     module.weight = torch.nn.Parameter(square)
     check(9)
+    for runs in range(10, 30):  # the second may get the memory that the first one's predecessor had
+        module.weight.data = torch.randn(SHAPE)
+        module.weight.data = torch.randn(SHAPE)
+        check(runs)
 
 
 def test_weights_that_cannot_be_used_any_more():
