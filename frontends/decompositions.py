@@ -15,16 +15,16 @@ from typing import Any
 import torch
 from torch._decomp import get_decompositions
 
-from .decomposing import attention, contractions, elementwise, indices, reductions, rows
+from .decomposing import attention, contractions, division, elementwise, indices, integers, reductions, rows
 from .decomposing.registry import OURS, aten
 
 # They register when they are imported.
-_MODULES = (attention, contractions, elementwise, indices, reductions, rows)
+_MODULES = (attention, contractions, division, elementwise, indices, integers, reductions, rows)
 
 # Default decompositions that lead to ops which torch-mlir does not know; it lowers these itself.
 _KEEP: list[Any] = [
     aten.norm, aten.linalg_norm, aten.linalg_vector_norm, aten.roll, aten.one_hot, aten.empty_like,
-    aten.all, aten.isfinite, aten.logaddexp, aten.logaddexp2, aten.eye, aten.isclose,
+    aten.all, aten.logaddexp, aten.logaddexp2, aten.eye,
 ]  # fmt: skip
 
 # Ops outside of torch's default table whose decomposition in torch is good.

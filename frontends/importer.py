@@ -13,7 +13,8 @@ from torch_mlir._mlir_libs._torchMlir import register_dialect
 from torch_mlir.passmanager import PassManager
 
 from ..errors import CompileError, UnsupportedOpError
-from .unsupported import unsupported_ops
+from .blame import failing_ops
+from .unsupported import EAGER_REMEDY, unsupported_ops
 
 TO_BACKEND = (
     "builtin.module(func.func(torch-match-quantized-custom-ops),"
@@ -29,7 +30,6 @@ _SHAPE_CHECKS = {
     "unimplemented: dynamic negative broadcast sizes",
 }
 _OP = re.compile(r'"(torch\.[\w.]+)"\(.*?(?:loc\("(.*?)":(\d+):\d+\))?$', re.MULTILINE)
-_FAILED_OP = re.compile(r"failed to legalize operation '([\w.]+)'")
 
 
 def import_text(torch_text: str, weights: Sequence[int]) -> str:
@@ -38,28 +38,50 @@ def import_text(torch_text: str, weights: Sequence[int]) -> str:
     Raises `UnsupportedOpError` with all ops that torch-mlir does not know, or the first
     that it cannot lower.
     """
-    context = ir.Context()
-    context.enable_multithreading(False)
-    context.allow_unregistered_dialects = True  # for our mlopt.* attributes
-    context.emit_error_diagnostics = True
-    register_dialect(context)
+    context = _context()
     with context, ir.Location.unknown():
         _check_known(context, torch_text)
         errors: list[tuple[str, str]] = []
         handler = context.attach_diagnostic_handler(lambda d: _record(d, errors))
         try:
-            module = ir.Module.parse(torch_text)
-            _run(TO_BACKEND, module)
-            _run(TO_LINALG, module)
-            if "tm_tensor." in str(module):
-                _run(TM_TENSOR_TO_LOOPS, module)
+            module = _lower(torch_text)
         except ir.MLIRError as error:
-            raise _import_error(errors, str(error)) from None
+            raise _import_error(torch_text, errors, str(error)) from None
         finally:
             handler.detach()
         _drop_shape_checks(module)
         _mark_weights(module, weights)
         return _portable(module.operation.get_asm(enable_debug_info=True))
+
+
+def _context() -> ir.Context:
+    context = ir.Context()
+    context.enable_multithreading(False)
+    context.allow_unregistered_dialects = True  # for our mlopt.* attributes
+    context.emit_error_diagnostics = True
+    register_dialect(context)
+    return context
+
+
+def _lower(torch_text: str) -> ir.Module:
+    module = ir.Module.parse(torch_text)
+    for pipeline in (TO_BACKEND, TO_LINALG):
+        PassManager.parse(pipeline).run(module.operation)
+    if "tm_tensor." in str(module):
+        PassManager.parse(TM_TENSOR_TO_LOOPS).run(module.operation)
+    return module
+
+
+def _lowers(torch_text: str) -> bool:
+    with _context() as context, ir.Location.unknown():
+        handler = context.attach_diagnostic_handler(lambda _: True)
+        try:
+            _lower(torch_text)
+        except ir.MLIRError:
+            return False
+        finally:
+            handler.detach()
+    return True
 
 
 def _check_known(context: ir.Context, torch_text: str) -> None:
@@ -70,10 +92,6 @@ def _check_known(context: ir.Context, torch_text: str) -> None:
     ]
     if unknown:
         raise unsupported_ops(unknown)
-
-
-def _run(pipeline: str, module: ir.Module) -> None:
-    PassManager.parse(pipeline).run(module.operation)
 
 
 def _record(diagnostic: ir.Diagnostic, errors: list[tuple[str, str]]) -> bool:
@@ -88,13 +106,13 @@ def _location(asm: str) -> str:
     return f"{match[1]}:{match[2]}" if match and match[1] != "-" else ""
 
 
-def _import_error(errors: list[tuple[str, str]], text: str) -> CompileError:
-    for where, message in errors:
-        if match := _FAILED_OP.search(message):
-            return unsupported_ops([(_torch_name(match[1]), where or None)])
+def _import_error(torch_text: str, errors: list[tuple[str, str]], text: str) -> CompileError:
+    if failing := failing_ops(torch_text, _lowers):
+        return unsupported_ops(failing)
     where, message = errors[0] if errors else ("", text)
-    remedy = "run this part in eager (fallback=True), or write it with other ops"
-    return UnsupportedOpError(f"torch-mlir cannot import this module: {message}", where=where, remedy=remedy)
+    return UnsupportedOpError(
+        f"torch-mlir cannot import this module: {message}", where=where, remedy=EAGER_REMEDY
+    )
 
 
 def _torch_name(name: str) -> str:

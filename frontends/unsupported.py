@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..errors import UnsupportedOpError
 
-_REMEDY = "run this part in eager (fallback=True), or write it with other ops"
+EAGER_REMEDY = "run this part in eager (fallback=True), or write it with other ops"
 _DTYPES = "f64, f32, f16, bf16, int8 to int64, uint8 and bool can be compiled"
 
 
@@ -18,7 +18,7 @@ def unsupported_ops(ops: Sequence[tuple[str, object]]) -> UnsupportedOpError:
     if len(names) > 3:
         what += f" and {len(names) - 3} more kinds of op"
     where = next((str(line) for _, line in ops if line), "")
-    return UnsupportedOpError(what, where=where, details="\n".join(lines), remedy=_REMEDY)
+    return UnsupportedOpError(what, where=where, details="\n".join(lines), remedy=EAGER_REMEDY)
 
 
 def unsupported_dtype(dtype: str, line: object) -> UnsupportedOpError:

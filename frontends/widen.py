@@ -3,10 +3,11 @@
 Eager computes element-wise ops and reductions of f16 and bf16 in f32 and rounds the result
 once; it rounds Python numbers to the dtype that it computes in. torch-mlir does neither. So:
 
+- operands of different dtypes are cast to the dtype in which they meet;
 - f16 and bf16 operands of ops that round are cast to f32, and the result back;
 - Python numbers are rounded here;
 - comparisons with a number become comparisons with a tensor of the operand's dtype (a number
-  would be compared in f64 or i64).
+  would be compared in f64 or i64), and ``x == y`` is written ``not x != y``.
 """
 
 from __future__ import annotations
@@ -39,6 +40,12 @@ _EXACT = {
     aten.trunc.default, aten.where.self, aten._to_copy.default, _CAST,
 }  # fmt: skip
 
+_INTEGER_ARITHMETIC = {
+    aten.add.Tensor, aten.sub.Tensor, aten.mul.Tensor, aten.maximum.default, aten.minimum.default,
+    aten.bitwise_and.Tensor, aten.bitwise_or.Tensor, aten.bitwise_xor.Tensor, aten.remainder.Tensor,
+    aten.fmod.Tensor, aten.floor_divide.default,
+}  # fmt: skip
+
 _COMPARE = {
     aten.eq.Scalar: aten.eq.Tensor,
     aten.ne.Scalar: aten.ne.Tensor,
@@ -56,6 +63,12 @@ def make_formats_explicit(graph: Graph) -> None:
             continue
         if node.target in _COMPARE:
             _compare_with_tensor(graph, node, _COMPARE[node.target])
+        if _promotes(node):
+            _promote(graph, node)
+        if node.target is aten.eq.Tensor:
+            _equal_as_not_unequal(graph, node)
+        elif node.target in _COMPARE.values():
+            continue
         elif _computes(node):
             if _has_low(node):
                 _widen(graph, node)
@@ -79,6 +92,28 @@ def _computes(node: Node) -> bool:
     value = node.meta.get("val")
     floats = isinstance(value, torch.Tensor) and value.is_floating_point()
     return floats and torch.Tag.pointwise in getattr(target, "tags", ())
+
+
+def _promotes(node: Node) -> bool:
+    """Whether the operands meet in one dtype: element-wise arithmetic and comparisons."""
+    if node.target in _INTEGER_ARITHMETIC or node.target in _COMPARE.values():
+        return True
+    return _computes(node) and node.target not in _ROUNDING
+
+
+def _promote(graph: Graph, node: Node) -> None:
+    """Cast integer operands to the dtype in which they meet: torch-mlir's own takes uint8 for int8."""
+    values = [(arg, _value(arg)) for arg in node.all_input_nodes]
+    tensors = [(arg, value) for arg, value in values if value is not None]
+    result = node.meta["val"].dtype
+    if node.target in _COMPARE.values():
+        result = torch.bool
+        for _, value in tensors:
+            result = torch.promote_types(result, value.dtype)
+    for arg, value in tensors:
+        if value.dtype != result and not value.is_floating_point() and value.dtype != torch.bool:
+            with graph.inserting_before(node):
+                node.replace_input_with(arg, _insert(graph, node, _CAST, (arg, result), value.to(result)))
 
 
 def _has_low(node: Node) -> bool:
@@ -132,14 +167,26 @@ def _widen(graph: Graph, node: Node) -> None:
 
 
 def _compare_with_tensor(graph: Graph, node: Node, tensor_overload: torch._ops.OpOverload) -> None:
-    value, number = _value(node.args[0]), node.args[1]
-    if value is None or not isinstance(number, (int, float)):
-        return
-    if not value.is_floating_point() and (isinstance(number, float) or value.dtype == torch.bool):
+    source, number = node.args[0], node.args[1]
+    value = _value(source)
+    if value is None or value.dtype == torch.bool or not isinstance(number, (int, float)):
         return
     with graph.inserting_before(node):
-        scalar = value.new_full((), number)
-        full = _insert(graph, node, aten.full.default, ([], number), scalar)
+        if isinstance(number, float) and not value.is_floating_point():
+            value = value.to(torch.get_default_dtype())
+            source = _insert(graph, node, _CAST, (source, value.dtype), value)
+        full = _insert(graph, node, aten.full.default, ([], number), value.new_full((), number))
         full.kwargs = {"dtype": value.dtype}
     node.target = tensor_overload
-    node.args = (node.args[0], full)
+    node.args = (source, full)
+
+
+def _equal_as_not_unequal(graph: Graph, node: Node) -> None:
+    """torch-mlir folds ``x == x`` to true, NaN or not; ``x != x`` it does not fold."""
+    value = _value(node.args[0])
+    if value is None or not value.is_floating_point():
+        return
+    node.target = aten.ne.Tensor
+    with graph.inserting_after(node):
+        equal = _insert(graph, node, aten.logical_not.default, (node,), node.meta["val"])
+    node.replace_all_uses_with(equal, delete_user_cb=lambda user: user is not equal)

@@ -20,6 +20,14 @@ def sum_bmm(a: Tensor, b: Tensor) -> Tensor:
     return aten.bmm.dtype(a, b, torch.float32) if is_low(a.dtype) else aten.bmm(a, b)
 
 
+@ours(aten.mm.default, aten.bmm.default)
+def _small_integers(a: Tensor, b: Tensor) -> Any:
+    """torch-mlir crashes on 8-bit integers; the sum of 32 bits wraps to the same 8."""
+    if a.dtype not in (torch.int8, torch.uint8):
+        return NotImplemented
+    return torch.matmul(a.to(torch.int32), b.to(torch.int32)).to(a.dtype)
+
+
 @ours(aten.linear.default)
 def _linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     if weight.dim() != 2 or x.dim() == 0:

@@ -20,51 +20,37 @@ def _reciprocal(x: Tensor) -> Tensor:
 
 @ours(aten.pow.Tensor_Scalar)
 def _pow(x: Tensor, exponent: float) -> Any:
-    """The exponents that eager has a short way for; else powf, or multiplications of integers."""
+    """Small whole exponents by multiplication, roots by sqrt; for the rest powf, never powi."""
+    if not x.is_floating_point():
+        whole = isinstance(exponent, int) and 0 <= exponent < 64
+        return _power(x, int(exponent)) if whole else NotImplemented
+    y = x.to(compute_dtype(x.dtype))
+    if abs(exponent) == 0.5:
+        y = torch.sqrt(y) if exponent > 0 else torch.rsqrt(y)
+    elif exponent == int(exponent) and abs(exponent) <= 4:
+        y = _power(y, int(abs(exponent)))
+        y = y if exponent >= 0 else torch.reciprocal(y)
+    else:
+        y = torch.pow(y, torch.full((), exponent, dtype=y.dtype))
+    return y.to(x.dtype)
+
+
+def _power(x: Tensor, exponent: int) -> Tensor:
+    if exponent == 0:
+        return torch.ones_like(x)
     if exponent == 1:
         return x.clone()
-    if exponent == 2:
-        return x * x
-    if exponent == 3:
-        return x * x * x
-    if x.is_floating_point():
-        if exponent == 0.5:
-            return torch.sqrt(x)
-        if exponent == -0.5:
-            return torch.rsqrt(x)
-        if exponent in (-1, -2):
-            return torch.reciprocal(x if exponent == -1 else x * x)
-        return NotImplemented if isinstance(exponent, float) else aten.pow(x, float(exponent))
-    if isinstance(exponent, int) and 0 < exponent < 64:
-        half = aten.pow(x, exponent // 2)
-        return half * half * x if exponent % 2 else half * half
-    return NotImplemented
+    half = _power(x, exponent // 2) if exponent > 3 else x
+    square = half * half
+    return square * x if exponent % 2 else square
 
 
-@ours(aten.bitwise_left_shift.Tensor, aten.__lshift__.Tensor, aten.__lshift__.Scalar)
-def _shift_left(x: Tensor, count: Any) -> Tensor:
-    """A shift by the width or more, or by a negative number, gives 0."""
-    count = torch.full((), count, dtype=x.dtype) if isinstance(count, int) else count
-    inside = (count >= 0) & (count < torch.iinfo(x.dtype).bits)
-    return torch.where(inside, torch.ops.prims.shift_left(x, torch.where(inside, count, 0)), 0)
-
-
-@ours(aten.bitwise_right_shift.Tensor, aten.__rshift__.Tensor, aten.__rshift__.Scalar)
-def _shift_right(x: Tensor, count: Any) -> Tensor:
-    """A shift by the width or more, or by a negative number, leaves copies of the sign."""
-    count = torch.full((), count, dtype=x.dtype) if isinstance(count, int) else count
-    bits = torch.iinfo(x.dtype).bits
-    inside = (count >= 0) & (count < bits)
-    shifted = torch.ops.prims.shift_right_arithmetic(x, torch.where(inside, count, bits - 1))
-    return torch.where(inside, shifted, 0) if x.dtype == torch.uint8 else shifted
-
-
-@ours(aten.div.Tensor_mode)
-def _div_mode(x: Tensor, y: Tensor, *, rounding_mode: str | None = None) -> Any:
-    """8-bit integers, which torch-mlir refuses, by way of 32 bits."""
-    if x.dtype not in (torch.int8, torch.uint8) or y.dtype != x.dtype:
+@ours(aten.pow.Scalar)
+def _pow_of_number(base: float, exponent: Tensor) -> Any:
+    if not exponent.is_floating_point():
         return NotImplemented
-    return aten.div(x.to(torch.int32), y.to(torch.int32), rounding_mode=rounding_mode).to(x.dtype)
+    y = exponent.to(compute_dtype(exponent.dtype))
+    return torch.pow(torch.full((), base, dtype=y.dtype), y).to(exponent.dtype)
 
 
 @ours(aten.gelu.default)
@@ -74,3 +60,42 @@ def _gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
         inner = math.sqrt(2 / math.pi) * (y + 0.044715 * (y * y * y))
         return (0.5 * y * (1 + torch.tanh(inner))).to(x.dtype)
     return (0.5 * y * (1 + torch.erf(y * math.sqrt(0.5)))).to(x.dtype)
+
+
+@ours(aten.maximum.default)
+def _maximum(x: Tensor, y: Tensor) -> Any:
+    """NaN wins, whichever operand it is; torch-mlir's own loses that of ``x``."""
+    if not (x.is_floating_point() or y.is_floating_point()):
+        return NotImplemented
+    return torch.where((x >= y) | (x != x), x, y)
+
+
+@ours(aten.minimum.default)
+def _minimum(x: Tensor, y: Tensor) -> Any:
+    if not (x.is_floating_point() or y.is_floating_point()):
+        return NotImplemented
+    return torch.where((x <= y) | (x != x), x, y)
+
+
+@ours(aten.hardtanh.default)
+def _hardtanh(x: Tensor, low: float = -1, high: float = 1) -> Tensor:
+    return torch.clamp(x, low, high)
+
+
+@ours(aten.clamp.default)
+def _clamp(x: Tensor, min: float | None = None, max: float | None = None) -> Any:  # noqa: A002
+    """NaN stays; torch-mlir's own makes a bound of it."""
+    low, high = min, max
+    if not x.is_floating_point() or any(bound is not None and bound != bound for bound in (low, high)):
+        return NotImplemented
+    if low is not None:
+        x = torch.where(x < low, torch.full((), low, dtype=x.dtype), x)
+    if high is not None:
+        x = torch.where(x > high, torch.full((), high, dtype=x.dtype), x)
+    return x
+
+
+@ours(aten.clamp.Tensor)
+def _clamp_tensors(x: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:  # noqa: A002
+    x = x if min is None else torch.maximum(x, min)
+    return x if max is None else torch.minimum(x, max)

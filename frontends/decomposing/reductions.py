@@ -11,6 +11,47 @@ from torch import Tensor
 from .registry import aten, compute_dtype, ours
 
 
+@ours(aten.sum.default)
+def _sum_all(x: Tensor, *, dtype: torch.dtype | None = None) -> Any:
+    """The cast to the sum's dtype comes first: torch-mlir's own takes uint8 for int8."""
+    result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+    return NotImplemented if x.dtype == result else x.to(result).sum(dtype=result)
+
+
+@ours(aten.sum.dim_IntList)
+def _sum_dims(x: Tensor, dim: Any, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
+    result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+    return NotImplemented if x.dtype == result else x.to(result).sum(dim, keepdim, dtype=result)
+
+
+@ours(aten.prod.default)
+def _prod_all(x: Tensor, *, dtype: torch.dtype | None = None) -> Any:
+    result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+    return NotImplemented if x.dtype == result else x.to(result).prod(dtype=result)
+
+
+@ours(aten.any.default, aten.any.dim, aten.any.dims)
+def _any(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Of uint8 the result is uint8, which torch-mlir does not know."""
+    return NotImplemented if x.dtype != torch.uint8 else (x != 0).any(*args, **kwargs).to(torch.uint8)
+
+
+@ours(aten.all.default, aten.all.dim, aten.all.dims)
+def _all(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    return NotImplemented if x.dtype != torch.uint8 else (x != 0).all(*args, **kwargs).to(torch.uint8)
+
+
+@ours(aten.max.default)
+def _max_all(x: Tensor) -> Any:
+    """torch-mlir crashes on 8-bit integers."""
+    return x.reshape(-1).amax(0) if x.dtype in (torch.int8, torch.uint8) else NotImplemented
+
+
+@ours(aten.min.default)
+def _min_all(x: Tensor) -> Any:
+    return x.reshape(-1).amin(0) if x.dtype in (torch.int8, torch.uint8) else NotImplemented
+
+
 @ours(aten.var.correction)
 def _var(x: Tensor, dim: Any = None, *, correction: float | None = None, keepdim: bool = False) -> Any:
     """Two passes; torch-mlir's own goes through f64."""
@@ -87,3 +128,12 @@ def _max_dim(x: Tensor, dim: int, keepdim: bool = False) -> Any:
 def _min_dim(x: Tensor, dim: int, keepdim: bool = False) -> Any:
     place = _argbest(x, dim, keepdim, torch.amin)
     return place if place is NotImplemented else (x.amin(dim, keepdim), place)
+
+
+@ours(aten.max_pool2d_with_indices.default)
+def _max_pool2d(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """One image without a batch: torch-mlir wants the batch."""
+    if x.dim() != 3:
+        return NotImplemented
+    values, places = aten.max_pool2d_with_indices(x.unsqueeze(0), *args, **kwargs)
+    return values.squeeze(0), places.squeeze(0)

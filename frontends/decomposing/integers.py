@@ -1,0 +1,57 @@
+"""Integer arithmetic: what torch-mlir gets wrong, or crashes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .registry import aten, ours
+
+
+@ours(aten.neg.default)
+def _neg(x: Tensor) -> Any:
+    """Integers: torch-mlir's own goes through f32."""
+    return NotImplemented if x.is_floating_point() else torch.zeros((), dtype=x.dtype) - x
+
+
+@ours(aten.mul.Tensor)
+def _mul(x: Tensor, y: Any) -> Any:
+    """An 8-bit integer by a number: torch-mlir crashes."""
+    if x.dtype not in (torch.int8, torch.uint8) or not isinstance(y, int):
+        return NotImplemented
+    return x * torch.full((), y, dtype=x.dtype)
+
+
+@ours(aten.bitwise_and.Scalar)
+def _bitwise_and(x: Tensor, number: int) -> Tensor:
+    return x & torch.full((), number, dtype=x.dtype)
+
+
+@ours(aten.bitwise_or.Scalar)
+def _bitwise_or(x: Tensor, number: int) -> Tensor:
+    return x | torch.full((), number, dtype=x.dtype)
+
+
+@ours(aten.bitwise_xor.Scalar)
+def _bitwise_xor(x: Tensor, number: int) -> Tensor:
+    return x ^ torch.full((), number, dtype=x.dtype)
+
+
+@ours(aten.bitwise_left_shift.Tensor, aten.__lshift__.Tensor, aten.__lshift__.Scalar)
+def _shift_left(x: Tensor, count: Any) -> Tensor:
+    """A shift by the width or more, or by a negative number, gives 0."""
+    count = torch.full((), count, dtype=x.dtype) if isinstance(count, int) else count
+    inside = (count >= 0) & (count < torch.iinfo(x.dtype).bits)
+    return torch.where(inside, torch.ops.prims.shift_left(x, torch.where(inside, count, 0)), 0)
+
+
+@ours(aten.bitwise_right_shift.Tensor, aten.__rshift__.Tensor, aten.__rshift__.Scalar)
+def _shift_right(x: Tensor, count: Any) -> Tensor:
+    """A shift by the width or more, or by a negative number, leaves copies of the sign."""
+    count = torch.full((), count, dtype=x.dtype) if isinstance(count, int) else count
+    bits = torch.iinfo(x.dtype).bits
+    inside = (count >= 0) & (count < bits)
+    shifted = torch.ops.prims.shift_right_arithmetic(x, torch.where(inside, count, bits - 1))
+    return torch.where(inside, shifted, 0) if x.dtype == torch.uint8 else shifted

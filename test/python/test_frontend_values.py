@@ -1,0 +1,121 @@
+"""Values that importers get wrong, through the whole compiler: NaN, infinities, the ends of integers."""
+
+import mlopt
+import pytest
+import torch
+from mlopt.test.corpus.basic import Function
+from torch.nn import functional as F
+from torch.utils import _pytree as pytree
+
+NAN, INF = float("nan"), float("inf")
+FLOATS = torch.tensor([[1.0, NAN, 3.0], [-INF, -INF, -INF], [INF, 1.0, -0.0], [1e-42, 2.0, 2.0]])
+OF_FLOATS = {
+    "softmax": lambda x: (x.softmax(-1), x.log_softmax(-1), x.logsumexp(-1), F.softmin(x, 0)),
+    "places": lambda x: (x.argmax(1), x.argmin(1), x.argmax(), x.max(1).indices, x.min(0).indices),
+    "largest": lambda x: (x.max(), x.min(), x.amax(1), x.amin(0), x.max(1).values, x.aminmax(dim=1).min),
+    "pairs": lambda x: (x.maximum(x.flip(0)), x.minimum(x.flip(0)), x.fmax(x.flip(0)), x.fmin(x.flip(0))),
+    "clamp": lambda x: (
+        x.clamp(-1, 1),
+        x.clamp(min=0.5),
+        x.clamp(x.flip(0), x + 1),
+        F.hardtanh(x),
+        F.relu6(x),
+    ),
+    "relu": lambda x: (torch.relu(x), F.leaky_relu(x), F.elu(x), F.hardswish(x), F.threshold(x, 0.5, 2.0)),
+    "smooth": lambda x: (
+        x.sigmoid(),
+        x.tanh(),
+        F.silu(x),
+        F.softplus(x),
+        F.mish(x),
+        F.logsigmoid(x),
+        x.erf(),
+    ),
+    "order": lambda x: (
+        x.sort(1).values,
+        x.sort(dim=1, descending=True, stable=True).indices,
+        x.topk(2).values,
+    ),
+    "powers": lambda x: (x**2, x**3, x**-1, x**-2, x**0.5, x**1.5, x**0.0, 2**x, x ** x.abs(), x.rsqrt()),
+    "quotients": lambda x: (1 / x, x // 0.7, x % 0.7, x.fmod(0.7), torch.div(x, -2, rounding_mode="trunc")),
+    "compare": lambda x: (x == 0.1, x > 2, x == x, x != x, x <= INF, x.isnan(), x.isinf(), x.isfinite()),
+    "identities": lambda x: (
+        x - x,
+        x * 0,
+        x / x,
+        x + 0.0,
+        0 - x,
+        x * -1,
+        x.where(x == x, 0),
+        x.sum() * 0 + x,
+    ),
+    "moments": lambda x: (
+        x.var(1),
+        x.var(1, correction=0),
+        x.std(),
+        x.mean(1),
+        x.prod(1),
+        F.layer_norm(x, (3,)),
+    ),
+    "norms": lambda x: (x.norm(), x.norm(1, dim=1), x.norm(INF, dim=1), F.normalize(x, dim=1), x.nansum()),
+    "sums": lambda x: (x.sum(1), x.cumsum(1), x.any(1), x.all(), x.count_nonzero()),
+    "writes": lambda x: (
+        x.scatter(1, torch.tensor([[0], [2], [1], [1]]), x[:, :1]),
+        x.index_add(0, torch.tensor([0, 3, 0]), x[:3]),
+        torch.index_put(x, (x > 1,), torch.tensor(7.0, dtype=x.dtype)),
+        torch.index_put(x, (torch.tensor([0, -1]),), x[:2]),
+    ),
+    "casts": lambda x: (x.bool(), x.half(), x.bfloat16(), x.double(), x.nan_to_num(), x.logical_not()),
+    "rounding": lambda x: (
+        (x * 2.5).round(),
+        (x * 2.5).floor(),
+        (x * 2.5).ceil(),
+        (x * 2.5).trunc(),
+        x.sign(),
+    ),
+}
+OF_INTEGERS = {
+    "arithmetic": lambda x: (x + 1, x * 3, x - x.flip(0), x * x, x**2, x**3, 3 - x, 0 - x.flip(0)),
+    "with floats": lambda x: (x + 0.5, x * 0.1, x / 3, x > 0.5, torch.where(x > 3, x, 1.5), x.float().mean()),
+    "division": lambda x: (x // 3, x % 3, x.fmod(3), torch.div(x, 3, rounding_mode="trunc"), 3 // (x | 1)),
+    "clamp": lambda x: (x.clamp(2, 5), x.clamp(min=3), x.maximum(x.flip(0)), x.minimum(x.flip(0))),
+    "compare": lambda x: (x > 3, x == 7, x <= 5, x != 0, x == x, x >= x.flip(0), x.int() > x),
+    "reductions": lambda x: (x.sum(), x.prod(), x.max(), x.min(), x.argmax(), x.any(), x.all(), x.cumsum(0)),
+    "sums": lambda x: (x.sum(dtype=torch.int32), x.sum(dtype=torch.float32), x.sum(0, dtype=torch.int16)),
+    "order": lambda x: (x.sort().values, x.topk(2).values, x.sort(descending=True).indices),
+    "casts": lambda x: (x.float(), x.double(), x.half(), x.int(), x.long(), x.char(), x.byte(), x.bool()),
+    "products": lambda x: (x[:, None] @ x[None], x[None] @ x[:, None]),
+    "bits": lambda x: (x << 1, x >> 1, x << x, x >> x, x & 3, x | 8, x ^ 5, ~x),
+    "moves": lambda x: (x.masked_fill(x == 7, 1), torch.cat([x, x * 2]), F.pad(x, (1, 1), value=3)),
+    "logic": lambda x: (
+        x.bool() + x.bool(),
+        x.bool().sum(),
+        x.logical_and(x.flip(0)),
+        x.logical_xor(x.flip(0)),
+    ),
+}
+
+
+def run(function, x):
+    """What the compiled function gives, and eager: lists of tensors."""
+    with torch.no_grad():
+        compiled = mlopt.jit(Function(function), x)
+        return pytree.tree_leaves(compiled(x)), pytree.tree_leaves(function(x))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64], ids=str)
+@pytest.mark.parametrize("name", OF_FLOATS)
+def test_floats(name, dtype):
+    tolerance = {torch.float32: 2e-6, torch.bfloat16: 1e-2, torch.float64: 1e-14}[dtype]
+    for actual, eager in zip(*run(OF_FLOATS[name], FLOATS.to(dtype)), strict=True):
+        torch.testing.assert_close(actual, eager, rtol=tolerance, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64], ids=str)
+@pytest.mark.parametrize("name", OF_INTEGERS)
+def test_integers(name, dtype):
+    ends = torch.iinfo(dtype)
+    x = torch.tensor([ends.min, ends.max, ends.max - 1, 0, 7], dtype=dtype)
+    for actual, eager in zip(*run(OF_INTEGERS[name], x), strict=True):
+        tolerance = 1e-6 if eager.dtype in (torch.float32, torch.float64) else 0
+        torch.testing.assert_close(actual, eager, rtol=tolerance, atol=0)
