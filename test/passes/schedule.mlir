@@ -75,3 +75,13 @@ func.func private @conv(%x: tensor<1x64x58x58xf32>, %w: tensor<64x3x3x128xf32>, 
   } -> tensor<1x128x56x56xf32>
   return %r : tensor<1x128x56x56xf32>
 }
+
+// A part of a larger buffer is written in tiles that divide it: a ragged one would go past its end. Alone,
+// 31 rows would be cut into tiles of 16.
+// CHECK-LABEL: func.func private @kernel_into_part
+// CHECK-SAME: mlopt.schedule = {tile = array<i64: 0, 0>}
+func.func private @kernel_into_part(%x: tensor<31x100xf32>, %out: tensor<33x100xf32>) -> tensor<33x100xf32>
+    attributes {mlopt.kernel} {
+  %r = tensor.insert_slice %x into %out[1, 0] [31, 100] [1, 1] : tensor<31x100xf32> into tensor<33x100xf32>
+  return %r : tensor<33x100xf32>
+}
