@@ -7,6 +7,7 @@ new pass is a new file and nothing else.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,7 +27,7 @@ class PassError(Exception):
 
 
 @dataclass(frozen=True)
-class Pass:
+class Pass(ABC):
     """One rewrite of the IR below ``op_name``; subclasses add typed options as fields.
 
     Fields may be ``int``, ``bool``, ``str``, ``float`` or ``tuple[int, ...]``, each with a
@@ -36,6 +37,6 @@ class Pass:
     name: ClassVar[str]
     op_name: ClassVar[str] = "builtin.module"
 
+    @abstractmethod
     def run(self, op: ir.Operation) -> None:
         """Rewrite ``op`` (an operation named ``op_name``) in place, or raise `PassError`."""
-        raise NotImplementedError
