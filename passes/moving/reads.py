@@ -76,6 +76,9 @@ def _composed(outer: ir.AffineMap, inner: ir.AffineMap, extents: list[int | None
     exprs: list[ir.AffineExpr] = []
     for expr in outer.results:
         loop, modulus = _part(expr)
+        if isinstance(expr, ir.AffineDimExpr):
+            exprs.append(inner.results[expr.position])  # all of that dim, or the same part of it
+            continue
         if modulus is None:
             exprs.append(expr.compose(_without_parts(inner, extents)))
             continue

@@ -130,3 +130,23 @@ func.func @expand(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   } -> tensor<?x8xf32>
   return %g : tensor<?x8xf32>
 }
+
+// -----
+
+// A slice of a slice, both from 0 on: each dim stays marked as the part that it is.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG: #[[P:.*]] = affine_map<(d0, d1) -> (d0 mod 9, d1 mod 8)>
+// CHECK-LABEL: func.func @slice_of_slice
+// CHECK: linalg.generic {indexing_maps = [#[[P]], #{{.*}}], {{.*}} ins(%arg0 :
+func.func @slice_of_slice(%x: tensor<9x8xf32>) -> tensor<4x5xf32> {
+  %e = tensor.empty() : tensor<4x5xf32>
+  %rows = tensor.extract_slice %x[0, 0] [4, 8] [1, 1] : tensor<9x8xf32> to tensor<4x8xf32>
+  %s = tensor.extract_slice %rows[0, 0] [4, 5] [1, 1] : tensor<4x8xf32> to tensor<4x5xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s : tensor<4x5xf32>) outs(%e : tensor<4x5xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.negf %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x5xf32>
+  return %r : tensor<4x5xf32>
+}
