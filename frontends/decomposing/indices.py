@@ -2,7 +2,8 @@
 
 torch-mlir lowers these to scalar loops (and writes where an index points without a look);
 as ordinary reductions and gathers they fuse, run over threads, and check their indices. The
-work grows with the product of both sizes: `_LIMIT` bounds it, beyond it the op stays.
+work grows with the product of both sizes: `_LIMIT` bounds it, beyond it the loops stay, and
+get indices that were checked before.
 """
 
 from __future__ import annotations
@@ -47,8 +48,18 @@ def _put_rows(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Any
     return torch.where((source >= 0).reshape(rows, *rest), taken, x)
 
 
-@ours(aten.index_put.default, aten._unsafe_index_put.default)
+@ours(aten.index_put.default)
 def _index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Any:
+    """As reductions, or else torch-mlir's loops with indices that have been looked at."""
+    out = _put(x, indices, values, accumulate)
+    if out is not NotImplemented or any(i is not None and i.dtype == torch.bool for i in indices):
+        return out
+    checked = [i if i is None else _checked(i, x.shape[d]) for d, i in enumerate(indices)]
+    return aten._unsafe_index_put(x, checked, values, accumulate)
+
+
+@ours(aten._unsafe_index_put.default)
+def _put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Any:
     """One index, or several for the leading dimensions; or a mask and one value."""
     used = [d for d, index in enumerate(indices) if index is not None]
     first = indices[used[0]]
@@ -107,12 +118,29 @@ def _scatter(x: Tensor, dim: int, index: Tensor, source: Any, accumulate: bool) 
 
 @ours(aten.scatter.src, aten.scatter.value)
 def _scatter_write(x: Tensor, dim: int, index: Tensor, source: Any) -> Any:
-    return _scatter(x, dim, index, source, accumulate=False)
+    return _scatter_or_put(x, dim, index, source, accumulate=False)
 
 
 @ours(aten.scatter_add.default)
 def _scatter_add(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
-    return _scatter(x, dim, index, source, accumulate=True)
+    return _scatter_or_put(x, dim, index, source, accumulate=True)
+
+
+def _scatter_or_put(x: Tensor, dim: int, index: Tensor, source: Any, accumulate: bool) -> Any:
+    """`_scatter`, or else an index_put, which checks its indices."""
+    out = _scatter(x, dim, index, source, accumulate)
+    if out is not NotImplemented or x.dim() == 0 or 0 in index.shape:
+        return out
+    dim %= x.dim()
+    places = []
+    for d, size in enumerate(index.shape):
+        shape = [size if e == d else 1 for e in range(x.dim())]
+        places.append(index if d == dim else torch.arange(size).reshape(shape))
+    if isinstance(source, Tensor):
+        values = source[tuple(slice(size) for size in index.shape)]
+    else:
+        values = torch.full((), source, dtype=x.dtype)
+    return aten.index_put(x, places, values.expand(index.shape), accumulate)
 
 
 def _order(x: Tensor, descending: bool) -> Tensor:

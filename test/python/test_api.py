@@ -471,6 +471,27 @@ def test_dynamic_sizes_that_depend_on_each_other():
         compiled(x, y[:9])
 
 
+# Slices
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[:6, :5] * 2,
+        lambda x: x[:6, :5].reshape(-1) * 2,
+        lambda x: x[:6, :8] + x[:6, 1:9],
+        lambda x: x[1:, :4][:3, 2:].t() - 1,
+        lambda x: torch.cat([x[:3, :5], x[4:6, :5]]).relu(),
+        lambda x: x[:6, :5] @ x[:5, :4],
+        lambda x: x[:6, :5].softmax(-1) + x[2:8, 3:8].sum(-1, keepdim=True),
+        lambda x: x.t()[:5, :6].t()[:4, :3].exp(),
+    ],
+)
+def test_slices_of_several_dimensions(function):
+    x = torch.randn(8, 9)
+    close(mlopt.jit(Call(function), x)(x), function(x))
+
+
 # Errors at run time
 
 
@@ -484,6 +505,20 @@ def test_an_index_out_of_range_raises():
             module(torch.tensor([1, wrong]))
         assert str(ours.value) == str(eager.value)
     close(compiled(torch.tensor([9, 0])), module(torch.tensor([9, 0])))
+
+
+def test_a_write_out_of_range_raises():
+    """Where the sizes are large, too: there the write is a loop of scalars."""
+    functions = (lambda x, i, y: x.index_put((i,), y), lambda x, i, y: x.scatter(0, i, y))
+    for size, count in ((20, 9), (20_000, 9_000)):
+        x, index, y = torch.randn(size), torch.randperm(size)[:count], torch.randn(count)
+        for function in functions:
+            compiled = mlopt.jit(Call(function), x, index, y)
+            wrong = index.clone()
+            wrong[3] = 1 << 40
+            with pytest.raises(IndexError):
+                compiled(x, wrong, y)
+            close(compiled(x, index, y), function(x, index, y))
 
 
 def test_an_integer_division_by_zero_raises():
