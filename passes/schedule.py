@@ -93,7 +93,7 @@ def _forced(domain: Domain) -> dict[Dim, int]:
     for nest in domain.nests:
         for loop, size in rule_of(nest).needs(nest).items():
             dim = domain.loops(nest)[loop]
-            if size == SINGLE and dim.extent != 1:
+            if size == SINGLE and dim.extent != 1 and not dim.whole:
                 tiles[dim] = SINGLE
     return tiles
 

@@ -78,6 +78,9 @@ def tile_kernel(function: ir.Operation) -> None:
     tiles = list(ir.DenseI64ArrayAttr(schedule["tile"]))
     if len(tiles) != len(domain.dims):
         raise PassError(function, f"mlopt.schedule has {len(tiles)} tile sizes for {len(domain.dims)} dims")
+    for dim in domain.dims:
+        if dim.whole and dim.extent and _is_split(dim, tiles[dim.id]):
+            raise PassError(function, f"mlopt.schedule divides dim {dim.id}, of which a task needs all")
     block = function.regions[0].blocks[0]
     end = block.operations[len(block.operations) - 1].operation
     outs = list(block.arguments)[len(block.arguments) - len(end.operands) :]

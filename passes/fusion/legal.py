@@ -6,6 +6,7 @@ from mlir import ir
 
 from ..domain import Domain
 from ..tiling.access import Access
+from ..tiling.registry import can_tile
 from .graph import Graph, Group
 from .kinds import Kind
 
@@ -24,8 +25,9 @@ def can_fuse(graph: Graph, producer: Group, consumer: Group) -> Group | str:
         return "another kernel lies between them"
     joined = graph.joined(producer, consumer)
     domain = Domain.build(joined.ops, graph.results(joined.ops), graph.nest_of)
-    if isinstance(domain, str):
-        return domain
+    reason = domain if isinstance(domain, str) else can_tile(domain)
+    if isinstance(domain, str) or reason is not None:
+        return str(reason)
     joined.domain = domain
     return joined
 

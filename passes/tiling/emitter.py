@@ -211,6 +211,7 @@ class Emitter:
         for index in access.indices:
             starts.append(self.position(nest, index))
             spans = [self.span(nest, loop) for loop in index.loops]
+            assert index.stride == 1 or all(span.size == 1 for span in spans), "a step takes single elements"
             sizes.append(max((span.size for span in spans), default=1))
             exact.append(all(span.exact for span in spans))
         order = range(len(sizes)) if order is None else order

@@ -58,10 +58,15 @@ def can_tile(domain: Domain) -> str | None:
             return next(reason for reason in reversed(reasons) if reason)
         for loop, size in rule_of(nest).needs(nest).items():
             dim = domain.loops(nest)[loop]
-            if dim.extent == 1 or dim.kind == "reduction":
+            if dim.extent == 1:
+                continue
+            owned = dim.whole or dim.kind == "reduction"
+            if owned and size == SINGLE and nest.kinds[loop] == "parallel":
+                return "one dim would have to be a whole row and one element at a time"
+            if dim.kind == "reduction":
                 continue  # a rule runs its reduction loops itself
             size = WHOLE if dim.whole else size
-            if wanted.setdefault(dim.id, size) != size or (dim.whole and size == SINGLE):
+            if wanted.setdefault(dim.id, size) != size:
                 return "one dim would have to be a whole row and one element at a time"
             if size == WHOLE and dim.extent is None:
                 return "a whole row whose length is not known"

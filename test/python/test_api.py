@@ -485,6 +485,8 @@ def test_dynamic_sizes_that_depend_on_each_other():
         lambda x: x[:6, :5] @ x[:5, :4],
         lambda x: x[:6, :5].softmax(-1) + x[2:8, 3:8].sum(-1, keepdim=True),
         lambda x: x.t()[:5, :6].t()[:4, :3].exp(),
+        lambda x: x[:, ::2].sum(-1),
+        lambda x: x[1::3, ::2].softmax(-1),
     ],
 )
 def test_slices_of_several_dimensions(function):
