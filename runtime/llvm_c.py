@@ -22,7 +22,6 @@ RELOC_PIC = 2
 CODE_MODEL_DEFAULT = 0
 ASSEMBLY_FILE, OBJECT_FILE = 0, 1
 VERIFIER_RETURN_STATUS = 2
-ATTRIBUTE_AT_FUNCTION = 0xFFFFFFFF
 
 _LLVM: dict[str, tuple[Any, list[Any]]] = {
     # Results that LLVM owns or that must be disposed of are c_void_p: ctypes would copy a
