@@ -15,7 +15,6 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs._torchMlir import register_dialect
 from torch_mlir.extras.fx_importer import FxImporter
 
-
 # Other dtypes differ in casts alone; some cases that have every kind of op.
 BF16, UINT8 = torch.bfloat16, torch.uint8
 ALSO_IN = {
