@@ -66,6 +66,10 @@ def compile_mlir(text: str, func_name: str = "main", target: str = "cpu", **opti
     tuple of its results: numpy arrays, or torch tensors if one of the arguments is a tensor.
     """
     resolved = Options.resolve(target=target, **options)
+    if options.get("fallback"):
+        raise CompileError(
+            "fallback=True runs in eager, which MLIR text does not have", remedy="leave it out"
+        )
     if resolved.verify:
         raise CompileError(
             "verify=True compares with eager, which MLIR text does not have", remedy="leave it out"

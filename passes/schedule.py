@@ -46,7 +46,7 @@ CONV_PIXELS = 64
 
 @dataclass(frozen=True)
 class Schedule(Pass):
-    """The pass; ``tasks`` is how many tasks a big kernel should have at least."""
+    """Choose tile sizes; ``tasks`` is how many tasks a big kernel should have at least."""
 
     name: ClassVar[str] = "mlopt-schedule"
     tasks: int = 32

@@ -24,7 +24,7 @@ from .base import Pass
 
 @dataclass(frozen=True)
 class SelfCopies(Pass):
-    """The pass."""
+    """Erase copies of a buffer onto itself."""
 
     name: ClassVar[str] = "mlopt-self-copies"
 

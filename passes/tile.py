@@ -39,7 +39,7 @@ from .tiling.registry import can_tile
 
 @dataclass(frozen=True)
 class Tile(Pass):
-    """The pass."""
+    """Turn each scheduled kernel into one scf.forall of tile-sized vectors."""
 
     name: ClassVar[str] = "mlopt-tile"
 
