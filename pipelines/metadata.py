@@ -74,11 +74,31 @@ def _add_sizes(function: ir.OpView, results: list[dict[str, Any]]) -> None:
 def kernels(module: ir.Module) -> list[dict[str, Any]]:
     """Each kernel after mlopt-schedule: what it holds, how it runs, what it moves and computes."""
     calls = _calls(module)
-    return [
+    found = [
         _describe_kernel(name, function, calls.get(name, Counter()))
         for name, function in _functions(module)
         if "mlopt.kernel" in function.attributes
     ]
+    return found + list(_host_loops(module))
+
+
+def _host_loops(module: ir.Module) -> Iterator[dict[str, Any]]:
+    """What host functions compute themselves, outside of kernels: it becomes scalar loops."""
+    for name, function in _functions(module):
+        if name not in ENTRY_FUNCTIONS:
+            continue
+        for op in function.regions[0].blocks[0].operations:
+            if op.operation.name.startswith(("scf.", "linalg.")):
+                yield {
+                    "name": f"{name}_{op.operation.name.replace('.', '_')}",
+                    "ops": [op.operation.name],
+                    "schedule": "",
+                    "path": "slow: not in a kernel",
+                    "bytes": 0,
+                    "flops": 0,
+                    "function": name,
+                    "calls": 1,
+                }
 
 
 def _calls(module: ir.Module) -> dict[str, Counter[str]]:
