@@ -33,7 +33,12 @@ def cpu_stages(vector_bits: int = 512) -> tuple[Stage, ...]:
     """The stages for a CPU whose vector registers have ``vector_bits`` bits (128, 256 or 512)."""
     narrow: Rule = vectors_of_at_most(_REGISTERS_A_VECTOR * vector_bits)
     return (
-        Stage("linalg", "inline,symbol-dce,int-range-optimizations,canonicalize,cse", _TENSORS),
+        Stage(
+            "linalg",
+            # arith and math on whole tensors, as people write them, are linalg, too.
+            "inline,symbol-dce,func.func(convert-elementwise-to-linalg),int-range-optimizations,canonicalize,cse",
+            _TENSORS,
+        ),
         Stage(
             "kernels",
             # Ops named for what they are, then one form of them: linalg.generic.
