@@ -8,6 +8,8 @@ changes of buffers and inputs become leading results.
 from __future__ import annotations
 
 import operator
+import os
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,14 +25,14 @@ from torch.export.graph_signature import (
 from torch.fx import Graph, Node
 from torch.utils import _pytree as pytree
 
-from ..errors import CompileError, MloptError
+from ..errors import CompileError, MloptError, UnsupportedOpError
 from .decompositions import decomposition_table
 from .fx_text import DTYPE_ASM, graph_to_text
 from .program import Input, Program, Result, Weight
 from .results import MUTATION_KINDS, Results
 from .sizes import Sizes
 from .source_lines import source_line
-from .unsupported import unsupported_dtype, unsupported_ops
+from .unsupported import EAGER_REMEDY, unsupported_dtype, unsupported_ops
 from .widen import make_formats_explicit
 
 _WEIGHT_KINDS: dict[InputKind, Any] = {
@@ -55,12 +57,31 @@ def capture(
     example_kwargs: Mapping[str, Any] | None = None,
 ) -> Program:
     """Trace ``module`` on ``example_inputs``; ``dynamic_shapes`` is torch.export's."""
-    exported = _export(module, tuple(example_inputs), dict(example_kwargs or {}), dynamic_shapes)
-    eager_outputs = _output_values(exported)
-    eager_inputs = {n.name: n.meta.get("val") for n in exported.graph.nodes if n.op == "placeholder"}
-    _check_dtypes(exported.graph)
-    lowered = exported.run_decompositions(decomposition_table())
-    return _Capture(lowered, eager_inputs, eager_outputs).program()
+    args, kwargs = _distinct((tuple(example_inputs), dict(example_kwargs or {})))
+    with _tracing:
+        exported = _export(module, args, kwargs, dynamic_shapes)
+        eager_outputs = _output_values(exported)
+        eager_inputs = {n.name: n.meta.get("val") for n in exported.graph.nodes if n.op == "placeholder"}
+        _check_dtypes(exported.graph)
+        return _Capture(_decompose(exported, module), eager_inputs, eager_outputs).program()
+
+
+# torch traces in one thread at a time. A child of fork has none of the other threads, so its lock is free.
+_tracing = threading.RLock()
+os.register_at_fork(after_in_child=lambda: globals().update(_tracing=threading.RLock()))
+
+
+def _distinct(tree: Any) -> Any:
+    """A tensor that is passed twice as two: torch.export would take the two for one input at every call."""
+    seen: set[int] = set()
+
+    def distinct(tensor: torch.Tensor) -> torch.Tensor:
+        if id(tensor) in seen:
+            return tensor.detach().clone().requires_grad_(tensor.requires_grad)
+        seen.add(id(tensor))
+        return tensor
+
+    return pytree.tree_map_only(torch.Tensor, distinct, tree)
 
 
 def _export(
@@ -75,6 +96,19 @@ def _export(
             f"torch.export cannot trace {type(module).__name__}: {type(error).__name__}",
             details=str(error),
             remedy="run it in eager (fallback=True), or rewrite the part that depends on data",
+        ) from error
+
+
+def _decompose(exported: ExportedProgram, module: torch.nn.Module) -> ExportedProgram:
+    try:
+        return exported.run_decompositions(decomposition_table())
+    except MloptError:
+        raise
+    except Exception as error:
+        raise UnsupportedOpError(
+            f"the ops of {type(module).__name__} cannot be decomposed: {type(error).__name__}",
+            details=str(error),
+            remedy=EAGER_REMEDY,
         ) from error
 
 

@@ -136,4 +136,5 @@ class FunctionModule(torch.nn.Module):
         super().__init__()
         self.function = function
         # torch.export and error messages look at the signature.
-        self.forward = function
+        plain = inspect.isfunction(function) or inspect.ismethod(function)
+        self.forward = function if plain else lambda *args, **kwargs: function(*args, **kwargs)

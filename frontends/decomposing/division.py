@@ -35,7 +35,15 @@ def _div_mode(x: Tensor, y: Any, *, rounding_mode: str | None = None) -> Any:
 
 @ours(aten.fmod.Tensor, aten.fmod.Scalar)
 def _fmod(x: Tensor, y: Any) -> Any:
-    return _rest(torch.fmod, x, y)
+    """Of floats: as a remainder, which is exact; torch-mlir's own is x - trunc(x / y) * y."""
+    dtype = torch.result_type(x, y)
+    if not dtype.is_floating_point:
+        return _rest(torch.fmod, x, y)
+    wide = compute_dtype(dtype)
+    a, b = _tensor(x, wide), _tensor(_tensor(y, dtype), wide)
+    rest = torch.remainder(a.abs(), b.abs())
+    rest = torch.where(a < 0, -rest, rest)
+    return torch.where((a == 0) & (rest == 0), a, rest).to(dtype)
 
 
 @ours(aten.remainder.Tensor, aten.remainder.Scalar)

@@ -16,6 +16,12 @@ def _neg(x: Tensor) -> Any:
     return NotImplemented if x.is_floating_point() else torch.zeros((), dtype=x.dtype) - x
 
 
+@ours(aten.abs.default)
+def _abs(x: Tensor) -> Any:
+    """torch-mlir's own takes uint8 for int8."""
+    return x.clone() if x.dtype == torch.uint8 else NotImplemented
+
+
 @ours(aten.mul.Tensor)
 def _mul(x: Tensor, y: Any) -> Any:
     """An 8-bit integer by a number: torch-mlir crashes."""

@@ -30,6 +30,12 @@ def _prod_all(x: Tensor, *, dtype: torch.dtype | None = None) -> Any:
     return NotImplemented if x.dtype == result else x.to(result).prod(dtype=result)
 
 
+@ours(aten.prod.dim_int)
+def _prod_dim(x: Tensor, dim: int, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
+    result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+    return NotImplemented if x.dtype == result else x.to(result).prod(dim, keepdim, dtype=result)
+
+
 @ours(aten.any.default, aten.any.dim, aten.any.dims)
 def _any(x: Tensor, *args: Any, **kwargs: Any) -> Any:
     """Of uint8 the result is uint8, which torch-mlir does not know."""
@@ -73,9 +79,11 @@ def _var_mean(x: Tensor, dim: Any = None, *, correction: float | None = None, ke
 @ours(aten.cumsum.default)
 def _cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     """Each step adds the sums that end 1, 2, 4 … places before: log2(n) element-wise passes."""
-    if x.dim() == 0 or not isinstance(x.shape[dim], int):
-        return NotImplemented
     result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+    if x.dim() == 0 or 0 in x.shape:
+        return x.to(result, copy=True)
+    if not isinstance(x.shape[dim], int):
+        return NotImplemented
     dim %= x.dim()
     y = x.to(compute_dtype(result))
     shift = 1

@@ -1,5 +1,6 @@
 """mlopt.jit and mlopt.compile_mlir as users call them: results, structure, state, aliasing, errors."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -82,6 +83,38 @@ def test_functions_and_lambdas():
     assert "swish" in repr(compiled)
     x = torch.randn(10)
     close(compiled(x), swish(x))
+
+
+@pytest.mark.parametrize("function", [torch.relu, functools.partial(torch.mul, torch.tensor(2.0)), nn.ReLU()])
+def test_callables_without_a_signature(function):
+    x = torch.randn(5)
+    assert torch.equal(mlopt.jit(function, x)(x), function(x))
+
+
+def test_one_example_for_two_arguments():
+    def function(a, b):
+        return a + b, a @ b
+
+    x, y = torch.randn(4, 4), torch.randn(4, 4)
+    compiled = mlopt.jit(function, x, x)
+    for args in ((x, y), (y, x), (x, x)):
+        for actual, expected in zip(compiled(*args), function(*args), strict=True):
+            close(actual, expected)
+
+
+def test_jit_in_several_threads():
+    x, results = torch.randn(5), {}
+
+    def work(factor):
+        results[factor] = mlopt.jit(lambda x: x * factor, x)(x)
+
+    threads = [threading.Thread(target=work, args=(factor,)) for factor in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 4
+    assert all(torch.equal(result, x * factor) for factor, result in results.items())
 
 
 def test_bits_do_not_change_from_call_to_call(net):
@@ -554,6 +587,9 @@ def test_fallback():
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         mlopt.jit(Net(), torch.randn(4, 16), fallback=True)
+    with pytest.warns(UserWarning, match="runs in eager: .* cannot be decomposed"):
+        compiled = mlopt.jit(lambda x: x.index_put((x > 0,), x[x > 0] * 2), x, fallback=True)
+    assert torch.equal(compiled(x), torch.where(x > 0, 2 * x, x))
 
 
 def test_verify():

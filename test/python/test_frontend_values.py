@@ -78,6 +78,7 @@ OF_INTEGERS = {
     "arithmetic": lambda x: (x + 1, x * 3, x - x.flip(0), x * x, x**2, x**3, 3 - x, 0 - x.flip(0)),
     "with floats": lambda x: (x + 0.5, x * 0.1, x / 3, x > 0.5, torch.where(x > 3, x, 1.5), x.float().mean()),
     "division": lambda x: (x // 3, x % 3, x.fmod(3), torch.div(x, 3, rounding_mode="trunc"), 3 // (x | 1)),
+    "sizes": lambda x: (x.abs(), x.sign(), x[None].prod(1), x[None].amax(1), x[:0].cumsum(0), x[1].cumsum(0)),
     "clamp": lambda x: (x.clamp(2, 5), x.clamp(min=3), x.maximum(x.flip(0)), x.minimum(x.flip(0))),
     "compare": lambda x: (x > 3, x == 7, x <= 5, x != 0, x == x, x >= x.flip(0), x.int() > x),
     "reductions": lambda x: (x.sum(), x.prod(), x.max(), x.min(), x.argmax(), x.any(), x.all(), x.cumsum(0)),
@@ -94,6 +95,16 @@ OF_INTEGERS = {
         x.logical_xor(x.flip(0)),
     ),
 }
+
+
+def test_remainders_of_floats_are_exact():
+    x = torch.tensor([1e10, -1e10, 5.5, -5.5, -6.0, 0.0, -0.0, 3e38, NAN, INF])
+    y = torch.tensor([3.0, 0.7, -2.0, INF, -INF, 0.0, NAN, 1e-42])[:, None]
+    for operation in (torch.fmod, torch.remainder, torch.floor_divide):
+        actual, expected = mlopt.jit(operation, x, y)(x, y), operation(x, y)
+        assert torch.equal(actual.nan_to_num(123), expected.nan_to_num(123))
+        numbers = ~expected.isnan()
+        assert torch.equal(actual.signbit()[numbers], expected.signbit()[numbers])
 
 
 def run(function, x):
