@@ -51,6 +51,12 @@ def find_pass(name: str) -> type[Pass]:
     return found[0]
 
 
+def is_ours(name: str) -> bool:
+    """Whether ``name`` is for `find_pass`: a plug-in may call its passes as it likes."""
+    _load_plugins_of_environment()
+    return name.startswith(PREFIX) or name in _plugins
+
+
 def pass_names() -> list[str]:
     """All passes of the package and of the plug-ins, sorted; imports none of them."""
     _load_plugins_of_environment()

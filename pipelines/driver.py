@@ -15,7 +15,7 @@ from mlir import ir
 
 from ..passes.base import Pass, PassError
 from ..passes.options import OptionError, parse_options
-from ..passes.registry import PREFIX, UnknownPassError, did_you_mean, find_pass, pass_names
+from ..passes.registry import UnknownPassError, did_you_mean, find_pass, is_ours, pass_names
 from ..runtime import progress
 from .capi import PassTree, operation_at, verify_operation
 from .diagnostics import Diagnostic, PipelineError, captured_diagnostics, source_of
@@ -175,7 +175,7 @@ class _Run:
 
 
 def _is_upstream(element: PassNode | NestNode) -> bool:
-    return isinstance(element, PassNode) and not element.name.startswith(PREFIX)
+    return isinstance(element, PassNode) and not is_ours(element.name)
 
 
 def _explain(node: PassNode, problem: str) -> str:

@@ -30,6 +30,14 @@ def _mul(x: Tensor, y: Any) -> Any:
     return x * torch.full((), y, dtype=x.dtype)
 
 
+@ours(aten.sub.Tensor)
+def _sub(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    """A number from an 8-bit integer: torch-mlir crashes."""
+    if not isinstance(x, Tensor) or x.dtype not in (torch.int8, torch.uint8) or not isinstance(y, int):
+        return NotImplemented
+    return x - torch.full((), y * alpha).to(x.dtype)
+
+
 @ours(aten.bitwise_and.Scalar)
 def _bitwise_and(x: Tensor, number: int) -> Tensor:
     return x & torch.full((), number, dtype=x.dtype)

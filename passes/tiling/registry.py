@@ -46,11 +46,20 @@ def rule_of(nest: Nest) -> Rule:
     return next(rule for rule in _rules() if rule.can_tile(nest) is None)
 
 
+def _diagonal(nest: Nest) -> str | None:
+    """Tiles are read as they lie: x[i, i] is no tile."""
+    for access in (*nest.reads, *nest.writes):
+        plain = [index.loops[0] for index in access.indices if index.plain] if access else []
+        if len(set(plain)) < len(plain):
+            return "a diagonal is read"
+    return None
+
+
 def can_tile(domain: Domain) -> str | None:
     """None if each op of the kernel has a rule and they agree on the tile sizes, else the reason."""
     wanted: dict[int, int] = {}
     for nest in domain.nests:
-        problem = body_problem(nest)
+        problem = body_problem(nest) or _diagonal(nest)
         if problem is not None:
             return problem
         reasons = [rule.can_tile(nest) for rule in _rules()]

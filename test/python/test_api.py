@@ -530,6 +530,13 @@ def test_slices_of_several_dimensions(function):
 # Errors at run time
 
 
+def test_diagonals_take_the_slow_path():
+    x = torch.randn(5, 5)
+    compiled = mlopt.jit(lambda x: (x.diagonal().sum(), x.diag(), torch.einsum("ii->i", x) * 2), x)
+    close(compiled(x), (x.trace(), x.diag(), x.diag() * 2))
+    assert "a diagonal is read" in str(compiled.report)
+
+
 def test_an_index_out_of_range_raises():
     module = nn.Embedding(10, 4)
     compiled = mlopt.jit(module, torch.tensor([1, 2]))

@@ -127,6 +127,14 @@ def test_every_listed_pass_loads_and_has_a_summary() -> None:
     assert all(find_pass(name).name == name and summary_of(find_pass(name)) for name in names)
 
 
+def test_a_plug_in_may_call_its_passes_as_it_likes(tmp_path: Path, module: ir.Module) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(PLANTED.read_text().replace('"mlopt-test-', '"mine-'))
+    name = next(name for name in load_plugin(path) if name.endswith("refuse"))
+    with pytest.raises(PipelineError, match=name):
+        run(module, f"func.func({name})")
+
+
 def test_a_plug_in_must_define_passes(tmp_path: Path) -> None:
     (tmp_path / "empty.py").write_text("")
     with pytest.raises(ImportError, match="defines no subclass"):

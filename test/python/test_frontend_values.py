@@ -75,7 +75,7 @@ OF_FLOATS = {
     ),
 }
 OF_INTEGERS = {
-    "arithmetic": lambda x: (x + 1, x * 3, x - x.flip(0), x * x, x**2, x**3, 3 - x, 0 - x.flip(0)),
+    "arithmetic": lambda x: (x + 1, x * 3, x - x.flip(0), x * x, x**2, x**3, 3 - x, x - 1, 0 - x.flip(0)),
     "with floats": lambda x: (x + 0.5, x * 0.1, x / 3, x > 0.5, torch.where(x > 3, x, 1.5), x.float().mean()),
     "division": lambda x: (x // 3, x % 3, x.fmod(3), torch.div(x, 3, rounding_mode="trunc"), 3 // (x | 1)),
     "sizes": lambda x: (x.abs(), x.sign(), x[None].prod(1), x[None].amax(1), x[:0].cumsum(0), x[1].cumsum(0)),
