@@ -1,0 +1,51 @@
+"""Fixtures that several files use."""
+
+import os
+from pathlib import Path
+
+import mlopt
+import pytest
+import torch
+from mlopt.runtime.pool import Pool
+from mlopt.test.python.api_modules import Net
+from mlopt.test.python.process_helpers import TARGET, zombies
+
+
+@pytest.fixture
+def inference():
+    """Grad mode is off."""
+    with torch.no_grad():
+        yield
+
+
+@pytest.fixture(scope="module")
+def net():
+    """A module, and what mlopt.jit makes of it."""
+    torch.manual_seed(0)
+    module = Net().eval()
+    return module, mlopt.jit(module, torch.randn(4, 16))
+
+
+@pytest.fixture(scope="module")
+def worker_environment(tmp_path_factory):
+    """Workers find process_targets.py; reproducers go to a folder of the test's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent))
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def shared_pool(worker_environment):
+    pool = Pool({"import": 1, "compile": 2}, memory=8 << 30)
+    yield pool
+    pool.shutdown()
+
+
+@pytest.fixture
+def pool(shared_pool):
+    """After each test the pool still answers, with the right answer, and there are no zombies."""
+    yield shared_pool
+    token = os.urandom(8)
+    assert shared_pool.call("compile", TARGET + "echo", value=token) == token
+    assert zombies() == []

@@ -1,0 +1,109 @@
+"""mlopt.jit: errors at run time, what cannot be compiled, fallback and verify, wrong options."""
+
+import warnings
+
+import mlopt
+import pytest
+import torch
+from mlopt.errors import CompileError, UnsupportedOpError, VerifyError
+from mlopt.test.python.api_modules import Call, Counter, Net, close
+from torch import nn
+
+pytestmark = pytest.mark.usefixtures("inference")
+
+
+# Errors at run time
+
+
+def test_an_index_out_of_range_raises():
+    module = nn.Embedding(10, 4)
+    compiled = mlopt.jit(module, torch.tensor([1, 2]))
+    for wrong in (10, -1):
+        with pytest.raises(IndexError) as ours:
+            compiled(torch.tensor([1, wrong]))
+        with pytest.raises(IndexError) as eager:
+            module(torch.tensor([1, wrong]))
+        assert str(ours.value) == str(eager.value)
+    close(compiled(torch.tensor([9, 0])), module(torch.tensor([9, 0])))
+
+
+def test_a_write_out_of_range_raises():
+    """Where the sizes are large, too: there the write is a loop of scalars."""
+    functions = (lambda x, i, y: x.index_put((i,), y), lambda x, i, y: x.scatter(0, i, y))
+    for size, count in ((20, 9), (20_000, 9_000)):
+        x, index, y = torch.randn(size), torch.randperm(size)[:count], torch.randn(count)
+        for function in functions:
+            compiled = mlopt.jit(Call(function), x, index, y)
+            wrong = index.clone()
+            wrong[3] = 1 << 40
+            with pytest.raises(IndexError):
+                compiled(x, wrong, y)
+            close(compiled(x, index, y), function(x, index, y))
+
+
+def test_an_integer_division_by_zero_raises():
+    compiled = mlopt.jit(Call(lambda x, y: x // y), torch.tensor([7, 8]), torch.tensor([2, 3]))
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        compiled(torch.tensor([7, 8]), torch.tensor([2, 0]))
+    assert compiled(torch.tensor([7, -8]), torch.tensor([2, 3])).tolist() == [3, -3]
+
+
+# What cannot be compiled, and what is compared
+
+
+class Unsupported(nn.Module):
+    def forward(self, x):
+        return torch.linalg.svdvals(x) + 1
+
+
+def test_unsupported_ops_are_named():
+    with pytest.raises(UnsupportedOpError, match=r"svd[\s\S]*test_api_errors\.py:\d+"):
+        mlopt.jit(Unsupported(), torch.randn(4, 4))
+
+
+def test_fallback():
+    module, x = Unsupported(), torch.randn(4, 4)
+    with pytest.warns(UserWarning, match=r"runs in eager[\s\S]*svd[\s\S]*test_api_errors\.py"):
+        compiled = mlopt.jit(module, x, fallback=True)
+    torch.testing.assert_close(compiled(x), module(x))
+    assert compiled.report.coverage == 0
+    assert "svd" in str(compiled.report)
+    assert "runs in eager" in repr(compiled)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        mlopt.jit(Net(), torch.randn(4, 16), fallback=True)
+    with pytest.warns(UserWarning, match="runs in eager: .* cannot be decomposed"):
+        compiled = mlopt.jit(lambda x: x.index_put((x > 0,), x[x > 0] * 2), x, fallback=True)
+    assert torch.equal(compiled(x), torch.where(x > 0, 2 * x, x))
+
+
+def test_verify():
+    class Scaled(nn.Module):
+        scale = 2.0
+
+        def forward(self, x):
+            return x * self.scale, (x > 0)
+
+    module = Scaled()
+    x = torch.randn(4)
+    compiled = mlopt.jit(module, x, verify=True)
+    for _ in range(2):
+        torch.testing.assert_close(compiled(x), module(x))
+    compiled = mlopt.jit(module, x, verify=True)
+    module.scale = 2.01  # not a weight: eager changes, compiled code does not
+    with pytest.raises(VerifyError, match=r"output 0 \(float32\[4\]\) differs from eager in \d of 4"):
+        compiled(x)
+
+
+def test_verify_leaves_state_alone():
+    module = Counter()
+    compiled = mlopt.jit(module, torch.randn(2, 4), verify=True)
+    compiled(torch.randn(2, 4))
+    assert module.count.tolist() == [1.0] * 4
+
+
+def test_options():
+    with pytest.raises(CompileError, match=r"no option 'optlevel'[\s\S]*opt_level"):
+        mlopt.jit(Net(), torch.randn(4, 16), optlevel=1)
+    with pytest.raises(CompileError, match=r"target='tpu'[\s\S]*use one of: cpu"):
+        mlopt.jit(Net(), torch.randn(4, 16), target="tpu")
