@@ -14,245 +14,62 @@ After::
 them; for the reduced dim of a contraction the step of the loop over it. A kernel that no tile rule takes gets
 ``mlopt.slow = "why"`` instead and stays linalg. Always legal: it only adds attributes.
 
-The sizes are fixed choices for CPUs: a task of an element-wise or row kernel covers about 32 KB of its
-largest tensor; of a contraction, a block whose factor panel fits L2; of a convolution, 64 channels of some
-rows.
+For ``target=cuda`` the schedule also has ``warps``, of a block, and ``min_blocks``, that a multiprocessor
+should hold (nvvm.minctasm). How sizes are chosen: ``passes/scheduling``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, prod
 from typing import ClassVar
 
 from mlir import ir
 
-from .base import Pass
-from .domain import Dim, Domain
+from ..dialects.attributes import BYTES, FLOPS, KERNEL, SCHEDULE, SLOW
+from .base import Pass, PassError
+from .domain import Domain
+from .scheduling import cpu, gpu
 from .tile import kernel_domain
-from .tiling import contraction
-from .tiling.access import Nest
 from .tiling.cost import cost_of
-from .tiling.registry import SINGLE, WHOLE, can_tile, rule_of
+from .tiling.registry import can_tile
 
-LANES = 64  # the widest strip of registers, in f32
-TASK_ELEMENTS = 8192
-LARGEST_ROW = 1 << 14
-PANEL_ELEMENTS = 1 << 16  # of the factor that is kept in L2
-ROWS = 128  # of a matrix product
-CONV_PIXELS = 64
+TARGETS = ("cpu", "cuda")
 
 
 @dataclass(frozen=True)
 class Schedule(Pass):
-    """Choose tile sizes; ``tasks`` is how many tasks a big kernel should have at least."""
+    """Choose tile sizes for ``target``; ``tasks``: how many a big kernel should have at least on a CPU."""
 
     name: ClassVar[str] = "mlopt-schedule"
+    target: str = "cpu"
     tasks: int = 32
 
     def run(self, op: ir.Operation) -> None:
         """Schedule each kernel of the module."""
+        if self.target not in TARGETS:
+            raise PassError(op, f"schedule: no target '{self.target}'; use one of {', '.join(TARGETS)}")
         for function in op.regions[0].blocks[0].operations:
-            if "mlopt.kernel" in function.operation.attributes:
+            if KERNEL.get(function.operation):
                 self._schedule(function.operation)
 
     def _schedule(self, function: ir.Operation) -> None:
         domain = kernel_domain(function)
-        reason = domain if isinstance(domain, str) else can_tile(domain)
+        reason = domain if isinstance(domain, str) else can_tile(domain) or self._problem(domain)
         if isinstance(domain, str) or reason is not None:
-            function.attributes["mlopt.slow"] = ir.StringAttr.get(reason)
+            SLOW.set(function, reason or "")
             return
-        tiles = choose_tiles(domain, self.tasks)
-        tile = ir.DenseI64ArrayAttr.get([tiles[dim] for dim in domain.dims])
-        function.attributes["mlopt.schedule"] = ir.DictAttr.get({"tile": tile})
-        number = ir.IntegerType.get_signless(64)
+        SCHEDULE.set(function, self._choice(domain))
         moved, flops = cost_of(domain)
-        function.attributes["mlopt.bytes"] = ir.IntegerAttr.get(number, moved)
-        function.attributes["mlopt.flops"] = ir.IntegerAttr.get(number, flops)
+        BYTES.set(function, moved)
+        FLOPS.set(function, flops)
 
+    def _problem(self, domain: Domain) -> str | None:
+        return gpu.problem(domain) if self.target == "cuda" else None
 
-def choose_tiles(domain: Domain, tasks: int) -> dict[Dim, int]:
-    """The tile size of each dim."""
-    tiles = _forced(domain)
-    heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
-    if heavy is None:
-        _choose_rows(domain, tiles, tasks)
-    else:
-        _choose_contraction(domain, heavy, tiles, tasks)
-    _keep_inside(domain, tiles)
-    return {dim: tiles.get(dim, 0) for dim in domain.dims}
-
-
-def _forced(domain: Domain) -> dict[Dim, int]:
-    """What legality leaves no choice about: whole rows, single elements, reduced dims."""
-    tiles: dict[Dim, int] = {}
-    for dim in domain.dims:
-        if dim.whole or dim.extent in (0, 1) or dim.kind == "reduction":
-            tiles[dim] = WHOLE
-    for nest in domain.nests:
-        for loop, size in rule_of(nest).needs(nest).items():
-            dim = domain.loops(nest)[loop]
-            if size == SINGLE and dim.extent != 1 and not dim.whole:
-                tiles[dim] = SINGLE
-    return tiles
-
-
-def _keep_inside(domain: Domain, tiles: dict[Dim, int]) -> None:
-    """Let the tiles of a dim that is written into a part of a larger one divide it.
-
-    The last tile is cut off where the buffer ends, not where the part does: a ragged one would
-    overwrite what lies behind the part.
-    """
-    for nest in domain.nests:
-        if nest.onto is None:
-            continue
-        loops = domain.loops(nest)
-        for dim in (loops[loop] for index in nest.writes[0].indices if index.partial for loop in index.loops):
-            tiles[dim] = _divisor(dim.extent, tiles.get(dim, WHOLE))
-
-
-def _divisor(extent: int | None, size: int) -> int:
-    """The largest divisor up to ``size``; all if that is much less and all is not much more."""
-    if extent is None:
-        return SINGLE
-    if size == WHOLE or extent % size == 0:
-        return size
-    divisor = next(part for part in range(size, 0, -1) if extent % part == 0)
-    return WHOLE if 2 * divisor < size and extent <= 4 * size else divisor
-
-
-def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int) -> None:
-    """Fill a task's budget of elements along the largest tensor's memory, innermost dim first."""
-    memory = _memory_order(domain)
-    inner = _innermost_dims(domain)
-    budget = TASK_ELEMENTS
-    total = prod(dim.extent or LANES for dim in memory if tiles.get(dim) != SINGLE)
-    budget = min(budget, max(total // tasks, TASK_ELEMENTS // 4))
-    used = prod(dim.extent or 1 for dim in memory if tiles.get(dim) == WHOLE)
-    transposed = len([dim for dim in inner if dim not in tiles]) > 1
-    for dim in (*memory, *(dim for dim in domain.dims if dim not in memory)):
-        if dim in tiles:
-            continue
-        if transposed and dim in inner:
-            tiles[dim] = _lanes(dim.extent, LANES)  # a square: each side's cache lines are used whole
-            used *= tiles[dim] or dim.extent or 1
-            continue
-        if dim is memory[0]:
-            row = dim.extent or LARGEST_ROW
-            fits = dim.extent is not None and used * row <= LARGEST_ROW
-            tiles[dim] = WHOLE if fits else _lanes(dim.extent, LANES * max(budget // used // LANES, 1))
-            used *= tiles[dim] or row
-            continue
-        tiles[dim] = _near(dim.extent, max(budget // used, 1))
-        used *= tiles[dim] or dim.extent or 1
-
-
-def _memory_order(domain: Domain) -> list[Dim]:
-    """The dims of the largest access, innermost first."""
-    best: list[Dim] = []
-    most = -1
-    for nest in domain.nests:
-        loops = domain.loops(nest)
-        for access in (*nest.writes, *nest.reads):
-            if access is None:
-                continue
-            dims = [loops[loop] for index in access.indices for loop in index.loops]
-            size = prod(dim.extent or LANES for dim in dims)
-            if size >= most:
-                best, most = [dim for dim in reversed(dims) if dim.extent != 1], size
-    return best or list(domain.dims[:1])
-
-
-def _innermost_dims(domain: Domain) -> set[Dim]:
-    """The dims along which the kernel's large tensors are contiguous."""
-    found = set()
-    for nest in domain.nests:
-        loops = domain.loops(nest)
-        for access in (*nest.reads, *nest.writes):
-            dims = [loops[loop] for index in access.indices for loop in index.loops] if access else []
-            dims = [dim for dim in dims if dim.extent != 1]
-            if len(dims) > 1:
-                found.add(dims[-1])
-    return found
-
-
-def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks: int) -> None:
-    """A block of the product: lanes first, then rows; the reduced dim in steps of 8 or 4."""
-    loops = domain.loops(nest)
-    stepped = contraction.stepped_loop(nest)
-    assert stepped is not None
-    windows = [loop for loop in nest.reductions if loop != stepped]
-    for loop in windows:
-        if loops[loop].kind == "reduction":
-            tiles[loops[loop]] = SINGLE
-    if loops[stepped].kind == "reduction":
-        tiles[loops[stepped]] = _step(loops[stepped].extent, 4 if windows else 8)
-    lanes = loops[contraction.lane_loop(nest)]
-    reduced = prod(loops[loop].extent or LANES for loop in nest.reductions)
-    if lanes not in tiles:
-        wanted = LANES if windows else LANES * max(PANEL_ELEMENTS // max(reduced, 1) // LANES, 1)
-        tiles[lanes] = _lanes(lanes.extent, wanted)
-    for loop in contraction.batch_loops(nest):
-        tiles.setdefault(loops[loop], SINGLE)  # each has factors of its own: nothing to share in a task
-    rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in tiles]
-    left = CONV_PIXELS if windows else ROWS
-    if lanes.whole and lanes.extent is not None:  # the block is rows that are reduced, too
-        left = max(TASK_ELEMENTS // lanes.extent, 8)
-    for dim in rows:
-        if windows and dim is rows[0] and dim.extent is not None and dim.extent <= 2 * CONV_PIXELS:
-            tiles[dim] = WHOLE
-        else:
-            tiles[dim] = _near(dim.extent, max(left, 1)) if windows else _rows(dim.extent, max(left, 1))
-        left //= tiles[dim] or dim.extent or 1
-    _split_more(tiles, lanes, rows, domain, tasks)
-
-
-def _split_more(tiles: dict[Dim, int], lanes: Dim, rows: Sequence[Dim], domain: Domain, tasks: int) -> None:
-    """Halve the block while there are too few tasks, as long as it stays worth one."""
-
-    def count() -> int:
-        return prod(
-            ceil((dim.extent or LANES) / (tiles.get(dim, 0) or dim.extent or 1))
-            for dim in domain.dims
-            if dim.kind == "parallel" and dim.extent != 0
-        )
-
-    while count() < tasks:
-        now = tiles[lanes] or lanes.extent or LANES
-        if not lanes.whole and now > 2 * LANES:
-            tiles[lanes] = LANES * ceil(now / LANES / 2)
-            continue
-        split = next((dim for dim in rows if (tiles[dim] or dim.extent or 1) > 32), None)
-        if split is None:
-            return
-        tiles[split] = 4 * ceil((tiles[split] or split.extent or 1) / 8)
-
-
-def _step(extent: int | None, wanted: int) -> int:
-    """A step that divides the extent, close to ``wanted``; else ``wanted`` and a shorter last one."""
-    if extent is None:
-        return SINGLE
-    return next((step for step in (wanted, wanted // 2) if extent % step == 0), min(wanted, extent or 1))
-
-
-def _rows(extent: int | None, wanted: int) -> int:
-    """About ``wanted`` rows: even parts, in whole register tiles of 8."""
-    if extent is None or wanted < 8:
-        return wanted
-    return WHOLE if extent <= wanted else 8 * ceil(extent / ceil(extent / wanted) / 8)
-
-
-def _lanes(extent: int | None, wanted: int) -> int:
-    """``wanted``, full strips of registers, or all if that is less."""
-    return WHOLE if extent is not None and extent <= wanted else wanted
-
-
-def _near(extent: int | None, wanted: int) -> int:
-    """About ``wanted`` elements: all, or a divisor if one is close, else even parts."""
-    if extent is None:
-        return wanted
-    if extent <= wanted:
-        return WHOLE
-    divisor = next((size for size in range(wanted, wanted // 2, -1) if extent % size == 0), None)
-    return divisor or ceil(extent / ceil(extent / wanted))
+    def _choice(self, domain: Domain) -> dict[str, tuple[int, ...]]:
+        if self.target == "cuda":
+            choice = gpu.choose(domain)
+            tiles = tuple(choice.tiles[dim] for dim in domain.dims)
+            return {"tile": tiles, "warps": (choice.warps,), "min_blocks": (choice.min_blocks,)}
+        chosen = cpu.choose_tiles(domain, self.tasks)
+        return {"tile": tuple(chosen[dim] for dim in domain.dims)}

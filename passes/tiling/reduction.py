@@ -1,7 +1,9 @@
 """Plain reductions: the element-wise part on a tile with the reduced dims, then vector.multi_reduction.
 
-The reduced dims are whole rows; a dim whose length is not known is reduced in chunks, and what lies beyond it
-is replaced by the combiner's neutral element (the padding of a read went through exp and the like).
+The reduced dims are whole rows; a dim whose length is not known, or that the schedule divides, is reduced in
+chunks, and what lies beyond it is replaced by the combiner's neutral element (the padding of a read went
+through exp and the like). Chunks of known length are combined element by element and reduced once, after the
+last.
 """
 
 from __future__ import annotations
@@ -46,8 +48,16 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     unknown = [
         loop for loop in nest.reductions if not isinstance(emitter.extents[emitter.dim(nest, loop)], int)
     ]
-    totals = _over(emitter, nest, found, unknown, accumulators)
-    return finish(emitter, nest, found, totals)
+    divided = [loop for loop in nest.reductions if _is_divided(emitter, nest, loop)]
+    if divided and not unknown:
+        return finish(emitter, nest, found, _in_chunks(emitter, nest, found, divided, accumulators))
+    return finish(emitter, nest, found, _over(emitter, nest, found, unknown, accumulators))
+
+
+def _is_divided(emitter: Emitter, nest: Nest, loop: int) -> bool:
+    """Whether the schedule has the rule step through a reduced loop."""
+    dim = emitter.dim(nest, loop)
+    return dim.kind == "reduction" and dim.extent is not None and 0 < emitter.tiles[dim.id] < dim.extent
 
 
 def start_of(emitter: Emitter, nest: Nest, found: Sequence[Combiner]) -> list[ir.Value]:
@@ -98,21 +108,67 @@ def _reduce(
 ) -> list[ir.Value]:
     if any(emitter.extents[emitter.dim(nest, loop)] == 0 for loop in nest.reductions):
         return list(accumulators)
+    elements = _elements(emitter, nest, found)
+    return [
+        _total(emitter, nest, combiner, element, accumulator)
+        for combiner, element, accumulator in zip(found, elements, accumulators, strict=True)
+    ]
+
+
+def _in_chunks(
+    emitter: Emitter,
+    nest: Nest,
+    found: Sequence[Combiner],
+    divided: Sequence[int],
+    accumulators: Sequence[ir.Value],
+) -> list[ir.Value]:
+    """Combine the chunks' tiles in scf.for loops over ``divided``, then reduce the one tile that is left."""
+    if any(emitter.extents[emitter.dim(nest, loop)] == 0 for loop in nest.reductions):
+        return list(accumulators)
+    steps = {loop: emitter.tiles[emitter.dim(nest, loop).id] for loop in divided}
+    shape = [steps.get(loop, size) for loop, size in enumerate(emitter.sizes(nest, range(len(nest.kinds))))]
+    tiles: Sequence[ir.Value] = [emitter.splat(combiner.neutral(), shape) for combiner in found]
+
+    def over(loops: Sequence[int], carried: Sequence[ir.Value]) -> Sequence[ir.Value]:
+        if loops:
+            dim = emitter.dim(nest, loops[0])
+            return emitter.chunks(dim, steps[loops[0]], carried, lambda values: over(loops[1:], values))
+        elements = _elements(emitter, nest, found)
+        return [
+            combiner.combine(value, element)
+            for combiner, value, element in zip(found, carried, elements, strict=True)
+        ]
+
+    return [
+        _total(emitter, nest, combiner, tile, accumulator)
+        for combiner, tile, accumulator in zip(found, over(divided, tiles), accumulators, strict=True)
+    ]
+
+
+def _elements(emitter: Emitter, nest: Nest, found: Sequence[Combiner]) -> list[ir.Value]:
+    """What is reduced, over all loops; the combiners' neutral elements where a reduced loop has ended."""
     loops = range(len(nest.kinds))
     body = Body(emitter, nest, loops)
     body.asserts()
     inside = emitter.inside(nest, nest.reductions)
-    totals = []
-    for combiner, accumulator in zip(found, accumulators, strict=True):
+    elements = []
+    for combiner in found:
         element = convert(body.value(combiner.element), combiner.wide)
         if inside is not None:
             mask = emitter.arrange(inside, nest.reductions, loops, body.shape)
             element = arith.SelectOp(mask, element, emitter.splat(combiner.neutral(), body.shape)).result
-        if not nest.parallels:  # the result is a scalar: vector.multi_reduction wants one to start from
-            accumulator = scalar(accumulator)
-        total = vector.MultiDimReductionOp(combiner.kind, element, accumulator, list(nest.reductions)).result
-        totals.append(emitter.stretch(total, []) if not nest.parallels else total)
-    return totals
+        elements.append(element)
+    return elements
+
+
+def _total(
+    emitter: Emitter, nest: Nest, combiner: Combiner, element: ir.Value, accumulator: ir.Value
+) -> ir.Value:
+    """A tile's reduced loops combined into an accumulator over the others."""
+    if not nest.parallels:  # the result is a scalar: vector.multi_reduction wants one to start from
+        accumulator = scalar(accumulator)
+    total = vector.MultiDimReductionOp(combiner.kind, element, accumulator, list(nest.reductions)).result
+    return emitter.stretch(total, []) if not nest.parallels else total
 
 
 def scalar(value: ir.Value) -> ir.Value:

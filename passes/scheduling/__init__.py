@@ -1,0 +1,1 @@
+"""How `mlopt-schedule` chooses tile sizes, by target."""

@@ -1,0 +1,142 @@
+"""Tile sizes for CPUs: fixed choices.
+
+A task of an element-wise or row kernel covers about 32 KB of its largest tensor; of a contraction, a block
+whose factor panel fits L2; of a convolution, 64 channels of some rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, prod
+
+from ..domain import Dim, Domain
+from ..tiling import contraction
+from ..tiling.access import Nest
+from ..tiling.registry import SINGLE, WHOLE, rule_of
+from .common import forced, innermost_dims, keep_inside, memory_order
+
+LANES = 64  # the widest strip of registers, in f32
+TASK_ELEMENTS = 8192
+LARGEST_ROW = 1 << 14
+PANEL_ELEMENTS = 1 << 16  # of the factor that is kept in L2
+ROWS = 128  # of a matrix product
+CONV_PIXELS = 64
+
+
+def choose_tiles(domain: Domain, tasks: int) -> dict[Dim, int]:
+    """The tile size of each dim."""
+    tiles = forced(domain)
+    heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
+    if heavy is None:
+        _choose_rows(domain, tiles, tasks)
+    else:
+        _choose_contraction(domain, heavy, tiles, tasks)
+    keep_inside(domain, tiles)
+    return {dim: tiles.get(dim, 0) for dim in domain.dims}
+
+
+def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int) -> None:
+    """Fill a task's budget of elements along the largest tensor's memory, innermost dim first."""
+    memory = memory_order(domain)
+    inner = innermost_dims(domain)
+    budget = TASK_ELEMENTS
+    total = prod(dim.extent or LANES for dim in memory if tiles.get(dim) != SINGLE)
+    budget = min(budget, max(total // tasks, TASK_ELEMENTS // 4))
+    used = prod(dim.extent or 1 for dim in memory if tiles.get(dim) == WHOLE)
+    transposed = len([dim for dim in inner if dim not in tiles]) > 1
+    for dim in (*memory, *(dim for dim in domain.dims if dim not in memory)):
+        if dim in tiles:
+            continue
+        if transposed and dim in inner:
+            tiles[dim] = _lanes(dim.extent, LANES)  # a square: each side's cache lines are used whole
+            used *= tiles[dim] or dim.extent or 1
+            continue
+        if dim is memory[0]:
+            row = dim.extent or LARGEST_ROW
+            fits = dim.extent is not None and used * row <= LARGEST_ROW
+            tiles[dim] = WHOLE if fits else _lanes(dim.extent, LANES * max(budget // used // LANES, 1))
+            used *= tiles[dim] or row
+            continue
+        tiles[dim] = _near(dim.extent, max(budget // used, 1))
+        used *= tiles[dim] or dim.extent or 1
+
+
+def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks: int) -> None:
+    """A block of the product: lanes first, then rows; the reduced dim in steps of 8 or 4."""
+    loops = domain.loops(nest)
+    stepped = contraction.stepped_loop(nest)
+    assert stepped is not None
+    windows = [loop for loop in nest.reductions if loop != stepped]
+    for loop in windows:
+        if loops[loop].kind == "reduction":
+            tiles[loops[loop]] = SINGLE
+    if loops[stepped].kind == "reduction":
+        tiles[loops[stepped]] = _step(loops[stepped].extent, 4 if windows else 8)
+    lanes = loops[contraction.lane_loop(nest)]
+    reduced = prod(loops[loop].extent or LANES for loop in nest.reductions)
+    if lanes not in tiles:
+        wanted = LANES if windows else LANES * max(PANEL_ELEMENTS // max(reduced, 1) // LANES, 1)
+        tiles[lanes] = _lanes(lanes.extent, wanted)
+    for loop in contraction.batch_loops(nest):
+        tiles.setdefault(loops[loop], SINGLE)  # each has factors of its own: nothing to share in a task
+    rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in tiles]
+    left = CONV_PIXELS if windows else ROWS
+    if lanes.whole and lanes.extent is not None:  # the block is rows that are reduced, too
+        left = max(TASK_ELEMENTS // lanes.extent, 8)
+    for dim in rows:
+        if windows and dim is rows[0] and dim.extent is not None and dim.extent <= 2 * CONV_PIXELS:
+            tiles[dim] = WHOLE
+        else:
+            tiles[dim] = _near(dim.extent, max(left, 1)) if windows else _rows(dim.extent, max(left, 1))
+        left //= tiles[dim] or dim.extent or 1
+    _split_more(tiles, lanes, rows, domain, tasks)
+
+
+def _split_more(tiles: dict[Dim, int], lanes: Dim, rows: Sequence[Dim], domain: Domain, tasks: int) -> None:
+    """Halve the block while there are too few tasks, as long as it stays worth one."""
+
+    def count() -> int:
+        return prod(
+            ceil((dim.extent or LANES) / (tiles.get(dim, 0) or dim.extent or 1))
+            for dim in domain.dims
+            if dim.kind == "parallel" and dim.extent != 0
+        )
+
+    while count() < tasks:
+        now = tiles[lanes] or lanes.extent or LANES
+        if not lanes.whole and now > 2 * LANES:
+            tiles[lanes] = LANES * ceil(now / LANES / 2)
+            continue
+        split = next((dim for dim in rows if (tiles[dim] or dim.extent or 1) > 32), None)
+        if split is None:
+            return
+        tiles[split] = 4 * ceil((tiles[split] or split.extent or 1) / 8)
+
+
+def _step(extent: int | None, wanted: int) -> int:
+    """A step that divides the extent, close to ``wanted``; else ``wanted`` and a shorter last one."""
+    if extent is None:
+        return SINGLE
+    return next((step for step in (wanted, wanted // 2) if extent % step == 0), min(wanted, extent or 1))
+
+
+def _rows(extent: int | None, wanted: int) -> int:
+    """About ``wanted`` rows: even parts, in whole register tiles of 8."""
+    if extent is None or wanted < 8:
+        return wanted
+    return WHOLE if extent <= wanted else 8 * ceil(extent / ceil(extent / wanted) / 8)
+
+
+def _lanes(extent: int | None, wanted: int) -> int:
+    """``wanted``, full strips of registers, or all if that is less."""
+    return WHOLE if extent is not None and extent <= wanted else wanted
+
+
+def _near(extent: int | None, wanted: int) -> int:
+    """About ``wanted`` elements: all, or a divisor if one is close, else even parts."""
+    if extent is None:
+        return wanted
+    if extent <= wanted:
+        return WHOLE
+    divisor = next((size for size in range(wanted, wanted // 2, -1) if extent % size == 0), None)
+    return divisor or ceil(extent / ceil(extent / wanted))

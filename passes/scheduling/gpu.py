@@ -1,0 +1,210 @@
+"""Tile sizes and warps for GPUs: fixed choices, from the elements that one thread can hold.
+
+A block of an element-wise kernel covers one to four 16-byte accesses a thread; a row that is reduced belongs
+to one block, which gets as many warps as keep `THREAD_ELEMENTS` a thread; a contraction has a square of the
+result, which shrinks until the chip's multiprocessors have a block each. Divided dims get powers of two, so
+that lanes divide them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, prod
+
+from ..domain import Dim, Domain
+from ..tiling import contraction, reduction
+from ..tiling.access import Nest
+from ..tiling.registry import SINGLE, WHOLE, rule_of
+from .common import ROW, forced, innermost_dims, keep_inside, memory_order
+
+WARP = 32
+FEWEST_WARPS, MOST_WARPS = 4, 32
+THREAD_ELEMENTS = 32  # that a thread holds of the largest tile
+LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS
+ROW_ELEMENTS = 1024  # at least, of a block that reduces rows
+WIDE = 16  # bytes an access
+ACCESSES = 4  # wide ones in flight a thread
+BLOCKS = 132  # to fill the chip: the multiprocessors of an H200; an A100 has 108
+SQUARE = 32  # the side of a transposed tile
+REGISTERS = 1 << 16  # of a multiprocessor
+CONTRACTION_REGISTERS, OTHER_REGISTERS = 128, 64  # that a thread may have
+CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
+CONTRACTION_STEP = 16
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The tile of each dim, the warps of a block, and the blocks that a multiprocessor should hold."""
+
+    tiles: dict[Dim, int]
+    warps: int
+    min_blocks: int
+
+
+def problem(domain: Domain) -> str | None:
+    """Why a block cannot run a task of this kernel, or None."""
+    row = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
+    if row > LARGEST_ROW:
+        return f"a block would need {row} elements at once; it can hold {LARGEST_ROW}"
+    return None
+
+
+def choose(domain: Domain) -> Choice:
+    """Tiles, warps and residency of a kernel."""
+    tiles = forced(domain)
+    heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
+    if heavy is not None:
+        _choose_contraction(domain, heavy, tiles)
+    else:
+        _choose_rows(domain, tiles)
+    keep_inside(domain, tiles)
+    tiles = {dim: tiles.get(dim, WHOLE) for dim in domain.dims}
+    warps = _warps(_covered(domain, tiles))
+    registers = OTHER_REGISTERS if heavy is None else CONTRACTION_REGISTERS
+    return Choice(tiles, warps, max(REGISTERS // (registers * warps * WARP), 1))
+
+
+def _warps(elements: int) -> int:
+    warps = FEWEST_WARPS
+    while warps < MOST_WARPS and elements > warps * WARP * THREAD_ELEMENTS:
+        warps *= 2
+    return warps
+
+
+def _covered(domain: Domain, tiles: dict[Dim, int]) -> int:
+    """The elements of the largest tile."""
+    most = 1
+    for nest in domain.nests:
+        loops = [loop for loop in range(len(nest.kinds)) if _in_tile(nest, loop)]
+        dims = {domain.loops(nest)[loop] for loop in loops}
+        most = max(most, prod(tiles[dim] or dim.extent or 1 for dim in dims))
+    return most
+
+
+def _in_tile(nest: Nest, loop: int) -> bool:
+    """Whether the loop is in the nest's tiles, and not an scf.for around them."""
+    return nest.kinds[loop] == "parallel" or rule_of(nest) is reduction
+
+
+def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
+    """Fill a block's budget along the largest tensor's memory, innermost dim first.
+
+    Reduced dims count: what does not fit is left to steps over them.
+    """
+    reduced = _reduced_in_tiles(domain)
+    for dim in reduced:
+        tiles.pop(dim, None)
+    dims = [dim for dim in memory_order(domain) if dim.kind == "parallel" or dim in reduced]
+    dims += [dim for dim in domain.dims if dim not in dims and (dim.kind == "parallel" or dim in reduced)]
+    inner = {dim for dim in innermost_dims(domain) if dim in dims and dim not in tiles}
+    transposed = len([dim for dim in inner if dim.kind == "parallel"]) > 1
+    if transposed:
+        dims.sort(key=lambda dim: dim not in inner)  # a square first: both sides are read in whole sectors
+    budget = _budget(domain, dims)
+    left = _tasks_wanted(dims) if reduced else budget
+    owned = used = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
+    for dim in dims:
+        if dim in tiles:
+            continue
+        wanted = SQUARE if transposed and dim in inner else max(budget // used, 1)
+        if dim.kind == "reduction":
+            wanted *= owned  # a task reduces first, and holds what it owns then
+        elif reduced and not transposed:
+            wanted = min(wanted, left)
+            left = max(left // _power_above(min(wanted, dim.extent or ROW)), 1)
+        tiles[dim] = _part(dim.extent, wanted)
+        if dim.kind == "parallel" or owned == 1:
+            used *= tiles[dim] or dim.extent or 1
+
+
+def _reduced_in_tiles(domain: Domain) -> set[Dim]:
+    """The reduced dims that no task owns: their rule can step through them."""
+    return {
+        domain.loops(nest)[loop]
+        for nest in domain.nests
+        if rule_of(nest) is reduction
+        for loop in nest.reductions
+        if domain.loops(nest)[loop].kind == "reduction"
+    }
+
+
+def _budget(domain: Domain, dims: Sequence[Dim]) -> int:
+    """The elements of a block's largest tile."""
+    threads = FEWEST_WARPS * WARP
+    vector = max(WIDE // _bytes(domain), 1)
+    total = prod(dim.extent or ROW for dim in dims)
+    budget = min(max(_power(total // BLOCKS), threads * vector), threads * vector * ACCESSES)
+    owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
+    return budget if owned == 1 else max(min(budget, ROW_ELEMENTS), owned)
+
+
+def _tasks_wanted(dims: Sequence[Dim]) -> int:
+    """The results of a reduction in one block: few, so that there are blocks for all, but a whole sector."""
+    results = prod(dim.extent or ROW for dim in dims if dim.kind == "parallel")
+    return max(_power(results // BLOCKS), WARP)
+
+
+def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> None:
+    """A square of the product, and a step of the reduced dim."""
+    loops = domain.loops(nest)
+    stepped = contraction.stepped_loop(nest)
+    assert stepped is not None
+    for loop in nest.reductions:
+        if loops[loop].kind == "reduction":
+            step = min(CONTRACTION_STEP, loops[loop].extent or CONTRACTION_STEP)
+            tiles[loops[loop]] = step if loop == stepped else SINGLE
+    for loop in contraction.batch_loops(nest):
+        tiles.setdefault(loops[loop], SINGLE)  # each has factors of its own: nothing to share in a block
+    lanes = loops[contraction.lane_loop(nest)]
+    rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in (lanes, *tiles)]
+    free = dict(tiles)
+    for high, wide in CONTRACTION_SIDES:
+        tiles.update(free)
+        _choose_block(tiles, free, lanes, rows, high, wide)
+        if _blocks(domain, tiles) >= BLOCKS:
+            return
+
+
+def _choose_block(
+    tiles: dict[Dim, int], free: dict[Dim, int], lanes: Dim, rows: Sequence[Dim], high: int, wide: int
+) -> None:
+    """``wide`` elements of the lanes' dim and ``high`` of the others, the innermost first."""
+    if lanes not in free:
+        tiles[lanes] = _part(lanes.extent, wide)
+    left = high if not lanes.whole else max(ROW_ELEMENTS // (lanes.extent or 1), 1)
+    for dim in rows:
+        tiles[dim] = _part(dim.extent, left)
+        left = max(left // _power_above(tiles[dim] or dim.extent or 1), 1)
+
+
+def _blocks(domain: Domain, tiles: dict[Dim, int]) -> int:
+    return prod(
+        ceil((dim.extent or ROW) / (tiles.get(dim, WHOLE) or dim.extent or 1))
+        for dim in domain.dims
+        if dim.kind == "parallel" and dim.extent != 0
+    )
+
+
+def _part(extent: int | None, wanted: int) -> int:
+    """All, if that is at most ``wanted``; else the power of two up to it."""
+    return WHOLE if extent is not None and extent <= wanted else _power(wanted)
+
+
+def _power(number: int) -> int:
+    """The largest power of two up to ``number``."""
+    return 1 << (max(number, 1).bit_length() - 1)
+
+
+def _power_above(number: int) -> int:
+    return 1 << (number - 1).bit_length()
+
+
+def _bytes(domain: Domain) -> int:
+    """The size of the widest element that the kernel reads or writes."""
+    sizes = [1]
+    for nest in domain.nests:
+        for access in (*nest.reads, *nest.writes):
+            kind = getattr(access.value.type, "element_type", None) if access is not None else None
+            sizes.append(max(getattr(kind, "width", 64) // 8, 1) if kind is not None else 1)
+    return max(sizes)

@@ -1,0 +1,83 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda})' | FileCheck %s
+// RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cud})' 2>&1 | FileCheck %s --check-prefix=BAD
+
+// BAD: schedule: no target 'cud'; use one of cpu, cuda
+
+// Four 16-byte accesses a thread, 128 threads; divided dims get powers of two.
+// CHECK-LABEL: @relu
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 2, 0>, warps = array<i64: 4>}
+func.func private @relu(%x: tensor<1001x1000xf32>, %out: tensor<1001x1000xf32>) -> tensor<1001x1000xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<1001x1000xf32>) outs(%out : tensor<1001x1000xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = arith.maximumf %a, %zero : f32
+    linalg.yield %y : f32
+  } -> tensor<1001x1000xf32>
+  return %r : tensor<1001x1000xf32>
+}
+
+// Both sides of a transpose are contiguous somewhere: square tiles.
+// CHECK-LABEL: @transpose
+// CHECK-SAME: tile = array<i64: 32, 32>
+func.func private @transpose(%x: tensor<1000x1001xf32>, %out: tensor<1001x1000xf32>) -> tensor<1001x1000xf32> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<1000x1001xf32>) outs(%out : tensor<1001x1000xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<1001x1000xf32>
+  return %r : tensor<1001x1000xf32>
+}
+
+// A column sum: the reduced dim in steps, since no block can hold all of it.
+// CHECK-LABEL: @column_sum
+// CHECK-SAME: tile = array<i64: 32, 64>
+func.func private @column_sum(%x: tensor<1001x1000xf32>, %out: tensor<1000xf32>) -> tensor<1000xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<1000xf32>) -> tensor<1000xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<1001x1000xf32>) outs(%f : tensor<1000xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %y = arith.addf %a, %s : f32
+    linalg.yield %y : f32
+  } -> tensor<1000xf32>
+  return %r : tensor<1000xf32>
+}
+
+// A square of the product, smaller than 64 x 64 so that there are blocks for all multiprocessors.
+// CHECK-LABEL: @matmul
+// CHECK-SAME: {min_blocks = array<i64: 4>, tile = array<i64: 32, 32, 16>, warps = array<i64: 4>}
+func.func private @matmul(%a: tensor<129x766xf32>, %b: tensor<766x1000xf32>, %out: tensor<129x1000xf32>) -> tensor<129x1000xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<129x1000xf32>) -> tensor<129x1000xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<129x766xf32>, tensor<766x1000xf32>) outs(%f : tensor<129x1000xf32>) {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %p = arith.mulf %x, %y : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<129x1000xf32>
+  return %r : tensor<129x1000xf32>
+}
+
+// A row that is reduced and divided belongs to one block, which gets the warps to hold it.
+// CHECK-LABEL: @normalize
+// CHECK-SAME: tile = array<i64: 1, 0, 0>, warps = array<i64: 8>
+func.func private @normalize(%x: tensor<64x8192xf32>, %out: tensor<64x8192xf32>) -> tensor<64x8192xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x8192xf32>) outs(%f : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.addf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<64x8192xf32>, tensor<64xf32>) outs(%out : tensor<64x8192xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %y = arith.divf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<64x8192xf32>
+  return %r : tensor<64x8192xf32>
+}
