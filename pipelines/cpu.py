@@ -6,23 +6,9 @@ the IR after each stage under the stage's name.
 
 from __future__ import annotations
 
+from .shared import BUFFERIZE, KERNELS, LINALG, TILES
 from .stages import Rule, Stage, no_memory_of_type, vectors_of_at_most
 
-_TENSORS = (
-    "builtin",
-    "func",
-    "linalg",
-    "tensor",
-    "arith",
-    "math",
-    "cf",
-    "scf",
-    "affine",
-    "ub",
-    "bufferization",
-    "memref",
-)
-_TILES = (*_TENSORS, "vector")
 _LOOPS = ("builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub", "llvm")
 # Four native registers; wider ones make LLVM's time explode and spill.
 _REGISTERS_A_VECTOR = 4
@@ -33,33 +19,12 @@ def cpu_stages(vector_bits: int = 512) -> tuple[Stage, ...]:
     """The stages for a CPU whose vector registers have ``vector_bits`` bits (128, 256 or 512)."""
     narrow: Rule = vectors_of_at_most(_REGISTERS_A_VECTOR * vector_bits)
     return (
-        Stage(
-            "linalg",
-            # arith and math on whole tensors, as people write them, are linalg, too.
-            "inline,symbol-dce,func.func(convert-elementwise-to-linalg),int-range-optimizations,canonicalize,cse",
-            _TENSORS,
-        ),
-        Stage(
-            "kernels",
-            # Ops named for what they are, then one form of them: linalg.generic.
-            "mlopt-raise,canonicalize,cse,"
-            # Slices and transposes become reads at other places; it sees through folded reshapes only.
-            "mlopt-fold-moves,canonicalize,cse,"
-            # i1 has no layout in memory; an integer division by zero must not trap.
-            "mlopt-bool-storage,mlopt-guard-division,canonicalize,cse,"
-            # What depends on weights alone leaves @main before it could be fused into it.
-            "mlopt-hoist,mlopt-fuse,mlopt-outline",
-            _TENSORS,
-        ),
-        Stage("tile", "mlopt-schedule,mlopt-tile,mlopt-verify", _TILES),
+        LINALG,
+        KERNELS,
+        Stage("tile", "mlopt-schedule,mlopt-tile,mlopt-verify", TILES),
         Stage(
             "loops",
-            # One bufferization of the whole module; outputs are written in place.
-            "eliminate-empty-tensors,"
-            "one-shot-bufferize{bufferize-function-boundaries=true"
-            " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true},"
-            # No canonicalize yet: it would dissolve the scf.forall of a kernel with one task.
-            "drop-equivalent-buffer-results,cse,mlopt-self-copies,"
+            f"{BUFFERIZE},"
             # Tiles become loops over registers; kernels without a tile rule become plain loops.
             f"mlopt-cpu-strip-mine{{vector-bits={vector_bits}}},convert-linalg-to-loops,canonicalize,cse,"
             # After the loops exist: half floats compute in f32, then functions become polynomials.

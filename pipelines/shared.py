@@ -1,0 +1,50 @@
+"""What every target's way down has in common: from linalg to kernels, and the one bufferization."""
+
+from __future__ import annotations
+
+from .stages import Stage
+
+TENSORS = (
+    "builtin",
+    "func",
+    "linalg",
+    "tensor",
+    "arith",
+    "math",
+    "cf",
+    "scf",
+    "affine",
+    "ub",
+    "bufferization",
+    "memref",
+)
+TILES = (*TENSORS, "vector")
+
+LINALG = Stage(
+    "linalg",
+    # arith and math on whole tensors, as people write them, are linalg, too.
+    "inline,symbol-dce,func.func(convert-elementwise-to-linalg),int-range-optimizations,canonicalize,cse",
+    TENSORS,
+)
+
+KERNELS = Stage(
+    "kernels",
+    # Ops named for what they are, then one form of them: linalg.generic.
+    "mlopt-raise,canonicalize,cse,"
+    # Slices and transposes become reads at other places; it sees through folded reshapes only.
+    "mlopt-fold-moves,canonicalize,cse,"
+    # i1 has no layout in memory; an integer division by zero must not trap.
+    "mlopt-bool-storage,mlopt-guard-division,canonicalize,cse,"
+    # What depends on weights alone leaves @main before it could be fused into it.
+    "mlopt-hoist,mlopt-fuse,mlopt-outline",
+    TENSORS,
+)
+
+# One bufferization of the whole module; outputs are written in place. No canonicalize after it: it
+# would dissolve the scf.forall of a kernel with one task.
+BUFFERIZE = (
+    "eliminate-empty-tensors,"
+    "one-shot-bufferize{bufferize-function-boundaries=true"
+    " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true},"
+    "drop-equivalent-buffer-results,cse,mlopt-self-copies"
+)
