@@ -1,0 +1,55 @@
+"""The way down to NVIDIA GPUs: named stages, each a list of passes, from linalg to the nvvm dialect.
+
+The list reads top to bottom; a comment says why a pass is where it is. ``Compiled.asm`` holds
+the IR after each stage under the stage's name, and the PTX that becomes of the last one.
+"""
+
+from __future__ import annotations
+
+from .shared import BUFFERIZE, KERNELS, LINALG, TILES
+from .stages import Stage
+
+_LAYOUTS = ("builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub", "mlopt")
+_THREADS = (
+    "builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub", "gpu", "llvm", "nvvm",
+)  # fmt: skip
+
+
+def cuda_stages(chip: str, ptx: int) -> tuple[Stage, ...]:
+    """The stages for the GPU ``chip`` ("sm_80") in PTX of version ``ptx`` (80 is 8.0), both known to LLVM."""
+    return (
+        LINALG,
+        KERNELS,
+        Stage("tile", "mlopt-schedule{target=cuda},mlopt-tile,mlopt-verify", TILES),
+        Stage(
+            "layouts",
+            # Half floats compute in f32: said while values are tiles, so that layouts see their size.
+            f"{BUFFERIZE},mlopt-cpu-widen-floats,"
+            # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
+            "mlopt-gpu-assign-layouts",
+            _LAYOUTS,
+        ),
+        Stage(
+            "threads",
+            # Each thread's share of the tiles; kernels become gpu functions and their launches.
+            "mlopt-gpu-distribute,canonicalize,cse,"
+            # No host function allocates: torch owns memory.
+            "mlopt-cpu-arena,"
+            # The stream and the status reach the launches.
+            "mlopt-gpu-entry",
+            _THREADS,
+        ),
+        Stage(
+            "nvvm",
+            f"nvvm-attach-target{{chip={chip} features=+ptx{ptx} O=3}},"
+            # convert-gpu-to-nvvm calls libdevice for math; convert-to-llvm would write log(1 + x) for log1p.
+            "gpu.module(lower-affine,convert-scf-to-cf,convert-gpu-to-nvvm,convert-to-llvm,"
+            "convert-nvvm-to-llvm,reconcile-unrealized-casts,canonicalize,cse),"
+            # Launches become calls of MLIR's CUDA runtime, on the stream given.
+            "lower-affine,convert-scf-to-cf,mlopt-gpu-launch,"
+            "expand-strided-metadata,lower-affine,convert-arith-to-llvm,convert-index-to-llvm,"
+            "finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,reconcile-unrealized-casts,"
+            "canonicalize,cse",
+            ("builtin", "llvm", "nvvm", "gpu.module", "gpu.module_end"),
+        ),
+    )
