@@ -10,9 +10,7 @@ from .shared import BUFFERIZE, KERNELS, LINALG, TILES
 from .stages import Stage
 
 _LAYOUTS = ("builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub", "mlopt")
-_THREADS = (
-    "builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub", "gpu", "llvm", "nvvm",
-)  # fmt: skip
+_THREADS = (*_LAYOUTS, "gpu", "llvm", "nvvm")
 
 
 def cuda_stages(chip: str, ptx: int) -> tuple[Stage, ...]:
