@@ -71,6 +71,33 @@ def _read_schedule(attribute: ir.Attribute) -> dict[str, tuple[int, ...]] | None
     return schedule
 
 
+def _read_launches(attribute: ir.Attribute) -> tuple[dict[str, Any], ...] | None:
+    if not isinstance(attribute, ir.ArrayAttr) or not all(isinstance(it, ir.DictAttr) for it in attribute):
+        return None
+    found = []
+    for launch in attribute:
+        sizes = {named.name: named.attr for named in launch if named.name != "kernel"}
+        if "kernel" not in launch or not all(isinstance(it, ir.DenseI64ArrayAttr) for it in sizes.values()):
+            return None
+        kernel = ir.StringAttr(launch["kernel"]).value
+        found.append({"kernel": kernel, **{name: list(size) for name, size in sizes.items()}})
+    return tuple(found)
+
+
+def _build_launches(launches: tuple[dict[str, Any], ...]) -> ir.Attribute:
+    return ir.ArrayAttr.get(
+        [
+            ir.DictAttr.get(
+                {
+                    name: ir.StringAttr.get(value) if name == "kernel" else ir.DenseI64ArrayAttr.get(value)
+                    for name, value in launch.items()
+                }
+            )
+            for launch in launches
+        ]
+    )
+
+
 def _build_integer(value: int) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
@@ -91,6 +118,9 @@ STRING: Kind[str] = Kind("a string", _read_string, ir.StringAttr.get)
 STRINGS: Kind[tuple[str, ...]] = Kind("an array of strings", _read_strings, _build_strings)
 SCHEDULE_KIND: Kind[dict[str, tuple[int, ...]]] = Kind(
     "a dictionary of array<i64: …>", _read_schedule, _build_schedule
+)
+LAUNCHES_KIND: Kind[tuple[dict[str, Any], ...]] = Kind(
+    "an array of dictionaries of array<i64: …> and a kernel's name", _read_launches, _build_launches
 )
 
 # What a structured op does, in the user's words, for names and reports.
@@ -113,18 +143,21 @@ RESULT_SIZES = Mark("mlopt.result_sizes", STRINGS, _FUNCTION)
 # Bytes that a host function needs, and the messages of its run-time checks.
 WORKSPACE = Mark("mlopt.workspace", INTEGER, _FUNCTION)
 ASSERTS = Mark("mlopt.asserts", STRINGS, _MODULE)
+# The kernels that the host part of a GPU program looks up, and each launch that it makes.
+DEVICE_KERNELS = Mark("mlopt.device_kernels", STRINGS, _MODULE)
+LAUNCHES = Mark("mlopt.launches", LAUNCHES_KIND, _MODULE)
 
 MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
         OP, GROUP, FUSION, KERNEL, OPS, BYTES,
-        FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, ASSERTS,
+        FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip
 
 # On arguments of host functions: a weight or buffer, a tensor that @prepare makes, the n-th
 # result's memory, bools stored as bytes; on those of lowered functions: the number of threads,
-# the status cell, the arena.
+# the status cell, the arena, the CUDA stream, the address of the status cell that kernels write.
 ARGUMENT_KINDS: dict[str, Kind[Any]] = {
     "mlopt.weight": FLAG,
     "mlopt.prepared": FLAG,
@@ -133,4 +166,6 @@ ARGUMENT_KINDS: dict[str, Kind[Any]] = {
     "mlopt.threads": FLAG,
     "mlopt.status": FLAG,
     "mlopt.workspace": FLAG,
+    "mlopt.stream": FLAG,
+    "mlopt.device_status": FLAG,
 }

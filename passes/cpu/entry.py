@@ -27,28 +27,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mlir import ir
-from mlir.dialects import func
 
-from ..base import Pass, PassError
-from .entry_text import entry_function, workspace_function
+from ..base import Pass
+from .entry_points import add_entry, check_host
 from .functions import (
     STATUS,
     THREADS,
-    WORKSPACE,
-    adopt_function,
-    append_argument,
-    append_operands,
-    callees_first,
-    calls_in,
     defined_functions,
     is_public,
-    marked_argument,
     reaches,
     set_noinline,
     set_private,
+    thread_through,
 )
-
-PREFIX = "mlopt_"
 
 
 @dataclass(frozen=True)
@@ -61,60 +52,14 @@ class CpuEntry(Pass):
         """Write an entry function for each public function, which becomes private."""
         hosts = [function for function in defined_functions(op) if is_public(function)]
         for function in hosts:
-            _check_host(function)
-        _thread_through(op, reaches(op, "scf.forall"), ir.IndexType.get(), THREADS)
+            check_host(function)
+        thread_through(op, reaches(op, "scf.forall"), ir.IndexType.get(), THREADS)
         cell = ir.Type.parse("memref<i32>")
-        _thread_through(op, reaches(op, "cf.assert"), cell, STATUS)
+        thread_through(op, reaches(op, "cf.assert"), cell, STATUS)
         sizes = {function.sym_name.value: function for function in defined_functions(op)}
         for function in defined_functions(op):
             set_private(function)
             if "mlopt.kernel" in function.attributes:
                 set_noinline(function)
         for function in hosts:
-            _add_entry(op, function, sizes.get(f"{function.sym_name.value}_workspace"))
-
-
-def _check_host(function: func.FuncOp) -> None:
-    name = function.sym_name.value
-    if function.type.results:
-        raise PassError(
-            function,
-            f"@{name} returns values, an entry point cannot; mlopt-outline makes them arguments",
-        )
-    for number, type_ in enumerate(function.type.inputs):
-        if isinstance(type_, ir.UnrankedMemRefType):
-            raise PassError(function, f"argument {number} of @{name} has no rank: {type_}")
-        if isinstance(type_, ir.MemRefType) and type_.layout != _identity(type_):
-            message = f"argument {number} of @{name} is {type_}; entry points take contiguous buffers"
-            raise PassError(function, message)
-
-
-def _identity(type_: ir.MemRefType) -> ir.Attribute:
-    return ir.AffineMapAttr.get(ir.AffineMap.get_identity(type_.rank))
-
-
-def _thread_through(module: ir.Operation, names: set[str], type_: ir.Type, mark: str) -> None:
-    """Give the functions ``names`` an argument marked ``mark``, and pass it along in their calls."""
-    functions = [function for function in callees_first(module) if function.sym_name.value in names]
-    for function in functions:
-        argument = append_argument(function, type_, mark)
-        for call, callee in calls_in(function):
-            if callee in names:
-                append_operands(call, [argument])
-
-
-def _add_entry(module: ir.Operation, function: func.FuncOp, sizes: func.FuncOp | None) -> None:
-    name = function.sym_name.value
-    marks = {
-        argument.arg_number: mark
-        for mark in (WORKSPACE, THREADS, STATUS)
-        if (argument := marked_argument(function, mark)) is not None
-    }
-    texts = [entry_function(PREFIX + name, name, list(function.type.inputs), marks)]
-    if sizes is not None:
-        callee = sizes.sym_name.value
-        texts.append(workspace_function(PREFIX + callee, callee, list(sizes.type.inputs)))
-    for text in texts:
-        entry = adopt_function(module, text)
-        if WORKSPACE in function.attributes:
-            entry.attributes[WORKSPACE] = function.attributes[WORKSPACE]
+            add_entry(op, function, sizes.get(f"{function.sym_name.value}_workspace"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mlir import ir
 
-from .functions import STATUS, THREADS, WORKSPACE
+from .functions import DEVICE_STATUS, STATUS, STREAM, THREADS, WORKSPACE
 
 
 def entry_function(name: str, callee: str, types: Sequence[ir.Type], marks: Mapping[int, str]) -> str:
@@ -55,7 +55,8 @@ class _Writer:
         self.marks = marks
         self.lines: list[str] = []
         self.given = len([number for number in range(len(types)) if number not in marks])
-        self.next_size = self.given + 2
+        # After the workspace: the threads or the stream, and then perhaps the device's status cell.
+        self.next_size = self.given + 2 + (DEVICE_STATUS in marks.values())
 
     def operand(self, number: int) -> str:
         """The value for argument ``number`` of the callee."""
@@ -64,6 +65,10 @@ class _Writer:
             return "%status"
         if mark == THREADS:
             return self._index(self.given + 1, f"%a{number}")
+        if mark == STREAM:
+            return self._load(self.given + 1, f"%a{number}", "!llvm.ptr")
+        if mark == DEVICE_STATUS:
+            return self._load(self.given + 2, f"%a{number}", "!llvm.ptr")
         if mark == WORKSPACE:
             return self._workspace(f"%a{number}")
         if isinstance(type_, ir.MemRefType):

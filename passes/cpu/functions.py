@@ -10,6 +10,8 @@ from mlir.dialects import func
 THREADS = "mlopt.threads"
 STATUS = "mlopt.status"
 WORKSPACE = "mlopt.workspace"
+STREAM = "mlopt.stream"
+DEVICE_STATUS = "mlopt.device_status"
 
 
 def walk_ops(op: ir.Operation | ir.OpView, name: str) -> list[ir.Operation]:
@@ -73,11 +75,17 @@ def callees_first(module: ir.Operation) -> list[func.FuncOp]:
 
 def reaches(module: ir.Operation, op_name: str) -> set[str]:
     """The names of the functions that hold an op called ``op_name`` or call one that does."""
-    names: set[str] = set()
+    holders = [function for function in defined_functions(module) if walk_ops(function, op_name)]
+    return callers_of(module, {function.sym_name.value for function in holders})
+
+
+def callers_of(module: ir.Operation, names: set[str]) -> set[str]:
+    """``names``, and the names of the functions that call one of them, directly or not."""
+    found = set(names)
     for function in callees_first(module):
-        if walk_ops(function, op_name) or any(callee in names for _, callee in calls_in(function)):
-            names.add(function.sym_name.value)
-    return names
+        if any(callee in found for _, callee in calls_in(function)):
+            found.add(function.sym_name.value)
+    return found
 
 
 def append_argument(function: func.FuncOp, type_: ir.Type, mark: str) -> ir.Value:
@@ -114,6 +122,16 @@ def append_operands(call: ir.Operation, values: list[ir.Value]) -> ir.Operation:
         old.replace_all_uses_with(new)
     call.erase()
     return again
+
+
+def thread_through(module: ir.Operation, names: set[str], type_: ir.Type, mark: str) -> None:
+    """Give the functions ``names`` an argument marked ``mark``, and pass it along in their calls."""
+    functions = [function for function in callees_first(module) if function.sym_name.value in names]
+    for function in functions:
+        argument = append_argument(function, type_, mark)
+        for call, callee in calls_in(function):
+            if callee in names:
+                append_operands(call, [argument])
 
 
 def adopt_function(module: ir.Operation, text: str) -> ir.Operation:

@@ -11,7 +11,8 @@ Runs on control flow, after convert-scf-to-cf. Before and after:
 
 `%status` is the function's argument marked `mlopt.status` (mlopt-cpu-entry). After each
 call that may fail, the caller returns too if the cell is not 0.
-Legal in functions without results. The messages go to the module's `mlopt.asserts`.
+Legal in functions without results. The messages go to the module's `mlopt.asserts`, after those
+that stand there already (of GPU kernels).
 """
 
 from __future__ import annotations
@@ -22,10 +23,9 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import arith, cf, func, memref
 
+from ...dialects.attributes import ASSERTS
 from ..base import Pass, PassError
 from .functions import STATUS, defined_functions, marked_argument, walk_ops
-
-MESSAGES = "mlopt.asserts"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class CpuStatus(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite all functions that have a status cell, and write the module's list of messages."""
-        messages: list[str] = []
+        messages = list(ASSERTS.get(op) or ())
         for function in defined_functions(op):
             asserts = walk_ops(function, "cf.assert")
             status = marked_argument(function, STATUS)
@@ -46,7 +46,7 @@ class CpuStatus(Pass):
                 _check_no_results(function)
                 _return_after_calls(function, status)
                 _replace_asserts(function, status, asserts, messages)
-        op.attributes[MESSAGES] = ir.ArrayAttr.get([ir.StringAttr.get(message) for message in messages])
+        ASSERTS.set(op, tuple(messages))
 
 
 def _check_no_results(function: func.FuncOp) -> None:

@@ -1,0 +1,59 @@
+"""What the entry passes of all targets share: which functions can be entry points, and adding them."""
+
+from __future__ import annotations
+
+from mlir import ir
+from mlir.dialects import func
+
+from ..base import PassError
+from .entry_text import entry_function, workspace_function
+from .functions import (
+    DEVICE_STATUS,
+    STATUS,
+    STREAM,
+    THREADS,
+    WORKSPACE,
+    adopt_function,
+    marked_argument,
+)
+
+PREFIX = "mlopt_"
+_MARKS = (WORKSPACE, THREADS, STREAM, DEVICE_STATUS, STATUS)
+
+
+def check_host(function: func.FuncOp) -> None:
+    """Raise `PassError` if ``function`` returns something or takes what the array cannot hold."""
+    name = function.sym_name.value
+    if function.type.results:
+        raise PassError(
+            function,
+            f"@{name} returns values, an entry point cannot; mlopt-outline makes them arguments",
+        )
+    for number, type_ in enumerate(function.type.inputs):
+        if isinstance(type_, ir.UnrankedMemRefType):
+            raise PassError(function, f"argument {number} of @{name} has no rank: {type_}")
+        if isinstance(type_, ir.MemRefType) and type_.layout != _identity(type_):
+            message = f"argument {number} of @{name} is {type_}; entry points take contiguous buffers"
+            raise PassError(function, message)
+
+
+def add_entry(module: ir.Operation, function: func.FuncOp, sizes: func.FuncOp | None) -> None:
+    """`@mlopt_NAME`, which calls ``function``, and `@mlopt_NAME_workspace`, which calls ``sizes``."""
+    name = function.sym_name.value
+    marks = {
+        argument.arg_number: mark
+        for mark in _MARKS
+        if (argument := marked_argument(function, mark)) is not None
+    }
+    texts = [entry_function(PREFIX + name, name, list(function.type.inputs), marks)]
+    if sizes is not None:
+        callee = sizes.sym_name.value
+        texts.append(workspace_function(PREFIX + callee, callee, list(sizes.type.inputs)))
+    for text in texts:
+        entry = adopt_function(module, text)
+        if WORKSPACE in function.attributes:
+            entry.attributes[WORKSPACE] = function.attributes[WORKSPACE]
+
+
+def _identity(type_: ir.MemRefType) -> ir.Attribute:
+    return ir.AffineMapAttr.get(ir.AffineMap.get_identity(type_.rank))

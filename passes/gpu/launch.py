@@ -1,0 +1,157 @@
+"""Launches become calls of MLIR's CUDA runtime, through a table that the loader fills.
+
+Runs after mlopt-gpu-entry, on host functions that are not lowered yet. Before and after:
+
+    gpu.launch_func <%stream : !llvm.ptr> @kernels::@kernel_0 blocks in (%g, %one, %one)
+      threads in (%t, %one, %one) : i64 dynamic_shared_memory_size %s args(%x : !llvm.ptr)
+
+    %state = llvm.load @mlopt_state
+    %launch = %state[3]                           // mgpuLaunchKernel
+    %function = %state[8]                         // the CUfunction of the first kernel
+    … the arguments and their addresses on the stack …
+    llvm.call %launch(%function, %g, %one, %one, %t, %one, %one, %s, %stream, %params, null, 1)
+
+`int32_t mlopt_load(int64_t *state)` loads the device code and looks the kernels up, once for
+each device. `state` stays in use; `mlopt.runtime.cuda.state` says what is in it. The status is 0, -1 if
+the code cannot be loaded, or the number (from 1) of the kernel that is not in it.
+
+No function of the driver is looked up, no stream made and nothing waited for in a launch (MLIR's own
+lowering does all of that each time), and the table lets several runtimes live in one process.
+The module's `mlopt.launches` lists every launch: kernel, threads, grid and bytes of shared
+memory, -1 where they are not constant; `mlopt.device_kernels` the kernels in the state's order.
+Legal for launches with a stream, without tokens and clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mlir import ir
+from mlir.dialects import arith, llvm
+
+from ...dialects.attributes import DEVICE_KERNELS, LAUNCHES
+from ...runtime.cuda.state import FUNCTIONS, LAUNCH
+from ..base import Pass, PassError
+from ..cpu.functions import defined_functions, walk_ops
+from .launches import Launch, find_kernel
+from .load_text import STATE, load_module_text
+
+
+@dataclass(frozen=True)
+class GpuLaunch(Pass):
+    """Call mgpuLaunchKernel for each launch; add the function that loads the device code."""
+
+    name: ClassVar[str] = "mlopt-gpu-launch"
+
+    def run(self, op: ir.Operation) -> None:
+        """Lower all launches; a module without any gets no `mlopt_load`."""
+        launches = [
+            (Launch(found), function)
+            for function in defined_functions(op)
+            for found in walk_ops(function, "gpu.launch_func")
+        ]
+        if not launches:
+            return
+        for launch, _ in launches:
+            launch.check_plain()
+            find_kernel(op, launch)
+            if launch.stream is None:
+                raise PassError(launch.op, "the launch has no stream; run mlopt-gpu-entry before")
+        names = list(dict.fromkeys(launch.kernel[1] for launch, _ in launches))
+        LAUNCHES.set(op, tuple(_describe(launch) for launch, _ in launches))
+        DEVICE_KERNELS.set(op, tuple(names))
+        for launch, function in launches:
+            _lower(launch, function.entry_block, names.index(launch.kernel[1]))
+        loader = ir.Module.parse(load_module_text(names))
+        for added in list(loader.body.operations):
+            op.regions[0].blocks[0].append(added)
+
+
+def _describe(launch: Launch) -> dict[str, Any]:
+    """What is known of a launch before it runs."""
+    shared = launch.shared_bytes
+    return {
+        "kernel": launch.kernel[1],
+        "threads": [_constant(value) for value in launch.block],
+        "grid": [_constant(value) for value in launch.grid],
+        "shared": [0 if shared is None else _constant(shared)],
+    }
+
+
+def _constant(value: ir.Value) -> int:
+    """The constant behind ``value``, or -1."""
+    op = value.owner
+    while isinstance(op, ir.OpView) and op.operation.name in ("arith.index_cast", "arith.extui"):
+        op = op.operands[0].owner
+    if isinstance(op, ir.Block) or op.name not in ("arith.constant", "llvm.mlir.constant"):
+        return -1
+    return int(ir.IntegerAttr(op.attributes["value"]).value)
+
+
+def _lower(launch: Launch, entry: ir.Block, number: int) -> None:
+    """Call the runtime in the launch's place; what is on the stack is allocated on entry."""
+    arguments = launch.arguments
+    types = [_stored_type(launch, argument) for argument in arguments]
+    pointer = ir.Type.parse("!llvm.ptr")
+    struct = ir.Type.parse(f"!llvm.struct<({', '.join(map(str, types))})>")
+    with ir.InsertionPoint.at_block_begin(entry), launch.op.location:
+        one = _int(1)
+        cells = llvm.alloca(pointer, one, ir.TypeAttr.get(struct))
+        array = ir.Type.parse(f"!llvm.array<{len(arguments)} x ptr>")
+        params = llvm.alloca(pointer, one, ir.TypeAttr.get(array))
+    with ir.InsertionPoint(launch.op), launch.op.location:
+        for position, argument in enumerate(arguments):
+            cell = _element(cells, [0, position], struct)
+            llvm.store(_as_integer(argument), cell)
+            llvm.store(cell, _element(params, [position], pointer))
+        state = llvm.load(pointer, llvm.mlir_addressof(pointer, STATE))
+        sizes = [_as_integer(size) for size in (*launch.grid, *launch.block)]
+        shared = launch.shared_bytes if launch.shared_bytes is not None else _int(0, 32)
+        null = llvm.mlir_zero(pointer)
+        function = llvm.load(pointer, _element(state, [FUNCTIONS + number], pointer))
+        runtime = llvm.load(pointer, _element(state, [LAUNCH], pointer))
+        stream = launch.stream
+        _call(runtime, [function, *sizes, shared, stream, params, null, _int(len(arguments))])
+    launch.op.erase()
+
+
+def _call(callee: ir.Value, arguments: Sequence[ir.Value | None]) -> None:
+    """`callee(arguments)` of a function pointer that returns nothing."""
+    ir.Operation.create(
+        "llvm.call",
+        operands=[callee, *arguments],
+        attributes={
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1 + len(arguments), 0]),
+            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+        },
+    )
+
+
+def _stored_type(launch: Launch, argument: ir.Value) -> ir.Type:
+    type_ = argument.type
+    if isinstance(type_, ir.IndexType):
+        return ir.IntegerType.get_signless(64)
+    if isinstance(type_, ir.IntegerType | ir.FloatType) or str(type_).startswith("!llvm.ptr"):
+        return type_
+    raise PassError(launch.op, f"a kernel cannot take a {type_}; pass buffers as !llvm.ptr")
+
+
+def _as_integer(value: ir.Value) -> ir.Value:
+    """``value``, or the i64 of an index."""
+    if not isinstance(value.type, ir.IndexType):
+        return value
+    return arith.index_cast(ir.IntegerType.get_signless(64), value)
+
+
+def _element(base: ir.Value, indices: Sequence[int], type_: ir.Type) -> ir.Value:
+    """The address of an element of what ``base``, seen as ``type_``, points to."""
+    constant = ir.DenseI32ArrayAttr.get(list(indices))
+    flags = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)
+    return llvm.getelementptr(ir.Type.parse("!llvm.ptr"), base, [], constant, ir.TypeAttr.get(type_), flags)
+
+
+def _int(value: int, bits: int = 64) -> ir.Value:
+    type_ = ir.IntegerType.get_signless(bits)
+    return llvm.mlir_constant(ir.IntegerAttr.get(type_, value))
