@@ -26,6 +26,17 @@ class PassError(Exception):
         self.message = message
 
 
+class UnsupportedError(PassError):
+    """A pass cannot go on, and that is no bug: the program asks for what mlopt does not do.
+
+    ``message`` names the op and what about it; ``remedy`` says what to write instead.
+    """
+
+    def __init__(self, op: ir.Operation | ir.OpView, message: str, remedy: str) -> None:
+        super().__init__(op, message)
+        self.remedy = remedy
+
+
 @dataclass(frozen=True)
 class Pass(ABC):
     """One rewrite of the IR below ``op_name``; subclasses add typed options as fields.

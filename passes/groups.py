@@ -10,6 +10,7 @@ from mlir import ir
 from .structured import is_used, structured_ops
 
 GROUP = "mlopt.group"
+_MEMREFS = (ir.MemRefType, ir.UnrankedMemRefType)
 STRUCTURED = frozenset({"linalg.generic", "linalg.fill", "tensor.insert_slice", "tensor.extract_slice"})
 
 
@@ -36,6 +37,13 @@ def operands_of(op: ir.Operation) -> Iterator[tuple[ir.Operation, int, ir.Value]
         for block in region.blocks:
             for inner in block.operations:
                 yield from operands_of(inner.operation)
+
+
+def touches_memory(op: ir.Operation) -> bool:
+    """Whether ``op``, or what is inside of it, reads or writes buffers: its place in the block counts."""
+    if any(isinstance(result.type, _MEMREFS) for result in op.results):
+        return True
+    return any(isinstance(value.type, _MEMREFS) for _, _, value in operands_of(op))
 
 
 def give_inits_their_fills(func: ir.Operation) -> None:
@@ -123,9 +131,15 @@ def _edges(
     readers: dict[int, list[int]] = {node: [] for node in nodes.values()}
     waiting = dict.fromkeys(readers, 0)
     seen: set[tuple[int, int]] = set()
+    on_memory = [op for op in ops if touches_memory(op)]  # these keep their order
+    before = dict(zip(on_memory[1:], on_memory, strict=False))
     for op in ops:
-        for _, _, value in operands_of(op):
-            maker = None if isinstance(value, ir.BlockArgument) else value.owner.operation
+        makers = [
+            value.owner.operation
+            for _, _, value in operands_of(op)
+            if not isinstance(value, ir.BlockArgument)
+        ]
+        for maker in (*makers, before.get(op)):
             if maker not in nodes:
                 continue
             edge = (nodes[maker], nodes[op])

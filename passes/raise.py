@@ -12,6 +12,7 @@ from mlir import ir
 from .base import Pass
 from .raising.asserts import check_as_eager
 from .raising.bodies import name_generics
+from .raising.buffers import take_tensors_late
 from .raising.contractions import read_narrow_operands
 from .raising.inits import make_inits_explicit
 from .raising.named import generalize_named_ops
@@ -49,6 +50,7 @@ class Raise(Pass):
 
 
 def _raise(func: ir.Operation) -> None:
+    take_tensors_late(func)
     lower_windows(func)  # before pads: it makes some longer
     lower_concat_and_pad(func)
     generalize_named_ops(func)

@@ -32,6 +32,7 @@ from mlir.dialects import scf, tensor, vector
 
 from .base import Pass, PassError
 from .domain import Dim, Domain
+from .subsets import part_sizes
 from .tiling.access import STRUCTURED, shape_of
 from .tiling.emitter import Emitter, Span
 from .tiling.registry import can_tile
@@ -137,7 +138,7 @@ def _is_split(dim: Dim, tile: int) -> bool:
 
 
 def _extent(domain: Domain, dim: Dim, outs: Sequence[ir.Value]) -> int | ir.Value:
-    """The extent of a dim; a dynamic one is read off an argument."""
+    """The extent of a dim; a dynamic one is read off an argument, or is the size of a slice."""
     if dim.extent is not None:
         return dim.extent
     for nest in domain.nests:
@@ -152,6 +153,9 @@ def _extent(domain: Domain, dim: Dim, outs: Sequence[ir.Value]) -> int | ir.Valu
             for position, index in enumerate(access.indices):
                 if index.plain and domain.loops(nest)[index.loops[0]] == dim:
                     return _size(value, position)
+    for nest in domain.nests:
+        if nest.op.name in ("tensor.extract_slice", "tensor.insert_slice") and dim in domain.loops(nest):
+            return part_sizes(nest.op)[domain.loops(nest).index(dim)]
     raise PassError(domain.nests[-1].op, "no argument of the kernel has the size of a dynamic loop")
 
 

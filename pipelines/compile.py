@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mlir import ir
 
 from ..dialects.context import make_context
+from ..errors import UnsupportedOpError
+from ..passes.base import UnsupportedError
 from ..runtime import progress
 from ..runtime.codegen import Target, generate
 from . import metadata
 from .accept import accept
 from .cpu import cpu_stages
+from .diagnostics import PipelineError
 from .stages import run_stages
 
 
@@ -46,8 +51,23 @@ def compile_text(
             if stage == "loops":
                 metadata.add_workspaces(module, known["functions"])
 
-        run_stages(module.operation, cpu_stages(target.vector_bits), after_stage=after_stage)
+        with _refusals():
+            run_stages(module.operation, cpu_stages(target.vector_bits), after_stage=after_stage)
         known["asserts"] = metadata.asserts(module)
         progress.phase("code generation")
         code = generate(module, target, opt_level)
     return {"object": code.object, "stages": stages, "metadata": known}
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Raise what a pass refuses on purpose as the caller's error, which it is, with place and remedy."""
+    try:
+        yield
+    except PipelineError as error:
+        if not isinstance(error.__cause__, UnsupportedError):
+            raise
+        refusal = error.__cause__
+        where = next((each.place for each in error.diagnostics if each.line), "")
+        what = f"mlopt cannot compile this: {refusal.message}"
+        raise UnsupportedOpError(what, where=where, remedy=refusal.remedy) from None

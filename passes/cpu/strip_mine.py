@@ -167,7 +167,7 @@ def emit_writes(
     while waiting:
         group = _independent(waiting)
         main = max(group, key=lambda root: sum(size != 1 for size in sizes_of(root.valueToStore)))
-        nest = plan_nest(layout, main, vector_bits)
+        nest = plan_nest(layout, main, group, vector_bits)
         guests = [guest for root in group if root != main if (guest := guest_of(layout, main, nest, root))]
         written = [main, *(guest.root for guest in guests)]
         em.scratches = plan_scratches(layout, ops, [root.valueToStore for root in written])

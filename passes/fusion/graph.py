@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from mlir import ir
 
 from ..domain import Domain
-from ..groups import entry_ops, is_init, operands_of
+from ..groups import entry_ops, is_init, operands_of, touches_memory
 from ..tiling.access import Nest, nest_of
 from .kinds import Kind, kind_of
 
@@ -40,6 +40,7 @@ class Graph:
         self.groups: dict[Group, None] = {}
         self._nests: dict[ir.Operation, Nest] = {}
         self._of_op: dict[ir.Operation, Group] = {}
+        self._on_memory: Group | None = None
         self._position = {op: number for number, op in enumerate(entry_ops(func))}
         self._readers: dict[ir.Value, list[ir.Operation]] = {}
         for top in [op.operation for op in func.regions[0].blocks[0].operations]:
@@ -59,13 +60,15 @@ class Graph:
         group = Group(ops, [kind_of(each, self.nest_of) for each in ops], 1 << len(self._of_op))
         for each in ops:
             self._of_op[each] = group
-        for each in ops:
-            for _, _, value in operands_of(each):
-                maker = self.group_of(value)
-                if maker is not None and maker is not group:
-                    group.inputs.add(maker)
-                    maker.outputs.add(group)
-                    group.above |= maker.bits | maker.above
+        makers = [self.group_of(value) for each in ops for _, _, value in operands_of(each)]
+        if touches_memory(op):  # these keep their order
+            makers.append(self._on_memory)
+            self._on_memory = group
+        for maker in makers:
+            if maker is not None and maker is not group:
+                group.inputs.add(maker)
+                maker.outputs.add(group)
+                group.above |= maker.bits | maker.above
         self.groups[group] = None
         return group
 

@@ -19,18 +19,17 @@ import math
 from mlir import ir
 from mlir.dialects import tensor
 
-from ..raising.slices import Size, mixed
 from ..structured import (
     DYNAMIC,
     OP_LABEL,
     defining_op,
     make_copy,
-    make_empty,
     replace_op,
     same_size,
     sizes_of,
     structured_ops,
 )
+from ..subsets import Size, kept_dims, mixed, part_sizes, split
 
 
 def lower_slices(func: ir.Operation) -> None:
@@ -87,12 +86,12 @@ def _pass_reshape(op: ir.Operation, reshape: ir.Operation) -> None:
                 (_number(offset) // block, _number(size) // block, 1),
                 *((0, each, 1) for each in inner),
             ]
-        static, dynamic = _split(shape)
+        static, dynamic = split(shape)
         expanded = tensor.ExpandShapeOp(
             ir.RankedTensorType.get(static, kind.element_type), source, groups, dynamic, static
         ).result
         (offsets, more_offsets), (sizes, more_sizes), (strides, more_strides) = (
-            _split([part[which] for part in parts]) for which in range(3)
+            split([part[which] for part in parts]) for which in range(3)
         )
         sliced = tensor.ExtractSliceOp(
             kind, expanded, more_offsets, more_sizes, more_strides, offsets, sizes, strides
@@ -119,25 +118,18 @@ def _number(size: Size) -> int:
     return size
 
 
-def _split(sizes: list[Size]) -> tuple[list[int], list[ir.Value]]:
-    """Static numbers, and the dynamic values among them."""
-    static = [DYNAMIC if isinstance(size, ir.Value) else size for size in sizes]
-    return static, [size for size in sizes if isinstance(size, ir.Value)]
-
-
 def _read_at_offset(op: ir.Operation) -> None:
     """A generic over the slice, which reads ``source`` from the offset on."""
-    source, result, offsets = op.operands[0], op.results[0], op.opview.static_offsets
+    source, result = op.operands[0], op.results[0]
     with op.location:
-        loops = iter(range(result.type.rank))
-        kept = _kept(op)
+        kept = kept_dims(op)
         exprs = [
-            _place(op, dim, next(loops)) if keep else ir.AffineExpr.get_constant(offsets[dim])
-            for dim, keep in enumerate(kept)
+            _place(op, dim, kept.index(dim)) if dim in kept else ir.AffineExpr.get_constant(offset)
+            for dim, offset in enumerate(op.opview.static_offsets)
         ]
         read = ir.AffineMap.get(result.type.rank, 0, exprs)
         with ir.InsertionPoint(op):
-            empty = _empty_for(op, kept)
+            empty = tensor.EmptyOp(part_sizes(op), result.type.element_type).result
         label = op.attributes[OP_LABEL].value if OP_LABEL in op.attributes else "slice"
         copy = make_copy(source, empty, read, label, location=op.location, at=ir.InsertionPoint(op))
     replace_op(op, copy.results)
@@ -149,29 +141,3 @@ def _place(op: ir.Operation, dim: int, loop: int) -> ir.AffineExpr:
     size = op.operands[0].type.shape[dim]
     expr = ir.AffineDimExpr.get(loop)
     return expr + offset if offset or extent == size else ir.AffineExpr.get_mod(expr, size)
-
-
-def _kept(op: ir.Operation) -> list[bool]:
-    """Which dims of the source the slice keeps; a dim of size 1 may be dropped."""
-    shape = iter(op.results[0].type.shape)
-    wanted = next(shape, None)
-    kept = []
-    left = len(op.opview.static_sizes) - op.results[0].type.rank
-    for size in op.opview.static_sizes:
-        if left and size == 1 and wanted != 1:
-            left -= 1
-            kept.append(False)
-            continue
-        kept.append(True)
-        wanted = next(shape, None)
-    return kept
-
-
-def _empty_for(op: ir.Operation, kept: list[bool]) -> ir.Value:
-    result = op.results[0]
-    if DYNAMIC not in result.type.shape:
-        return make_empty(result, location=op.location, at=ir.InsertionPoint(op))
-    dynamic = iter(op.opview.sizes)
-    sizes = [next(dynamic) if size == DYNAMIC else size for size in op.opview.static_sizes]
-    shape = [size for size, keep in zip(sizes, kept, strict=True) if keep]
-    return tensor.EmptyOp(shape, result.type.element_type).result

@@ -5,11 +5,12 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import bufferization, func, memref
 
+from ...dialects.attributes import RESULT_SIZES
+from ..base import UnsupportedError
 from ..structured import DYNAMIC, defining_op, make_copy, make_empty, sizes_of
 from .sizes import size_expression
 
 RESULT = "mlopt.result"
-RESULT_SIZES = "mlopt.result_sizes"
 _READ_ONLY = "bufferization.writable"
 _VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
 
@@ -36,16 +37,28 @@ def give_results_memory(function: ir.Operation) -> None:
 
 
 def record_result_sizes(function: ir.Operation) -> None:
-    """Write down each dynamic size of a result as an expression over the arguments' sizes."""
-    sizes = [
-        size_expression(value, dim)
+    """Write down each dynamic size of a result as an expression over the arguments' sizes.
+
+    What the ops do not show may have been stated by who wrote the function.
+    """
+    dims = [
+        (value, dim)
         for value in _terminator(function).operands
         for dim, size in enumerate(value.type.shape)
         if size == DYNAMIC
     ]
+    stated = RESULT_SIZES.get(function) or ()
+    sizes = []
+    for number, (value, dim) in enumerate(dims):
+        try:
+            sizes.append(size_expression(value, dim))
+        except UnsupportedError:
+            if len(stated) != len(dims):
+                raise
+            sizes.append(stated[number])
     if sizes:
         with function.location:
-            function.attributes[RESULT_SIZES] = ir.ArrayAttr.get([ir.StringAttr.get(each) for each in sizes])
+            RESULT_SIZES.set(function, tuple(sizes))
 
 
 def pass_results_as_arguments(function: ir.Operation) -> None:

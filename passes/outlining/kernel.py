@@ -7,6 +7,7 @@ from mlir.dialects import func, tensor
 
 from ..groups import GROUP, operands_of
 from ..structured import constant, defining_op, index_constant, label_of, make_copy
+from ..subsets import part_sizes
 from .group import Group, analyse, is_outside, is_read_outside, is_scalar_constant, top_op
 
 KERNEL = "mlopt.kernel"
@@ -54,17 +55,7 @@ def _write_slices(ops: list[ir.Operation]) -> None:
             continue
         result = op.results[0]
         with op.location, ir.InsertionPoint(op):
-            view = op.opview
-            static = list(result.type.shape)
-            sizes = iter(
-                [
-                    value
-                    for value, size in zip(_kept_sizes(op), static, strict=True)
-                    if size == ir.ShapedType.get_dynamic_size()
-                ]
-            )
-            dynamic = [next(sizes) if size == ir.ShapedType.get_dynamic_size() else size for size in static]
-            empty = tensor.EmptyOp(dynamic, view.result.type.element_type).result
+            empty = tensor.EmptyOp(part_sizes(op), result.type.element_type).result
         read = ir.AffineMap.get_identity(result.type.rank, context=op.context)
         with op.location:
             copy = make_copy(
@@ -82,21 +73,6 @@ def _write_slices(ops: list[ir.Operation]) -> None:
             if owner != copy and top_op(owner, host) not in inside:
                 owner.operands[use.operand_number] = copy.results[0]
         ops.insert(ops.index(op) + 1, copy)
-
-
-def _kept_sizes(op: ir.Operation) -> list[ir.Value | int]:
-    """The sizes of an extract_slice in the order of its result's dims (unit dims may be dropped)."""
-    dynamic = iter(op.opview.sizes)
-    unknown = ir.ShapedType.get_dynamic_size()
-    sizes = [next(dynamic) if size == unknown else size for size in op.opview.static_sizes]
-    drop = len(sizes) - op.results[0].type.rank
-    kept: list[ir.Value | int] = []
-    for size in sizes:
-        if drop and isinstance(size, int) and size == 1:
-            drop -= 1
-        else:
-            kept.append(size)
-    return kept
 
 
 def _fill_in(group: Group, entry: ir.Block, location: ir.Location) -> None:

@@ -11,7 +11,6 @@ Legal where the padding is one value for all elements; a negative pad (a crop) i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
@@ -26,8 +25,7 @@ from ..structured import (
     sizes_of,
     structured_ops,
 )
-
-Size: TypeAlias = "int | ir.Value"
+from ..subsets import Size, mixed, split
 
 
 def lower_concat_and_pad(func: ir.Operation) -> None:
@@ -95,20 +93,12 @@ def insert(
     part: ir.Value, whole: ir.Value, offsets: Sequence[Size], sizes: Sequence[Size], label: str
 ) -> ir.Value:
     """``tensor.insert_slice part into whole[offsets][sizes][1, …]`` at the current insertion point."""
-    strides = [1] * len(offsets)
-    dynamic = [[size for size in which if isinstance(size, ir.Value)] for which in (offsets, sizes)]
-    static = [
-        [DYNAMIC if isinstance(size, ir.Value) else size for size in which] for which in (offsets, sizes)
-    ]
-    op = tensor.InsertSliceOp(part, whole, dynamic[0], dynamic[1], [], static[0], static[1], strides)
+    (static_offsets, dynamic_offsets), (static_sizes, dynamic_sizes) = split(offsets), split(sizes)
+    op = tensor.InsertSliceOp(
+        part, whole, dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, [1] * len(offsets)
+    )
     op.operation.attributes[OP_LABEL] = ir.StringAttr.get(label)
     return op.result
-
-
-def mixed(static: Sequence[int], dynamic: Sequence[ir.Value]) -> list[Size]:
-    """Static numbers with the dynamic values in their places."""
-    values = iter(dynamic)
-    return [next(values) if size == DYNAMIC else size for size in static]
 
 
 def add_sizes(one: Size, other: Size) -> Size:

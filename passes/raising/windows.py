@@ -34,9 +34,10 @@ from ..structured import (
     replace_op,
     sizes_of,
 )
+from ..subsets import mixed
 from .named import kinds_from
 from .reshape import grouped
-from .slices import add_sizes, can_lower_pad, insert, mixed, padding_value
+from .slices import add_sizes, can_lower_pad, insert, padding_value
 
 _PREFIXES = ("linalg.conv_", "linalg.depthwise_conv_", "linalg.pooling_")
 

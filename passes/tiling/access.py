@@ -13,10 +13,10 @@ from functools import cached_property
 
 from mlir import ir
 
-from ..structured import same_size
+from ..structured import DYNAMIC, same_size
+from ..subsets import kept_dims, mixed
 
 STRUCTURED = ("linalg.generic", "linalg.fill", "tensor.extract_slice", "tensor.insert_slice")
-DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
 @dataclass(frozen=True)
@@ -175,17 +175,15 @@ def _fill(op: ir.Operation) -> Nest:
     return Nest(op, ("parallel",) * rank, (), (write,), extents=shape_of(op.results[0]))
 
 
-def _slice_indices(op: ir.Operation, whole: ir.Value, part: ir.Value) -> tuple[Index, ...]:
-    """How the dims of ``part``, a slice of ``whole``, lie in ``whole``."""
+def _slice_indices(op: ir.Operation, whole: ir.Value) -> tuple[Index, ...]:
+    """How the dims of a part lie in ``whole``, which it is cut from or put into."""
     view = op.opview
-    offsets = iter(view.offsets)
-    starts = [next(offsets) if offset == DYNAMIC else offset for offset in view.static_offsets]
-    sizes = iter(view.sizes)
+    starts = mixed(view.static_offsets, view.offsets)
     covers = [
-        same_size(next(sizes), whole, dim) if size == DYNAMIC else size == whole.type.shape[dim]
-        for dim, size in enumerate(view.static_sizes)
+        same_size(size, whole, dim) if isinstance(size, ir.Value) else size == whole.type.shape[dim]
+        for dim, size in enumerate(mixed(view.static_sizes, view.sizes))
     ]
-    kept = _kept_dims(list(view.static_sizes), part.type.shape)
+    kept = kept_dims(op)
     indices = []
     for dim, (start, covered, stride) in enumerate(zip(starts, covers, view.static_strides, strict=True)):
         if stride == DYNAMIC:
@@ -196,30 +194,17 @@ def _slice_indices(op: ir.Operation, whole: ir.Value, part: ir.Value) -> tuple[I
     return tuple(indices)
 
 
-def _kept_dims(sizes: list[int], shape: Sequence[int]) -> list[int]:
-    """The dims of a slice that its rank-reduced type keeps: unit dims are dropped from the left."""
-    drop = len(sizes) - len(shape)
-    kept: list[int] = []
-    for dim, size in enumerate(sizes):
-        matches = len(kept) < len(shape) and shape[len(kept)] == size
-        if drop and size == 1 and not (matches and len(sizes) - dim == len(shape) - len(kept)):
-            drop -= 1
-        else:
-            kept.append(dim)
-    return kept
-
-
 def _extract_slice(op: ir.Operation) -> Nest:
     source, result = op.operands[0], op.results[0]
     plain = tuple(Index((number,)) for number in range(result.type.rank))
-    read = Access(source, _slice_indices(op, source, result))
+    read = Access(source, _slice_indices(op, source))
     return Nest(op, ("parallel",) * len(plain), (read,), (Access(result, plain),), extents=shape_of(result))
 
 
 def _insert_slice(op: ir.Operation) -> Nest:
     source, onto = op.operands[0], op.operands[1]
     plain = tuple(Index((number,)) for number in range(source.type.rank))
-    write = Access(op.results[0], _slice_indices(op, onto, source))
+    write = Access(op.results[0], _slice_indices(op, onto))
     return Nest(op, ("parallel",) * len(plain), (Access(source, plain),), (write,), onto, shape_of(source))
 
 

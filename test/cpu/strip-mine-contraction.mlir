@@ -123,3 +123,25 @@ func.func private @long(%x: memref<64x4096xf32>, %y: memref<4096x512xf32>, %out:
   }
   return
 }
+
+// An epilogue in f64 leaves room for half of the lanes, and so does what is stored beside the product.
+// CHECK-LABEL: @wide_epilogue
+// CHECK: vector.fma {{.*}} : vector<32xf32>
+// CHECK-NOT: vector<64x
+// CHECK: arith.extf {{.*}} : vector<32xf32> to vector<32xf64>
+// CHECK-NOT: vector<64x
+// CHECK: return
+func.func private @wide_epilogue(%x: memref<64x8xf32>, %y: memref<8x256xf32>, %out: memref<64x256xf32>, %wide: memref<64x256xf64>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%j) = (0) to (256) step (64) {
+    %a = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true]} : memref<64x8xf32>, vector<64x8xf32>
+    %b = vector.transfer_read %y[%c0, %j], %pad {in_bounds = [true, true]} : memref<8x256xf32>, vector<8x64xf32>
+    %c = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %b, %zero : vector<64x8xf32>, vector<8x64xf32> into vector<64x64xf32>
+    %d = arith.extf %c : vector<64x64xf32> to vector<64x64xf64>
+    vector.transfer_write %c, %out[%c0, %j] {in_bounds = [true, true]} : vector<64x64xf32>, memref<64x256xf32>
+    vector.transfer_write %d, %wide[%c0, %j] {in_bounds = [true, true]} : vector<64x64xf64>, memref<64x256xf64>
+  }
+  return
+}

@@ -102,3 +102,49 @@ func.func @main(%x: tensor<?x3xf32>) -> (tensor<?x8xf32>, tensor<?x3xf32>, tenso
   %i = tensor.insert_slice %x into %e[0, 0] [%d, 3] [1, 1] {mlopt.op = "concat"} : tensor<?x3xf32> into tensor<?x8xf32>
   return %i, %x, %i : tensor<?x8xf32>, tensor<?x3xf32>, tensor<?x8xf32>
 }
+
+// -----
+
+// Ops on buffers keep their order, though nothing else says so: the kernel, whose first op stands in front of
+// the loops, comes after them. The size of the result is a comparison of sizes.
+#id = affine_map<(d0) -> (d0)>
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: mlopt.result_sizes = ["(a0_0 if a0_0 < 8 else 8)"]
+// CHECK: memref.alloc
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: bufferization.to_tensor
+// CHECK: call @kernel_1_negf_addf
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  %d = tensor.dim %x, %c0 : tensor<?xf32>
+  %less = arith.cmpi slt, %d, %c8 : index
+  %n = arith.select %less, %d, %c8 : index
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %part = tensor.extract_slice %x[0] [%n] [1] : tensor<?xf32> to tensor<?xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%part : tensor<?xf32>)
+      outs(%e : tensor<?xf32>) attrs = {mlopt.group = 0 : i64, mlopt.op = "negf"} {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.negf %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<?xf32>
+  %alloc = memref.alloc(%n) : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %zero, %alloc[%i] : memref<?xf32>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %v = tensor.extract %x[%i] : tensor<?xf32>
+    memref.store %v, %alloc[%i] : memref<?xf32>
+  }
+  %t = bufferization.to_tensor %alloc restrict : memref<?xf32> to tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%a, %t : tensor<?xf32>, tensor<?xf32>)
+      outs(%e : tensor<?xf32>) attrs = {mlopt.group = 0 : i64, mlopt.op = "addf"} {
+  ^bb0(%one: f32, %other: f32, %out: f32):
+    %0 = arith.addf %one, %other : f32
+    linalg.yield %0 : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}

@@ -189,3 +189,24 @@ func.func @total(%x: tensor<256x128xf32>) -> tensor<f32> {
   } -> tensor<f32>
   return %r : tensor<f32>
 }
+
+// -----
+
+// The tensor that a buffer becomes is taken behind the loop that fills the buffer.
+// CHECK-LABEL: func.func @cumulative
+// CHECK: %[[A:.*]] = memref.alloc
+// CHECK-NEXT: scf.for
+// CHECK: %[[T:.*]] = bufferization.to_tensor %[[A]]
+// CHECK-NEXT: return %[[T]]
+func.func @cumulative(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %alloc = memref.alloc() : memref<8xf32>
+  %t = bufferization.to_tensor %alloc restrict : memref<8xf32> to tensor<8xf32>
+  scf.for %i = %c0 to %c8 step %c1 {
+    %v = tensor.extract %x[%i] : tensor<8xf32>
+    memref.store %v, %alloc[%i] : memref<8xf32>
+  }
+  return %t : tensor<8xf32>
+}

@@ -38,3 +38,13 @@ func.func private @take(%x: tensor<10x70xf32>, %out: tensor<10x40xf32>) -> tenso
   %r = tensor.extract_slice %x[0, 30] [10, 40] [1, 1] : tensor<10x70xf32> to tensor<10x40xf32>
   return %r : tensor<10x40xf32>
 }
+
+// A length that only the slice's own size says: a task an element, up to there.
+// CHECK-LABEL: @take_some
+// CHECK-SAME: %[[START:[a-z0-9]*]]: index, %[[N:[a-z0-9]*]]: index
+// CHECK: scf.forall (%{{.*}}) in (%[[N]])
+func.func private @take_some(%x: tensor<?xf32>, %start: index, %n: index, %out: tensor<?xf32>) -> tensor<?xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 1>}} {
+  %p = tensor.extract_slice %x[%start] [%n] [1] : tensor<?xf32> to tensor<?xf32>
+  %r = tensor.insert_slice %p into %out[%n] [%n] [1] : tensor<?xf32> into tensor<?xf32>
+  return %r : tensor<?xf32>
+}

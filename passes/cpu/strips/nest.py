@@ -23,7 +23,7 @@ from .contract import loops_of
 from .cover import Cover, cover
 from .dims import Dim
 from .emitter import Emitter
-from .fragment import UNIT, Axis, Strip, element_of, sizes_of
+from .fragment import UNIT, Axis, Strip, element_of, is_vector, sizes_of
 from .guests import Guest, Nest
 from .layout import Layout
 from .memory import memory_dims, memory_size
@@ -40,23 +40,28 @@ WIDE_SHAPES = ((4, 4), (4, 6), (2, 8), (4, 5), (2, 7), (4, 3), (2, 6), (1, 8))
 NARROW_SHAPES = ((2, 6), (2, 4), (2, 5), (1, 8), (1, 7), (2, 3))
 
 
-def plan_nest(layout: Layout, root: ir.OpView, vector_bits: int) -> Nest:
-    """Choose the loops for the tile that a transfer_write stores."""
+def plan_nest(layout: Layout, root: ir.OpView, roots: Sequence[ir.OpView], vector_bits: int) -> Nest:
+    """Choose the loops for the tile that a transfer_write stores; any of ``roots`` may be stored in them."""
     made = layout.made_from(root.valueToStore)
+    most_lanes = REGISTERS * vector_bits // _widest_bits(layout, roots)
     contractions = [op for op in made if op.operation.name == "vector.contract"]
     if contractions:
-        nest = _contraction_nest(layout, root, contractions[0], vector_bits)
+        nest = _contraction_nest(layout, root, contractions[0], vector_bits, most_lanes)
         if nest is not None:
             return nest
-    return _plain_nest(layout, root, made, vector_bits)
+    return _plain_nest(layout, root, made, most_lanes)
 
 
-def _plain_nest(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], vector_bits: int) -> Nest:
+def _widest_bits(layout: Layout, roots: Sequence[ir.OpView]) -> int:
+    """The bits of the widest element in what these tiles are made from."""
+    tiles = [root.valueToStore for root in roots]
+    tiles += [value for tile in tiles for op in layout.made_from(tile) for value in op.results]
+    return widest(element_of(tile) for tile in tiles if is_vector(tile))
+
+
+def _plain_nest(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], most_lanes: int) -> Nest:
     sizes = sizes_of(root.valueToStore)
-    kinds = [
-        element_of(value) for op in made for value in op.results if isinstance(value.type, ir.VectorType)
-    ]
-    native = max(vector_bits // widest([*kinds, element_of(root.valueToStore)]), 1)
+    native = max(most_lanes // REGISTERS, 1)
     wide = [dim for dim, size in enumerate(sizes) if size != 1]
     order = memory_dims(root)
     wide.sort(key=lambda dim: order[dim] or 0)
@@ -119,7 +124,9 @@ def _transposed_dim(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], 
     return None
 
 
-def _contraction_nest(layout: Layout, root: ir.OpView, op: ir.OpView, vector_bits: int) -> Nest | None:
+def _contraction_nest(
+    layout: Layout, root: ir.OpView, op: ir.OpView, vector_bits: int, most_lanes: int
+) -> Nest | None:
     mine, sizes = layout.classes.all_of(root.valueToStore), sizes_of(root.valueToStore)
     found = _lane_operand(layout, op, mine)
     if found is None:
@@ -131,7 +138,7 @@ def _contraction_nest(layout: Layout, root: ir.OpView, op: ir.OpView, vector_bit
     rows.sort(key=lambda dim: order[dim] or 0)
     native = max(vector_bits // max(bits_of(element_of(op.acc)), 8), 1)
     row_size = sizes[rows[-1]] if rows else 1
-    registers, count, blocks = _register_tile(row_size, sizes[lane], native, vector_bits)
+    registers, count, blocks = _register_tile(row_size, sizes[lane], native, vector_bits, most_lanes)
     lanes = min(registers * native, power_of_two(sizes[lane]))
     summed = _summed(layout, layout.made_from(root.valueToStore))
 
@@ -218,9 +225,15 @@ def _lane_operand(layout: Layout, op: ir.OpView, mine: Sequence[Dim | None]) -> 
     return fallback
 
 
-def _register_tile(rows: int, columns: int, native: int, vector_bits: int) -> tuple[int, int, int]:
-    """(registers a row, rows, lane blocks) of the accumulators, with the least waste at the edges."""
-    shapes = WIDE_SHAPES if vector_bits >= 512 else NARROW_SHAPES
+def _register_tile(
+    rows: int, columns: int, native: int, vector_bits: int, most_lanes: int
+) -> tuple[int, int, int]:
+    """(registers a row, rows, lane blocks) of the accumulators, with the least waste at the edges.
+
+    An epilogue in wider elements than the accumulators' leaves room for fewer lanes.
+    """
+    all_shapes = WIDE_SHAPES if vector_bits >= 512 else NARROW_SHAPES
+    shapes = [shape for shape in all_shapes if shape[0] * native <= most_lanes]
 
     def waste(shape: tuple[int, int]) -> int:
         width, height = shape[0] * native, min(shape[1], rows)
@@ -228,7 +241,7 @@ def _register_tile(rows: int, columns: int, native: int, vector_bits: int) -> tu
 
     registers, height = min(shapes, key=waste)
     height = min(height, rows)
-    budget = shapes[0][0] * shapes[0][1]
+    budget = all_shapes[0][0] * all_shapes[0][1]
     blocks = max(min(budget // (registers * height), columns // (registers * native)), 1)
     return registers, height, blocks
 

@@ -1,0 +1,96 @@
+"""Sizes known at the call only, in ops that are not as simple as a batch: beside eager at several sizes."""
+
+import mlopt
+import pytest
+import torch
+from mlopt.errors import UnsupportedOpError
+from torch.export import Dim
+
+ROWS = Dim("rows", min=2, max=512)
+SIZES = (6, 2, 17, 65)  # the first is the one that is compiled for
+
+
+def rows(*shape):
+    """Random tensors with as many rows as are asked for, of ``shape`` beside that."""
+    return lambda size: torch.randn(size, *shape)
+
+
+def indices(bound, *shape):
+    return lambda size: torch.randint(0, bound, (size, *shape))
+
+
+ONE = (rows(9),)
+CASES = {
+    # Indices are i64, twice as wide as the accumulators of the product beside them.
+    "tril": (lambda x: (x @ x.t()).tril(), ONE),
+    "triu": (lambda x: (x @ x.t()).triu(1), ONE),
+    "mask": (lambda x: torch.where(torch.arange(9) < torch.arange(x.shape[0])[:, None], x, 0.0), ONE),
+    # torch-mlir lowers these to loops over buffers.
+    "cumsum": (lambda x: x.cumsum(0), ONE),
+    "cumprod": (lambda x: x.cumprod(0), ONE),
+    "cumsum_scaled": (lambda x: x.cumsum(0) * x.tanh() + (x * 2), ONE),
+    "cumsum_late": (lambda x: [y := x * 2, y + x.cumsum(0)][1], ONE),
+    "cumsums_fused": (lambda x: [y := x.exp(), x.cumsum(0) + y + y.cumprod(0)][1], ONE),
+    "cumsums": (lambda x: x.cumsum(0).cumsum(0), ONE),
+    "sort": (lambda x: x.sort(0)[0], ONE),
+    "sort_rows": (lambda x: x.sort(1, descending=True), ONE),
+    "argsort": (lambda x: x.argsort(1), ONE),
+    "topk": (lambda x: x.topk(3, 1), ONE),
+    "scatter": (lambda x, i: torch.zeros_like(x).scatter(0, i % x.shape[0], x), (rows(9), indices(1, 9))),
+    "scatter_rows": (lambda x, i: x.scatter(1, i, x * 2), (rows(4), lambda n: torch.arange(4).repeat(n, 1))),
+    "scatter_add": (lambda x, i: torch.zeros(20, 9).scatter_add(0, i, x), (rows(9), indices(20, 9))),
+    "index_add": (lambda x, i: torch.zeros(20, 9).index_add(0, i, x), (rows(9), indices(20))),
+    # Sizes that are computed with comparisons.
+    "roll": (lambda x: x.roll(2, 0), ONE),
+    "roll_back": (lambda x: x.roll(-1, 0), ONE),
+    "ends": (lambda x: x[:2] + x[-2:], ONE),
+    "flip": (lambda x: x.flip(0), ONE),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_dynamic_rows(name):
+    function, makers = CASES[name]
+    torch.manual_seed(0)
+    compiled = mlopt.jit(
+        function, *(make(SIZES[0]) for make in makers), dynamic_shapes=tuple({0: ROWS} for _ in makers)
+    )
+    for size in SIZES:
+        inputs = [make(size) for make in makers]
+        torch.testing.assert_close(compiled(*inputs), function(*inputs), rtol=2e-5, atol=2e-5)
+
+
+def test_loops_over_buffers_are_reported():
+    compiled = mlopt.jit(lambda x: x.cumsum(0), torch.randn(6, 9), dynamic_shapes=({0: ROWS},))
+    assert any("slow" in kernel.path for kernel in compiled.kernels)
+
+
+def test_a_size_that_depends_on_data_is_named():
+    text = """func.func @main(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
+      %v = tensor.extract %n[] : tensor<i64>
+      %i = arith.index_cast %v : i64 to index
+      %s = tensor.extract_slice %x[0] [%i] [1] : tensor<8xf32> to tensor<?xf32>
+      return %s : tensor<?xf32>
+    }"""
+    with pytest.raises(UnsupportedOpError) as caught:
+        mlopt.compile_mlir(text)
+    assert "the size of a result depends on tensor.extract" in str(caught.value)
+    assert "-:2:" in caught.value.where
+    assert "mlopt.result_sizes" in caught.value.remedy
+    assert "bug" not in str(caught.value)
+
+
+def test_a_size_may_be_stated():
+    text = """func.func @main(%x: tensor<?xf32>, %y: tensor<8xf32>) -> tensor<?xf32>
+        attributes {mlopt.result_sizes = ["a0_0"]} {
+      %c0 = arith.constant 0 : index
+      %n = tensor.dim %x, %c0 : tensor<?xf32>
+      %c1 = arith.constant 1 : index
+      %twice = arith.shli %n, %c1 : index
+      %same = arith.shrui %twice, %c1 : index
+      %e = tensor.empty(%same) : tensor<?xf32>
+      %r = linalg.exp ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+      return %r : tensor<?xf32>
+    }"""
+    x = torch.randn(11)
+    torch.testing.assert_close(mlopt.compile_mlir(text)(x, torch.zeros(8)), x.exp())
