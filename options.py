@@ -54,6 +54,9 @@ class Options:
     )
     verify: bool = _option(False, "Compare the first call's results with eager's, computed in float64.")
     timeout: float = _option(600.0, "Seconds that one step of a compilation may take.")
+    cache: bool = _option(True, "Keep what was compiled on disk, and take it from there (docs/cache.md).")
+    cache_dir: str = _option("", "The folder for that; by default mlopt in the user's cache folder.")
+    cache_megabytes: int = _option(1024, "What the folder may hold; what was not used for longest goes.")
 
     @staticmethod
     def resolve(**given: Any) -> Options:
@@ -117,7 +120,7 @@ def _checked(field: dataclasses.Field[Any], value: Any, where: str) -> Any:
         raise CompileError(f"{where}: expected a {kind.__name__}, got a {type(value).__name__}")
     if choices and value not in choices:
         raise CompileError(f"{where} is not known", remedy=f"use one of: {', '.join(map(str, choices))}")
-    if isinstance(value, float) and value <= 0:
+    if isinstance(value, int | float) and not isinstance(value, bool) and not choices and value <= 0:
         raise CompileError(f"{where} must be more than 0")
     return value
 

@@ -58,6 +58,12 @@ def wrong_versions() -> Iterator[tuple[str, str | None]]:
             yield name, version
 
 
+def found_versions() -> dict[str, str]:
+    """The installed version of each package that generated code depends on, build suffixes included."""
+    folders = _dist_info_folders()
+    return {name: folders.get(name) or installed_version(name) or "" for name in (*PINS, *TORCH_PIN)}
+
+
 def installed_version(name: str) -> str | None:
     """The installed version of a package, or None."""
     from importlib.metadata import PackageNotFoundError, version

@@ -17,18 +17,20 @@ class Stages(Mapping[str, str]):
     """Stage name -> text. ``"object"`` is the machine code, disassembled when it is asked for."""
 
     def __init__(self, texts: Mapping[str, str], code: bytes) -> None:
-        self._texts = dict(texts)
+        self._texts = texts
         self._code = code
+        self._disassembled = ""
 
     def __getitem__(self, stage: str) -> str:
-        if stage == OBJECT and self._code and OBJECT not in self._texts:
-            self._texts[OBJECT] = disassemble(self._code)
+        if stage == OBJECT and self._code:
+            self._disassembled = self._disassembled or disassemble(self._code)
+            return self._disassembled
         if stage not in self._texts:
             raise KeyError(f"there is no stage {stage!r}; there are: {', '.join(self)}")
         return self._texts[stage]
 
     def __iter__(self) -> Iterator[str]:
-        yield from (stage for stage in self._texts if stage != OBJECT)
+        yield from self._texts
         if self._code:
             yield OBJECT
 
@@ -60,4 +62,4 @@ def disassemble(code: bytes) -> str:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise MloptError("llvm-objdump failed", details=done.stderr)
-    return done.stdout
+    return done.stdout.replace(f"{file.name}:", "object:", 1)

@@ -10,7 +10,6 @@ support library (``_SUPPORT``), and the process itself for libc and libm.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import functools
 import importlib.util
 import re
@@ -93,8 +92,8 @@ def openmp_runtime() -> ctypes.CDLL | None:
     would slow a second pool's. So torch's own copy is taken, from memory if torch is
     loaded already, else from its folder, where a later ``import torch`` finds it loaded.
     """
-    candidates = [*_mapped_libgomp(), *_torch_libgomp(), ctypes.util.find_library("gomp") or ""]
-    for path in filter(None, candidates):
+    candidates = [*_mapped_libgomp(), *_torch_libgomp(), "libgomp.so.1"]
+    for path in candidates:
         try:
             library = ctypes.CDLL(path)
         except OSError:

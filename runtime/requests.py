@@ -1,4 +1,4 @@
-"""The two requests of a compilation, made to the worker processes."""
+"""The requests of a compilation: answered from the cache on disk, or made to the worker processes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,34 @@ from typing import Any
 
 from ..options import Options
 from . import pool
+from .cache import Cached
 
 _IMPORT = "mlopt.frontends.importer:import_text"
 _COMPILE = "mlopt.pipelines.compile:compile_text"
+
+
+def build_torch(text: str, weights: list[int], options: Options, label: str = "") -> dict[str, Any]:
+    """Torch dialect text as an object, its stages and metadata; ``weights`` are argument numbers.
+
+    ``label`` names the program in ``mlopt cache``.
+    """
+    cached = Cached("torch", {"text": text, "weights": weights}, options, label)
+    built = cached.load()
+    if built is None:
+        built = _compile(import_program(text, weights, options), options, "main")
+        built["stages"] = {"torch": text, **built["stages"]}
+        cached.store(built)
+    return built
+
+
+def build(linalg: str, options: Options, func_name: str = "main") -> dict[str, Any]:
+    """Linalg text as an object, its stages and metadata."""
+    cached = Cached("linalg", {"text": linalg, "func_name": func_name}, options, f"@{func_name}")
+    built = cached.load()
+    if built is None:
+        built = _compile(linalg, options, func_name)
+        cached.store(built)
+    return built
 
 
 def import_program(text: str, weights: list[int], options: Options) -> str:
@@ -19,8 +44,8 @@ def import_program(text: str, weights: list[int], options: Options) -> str:
     return linalg
 
 
-def build(linalg: str, options: Options, func_name: str = "main") -> dict[str, Any]:
-    """Linalg text as an object, its stages and metadata, by a compile worker."""
+def _compile(linalg: str, options: Options, func_name: str) -> dict[str, Any]:
+    """By a compile worker."""
     built: dict[str, Any] = pool.call(
         "compile",
         _COMPILE,
