@@ -65,7 +65,7 @@ class Folder:
         if found.st_uid != os.geteuid():
             raise FolderRefused(f"{self.path} belongs to the user number {found.st_uid}, not to you")
         if found.st_mode & _OTHERS_MAY_WRITE:
-            raise FolderRefused(f"others may write to {self.path}: chmod go-w, or name another folder")
+            raise FolderRefused(f"others may write to {self.path} (chmod go-w makes it yours)")
 
     def get(self, key: str) -> tuple[dict[str, Any], bytes] | None:
         """The header and the content stored under ``key``; None if there is none, or a damaged one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -90,6 +91,32 @@ def run_command(
     if output is not None:
         for path in running.save(outcome.results, output):
             _out.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command("cache")
+def cache_command(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all entries.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    rows: Annotated[int, typer.Option(min=0, help="How many entries are listed, the last used first.")] = 20,
+) -> None:
+    """Show what the compile cache on disk holds, or empty it."""
+    from . import cache
+
+    if clear:
+        _out.print(f"removed {cache.clear()} entries", highlight=False)
+        return
+    found = cache.contents()
+    if as_json:
+        print(json.dumps(found.as_json(), indent=2))
+        return
+    total = f"{len(found.entries)} entries, {cache.megabytes(found.size)} of {found.limit >> 20} MB"
+    _out.print(f"{found.folder}: {total}", highlight=False, markup=False, soft_wrap=True)
+    table = Table("program", "key", "size", "made", "last used", box=None, pad_edge=False)
+    for entry in found.entries[:rows]:
+        made, used = cache.ago(entry.made), cache.ago(entry.used)
+        table.add_row(entry.label, entry.key[:12], cache.megabytes(entry.size), made, used)
+    if table.rows:
+        _out.print(table, highlight=False, markup=False)
 
 
 @app.command("doctor")

@@ -1,20 +1,25 @@
 """The compile cache: what makes a hit and what a miss, and that a hit asks no worker."""
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
+import time
 import warnings
 
 import mlopt
 import numpy as np
 import pytest
 import torch
-from mlopt.errors import CompileError
+from mlopt.errors import CompileError, MloptError
 from mlopt.options import Options
 from mlopt.passes import registry
 from mlopt.runtime import cache, cache_key, pool, requests
 from mlopt.runtime.cache_folder import Folder
+from mlopt.tools.cache import ago
+from mlopt.tools.cli import app
+from typer.testing import CliRunner
 
 RELU = """
 func.func @main(%x: tensor<4x?xf32>) -> tensor<4x?xf32> {
@@ -281,3 +286,41 @@ def test_processes_share_it(tmp_path, folder):
     cold = {finish(process) for process in both}
     assert len(folder.entries()) == 1
     assert cold == {finish(start(text, "warm"))}
+
+
+def run_tool(*arguments):
+    return CliRunner().invoke(app, ["cache", *arguments])
+
+
+def test_the_tool_shows_and_clears_it(folder):
+    assert "0 entries, 0.00 MB of 1024 MB" in run_tool().output
+    mlopt.compile_mlir(RELU)
+    mlopt.compile_mlir(RELU, opt_level=1)
+    (first, second) = folder.entries()
+    os.utime(folder.path / f"{second.key}.entry", (time.time() - 7300,) * 2)
+    shown = run_tool().output.splitlines()
+    assert shown[0].startswith(f"{folder.path}: 2 entries, ")
+    assert [line.split()[0:2] for line in shown[2:]] == [
+        ["@main", first.key[:12]],
+        ["@main", second.key[:12]],
+    ]
+    assert shown[-1].rstrip().endswith("2 h")
+    data = json.loads(run_tool("--json").output)
+    assert data["folder"] == str(folder.path)
+    assert data["size"] == first.size + second.size
+    assert [entry["key"] for entry in data["entries"]] == [first.key, second.key]
+    assert 0 <= data["entries"][0]["made"] < 60
+    assert "removed 2 entries" in run_tool("--clear").output
+    assert folder.entries() == []
+
+
+def test_the_tool_names_a_folder_that_it_refuses(folder):
+    folder.open()
+    folder.path.chmod(0o777)
+    with pytest.raises(MloptError, match=f"others may write to {folder.path}"):
+        CliRunner().invoke(app, ["cache"], catch_exceptions=False)
+
+
+def test_ages_are_readable():
+    ages = [None, 0.2, 119, 120, 7199, 7200, 86400 * 3]
+    assert [ago(seconds) for seconds in ages] == ["?", "0 s", "119 s", "2 min", "120 min", "2 h", "3 days"]
