@@ -28,6 +28,7 @@ class Compiled:
         asm: Stages,
         report: Report,
         options: Options,
+        refresh: Callable[[], None] | None = None,
     ) -> None:
         self.name = name
         self._call = call
@@ -36,6 +37,7 @@ class Compiled:
         self.asm = asm
         self.report = report
         self.options = options
+        self._refresh = refresh
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -46,6 +48,15 @@ class Compiled:
         if kwargs or len(args) != self._arity:
             return self._general(args, kwargs)
         return self._call(*args)
+
+    def refresh(self) -> None:
+        """Look at all weights anew in the next call.
+
+        Needed only after a write that torch does not notice: to ``weight.data``, or through an array
+        that shares its memory.
+        """
+        if self._refresh is not None:
+            self._refresh()
 
     def __repr__(self) -> str:
         return f"<mlopt.Compiled {self.name} for {self.options.target}: {self.report.summary()}>"

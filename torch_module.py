@@ -19,6 +19,7 @@ from .options import Options
 from .report import Report
 from .runtime import requests
 from .runtime.assembly import Stages
+from .runtime.eager_strides import EagerStrides
 from .runtime.executable import Executable
 from .runtime.signature import DTYPES, contiguous_strides
 from .runtime.torch_tree import FunctionModule, TreeCall, is_flat, output_structure
@@ -49,40 +50,54 @@ def compile_module(
         # torch's own use of what it deprecates, at each export.
         warnings.filterwarnings("ignore", message=".*LeafSpec", category=FutureWarning)
         program = capture(module, args, dynamic_shapes, example_kwargs=kwargs)
-    linalg = requests.import_program(program.text, program.weight_positions, options)
-    built = requests.build(linalg, options)
+    built = requests.build_torch(program.text, program.weight_positions, options, name)
     executable = Executable(built["object"], built["metadata"])
-    call = program_call(executable, program, module)
+    leaves = pytree.tree_leaves((args, kwargs))
+    examples = [leaves[spec.position] for spec in program.inputs]
+    weights = live_weights(executable, program, module)
+    call = program_call(executable, program, weights, EagerStrides(module, program, examples))
     general = TreeCall(call, program, module.forward)
     arity = len(program.inputs) if is_flat(program) else -1
-    asm = Stages({"torch": program.text, **built["stages"]}, built["object"])
+    asm = Stages(built["stages"], built["object"])
     report = Report.from_metadata(built["metadata"], program.ops, time.perf_counter() - start)
-    compiled = Compiled(name, call, general, arity, asm, report, options)
+    compiled = Compiled(
+        name, call, general, arity, asm, report, options, weights.refresh if weights else None
+    )
     if options.verify:
         _verify_first_call(compiled, module)
     return compiled
 
 
-def program_call(executable: Executable, program: Program, module: torch.nn.Module) -> Callable[..., Any]:
+def live_weights(executable: Executable, program: Program, module: torch.nn.Module) -> LiveWeights | None:
+    """The program's weights in ``module``; None if there is nothing to look up or to prepare."""
+    # @prepare may also hold what depends on nothing, such as an arange.
+    if not program.weights and executable.prepare is None:
+        return None
+    mutated = [mutation.index for mutation in program.mutations if mutation.kind == "weight"]
+    return LiveWeights(executable, *find_weights(module, program.weights), mutated)
+
+
+def program_call(
+    executable: Executable, program: Program, weights: LiveWeights | None, eager_strides: EagerStrides
+) -> Callable[..., Any]:
     """The function from the program's inputs to what the module returns."""
     expected = len(program.inputs) + len(program.weights)
     given = sum(arg.kind != "prepared" for arg in executable.main.signature.args)
     if given != expected or len(executable.main.signature.results) != len(program.results):
         raise CompileError(f"the compiled function has {given} arguments, the program {expected}")
-    # @prepare may also hold what depends on nothing, such as an arange.
-    lives = bool(program.weights) or executable.prepare is not None
-    weights = LiveWeights(executable, *find_weights(module, program.weights)) if lives else None
     names: dict[str, Any] = {}
     return TorchWrapper(
         entry=executable.main,
         inputs=program.inputs,
         results=program.results,
-        outputs=program.outputs,
+        outputs=eager_strides.outputs(),
         structure=output_structure(program.out_spec, names),
         mutations=program.mutations,
         bound=weights.current if weights else None,
         weights_grad=weights.requires_grad if weights else None,
         store=weights.store if weights else None,
+        regions=weights.regions if weights else tuple,
+        eager_strides=eager_strides,
         names=names,
     ).build()
 

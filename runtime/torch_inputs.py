@@ -17,26 +17,35 @@ from torch.utils import _pytree as pytree
 
 from ..errors import InputError
 from ..frontends.program import Input
+from .eager_strides import EagerStrides, with_strides
 from .signature import evaluate
 
 
 def adapt(
-    call: Callable[..., Any], specs: Sequence[Input], mutated: Sequence[int], inputs: Sequence[Any]
+    call: Callable[..., Any],
+    specs: Sequence[Input],
+    mutated: Sequence[int],
+    refuse_sharing: Callable[..., None],
+    eager_strides: EagerStrides | None,
+    inputs: Sequence[Any],
 ) -> Any:
     """Bring ``inputs`` into the form that ``call`` takes, and call it.
 
     If one of them is a numpy array, the results are numpy arrays too. ``mutated`` are the
-    numbers of the inputs that the call writes to.
+    numbers of the inputs that the call writes to. ``eager_strides`` says which strides the
+    results get for inputs that are not contiguous; without it they are as compiled.
     """
     numpy = any(isinstance(value, np.ndarray | np.generic) for value in inputs)
     tensors = [_to_tensor(value, spec) for value, spec in zip(inputs, specs, strict=True)]
     _check_sizes(tensors, specs)
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         refuse_grad(specs, tensors)
-    if mutated:  # here, because copies share nothing any more
-        refuse_sharing(specs, mutated, tensors)
+    refuse_sharing(*map(_memory, inputs, tensors))  # here, because copies share nothing any more
+    strides = eager_strides.of(tensors) if eager_strides is not None else None
     plain = [_plain(tensor) for tensor in tensors]
     results = call(*plain)
+    if strides is not None:
+        results = with_strides(results, strides)
     for number in mutated:
         _copy_back(plain[number], tensors[number], inputs[number])
     return pytree.tree_map_only(torch.Tensor, to_numpy, results) if numpy else results
@@ -93,7 +102,7 @@ def _from_numpy(array: np.ndarray[Any, Any], spec: Input) -> torch.Tensor:
             remedy="convert it with .astype(array.dtype.newbyteorder('='))",
         )
     if not array.flags.writeable or any(stride % max(array.itemsize, 1) for stride in array.strides):
-        array = array.copy()
+        array = array.copy(order="K")
     if any(stride < 0 for stride in array.strides):
         array = np.ascontiguousarray(array)
     try:
@@ -160,6 +169,11 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.clone() if tensor.data_ptr() % tensor.dtype.itemsize else tensor
 
 
+def _memory(value: Any, tensor: torch.Tensor) -> Any:
+    """What holds the caller's elements: ``tensor`` may be a copy of an array."""
+    return value if isinstance(value, np.ndarray) and value.dtype.name != "bfloat16" else tensor
+
+
 def _copy_back(new: torch.Tensor, tensor: torch.Tensor, value: Any) -> None:
     """Write what a call made of a mutated input to where the caller sees it."""
     with torch.no_grad():
@@ -195,27 +209,6 @@ def refuse_grad(specs: Sequence[Input], tensors: Sequence[torch.Tensor]) -> NoRe
         f"input '{names[0]}' requires grad, and compiled code records no graph for backward",
         remedy="call it under torch.no_grad() or torch.inference_mode(), or pass a detached tensor",
     )
-
-
-def refuse_sharing(specs: Sequence[Input], mutated: Sequence[int], tensors: Sequence[torch.Tensor]) -> None:
-    """Eager would see the new values of a mutated input through another input that shares its memory."""
-    # Ranges, not addresses: tensors on one numpy array have storages that start at different places.
-    storages = [_range_of_storage(tensor) for tensor in tensors]
-    for number in mutated:
-        start, end = storages[number]
-        for other, (first, last) in enumerate(storages):
-            if other != number and first < end and start < last:
-                raise InputError(
-                    f"input '{specs[number].name}' is written to and shares memory with "
-                    f"input '{specs[other].name}'",
-                    remedy="pass a copy of one of them",
-                )
-
-
-def _range_of_storage(tensor: torch.Tensor) -> tuple[int, int]:
-    storage = tensor.untyped_storage()
-    start = storage.data_ptr()
-    return start, start + storage.nbytes()
 
 
 def refuse_autocast() -> NoReturn:

@@ -21,24 +21,12 @@ empty_strided_cpu: Callable[[Sequence[int], Sequence[int], torch.dtype], torch.T
 def restride(value: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
     """``value`` in fresh memory with ``strides``; dimensions of stride 0 are expanded views.
 
-    Elements that share memory otherwise (of ``unfold``, say) get memory of their own.
+    Elements that share memory in eager (of ``unfold``, say) are equal, so they may share it here.
     """
     stored = tuple(1 if stride == 0 else size for size, stride in zip(value.shape, strides, strict=True))
-    if _overlaps(stored, strides):
-        return value
     result = empty_strided_cpu(stored, tuple(stride or 1 for stride in strides), value.dtype)
     result.copy_(value[tuple(slice(size) for size in stored)])
     return result if 0 not in strides else result.as_strided(value.shape, tuple(strides)).detach()
-
-
-def _overlaps(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether two elements may be in one place."""
-    reach = 0
-    for stride, size in sorted(zip(strides, shape, strict=True)):
-        if size > 1 and stride <= reach:
-            return True
-        reach += (size - 1) * stride
-    return False
 
 
 class _Inference(torch.autograd.Function):

@@ -40,7 +40,9 @@ import torch
 
 from ..frontends.program import Input, Mutation, Output, Result, Size
 from . import torch_inputs, torch_outputs
+from .eager_strides import EagerStrides
 from .executable import Bound, EntryPoint
+from .sharing import Region, refuse_sharing, region
 from .signature import contiguous_strides
 
 _INT64 = 8
@@ -53,7 +55,9 @@ class TorchWrapper:
     ``inputs`` are the leading arguments, which `call` takes; ``bound`` gives the others, from
     those inputs whose numbers are in ``bound_from``. ``structure`` is the expression that is
     returned, over the outputs ``o0, o1, …``. ``weights_grad`` says whether a weight requires
-    grad; ``store`` writes the new value of a weight that is mutated.
+    grad; ``store`` writes the new value of a weight that is mutated, ``regions`` says where the
+    weights are. ``eager_strides`` knows the outputs' strides for inputs of other layouts than those
+    that were captured.
     """
 
     entry: EntryPoint
@@ -66,6 +70,8 @@ class TorchWrapper:
     bound_from: Sequence[int] = ()
     weights_grad: Callable[[], bool] | None = None
     store: Callable[[int, torch.Tensor], None] | None = None
+    regions: Callable[[], Sequence[Region]] = tuple
+    eager_strides: EagerStrides | None = None
     names: dict[str, Any] = field(default_factory=dict)
 
     def build(self) -> Callable[..., Any]:
@@ -79,8 +85,8 @@ class TorchWrapper:
             math=math,
             refuse_autocast=torch_inputs.refuse_autocast,
             refuse_grad=lambda *values: torch_inputs.refuse_grad(self.inputs, values),
-            refuse_sharing=lambda *values: torch_inputs.refuse_sharing(self.inputs, self._mutated, values),
-            adapt=lambda *values: torch_inputs.adapt(call, self.inputs, self._mutated, values),
+            refuse_sharing=self._refuse_sharing,
+            adapt=self._adapt,
             empty=torch_outputs.empty_strided_cpu,
             restride=torch_outputs.restride,
             forbid_backward=torch_outputs.forbid_backward,
@@ -94,7 +100,26 @@ class TorchWrapper:
         source = self.source()
         exec(compile(source, f"<mlopt call of {self.entry.name}>", "exec"), self.names)
         call: Callable[..., Any] = self.names["call"]
+        if self.eager_strides is not None and not self.eager_strides.contiguous:
+            return self._adapt  # what was captured are the strides for other than contiguous inputs
         return call
+
+    def _adapt(self, *values: Any) -> Any:
+        return torch_inputs.adapt(
+            self.names["call"], self.inputs, self._mutated, self._refuse_sharing, self.eager_strides, values
+        )
+
+    def _refuse_sharing(self, *values: Any) -> None:
+        """Raise if what the call writes to shares memory with another input or weight."""
+        if not self.mutations:
+            return
+        inputs = [
+            region(f"input '{spec.name}'", value) for spec, value in zip(self.inputs, values, strict=True)
+        ]
+        weights = self.regions()
+        refuse_sharing([inputs[number] for number in self._mutated], [*inputs, *weights])
+        written = [weights[mutation.index] for mutation in self.mutations if mutation.kind == "weight"]
+        refuse_sharing(written, inputs)
 
     def source(self) -> str:
         """The text of `call`; constants that it refers to are put into ``names``."""
@@ -127,7 +152,7 @@ class TorchWrapper:
         lines = []
         if conditions:
             lines += [f"if not ({' and '.join(conditions)}):", f"    return adapt({parameters})"]
-        if self._mutated:
+        if self.mutations:
             lines.append(f"refuse_sharing({parameters})")
         return lines
 

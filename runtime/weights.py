@@ -9,7 +9,7 @@ not what was compiled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import torch
 
 from ..errors import InputError
 from .executable import Bound, Executable
+from .sharing import Region, refuse_sharing, region
 from .torch_inputs import describe
 
 _REMEDY = "call mlopt.jit again"
@@ -54,21 +55,26 @@ class _Seen(NamedTuple):
 
 
 class LiveWeights:
-    """The weights of one compiled module. ``structure`` are (dictionary, key, submodule)."""
+    """The weights of one compiled module. ``structure`` are (dictionary, key, submodule).
+
+    ``mutated`` are the numbers of the weights that a call writes to.
+    """
 
     def __init__(
         self,
         executable: Executable,
         slots: Sequence[Slot],
         structure: Sequence[tuple[dict[str, Any], str, Any]] = (),
+        mutated: Sequence[int] = (),
     ) -> None:
         self.executable = executable
         self.slots = tuple(slots)
         self.structure = tuple(structure)
+        self.mutated = tuple(mutated)
         self.ties = tuple((slot, *tie) for slot in slots for tie in slot.ties)
         self.prepare_runs = 0
         # Replaced as a whole: a call in another thread sees the old state or the new one.
-        self._state: tuple[tuple[_Seen, ...], Bound] | None = None
+        self._state: tuple[tuple[_Seen, ...], Bound, list[Region]] | None = None
 
     def current(self) -> Bound:
         """The weights' addresses and what was prepared from them, as of now."""
@@ -81,9 +87,14 @@ class LiveWeights:
         for slot, owner, key in self.ties:
             if owner.get(key) is not slot.owner.get(slot.key):
                 raise InputError(f"the weight '{slot.name}' is no longer tied to '{key}'", remedy=_REMEDY)
+        state = self._unchanged()
+        return self._bind() if state is None else state[1]
+
+    def _unchanged(self) -> tuple[tuple[_Seen, ...], Bound, list[Region]] | None:
+        """What is known of the weights, if none of them has changed since."""
         state = self._state
         if state is None:
-            return self._bind()
+            return None
         for owner, key, tensor, pointer, version, dtype, shape, stride, _ in state[0]:
             now = owner.get(key)
             if (
@@ -94,8 +105,8 @@ class LiveWeights:
                 or now.shape != shape
                 or now.stride() != stride
             ):
-                return self._bind()
-        return state[1]
+                return None
+        return state
 
     def requires_grad(self) -> bool:
         """Whether eager's results would require grad because of a weight."""
@@ -105,8 +116,19 @@ class LiveWeights:
         """Write the new value of a weight that the program mutates."""
         self.slots[number].owner[self.slots[number].key].copy_(value)
 
+    def regions(self) -> Sequence[Region]:
+        """Where the weights are, as of now."""
+        state = self._unchanged()
+        return _regions(self.slots, map(_read, self.slots)) if state is None else state[2]
+
+    def refresh(self) -> None:
+        """Look at all weights anew in the next call, and run @prepare."""
+        self._state = None
+
     def _bind(self) -> Bound:
         tensors = [_read(slot) for slot in self.slots]
+        regions = _regions(self.slots, tensors)
+        refuse_sharing([regions[number] for number in self.mutated], regions)
         matters = [
             in_prepare or not _is_plain(tensor)
             for tensor, in_prepare in zip(tensors, self._in_prepare(), strict=True)
@@ -127,7 +149,7 @@ class LiveWeights:
         bound = Bound(main, first, [*pointers, *(buffer.address for buffer in prepared)], (held, prepared))
         # Inference tensors have no version: what is made of their values is made for each call.
         trackable = not any(m and tensor.is_inference() for m, tensor in zip(matters, tensors, strict=True))
-        self._state = (seen, bound) if trackable else None
+        self._state = (seen, bound, regions) if trackable else None
         return bound
 
     def _in_prepare(self) -> list[bool]:
@@ -199,6 +221,10 @@ def _read(slot: Slot) -> torch.Tensor:
         place = tensor.device if not tensor.is_cpu else tensor.layout
         raise InputError(f"the weight '{slot.name}' is now on {place}, compiled for the CPU", remedy=_REMEDY)
     return tensor
+
+
+def _regions(slots: Sequence[Slot], tensors: Iterable[torch.Tensor]) -> list[Region]:
+    return [region(f"weight '{slot.name}'", tensor) for slot, tensor in zip(slots, tensors, strict=True)]
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:

@@ -173,8 +173,10 @@ def test_outputs_have_eagers_strides():
     expanded = wrapper(executable, SHAPE, [result(SHAPE, (1, 0), dense=False)])(x, y)
     assert torch.equal(expanded, x + y)
     assert expanded.stride() == (1, 0)
+    x, y = (torch.randn(19).unfold(0, 16, 1) for _ in range(2))
     overlapping = wrapper(executable, SHAPE, [result(SHAPE, (1, 1), dense=False)])(x, y)
     assert torch.equal(overlapping, x + y)
+    assert overlapping.stride() == (1, 1)
 
 
 def test_structure_of_outputs():

@@ -76,6 +76,17 @@ def test_weights_that_change():
         compiled(x)
 
 
+def test_weights_that_change_behind_torchs_back():
+    module = Net()
+    compiled = mlopt.jit(module, torch.randn(4, 16))
+    x = torch.randn(4, 16)
+    close(compiled(x), module(x))
+    for write in (lambda p: p.data.mul_(2), lambda p: p.detach().numpy().fill(0.5)):
+        write(module.first.weight)
+        compiled.refresh()
+        close(compiled(x), module(x))
+
+
 def test_tied_parameters():
     class Tied(nn.Module):
         def __init__(self):
