@@ -51,7 +51,7 @@ def compile_text(
             if stage == "loops":
                 metadata.add_workspaces(module, known["functions"])
 
-        with _refusals():
+        with refusals():
             run_stages(module.operation, cpu_stages(target.vector_bits), after_stage=after_stage)
         known["asserts"] = metadata.asserts(module)
         progress.phase("code generation")
@@ -60,7 +60,7 @@ def compile_text(
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def refusals() -> Iterator[None]:
     """Raise what a pass refuses on purpose as the caller's error, which it is, with place and remedy."""
     try:
         yield

@@ -145,6 +145,15 @@ def add_workspaces(module: ir.Module, functions: dict[str, dict[str, Any]]) -> N
         described["workspace"] = None if dynamic else _integer(defined[name], "mlopt.workspace")
 
 
+def add_device_status(module: ir.Module, functions: dict[str, dict[str, Any]]) -> None:
+    """Say of each of ``functions`` whether kernels of it can fail: it takes a status cell's address."""
+    defined = dict(_functions(module))
+    for name, described in functions.items():
+        attributes = defined[name].attributes
+        marks = list(ir.ArrayAttr(attributes["arg_attrs"])) if "arg_attrs" in attributes else []
+        described["device_status"] = any("mlopt.device_status" in ir.DictAttr(mark) for mark in marks)
+
+
 def asserts(module: ir.Module) -> list[str]:
     """The messages of the module's run-time checks; status k stands for the k-th, from 1."""
     attributes = module.operation.attributes

@@ -1,0 +1,89 @@
+"""What a compile worker does for a GPU: linalg text in; host object, PTX and machine code out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlir import ir
+
+from ..dialects.attributes import DEVICE_KERNELS, LAUNCHES
+from ..dialects.context import make_context
+from ..runtime import progress
+from ..runtime.codegen import Target, generate
+from ..runtime.cuda.chips import Chip, find_chip
+from ..runtime.cuda.ptxas import Assembled, assemble, find_ptxas
+from . import metadata
+from .accept import accept
+from .compile import refusals
+from .cuda import cuda_stages
+from .device_code import take_ptx
+from .stages import run_stages
+
+
+def compile_text(
+    linalg_text: str,
+    *,
+    chip: str,
+    func_name: str = "main",
+    cpu: str = "host",
+    features: str = "",
+    opt_level: int = 2,
+) -> dict[str, Any]:
+    """Compile the module ``linalg_text`` for the GPU ``chip`` ("sm_80"); no GPU is needed.
+
+    ``cpu``, ``features`` and ``opt_level`` are for the host part, which launches. Returns what
+    `mlopt.pipelines.compile.compile_text` returns, and "ptx" (text) and "cubin" (bytes, empty without
+    ptxas); "device" in the metadata says what is known of each kernel's code.
+    """
+    known_chip = find_chip(chip)
+    with make_context(), ir.Location.unknown():
+        module = accept(linalg_text, func_name)
+        stages: dict[str, str] = {}
+        known: dict[str, Any] = {}
+
+        def after_stage(stage: str, operation: ir.Operation) -> None:
+            stages[stage] = operation.get_asm(enable_debug_info=False)
+            if stage == "kernels":
+                known["functions"] = metadata.host_functions(module)
+                known["fusion"] = metadata.fusion_notes(module)
+            if stage == "tile":
+                known["kernels"] = metadata.kernels(module)
+            if stage == "threads":
+                metadata.add_workspaces(module, known["functions"])
+                metadata.add_device_status(module, known["functions"])
+
+        with refusals():
+            run_stages(
+                module.operation, cuda_stages(known_chip.name, known_chip.ptx), after_stage=after_stage
+            )
+        known["asserts"] = metadata.asserts(module)
+        built = build_device(module, known_chip)
+        known["device"] = built.pop("device")
+        progress.phase("code generation of the host part")
+        code = generate(module, Target.resolve(cpu, features), opt_level)
+    stages["ptx"] = built["ptx"]
+    return {"object": code.object, "stages": stages, "metadata": known, **built}
+
+
+def build_device(module: ir.Module, chip: Chip) -> dict[str, Any]:
+    """The device part of ``module`` after the "nvvm" stage: taken out of it, and assembled.
+
+    Returns "ptx", "cubin" and "device": chip, kernels (in the order of `mlopt_load`), launches,
+    ptxas's version ("" without), statistics of each kernel's code, and warnings.
+    """
+    kernels = DEVICE_KERNELS.get(module.operation) or ()
+    launches = LAUNCHES.get(module.operation) or ()
+    progress.phase("PTX")
+    ptx = take_ptx(module)
+    ptxas = find_ptxas(chip) if ptx else None
+    progress.phase("ptxas")
+    assembled = assemble(ptx, chip, ptxas) if ptxas else Assembled(b"", {}, ())
+    device = {
+        "chip": chip.name,
+        "kernels": list(kernels),
+        "launches": [dict(launch) for launch in launches],
+        "ptxas": ptxas.version if ptxas else "",
+        "code": {name: vars(code) for name, code in assembled.kernels.items()},
+        "warnings": list(assembled.warnings),
+    }
+    return {"ptx": ptx, "cubin": assembled.cubin, "device": device}

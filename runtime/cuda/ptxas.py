@@ -1,0 +1,151 @@
+"""ptxas, NVIDIA's assembler: PTX to machine code, and what it says about each kernel.
+
+It comes with the package nvidia-cuda-nvcc (mlopt[cuda] pins a version) or with a CUDA
+toolkit. Without it programs still run: the driver compiles PTX when it loads it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import CompileError
+from .chips import Chip
+
+# The first release that reads PTX 8.0, which all chips need.
+OLDEST_RELEASE = (12, 0)
+# Below Python's folder of packages: the pinned package first, then what others bring.
+_BUNDLED = ("nvidia/cu13/bin", "nvidia/cuda_nvcc/bin", "triton/backends/nvidia/bin")
+
+
+@dataclass(frozen=True)
+class Ptxas:
+    """One ptxas: where it is, and its release."""
+
+    path: str
+    release: tuple[int, int]
+
+    @property
+    def version(self) -> str:
+        return f"{self.release[0]}.{self.release[1]}"
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """What ptxas says of one kernel: registers a thread, bytes of spills, stack and static shared memory."""
+
+    registers: int
+    spill_stores: int
+    spill_loads: int
+    stack: int
+    shared: int
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """Machine code, and what ptxas printed: by kernel, and its warnings.
+
+    Warnings also hold advice (C75xx), such as that wgmma instructions were serialised.
+    """
+
+    cubin: bytes
+    kernels: dict[str, KernelCode]
+    warnings: tuple[str, ...]
+
+
+def find_ptxas(chip: Chip) -> Ptxas | None:
+    """A ptxas that knows ``chip``, or None."""
+    for path in tool_paths("ptxas"):
+        release, chips = _examine(path)
+        if release >= OLDEST_RELEASE and chip.name in chips:
+            return Ptxas(path, release)
+    return None
+
+
+def tool_paths(name: str) -> Iterator[str]:
+    """Where a tool of the CUDA toolkit is, in the order of preference."""
+    packages = Path(sysconfig.get_paths()["purelib"])
+    for folder in _BUNDLED:
+        if (packages / folder / name).is_file():
+            yield str(packages / folder / name)
+    on_path = shutil.which(name)
+    if on_path:
+        yield on_path
+
+
+def assemble(ptx: str, chip: Chip, ptxas: Ptxas) -> Assembled:
+    """Machine code for ``chip``; CompileError with what ptxas printed if it refuses ``ptx``."""
+    with tempfile.TemporaryDirectory(prefix="mlopt-ptxas-") as folder:
+        source, target = Path(folder, "kernels.ptx"), Path(folder, "kernels.cubin")
+        source.write_text(ptx, encoding="utf-8")
+        command = [ptxas.path, "-v", "-O3", f"-arch={chip.name}", str(source), "-o", str(target)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        printed = done.stdout + done.stderr
+        if done.returncode:
+            raise CompileError(
+                f"ptxas {ptxas.version} refuses the PTX for {chip.name}",
+                details=printed.replace(str(source), "kernels.ptx"),
+                remedy="This is a bug in mlopt or in LLVM: please report it.",
+            )
+        return Assembled(target.read_bytes(), parse_kernels(printed), parse_warnings(printed))
+
+
+_ENTRY = re.compile(r"Compiling entry function '([^']+)'")
+_STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_USED = re.compile(r"Used (\d+) registers")
+_SHARED = re.compile(r"(\d+) bytes smem")
+_CODE = re.compile(r"\(C\d{4}\)")
+
+
+def parse_kernels(printed: str) -> dict[str, KernelCode]:
+    """The statistics that ``ptxas -v`` prints, by kernel."""
+    parts = _ENTRY.split(printed)[1:]
+    return {name: _parse_kernel(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def _parse_kernel(text: str) -> KernelCode:
+    stack, used, shared = _STACK.search(text), _USED.search(text), _SHARED.search(text)
+    frame, stores, loads = map(int, stack.groups()) if stack else (0, 0, 0)
+    return KernelCode(int(used[1]) if used else 0, stores, loads, frame, int(shared[1]) if shared else 0)
+
+
+def parse_warnings(printed: str) -> tuple[str, ...]:
+    """The lines with a warning, or with advice that has a number, each once."""
+    lines = [line.strip() for line in printed.splitlines()]
+    return tuple(
+        dict.fromkeys(line for line in lines if line.startswith("ptxas warning") or _CODE.search(line))
+    )
+
+
+@functools.cache
+def _examine(path: str) -> tuple[tuple[int, int], frozenset[str]]:
+    """The release of the ptxas at ``path`` and the chips that it knows; (0, 0) if it does not run."""
+    release = re.search(r"release (\d+)\.(\d+)", _output(path, "--version"))
+    if release is None:
+        return (0, 0), frozenset()
+    return (int(release[1]), int(release[2])), frozenset(re.findall(r"'(sm_\w+)'", _output(path, "--help")))
+
+
+def _output(*command: str) -> str:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def disassemble_cubin(cubin: bytes) -> str | None:
+    """The machine code (SASS) as text, by nvdisasm; None where that is not at hand."""
+    tool = next(tool_paths("nvdisasm"), None)
+    if tool is None:
+        return None
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        return _output(tool, "--print-code", file.name) or None
