@@ -11,20 +11,42 @@ from typing import TYPE_CHECKING, Any
 from .versions import check_versions
 
 if TYPE_CHECKING:
+    from .compiled import Compiled
     from .compiler import compile_mlir, jit
-    from .errors import MloptError
+    from .errors import (
+        CompileError,
+        CompileTimeout,
+        InputError,
+        MloptError,
+        UnsupportedOpError,
+        VerifyError,
+        WorkerDied,
+        WorkerOutOfMemory,
+    )
 
-__all__ = ["MloptError", "compile_mlir", "jit"]
+__all__ = [
+    "CompileError",
+    "CompileTimeout",
+    "Compiled",
+    "InputError",
+    "MloptError",
+    "UnsupportedOpError",
+    "VerifyError",
+    "WorkerDied",
+    "WorkerOutOfMemory",
+    "compile_mlir",
+    "jit",
+]
 
-_HOME = {"jit": "compiler", "compile_mlir": "compiler", "MloptError": "errors"}
+_HOME = {"jit": "compiler", "compile_mlir": "compiler", "Compiled": "compiled"}
 
 check_versions()
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    value = getattr(import_module(f".{_HOME.get(name, 'errors')}", __name__), name)
     globals()[name] = value
     return value
 

@@ -16,13 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import CompileError
+from .processors import CPUS, did_you_mean, feature_problem
 
 TARGETS = ("cpu",)
-CPUS = (
-    "host", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4",
-    "haswell", "broadwell", "skylake", "skylake-avx512", "cascadelake", "icelake-server", "sapphirerapids",
-    "alderlake", "znver1", "znver2", "znver3", "znver4", "znver5",
-)  # fmt: skip
 
 
 def _option(default: Any, text: str, *, choices: tuple[Any, ...] = (), changes_code: bool = False) -> Any:
@@ -64,7 +60,10 @@ class Options:
         fields = {field.name: field for field in dataclasses.fields(Options)}
         for name in given:
             if name not in fields:
-                raise CompileError(f"there is no option '{name}'", remedy=f"use one of: {', '.join(fields)}")
+                raise CompileError(
+                    f"there is no option '{name}'{did_you_mean(name, fields)}",
+                    remedy=f"use one of: {', '.join(fields)}",
+                )
         values = {}
         for name, field in fields.items():
             text = os.environ.get(variable(name))
@@ -119,7 +118,12 @@ def _checked(field: dataclasses.Field[Any], value: Any, where: str) -> Any:
     if type(value) is not kind:
         raise CompileError(f"{where}: expected a {kind.__name__}, got a {type(value).__name__}")
     if choices and value not in choices:
-        raise CompileError(f"{where} is not known", remedy=f"use one of: {', '.join(map(str, choices))}")
+        near = did_you_mean(str(value), choices) if kind is str else ""
+        raise CompileError(
+            f"{where} is not known{near}", remedy=f"use one of: {', '.join(map(str, choices))}"
+        )
+    if field.name == "features" and (problem := feature_problem(str(value))):
+        raise CompileError(f"{where}: {problem}", remedy="llc -march=x86-64 -mattr=help lists them")
     if isinstance(value, int | float) and not isinstance(value, bool) and not choices and value <= 0:
         raise CompileError(f"{where} must be more than 0")
     return value

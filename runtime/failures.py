@@ -11,7 +11,6 @@ from ..errors import (
     CompileError,
     CompileTimeout,
     MloptError,
-    UnsupportedOpError,
     WorkerDied,
     WorkerOutOfMemory,
 )
@@ -61,7 +60,8 @@ class Call:
 
     def _raise(self, remote: RemoteError, outcome: Outcome) -> NoReturn:
         """The worker's own exception. If the request is a compilation, what is not on purpose (one of
-        mlopt's) becomes a CompileError: a bug in a pass must not look like one in the user's code.
+        mlopt's) becomes a CompileError with a reproducer: a bug in a pass must not look like one in the
+        user's code.
         """
         error: BaseException | None = None
         if remote.pickled is not None:
@@ -74,9 +74,8 @@ class Call:
                 where=self._where(outcome),
                 remedy=_REPORT if self.argument else "",
             )
-        if isinstance(error, MloptError):
-            if not isinstance(error, UnsupportedOpError):
-                self._attach_reproducer(error, outcome, f"{outcome.log}\n{remote.traceback}")
+            self._attach_reproducer(error, outcome, f"{outcome.log}\n{remote.traceback}")
+        if isinstance(error, MloptError):  # what the caller did wrong needs no reproducer
             raise error
         raise error from WorkerTraceback(remote.traceback)
 

@@ -102,6 +102,27 @@ def test_verify_leaves_state_alone():
     assert module.count.tolist() == [1.0] * 4
 
 
+def test_what_the_user_did_wrong_writes_no_reproducer(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    wrong = [
+        lambda: mlopt.jit(Unsupported(), torch.randn(4, 4)),
+        lambda: mlopt.jit(lambda x: x * 1j, torch.randn(4)),
+        lambda: mlopt.jit(lambda x: x + 1, torch.randn(4, dtype=torch.complex64)),
+        lambda: mlopt.jit(lambda x: x.bernoulli(), torch.randn(4)),
+        lambda: mlopt.jit(lambda x: x.nonzero(), torch.randn(4)),
+        lambda: mlopt.jit(lambda x: x + 1, torch.randn(4), cpu="z80"),
+        lambda: mlopt.jit(lambda x: x + 1, torch.randn(4), features="+nonsense"),
+        lambda: mlopt.compile_mlir("func.func @main("),
+        lambda: mlopt.compile_mlir("func.func @main() { return }", func_name="other"),
+        lambda: mlopt.compile_mlir("func.func @main(%x: tensor<4xcomplex<f32>>) { return }"),
+    ]
+    for action in wrong:
+        with pytest.raises(CompileError) as raised:
+            action()
+        assert raised.value.reproducer == ""
+    assert list(tmp_path.rglob("*")) == []
+
+
 def test_options():
     with pytest.raises(CompileError, match=r"no option 'optlevel'[\s\S]*opt_level"):
         mlopt.jit(Net(), torch.randn(4, 16), optlevel=1)

@@ -1,10 +1,13 @@
 """Options: arguments, environment, defaults, and the key of generated code."""
 
+import importlib.util
+import subprocess
 from pathlib import Path
 
 import pytest
 from mlopt.errors import CompileError
 from mlopt.options import Options, table, variable
+from mlopt.processors import CPUS, FEATURES
 
 
 def test_defaults_and_arguments():
@@ -27,7 +30,16 @@ def test_an_argument_beats_the_environment(monkeypatch):
         ({"opt_level": 4}, r"opt_level=4 is not known[\s\S]*0, 1, 2, 3"),
         ({"opt_level": "2"}, "expected a int, got a str"),
         ({"opt_level": True}, "expected a int, got a bool"),
-        ({"cpu": "zen"}, r"cpu='zen'[\s\S]*znver4"),
+        ({"cpu": "z80"}, r"cpu='z80' is not known\n[\s\S]*znver4"),
+        ({"cpu": "znver6"}, r"cpu='znver6' is not known; did you mean 'znver5' or"),
+        (
+            {"features": "+avx2,+avx512"},
+            r"features='\+avx2,\+avx512': there is no feature 'avx512'; did you mean",
+        ),
+        ({"features": "+nonsense"}, r"there is no feature 'nonsense'\n"),
+        ({"features": "avx2"}, r"'avx2' must start with \+"),
+        ({"features": "+soft-float"}, "there is no feature 'soft-float'"),
+        ({"opt_levl": 1}, "no option 'opt_levl'; did you mean 'opt_level'"),
         ({"timeout": 0}, "more than 0"),
         ({"speed": 1}, r"no option 'speed'[\s\S]*use one of: target"),
     ],
@@ -42,6 +54,16 @@ def test_wrong_environment(monkeypatch, name, text):
     monkeypatch.setenv(variable(name), text)
     with pytest.raises(CompileError, match=f"MLOPT_{name.upper()}={text}"):
         Options.resolve()
+
+
+def test_llvm_knows_the_processors_and_their_features():
+    folder = next(iter(importlib.util.find_spec("llvm").submodule_search_locations))
+    command = [f"{folder}/bin/llc", "-march=x86-64", "-mattr=help"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    known = {line.split()[0] for line in (done.stdout + done.stderr).splitlines() if " - " in line}
+    assert set(CPUS) - {"host"} <= known
+    assert known >= FEATURES
+    assert Options.resolve(features="+avx512f,-fma").features == "+avx512f,-fma"
 
 
 def test_the_key_is_of_what_decides_the_code():
