@@ -14,6 +14,7 @@ from .raising.asserts import check_as_eager
 from .raising.bodies import name_generics
 from .raising.buffers import take_tensors_late
 from .raising.contractions import read_narrow_operands
+from .raising.generated import lower_generated
 from .raising.inits import make_inits_explicit
 from .raising.named import generalize_named_ops
 from .raising.simplify import simplify_generics
@@ -53,6 +54,7 @@ def _raise(func: ir.Operation) -> None:
     take_tensors_late(func)
     lower_windows(func)  # before pads: it makes some longer
     lower_concat_and_pad(func)
+    lower_generated(func)
     generalize_named_ops(func)
     drop_unit_dims(func)  # before the inits: a reduction over a unit loop becomes a parallel op
     erase_dead(func)

@@ -234,6 +234,15 @@ def fill_value(value: ir.Value) -> ir.Attribute | None:
     return scalar_constant(fill.operands[0]) if fill is not None else None
 
 
+def splat_of(value: ir.Value) -> ir.Attribute | None:
+    """The element of a constant tensor whose elements are all the same."""
+    maker = defining_op(value, "arith.constant")
+    attribute = None if maker is None else maker.attributes["value"]
+    if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
+        return attribute.get_splat_value()
+    return None
+
+
 def scalar_constant(value: ir.Value) -> ir.Attribute | None:
     """The attribute of a scalar arith.constant."""
     maker = defining_op(value, "arith.constant")

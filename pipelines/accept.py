@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from mlir import ir
 
-from ..errors import CompileError
+from ..errors import CompileError, UnsupportedOpError
+from ..passes.cpu.functions import calls_in
+from .accepted_ops import objection
 from .metadata import DTYPES
 
 ENTRY = "main"
@@ -23,6 +25,7 @@ def accept(text: str, func_name: str = ENTRY) -> ir.Module:
         raise CompileError("the MLIR text cannot be parsed", details="\n".join(lines)) from None
     function = _function(module, func_name)
     _check_signature(function, func_name)
+    _check_bodies(module, func_name)
     for name, other in _functions(module).items():
         other.attributes["sym_visibility"] = ir.StringAttr.get("public" if name == func_name else "private")
         if name == ENTRY != func_name:
@@ -69,6 +72,41 @@ def _check_signature(function: ir.OpView, name: str) -> None:
                 )
     if not type_.results:
         raise CompileError(f"@{name} has no results", remedy="return the tensors that it computes")
+
+
+def _check_bodies(module: ir.Module, name: str) -> None:
+    """Check @name and all functions that it calls, and what else the module holds."""
+    functions = _functions(module)
+    called: dict[str, None] = {}
+    _follow_calls(functions, name, called, ())
+    others = [op.operation for op in module.body.operations if op.operation.name != "func.func"]
+    for op in (*others, *(functions[each].operation for each in called)):
+        found = objection(op)
+        if found is not None:
+            where, what, remedy = found
+            raise UnsupportedOpError(what, where=_place(where.location), remedy=remedy)
+
+
+def _follow_calls(
+    functions: dict[str, ir.OpView], name: str, called: dict[str, None], callers: tuple[str, ...]
+) -> None:
+    """Note @name and what it calls in ``called``; calls are inlined, so they must come to an end."""
+    function = functions[name]
+    if name in callers:
+        raise UnsupportedOpError(
+            f"@{name} calls itself", where=_place(function.location), remedy="use scf.while"
+        )
+    if len(function.regions[0].blocks) != 1:
+        what = "has no body" if not function.regions[0].blocks else "has branches between blocks"
+        remedy = (
+            "use scf.if, scf.for and scf.while" if function.regions[0].blocks else "define it in the module"
+        )
+        raise UnsupportedOpError(f"@{name} {what}", where=_place(function.location), remedy=remedy)
+    if name in called:
+        return
+    called[name] = None
+    for _, callee in calls_in(function):
+        _follow_calls(functions, callee, called, (*callers, name))
 
 
 def _problem(type_: ir.Type, kind: str) -> str:

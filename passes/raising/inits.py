@@ -29,6 +29,7 @@ from ..structured import (
     make_generic,
     maps_of,
     replace_op,
+    splat_of,
     structured_ops,
 )
 from .bodies import is_contraction
@@ -39,8 +40,20 @@ def make_inits_explicit(func: ir.Operation) -> None:
     for op in structured_ops(func):
         if "reduction" not in kinds_of(op):
             _free_parallel(op)
-        elif is_contraction(op) and not is_zero(fill_value(inits_of(op)[0])):
+            continue
+        _fill_constant_inits(op)
+        if is_contraction(op) and not is_zero(fill_value(inits_of(op)[0])):
             _start_from_zero(op)
+
+
+def _fill_constant_inits(op: ir.Operation) -> None:
+    """Start from a fill, not from a constant tensor of one value."""
+    for number, init in enumerate(inits_of(op), start=len(inputs_of(op))):
+        value = splat_of(init)
+        if value is not None:
+            with op.location, ir.InsertionPoint(op):
+                empty = make_empty(init, location=op.location, at=ir.InsertionPoint(op))
+                op.operands[number] = linalg.fill(constant(value), outs=[empty])
 
 
 def _free_parallel(op: ir.Operation) -> None:

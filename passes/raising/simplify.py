@@ -30,6 +30,7 @@ from ..structured import (
     maps_of,
     scalar_constant,
     shows_all_loops,
+    splat_of,
     structured_ops,
 )
 
@@ -43,20 +44,17 @@ def simplify_generics(func: ir.Operation) -> None:
 
 
 def _inline_splats(op: ir.Operation) -> None:
-    """Read a constant with one value in the body instead of as a tensor."""
+    """Read the one value of a constant or a fill in the body instead of as a tensor."""
     arguments = body_of(op).arguments
     for number, value in enumerate(inputs_of(op)):
-        maker = defining_op(value, "arith.constant")
-        splat = _splat(maker.attributes["value"]) if maker is not None else None
-        if splat is not None and is_used(arguments[number]):
+        if not is_used(arguments[number]):
+            continue
+        splat, fill = splat_of(value), defining_op(value, "linalg.fill")
+        if splat is not None:
             with ir.InsertionPoint(op), op.location:
                 arguments[number].replace_all_uses_with(constant(splat))
-
-
-def _splat(attribute: ir.Attribute) -> ir.Attribute | None:
-    if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
-        return attribute.get_splat_value()
-    return None
+        elif fill is not None and fill.operands[0].type == arguments[number].type:
+            arguments[number].replace_all_uses_with(fill.operands[0])
 
 
 def _fold_casts(op: ir.Operation) -> None:

@@ -5,7 +5,7 @@
     tensor.concat dim(1) %a, %b           ->  insert_slice %b into (insert_slice %a into tensor.empty)[0, n]
     tensor.pad %x low[1] high[2] {%c}     ->  insert_slice %x into (fill %c)[1]
 
-Legal where the padding is one value for all elements; a negative pad (a crop) is left as it is.
+Padding that is not one value for all elements is written by index; a negative pad takes a part. Legal always.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ..structured import (
     structured_ops,
 )
 from ..subsets import Size, mixed, split
+from .generated import fill_by_index
 
 
 def lower_concat_and_pad(func: ir.Operation) -> None:
@@ -33,8 +34,7 @@ def lower_concat_and_pad(func: ir.Operation) -> None:
     for op in structured_ops(func, "tensor.concat"):
         _lower_concat(op)
     for op in structured_ops(func, "tensor.pad"):
-        if padding_value(op) is not None and can_lower_pad(op):
-            lower_pad(op)
+        lower_pad(op)
 
 
 def padding_value(op: ir.Operation) -> ir.Value | None:
@@ -43,25 +43,37 @@ def padding_value(op: ir.Operation) -> ir.Value | None:
     return None if _is_inside(value, op) else value
 
 
-def can_lower_pad(op: ir.Operation) -> bool:
-    """Whether no side is cropped."""
-    return all(pad >= 0 or pad == DYNAMIC for pad in (*op.opview.static_low, *op.opview.static_high))
-
-
 def lower_pad(op: ir.Operation) -> None:
-    """Replace one tensor.pad by a fill and an insert_slice."""
+    """Replace one tensor.pad by a fill and an insert_slice; of a side that is cropped, a part is taken."""
     source, kind = op.operands[0], op.results[0].type
     low = mixed(op.opview.static_low, op.opview.low)
     high = mixed(op.opview.static_high, op.opview.high)
     with ir.InsertionPoint(op), op.location:
-        inner = sizes_of(source)
         sizes = [
             size if size != DYNAMIC else add_sizes(add_sizes(before, part), after)
-            for size, before, part, after in zip(kind.shape, low, inner, high, strict=True)
+            for size, before, part, after in zip(kind.shape, low, sizes_of(source), high, strict=True)
         ]
         empty = tensor.EmptyOp(sizes, kind.element_type).result
-        filled = linalg.fill(padding_value(op), outs=[empty])
-        replace_op(op, [insert(source, filled, low, inner, "pad")])
+        source = _cropped(source, low, high)
+        value = padding_value(op)
+        filled = fill_by_index(op, empty) if value is None else linalg.fill(value, outs=[empty])
+        starts = [max(start, 0) if isinstance(start, int) else start for start in low]
+        replace_op(op, [insert(source, filled, starts, sizes_of(source), "pad")])
+
+
+def _cropped(source: ir.Value, low: Sequence[Size], high: Sequence[Size]) -> ir.Value:
+    """``source`` without what negative pads take away."""
+    front, back = ([min(pad, 0) if isinstance(pad, int) else 0 for pad in pads] for pads in (low, high))
+    if not any((*front, *back)):
+        return source
+    sizes = [
+        add_sizes(size, before + after)
+        for size, before, after in zip(sizes_of(source), front, back, strict=True)
+    ]
+    static, dynamic = split(sizes)
+    kind = ir.RankedTensorType.get(static, source.type.element_type)
+    starts, steps = [-before for before in front], [1] * len(static)
+    return tensor.ExtractSliceOp(kind, source, [], dynamic, [], starts, static, steps).result
 
 
 def _lower_concat(op: ir.Operation) -> None:

@@ -37,7 +37,7 @@ from ..structured import (
 from ..subsets import mixed
 from .named import kinds_from
 from .reshape import grouped
-from .slices import add_sizes, can_lower_pad, insert, padding_value
+from .slices import add_sizes, insert, padding_value
 
 _PREFIXES = ("linalg.conv_", "linalg.depthwise_conv_", "linalg.pooling_")
 
@@ -170,7 +170,7 @@ def _padded(source: ir.Value, more: list[int]) -> ir.Value:
     """``source`` with ``more`` elements behind each dim; a tensor.pad before it is done with it."""
     low: list[int | ir.Value] = [0] * len(more)
     pad = defining_op(source, "tensor.pad")
-    if pad is not None and padding_value(pad) is not None and can_lower_pad(pad):
+    if pad is not None and padding_value(pad) is not None and _only_pads(pad):
         sizes = [add_sizes(size, extra) for size, extra in zip(sizes_of(source), more, strict=True)]
         low, value = mixed(pad.opview.static_low, pad.opview.low), padding_value(pad)
         source = pad.operands[0]
@@ -181,6 +181,11 @@ def _padded(source: ir.Value, more: list[int]) -> ir.Value:
         value = constant(ir.IntegerAttr.get(element, 0) if integer else ir.FloatAttr.get(element, 0.0))
     filled = linalg.fill(value, outs=[tensor.EmptyOp(sizes, element_type(source)).result])
     return insert(source, filled, low, sizes_of(source), "pad")
+
+
+def _only_pads(pad: ir.Operation) -> bool:
+    """Whether no side is cropped."""
+    return all(size >= 0 or size == DYNAMIC for size in (*pad.opview.static_low, *pad.opview.static_high))
 
 
 def _channels_last(op: ir.Operation, maps: list[ir.AffineMap]) -> tuple[ir.Value, ir.AffineMap]:

@@ -210,3 +210,45 @@ func.func @cumulative(%x: tensor<8xf32>) -> tensor<8xf32> {
   }
   return %t : tensor<8xf32>
 }
+
+// -----
+
+// Tensors made by index are generics; padding that varies, too. What a pad crops is a part.
+// CHECK-LABEL: func.func @by_index
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<4x?xf32>) attrs = {mlopt.op = "generate"}
+// CHECK: linalg.index 1
+// CHECK: %[[S:.*]] = tensor.extract_slice %{{.*}}[0, 0] [4, %{{.*}}] [1, 1] : tensor<4x?xf32> to tensor<4x?xf32>
+// CHECK: tensor.insert_slice %[[S]] into %{{.*}}[0, 1] [4, %{{.*}}] [1, 1]
+func.func @by_index(%n: index) -> tensor<4x?xf32> {
+  %g = tensor.generate %n {
+  ^bb0(%i: index, %j: index):
+    %s = arith.index_cast %j : index to i32
+    %f = arith.sitofp %s : i32 to f32
+    tensor.yield %f : f32
+  } : tensor<4x?xf32>
+  %p = tensor.pad %g low[0, 1] high[0, -2] {
+  ^bb0(%i: index, %j: index):
+    %s = arith.index_cast %i : index to i32
+    %f = arith.sitofp %s : i32 to f32
+    tensor.yield %f : f32
+  } : tensor<4x?xf32> to tensor<4x?xf32>
+  return %p : tensor<4x?xf32>
+}
+
+// -----
+
+// A splat is read in the body; a reduction that starts from a constant starts from a fill.
+// CHECK-LABEL: func.func @filled
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[S:.*]]: f32
+// CHECK: %[[P:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<4x8xf32>)
+// CHECK: arith.mulf %{{.*}}, %[[S]]
+// CHECK: %[[F:.*]] = linalg.fill ins(%{{.*}}) outs(%{{.*}} : tensor<4xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[P]] {{.*}} outs(%[[F]]
+func.func @filled(%x: tensor<4x8xf32>, %s: f32) -> tensor<4xf32> {
+  %all = tensor.splat %s : tensor<4x8xf32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %p = linalg.mul ins(%x, %all : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %ones = arith.constant dense<1.0> : tensor<4xf32>
+  %r = linalg.reduce { arith.addf } ins(%p : tensor<4x8xf32>) outs(%ones : tensor<4xf32>) dimensions = [1]
+  return %r : tensor<4xf32>
+}

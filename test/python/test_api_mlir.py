@@ -1,5 +1,6 @@
 """mlopt.compile_mlir: MLIR text, with and without torch."""
 
+import re
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import mlopt
 import numpy as np
 import pytest
 import torch
-from mlopt.errors import CompileError, InputError
+from mlopt.errors import CompileError, InputError, UnsupportedOpError
 from mlopt.test.python.api_modules import close
 
 AXPY = """
@@ -110,6 +111,104 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<16x8xf32> {mlopt.weight}) -> ten
 def test_mlir_that_cannot_be_compiled(text, message):
     with pytest.raises(CompileError, match=message):
         mlopt.compile_mlir(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("tosa.tanh %x : (tensor<4x8xf32>) -> tensor<4x8xf32>", "'tosa.tanh'"),
+        (
+            "linalg.softmax dimension(1) ins(%x : tensor<4x8xf32>) outs(%x : tensor<4x8xf32>)"
+            " -> tensor<4x8xf32>",
+            "'linalg.softmax'",
+        ),
+        (
+            "scf.forall (%i) in (4) shared_outs(%o = %x) -> tensor<4x8xf32> { scf.forall.in_parallel { } }",
+            "'scf.forall'",
+        ),
+        ("arith.truncf %x : tensor<4x8xf32> to tensor<4x8xf8E4M3FN>", "makes a tensor<4x8xf8E4M3FN>"),
+        ("call @main(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>", "@main calls itself"),
+        ("call @other(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>", "@other has no body"),
+        (
+            "scf.execute_region -> tensor<4x8xf32> {\n"
+            "%c = tensor.concat dim(0) %x : (tensor<4x8xf32>) -> tensor<4x8xf32>\n"
+            "scf.yield %c : tensor<4x8xf32> }",
+            r"'tensor\.concat' inside a loop or branch",
+        ),
+    ],
+)
+def test_mlir_ops_that_cannot_be_compiled(line, message):
+    text = f"""func.func private @other(tensor<4x8xf32>) -> tensor<4x8xf32>
+    func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {{
+    %y = {line}
+    return %x : tensor<4x8xf32>
+    }}"""
+    with pytest.raises(UnsupportedOpError, match=message) as caught:
+        mlopt.compile_mlir(text)
+    assert re.search(r"line \d, column \d", caught.value.where)
+    assert caught.value.remedy
+    assert "bug" not in str(caught.value)
+
+
+LOOPS = """func.func @main(%x: tensor<4x8xf32>, %n: tensor<i64>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i64
+  %count = tensor.extract %n[] : tensor<i64>
+  %end = arith.index_cast %count : i64 to index
+  %start = math.exp %x : tensor<4x8xf32>
+  %sum = scf.for %i = %c0 to %end step %c1 iter_args(%a = %start) -> (tensor<4x8xf32>) {
+    %next = arith.addf %a, %x : tensor<4x8xf32>
+    scf.yield %next : tensor<4x8xf32>
+  }
+  %some = arith.cmpi sgt, %count, %zero : i64
+  %scaled = scf.if %some -> (tensor<4x8xf32>) {
+    %product = arith.mulf %sum, %start : tensor<4x8xf32>
+    scf.yield %product : tensor<4x8xf32>
+  } else {
+    scf.yield %x : tensor<4x8xf32>
+  }
+  %result = arith.addf %scaled, %start : tensor<4x8xf32>
+  return %result, %sum : tensor<4x8xf32>, tensor<4x8xf32>
+}"""
+
+
+def test_tensors_in_loops_and_branches_take_the_slow_path():
+    compiled = mlopt.compile_mlir(LOOPS)
+    assert sum(kernel.path == "slow: not in a kernel" for kernel in compiled.kernels) == 2
+    x = torch.randn(4, 8)
+    for count in (0, 3):
+        total = x.exp() + count * x
+        close(compiled(x, torch.tensor(count)), ((total * x.exp() if count else x) + x.exp(), total))
+
+
+GENERATED = """func.func @main(%x: tensor<4x8xf32>, %s: f32)
+    -> (tensor<8x4xf32>, tensor<4x7xf32>, tensor<4xf32>) {
+  %turned = tensor.generate {
+  ^bb0(%i: index, %j: index):
+    %v = tensor.extract %x[%j, %i] : tensor<4x8xf32>
+    tensor.yield %v : f32
+  } : tensor<8x4xf32>
+  %all = tensor.splat %s : tensor<4x8xf32>
+  %scaled = arith.mulf %x, %all : tensor<4x8xf32>
+  %padded = tensor.pad %scaled low[0, 1] high[0, -2] {
+  ^bb0(%i: index, %j: index):
+    %n = arith.index_cast %i : index to i32
+    %f = arith.sitofp %n : i32 to f32
+    tensor.yield %f : f32
+  } : tensor<4x8xf32> to tensor<4x7xf32>
+  %ones = arith.constant dense<1.0> : tensor<4xf32>
+  %sums = linalg.reduce { arith.addf } ins(%x : tensor<4x8xf32>) outs(%ones : tensor<4xf32>) dimensions = [1]
+  return %turned, %padded, %sums : tensor<8x4xf32>, tensor<4x7xf32>, tensor<4xf32>
+}"""
+
+
+def test_generated_tensors_become_kernels():
+    compiled = mlopt.compile_mlir(GENERATED)
+    assert all(kernel.path == "tile" for kernel in compiled.kernels)
+    x = torch.randn(4, 8)
+    padded = torch.cat([torch.arange(4.0)[:, None], 2.5 * x[:, :6]], 1)
+    close(compiled(x, 2.5), (x.t(), padded, x.sum(1) + 1))
 
 
 def run(script):

@@ -1,0 +1,66 @@
+"""Which ops a caller's module may hold: named here, before a pass meets them, with the line and a remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlir import ir
+
+from .shared import TENSORS
+
+_DIALECT_REMEDY = "lower it to linalg, tensor, arith, math and scf first"
+_NO_WINOGRAD = "use a linalg.conv"
+_NO_PARALLEL = "use linalg.generic, or scf.for"
+# Ops of these dialects that no pass lowers, and what to write instead.
+_REFUSED = {
+    "linalg.softmax": "write it as a maximum, a subtraction, math.exp, a sum and a division",
+    "linalg.pack": "use tensor.expand_shape and linalg.transpose",
+    "linalg.unpack": "use linalg.transpose and tensor.collapse_shape",
+    "linalg.winograd_filter_transform": _NO_WINOGRAD,
+    "linalg.winograd_input_transform": _NO_WINOGRAD,
+    "linalg.winograd_output_transform": _NO_WINOGRAD,
+    "memref.global": "use arith.constant",
+    "scf.forall": _NO_PARALLEL,
+    "scf.parallel": _NO_PARALLEL,
+    "tensor.bitcast": "use arith.bitcast",
+    "tensor.gather": "use a linalg.generic with tensor.extract in its body",
+    "tensor.scatter": "use a loop with tensor.insert",
+}
+# In the body of a loop or branch, which runs as it is written.
+_REFUSED_IN_LOOPS = {"tensor.concat": "use tensor.insert_slice"}
+_ELEMENTS = (ir.F64Type, ir.F32Type, ir.F16Type, ir.BF16Type, ir.IndexType)
+_WIDTHS = (1, 8, 16, 32, 64)
+
+
+def objection(op: ir.Operation) -> tuple[ir.Operation, str, str] | None:
+    """The first of ``op`` and the ops in it that cannot be compiled, what about it, and the remedy."""
+    for inner, in_loop in ((op, False), *_nested(op, in_loop=False)):
+        remedy = _REFUSED.get(inner.name) or (_REFUSED_IN_LOOPS.get(inner.name) if in_loop else None)
+        if inner.name.split(".", 1)[0] not in TENSORS:
+            remedy = _DIALECT_REMEDY
+        if remedy is not None:
+            where = " inside a loop or branch" if in_loop else ""
+            return inner, f"mlopt cannot compile '{inner.name}'{where}", remedy
+        for value in inner.results:
+            if not _is_known(value.type):
+                what = f"mlopt cannot compile '{inner.name}', which makes a {value.type}"
+                return inner, what, "use elements of f64, f32, f16, bf16, i64, i32, i16, i8, i1 or index"
+    return None
+
+
+def _nested(op: ir.Operation, in_loop: bool) -> Iterator[tuple[ir.Operation, bool]]:
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner.operation, in_loop
+                yield from _nested(inner.operation, in_loop or inner.operation.name.startswith("scf."))
+
+
+def _is_known(kind: ir.Type) -> bool:
+    if not isinstance(kind, ir.ShapedType):
+        return True
+    element = kind.element_type
+    if isinstance(element, ir.IntegerType):
+        is_byte = element.is_unsigned and element.width == 8
+        return is_byte or (element.is_signless and element.width in _WIDTHS)
+    return isinstance(element, _ELEMENTS)
