@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import sympy
 import torch
@@ -14,16 +15,20 @@ from .unsupported import unsupported_ops
 
 
 class Sizes:
-    """Knows for each symbol the first argument dimension that is just this symbol."""
+    """Knows for each symbol the first argument dimension that is just this symbol.
+
+    A symbol that is no size by itself may be part of one: then that expression is known as a whole.
+    """
 
     def __init__(self, inputs: Sequence[Node]) -> None:
-        self._symbols: dict[sympy.Symbol, sympy.Symbol] = {}
+        self._known: dict[sympy.Expr, sympy.Symbol] = {}
+        places: list[tuple[Any, str]] = []
         for i, node in enumerate(inputs):
-            for d, size in enumerate(node.meta["val"].shape):
-                if isinstance(size, torch.SymInt) and isinstance(size.node.expr, sympy.Symbol):
-                    self._symbols.setdefault(
-                        size.node.expr, sympy.Symbol(f"a{i}_{d}", integer=True, positive=True)
-                    )
+            shape: Sequence[Any] = getattr(node.meta["val"], "shape", ())
+            places += [(s.node.expr, f"a{i}_{d}") for d, s in enumerate(shape) if isinstance(s, torch.SymInt)]
+        for expr, name in sorted(places, key=lambda place: not place[0].is_Symbol):
+            if expr.free_symbols - self._known.keys():
+                self._known[expr] = sympy.Symbol(name, integer=True, positive=True)
 
     def of(self, size: int | torch.SymInt) -> Size:
         """``size`` as a number or expression."""
@@ -32,10 +37,11 @@ class Sizes:
         expr = size.node.expr
         if expr.is_Integer:
             return int(expr)
-        if missing := expr.free_symbols - self._symbols.keys():
+        expr = expr.xreplace(self._known)
+        if missing := expr.free_symbols - set(self._known.values()):
             names = ", ".join(sorted(str(s) for s in missing))
             raise unsupported_ops([(f"a size that depends on data ({names})", None)])
-        text: str = PythonPrinter().doprint(expr.xreplace(self._symbols))
+        text: str = PythonPrinter().doprint(expr)
         return text
 
     def all(self, sizes: Sequence[int | torch.SymInt]) -> tuple[Size, ...]:

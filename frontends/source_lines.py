@@ -11,7 +11,7 @@ import torch
 from torch.fx import Node
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+),')
-_TORCH = f"{Path(torch.__file__).parent}/"
+TORCH_FOLDER = f"{Path(torch.__file__).parent}/"
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,6 @@ def source_line(node: Node) -> SourceLine | None:
     """The innermost line outside of torch itself, else the innermost line, if the node has any."""
     found = _FRAME.findall(node.meta.get("stack_trace") or "")
     frames = [SourceLine(file, int(line)) for file, line in found if not file.startswith("torch/")]
-    outside = [frame for frame in frames if not frame.file.startswith(_TORCH)]
+    outside = [frame for frame in frames if not frame.file.startswith(TORCH_FOLDER)]
     chosen = outside or frames
     return chosen[-1] if chosen else None

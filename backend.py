@@ -1,0 +1,117 @@
+"""``torch.compile(model, backend="mlopt")``: the backend, and what it did (`report`).
+
+Dynamo hands over a graph; AOTAutograd makes it functional, takes care of aliases and
+mutations, and splits it into forward and backward where gradients are needed. What it gives
+then are graphs of aten ops, which are compiled one by one (`mlopt.graph_module`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch._aot_autograd.utils import make_boxed_func
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch.fx import GraphModule
+
+from .errors import CompileError
+from .frontends.aot import eager_strides, keep_strides, static_arguments
+from .frontends.gradients import training_decompositions
+from .graph_module import compile_graph
+from .graph_report import CompileReport, EagerOp, Frame, GraphRecord, Log
+from .options import Options, variable
+from .runtime import pool
+from .runtime.dynamo import current_frame
+
+MODES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "reduce-overhead": {},
+    "max-autotune": {"opt_level": 3},
+    "max-autotune-no-cudagraphs": {"opt_level": 3},
+}
+_RANDOM = "random"
+_log = Log()
+
+
+def report() -> CompileReport:
+    """All that the backend has compiled since the process started, or since `torch._dynamo.reset()`."""
+    return _log.report()
+
+
+def mlopt(
+    module: GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Callable[..., Any]:
+    """The backend that ``torch.compile`` finds by its name.
+
+    ``mode`` and ``options`` are those of torch.compile; options are `mlopt.options.Options`,
+    of which ``fallback`` is true unless it is given.
+    """
+    resolved = _resolve(mode, options or {})
+    pool.start()
+    frame = current_frame(module)
+    strides = eager_strides(module)
+
+    def compiler(kind: str) -> Callable[[GraphModule, Sequence[Any]], Any]:
+        def compile_aot(graph: GraphModule, inputs: Sequence[Any]) -> Any:  # noqa: ARG001
+            start = time.perf_counter()
+            static = static_arguments(graph) if kind == "inference" else []
+            if kind != "backward":
+                keep_strides(graph, strides)
+            done = compile_graph(graph, static, resolved, f"{frame.function} {kind}")
+            seconds = time.perf_counter() - start
+            _log.add(GraphRecord(frame, kind, done.units, done.eager, done.ops, seconds))
+            _warn(frame, kind, done.eager)
+            return make_boxed_func(done.call)
+
+        return compile_aot
+
+    backend = aot_autograd(
+        fw_compiler=compiler("forward"),
+        bw_compiler=compiler("backward"),
+        inference_compiler=compiler("inference"),
+        decompositions=training_decompositions(),
+        partition_fn=min_cut_rematerialization_partition,
+    )
+    return backend(module, example_inputs)
+
+
+mlopt.reset = _log.clear  # type: ignore[attr-defined]  # torch._dynamo.reset() calls it
+
+
+def _resolve(mode: str | None, options: Mapping[str, Any]) -> Options:
+    if mode is not None and mode not in MODES:
+        raise CompileError(f"there is no mode '{mode}'", remedy=_near(mode, list(MODES)))
+    names = list(Options.__dataclass_fields__)
+    for name in options:
+        if name not in names:
+            raise CompileError(f"there is no option '{name}'", remedy=_near(name, names))
+    given = {**MODES[mode or "default"], **options}
+    if variable("fallback") not in os.environ:
+        given = {"fallback": True, **given}
+    return Options.resolve(**given)
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"use one of: {', '.join(known)}"
+
+
+def _warn(frame: Frame, kind: str, eager: Sequence[EagerOp]) -> None:
+    """Say what cannot be compiled; that random ops run in eager is as it should be."""
+    missing = [op for op in eager if not op.reason.startswith(_RANDOM)]
+    if missing:
+        more = f" and {len(missing) - 1} more ops run" if len(missing) > 1 else " runs"
+        warnings.warn(
+            f"mlopt: {missing[0].name}{more} in eager in the {kind} graph of {frame.function} "
+            f"({missing[0]}); mlopt.backend.report() lists them",
+            stacklevel=2,
+        )

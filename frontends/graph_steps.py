@@ -1,0 +1,119 @@
+"""Steps that both ways from an FX graph to text share: `mlopt.jit` and torch.compile."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import sympy
+import torch
+from torch.fx import Graph, Node
+
+from .source_lines import source_line
+
+# Checks of symbolic sizes: whoever calls the compiled code checks sizes before.
+_SIZE_CHECKS = {
+    "aten._assert_scalar.default",
+    "aten.sym_constrain_range.default",
+    "aten.sym_constrain_range_for_size.default",
+    "aten._assert_tensor_metadata.default",
+}
+
+
+def is_random(node: Node) -> bool:
+    """Whether the op draws from a random generator."""
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+
+
+def list_ops(graph: Graph) -> tuple[tuple[str, str], ...]:
+    """Each op of ``graph`` and its source line."""
+    return tuple(
+        (str(node.target), str(source_line(node) or ""))
+        for node in graph.nodes
+        if node.op == "call_function" and node.target is not operator.getitem
+    )
+
+
+def drop_size_checks(graph: Graph) -> None:
+    """Remove the checks of sizes, and what only they needed."""
+    for node in list(graph.nodes):
+        if str(node.target) in _SIZE_CHECKS:
+            graph.erase_node(node)
+    graph.eliminate_dead_code()
+
+
+def lift_literals(graph: Graph, owner: torch.nn.Module) -> list[tuple[Node, str, torch.Tensor]]:
+    """Tensors that a decomposition put into the graph become arguments, single elements apart.
+
+    Returns the new placeholders with the literals' names and values.
+    """
+    lifted = []
+    for node in list(graph.nodes):
+        if node.op != "get_attr":
+            continue
+        tensor = getattr(owner, str(node.target))
+        if tensor.numel() == 1:
+            continue
+        with graph.inserting_before(next(iter(graph.nodes))):
+            argument = graph.placeholder(f"literal_{node.name}")
+        argument.meta["val"] = node.meta["val"]
+        node.replace_all_uses_with(argument)
+        graph.erase_node(node)
+        lifted.append((argument, str(node.target), tensor))
+    return lifted
+
+
+def order_placeholders(graph: Graph, nodes: list[Node]) -> None:
+    """Put the placeholders ``nodes`` at the top of ``graph``, in this order."""
+    for node in reversed(nodes):
+        first = next(iter(graph.nodes))
+        if first is not node:
+            first.prepend(node)
+
+
+def permute_before(graph: Graph, place: Node, node: Node, order: tuple[int, ...]) -> Node:
+    """``node.permute(order)``, inserted before ``place``; ``node`` itself if the order is its own."""
+    if order == tuple(range(len(order))):
+        return node
+    with graph.inserting_before(place):
+        permuted = graph.call_function(torch.ops.aten.permute.default, (node, list(order)))
+    permuted.meta["stack_trace"] = node.meta.get("stack_trace")
+    permuted.meta["val"] = node.meta["val"].permute(order)
+    return permuted
+
+
+def memory_order(value: torch.Tensor) -> tuple[int, ...] | None:
+    """The permutation that makes ``value`` contiguous, or None if it has gaps or overlaps.
+
+    Symbolic sizes are compared as expressions: asking for their values would fix them.
+    """
+    plain = tuple(range(value.dim()))
+    sizes, strides = [_expression(s) for s in value.shape], [_expression(s) for s in value.stride()]
+    if any(size == 0 for size in sizes) or _fills(sizes, strides, plain):
+        return plain
+    hints = [(-_example(value.stride(d)), -_example(value.shape[d]), d) for d in plain]
+    order = tuple(sorted(plain, key=lambda d: hints[d]))
+    return order if _fills(sizes, strides, order) else None
+
+
+def _fills(sizes: list[Any], strides: list[Any], order: tuple[int, ...]) -> bool:
+    expected: Any = sympy.Integer(1)
+    for d in reversed(order):
+        if sizes[d] == 1:
+            continue
+        if sympy.expand(strides[d] - expected) != 0:
+            return False
+        expected = expected * sizes[d]
+    return True
+
+
+def _expression(size: int | torch.SymInt) -> Any:
+    return sympy.Integer(size) if isinstance(size, int) else size.node.expr
+
+
+def _example(size: int | torch.SymInt) -> int:
+    """What ``size`` was for the example inputs; ``int()`` of a dynamic size would fix it to that."""
+    if isinstance(size, int):
+        return size
+    hint = size.node.hint
+    return 0 if hint is None else int(hint)

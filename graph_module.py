@@ -1,0 +1,141 @@
+"""From a graph of torch.compile to a function: compiled where it can be, eager where it cannot."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from torch.fx import GraphModule, Node
+
+from .errors import CompileError, CompileTimeout, UnsupportedOpError, WorkerOutOfMemory
+from .frontends.graph import capture_graph
+from .frontends.graph_steps import list_ops
+from .frontends.partition import eager_reasons, operations, prefix, split
+from .frontends.source_lines import source_line
+from .frontends.unsupported import unsupported_ops
+from .graph_report import EagerOp
+from .options import Options
+from .report import Report
+from .runtime import requests
+from .runtime.executable import Executable
+from .runtime.graph_call import GraphCall
+from .runtime.graph_weights import GraphWeights
+from .runtime.verification import Verifier
+
+
+@dataclass(frozen=True)
+class CompiledGraph:
+    """``call`` takes the graph's arguments and returns the tuple of its outputs."""
+
+    call: Callable[..., Any]
+    units: tuple[Report, ...]
+    eager: tuple[EagerOp, ...]
+    ops: int
+
+
+def compile_graph(module: GraphModule, static: Collection[int], options: Options, name: str) -> CompiledGraph:
+    """Compile ``module``; ``static`` are the numbers of its arguments that are weights.
+
+    With ``options.fallback`` ops that cannot be compiled run in eager, else they are an error.
+    """
+    reasons = eager_reasons(module.graph)
+    if not reasons:
+        try:
+            call, report = _compile_unit(module, static, options, name)
+            return CompiledGraph(call, (report,), (), len(list_ops(module.graph)))
+        except CompileError as error:
+            if not options.fallback:
+                raise
+            reasons = _culprits(module, options, error)
+    if not options.fallback:
+        raise unsupported_ops(
+            [(f"{node.target} ({why})", source_line(node)) for node, why in reasons.items()]
+        )
+    return _compile_parts(module, static, options, name, reasons)
+
+
+def _compile_unit(
+    module: GraphModule, static: Collection[int], options: Options, name: str
+) -> tuple[Callable[..., Any], Report]:
+    start = time.perf_counter()
+    program = capture_graph(module, static)
+    if not program.results:
+        return GraphCall(program).build(), Report(ops=program.ops)
+    built = requests.build_torch(program.text, program.weight_positions, options, name)
+    executable = Executable(built["object"], built["metadata"])
+    kept = [arg for arg in program.arguments if arg.static]
+    first = len(program.arguments) - len(kept)
+    lives = bool(kept) or executable.prepare is not None
+    weights = GraphWeights(executable, kept, first) if lives else None
+    call = GraphCall(program, executable.main, weights).build()
+    if options.verify:
+        call = _verified(call, module)
+    return call, Report.from_metadata(built["metadata"], program.ops, time.perf_counter() - start)
+
+
+def _verified(call: Callable[..., Any], module: GraphModule) -> Callable[..., Any]:
+    """``call``, whose first call compares itself with eager."""
+    checked = False
+
+    def verified(*args: Any) -> Any:
+        nonlocal checked
+        if checked:
+            return call(*args)
+        verifier = Verifier(module, args, {})
+        outputs = call(*args)
+        verifier.check(outputs)
+        checked = True
+        return outputs
+
+    return verified
+
+
+def _culprits(module: GraphModule, options: Options, error: CompileError) -> dict[Node, str]:
+    """The op with which compiling fails, found by halving; all of them where time or memory ran out."""
+    nodes = operations(module.graph)
+    why = str(error).splitlines()[0]
+    if isinstance(error, CompileTimeout | WorkerOutOfMemory):
+        return dict.fromkeys(nodes, why)
+    imports = isinstance(error, UnsupportedOpError)
+    works, fails = 0, len(nodes)
+    while fails - works > 1:
+        middle = (works + fails) // 2
+        part = prefix(module, middle)
+        try:
+            program = capture_graph(part)
+            if program.results:
+                linalg = requests.import_program(program.text, [], options)
+                if not imports:
+                    requests.build(linalg, options)
+            works = middle
+        except CompileError as caught:
+            fails, why = middle, str(caught).splitlines()[0]
+    return {nodes[fails - 1]: why}
+
+
+def _compile_parts(
+    module: GraphModule, static: Collection[int], options: Options, name: str, reasons: dict[Node, str]
+) -> CompiledGraph:
+    """The ops in ``reasons`` in eager, the rest in units."""
+    parts = split(module, reasons)
+    placeholders = list(module.graph.find_nodes(op="placeholder"))
+    weights = {placeholders[number] for number in static}
+    units: list[Report] = []
+    eager = [
+        EagerOp(str(node.target), str(source_line(node) or ""), why)
+        for node, why in reasons.items()
+        if node.target is not operator.getitem
+    ]
+    for node in parts.module.graph.find_nodes(op="call_module"):
+        unit = str(node.target)
+        kept = [number for number, source in enumerate(parts.inputs[unit]) if source in weights]
+        done = compile_graph(parts.units[unit], kept, options, f"{name}.{unit}")
+        node.op, node.target = "call_function", done.call
+        delattr(parts.module, unit)
+        units += done.units
+        eager += done.eager
+    parts.module.recompile()
+    return CompiledGraph(parts.module.forward, tuple(units), tuple(eager), len(list_ops(module.graph)))

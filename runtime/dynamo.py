@@ -1,0 +1,63 @@
+"""What Dynamo knows of the function that it compiles just now."""
+
+from __future__ import annotations
+
+import re
+from types import CodeType
+from typing import Any
+
+from torch._dynamo.symbolic_convert import InstructionTranslator
+from torch._dynamo.utils import guard_failures
+from torch._guards import CompileContext
+from torch.fx import GraphModule
+
+from ..frontends.source_lines import TORCH_FOLDER, source_line
+from ..graph_report import Frame
+
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)")
+
+
+def current_frame(module: GraphModule) -> Frame:
+    """The function whose graph ``module`` is."""
+    code = InstructionTranslator.current_tx().f_code
+    name, line = _name(module, code)
+    compile_id: Any = CompileContext.current_compile_id()
+    attempt = compile_id.frame_compile_id or 0 if compile_id is not None else 0
+    failures = guard_failures.get(code, [])
+    return Frame(
+        name,
+        line,
+        str(compile_id or ""),
+        attempt,
+        _guard(failures[-1]) if attempt and failures else "",
+        _graph_break(module),
+    )
+
+
+def _name(module: GraphModule, code: CodeType) -> tuple[str, str]:
+    """The function and its line; of a module that is torch's own, its class and the first line in it."""
+    resumed = _RESUMED.fullmatch(code.co_name)
+    name = f"{resumed[1]}, resumed at line {resumed[2]}" if resumed else code.co_name
+    if not code.co_filename.startswith(TORCH_FOLDER):
+        return name, f"{code.co_filename}:{code.co_firstlineno}"
+    for node in module.graph.nodes:
+        for _, kind in (node.meta.get("nn_module_stack") or {}).values():
+            return getattr(kind, "__name__", str(kind).rsplit(".", 1)[-1]), str(source_line(node) or "")
+    return name, ""
+
+
+def _guard(text: str) -> str:
+    """``0/0: tensor 'x' size mismatch at index 0`` without the number of the compilation."""
+    head, _, rest = text.splitlines()[0].partition(": ")
+    return rest if re.fullmatch(r"\d+/\d+\S*", head) else text
+
+
+def _graph_break(module: GraphModule) -> str:
+    reason = getattr(module, "compile_subgraph_reason", None)
+    if reason is None or not reason.graph_break:
+        return ""
+    text = " ".join(str(reason.reason).split("\n\n")[0].split())
+    if not reason.user_stack:
+        return text
+    last = reason.user_stack[-1]
+    return f"{text}, at {last.filename}:{last.lineno}"
