@@ -6,6 +6,8 @@ Each prints in at most `MAX_LINES` lines. One that concerns a compilation may ca
 
 from __future__ import annotations
 
+import sysconfig
+import traceback
 from typing import Any
 
 MAX_LINES = 15
@@ -74,6 +76,10 @@ class InputError(MloptError, ValueError):
     """A compiled function was called with what it was not compiled for."""
 
 
+class DeviceError(MloptError, RuntimeError):
+    """A GPU program cannot run: no driver, the wrong device, a launch that is refused or fails."""
+
+
 class VerifyError(MloptError):
     """Compiled code gave other results than eager."""
 
@@ -88,6 +94,24 @@ class WorkerDied(CompileError):  # noqa: N818
 
 class WorkerOutOfMemory(WorkerDied):
     """The process that compiled ran out of memory."""
+
+
+def user_line(error: BaseException | None) -> str:
+    """The innermost line of an exception's traceback that is the user's own, as ``file:line``."""
+    if error is None:
+        return ""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    frames = [
+        f"{frame.f_code.co_filename}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if not frame.f_code.co_filename.startswith(_OTHERS)
+        and not frame.f_globals.get("__name__", "").startswith(f"{__package__}.")
+    ]
+    return frames[-1] if frames else ""
+
+
+_OTHERS = ("<", *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")))
 
 
 def _one_line(text: str) -> str:

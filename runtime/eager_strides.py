@@ -20,6 +20,7 @@ from torch.utils import _pytree as pytree
 
 from ..errors import InputError
 from ..frontends.program import Output, Program
+from .quiet import quiet_fakes
 from .signature import contiguous_strides
 from .torch_outputs import forbid_backward, restride
 
@@ -71,7 +72,8 @@ class EagerStrides:
 
     def _run(self, inputs: Sequence[torch.Tensor]) -> Strides:
         try:
-            outputs, structure = pytree.tree_flatten(self._on_fakes(inputs))
+            with quiet_fakes():
+                outputs, structure = pytree.tree_flatten(self._on_fakes(inputs))
         except Exception as error:
             raise InputError(
                 f"eager refuses inputs of these strides: {type(error).__name__}: {error}", remedy=_REMEDY

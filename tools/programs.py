@@ -10,7 +10,7 @@ from typing import Any
 
 from ..compiled import Compiled
 from ..compiler import compile_mlir, jit
-from ..errors import InputError
+from ..errors import InputError, MloptError, user_line
 
 
 def compile_source(source: str, func: str, **options: Any) -> Compiled:
@@ -56,10 +56,21 @@ def _write(path: Path, text: str) -> Path:
 
 
 def _call_factory(path: Path, name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    factory = getattr(_import_file(path), name, None)
-    if not callable(factory):
-        raise InputError(f"{path} has no function '{name}'")
-    made = factory()
+    if not path.is_file():
+        raise InputError(f"{path} is not there")
+    try:
+        factory = getattr(_import_file(path), name, None)
+        if not callable(factory):
+            raise InputError(f"{path} has no function '{name}'")
+        made = factory()
+    except MloptError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{path}:{name} failed: {type(error).__name__}: {error}",
+            where=user_line(error),
+            remedy="mend it; it must return a tuple: the module and its example inputs",
+        ) from error
     if callable(made):
         return made, ()
     if not isinstance(made, tuple) or not made or not callable(made[0]):
@@ -71,8 +82,6 @@ def _call_factory(path: Path, name: str) -> tuple[Callable[..., Any], tuple[Any,
 
 
 def _import_file(path: Path) -> Any:
-    if not path.is_file():
-        raise InputError(f"{path} is not there")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

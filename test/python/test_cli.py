@@ -20,6 +20,15 @@ def mlp():
 
 def number():
     return 3
+
+def fails():
+    return inner()
+
+def inner():
+    return torch.zeros(3, "four")
+
+def wrong():
+    return torch.nn.Linear(3, 3), torch.ones(2, 4)
 """
 
 
@@ -49,6 +58,29 @@ def test_compile_takes_a_function_that_returns_a_module(file: Path, tmp_path: Pa
 def test_what_is_no_module_is_named(file: Path, source: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         programs.compile_source(f"{file}{source}", "main")
+
+
+def test_what_the_users_code_raises_is_shown_with_its_line(file: Path) -> None:
+    command = [sys.executable, "-m", "mlopt.tools.cli", "compile"]
+    line = 1 + FACTORIES.splitlines().index('    return torch.zeros(3, "four")')
+    syntax = file.with_name("syntax.py")
+    syntax.write_text("import torch\nx = (\n")
+    for source, message, where in (
+        (
+            f"{file}:fails",
+            "TypeError: zeros()",
+            f"{file}:{line}",
+        ),
+        (f"{file}:wrong", "torch.export cannot trace Linear: RuntimeError", ""),
+        (f"{syntax}:f", "SyntaxError: '(' was never closed", f"{syntax}:2"),
+    ):
+        done = subprocess.run([*command, source], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert done.stderr.startswith("mlopt: error: ")
+        assert message in done.stderr
+        assert f"where: {where}\n" in done.stderr if where else True
+        assert "Traceback" not in done.stderr
+        assert "programs.py" not in done.stderr
 
 
 def test_a_missing_file_is_named() -> None:
