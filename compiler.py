@@ -15,7 +15,7 @@ from .compiled import Compiled
 from .errors import CompileError, InputError
 from .options import Options
 from .report import Report
-from .runtime import pool, requests
+from .runtime import requests
 from .runtime.assembly import Stages
 from .runtime.executable import Executable
 
@@ -48,7 +48,6 @@ def jit(
     resolved = Options.resolve(
         target=target, **{name: value for name, value in given.items() if value is not None}, **options
     )
-    pool.start()  # workers load while the module is traced
     from .torch_module import compile_module  # imports torch
 
     try:

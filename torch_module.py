@@ -13,11 +13,12 @@ from torch.utils import _pytree as pytree
 
 from .compiled import Compiled
 from .errors import CompileError
+from .frontends.kept_programs import KeptProgram
 from .frontends.program import Input, Output, Program, Result, Weight
 from .frontends.torch import capture
 from .options import Options
 from .report import Report
-from .runtime import requests
+from .runtime import pool, requests
 from .runtime.assembly import Stages
 from .runtime.eager_strides import EagerStrides
 from .runtime.executable import Executable
@@ -49,7 +50,13 @@ def compile_module(
     with warnings.catch_warnings():
         # torch's own use of what it deprecates, at each export.
         warnings.filterwarnings("ignore", message=".*LeafSpec", category=FutureWarning)
-        program = capture(module, args, dynamic_shapes, example_kwargs=kwargs)
+        program = capture(
+            module,
+            args,
+            dynamic_shapes,
+            example_kwargs=kwargs,
+            keeper=lambda exported: KeptProgram(exported, options, name, missed=pool.start),
+        )
     built = requests.build_torch(program.text, program.weight_positions, options, name)
     executable = Executable(built["object"], built["metadata"])
     leaves = pytree.tree_leaves((args, kwargs))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -28,6 +28,7 @@ from torch.utils import _pytree as pytree
 from ..errors import CompileError, MloptError, UnsupportedOpError
 from .decompositions import decomposition_table
 from .fx_text import DTYPE_ASM, graph_to_text
+from .kept_programs import KeptProgram
 from .program import Input, Program, Result, Weight
 from .results import MUTATION_KINDS, Results
 from .sizes import Sizes
@@ -55,15 +56,26 @@ def capture(
     dynamic_shapes: Any = None,
     *,
     example_kwargs: Mapping[str, Any] | None = None,
+    keeper: Callable[[ExportedProgram], KeptProgram] | None = None,
 ) -> Program:
-    """Trace ``module`` on ``example_inputs``; ``dynamic_shapes`` is torch.export's."""
+    """Trace ``module`` on ``example_inputs``; ``dynamic_shapes`` is torch.export's.
+
+    ``keeper`` gives the exported graph's place in the cache, where there is one.
+    """
     args, kwargs = _distinct((tuple(example_inputs), dict(example_kwargs or {})))
     with _tracing:
         exported = _export(module, args, kwargs, dynamic_shapes)
+        kept = keeper(exported) if keeper is not None else None
+        known = kept.load() if kept is not None else None
+        if known is not None:
+            return known
         eager_outputs = _output_values(exported)
         eager_inputs = {n.name: n.meta.get("val") for n in exported.graph.nodes if n.op == "placeholder"}
         _check_dtypes(exported.graph)
-        return _Capture(_decompose(exported, module), eager_inputs, eager_outputs).program()
+        program = _Capture(_decompose(exported, module), eager_inputs, eager_outputs).program()
+        if kept is not None:
+            kept.store(program)
+        return program
 
 
 # torch traces in one thread at a time. A child of fork has none of the other threads, so its lock is free.

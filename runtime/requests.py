@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import ChainMap
 from typing import Any
 
 from ..options import Options
@@ -10,6 +12,8 @@ from .cache import Cached
 
 _IMPORT = "mlopt.frontends.importer:import_text"
 _COMPILE = "mlopt.pipelines.compile:compile_text"
+# Where an op comes from: it is in the errors of a compilation, not in what a compilation makes.
+_SOURCE_LINE = re.compile(r' loc\("(?:[^"\\]|\\.)*":\d+:\d+\)$', re.MULTILINE)
 
 
 def build_torch(text: str, weights: list[int], options: Options, label: str = "") -> dict[str, Any]:
@@ -17,13 +21,12 @@ def build_torch(text: str, weights: list[int], options: Options, label: str = ""
 
     ``label`` names the program in ``mlopt cache``.
     """
-    cached = Cached("torch", {"text": text, "weights": weights}, options, label)
+    cached = Cached("torch", {"text": _SOURCE_LINE.sub("", text), "weights": weights}, options, label)
     built = cached.load()
     if built is None:
         built = _compile(import_program(text, weights, options), options, "main")
-        built["stages"] = {"torch": text, **built["stages"]}
         cached.store(built)
-    return built
+    return {**built, "stages": ChainMap(built["stages"], {"torch": text})}
 
 
 def build(linalg: str, options: Options, func_name: str = "main") -> dict[str, Any]:
