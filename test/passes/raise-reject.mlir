@@ -1,25 +1,36 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-raise,canonicalize,cse)' --split-input-file | FileCheck %s
 
-// A pad that crops, and one whose value varies, have no insert_slice form: they stay.
-// CHECK-LABEL: func.func @crop
-// CHECK: tensor.pad
-func.func @crop(%x: tensor<8xf32>) -> tensor<6xf32> {
-  %zero = arith.constant 0.0 : f32
-  %p = tensor.pad %x low[-1] high[-1] {
-  ^bb0(%i: index):
-    tensor.yield %zero : f32
-  } : tensor<8xf32> to tensor<6xf32>
-  return %p : tensor<6xf32>
+// A tensor that is read before the buffer is written again stays in front of that.
+// CHECK-LABEL: func.func @read_before
+// CHECK: memref.store
+// CHECK-NEXT: %[[T:.*]] = bufferization.to_tensor
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[T]]
+// CHECK: memref.store
+func.func @read_before(%x: tensor<f32>, %alloc: memref<f32>) -> tensor<f32> {
+  %one = arith.constant 1.0 : f32
+  %t = bufferization.to_tensor %alloc restrict : memref<f32> to tensor<f32>
+  memref.store %one, %alloc[] : memref<f32>
+  %e = tensor.empty() : tensor<f32>
+  %r = linalg.add ins(%x, %t : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) -> tensor<f32>
+  memref.store %one, %alloc[] : memref<f32>
+  return %r : tensor<f32>
 }
 
-// CHECK-LABEL: func.func @varying
-// CHECK: tensor.pad
-func.func @varying(%x: tensor<8xindex>) -> tensor<10xindex> {
-  %p = tensor.pad %x low[1] high[1] {
-  ^bb0(%i: index):
-    tensor.yield %i : index
-  } : tensor<8xindex> to tensor<10xindex>
-  return %p : tensor<10xindex>
+// -----
+
+// What stands in a loop stays as it is.
+// CHECK-LABEL: func.func @in_a_loop
+// CHECK: scf.for
+// CHECK: linalg.add
+func.func @in_a_loop(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<4xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
+    %s = linalg.add ins(%a, %x : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %s : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
 }
 
 // -----
