@@ -15,7 +15,7 @@ from __future__ import annotations
 import builtins
 import ctypes
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -56,11 +56,22 @@ class Frame:
 class EntryPoint:
     """One function of a loaded object, with the layout of its argument array."""
 
-    def __init__(self, code: LoadedObject, name: str, signature: Signature, asserts: Sequence[str]) -> None:
+    # What stands in the workspace's slot before `fit_workspace`, as wrappers of the hot path write it.
+    workspace_expression = "frame.workspace_address"
+
+    def __init__(
+        self,
+        code: LoadedObject,
+        name: str,
+        signature: Signature,
+        asserts: Sequence[str],
+        more_slots: Sequence[str] = (),
+    ) -> None:
+        """``more_slots`` are the slots between the threads' and the sizes, as expressions over ``frame``."""
         self.name = name
         self.signature = signature
         self.asserts = tuple(asserts)
-        self.function = _ENTRY(code.address(f"mlopt_{name}"))
+        self.function: Callable[[int], int] = _ENTRY(code.address(f"mlopt_{name}"))
         self._frames: list[Frame] = []
         self._code = code  # the code lives as long as the function can be called
         self._workspace_bytes = None
@@ -69,7 +80,8 @@ class EntryPoint:
         self.first_result = len(signature.args)
         self.workspace_slot = self.first_result + len(signature.results)
         self.threads_slot = self.workspace_slot + 1
-        self.first_size = self.threads_slot + 1
+        self.more_slots = tuple(more_slots)
+        self.first_size = self.threads_slot + 1 + len(self.more_slots)
         dynamic = sum(buffer.shape.count(None) for buffer in (*signature.args, *signature.results))
         self.length = self.first_size + dynamic
 
@@ -80,8 +92,13 @@ class EntryPoint:
             self._give_workspace(frame, self.signature.workspace)
         return frame
 
-    def fit_workspace(self, frame: Frame) -> None:
-        """Make the workspace large enough for the sizes that stand in the frame."""
+    @property
+    def fits_workspace(self) -> bool:
+        """Whether each call needs `fit_workspace`."""
+        return self.signature.workspace is None
+
+    def fit_workspace(self, frame: Frame) -> Any:
+        """Make the workspace large enough for the sizes in the frame; keep the result during the call."""
         assert self._workspace_bytes is not None
         needed = self._workspace_bytes(frame.address)
         if needed and (frame.workspace is None or frame.workspace.size < needed):
@@ -107,14 +124,7 @@ class EntryPoint:
             frame = self._frames.pop()
         except IndexError:
             frame = self.new_frame()
-        buffers = (*self.signature.args, *self.signature.results)
-        dynamic = [
-            size
-            for buffer, shape in zip(buffers, shapes, strict=True)
-            for size, static in zip(shape, buffer.shape, strict=True)
-            if static is None
-        ]
-        values = [*pointers, *results, frame.workspace_address, threads, *dynamic]
+        values = [*pointers, *results, frame.workspace_address, threads, *self.dynamic_sizes(shapes)]
         for slot, value in enumerate(values):
             frame.array[slot] = value
         if self._workspace_bytes is not None:
@@ -123,6 +133,16 @@ class EntryPoint:
         self._frames.append(frame)
         if status:
             self.raise_status(status)
+
+    def dynamic_sizes(self, shapes: Sequence[Sequence[int]]) -> list[int]:
+        """The sizes that the array holds, of arguments and results of these shapes."""
+        buffers = (*self.signature.args, *self.signature.results)
+        return [
+            size
+            for buffer, shape in zip(buffers, shapes, strict=True)
+            for size, static in zip(shape, buffer.shape, strict=True)
+            if static is None
+        ]
 
     def raise_status(self, status: int) -> NoReturn:
         """Raise what eager would: the assert's message starts with the exception's class."""

@@ -1,0 +1,183 @@
+"""GPU programs that can be called: entry points with a stream, workspaces, and a status cell.
+
+The array of an entry point holds a pointer for each argument and result, the workspace's pointer, the
+stream, the address of a status cell if a kernel can fail, and the dynamic sizes. Pointers
+are the device's; this layer knows addresses only, as `mlopt.runtime.executable` does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, Protocol
+
+from ...errors import DeviceError
+from ..executable import AlignedBytes, EntryPoint, Frame
+from ..signature import Signature
+from .machine import Machine
+from .program import BLOCKING_VARIABLE, Program
+
+
+class Block(Protocol):
+    """A piece of memory; it is freed when it is dropped."""
+
+    address: int
+
+
+class Memory(Protocol):
+    """Where a program's buffers come from, and the stream that it runs on."""
+
+    def allocate(self, size: int) -> Block:
+        """Memory on the device, for what is launched next on the stream."""
+        ...
+
+    def status_cell(self) -> Block:
+        """An int32 that is 0, which both the device and this process can write."""
+        ...
+
+    def stream(self) -> int:
+        """The current stream."""
+        ...
+
+
+class HostMemory:
+    """Memory of this process, for machines that share it."""
+
+    def __init__(self, stream: int = 0) -> None:
+        self._stream = stream
+
+    def allocate(self, size: int) -> Block:
+        return AlignedBytes(size)
+
+    def status_cell(self) -> Block:
+        cell = AlignedBytes(4)
+        ctypes.c_int32.from_address(cell.address).value = 0
+        return cell
+
+    def stream(self) -> int:
+        return self._stream
+
+
+class GpuFrame(Frame):
+    """An argument array with the status cell of the call that uses it."""
+
+    __slots__ = ("status", "status_address")
+
+    def __init__(self, length: int, status: Block | None) -> None:
+        super().__init__(length)
+        self.status = status
+        self.status_address = status.address if status is not None else 0
+
+
+class GpuEntryPoint(EntryPoint):
+    """One function of a program. Workspaces are allocated for each call: streams differ."""
+
+    workspace_expression = "0"
+
+    def __init__(
+        self,
+        program: Program,
+        memory: Memory,
+        name: str,
+        described: Mapping[str, Any],
+        asserts: Sequence[str],
+    ) -> None:
+        self._can_fail = bool(described.get("device_status"))
+        slots = ("frame.status_address",) if self._can_fail else ()
+        super().__init__(program.code, name, Signature.from_metadata(described), asserts, slots)
+        self.program = program
+        self.memory = memory
+        self._run = program.entry(name, self.threads_slot)
+        self.function = self._run_and_check if self._can_fail else self._run
+
+    def new_frame(self) -> GpuFrame:
+        return GpuFrame(self.length, self.memory.status_cell() if self._can_fail else None)
+
+    @property
+    def fits_workspace(self) -> bool:
+        return self.signature.workspace != 0
+
+    def fit_workspace(self, frame: Frame) -> Any:
+        """A fresh workspace for the sizes that stand in ``frame``; it may be dropped after the launches."""
+        size = self.signature.workspace
+        if size is None:
+            assert self._workspace_bytes is not None
+            size = self._workspace_bytes(frame.address)
+        workspace = self.memory.allocate(size)
+        frame.array[self.workspace_slot] = workspace.address
+        return workspace
+
+    def call(
+        self,
+        pointers: Sequence[int],
+        results: Sequence[int],
+        shapes: Sequence[Sequence[int]],
+        threads: int,  # noqa: ARG002 (a stream is what counts)
+    ) -> None:
+        frame = self.new_frame()
+        more = [frame.status_address] if self._can_fail else []
+        values = [*pointers, *results, 0, self.memory.stream(), *more, *self.dynamic_sizes(shapes)]
+        for slot, value in enumerate(values):
+            frame.array[slot] = value
+        workspace = self.fit_workspace(frame) if self.fits_workspace else None
+        status = self.function(frame.address)
+        del workspace
+        if status:
+            self.raise_status(status)
+
+    def _run_and_check(self, address: int) -> int:
+        """Wait for the kernels, and return what they left in the status cell."""
+        machine = self.program.machine
+        stream, cell = (ctypes.c_int64 * 2).from_address(address + 8 * self.threads_slot)
+        if machine.is_capturing(stream):
+            raise DeviceError(
+                "the program checks its input on the device, which a CUDA graph cannot wait for",
+                remedy="call it outside of the graph's capture",
+            )
+        status = self._run(address)
+        error = "" if status else machine.synchronize(stream)
+        if error:
+            raise DeviceError(f"a kernel failed on {machine.words}: {error}", remedy=_BLOCKING)
+        found = ctypes.c_int32.from_address(cell)
+        failed, found.value = found.value, 0
+        return status or failed
+
+
+_BLOCKING = f"set {BLOCKING_VARIABLE}=1 to learn which one"
+
+
+class GpuExecutable:
+    """A loaded program: ``main``, and ``prepare`` where something depends on weights alone."""
+
+    def __init__(self, built: Mapping[str, Any], machine: Machine, memory: Memory) -> None:
+        metadata = built["metadata"]
+        functions = metadata["functions"]
+        names = [f"mlopt_{name}" for name in functions]
+        names += [
+            f"mlopt_{name}_workspace" for name, known in functions.items() if known["workspace"] is None
+        ]
+        self.program = Program(built, names, machine)
+        self.memory = memory
+        asserts = metadata.get("asserts", ())
+        entries = {
+            name: GpuEntryPoint(self.program, memory, name, known, asserts)
+            for name, known in functions.items()
+        }
+        self.main = entries["main"]
+        self.prepare = entries.get("prepare")
+
+    def run_prepare(
+        self, weights: Sequence[int], shapes: Sequence[Sequence[int]], threads: int
+    ) -> list[Block]:
+        """What @prepare makes of the weights at these addresses."""
+        if self.prepare is None:
+            return []
+        results = self.prepare.signature.result_shapes(shapes)
+        buffers = [
+            self.memory.allocate(prod(shape) * result.itemsize)
+            for result, shape in zip(self.prepare.signature.results, results, strict=True)
+        ]
+        addresses = [buffer.address for buffer in buffers]
+        self.prepare.call(weights, addresses, [*shapes, *results], threads)
+        return buffers

@@ -1,0 +1,123 @@
+"""What runs kernels: a GPU through MLIR's CUDA runtime, or something that stands in for one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Protocol
+
+from ...errors import DeviceError
+from .chips import find_chip
+from .driver import DeviceLimits, FunctionNeeds, driver
+from .library import CudaRuntime
+from .state import NO_JIT
+
+# The driver's levels are 0 to 4; it compiles at 4 if it is not told.
+_JIT_LEVEL = 4
+
+
+class Machine(Protocol):
+    """Loads and launches through four functions of C, those of `state.RUNTIME_FUNCTIONS`.
+
+    ``prints_errors`` says that what goes wrong is only printed to standard error.
+    """
+
+    words: str
+    prints_errors: bool
+
+    def functions(self) -> Sequence[int]:
+        """The addresses of the four functions."""
+        ...
+
+    def image(self, ptx: str, cubin: bytes, chip: str, ptxas: str) -> tuple[bytes, int]:
+        """What to load of a program's device code, and the level of the driver's compiler."""
+        ...
+
+    def limits(self) -> DeviceLimits:
+        """What launches may have."""
+        ...
+
+    def needs(self, function: int) -> FunctionNeeds:
+        """What a loaded kernel needs."""
+        ...
+
+    def synchronize(self, stream: int) -> str:
+        """Wait for ``stream``; the error, or an empty string."""
+        ...
+
+    def is_capturing(self, stream: int) -> bool:
+        """Whether ``stream`` records a CUDA graph."""
+        ...
+
+    def take_error(self) -> BaseException | None:
+        """What a launch of this thread raised, once."""
+        ...
+
+
+class CudaMachine:
+    """One GPU."""
+
+    prints_errors = True
+
+    def __init__(self, index: int) -> None:
+        self._driver = driver()
+        count = self._driver.count()
+        if not 0 <= index < count:
+            raise DeviceError(
+                f"there is no GPU {index}, there are {count}", remedy="check CUDA_VISIBLE_DEVICES"
+            )
+        self.index = index
+        self.words = f"cuda:{index} ({self._driver.name(index)})"
+        self._capability = self._driver.capability(index)
+        self._limits = self._driver.limits(index)
+        self._runtime = CudaRuntime(index)
+
+    def functions(self) -> Sequence[int]:
+        return self._runtime.functions
+
+    def image(self, ptx: str, cubin: bytes, chip: str, ptxas: str) -> tuple[bytes, int]:
+        """Machine code where it was made for this GPU by a toolkit that the driver knows, else PTX."""
+        target, release = find_chip(chip), self._driver.version
+        if not target.runs_on(self._capability):
+            here = "sm_{}{}".format(*self._capability)
+            raise DeviceError(
+                f"the program is for {chip}, {self.words} is {here}",
+                remedy=f'compile for target="cuda:{here}"',
+            )
+        known = bool(ptxas) and int(ptxas.split(".")[0]) <= release[0]
+        if cubin and known and target.cubin_runs_on(self._capability):
+            return cubin, NO_JIT
+        needed = _driver_for(target.ptx)
+        if release < needed:
+            raise DeviceError(
+                "the driver is for CUDA {}.{}, PTX for {} needs {}.{}".format(*release, chip, *needed),
+                remedy="install a newer NVIDIA driver",
+            )
+        return ptx.encode() + b"\0", _JIT_LEVEL
+
+    def limits(self) -> DeviceLimits:
+        return self._limits
+
+    def needs(self, function: int) -> FunctionNeeds:
+        return self._driver.needs(function)
+
+    def synchronize(self, stream: int) -> str:
+        return self._driver.synchronize(self.index, stream)
+
+    def is_capturing(self, stream: int) -> bool:
+        return self._driver.is_capturing(self.index, stream)
+
+    def take_error(self) -> BaseException | None:
+        return None
+
+
+def _driver_for(ptx: int) -> tuple[int, int]:
+    """The CUDA release whose driver reads PTX of version ``ptx`` (PTX ISA, "Release notes")."""
+    releases = {80: (12, 0), 86: (12, 7), 87: (12, 8), 88: (12, 9), 90: (13, 0)}
+    return releases[ptx]
+
+
+@functools.cache
+def cuda_machine(index: int) -> CudaMachine:
+    """The GPU ``index``, with a runtime of its own; DeviceError says why there is none."""
+    return CudaMachine(index)
