@@ -1,0 +1,208 @@
+"""Loads and stores: addresses of lanes to bytes of allocations, with every check on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .context import Context
+from .memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW, Allocation
+from .ptx import RAW, Array, Instruction
+
+_ONES = {1: 0x01, 2: 0x0101, 4: 0x01010101, 8: 0x0101010101010101}
+WRITTEN = {size: RAW[8 * size].type(ones) for size, ones in _ONES.items()}
+_SHIFT = np.uint64(40)
+
+
+class Part(NamedTuple):
+    """Accesses that fall into one allocation; ``rows`` says which of the lanes, None for all of them."""
+
+    allocation: Allocation
+    rows: Array | None
+    addresses: Array
+
+
+def window(addresses: Array) -> Array:
+    """Of generic addresses: 1 for shared memory, 2 for local memory, else global."""
+    return addresses >> _SHIFT
+
+
+def resolve(x: Context, instruction: Instruction, space: str, addresses: Array, size: int) -> list[Part]:
+    """Where accesses of ``size`` bytes fall. Bad ones are reported, and dropped."""
+    rows: Array | None = None
+    if size & (size - 1) == 0 and int(np.bitwise_or.reduce(addresses)) & (size - 1):
+        bad = (addresses & np.uint64(size - 1)) != 0
+        detail = f"an access of {size} bytes whose address is not a multiple of {size}"
+        x.report(instruction, "misaligned", detail, bad, addresses, space)
+        rows = np.flatnonzero(~bad)
+        addresses = addresses[rows]
+        if not len(rows):
+            return []
+    if space == "global":
+        return _resolve_global(x, instruction, rows, addresses, size)
+    if space == "shared":
+        limit, allocation, base = x.batch.launch.shared_size, x.batch.shared, x.batch.shared_base
+    else:
+        limit, allocation, base = x.batch.local_size, x.batch.local, x.batch.local_base
+    if int(addresses.max()) > limit - size:
+        bad = addresses > np.uint64(limit - size) if limit >= size else np.ones(len(addresses), np.bool_)
+        _out_of_bounds(x, instruction, rows, bad, addresses, space, f"{space} memory has {limit} bytes", size)
+        good = np.flatnonzero(~bad)
+        if not len(good):
+            return []
+        rows = good if rows is None else rows[good]
+        addresses = addresses[good]
+    mine = x.lanes.take(base)
+    return [Part(allocation, rows, addresses + (mine if rows is None else mine[rows]))]
+
+
+def _out_of_bounds(
+    x: Context,
+    instruction: Instruction,
+    rows: Array | None,
+    bad: Array,
+    addresses: Array,
+    space: str,
+    where: str,
+    size: int,
+) -> None:
+    whole = np.zeros(x.count, np.bool_)
+    at = np.zeros(x.count, np.uint64)
+    index = slice(None) if rows is None else rows
+    whole[index] = bad
+    at[index] = addresses
+    x.report(instruction, "out-of-bounds", f"an access of {size} bytes, {where}", whole, at, space)
+
+
+def _resolve_global(
+    x: Context, instruction: Instruction, rows: Array | None, addresses: Array, size: int
+) -> list[Part]:
+    memory = x.batch.launch.memory
+    low, high = int(addresses.min()), int(addresses.max())
+    allocation = memory.find(low)
+    if allocation is not None and high + size <= allocation.end:
+        return [Part(allocation, rows, addresses)]
+    parts: list[Part] = []
+    left = np.arange(len(addresses))
+    while len(left):
+        mine = addresses[left]
+        allocation = memory.find(int(mine.min()))
+        if allocation is None:
+            bad = mine == mine.min()
+        else:
+            inside = (mine >= np.uint64(allocation.base)) & (mine < np.uint64(allocation.end))
+            bad = inside & (mine > np.uint64(max(0, allocation.end - size)))
+            good = left[inside & ~bad]
+            if len(good):
+                parts.append(Part(allocation, good if rows is None else rows[good], addresses[good]))
+        if bad.any():
+            everyone = np.zeros(len(addresses), np.bool_)
+            everyone[left[bad]] = True
+            where = memory.describe(int(mine[int(np.argmax(bad))]))
+            if allocation is not None:
+                where = f"over the end of {allocation.name} ({allocation.size} bytes)"
+            _out_of_bounds(x, instruction, rows, everyone, addresses, "global", where, size)
+        left = left[~bad] if allocation is None else left[~inside]
+    return parts
+
+
+def load(
+    x: Context, instruction: Instruction, space: str, addresses: Array, size: int, count: int
+) -> list[Array]:
+    """``count`` elements of ``size`` bytes behind each address, an array for each; 0 for bad accesses."""
+    parts = resolve(x, instruction, space, addresses, size * count)
+    x.batch.launch.watch.access(x, instruction, space, "load", addresses, size * count, parts)
+    if len(parts) == 1 and parts[0].rows is None:
+        return _gather(x, instruction, space, parts[0], size, count)
+    out = [np.zeros(x.count, RAW[size * 8]) for _ in range(count)]
+    for part in parts:
+        rows = slice(None) if part.rows is None else part.rows
+        for whole, found in zip(out, _gather(x, instruction, space, part, size, count), strict=True):
+            whole[rows] = found
+    return out
+
+
+def _gather(
+    x: Context, instruction: Instruction, space: str, part: Part, size: int, count: int
+) -> list[Array]:
+    allocation = part.allocation
+    places = allocation.places(part.addresses, size)
+    if allocation.written is not None:
+        check_written(x, instruction, space, part, places, size, count)
+    view = allocation.view(size)
+    return [view.take(places + element if element else places) for element in range(count)]
+
+
+def check_written(
+    x: Context, instruction: Instruction, space: str, part: Part, places: Array, size: int, count: int
+) -> None:
+    """Report the lanes that read bytes without a value."""
+    view, ones = part.allocation.written_view(size), WRITTEN[size]
+    unwritten: Array | None = None
+    for element in range(count):
+        missing = view.take(places + element if element else places) != ones
+        if missing.any():
+            unwritten = missing if unwritten is None else unwritten | missing
+    if unwritten is None:
+        return
+    whole = np.zeros(x.count, np.bool_)
+    at = np.zeros(x.count, np.uint64)
+    index = slice(None) if part.rows is None else part.rows
+    whole[index] = unwritten
+    at[index] = own_addresses(x, space, part)
+    detail = f"bytes of {part.allocation.name} that nothing has written"
+    x.report(instruction, "uninitialized-memory", detail, whole, at, space)
+
+
+def own_addresses(x: Context, space: str, part: Part) -> Array:
+    """The addresses of a part in their state space, as the kernel sees them."""
+    if space == "global":
+        return part.addresses
+    base = x.lanes.take(x.batch.shared_base if space == "shared" else x.batch.local_base)
+    found: Array = part.addresses - (base if part.rows is None else base[part.rows])
+    return found
+
+
+def store(
+    x: Context, instruction: Instruction, space: str, addresses: Array, size: int, values: Sequence[Array]
+) -> None:
+    """Write elements of ``size`` bytes behind each address; bad accesses write nothing."""
+    parts = resolve(x, instruction, space, addresses, size * len(values))
+    x.batch.launch.watch.access(x, instruction, space, "store", addresses, size * len(values), parts)
+    for part in parts:
+        allocation = part.allocation
+        if not allocation.writable:
+            whole = np.ones(x.count, np.bool_)
+            x.report(instruction, "read-only", f"a write to {allocation.name}", whole, addresses, space)
+            continue
+        places = allocation.places(part.addresses, size)
+        view = allocation.view(size)
+        for element, value in enumerate(values):
+            at = places + element if element else places
+            view[at] = value if part.rows is None or not value.ndim else value[part.rows]
+            if allocation.written is not None:
+                allocation.written_view(size)[at] = WRITTEN[size]
+
+
+def by_window(x: Context, addresses: Array) -> list[tuple[str, Array | None, Array]]:
+    """Generic addresses by the state space they point to, each with the lanes and the address in it."""
+    low, high = int(addresses.min()), int(addresses.max())
+    for space, base in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW)):
+        if low >= base and high < base + WINDOW:
+            return [(space, None, addresses - np.uint64(base))]
+    if high < SHARED_WINDOW or low >= LOCAL_WINDOW + WINDOW:
+        return [("global", None, addresses)]
+    number = window(addresses)
+    found: list[tuple[str, Array | None, Array]] = []
+    is_shared, is_local = number == 1, number == 2
+    for space, mask, base in (
+        ("shared", is_shared, SHARED_WINDOW),
+        ("local", is_local, LOCAL_WINDOW),
+        ("global", ~(is_shared | is_local), 0),
+    ):
+        if mask.any():
+            rows = np.flatnonzero(mask)
+            found.append((space, rows, addresses[rows] - np.uint64(base)))
+    return found

@@ -1,0 +1,151 @@
+"""mov and its kin: registers, addresses, packing, bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..access import window
+from ..context import Context
+from ..decode import Decoder
+from ..memory import LOCAL_WINDOW, SHARED_WINDOW
+from ..ptx import RAW, TYPES, Array, Instruction, Name, Vector
+from ..registry import Run, instruction
+
+DATA = "9.7.9 Data Movement and Conversion"
+
+
+@instruction("mov", section=DATA + ": mov", kind="move")
+def mov(i: Instruction, d: Decoder) -> Run:
+    """Copies, takes an address, packs a vector into a register or unpacks it."""
+    kind = i.types[-1]
+    to, source = i.operands
+    if isinstance(to, Vector):
+        return _unpack(i, d)
+    if isinstance(source, Vector):
+        return _pack(i, d)
+    read, write = d.read(source, kind), d.write(to, kind)
+    if d.is_register(source) or (isinstance(source, Name) and source.text.startswith("%")):
+        return lambda x: write(x, read(x).copy())
+    return lambda x: write(x, read(x))
+
+
+def _pack(i: Instruction, d: Decoder) -> Run:
+    kind = i.types[-1]
+    to, source = i.operands
+    assert isinstance(source, Vector)
+    part = TYPES[f"b{kind.bits // len(source.items)}"] if kind.bits != 128 else TYPES["b64"]
+    reads, write = d.reads(source, part), d.write(to, TYPES[f"b{kind.bits}"])
+    width = part.bits
+
+    def run(x: Context) -> None:
+        value: Any = None
+        for number, read in enumerate(reads):
+            piece = read(x).astype(kind.raw)
+            value = piece if number == 0 else value | (piece << kind.raw.type(width * number))
+        write(x, value)
+
+    return run
+
+
+def _unpack(i: Instruction, d: Decoder) -> Run:
+    kind = i.types[-1]
+    to, source = i.operands
+    assert isinstance(to, Vector)
+    part = TYPES[f"b{kind.bits // len(to.items)}"]
+    read, writes = d.read(source, TYPES[f"b{kind.bits}"]), d.writes(to, part)
+    width = part.bits
+
+    def run(x: Context) -> None:
+        value = read(x)
+        for number, write in enumerate(writes):
+            write(x, (value >> kind.raw.type(width * number)).astype(part.raw))
+
+    return run
+
+
+@instruction("cvta", section=DATA + ": cvta", kind="move")
+def cvta(i: Instruction, d: Decoder) -> Run:
+    """Converts an address to a generic one, or back with .to."""
+    kind = i.types[-1]
+    read, write = d.read(i.operands[1], kind), d.write(i.operands[0], kind)
+    space = next(mod.partition("::")[0] for mod in i.mods if mod != "to" and mod not in TYPES)
+    if space not in ("global", "const", "param", "shared", "local"):
+        raise d.fail(f"state space {space!r}")
+    base = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space, 0)
+    if kind.bits == 32 and base:
+        raise d.fail("generic addresses have 64 bits")
+    offset = kind.dtype.type(base)
+    if not base:
+        return lambda x: write(x, read(x).copy())
+    if i.has("to"):
+        return lambda x: write(x, read(x) - offset)
+    return lambda x: write(x, read(x) + offset)
+
+
+@instruction("isspacep", section=DATA + ": isspacep", kind="move")
+def isspacep(i: Instruction, d: Decoder) -> Run:
+    """Whether a generic address points to a state space."""
+    read, write = d.read(i.operands[1], TYPES["u64"]), d.write(i.operands[0], TYPES["pred"])
+    space = i.mods[0].partition("::")[0]
+    number = {"shared": 1, "local": 2}.get(space)
+
+    def run(x: Context) -> None:
+        found = window(read(x))
+        if number is not None:
+            write(x, found == number)
+        elif space == "global":
+            write(x, (found != 1) & (found != 2))
+        else:
+            address = read(x)
+            launch = x.batch.launch
+            low, high = launch.parameters.base, launch.parameters.end
+            write(
+                x, (address >= low) & (address < high) if space == "param" else np.zeros_like(found, np.bool_)
+            )
+
+    return run
+
+
+_MODES = {
+    "f4e": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (3, 4, 5, 6)),
+    "b4e": ((0, 7, 6, 5), (1, 0, 7, 6), (2, 1, 0, 7), (3, 2, 1, 0)),
+    "rc8": ((0,) * 4, (1,) * 4, (2,) * 4, (3,) * 4),
+    "ecl": ((0, 1, 2, 3), (1, 1, 2, 3), (2, 2, 2, 3), (3, 3, 3, 3)),
+    "ecr": ((0, 0, 0, 0), (0, 1, 1, 1), (0, 1, 2, 2), (0, 1, 2, 3)),
+    "rc16": ((0, 1, 0, 1), (2, 3, 2, 3), (0, 1, 0, 1), (2, 3, 2, 3)),
+}
+
+
+@instruction("prmt", section=DATA + ": prmt", kind="move")
+def prmt(i: Instruction, d: Decoder) -> Run:
+    """Picks four bytes from two registers."""
+    u32 = TYPES["u32"]
+    write = d.write(i.operands[0], u32)
+    low, high, selector = (d.read(operand, u32) for operand in i.operands[1:])
+    mode = next((mod for mod in i.mods if mod in _MODES), None)
+    table = None if mode is None else np.array(_MODES[mode], np.uint64)
+
+    def run(x: Context) -> None:
+        pair = low(x).astype(np.uint64) | (high(x).astype(np.uint64) << np.uint64(32))
+        select = selector(x)
+        value: Any = np.uint32(0)
+        for byte in range(4):
+            if table is None:
+                pick = ((select >> np.uint32(4 * byte)) & np.uint32(7)).astype(np.uint64)
+            else:
+                pick = table[(select & np.uint32(3)).astype(np.intp), byte]
+            found = ((pair >> (pick * np.uint64(8))) & np.uint64(255)).astype(np.uint32)
+            if table is None:
+                sign = (select >> np.uint32(4 * byte + 3)) & np.uint32(1)
+                found = np.where(sign != 0, (found >> np.uint32(7)) * np.uint32(255), found)
+            value = value | (found.astype(np.uint32) << np.uint32(8 * byte))
+        write(x, value)
+
+    return run
+
+
+def bits_of(value: Array) -> Array:
+    """The bits of an array of any type, as unsigned integers."""
+    return value.view(RAW[value.itemsize * 8])

@@ -1,0 +1,89 @@
+"""What is wrong with a kernel that ran: each finding says where and who."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .ptx import Instruction, Location
+
+KINDS = {
+    "out-of-bounds": "an access outside of every allocation, or of the shared or local memory of the kernel",
+    "misaligned": "an address that is not a multiple of the access's size",
+    "uninitialized-memory": "a read of bytes that nothing has written",
+    "uninitialized-register": "a read of a register that nothing has written on the path taken",
+    "read-only": "a write to constant memory or to a parameter",
+    "race": "two threads access the same bytes, one of them writes, and no barrier orders them",
+    "barrier-divergence": "the threads of a warp do not execute an aligned barrier together",
+    "barrier": "a barrier's number or thread count that the ISA forbids",
+    "deadlock": "threads wait for others that never come",
+    "livelock": "threads run on without an end",
+    "membermask": "a thread executes a .sync instruction whose membermask does not name it",
+    "inactive-lane": "a lane reads from a lane that does not take part",
+    "async-read": "a read of bytes that an asynchronous copy may not have written yet",
+    "async-write": "a write to bytes that an asynchronous copy still reads or writes",
+    "partial-warp": "an instruction for a whole warp, executed by a part of it",
+    "mbarrier": "an mbarrier object that is not initialised, or used against its rules",
+    "trap": "the kernel executed trap, or an assertion in it failed",
+    "launch": "a launch beyond the limits of the chip or of the kernel",
+}
+
+
+@dataclass(slots=True)
+class Finding:
+    """One fault; ``count`` threads had it at this instruction, the place is that of the first."""
+
+    kind: str
+    kernel: str
+    detail: str
+    line: int = 0
+    text: str = ""
+    location: Location | None = None
+    block: tuple[int, int, int] | None = None
+    thread: tuple[int, int, int] | None = None
+    warp: int | None = None
+    lane: int | None = None
+    address: int | None = None
+    space: str = ""
+    count: int = 1
+
+    @property
+    def place(self) -> str:
+        """The instruction, its source line if known, and the thread."""
+        parts = []
+        if self.line:
+            parts.append(f"PTX line {self.line}: {self.text}")
+        if self.location is not None:
+            parts.append(str(self.location))
+        if self.block is not None:
+            parts.append(f"block {self.block}")
+        if self.warp is not None:
+            parts.append(f"warp {self.warp} lane {self.lane}")
+        return ", ".join(parts)
+
+    def __str__(self) -> str:
+        address = f" at {self.space} address {self.address:#x}" if self.address is not None else ""
+        times = f" [{self.count} threads]" if self.count > 1 else ""
+        place = f" ({self.place})" if self.place else ""
+        return f"{self.kind}: {self.detail}{address}{times}{place}"
+
+
+class Findings:
+    """The findings of a launch, one for each kind and instruction."""
+
+    def __init__(self, kernel: str) -> None:
+        self.kernel = kernel
+        self._found: dict[tuple[str, int, str], Finding] = {}
+
+    def add(self, finding: Finding, key: str = "") -> None:
+        """Keep a finding, or count it where the same was found at this instruction before."""
+        known = self._found.setdefault((finding.kind, finding.line, key), finding)
+        if known is not finding:
+            known.count += finding.count
+
+    def at(self, instruction: Instruction, kind: str, detail: str) -> Finding:
+        """A finding about an instruction, not yet kept."""
+        return Finding(kind, self.kernel, detail, instruction.line, instruction.text, instruction.location)
+
+    def list(self) -> list[Finding]:
+        """All of them, in the order in which they were found."""
+        return list(self._found.values())

@@ -1,0 +1,220 @@
+"""Runs a batch of blocks: groups of lanes at one instruction each, barriers, and who goes next.
+
+A *group* is the lanes of a frame that stand at the same instruction. It runs straight on to the
+next branch, barrier or label; there it is split, parked or merged with whom it meets. A *unit* is
+a set of lanes that is scheduled as one: all lanes of the batch in the schedule ``together`` (the
+fast one), a warp in the others.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from .barriers import Barriers
+from .batch import Batch, Frame
+from .context import Context
+from .lanes import Lanes
+from .stuck import report_stuck
+
+FAIR = 256  # so many turns in a row may go to the groups in front before the others get one
+SCHEDULES = ("together", "round-robin", "ahead", "random")
+
+
+class Group:
+    """Lanes of a frame at one instruction."""
+
+    __slots__ = ("frame", "lanes", "pc")
+
+    def __init__(self, frame: Frame, pc: int, lanes: Lanes) -> None:
+        self.frame = frame
+        self.pc = pc
+        self.lanes = lanes
+
+    @property
+    def key(self) -> tuple[int, int, str]:
+        """Its place in the order: the deepest calls first, then by the order of the instructions."""
+        program = self.frame.program
+        return (-self.frame.depth, program.order[self.pc], program.name)
+
+
+class Unit:
+    """Groups that are scheduled as one."""
+
+    def __init__(self) -> None:
+        self.groups: dict[tuple[int, int, str], Group] = {}
+        self.turns = 0
+
+    def add(self, group: Group) -> None:
+        key = group.key
+        known = self.groups.get(key)
+        if known is not None:
+            known.lanes = known.lanes.merge(group.lanes)
+        else:
+            self.groups[key] = group
+
+    def take(self) -> Group:
+        """The group whose turn it is."""
+        groups = self.groups
+        if len(groups) == 1:
+            return groups.popitem()[1]
+        self.turns += 1
+        if self.turns % FAIR:
+            return groups.pop(min(groups))
+        oldest = next(iter(groups))
+        return groups.pop(oldest)
+
+
+class Machine:
+    """Runs the lanes of one batch to their ends."""
+
+    def __init__(self, batch: Batch, schedule: str, seed: int, limit: int) -> None:
+        self.batch = batch
+        self.shape = batch.shape
+        self.limit = limit
+        self.together = schedule == "together"
+        self.units = [Unit() for _ in range(1 if self.together else batch.shape.warps)]
+        self.choose = _choosers(schedule, random.Random(seed), self.units)
+        self.budget = random.Random(seed + 1) if schedule == "random" else None
+        self.barriers = Barriers(self)
+        self.parked: dict[tuple[int, tuple[int, int, str]], Group] = {}
+        self.sleeping: list[tuple[Callable[[], bool], Group]] = []
+
+    def run(self) -> None:
+        """Until all lanes have ended, or none can go on."""
+        batch = self.batch
+        entry = batch.frame(batch.launch.program, 0)
+        self.place(Group(entry, 0, self.shape.everyone))
+        steps = 0
+        while batch.alive_count:
+            unit = self.choose()
+            if unit is None:
+                report_stuck(self)
+                return
+            self.execute(unit.take())
+            steps += 1
+            if steps > self.limit:
+                report_stuck(self, endless=True)
+                return
+
+    def execute(self, group: Group) -> None:
+        """Run a group to the end of its straight run of instructions."""
+        program = group.frame.program
+        pc, lanes = group.pc, group.lanes
+        if pc >= len(program.ends):
+            self.exit(lanes)
+            return
+        end = program.ends[pc]
+        stop = end if self.budget is None else min(end, pc + self.budget.randrange(1, 9))
+        x = Context(self.batch, group.frame, lanes)
+        for run in program.body[pc:stop]:
+            run(x)  # type: ignore[misc]
+        if stop > pc:
+            program.lanes_run[pc:stop] += lanes.count
+            program.warps_run[pc:stop] += lanes.warps
+        group.pc = stop
+        step = program.control[stop] if stop == end and end < len(program.ends) else None
+        if step is None:
+            self.place(group)
+            return
+        program.lanes_run[end] += lanes.count
+        program.warps_run[end] += lanes.warps
+        step(self, group)
+
+    # -- groups --------------------------------------------------------------------------------
+
+    def place(self, group: Group) -> None:
+        """Let a group run from its instruction on."""
+        if self.together:
+            self.units[0].add(group)
+            return
+        for warp, lanes in split(group.lanes, group.lanes.warp):
+            self.units[warp].add(Group(group.frame, group.pc, lanes))
+
+    def move(self, group: Group, pc: int, lanes: Lanes | None = None) -> None:
+        """Let these lanes of a group run on at another instruction of its function."""
+        self.place(Group(group.frame, pc, group.lanes if lanes is None else lanes))
+
+    def part(self, group: Group, mask: np.ndarray) -> tuple[Lanes | None, Lanes | None]:
+        """The lanes for which ``mask`` holds, and the others; None where there are none."""
+        if mask.all():
+            return group.lanes, None
+        if not mask.any():
+            return None, group.lanes
+        return group.lanes.where(mask), group.lanes.where(~mask)
+
+    def exit(self, lanes: Lanes) -> None:
+        """These lanes have ended: who waits for them need not any more."""
+        self.batch.exit(lanes)
+        self.wake()
+        self.barriers.recheck()
+
+    def wake(self) -> None:
+        """Let the parked groups look again whether they may go on."""
+        parked, self.parked = self.parked, {}
+        for group in parked.values():
+            self.place(group)
+
+    def poll(self) -> bool:
+        """Let those go on that wait for memory and find it as they wish."""
+        waiting, self.sleeping = self.sleeping, []
+        woken = False
+        for ready, group in waiting:
+            if ready():
+                self.place(group)
+                woken = True
+            else:
+                self.sleeping.append((ready, group))
+        return woken
+
+    def park(self, group: Group, lanes: Lanes) -> None:
+        """Keep lanes at a group's instruction until others of their warp arrive there."""
+        unit = 0 if self.together else int(lanes.warp[0])
+        key = (unit, group.key)
+        known = self.parked.get(key)
+        self.parked[key] = Group(group.frame, group.pc, known.lanes.merge(lanes) if known else lanes)
+
+    def unpark(self, group: Group) -> Group:
+        """A group with the lanes that are parked at its instruction."""
+        if not self.parked:
+            return group
+        unit = 0 if self.together else int(group.lanes.warp[0])
+        known = self.parked.pop((unit, group.key), None)
+        return group if known is None else Group(group.frame, group.pc, known.lanes.merge(group.lanes))
+
+
+def split(lanes: Lanes, by: np.ndarray) -> Iterable[tuple[int, Lanes]]:
+    """The lanes by the value that ``by`` has for each."""
+    values = np.unique(by)
+    if len(values) == 1:
+        yield int(values[0]), lanes
+        return
+    for value in values:
+        yield int(value), lanes.where(by == value)
+
+
+def _choosers(schedule: str, chance: random.Random, units: list[Unit]) -> Callable[[], Unit | None]:
+    """The function that says which unit goes next; None when no group can run."""
+    if schedule == "together":
+        return lambda: units[0] if units[0].groups else None
+    place = 0
+
+    def round_robin() -> Unit | None:
+        nonlocal place
+        for ahead in range(1, len(units) + 1):
+            unit = units[(place + ahead) % len(units)]
+            if unit.groups:
+                place = (place + ahead) % len(units)
+                return unit
+        return None
+
+    def ahead() -> Unit | None:
+        return next((unit for unit in units if unit.groups), None)
+
+    def at_random() -> Unit | None:
+        ready = [unit for unit in units if unit.groups]
+        return chance.choice(ready) if ready else None
+
+    return {"round-robin": round_robin, "ahead": ahead, "random": at_random}[schedule]

@@ -1,0 +1,476 @@
+"""PTX text to a `Module`: a scanner, and a parser by recursive descent."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .errors import EmulatorError
+from .ptx import (
+    TYPES,
+    Arguments,
+    Function,
+    Instruction,
+    Location,
+    Memory,
+    Module,
+    Name,
+    Not,
+    Number,
+    Operand,
+    Pair,
+    Type,
+    Variable,
+    Vector,
+)
+
+_TOKEN = re.compile(
+    r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/)
+      | (?P<string>"(?:[^"\\]|\\.)*")
+      | (?P<number>0[fF][0-9a-fA-F]{8}\b | 0[dD][0-9a-fA-F]{16}\b | 0[xX][0-9a-fA-F]+U? | 0[bB][01]+U?
+          | (?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)? | \d+[eE][+-]?\d+ | \d+U?)
+      | (?P<word>\.?[%$A-Za-z_][\w$]*(?:(?:\.|::)[\w$]+)*)
+      | (?P<mark><<|>>|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+SPACES = (".global", ".const", ".shared", ".local", ".param", ".tex")
+_LINKING = (".extern", ".visible", ".weak", ".common")
+_COUNTED = {
+    ".maxntid": "maxntid",
+    ".reqntid": "reqntid",
+    ".maxnreg": "maxnreg",
+    ".minnctapersm": "minnctapersm",
+    ".maxnctapersm": "minnctapersm",
+}
+_FLAGS = (".noreturn", ".abi_preserve", ".blocksareclusters")
+_CLUSTER = (".explicitcluster", ".reqnctapercluster", ".maxclusterrank")
+
+
+class Token(NamedTuple):
+    """A word, number, string or mark, and its line."""
+
+    kind: str
+    text: str
+    line: int
+
+
+def scan(text: str) -> Iterator[Token]:
+    """The tokens of a PTX text, without white space and comments."""
+    line = 1
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or ""
+        found = match.group()
+        if kind != "skip":
+            yield Token(kind, found, line)
+        line += found.count("\n")
+    yield Token("end", "", line)
+
+
+def parse(text: str) -> Module:
+    """Read a PTX module. Raises EmulatorError with the line of what it cannot read."""
+    return _Parser(text).module()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.tokens = list(scan(text))
+        self.lines = text.splitlines()
+        self.at = 0
+        self.files = {
+            int(number.text): file.text.strip('"')
+            for word, number, file in zip(self.tokens, self.tokens[1:], self.tokens[2:], strict=False)
+            if word.text == ".file" and number.kind == "number"
+        }
+        self.out = Module()
+        self.location: Location | None = None
+        self.scopes: list[dict[str, str]] = []
+
+    # -- tokens --------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.at]
+
+    def error(self, what: str) -> EmulatorError:
+        line = self.token.line
+        source = self.lines[line - 1].strip() if line <= len(self.lines) else ""
+        return EmulatorError(f"cannot read the PTX: {what}", where=f"PTX line {line}: {source}")
+
+    def take(self) -> Token:
+        token = self.token
+        if token.kind == "end":
+            raise self.error("the text ends too early")
+        self.at += 1
+        return token
+
+    def accept(self, text: str) -> bool:
+        if self.token.text == text:
+            self.at += 1
+            return True
+        return False
+
+    def expect(self, text: str) -> None:
+        if not self.accept(text):
+            raise self.error(f"expected {text!r}, found {self.token.text!r}")
+
+    def word(self) -> str:
+        if self.token.kind != "word":
+            raise self.error(f"expected a name, found {self.token.text!r}")
+        return self.take().text
+
+    def integer(self) -> int:
+        value = self.number()
+        if not isinstance(value.value, int):
+            raise self.error("expected an integer")
+        return value.value
+
+    def number(self) -> Number:
+        if self.accept("-"):
+            inner = self.number()
+            return Number(-inner.value, inner.bits)
+        if self.accept("("):
+            inner = self.number()
+            self.expect(")")
+            return inner
+        if self.token.kind != "number":
+            raise self.error(f"expected a number, found {self.token.text!r}")
+        return literal(self.take().text)
+
+    def skip_to(self, text: str) -> None:
+        while not self.accept(text):
+            self.take()
+
+    # -- modules -------------------------------------------------------------------------------
+
+    def module(self) -> Module:
+        while self.token.kind != "end":
+            self.top()
+        return self.out
+
+    def top(self) -> None:
+        word = self.token.text
+        if self.accept(".version"):
+            major, _, minor = self.take().text.partition(".")
+            self.out.version = (int(major), int(minor or 0))
+        elif self.accept(".target"):
+            self.out.target = self.word()
+            while self.accept(","):
+                self.word()
+        elif self.accept(".address_size"):
+            if self.integer() != 64:
+                raise self.error("addresses of 32 bits are not supported")
+        elif self.accept(".file"):
+            self.integer()
+            self.take()
+            while self.accept(","):
+                self.take()
+        elif self.accept(".section"):
+            self.skip_to("{")
+            self.skip_to("}")
+        elif self.accept(".pragma"):
+            self.skip_to(";")
+        elif self.accept(".alias"):
+            alias = self.word()
+            self.expect(",")
+            self.out.functions[alias] = self.out.functions[self.word()]
+            self.expect(";")
+        elif word in (*_LINKING, ".entry", ".func", *SPACES):
+            self.linked()
+        elif not self.accept(";"):
+            raise self.error(f"{word!r} is not a directive of a module")
+
+    def linked(self) -> None:
+        external = False
+        while self.token.text in _LINKING:
+            external |= self.take().text == ".extern"
+        if self.token.text in (".entry", ".func"):
+            self.function()
+            return
+        for variable in self.variables(self.word(), external):
+            known = self.out.variables.get(variable.name)
+            if known is None or known.external:
+                self.out.variables[variable.name] = variable
+        self.expect(";")
+
+    def variables(self, space: str, external: bool = False) -> list[Variable]:
+        """The declarators after a state space; does not take the semicolon."""
+        align, kind, lanes = 0, None, 1
+        while self.token.text.startswith("."):
+            word = self.word()
+            if word == ".align":
+                align = self.integer()
+            elif word in (".v2", ".v4", ".v8"):
+                lanes = int(word[2:])
+            elif word == ".attribute":
+                self.skip_to(")")
+            elif word == ".ptr":
+                if self.token.text in SPACES:
+                    self.word()
+                if self.accept(".align"):
+                    self.integer()
+            elif word[1:] in TYPES:
+                kind = TYPES[word[1:]]
+            else:
+                raise self.error(f"{word!r} is not a type")
+        if kind is None:
+            raise self.error("expected a type")
+        found = [self.declarator(space[1:], kind, lanes, align, external)]
+        while space != ".param" and self.accept(","):
+            found.append(self.declarator(space[1:], kind, lanes, align, external))
+        return found
+
+    def declarator(self, space: str, kind: Type, lanes: int, align: int, external: bool) -> Variable:
+        name = self.word()
+        count, known = lanes, True
+        while self.accept("["):
+            if self.accept("]"):
+                known = False
+                continue
+            count *= self.integer()
+            self.expect("]")
+        values: tuple[Any, ...] = ()
+        if self.accept("="):
+            values = tuple(self.initializers())
+            if not known:
+                count, known = len(values), True
+        size = kind.bytes * count if known else 0
+        return Variable(name, space, kind, max(align, kind.bytes * lanes), size, values, external)
+
+    def initializers(self) -> Iterator[Any]:
+        if self.accept("{"):
+            while not self.accept("}"):
+                yield from self.initializers()
+                self.accept(",")
+        elif self.token.kind == "word":
+            word = self.word()
+            if word == "generic":
+                self.expect("(")
+                word = self.word()
+                self.expect(")")
+            yield Name(word, self.offset())
+        else:
+            yield self.number()
+
+    def offset(self) -> int:
+        total = 0
+        while self.token.text in ("+", "-"):
+            sign = -1 if self.take().text == "-" else 1
+            total += sign * self.integer()
+        return total
+
+    # -- functions -----------------------------------------------------------------------------
+
+    def function(self) -> None:
+        line = self.token.line
+        entry = self.word() == ".entry"
+        returns: list[Variable] = []
+        while self.token.text in (".noreturn", ".attribute"):
+            if self.take().text == ".attribute":
+                self.skip_to(")")
+        if not entry and self.accept("("):
+            returns = self.parameters()
+        function = Function(self.word(), entry, [], returns, line)
+        if self.accept("("):
+            function.params = self.parameters()
+        self.directives(function)
+        known = self.out.functions.get(function.name)
+        if known is None or not known.body:
+            self.out.functions[function.name] = function
+        if self.accept(";"):
+            return
+        function.body = True
+        for parameter in (*function.params, *returns):
+            if parameter.space == "reg":
+                function.registers[parameter.name] = parameter.type
+            else:
+                function.variables[parameter.name] = parameter
+        self.scopes = []
+        self.location = None
+        self.block(function, -1)
+
+    def parameters(self) -> list[Variable]:
+        found: list[Variable] = []
+        while not self.accept(")"):
+            found += self.variables(self.word())
+            self.accept(",")
+        return found
+
+    def directives(self, function: Function) -> None:
+        while self.token.text.startswith("."):
+            word = self.word()
+            if word in _COUNTED:
+                sizes = [self.integer()]
+                while self.accept(","):
+                    sizes.append(self.integer())
+                function.directives[_COUNTED[word]] = tuple(sizes)
+            elif word in _CLUSTER:
+                sizes = [self.integer()] if self.token.kind == "number" else []
+                while self.accept(","):
+                    sizes.append(self.integer())
+                function.directives[word[1:]] = tuple(sizes)
+            elif word == ".pragma":
+                self.skip_to(";")
+            elif word not in _FLAGS:
+                raise self.error(f"{word!r} is not a directive of a function")
+
+    def block(self, function: Function, parent: int) -> None:
+        """Statements in braces, with the names that they declare."""
+        self.expect("{")
+        scope = 0 if parent < 0 else len(function.parents)
+        if parent >= 0:
+            function.parents.append(parent)
+        self.scopes.append({})
+        while not self.accept("}"):
+            self.statement(function, scope)
+        self.scopes.pop()
+
+    def statement(self, function: Function, scope: int) -> None:
+        word = self.token.text
+        if word == "{":
+            self.block(function, scope)
+        elif word == ".loc":
+            self.loc()
+        elif word == ".reg":
+            self.registers(function)
+        elif word in SPACES or word in _LINKING:
+            external = False
+            while self.token.text in _LINKING:
+                external |= self.take().text == ".extern"
+            for variable in self.variables(self.word(), external):
+                variable.name = self.declare(function, variable.name)
+                function.variables[variable.name] = variable
+            self.expect(";")
+        elif word == ".pragma":
+            self.skip_to(";")
+        elif not self.accept(";"):
+            following = self.tokens[self.at + 1].text
+            if following == ":":
+                self.label(function, scope)
+            else:
+                function.code.append(self.instruction(scope))
+
+    def label(self, function: Function, scope: int) -> None:
+        name = self.word()
+        self.expect(":")
+        if self.token.text == ".branchtargets":
+            self.word()
+            listed = [self.word()]
+            while self.accept(","):
+                listed.append(self.word())
+            self.expect(";")
+            function.targets[scope, name] = tuple(listed)
+        elif self.token.text in (".callprototype", ".calltargets"):
+            self.skip_to(";")
+        else:
+            function.labels[scope, name] = len(function.code)
+
+    def declare(self, function: Function, name: str) -> str:
+        """The name under which a declaration is kept: a new one where inner braces hide an older one."""
+        unique, number = name, 1
+        while unique in function.registers or unique in function.variables:
+            unique, number = f"{name}#{number}", number + 1
+        self.scopes[-1][name] = unique
+        return unique
+
+    def registers(self, function: Function) -> None:
+        self.word()
+        kind = self.word()
+        if kind[1:] not in TYPES:
+            raise self.error(f"registers of {kind!r} are not supported")
+        while True:
+            name = self.word()
+            if self.accept("<"):
+                for number in range(self.integer()):
+                    function.registers[self.declare(function, f"{name}{number}")] = TYPES[kind[1:]]
+                self.expect(">")
+            else:
+                function.registers[self.declare(function, name)] = TYPES[kind[1:]]
+            if not self.accept(","):
+                break
+        self.expect(";")
+
+    def loc(self) -> None:
+        self.word()
+        file, line, column = self.integer(), self.integer(), self.integer()
+        self.location = Location(self.files.get(file, f"file {file}"), line, column) if line else None
+        while self.accept(","):
+            self.word()
+            while self.token.kind == "number" or self.token.text in ("+",) or self.token.text.startswith("$"):
+                self.take()
+
+    # -- instructions --------------------------------------------------------------------------
+
+    def instruction(self, scope: int) -> Instruction:
+        start, line = self.at, self.token.line
+        guard: Name | Not | None = None
+        if self.accept("@"):
+            negated = self.accept("!")
+            name = Name(self.resolve(self.word()))
+            guard = Not(name) if negated else name
+        head = self.word().split(".")
+        operands: list[Operand] = []
+        while not self.accept(";"):
+            operands.append(self.operand())
+            if self.token.text != ";":
+                if self.token.text == "(" and head[0] == "call":
+                    continue
+                self.expect(",")
+        text = _render(self.tokens[start : self.at - 1])
+        return Instruction(head[0], tuple(head[1:]), tuple(operands), guard, line, text, scope, self.location)
+
+    def resolve(self, name: str) -> str:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return name
+
+    def operand(self) -> Operand:
+        first = self.primary()
+        if self.accept("|"):
+            return Pair(first, self.primary())
+        return first
+
+    def primary(self) -> Operand:
+        if self.accept("{"):
+            return Vector(tuple(self.listed("}")))
+        if self.accept("("):
+            return Arguments(tuple(self.listed(")")))
+        if self.accept("["):
+            base, *more = self.listed("]")
+            if not isinstance(base, Name | Number):
+                raise self.error("an address is a register, a variable or a number")
+            return Memory(base, tuple(more))
+        if self.accept("!"):
+            return Not(Name(self.resolve(self.word())))
+        if self.token.kind == "word":
+            return Name(self.resolve(self.word()), self.offset())
+        return self.number()
+
+    def listed(self, end: str) -> Iterator[Operand]:
+        while not self.accept(end):
+            yield self.operand()
+            self.accept(",")
+
+
+def _render(tokens: list[Token]) -> str:
+    text = " ".join(token.text for token in tokens)
+    return re.sub(r"(?<=[\[{(@!+]) | (?=[\]}),+])", "", text)
+
+
+def literal(text: str) -> Number:
+    """A PTX literal: integers in four bases, floats in decimal, and their bits (0f, 0d)."""
+    lower = text.lower()
+    for prefix, length, real, whole in (("0f", 10, "<f", "<I"), ("0d", 18, "<d", "<Q")):
+        if lower.startswith(prefix) and len(text) == length:
+            bits = int(text[2:], 16)
+            return Number(struct.unpack(real, struct.pack(whole, bits))[0], bits)
+    lower = lower.rstrip("u")
+    if lower.startswith("0x"):
+        return Number(int(lower, 16))
+    if lower.startswith("0b"):
+        return Number(int(lower, 2))
+    if lower.isdigit():
+        return Number(int(lower, 8 if lower.startswith("0") and len(lower) > 1 else 10))
+    return Number(float(lower))

@@ -1,0 +1,34 @@
+"""Where the PTX ISA (version 9) describes each instruction: for the message about one that cannot be run."""
+
+from __future__ import annotations
+
+from .ptx import Instruction
+
+SECTIONS = {
+    "9.7.1 Integer Arithmetic": "add sub mul mad mul24 mad24 sad div rem abs neg min max popc clz bfind fns"
+    " brev bfe bfi bmsk szext dp4a dp2a",
+    "9.7.2 Extended-Precision Integer Arithmetic": "addc subc madc",
+    "9.7.3 Floating-Point": "testp copysign fma rcp sqrt rsqrt sin cos lg2 ex2 tanh",
+    "9.7.6 Comparison and Selection": "set setp selp slct",
+    "9.7.8 Logic and Shift": "and or xor not cnot lop3 shf shl shr",
+    "9.7.9 Data Movement and Conversion": "mov shfl prmt ld ldu st multimem prefetch prefetchu applypriority"
+    " discard createpolicy isspacep cvta cvt mapa getctarank cp tensormap stas st.async red.async",
+    "9.7.10 Texture": "tex tld4 txq istypep",
+    "9.7.11 Surface": "suld sust sured suq",
+    "9.7.12 Control Flow": "bra brx call ret exit",
+    "9.7.13 Parallel Synchronization and Communication": "bar barrier membar fence atom red vote match"
+    " activemask redux griddepcontrol elect mbarrier clusterlaunchcontrol",
+    "9.7.14 Warp-Level Matrix Multiply-Accumulate": "wmma mma ldmatrix stmatrix movmatrix",
+    "9.7.15 Asynchronous Warpgroup-Level Matrix Multiply-Accumulate": "wgmma",
+    "9.7.16 TensorCore 5th Generation": "tcgen05",
+    "9.7.17 Stack Manipulation": "stacksave stackrestore alloca",
+    "9.7.18 Video": "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vabsdiff2"
+    " vmin2 vmax2 vset2 vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4",
+    "9.7.19 Miscellaneous": "brkpt nanosleep pmevent trap setmaxnreg",
+}
+_BY_OPCODE = {opcode: section for section, opcodes in SECTIONS.items() for opcode in opcodes.split()}
+
+
+def section(instruction: Instruction) -> str:
+    """The section of an instruction; empty for what is none."""
+    return _BY_OPCODE.get(instruction.opcode, "")

@@ -1,0 +1,81 @@
+"""Special registers: what each lane reads from them, section 10 of the PTX ISA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .batch import Batch
+
+Make = Callable[[Batch], Any]
+SPECIAL: dict[str, Make] = {}
+
+
+def _constant(value: int) -> Make:
+    return lambda batch: np.uint32(value)
+
+
+def _thread(axis: int) -> Make:
+    def make(batch: Batch) -> Any:
+        x, y, _ = batch.launch.block
+        thread = batch.shape.thread
+        return (thread % np.uint32(x), thread // np.uint32(x) % np.uint32(y), thread // np.uint32(x * y))[
+            axis
+        ]
+
+    return make
+
+
+def _block(axis: int) -> Make:
+    def make(batch: Batch) -> Any:
+        x, y, _ = batch.launch.grid
+        number = batch.blocks[batch.shape.block].astype(np.uint32)
+        return (number % np.uint32(x), number // np.uint32(x) % np.uint32(y), number // np.uint32(x * y))[
+            axis
+        ]
+
+    return make
+
+
+def _size(name: str, axis: int) -> Make:
+    return lambda batch: np.uint32(getattr(batch.launch, name)[axis])
+
+
+def _lanes_compared(compare: Callable[[Any, Any], Any]) -> Make:
+    def make(batch: Batch) -> Any:
+        lane = np.arange(32)
+        bits = [sum(1 << other for other in range(32) if compare(other, mine)) for mine in lane]
+        return np.array(bits, np.uint32)[batch.shape.lane]
+
+    return make
+
+
+for _axis, _letter in enumerate("xyz"):
+    SPECIAL[f"%tid.{_letter}"] = _thread(_axis)
+    SPECIAL[f"%ntid.{_letter}"] = _size("block", _axis)
+    SPECIAL[f"%ctaid.{_letter}"] = _block(_axis)
+    SPECIAL[f"%nctaid.{_letter}"] = _size("grid", _axis)
+    SPECIAL[f"%clusterid.{_letter}"] = _block(_axis)
+    SPECIAL[f"%nclusterid.{_letter}"] = _size("grid", _axis)
+    SPECIAL[f"%cluster_ctaid.{_letter}"] = _constant(0)
+    SPECIAL[f"%cluster_nctaid.{_letter}"] = _constant(1)
+SPECIAL["%laneid"] = lambda batch: batch.shape.lane
+SPECIAL["%warpid"] = lambda batch: batch.shape.thread >> np.uint32(5)
+SPECIAL["%nwarpid"] = lambda batch: np.uint32(batch.launch.chip.warps)
+SPECIAL["%smid"] = lambda batch: (batch.blocks[batch.shape.block] % batch.launch.chip.processors).astype(
+    np.uint32
+)
+SPECIAL["%nsmid"] = lambda batch: np.uint32(batch.launch.chip.processors)
+SPECIAL["%gridid"] = _constant(1)
+SPECIAL["%cluster_ctarank"] = _constant(0)
+SPECIAL["%cluster_nctarank"] = _constant(1)
+SPECIAL["%lanemask_eq"] = _lanes_compared(lambda other, mine: other == mine)
+SPECIAL["%lanemask_lt"] = _lanes_compared(lambda other, mine: other < mine)
+SPECIAL["%lanemask_le"] = _lanes_compared(lambda other, mine: other <= mine)
+SPECIAL["%lanemask_gt"] = _lanes_compared(lambda other, mine: other > mine)
+SPECIAL["%lanemask_ge"] = _lanes_compared(lambda other, mine: other >= mine)
+SPECIAL["%dynamic_smem_size"] = lambda batch: np.uint32(batch.launch.dynamic_shared)
+SPECIAL["%total_smem_size"] = lambda batch: np.uint32(batch.launch.shared_size)
+SPECIAL["%aggr_smem_size"] = lambda batch: np.uint32(batch.launch.shared_size)

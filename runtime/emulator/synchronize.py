@@ -1,0 +1,65 @@
+"""Instructions with ``.sync``: the lanes that their membermask names meet before they take effect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .context import Context
+from .operands import Read
+from .ptx import TYPES, Array, Instruction
+from .registry import Run, Step
+
+if TYPE_CHECKING:
+    from .decode import Decoder
+    from .machine import Group, Machine
+
+FULL = np.uint32(0xFFFFFFFF)
+_WHOLE_WARP = {"mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"}
+
+
+def synchronized(instruction: Instruction, d: Decoder, run: Run, guard: Read | None) -> Step:
+    """A step that runs ``run`` for the warps whose named lanes are all there, and parks the others."""
+    aligned = instruction.opcode in _WHOLE_WARP
+    mask_of = _full if aligned else d.read(instruction.operands[-1], TYPES["b32"])
+
+    def step(machine: Machine, group: Group) -> None:
+        batch = machine.batch
+        if guard is not None:
+            x = Context(batch, group.frame, group.lanes)
+            yes, no = machine.part(group, x.dense(guard(x)))
+            if no is not None:
+                machine.move(group, group.pc + 1, no)
+            if yes is None:
+                return
+            group.lanes = yes
+        group = machine.unpark(group)
+        lanes = group.lanes
+        x = Context(batch, group.frame, lanes)
+        mask = x.dense(mask_of(x))
+        if not aligned:
+            _check_named(x, instruction, mask)
+        if not (lanes.whole and (mask == FULL).all()):
+            needed = mask & batch.alive_in_warp[lanes.warp]
+            missing = (needed & ~lanes.present[lanes.warp]) != 0
+            if missing.any():
+                machine.park(group, lanes.where(missing))
+                if missing.all():
+                    return
+                x.enter(lanes.where(~missing))
+        run(x)
+        machine.move(group, group.pc + 1, x.lanes)
+
+    return step
+
+
+def _full(_: Context) -> np.uint32:
+    return FULL
+
+
+def _check_named(x: Context, instruction: Instruction, mask: Array) -> None:
+    bits = (mask >> x.lanes.lane) & np.uint32(1)
+    if not bits.all():
+        detail = f"membermask {int(mask[int(np.argmin(bits))]):#x} does not name the thread that executes it"
+        x.report(instruction, "membermask", detail, bits == 0)
