@@ -21,7 +21,7 @@ from torch.fx import GraphModule
 
 from .errors import CompileError
 from .frontends.aot import eager_strides, keep_strides, static_arguments
-from .frontends.gradients import training_decompositions
+from .frontends.gradients.table import training_decompositions
 from .graph_module import compile_graph
 from .graph_report import CompileReport, EagerOp, Frame, GraphRecord, Log
 from .options import Options, variable

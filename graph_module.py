@@ -65,7 +65,7 @@ def _compile_unit(
     if not program.results:
         return GraphCall(program).build(), Report(ops=program.ops)
     built = requests.build_torch(program.text, program.weight_positions, options, name)
-    executable = Executable(built["object"], built["metadata"])
+    executable = Executable(built["object"], built["metadata"], name)
     kept = [arg for arg in program.arguments if arg.static]
     first = len(program.arguments) - len(kept)
     lives = bool(kept) or executable.prepare is not None
@@ -138,4 +138,9 @@ def _compile_parts(
         units += done.units
         eager += done.eager
     parts.module.recompile()
-    return CompiledGraph(parts.module.forward, tuple(units), tuple(eager), len(list_ops(module.graph)))
+    forward = parts.module.forward
+
+    def call(*args: Any) -> Any:  # torch.fx wants a function to call from another graph
+        return forward(*args)
+
+    return CompiledGraph(call, tuple(units), tuple(eager), len(list_ops(module.graph)))

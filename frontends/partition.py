@@ -70,10 +70,7 @@ def _reason(node: Node) -> str:
         return "not an op of a library"
     if is_random(node):
         return "random: it draws from eager's generator"
-    if (
-        torch.Tag.data_dependent_output in node.target.tags
-        or torch.Tag.dynamic_output_shape in node.target.tags
-    ):
+    if _is_by_data(node):
         return "its result's form depends on data"
     for value in pytree.tree_leaves([n.meta.get("val") for n in (node, *node.all_input_nodes)]):
         if isinstance(value, (torch.SymFloat, torch.SymBool)):
@@ -132,7 +129,7 @@ def _with_items(graph: Graph, eager: Collection[Node]) -> set[Node]:
     """``eager``, and the parts of results that are tuples."""
     found = set(eager)
     for node in graph.nodes:
-        if node.target is operator.getitem and node.args[0] in found:
+        if _is_item(node) and node.args[0] in found:
             found.add(node)
     return found
 
@@ -155,12 +152,15 @@ def _steps(graph: Graph, eager: set[Node]) -> dict[Node, int]:
 
 def prefix(module: GraphModule, count: int) -> GraphModule:
     """The first ``count`` ops of ``module``."""
-    return _unit(module, operations(module.graph)[:count])[0]
+    nodes = operations(module.graph)[:count]
+    return _unit(
+        module, [n for n in module.graph.nodes if n in nodes or (_is_item(n) and n.args[0] in nodes)]
+    )[0]
 
 
 def operations(graph: Graph) -> list[Node]:
-    """The nodes that compute something."""
-    return [node for node in graph.nodes if node.op not in (*_LEAVES, "output")]
+    """The nodes that compute something; the parts of a tuple belong to the op that makes it."""
+    return [node for node in graph.nodes if node.op not in (*_LEAVES, "output") and not _is_item(node)]
 
 
 def _unit(module: GraphModule, nodes: list[Node]) -> tuple[GraphModule, list[Node], list[Node]]:
@@ -178,6 +178,10 @@ def _unit(module: GraphModule, nodes: list[Node]) -> tuple[GraphModule, list[Nod
     used = [node for node in nodes if not inside.issuperset(node.users) and not _is_tuple(node)]
     graph.output(tuple(values[node] for node in used))
     return GraphModule(module, graph), inputs, used
+
+
+def _is_item(node: Node) -> bool:
+    return node.target is operator.getitem
 
 
 def _is_tuple(node: Node) -> bool:

@@ -74,6 +74,8 @@ class GraphCall:
         if self.entry is not None:
             self.names.update(
                 function=self.entry.function,
+                profiled=self.entry.profiled,
+                profiler=torch.autograd.profiler,
                 raise_status=self.entry.raise_status,
                 fit_workspace=self.entry.fit_workspace,
             )
@@ -194,7 +196,7 @@ class GraphCall:
             lines.append("fit_workspace(frame)")
         return [
             *lines,
-            "status = function(frame.address)",
+            "status = (profiled if profiler._is_profiler_enabled else function)(frame.address)",
             "frames.append(frame)",
             "if status:",
             "    raise_status(status)",

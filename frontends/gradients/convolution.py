@@ -1,0 +1,90 @@
+"""The gradients of a convolution are convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..decomposing.registry import aten, compute_dtype
+from .registry import each, gradient, is_static, pad, spread
+
+
+@gradient(aten.convolution_backward.default)
+def _convolution_backward(
+    grad: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    bias_sizes: Sequence[int] | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],  # noqa: ARG001 (of transposed ones)
+    groups: int,
+    output_mask: Sequence[bool],
+) -> Any:
+    """In terms of plain convolutions; f16 and bf16 in f32, rounded once."""
+    count = weight.dim() - 2
+    if transposed or x.dim() != count + 2 or not is_static([*weight.shape, *x.shape[2:], *grad.shape[2:]]):
+        return NotImplemented
+    if 0 in x.shape or 0 in grad.shape:
+        return NotImplemented
+    steps, pads, spacing = each(stride, count), each(padding, count), each(dilation, count)
+    bias = grad.to(compute_dtype(grad.dtype)).sum([0, *range(2, 2 + count)]).to(grad.dtype)
+    return (
+        _for_input(grad, x, weight, steps, pads, spacing, groups) if output_mask[0] else None,
+        _for_weight(grad, x, weight, steps, pads, spacing, groups) if output_mask[1] else None,
+        bias if output_mask[2] and bias_sizes is not None else None,
+    )
+
+
+def _for_input(
+    grad: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    groups: int,
+) -> Tensor:
+    """The outputs' gradients, spread by the stride, under the window turned around."""
+    for d, (step, before, spacing) in enumerate(zip(stride, padding, dilation, strict=True), 2):
+        grad = spread(grad, d, step)
+        reach = spacing * (weight.shape[d] - 1)
+        left = reach - before
+        grad = pad(grad, d, left, x.shape[d] + reach - grad.shape[d] - left, 0)
+    outputs, inputs, *window = weight.shape
+    split = weight.reshape(groups, outputs // groups, inputs, *window).transpose(1, 2)
+    turned = split.reshape(groups * inputs, outputs // groups, *window).flip(list(range(2, weight.dim())))
+    zeros, ones = [0] * len(window), [1] * len(window)
+    return aten.convolution(grad, turned, None, ones, zeros, dilation, False, zeros, groups)
+
+
+def _for_weight(
+    grad: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    groups: int,
+) -> Tensor:
+    """The images, with channels for batch, under the outputs' gradients as windows."""
+    batch, channels = x.shape[:2]
+    if groups > 1:
+        split = x.reshape(batch, groups, channels // groups, *x.shape[2:])
+        images = split.permute(2, 1, 0, *range(3, split.dim()))
+        images = images.reshape(channels // groups, groups * batch, *x.shape[2:])
+    else:
+        images = x.transpose(0, 1)
+    zeros = [0] * len(stride)
+    whole = aten.convolution(
+        images, grad.transpose(0, 1), None, dilation, padding, stride, False, zeros, groups
+    )
+    for d in range(2, weight.dim()):  # a stride that does not divide leaves places to spare
+        whole = whole.narrow(d, 0, weight.shape[d])
+    turned: Tensor = whole.transpose(0, 1)
+    return torch.clone(turned, memory_format=torch.contiguous_format)
