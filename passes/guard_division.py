@@ -30,6 +30,8 @@ from mlir import ir
 from mlir.dialects import arith, cf
 
 from .base import Pass
+from .operations import ops_named
+from .structured import defining_op
 
 MESSAGE = "RuntimeError: ZeroDivisionError"
 
@@ -47,30 +49,15 @@ class GuardDivision(Pass):
     def run(self, op: ir.Operation) -> None:
         """Guard every scalar integer division that may trap."""
         _restore_floor_divisions(op)
-        divisions: list[ir.Operation] = []
-
-        def visit(inner: ir.Operation) -> ir.WalkResult:
-            if inner.name in (*_SIGNED, *_UNSIGNED) and may_trap(inner):
-                divisions.append(inner)
-            return ir.WalkResult.ADVANCE
-
-        op.walk(visit)
-        for division in divisions:
-            with ir.InsertionPoint(division), division.location:
-                _guard(division)
+        for division in ops_named(op, *_SIGNED, *_UNSIGNED):
+            if may_trap(division):
+                with ir.InsertionPoint(division), division.location:
+                    _guard(division)
 
 
 def _restore_floor_divisions(module: ir.Operation) -> None:
     """Write the floor divisions that go through floats as integer divisions."""
-    conversions: list[ir.Operation] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner.name == "arith.fptosi":
-            conversions.append(inner)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    for conversion in conversions:
+    for conversion in ops_named(module, "arith.fptosi"):
         with ir.InsertionPoint(conversion), conversion.location:
             quotient = _floor_division(conversion)
         if quotient is not None:
@@ -81,8 +68,8 @@ def _restore_floor_divisions(module: ir.Operation) -> None:
 def _floor_division(conversion: ir.Operation) -> ir.Value | None:
     """`floordivsi` of the integers behind `fptosi (floor (divf …))`, or None if it is something else."""
     type_ = conversion.results[0].type
-    floor = _maker(conversion.operands[0], "math.floor")
-    division = _maker(floor.operands[0], "arith.divf") if floor is not None else None
+    floor = defining_op(conversion.operands[0], "math.floor")
+    division = defining_op(floor.operands[0], "arith.divf") if floor is not None else None
     if division is None or not isinstance(type_, ir.IntegerType):
         return None
     operands = [_as_integer(operand, type_) for operand in division.operands]
@@ -93,18 +80,12 @@ def _floor_division(conversion: ir.Operation) -> ir.Value | None:
 
 def _as_integer(value: ir.Value, type_: ir.Type) -> ir.Value | None:
     """The integer of ``type_`` that a float was made from."""
-    source = _maker(value, "arith.sitofp")
+    source = defining_op(value, "arith.sitofp")
     if source is not None and source.operands[0].type == type_:
         return source.operands[0]
-    constant = _maker(value, "arith.constant")
+    constant = defining_op(value, "arith.constant")
     number = ir.FloatAttr(constant.attributes["value"]).value if constant is not None else 0.5
     return arith.constant(type_, int(number)) if number == number // 1 else None
-
-
-def _maker(value: ir.Value, name: str) -> ir.Operation | None:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != name:
-        return None
-    return value.owner.operation
 
 
 def may_trap(division: ir.Operation) -> bool:
@@ -117,7 +98,7 @@ def may_trap(division: ir.Operation) -> bool:
 
 
 def _integer(value: ir.Value) -> int | None:
-    constant = _maker(value, "arith.constant")
+    constant = defining_op(value, "arith.constant")
     return int(ir.IntegerAttr(constant.attributes["value"]).value) if constant is not None else None
 
 

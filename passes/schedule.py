@@ -53,15 +53,15 @@ class Schedule(Pass):
                 self._schedule(function.operation)
 
     def _schedule(self, function: ir.Operation) -> None:
+        moved, flops = cost_of(function)
+        BYTES.set(function, moved)
+        FLOPS.set(function, flops)
         domain = kernel_domain(function)
         reason = domain if isinstance(domain, str) else can_tile(domain) or self._problem(domain)
         if isinstance(domain, str) or reason is not None:
             SLOW.set(function, reason or "")
             return
         SCHEDULE.set(function, self._choice(domain))
-        moved, flops = cost_of(domain)
-        BYTES.set(function, moved)
-        FLOPS.set(function, flops)
 
     def _problem(self, domain: Domain) -> str | None:
         return gpu.problem(domain) if self.target == "cuda" else None

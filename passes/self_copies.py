@@ -20,6 +20,7 @@ from typing import ClassVar
 from mlir import ir
 
 from .base import Pass
+from .operations import ops_named
 
 
 @dataclass(frozen=True)
@@ -30,15 +31,9 @@ class SelfCopies(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Erase them below ``op``, and the views that only they used."""
-        copies: list[ir.Operation] = []
-
-        def collect(inner: ir.Operation) -> ir.WalkResult:
-            if inner.name == "memref.copy" and is_self_copy(inner):
-                copies.append(inner)
-            return ir.WalkResult.ADVANCE
-
-        op.walk(collect)
-        for copy in copies:
+        for copy in ops_named(op, "memref.copy"):
+            if not is_self_copy(copy):
+                continue
             views = [value.owner for value in copy.operands if not isinstance(value.owner, ir.Block)]
             copy.erase()
             for view in views:

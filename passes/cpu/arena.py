@@ -30,6 +30,7 @@ from mlir import ir
 from mlir.dialects import arith, func
 
 from ..base import Pass, PassError
+from ..operations import ops_named
 from .arena_layout import Layout, Request, element_bytes
 from .carried_buffers import carry_outer_buffers
 from .functions import (
@@ -40,7 +41,6 @@ from .functions import (
     calls_in,
     is_public,
     set_private,
-    walk_ops,
 )
 from .lifetimes import Lifetime, lifetime, positions, top_level
 from .slices import can_clone
@@ -81,7 +81,7 @@ def can_place(alloc: ir.Operation, function: func.FuncOp) -> bool:
 def _requests(function: func.FuncOp, needs: dict[str, int]) -> list[Request]:
     order = positions(function)
     requests: list[Request] = []
-    for alloc in walk_ops(function, "memref.alloc"):
+    for alloc in ops_named(function, "memref.alloc"):
         _check_not_in_parallel_loop(alloc)
         live = lifetime(alloc, function, order)
         if live is not None and can_place(alloc, function):

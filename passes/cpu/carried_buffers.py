@@ -16,14 +16,14 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import func, memref
 
-from .functions import walk_ops
+from ..operations import ops_named
 
 _LOOPS = ("scf.for", "scf.while")
 
 
 def carry_outer_buffers(function: func.FuncOp) -> None:
     """Rewrite the loops in ``function`` that yield a buffer which they allocate, inner ones first."""
-    yields = [op for op in walk_ops(function, "scf.yield") if op.parent.name in _LOOPS]
+    yields = [op for op in ops_named(function, "scf.yield") if op.parent.name in _LOOPS]
     for yield_ in reversed(yields):
         loop = yield_.parent.operation
         for number, operand in enumerate(yield_.operands):

@@ -22,8 +22,8 @@ from mlir import ir
 from mlir.dialects import arith, memref, scf, vector
 
 from ..base import Pass
+from ..operations import ops_named
 from .arena_layout import element_bytes
-from .functions import walk_ops
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class CpuCopies(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite each memref.copy that is not a plain memcpy."""
-        for copy in walk_ops(op, "memref.copy"):
+        for copy in ops_named(op, "memref.copy"):
             source, target = copy.operands
             if source != target:
                 if is_memcpy(source.type, target.type):

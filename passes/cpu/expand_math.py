@@ -26,7 +26,7 @@ from typing import ClassVar
 from mlir import ir
 
 from ..base import Pass
-from .functions import all_ops
+from ..operations import nested_ops
 from .polynomials import algebra, error_function, exponential, logarithm, power, trigonometry
 from .polynomials.lanes import Lanes
 from .polynomials.registry import RULES
@@ -46,7 +46,7 @@ class CpuExpandMath(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Replace every op that has a rule."""
-        for inner in all_ops(op):
+        for inner in list(nested_ops(op)):
             rule = RULES.get((inner.name, _float_bits(inner)))
             if rule is None:
                 continue

@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from mlir import ir
 from mlir.dialects import func
+
+from ..operations import ops_named
 
 THREADS = "mlopt.threads"
 STATUS = "mlopt.status"
 WORKSPACE = "mlopt.workspace"
 STREAM = "mlopt.stream"
 DEVICE_STATUS = "mlopt.device_status"
-
-
-def walk_ops(op: ir.Operation | ir.OpView, name: str) -> list[ir.Operation]:
-    """All ops called ``name`` below ``op``, in order."""
-    found: list[ir.Operation] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner.name == name:
-            found.append(inner)
-        return ir.WalkResult.ADVANCE
-
-    op.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
-
-
-def all_ops(op: ir.Operation | ir.OpView) -> list[ir.Operation]:
-    """All ops nested in ``op``, without ``op`` itself."""
-    return list(_nested(op.operation))
-
-
-def _nested(op: ir.Operation) -> Iterator[ir.Operation]:
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner.operation
-                yield from _nested(inner.operation)
+HOOK = "mlopt.hook"
 
 
 def defined_functions(module: ir.Operation) -> list[func.FuncOp]:
@@ -50,7 +25,7 @@ def calls_in(function: func.FuncOp) -> list[tuple[ir.Operation, str]]:
     """Every direct call in ``function``, with the name that it calls."""
     return [
         (call, ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
-        for call in walk_ops(function, "func.call")
+        for call in ops_named(function, "func.call")
     ]
 
 
@@ -75,7 +50,7 @@ def callees_first(module: ir.Operation) -> list[func.FuncOp]:
 
 def reaches(module: ir.Operation, op_name: str) -> set[str]:
     """The names of the functions that hold an op called ``op_name`` or call one that does."""
-    holders = [function for function in defined_functions(module) if walk_ops(function, op_name)]
+    holders = [function for function in defined_functions(module) if ops_named(function, op_name)]
     return callers_of(module, {function.sym_name.value for function in holders})
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from mlir import ir
 from mlir.dialects import arith, func, scf
 
-from .functions import walk_ops
+from ..operations import ops_named
 
 Bound: TypeAlias = "int | ir.Value"
 
@@ -112,7 +112,7 @@ def move_body(grid: Grid, ivs: Sequence[ir.Value], place: ir.InsertionPoint) -> 
 
 def hoist_scratch(function: func.FuncOp) -> None:
     """Move scratch buffers of fixed size to the start of the function: one each, not one an iteration."""
-    for alloca in walk_ops(function, "memref.alloca"):
+    for alloca in ops_named(function, "memref.alloca"):
         if not len(alloca.operands):
             alloca.move_before(function.entry_block.operations[0])
 

@@ -9,7 +9,8 @@ from mlir import ir
 from mlir.dialects import arith, func, llvm
 
 from ..base import PassError
-from .functions import STATUS, adopt_function, all_ops, fresh_name, marked_argument, set_noinline, set_private
+from ..operations import nested_ops
+from .functions import STATUS, adopt_function, fresh_name, marked_argument, set_noinline, set_private
 from .grid import Bound, Grid, as_value, hoist_scratch, task_loop
 
 # Ops that the tasks do again for themselves, where the forall uses them from outside.
@@ -65,7 +66,7 @@ class OutlinedTasks:
 def outline_tasks(module: ir.Operation, function: func.FuncOp, grid: Grid) -> OutlinedTasks:
     """Move the body of ``grid`` into a new function; the scf.forall is left empty, to be erased."""
     name = function.sym_name.value
-    body_ops = all_ops(grid.loop)
+    body_ops = list(nested_ops(grid.loop))
     outside = _captured(grid, body_ops)
     cloned = [value for value in outside if _is_cloned(value)]
     captured = [value for value in outside if value not in cloned]

@@ -33,7 +33,8 @@ from mlir import ir
 from mlir.dialects import arith, func, scf
 
 from ..base import Pass, PassError
-from .functions import THREADS, defined_functions, marked_argument, walk_ops
+from ..operations import ops_named
+from .functions import THREADS, defined_functions, marked_argument
 from .grid import Grid, hoist_scratch, lower_to_nest
 from .outline_tasks import OutlinedTasks, outline_tasks
 
@@ -55,7 +56,7 @@ class CpuParallel(Pass):
     def run(self, op: ir.Operation) -> None:
         """Lower each scf.forall, and hoist the scratch buffers of the functions that had one."""
         for function in defined_functions(op):
-            loops = walk_ops(function, "scf.forall")
+            loops = ops_named(function, "scf.forall")
             for loop in loops:
                 if loop.results:
                     raise PassError(

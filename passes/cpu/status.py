@@ -25,7 +25,8 @@ from mlir.dialects import arith, cf, func, memref
 
 from ...dialects.attributes import ASSERTS
 from ..base import Pass, PassError
-from .functions import STATUS, defined_functions, marked_argument, walk_ops
+from ..operations import ops_named
+from .functions import STATUS, defined_functions, marked_argument
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class CpuStatus(Pass):
         """Rewrite all functions that have a status cell, and write the module's list of messages."""
         messages = list(ASSERTS.get(op) or ())
         for function in defined_functions(op):
-            asserts = walk_ops(function, "cf.assert")
+            asserts = ops_named(function, "cf.assert")
             status = marked_argument(function, STATUS)
             if asserts and status is None:
                 raise PassError(asserts[0], "this function has no status cell; run mlopt-cpu-entry before")
@@ -55,7 +56,7 @@ def _check_no_results(function: func.FuncOp) -> None:
 
 
 def _return_after_calls(function: func.FuncOp, status: ir.Value) -> None:
-    for call in walk_ops(function, "func.call"):
+    for call in ops_named(function, "func.call"):
         if status not in list(call.operands):
             continue
         rest = _split_after(call)

@@ -40,7 +40,7 @@ from mlir import ir
 from mlir.dialects import scf
 
 from ..base import Pass, PassError
-from .strips.dims import tile_ops
+from ..operations import nested_ops, ops_named
 from .strips.emitter import Emitter
 from .strips.fragment import Fragment, is_vector, sizes_of
 from .strips.guests import guest_of
@@ -65,49 +65,38 @@ class StripMine(Pass):
             check_tiles(block)
             with owner.location:
                 strip_mine(block, self.vector_bits)
-        for constant in [inner for inner in tile_ops_of(op) if _is_unused_tile_constant(inner)]:
-            constant.operation.erase()
-
-
-def tile_ops_of(op: ir.Operation) -> Iterator[ir.OpView]:
-    """All ops below an op."""
-    for region in op.regions:
-        for block in region.blocks:
-            yield from tile_ops(block)
+        for constant in ops_named(op, "arith.constant"):
+            if is_vector(constant.results[0]) and not list(constant.results[0].uses):
+                constant.erase()
 
 
 def task_blocks(op: ir.Operation) -> Iterator[tuple[ir.OpView, ir.Block]]:
     """The bodies of the scf.foralls; a kernel of one task has none, its function is the task."""
-    for inner in tile_ops_of(op):
-        name = inner.operation.name
-        if name not in ("scf.forall", "func.func") or not len(inner.regions[0].blocks):
+    for inner in ops_named(op, "scf.forall", "func.func"):
+        if not len(inner.regions[0].blocks):
             continue
         block = inner.regions[0].blocks[0]
-        if name == "scf.forall" or any(_has_roots(task) for task in block.operations):
-            yield inner, block
+        if inner.name == "scf.forall" or any(_has_roots(task) for task in block.operations):
+            yield inner.opview, block
 
 
 def check_tiles(block: ir.Block) -> None:
     """Refuse what is not tile IR on memrefs."""
-    for op in tile_ops(block):
-        if op.operation.name in ("vector.transfer_read", "vector.transfer_write"):
-            if not isinstance(op.base.type, ir.MemRefType):
-                raise PassError(op, "strip-mine: a transfer on a tensor; bufferize first")
-            strides = op.base.type.get_strides_and_offset()[0]
-            if strides and strides[-1] != 1:
-                raise PassError(op, "strip-mine: memory must be contiguous along its innermost dim")
-            if op.mask is not None:
-                raise PassError(op, "strip-mine: a masked transfer; tile IR has none")
-
-
-def _is_unused_tile_constant(op: ir.OpView) -> bool:
-    return op.operation.name == "arith.constant" and is_vector(op.results[0]) and not list(op.results[0].uses)
+    for op in ops_named(block, "vector.transfer_read", "vector.transfer_write"):
+        base = op.opview.base
+        if not isinstance(base.type, ir.MemRefType):
+            raise PassError(op, "strip-mine: a transfer on a tensor; bufferize first")
+        strides = base.type.get_strides_and_offset()[0]
+        if strides and strides[-1] != 1:
+            raise PassError(op, "strip-mine: memory must be contiguous along its innermost dim")
+        if op.opview.mask is not None:
+            raise PassError(op, "strip-mine: a masked transfer; tile IR has none")
 
 
 def strip_mine(block: ir.Block, vector_bits: int) -> None:
     """Emit the loops for everything that a task writes or asserts; then drop the tiles."""
     ops = list(block.operations)[:-1]
-    if not any(is_vector(value) for op in tile_ops(block) for value in (*op.results, *op.operands)):
+    if not any(is_vector(value) for op in nested_ops(block) for value in (*op.results, *op.operands)):
         return
     layout = Layout(block)
     mine_block(Emitter(block, layout), layout, ops, vector_bits)

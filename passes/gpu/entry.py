@@ -32,7 +32,6 @@ from ..cpu.functions import (
     DEVICE_STATUS,
     STATUS,
     STREAM,
-    all_ops,
     callers_of,
     defined_functions,
     is_public,
@@ -40,8 +39,8 @@ from ..cpu.functions import (
     reaches,
     set_private,
     thread_through,
-    walk_ops,
 )
+from ..operations import nested_ops, ops_named
 from .launches import Launch, takes_status
 
 # What host functions may do with buffers: nothing that touches what is in them.
@@ -69,7 +68,7 @@ class GpuEntry(Pass):
         for function in defined_functions(op):
             _check_only_launches(function)
         launches = {
-            function.sym_name.value: [Launch(launch) for launch in walk_ops(function, "gpu.launch_func")]
+            function.sym_name.value: [Launch(launch) for launch in ops_named(function, "gpu.launch_func")]
             for function in defined_functions(op)
         }
         can_fail = {name for name, found in launches.items() if any(takes_status(op, it) for it in found)}
@@ -87,7 +86,7 @@ class GpuEntry(Pass):
 
 
 def _check_only_launches(function: func.FuncOp) -> None:
-    for op in all_ops(function):
+    for op in nested_ops(function):
         if op.name.split(".", 1)[0] in _TOUCHING and op.name not in _ADDRESSING:
             raise PassError(
                 op,

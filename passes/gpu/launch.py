@@ -34,7 +34,8 @@ from mlir.dialects import arith, llvm
 from ...dialects.attributes import DEVICE_KERNELS, LAUNCHES
 from ...runtime.cuda.state import FUNCTIONS, LAUNCH
 from ..base import Pass, PassError
-from ..cpu.functions import defined_functions, walk_ops
+from ..cpu.functions import defined_functions
+from ..operations import ops_named
 from .launches import Launch, find_kernel
 from .load_text import STATE, load_module_text
 
@@ -50,7 +51,7 @@ class GpuLaunch(Pass):
         launches = [
             (Launch(found), function)
             for function in defined_functions(op)
-            for found in walk_ops(function, "gpu.launch_func")
+            for found in ops_named(function, "gpu.launch_func")
         ]
         if not launches:
             return

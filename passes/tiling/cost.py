@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 
 from mlir import ir
 
-from ..domain import Domain
-from .access import Access, Nest, shape_of
+from ..operations import nested_ops
+from .access import STRUCTURED, Access, Nest, nest_of, shape_of
+from .analysis import loops_in
 
 _FREE = (
     "arith.constant",
@@ -25,49 +27,69 @@ _FREE = (
 )
 
 
-def cost_of(domain: Domain) -> tuple[int, int]:
-    """Bytes and FLOPs.
+def cost_of(kernel: ir.Operation) -> tuple[int, int]:
+    """Bytes and FLOPs of a kernel function on tensors, whether or not a tile rule takes it.
 
     Bytes are the distinct elements of inputs, read once, and the results; FLOPs one for each arith or math op
-    and element. Dynamic sizes count as 1; what a gather reads counts once for each element that it makes.
+    of a body and iteration, of which branches and loops in the body count once. Dynamic sizes count as 1;
+    what a gather reads counts once for each element that it makes.
     """
+    *ops, end = (op.operation for op in kernel.regions[0].blocks[0].operations)
     moved: dict[ir.Value, int] = {}
     flops = 0
-    for nest in domain.nests:
+    for op in ops:
+        if op.name not in STRUCTURED:
+            moved |= {value: _bytes(value) for value in op.operands if _is_tensor_argument(value)}
+            continue
+        nest = nest_of(op)
         for access in nest.reads:
-            if access is not None and domain.writer(access.value) is None:
+            if access is not None and isinstance(access.value, ir.BlockArgument):
                 moved[access.value] = max(moved.get(access.value, 0), _read_bytes(nest, access))
-        points = prod(1 if extent is None else extent for extent in nest.extents)
-        for op in nest.body.operations if nest.body else ():
-            name = op.operation.name
-            if name == "tensor.extract":
-                table = op.operation.operands[0]
-                moved[table] = points * _bytes_of(op.operation.results[0].type)
-            elif name.startswith(("arith.", "math.")) and name not in _FREE:
+        points = _points(nest.extents)
+        for inner in nested_ops(op) if nest.body else ():
+            if inner.name == "tensor.extract":
+                moved[inner.operands[0]] = points * _bytes_of(inner.results[0].type)
+            elif inner.name.startswith(("arith.", "math.")) and inner.name not in _FREE:
                 flops += points
-    written = sum(_written(domain, value) for value in domain.results)
-    return sum(moved.values()) + written, flops
+    return sum(moved.values()) + sum(_written(value) for value in end.operands), flops
+
+
+def _is_tensor_argument(value: ir.Value) -> bool:
+    return isinstance(value, ir.BlockArgument) and isinstance(value.type, ir.RankedTensorType)
 
 
 def _read_bytes(nest: Nest, access: Access) -> int:
-    kind = access.value.type
+    """The whole tensor, or as many elements of it as there are positions that are read."""
+    loops = {loop for index in access.indices for loop in index.loops}
+    loops |= {loop for index in access.indices if index.rest is not None for loop in loops_in(index.rest)}
+    positions = _points(nest.extents[loop] for loop in loops)
+    if not isinstance(access.value.type, ir.RankedTensorType):
+        return _bytes_of(access.value.type)
+    return min(positions, _elements(access.value)) * _bytes_of(access.value.type.element_type)
+
+
+def _written(value: ir.Value) -> int:
+    """What is stored of a result: of a buffer that comes with its other parts, the parts that are put in."""
+    total = 0
+    while not isinstance(value, ir.BlockArgument) and value.owner.name == "tensor.insert_slice":
+        part, value = value.owner.operands[0], value.owner.operands[1]
+        total += _bytes(part)
+    return total if total and isinstance(value, ir.BlockArgument) else _bytes(value)
+
+
+def _bytes(value: ir.Value) -> int:
+    kind = value.type
     if not isinstance(kind, ir.RankedTensorType):
         return _bytes_of(kind)
-    if nest.op.name == "tensor.extract_slice":
-        return _elements(nest.writes[0].value) * _bytes_of(kind.element_type)
-    return _elements(access.value) * _bytes_of(kind.element_type)
-
-
-def _written(domain: Domain, value: ir.Value) -> int:
-    found = domain.writer(value)
-    assert found is not None
-    nest, _ = found
-    part = nest.op.operands[0] if nest.onto is not None and domain.writer(nest.onto) is None else value
-    return _elements(part) * _bytes_of(value.type.element_type)
+    return _elements(value) * _bytes_of(kind.element_type)
 
 
 def _elements(value: ir.Value) -> int:
-    return prod(1 if size is None else size for size in shape_of(value))
+    return _points(shape_of(value))
+
+
+def _points(extents: Iterable[int | None]) -> int:
+    return prod(1 if extent is None else extent for extent in extents)
 
 
 def _bytes_of(element: ir.Type) -> int:

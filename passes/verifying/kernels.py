@@ -8,7 +8,8 @@ from math import prod
 from mlir import ir
 
 from ...dialects.attributes import KERNEL, SCHEDULE, SLOW
-from .problem import Problem, nested_ops
+from ..operations import nested_ops
+from .problem import Problem
 
 # What may stand beside the scf.forall: sizes, constants, and how arguments are looked at.
 _OUTSIDE = (

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from mlir import ir
 
 from ...dialects.attributes import ARGUMENT_KINDS, MARKS
+from ..operations import nested_ops
 from ..registry import did_you_mean
-from .problem import Problem, nested_ops
+from .problem import Problem
 
 _PREFIX = "mlopt."
 

@@ -20,12 +20,3 @@ def functions_of(module: ir.Operation) -> Iterator[ir.Operation]:
     for op in module.regions[0].blocks[0].operations:
         if op.operation.name == "func.func" and len(op.operation.regions[0].blocks) > 0:
             yield op.operation
-
-
-def nested_ops(op: ir.Operation) -> Iterator[ir.Operation]:
-    """All operations inside ``op``, each before those inside of it."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner.operation
-                yield from nested_ops(inner.operation)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 from mlir import ir
 
-from .problem import Problem, nested_ops
+from ..operations import nested_ops
+from .problem import Problem
 
 _OPS = frozenset((
     "affine.apply", "affine.max", "affine.min", "cf.assert", "memref.dim", "memref.load",

@@ -74,3 +74,24 @@ func.func private @windowed_value(%x: tensor<6xf32>, %w: tensor<3xf32>, %out: te
   } -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// What it moves and computes is counted all the same: 5 of 25 elements are read, an op of a branch counts once.
+// CHECK-LABEL: @diagonal
+// CHECK-SAME: mlopt.bytes = 40 : i64, mlopt.flops = 10 : i64
+// CHECK-SAME: mlopt.slow = "scf.if in the body"
+func.func private @diagonal(%x: tensor<5x5xf32>, %out: tensor<5xf32>) -> tensor<5xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i, i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<5x5xf32>) outs(%out : tensor<5xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %c = arith.cmpf ogt, %a, %zero : f32
+    %y = scf.if %c -> f32 {
+      %n = arith.negf %a : f32
+      scf.yield %n : f32
+    } else {
+      scf.yield %zero : f32
+    }
+    linalg.yield %y : f32
+  } -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}

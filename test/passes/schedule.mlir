@@ -85,3 +85,18 @@ func.func private @kernel_into_part(%x: tensor<31x100xf32>, %out: tensor<33x100x
   %r = tensor.insert_slice %x into %out[1, 0] [31, 100] [1, 1] : tensor<31x100xf32> into tensor<33x100xf32>
   return %r : tensor<33x100xf32>
 }
+
+// Of a table, what is taken from it: 15 floats, by 3 indices, into 15.
+// CHECK-LABEL: @gathered
+// CHECK-SAME: mlopt.bytes = 144 : i64, mlopt.flops = 0 : i64
+func.func private @gathered(%x: tensor<100x3xf32>, %i: tensor<3xi64>, %out: tensor<5x3xf32>) -> tensor<5x3xf32> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(n, m) -> (m)>, affine_map<(n, m) -> (n, m)>], iterator_types = ["parallel", "parallel"]}
+      ins(%i : tensor<3xi64>) outs(%out : tensor<5x3xf32>) {
+  ^bb0(%a: i64, %o: f32):
+    %n = arith.index_cast %a : i64 to index
+    %m = linalg.index 1 : index
+    %v = tensor.extract %x[%n, %m] : tensor<100x3xf32>
+    linalg.yield %v : f32
+  } -> tensor<5x3xf32>
+  return %r : tensor<5x3xf32>
+}

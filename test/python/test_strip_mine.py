@@ -24,7 +24,8 @@ import tile_kernels as kernels  # noqa: E402
 from mlir.execution_engine import ExecutionEngine  # noqa: E402
 from mlir.passmanager import PassManager  # noqa: E402
 from mlir.runtime import get_ranked_memref_descriptor  # noqa: E402
-from mlopt.passes.cpu.strip_mine import StripMine, tile_ops_of  # noqa: E402
+from mlopt.passes.cpu.strip_mine import StripMine  # noqa: E402
+from mlopt.passes.operations import nested_ops, ops_named  # noqa: E402
 from mlopt.passes.schedule import Schedule  # noqa: E402
 from mlopt.passes.self_copies import SelfCopies  # noqa: E402
 from mlopt.passes.tile import Tile  # noqa: E402
@@ -58,7 +59,7 @@ def strips(text: str, tile: Sequence[int] | None, bits: int) -> ir.Module:
 
 
 def check_widths(module: ir.Module, bits: int) -> None:
-    for op in tile_ops_of(module.operation):
+    for op in nested_ops(module.operation):
         for value in op.results:
             if isinstance(value.type, ir.VectorType):
                 assert len(value.type.shape) == 1, op
@@ -71,8 +72,8 @@ def run(module: ir.Module, arrays: Sequence[np.ndarray]) -> None:
     for function in module.body.operations:
         if len(function.regions[0].blocks):
             first = function.regions[0].blocks[0].operations[0]
-            for op in [op for op in tile_ops_of(function.operation) if op.operation.name == "memref.alloca"]:
-                op.operation.move_before(first)
+            for op in ops_named(function, "memref.alloca"):
+                op.move_before(first)
     PassManager.parse(f"builtin.module({LOWER})").run(module.operation)
     engine = ExecutionEngine(module, opt_level=1, shared_libs=[tiles.RUNNER])
     pointers = [ctypes.pointer(ctypes.pointer(get_ranked_memref_descriptor(array))) for array in arrays]

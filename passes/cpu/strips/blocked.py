@@ -19,9 +19,9 @@ from math import prod
 from mlir import ir
 from mlir.dialects import arith, scf
 
+from ...operations import ops_named
 from .bounds import Extent, constant_of
 from .cover import Cover, cover
-from .dims import tile_ops
 from .emitter import Emitter, normal_strip
 from .fragment import UNIT, Axis, Strip, sizes_of
 from .layout import Layout
@@ -64,9 +64,7 @@ def contraction_loop(layout: Layout, root: ir.OpView) -> scf.ForOp | None:
         return None
     loop = outer[0]
     known = len(loop.results) == 1 and all(constant_of(operand) is not None for operand in loop.operands[:3])
-    return (
-        loop if known and any(op.operation.name == "vector.contract" for op in tile_ops(loop.body)) else None
-    )
+    return loop if known and ops_named(loop, "vector.contract") else None
 
 
 def walked_dim(loop: scf.ForOp, read: ir.OpView) -> int | None:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from mlir import ir
 
+from ...operations import nested_ops
 from .fragment import sizes_of
 from .reshape import POSITIONS
 
 Dim = tuple[ir.Value, int]
-
-
-def tile_ops(block: ir.Block) -> Iterator[ir.OpView]:
-    """The ops of a block and of the loops in it, outside first."""
-    for op in block.operations:
-        yield op
-        for region in op.regions:
-            for inner in region.blocks:
-                yield from tile_ops(inner)
 
 
 class DimClasses:
@@ -26,8 +16,8 @@ class DimClasses:
 
     def __init__(self, block: ir.Block) -> None:
         self._parent: dict[Dim, Dim] = {}
-        for op in tile_ops(block):
-            self._visit(op)
+        for op in nested_ops(block):
+            self._visit(op.opview)
 
     def of(self, value: ir.Value, dim: int) -> Dim:
         """The representative of a dim's class."""

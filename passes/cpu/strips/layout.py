@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from mlir import ir
 
-from .dims import Dim, DimClasses, tile_ops
+from ...operations import nested_ops
+from .dims import Dim, DimClasses
 from .fragment import sizes_of
 from .memory import memory_dims
 
@@ -30,8 +31,8 @@ class Layout:
             pending += owner.operands
             for region in owner.regions:
                 for block in region.blocks:
-                    for op in tile_ops(block):
-                        found.setdefault(op.operation, op)
+                    for op in nested_ops(block):
+                        found.setdefault(op, op.opview)
                         pending += op.operands
         return list(found.values())
 

@@ -1,0 +1,24 @@
+"""Walking operations: what stands inside of one, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlir import ir
+
+
+def nested_ops(parent: ir.Operation | ir.OpView | ir.Block) -> Iterator[ir.Operation]:
+    """All operations inside ``parent``, each before those inside of it; take a list to rewrite any."""
+    if isinstance(parent, ir.Block):
+        for op in parent.operations:
+            yield op.operation
+            yield from nested_ops(op)
+        return
+    for region in parent.operation.regions:
+        for block in region.blocks:
+            yield from nested_ops(block)
+
+
+def ops_named(parent: ir.Operation | ir.OpView | ir.Block, *names: str) -> list[ir.Operation]:
+    """The operations inside ``parent`` that have one of these names, in order; safe to erase from."""
+    return [op for op in nested_ops(parent) if op.name in names]
