@@ -75,7 +75,7 @@ def compile_mlir(text: str, func_name: str = "main", target: str = "cpu", **opti
         )
     start = time.perf_counter()
     built = requests.build(text, resolved, func_name)
-    executable = Executable(built["object"], built["metadata"])
+    executable = Executable(built["object"], built["metadata"], func_name)
     call = _ByKind(executable)
     arity = sum(arg.kind != "prepared" for arg in executable.main.signature.args)
 
@@ -120,7 +120,9 @@ def _eager(module: Callable[..., Any], error: CompileError, options: Options) ->
     name = getattr(module, "__name__", type(module).__name__)
     warnings.warn(f"{name} runs in eager: {error}", stacklevel=3)
 
+    from .runtime.torch_inputs import call_eager
+
     def general(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return module(*args, **kwargs)
+        return call_eager(module, args, kwargs)
 
     return Compiled(name, module, general, -1, Stages({}, b""), Report(eager=str(error)), options)

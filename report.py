@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 _OPS_WIDTH = 48
+_UNKNOWN = "?"
 
 
 @dataclass(frozen=True)
 class Kernel:
     """One kernel: the ops in it, how it runs, what one call of it moves and computes.
 
-    ``bytes`` and ``flops`` are of the static part of its shapes. ``path`` is "tile", or "slow:"
+    ``bytes`` and ``flops`` are of the static part of its shapes, None where they are not known (on
+    the slow path). ``path`` is "tile", or "slow:"
     and why no tile rule took it. ``function`` is "main", or "prepare" for what runs only when
     weights change; ``calls`` is how often it is called there.
     """
@@ -22,8 +24,8 @@ class Kernel:
     ops: tuple[str, ...]
     schedule: str
     path: str
-    bytes: int
-    flops: int
+    bytes: int | None
+    flops: int | None
     function: str
     calls: int
 
@@ -37,9 +39,9 @@ class Kernel:
         return self.path != "tile"
 
     @property
-    def intensity(self) -> float:
-        """FLOPs a byte."""
-        return self.flops / self.bytes if self.bytes else 0.0
+    def intensity(self) -> float | None:
+        """FLOPs a byte; None where they are not known, or there are no bytes."""
+        return self.flops / self.bytes if self.bytes and self.flops is not None else None
 
 
 @dataclass(frozen=True)
@@ -74,14 +76,14 @@ class Report:
         return tuple(kernel for kernel in self.kernels if kernel.is_slow)
 
     @property
-    def bytes(self) -> int:
-        """What the kernels of one call move."""
-        return sum(kernel.bytes * kernel.calls for kernel in self._main)
+    def bytes(self) -> int | None:
+        """What the kernels of one call move; None if that of one of them is not known, or in eager."""
+        return None if self.eager else _total([(kernel.bytes, kernel.calls) for kernel in self._main])
 
     @property
-    def flops(self) -> int:
-        """What the kernels of one call compute."""
-        return sum(kernel.flops * kernel.calls for kernel in self._main)
+    def flops(self) -> int | None:
+        """What the kernels of one call compute; None if that of one of them is not known, or in eager."""
+        return None if self.eager else _total([(kernel.flops, kernel.calls) for kernel in self._main])
 
     @property
     def _main(self) -> Sequence[Kernel]:
@@ -110,8 +112,17 @@ class Report:
             for row in rows
         ]
         head = f"{self.coverage:.0%} compiled: {self.summary()}, compiled in {self.seconds:.2f} s"
-        total = f"one call: {self.bytes / 1e6:.3f} MB, {self.flops / 1e6:.3f} MFLOP"
+        total = f"one call: {_millions(self.bytes)} MB, {_millions(self.flops)} MFLOP"
         return "\n".join([head, *lines, total])
+
+
+def _total(parts: Sequence[tuple[int | None, int]]) -> int | None:
+    known = [number * calls for number, calls in parts if number is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _millions(number: int | None) -> str:
+    return _UNKNOWN if number is None else f"{number / 1e6:.3f}"
 
 
 def _row(kernel: Kernel) -> tuple[str, str, str, str, str, str, str]:
@@ -123,8 +134,8 @@ def _row(kernel: Kernel) -> tuple[str, str, str, str, str, str, str]:
         kernel.name + where,
         ops,
         str(kernel.calls),
-        f"{kernel.bytes / 1e6:.3f}",
-        f"{kernel.flops / 1e6:.3f}",
-        f"{kernel.intensity:.1f}",
+        _millions(kernel.bytes),
+        _millions(kernel.flops),
+        _UNKNOWN if kernel.intensity is None else f"{kernel.intensity:.1f}",
         kernel.path,
     )

@@ -72,7 +72,10 @@ def _add_sizes(function: ir.OpView, results: list[dict[str, Any]]) -> None:
 
 
 def kernels(module: ir.Module) -> list[dict[str, Any]]:
-    """Each kernel after mlopt-schedule: what it holds, how it runs, what it moves and computes."""
+    """Each kernel after mlopt-schedule: what it holds, how it runs, what it moves and computes.
+
+    The bytes and FLOPs of what mlopt-schedule could not look into are None.
+    """
     calls = _calls(module)
     found = [
         _describe_kernel(name, function, calls.get(name, Counter()))
@@ -94,8 +97,8 @@ def _host_loops(module: ir.Module) -> Iterator[dict[str, Any]]:
                     "ops": [op.operation.name],
                     "schedule": "",
                     "path": "slow: not in a kernel",
-                    "bytes": 0,
-                    "flops": 0,
+                    "bytes": None,
+                    "flops": None,
                     "function": name,
                     "calls": 1,
                 }
@@ -133,8 +136,8 @@ def _describe_kernel(name: str, function: ir.OpView, callers: Counter[str]) -> d
     }
 
 
-def _integer(function: ir.OpView, name: str) -> int:
-    return ir.IntegerAttr(function.attributes[name]).value if name in function.attributes else 0
+def _integer(function: ir.OpView, name: str) -> int | None:
+    return ir.IntegerAttr(function.attributes[name]).value if name in function.attributes else None
 
 
 def add_workspaces(module: ir.Module, functions: dict[str, dict[str, Any]]) -> None:
@@ -142,7 +145,7 @@ def add_workspaces(module: ir.Module, functions: dict[str, dict[str, Any]]) -> N
     defined = dict(_functions(module))
     for name, described in functions.items():
         dynamic = f"{name}_workspace" in defined
-        described["workspace"] = None if dynamic else _integer(defined[name], "mlopt.workspace")
+        described["workspace"] = None if dynamic else _integer(defined[name], "mlopt.workspace") or 0
 
 
 def add_device_status(module: ir.Module, functions: dict[str, dict[str, Any]]) -> None:

@@ -51,6 +51,25 @@ def adapt(
     return pytree.tree_map_only(torch.Tensor, to_numpy, results) if numpy else results
 
 
+def call_eager(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call ``function`` itself, which takes tensors; if an argument is a numpy array, so are the results."""
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    arrays = [number for number, leaf in enumerate(leaves) if isinstance(leaf, np.ndarray | np.generic)]
+    if not arrays:
+        return function(*args, **kwargs)
+    tensors = list(leaves)
+    for number in arrays:
+        tensors[number] = _from_numpy(
+            np.asarray(leaves[number]), f"leaf {number} of the arguments", "a tensor"
+        )
+    args, kwargs = pytree.tree_unflatten(tensors, spec)
+    results = function(*args, **kwargs)
+    for number in arrays:
+        if isinstance(leaves[number], np.ndarray) and leaves[number].flags.writeable:
+            _copy_back(tensors[number], tensors[number], leaves[number])
+    return pytree.tree_map_only(torch.Tensor, to_numpy, results)
+
+
 def describe(dtype: torch.dtype, shape: Sequence[int | str | None]) -> str:
     """A dtype and a shape as messages show them: ``float32[4, ?]``."""
     sizes = ", ".join("?" if size is None else str(size) for size in shape)
@@ -62,7 +81,7 @@ def _to_tensor(value: Any, spec: Input) -> torch.Tensor:
     tensor: Any = value
     name, expected = f"input '{spec.name}'", describe(spec.dtype, spec.shape)
     if isinstance(value, np.ndarray | np.generic):
-        tensor = _from_numpy(np.asarray(value), spec)
+        tensor = _from_numpy(np.asarray(value), name, expected)
     elif isinstance(value, bool | int | float) and not spec.shape:
         tensor = _from_number(value, spec)
     if not isinstance(tensor, torch.Tensor):
@@ -93,12 +112,12 @@ def _to_tensor(value: Any, spec: Input) -> torch.Tensor:
     return tensor
 
 
-def _from_numpy(array: np.ndarray[Any, Any], spec: Input) -> torch.Tensor:
+def _from_numpy(array: np.ndarray[Any, Any], name: str, expected: str) -> torch.Tensor:
     if array.dtype.name == "bfloat16":  # of the package ml_dtypes; torch knows the bits, not the dtype
         return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
     if not array.dtype.isnative:
         raise InputError(
-            f"input '{spec.name}' is {array.dtype} in the other byte order",
+            f"{name} is {array.dtype} in the other byte order",
             remedy="convert it with .astype(array.dtype.newbyteorder('='))",
         )
     if not array.flags.writeable or any(stride % max(array.itemsize, 1) for stride in array.strides):
@@ -109,9 +128,8 @@ def _from_numpy(array: np.ndarray[Any, Any], spec: Input) -> torch.Tensor:
         return torch.from_numpy(array)
     except TypeError:
         raise InputError(
-            f"input '{spec.name}' is a numpy array of {array.dtype}, compiled for "
-            f"{describe(spec.dtype, spec.shape)}",
-            remedy=f"convert it to {str(spec.dtype).removeprefix('torch.')}",
+            f"{name} is a numpy array of {array.dtype}, expected {expected}",
+            remedy="convert it to a dtype that torch knows",
         ) from None
 
 
@@ -186,7 +204,7 @@ def _copy_back(new: torch.Tensor, tensor: torch.Tensor, value: Any) -> None:
 def to_numpy(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     """A numpy array on the tensor's memory."""
     if tensor.dtype is not torch.bfloat16:
-        return tensor.detach().numpy()
+        return tensor.detach().resolve_conj().resolve_neg().numpy()
     try:
         from ml_dtypes import bfloat16
     except ImportError:

@@ -3,9 +3,10 @@
 import warnings
 
 import mlopt
+import numpy as np
 import pytest
 import torch
-from mlopt.errors import CompileError, UnsupportedOpError, VerifyError
+from mlopt.errors import CompileError, InputError, UnsupportedOpError, VerifyError
 from mlopt.test.python.api_modules import Call, Counter, Net, close
 from torch import nn
 
@@ -75,6 +76,26 @@ def test_fallback():
     with pytest.warns(UserWarning, match="runs in eager: .* cannot be decomposed"):
         compiled = mlopt.jit(lambda x: x.index_put((x > 0,), x[x > 0] * 2), x, fallback=True)
     assert torch.equal(compiled(x), torch.where(x > 0, 2 * x, x))
+
+
+def test_fallback_takes_numpy_arrays():
+    def function(pair, *, scale):
+        pair[0].add_(1)
+        return {"values": torch.linalg.svdvals(pair[0]) * scale, "none": None}
+
+    x = torch.randn(4, 4).numpy()
+    with pytest.warns(UserWarning, match="runs in eager"):
+        compiled = mlopt.jit(function, (x, x), example_kwargs={"scale": x[0]}, fallback=True)
+    for first in (x.copy(), x.copy()[::-1], x.copy().T):
+        expected = np.linalg.svd(first + 1, compute_uv=False) * 2
+        kept = first.copy()
+        out = compiled((first, x), scale=np.float32(2))
+        assert type(out["values"]) is np.ndarray
+        np.testing.assert_allclose(out["values"], expected, rtol=1e-4)
+        np.testing.assert_array_equal(first, kept + 1)
+    assert type(compiled((torch.randn(4, 4), None), scale=2)["values"]) is torch.Tensor
+    with pytest.raises(InputError, match="leaf 0 of the arguments is a numpy array of <U1"):
+        compiled((np.array("a"), None), scale=2)
 
 
 def test_verify():

@@ -2,6 +2,7 @@
 
 import mlopt
 import numpy as np
+import torch
 
 RUNNING_SUM = """
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
@@ -28,6 +29,9 @@ def test_loops_outside_of_kernels_are_slow_paths():
     (loop,) = running_sum.report.slow_paths
     assert loop.ops == ("scf.for",)
     assert loop.path == "slow: not in a kernel"
+    assert loop.bytes is loop.flops is loop.intensity is None
+    assert running_sum.report.bytes is running_sum.report.flops is None
+    assert "one call: ? MB, ? MFLOP" in str(running_sum.report)
 
 
 def test_kernels_are_not():
@@ -37,4 +41,16 @@ def test_kernels_are_not():
       %y = arith.maximumf %x, %zero : tensor<5x7xf32>
       return %y : tensor<5x7xf32>
     }""")
-    assert [kernel.path for kernel in relu.kernels] == ["tile"]
+    (kernel,) = relu.kernels
+    assert kernel.path == "tile"
+    assert (kernel.bytes, relu.report.bytes) == (2 * 4 * 5 * 7, 2 * 4 * 5 * 7)
+    assert kernel.flops == relu.report.flops == 5 * 7
+
+
+def test_a_slow_kernel_says_what_it_costs():
+    compiled = mlopt.jit(lambda x: (x.diag(), x + 1), torch.randn(5, 5))
+    (slow,) = compiled.report.slow_paths
+    assert slow.path == "slow: a diagonal is read"
+    assert (slow.bytes, slow.flops) == (2 * 4 * 5, 0)
+    assert [kernel.flops for kernel in compiled.kernels if not kernel.is_slow] == [25]
+    assert compiled.report.flops == 25
