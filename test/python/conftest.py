@@ -1,6 +1,11 @@
 """Fixtures that several files use."""
 
+import contextlib
 import os
+import signal
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import mlopt
@@ -49,3 +54,40 @@ def pool(shared_pool):
     token = os.urandom(8)
     assert shared_pool.call("compile", TARGET + "echo", value=token) == token
     assert zombies() == []
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Starts Python programs; nothing of them is left when the test ends."""
+    started = []
+
+    def start(
+        prelude,
+        text,
+        *,
+        arguments=(),
+        cwd=tmp_path,
+        path=str(Path(__file__).parent),
+        prefix=(),
+        environment=(),
+    ):
+        file = tmp_path / "script.py"
+        file.write_text(prelude + textwrap.dedent(text))
+        own = {"PYTHONPATH": path, "XDG_STATE_HOME": str(tmp_path), **dict(environment)}
+        process = subprocess.Popen(
+            [*prefix, sys.executable, str(file), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=cwd,
+            env={**os.environ, **own},
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()

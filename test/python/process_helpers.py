@@ -50,3 +50,14 @@ def call_in_thread(pool, *args, **kwargs):
 
 def private(folder):
     return folder.stat().st_mode & 0o77 == 0
+
+
+def wait_until_gone(pid, seconds=5.0):
+    eventually(lambda: not is_running(pid), seconds)
+
+
+def output(process, seconds=60):
+    """What a program that ends well has printed."""
+    out, err = process.communicate(timeout=seconds)
+    assert process.returncode == 0, err
+    return out.split()

@@ -1,15 +1,13 @@
 """Worker processes and all that a user's program may do: each test runs a program of its own."""
 
-import contextlib
+import functools
 import os
 import signal
-import subprocess
-import sys
-import textwrap
 import time
 from pathlib import Path
 
 import pytest
+from mlopt.test.python.process_helpers import output, wait_until_gone
 
 HERE = Path(__file__).parent
 PRELUDE = """
@@ -23,51 +21,9 @@ def echo(value):
 
 
 @pytest.fixture
-def script(tmp_path):
-    """Starts programs; nothing of them is left when the test ends."""
-    started = []
-
-    def start(text, *, arguments=(), cwd=tmp_path, path=str(HERE), prefix=()):
-        file = tmp_path / "script.py"
-        file.write_text(PRELUDE + textwrap.dedent(text))
-        process = subprocess.Popen(
-            [*prefix, sys.executable, str(file), *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=cwd,
-            env={**os.environ, "PYTHONPATH": path, "XDG_STATE_HOME": str(tmp_path)},
-            start_new_session=True,
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
-def output(process, seconds=30):
-    """What a program that ends well has printed."""
-    out, err = process.communicate(timeout=seconds)
-    assert process.returncode == 0, err
-    return out.split()
-
-
-def is_running(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_until_gone(pid, seconds=5.0):
-    deadline = time.monotonic() + seconds
-    while is_running(pid):
-        assert time.monotonic() < deadline, f"process {pid} is still there"
-        time.sleep(0.01)
+def script(program):
+    """Runs programs that start with the prelude."""
+    return functools.partial(program, PRELUDE)
 
 
 def test_importing_mlopt_loads_nothing_heavy(script):

@@ -1,0 +1,194 @@
+"""mlopt.jit, when compilations die: a clear exception, a reproducer, and the next one works."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from mlopt.test.python.process_helpers import output, wait_until_gone
+
+HERE = Path(__file__).parent
+PRELUDE = """
+import contextlib, os, shlex, signal, subprocess, sys, threading, time, warnings
+from pathlib import Path
+
+warnings.simplefilter("ignore")
+import mlopt, torch
+from mlopt.runtime import pool
+
+torch.set_grad_enabled(False)
+torch.set_num_threads(1)
+PLANTED = Path(os.environ["PLANTED"])
+REACHED = PLANTED.with_suffix(".reached")
+model, x = torch.nn.Linear(4, 4), torch.randn(2, 4)
+
+def plant(what):
+    REACHED.unlink(missing_ok=True)
+    PLANTED.write_text(what)
+
+def compile(**options):
+    return mlopt.jit(model, x, **options)
+
+def wait_until_reached():
+    while not REACHED.exists():
+        time.sleep(0.01)
+
+def works():
+    plant("")
+    torch.testing.assert_close(compile()(x), model(x))
+
+def fails(kind, *texts, **options):
+    try:
+        compile(**options)
+    except kind as error:
+        assert type(error) is kind, error
+        assert all(text in str(error) for text in texts), error
+        assert len(str(error).splitlines()) <= 15, error
+        assert Path(error.reproducer).read_text().startswith("// mlopt-reproducer: "), error
+        assert error.reproducer in error.command
+        return error
+    raise AssertionError("nothing was raised")
+"""
+
+
+@pytest.fixture
+def script(program, tmp_path):
+    """Runs programs whose compilations do what is planted."""
+    planted = tmp_path / "planted"
+    planted.write_text("")
+    environment = {"PLANTED": str(planted), "MLOPT_PASS_PLUGINS": str(HERE / "planted_pass.py")}
+    return lambda text: program(PRELUDE, text, environment=environment)
+
+
+def test_an_assertion_in_a_stock_pass(script):
+    process = script(
+        """
+        plant("abort")
+        error = fails(mlopt.WorkerDied, "SIGABRT", "Assertion `", "where: in finalize-memref-to-llvm")
+        again = subprocess.run(shlex.split(error.command), capture_output=True, text=True)
+        assert again.returncode == -signal.SIGABRT, again
+        assert "Assertion `" in again.stderr
+        works()
+        """
+    )
+    output(process)
+
+
+def test_the_time_limit(script):
+    process = script(
+        """
+        plant("60")
+        began = time.monotonic()
+        error = fails(mlopt.CompileTimeout, "time limit of 1 s", "where: in mlopt-cpu-status", timeout=1)
+        assert time.monotonic() - began < 5
+        REACHED.unlink()
+        again = subprocess.Popen(shlex.split(error.command))
+        wait_until_reached()  # the same pass, which is as slow again
+        assert again.poll() is None
+        again.kill()
+        again.wait()
+        works()
+        """
+    )
+    output(process)
+
+
+def test_no_memory(script):
+    process = script(
+        """
+        plant("memory")
+        error = fails(mlopt.WorkerOutOfMemory, "ran out of memory (its limit is ", "in mlopt-cpu-status")
+        again = subprocess.run(["sh", "-c", f"ulimit -v 4000000; exec {error.command}"], capture_output=True)
+        assert again.returncode > 0, again
+        assert b"MemoryError" in again.stderr, again.stderr
+        works()
+        """
+    )
+    output(process)
+
+
+def test_a_worker_that_is_killed(script):
+    process = script(
+        """
+        plant("60")
+        def kill():
+            wait_until_reached()
+            os.kill(*pool.pids("compile"), signal.SIGKILL)
+        killer = threading.Thread(target=kill)
+        killer.start()
+        error = fails(mlopt.WorkerDied, "SIGKILL", "where: in mlopt-cpu-status")
+        killer.join()
+        plant("")
+        again = subprocess.run(shlex.split(error.command), capture_output=True, text=True)
+        assert again.returncode == 0, again.stderr  # the module was not to blame
+        works()
+        """
+    )
+    output(process)
+
+
+def test_ctrl_c_in_the_middle(script):
+    process = script(
+        """
+        plant("60")
+        def tell():
+            wait_until_reached()
+            print(*pool.pids("compile"), flush=True)
+        threading.Thread(target=tell).start()
+        try:
+            compile()
+        except KeyboardInterrupt:
+            works()
+            print("interrupted", *pool.pids("compile"))
+        """
+    )
+    before = int(process.stdout.readline())
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
+    word, after = output(process)
+    assert word == "interrupted"
+    assert int(after) != before
+    wait_until_gone(before)
+
+
+def test_a_fork_in_the_middle(script):
+    process = script(
+        """
+        plant("1.5")
+        results = []
+        thread = threading.Thread(target=lambda: results.append(compile()))
+        thread.start()
+        wait_until_reached()
+        workers = pool.pids("compile")
+        PLANTED.write_text("")
+        child = os.fork()
+        if child == 0:
+            with torch.no_grad():
+                works()
+            assert not set(pool.pids("compile")) & set(workers)
+            sys.exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        thread.join()
+        torch.testing.assert_close(results[0](x), model(x))
+        assert pool.pids("compile") == workers
+        works()
+        """
+    )
+    output(process)
+
+
+def test_a_first_thread_that_has_ended(script):
+    process = script(
+        """
+        results = []
+        thread = threading.Thread(target=lambda: results.append(compile()))
+        thread.start()
+        thread.join()
+        workers = pool.pids("import") + pool.pids("compile")
+        time.sleep(0.5)
+        with torch.no_grad():
+            torch.testing.assert_close(results[0](x), model(x))
+        works()
+        assert pool.pids("import") + pool.pids("compile") == workers
+        """
+    )
+    output(process)
