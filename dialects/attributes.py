@@ -166,6 +166,7 @@ ARGUMENT_KINDS: dict[str, Kind[Any]] = {
     "mlopt.threads": FLAG,
     "mlopt.status": FLAG,
     "mlopt.workspace": FLAG,
+    "mlopt.hook": FLAG,
     "mlopt.stream": FLAG,
     "mlopt.device_status": FLAG,
 }

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from mlir import ir
 
-from .functions import DEVICE_STATUS, STATUS, STREAM, THREADS, WORKSPACE
+from .functions import DEVICE_STATUS, HOOK, STATUS, STREAM, THREADS, WORKSPACE
 
 
 def entry_function(name: str, callee: str, types: Sequence[ir.Type], marks: Mapping[int, str]) -> str:
-    """`func.func @name(!llvm.ptr) -> i32` that calls ``callee`` and returns its status."""
+    """`func.func @name(!llvm.ptr) -> i32` that calls ``callee`` and returns its status.
+
+    If ``callee`` takes a hook, it is the second argument of ``name``.
+    """
     writer = _Writer(types, marks)
     operands = [writer.operand(number) for number in range(len(types))]
     lines = [
@@ -22,7 +25,18 @@ def entry_function(name: str, callee: str, types: Sequence[ir.Type], marks: Mapp
         "%result = memref.load %status[] : memref<i32>",
         "func.return %result : i32",
     ]
-    return _declaration(callee, types) + _function(name, "i32", lines)
+    more = ("%hook",) if HOOK in marks.values() else ()
+    return _declaration(callee, types) + _function(name, "i32", lines, more)
+
+
+def unhooked_function(name: str, callee: str) -> str:
+    """`func.func @name(!llvm.ptr) -> i32` that calls the entry function ``callee`` without a hook."""
+    lines = [
+        "%none = llvm.mlir.zero : !llvm.ptr",
+        f"%status = func.call @{callee}(%args, %none) : (!llvm.ptr, !llvm.ptr) -> i32",
+        "func.return %status : i32",
+    ]
+    return f"func.func private @{callee}(!llvm.ptr, !llvm.ptr) -> i32\n" + _function(name, "i32", lines)
 
 
 def workspace_function(name: str, callee: str, types: Sequence[ir.Type]) -> str:
@@ -42,9 +56,11 @@ def _declaration(name: str, types: Sequence[ir.Type], result: str = "") -> str:
     return f"func.func private @{name}({', '.join(map(str, types))}){result}\n"
 
 
-def _function(name: str, result: str, lines: Sequence[str]) -> str:
+def _function(name: str, result: str, lines: Sequence[str], more: Sequence[str] = ()) -> str:
+    """A function of the array's address and ``more`` pointers."""
     body = "\n".join(f"  {line}" for line in lines)
-    return f"func.func @{name}(%args: !llvm.ptr) -> {result} {{\n{body}\n}}"
+    arguments = ", ".join(f"{argument}: !llvm.ptr" for argument in ("%args", *more))
+    return f"func.func @{name}({arguments}) -> {result} {{\n{body}\n}}"
 
 
 class _Writer:
@@ -61,8 +77,8 @@ class _Writer:
     def operand(self, number: int) -> str:
         """The value for argument ``number`` of the callee."""
         mark, type_ = self.marks.get(number), self.types[number]
-        if mark == STATUS:
-            return "%status"
+        if mark in (STATUS, HOOK):
+            return "%status" if mark == STATUS else "%hook"
         if mark == THREADS:
             return self._index(self.given + 1, f"%a{number}")
         if mark == STREAM:

@@ -49,3 +49,14 @@ func.func private @prepare_workspace(%x: memref<?xf32>) -> index {
 // CHECK: func.func @mlopt_prepare(%{{.*}}: !llvm.ptr) -> i32
 // CHECK: func.func @mlopt_prepare_workspace(%{{.*}}: !llvm.ptr) -> i64
 // CHECK: call @prepare_workspace
+
+// A function with a hook has an entry point that takes it; the plain one passes none.
+func.func @other(%x: memref<4xf32>, %hook: !llvm.ptr {mlopt.hook}) {
+  return
+}
+// CHECK: func.func @mlopt_other_hooked(%{{.*}}: !llvm.ptr, %[[HOOK:.*]]: !llvm.ptr) -> i32
+// CHECK: call @other(%{{.*}}, %[[HOOK]])
+// CHECK: func.func @mlopt_other(%[[ARRAY:.*]]: !llvm.ptr) -> i32
+// CHECK-NEXT: %[[NONE:.*]] = llvm.mlir.zero : !llvm.ptr
+// CHECK-NEXT: %[[STATUS:.*]] = call @mlopt_other_hooked(%[[ARRAY]], %[[NONE]])
+// CHECK-NEXT: return %[[STATUS]]
