@@ -58,7 +58,7 @@ def compile_module(
             keeper=lambda exported: KeptProgram(exported, options, name, missed=pool.start),
         )
     built = requests.build_torch(program.text, program.weight_positions, options, name)
-    executable = Executable(built["object"], built["metadata"])
+    executable = Executable(built["object"], built["metadata"], name)
     leaves = pytree.tree_leaves((args, kwargs))
     examples = [leaves[spec.position] for spec in program.inputs]
     weights = live_weights(executable, program, module)

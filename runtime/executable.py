@@ -20,7 +20,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .loader import LoadedObject, load
+from . import profiling
+from .loader import LoadedObject, load, mentions
 from .signature import Signature
 
 ALIGNMENT = 64
@@ -71,7 +72,11 @@ class EntryPoint:
         self.name = name
         self.signature = signature
         self.asserts = tuple(asserts)
+        self.label = name
         self.function: Callable[[int], int] = _ENTRY(code.address(f"mlopt_{name}"))
+        self._hooked = None
+        if hooked_name(name) in code:
+            self._hooked = profiling.HOOKED_ENTRY(code.address(hooked_name(name)))
         self._frames: list[Frame] = []
         self._code = code  # the code lives as long as the function can be called
         self._workspace_bytes = None
@@ -129,10 +134,17 @@ class EntryPoint:
             frame.array[slot] = value
         if self._workspace_bytes is not None:
             self.fit_workspace(frame)
-        status = self.function(frame.address)
+        status = (self.profiled if profiling.is_active() else self.function)(frame.address)
         self._frames.append(frame)
         if status:
             self.raise_status(status)
+
+    def profiled(self, address: int) -> int:
+        """`function`, with ranges for torch's profiler: of the call, by ``label``, and of each kernel."""
+        return profiling.run(self.label, self._hooked or self._without_hook, address)
+
+    def _without_hook(self, address: int, hook: object) -> int:  # noqa: ARG002
+        return self.function(address)
 
     def dynamic_sizes(self, shapes: Sequence[Sequence[int]]) -> list[int]:
         """The sizes that the array holds, of arguments and results of these shapes."""
@@ -154,6 +166,11 @@ class EntryPoint:
         if separator and isinstance(kind, type) and issubclass(kind, Exception):
             raise kind(text)
         raise RuntimeError(message)
+
+
+def hooked_name(name: str) -> str:
+    """The symbol of the entry point that takes a hook (mlopt-hooks)."""
+    return f"mlopt_{name}_hooked"
 
 
 class Bound:
@@ -180,17 +197,24 @@ class Bound:
 
 
 class Executable:
-    """A loaded object: ``main``, and ``prepare`` where something depends on weights alone."""
+    """A loaded object: ``main``, and ``prepare`` where something depends on weights alone.
 
-    def __init__(self, code: bytes, metadata: Mapping[str, Any]) -> None:
+    ``label`` is what profilers call it.
+    """
+
+    def __init__(self, code: bytes, metadata: Mapping[str, Any], label: str = "main") -> None:
         signatures = {name: Signature.from_metadata(data) for name, data in metadata["functions"].items()}
         names = [f"mlopt_{name}" for name in signatures]
         names += [f"mlopt_{name}_workspace" for name, known in signatures.items() if known.workspace is None]
+        names += [hooked_name(name) for name in signatures if mentions(code, hooked_name(name))]
         loaded = load(code, names)
         asserts = metadata.get("asserts", ())
         entries = {name: EntryPoint(loaded, name, known, asserts) for name, known in signatures.items()}
         self.main = entries["main"]
+        self.main.label = label
         self.prepare = entries.get("prepare")
+        if self.prepare is not None:
+            self.prepare.label = f"{label}.prepare"
 
     def run_prepare(
         self, weights: Sequence[int], shapes: Sequence[Sequence[int]], threads: int

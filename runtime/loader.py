@@ -61,7 +61,7 @@ def load(code: bytes, names: Iterable[str]) -> LoadedObject:
     """Link the object ``code`` and look up the functions ``names`` in it."""
     names = tuple(names)
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-    if any(_mentions(code, symbol) for symbol in OPENMP_SYMBOLS):
+    if any(mentions(code, symbol) for symbol in OPENMP_SYMBOLS):
         runtime = openmp_runtime()
         if runtime is None:
             builder.add_ir(_SEQUENTIAL_OPENMP)
@@ -69,10 +69,10 @@ def load(code: bytes, names: Iterable[str]) -> LoadedObject:
             for symbol in OPENMP_SYMBOLS:
                 builder.import_symbol(symbol, _address(runtime, symbol))
     for symbol in LIBGCC_SYMBOLS:
-        if _mentions(code, symbol):
+        if mentions(code, symbol):
             builder.import_symbol(symbol, _address(ctypes.CDLL("libgcc_s.so.1"), symbol))
     for symbol, text in _SUPPORT.items():
-        if _mentions(code, symbol):
+        if mentions(code, symbol):
             builder.add_ir(text)
     for name in names:
         builder.export_symbol(name)
@@ -133,7 +133,8 @@ def _address(library: ctypes.CDLL, symbol: str) -> int:
     return ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value or 0
 
 
-def _mentions(code: bytes, symbol: str) -> bool:
+def mentions(code: bytes, symbol: str) -> bool:
+    """Whether the object ``code`` defines or uses ``symbol``."""
     # An ELF string table ends each name with a NUL, and may share the tails of longer ones.
     return symbol.encode() + b"\0" in code
 

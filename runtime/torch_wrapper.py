@@ -17,7 +17,7 @@ For ``f(x: f32[4, 16], y: f32[16]) -> f32[4, 16]`` it is
         except IndexError:
             frame = new_frame()
         pack(frame.array, 0, p0, p1, r0.data_ptr(), frame.workspace_address, threads())
-        status = function(frame.address)
+        status = (profiled if profiler._is_profiler_enabled else function)(frame.address)
         frames.append(frame)
         if status:
             raise_status(status)
@@ -91,6 +91,8 @@ class TorchWrapper:
             restride=torch_outputs.restride,
             forbid_backward=torch_outputs.forbid_backward,
             function=self.entry.function,
+            profiled=self.entry.profiled,
+            profiler=torch.autograd.profiler,
             raise_status=self.entry.raise_status,
             fit_workspace=self.entry.fit_workspace,
             bound=self.bound,
@@ -243,7 +245,7 @@ class TorchWrapper:
             lines.append("fit_workspace(frame)")
         return [
             *lines,
-            "status = function(frame.address)",
+            "status = (profiled if profiler._is_profiler_enabled else function)(frame.address)",
             "frames.append(frame)",
             "if status:",
             "    raise_status(status)",

@@ -6,9 +6,10 @@ from mlir import ir
 from mlir.dialects import func
 
 from ..base import PassError
-from .entry_text import entry_function, workspace_function
+from .entry_text import entry_function, unhooked_function, workspace_function
 from .functions import (
     DEVICE_STATUS,
+    HOOK,
     STATUS,
     STREAM,
     THREADS,
@@ -18,7 +19,7 @@ from .functions import (
 )
 
 PREFIX = "mlopt_"
-_MARKS = (WORKSPACE, THREADS, STREAM, DEVICE_STATUS, STATUS)
+_MARKS = (WORKSPACE, THREADS, STREAM, DEVICE_STATUS, STATUS, HOOK)
 
 
 def check_host(function: func.FuncOp) -> None:
@@ -38,14 +39,21 @@ def check_host(function: func.FuncOp) -> None:
 
 
 def add_entry(module: ir.Operation, function: func.FuncOp, sizes: func.FuncOp | None) -> None:
-    """`@mlopt_NAME`, which calls ``function``, and `@mlopt_NAME_workspace`, which calls ``sizes``."""
+    """`@mlopt_NAME`, which calls ``function``, and `@mlopt_NAME_workspace`, which calls ``sizes``.
+
+    One that has a hook gets `@mlopt_NAME_hooked`, too, which takes it; `@mlopt_NAME` passes none.
+    """
     name = function.sym_name.value
     marks = {
         argument.arg_number: mark
         for mark in _MARKS
         if (argument := marked_argument(function, mark)) is not None
     }
-    texts = [entry_function(PREFIX + name, name, list(function.type.inputs), marks)]
+    hooked = HOOK in marks.values()
+    entry_name = f"{PREFIX}{name}_hooked" if hooked else PREFIX + name
+    texts = [entry_function(entry_name, name, list(function.type.inputs), marks)]
+    if hooked:
+        texts.append(unhooked_function(PREFIX + name, entry_name))
     if sizes is not None:
         callee = sizes.sym_name.value
         texts.append(workspace_function(PREFIX + callee, callee, list(sizes.type.inputs)))
