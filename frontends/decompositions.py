@@ -15,15 +15,41 @@ from typing import Any
 import torch
 from torch._decomp import get_decompositions
 
-from .decomposing import attention, contractions, division, elementwise, indices, integers, reductions, rows
+from .decomposing import (
+    attention,
+    contractions,
+    division,
+    elementwise,
+    indices,
+    integers,
+    pads,
+    reductions,
+    rows,
+    scatters,
+    sorting,
+    zero_dims,
+)
 from .decomposing.registry import OURS, aten
 
 # They register when they are imported.
-_MODULES = (attention, contractions, division, elementwise, indices, integers, reductions, rows)
+_MODULES = (
+    attention,
+    contractions,
+    division,
+    elementwise,
+    indices,
+    integers,
+    pads,
+    reductions,
+    rows,
+    scatters,
+    sorting,
+    zero_dims,
+)
 
 # Default decompositions that lead to ops which torch-mlir does not know; it lowers these itself.
 _KEEP: list[Any] = [
-    aten.norm, aten.linalg_norm, aten.linalg_vector_norm, aten.roll, aten.one_hot, aten.empty_like,
+    aten.norm, aten.linalg_norm, aten.linalg_vector_norm, aten.roll, aten.empty_like,
     aten.all, aten.logaddexp, aten.logaddexp2, aten.eye,
 ]  # fmt: skip
 
@@ -41,4 +67,6 @@ def decomposition_table() -> dict[Any, Callable[..., Any]]:
     """The table for ``ExportedProgram.run_decompositions`` and for AOTAutograd."""
     table = dict(torch.export.default_decompositions().items())
     table = {op: function for op, function in table.items() if op._overloadpacket not in _KEEP}
-    return {**table, **get_decompositions(_EXTRA), **OURS}
+    table = {**table, **get_decompositions(_EXTRA), **OURS}
+    along = zero_dims.ALONG_A_DIMENSION
+    return {**table, **{op: zero_dims.with_a_dimension(op, table.get(op)) for op in along}}

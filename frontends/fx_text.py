@@ -227,6 +227,8 @@ class _Writer:
         target = node.target
         if target is operator.getitem:
             self._getitem(node)
+        elif target in (torch.ops.aten._assert_async.msg, torch.ops.aten._assert_async.default):
+            self._assert(node)
         elif target in _SIZE_OPS and not isinstance(node.meta["val"], torch.SymFloat):
             operands = [self._operand(arg, None) for arg in node.args]
             self._values[node, 0] = self._emit(_SIZE_OPS[target], operands, ["!torch.int"])[0], "!torch.int"
@@ -253,6 +255,14 @@ class _Writer:
         name = ".".join(["torch", *schema.name.split("::"), *filter(None, [schema.overload_name])])
         for i, result in enumerate(self._emit(name, operands, types)):
             self._values[node, i] = result, types[i]
+
+    def _assert(self, node: Node) -> None:
+        """A check of one element when the function runs; its failure is eager's RuntimeError."""
+        condition, *message = node.args
+        text = message[0] if message else "Expected Tensor with single nonzero value, but got zero"
+        holds = self._emit("torch.aten.Bool.Tensor", [self._operand(condition, None)], ["!torch.bool"])[0]
+        attr = f" {{message = {json.dumps(f'RuntimeError: {text}')}}}"
+        self._emit("torch.runtime.assert", [(holds, "!torch.bool")], [], attr)
 
     def _getitem(self, node: Node) -> None:
         source, index = node.args

@@ -50,6 +50,7 @@ def import_text(torch_text: str, weights: Sequence[int]) -> str:
         finally:
             handler.detach()
         _drop_shape_checks(module)
+        _keep_minus_zero(module)
         _mark_weights(module, weights)
         return _portable(module.operation.get_asm(enable_debug_info=True))
 
@@ -124,6 +125,31 @@ def _drop_shape_checks(module: ir.Module) -> None:
     for op in list(module.body.operations[0].regions[0].blocks[0].operations):
         if op.operation.name == "cf.assert" and op.operation.attributes["msg"].value in _SHAPE_CHECKS:
             op.operation.erase()
+
+
+def _keep_minus_zero(module: ir.Module) -> None:
+    """Relu, ``x > 0 or unordered ? x : 0``, as eager's: ``x >= 0 or unordered``, so that -0 stays."""
+    greater, greater_or_equal = 9, 10  # arith's "ugt" and "uge"
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name != "arith.select":
+            return ir.WalkResult.ADVANCE
+        compare = op.operands[0].owner
+        if isinstance(compare, ir.Operation | ir.OpView) and compare.operation.name == "arith.cmpf":
+            x, zero = compare.operands
+            same = op.operands[1] == x and op.operands[2] == zero
+            predicate = compare.attributes["predicate"]
+            if same and ir.IntegerAttr(predicate).value == greater and _is_zero(zero):
+                compare.attributes["predicate"] = ir.IntegerAttr.get(predicate.type, greater_or_equal)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+
+
+def _is_zero(value: ir.Value) -> bool:
+    constant = value.owner
+    is_constant = not isinstance(constant, ir.Block) and constant.name == "arith.constant"
+    return is_constant and ir.FloatAttr(constant.attributes["value"]).value == 0
 
 
 def _mark_weights(module: ir.Module, weights: Sequence[int]) -> None:

@@ -27,9 +27,11 @@ from torch.utils import _pytree as pytree
 
 from ..errors import CompileError, MloptError, UnsupportedOpError
 from .decompositions import decomposition_table
+from .empties import resolve_empties
 from .fx_text import DTYPE_ASM, graph_to_text
 from .kept_programs import KeptProgram
 from .program import Input, Program, Result, Weight
+from .refusals import check_refusals
 from .results import MUTATION_KINDS, Results
 from .sizes import Sizes
 from .source_lines import source_line
@@ -72,6 +74,7 @@ def capture(
         eager_outputs = _output_values(exported)
         eager_inputs = {n.name: n.meta.get("val") for n in exported.graph.nodes if n.op == "placeholder"}
         _check_dtypes(exported.graph)
+        check_refusals(exported.graph)
         program = _Capture(_decompose(exported, module), eager_inputs, eager_outputs).program()
         if kept is not None:
             kept.store(program)
@@ -160,6 +163,7 @@ class _Capture:
     def program(self) -> Program:
         ops = self._ops()
         self._drop_size_checks()
+        resolve_empties(self.graph)
         make_formats_explicit(self.graph)
         self._collect_arguments()
         self._lift_literals()

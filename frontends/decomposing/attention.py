@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from .contractions import sum_bmm
-from .registry import aten, ours
+from .registry import aten, count, ours
 
 
 @ours(aten.scaled_dot_product_attention.default)
@@ -36,14 +36,17 @@ def _attention(
         heads, group = None, 1
     q_batch = q.shape[:-2] if heads is None else (*q.shape[:-3], heads)
     batch = torch.broadcast_shapes(q_batch, k.shape[:-2], v.shape[:-2])
-    q_rows = q if heads is None else q.reshape(*q.shape[:-3], heads, group * length, width)
-    q3 = q_rows.expand(*batch, *q_rows.shape[-2:]).reshape(-1, group * length, width)
-    k3 = k.expand(*batch, *k.shape[-2:]).reshape(-1, span, width)
-    v3 = v.expand(*batch, *v.shape[-2:]).reshape(-1, span, v.shape[-1])
     outer = batch if heads is None else (*batch[:-1], heads * group)
+    if span == 0 or count((*outer, length, v.shape[-1])) == 0:
+        return q.new_zeros((*outer, length, v.shape[-1]))
+    matrices = count(batch)
+    q_rows = q if heads is None else q.reshape(*q.shape[:-3], heads, group * length, width)
+    q3 = q_rows.expand(*batch, *q_rows.shape[-2:]).reshape(matrices, group * length, width)
+    k3 = k.expand(*batch, *k.shape[-2:]).reshape(matrices, span, width)
+    v3 = v.expand(*batch, *v.shape[-2:]).reshape(matrices, span, v.shape[-1])
 
     scores = sum_bmm(q3, k3.transpose(1, 2)).reshape(*outer, length, span)
-    scores = scores * (1.0 / math.sqrt(width) if scale is None else scale)
+    scores = scores * (1.0 / math.sqrt(max(width, 1)) if scale is None else scale)
     if is_causal:
         rows = torch.arange(length, dtype=torch.int32).unsqueeze(1)
         scores = torch.where(rows >= torch.arange(span, dtype=torch.int32), scores, -math.inf)
@@ -58,5 +61,5 @@ def _attention(
     total = torch.where(total == 0, 1.0, total)
     if dropout_p > 0:
         weights = torch.dropout(weights, dropout_p, True)
-    out = sum_bmm(weights.to(v.dtype).reshape(-1, group * length, span), v3)
+    out = sum_bmm(weights.to(v.dtype).reshape(matrices, group * length, span), v3)
     return (out.reshape(*outer, length, v.shape[-1]) / total).to(q.dtype)

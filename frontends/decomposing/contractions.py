@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .registry import aten, is_low, ours
+from .registry import aten, count, is_low, ours
 
 
 def sum_mm(a: Tensor, b: Tensor) -> Tensor:
@@ -32,7 +32,7 @@ def _small_integers(a: Tensor, b: Tensor) -> Any:
 def _linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     if weight.dim() != 2 or x.dim() == 0:
         return NotImplemented
-    rows = x.reshape(-1, x.shape[-1]) if x.dim() != 2 else x
+    rows = x.reshape(count(x.shape[:-1]), x.shape[-1]) if x.dim() != 2 else x
     y = sum_mm(rows, weight.t())
     y = (y if bias is None else y + bias).to(x.dtype)
     return y if x.dim() == 2 else y.reshape(*x.shape[:-1], weight.shape[0])
@@ -69,10 +69,10 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
     if b.dim() == 1:
         return torch.matmul(a, b.unsqueeze(1)).squeeze(-1)
     if b.dim() == 2:
-        rows = a if a.dim() == 2 else a.reshape(-1, a.shape[-1])
+        rows = a if a.dim() == 2 else a.reshape(count(a.shape[:-1]), a.shape[-1])
         y = aten.mm(rows, b)
         return y if a.dim() == 2 else y.reshape(*a.shape[:-1], b.shape[-1])
     batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a3 = a.expand(*batch, *a.shape[-2:]).reshape(-1, *a.shape[-2:])
-    b3 = b.expand(*batch, *b.shape[-2:]).reshape(-1, *b.shape[-2:])
+    a3 = a.expand(*batch, *a.shape[-2:]).reshape(count(batch), *a.shape[-2:])
+    b3 = b.expand(*batch, *b.shape[-2:]).reshape(count(batch), *b.shape[-2:])
     return aten.bmm(a3, b3).reshape(*batch, a.shape[-2], b.shape[-1])

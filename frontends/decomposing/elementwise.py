@@ -21,6 +21,7 @@ def _reciprocal(x: Tensor) -> Tensor:
 @ours(aten.pow.Tensor_Scalar)
 def _pow(x: Tensor, exponent: float) -> Any:
     """Small whole exponents by multiplication, roots by sqrt; for the rest powf, never powi."""
+    x = x.to(torch.result_type(x, exponent))
     if not x.is_floating_point():
         whole = isinstance(exponent, int) and 0 <= exponent < 64
         return _power(x, int(exponent)) if whole else NotImplemented
@@ -62,6 +63,19 @@ def _gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
     return (0.5 * y * (1 + torch.erf(y * math.sqrt(0.5)))).to(x.dtype)
 
 
+@ours(aten.elu.default)
+def _elu(x: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
+    """Also selu and celu. Exact near 0, whose sign stays; torch-mlir's own is exp - 1."""
+    y = x.to(compute_dtype(x.dtype))
+    return torch.where(y < 0, torch.expm1(y * input_scale) * (alpha * scale), y * scale).to(x.dtype)
+
+
+@ours(aten.trunc.default)
+def _trunc(x: Tensor) -> Tensor:
+    """-0.5 and -0 to -0; torch-mlir's own loses the sign."""
+    return torch.where(x < 0, torch.ceil(x), torch.floor(x)) if x.is_floating_point() else x.clone()
+
+
 @ours(aten.maximum.default)
 def _maximum(x: Tensor, y: Tensor) -> Any:
     """NaN wins, whichever operand it is; torch-mlir's own loses that of ``x``."""
@@ -99,3 +113,23 @@ def _clamp(x: Tensor, min: float | None = None, max: float | None = None) -> Any
 def _clamp_tensors(x: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:  # noqa: A002
     x = x if min is None else torch.maximum(x, min)
     return x if max is None else torch.minimum(x, max)
+
+
+@ours(aten.expm1.default)
+def _expm1(x: Tensor) -> Any:
+    """Of f64: exp(x) - 1 times x / log(exp(x)), whose errors cancel; the compiler's own is for f32."""
+    if x.dtype != torch.float64:
+        return NotImplemented
+    u = torch.exp(x)
+    grown = u - 1
+    exact = torch.where((u == math.inf) | (grown == -1), grown, grown * x / torch.log(u))
+    return torch.where(u == 1, x, exact)
+
+
+@ours(aten.log1p.default)
+def _log1p(x: Tensor) -> Any:
+    if x.dtype != torch.float64:
+        return NotImplemented
+    u = x + 1
+    exact = torch.where(u == math.inf, u, torch.log(u) * x / (u - 1))
+    return torch.where(u == 1, x, exact)

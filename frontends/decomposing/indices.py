@@ -1,8 +1,8 @@
-"""Writes through indices, and sorting, as reductions over comparisons.
+"""Writes through indices, as reductions over comparisons.
 
 torch-mlir lowers these to scalar loops (and writes where an index points without a look);
 as ordinary reductions and gathers they fuse, run over threads, and check their indices. The
-work grows with the product of both sizes: `_LIMIT` bounds it, beyond it the loops stay, and
+work grows with the product of both sizes: `LIMIT` bounds it, beyond it the loops stay, and
 get indices that were checked before.
 """
 
@@ -14,12 +14,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .registry import aten, ours
+from .registry import aten, count, ours
 
-_LIMIT = 1 << 26
+LIMIT = 1 << 26
 
 
-def _static(*shapes: Any) -> bool:
+def static(*shapes: Any) -> bool:
+    """Whether all sizes of ``shapes`` are known."""
     return all(isinstance(size, int) for shape in shapes for size in shape)
 
 
@@ -28,22 +29,27 @@ def _checked(index: Tensor, size: int) -> Tensor:
     return torch.arange(size)[index]
 
 
+def not_negative(index: Tensor, size: int) -> Tensor:
+    """``index``, where -1 is an IndexError, too."""
+    return torch.arange(size).index_select(0, index.reshape(count(index.shape))).reshape(index.shape)
+
+
 def _put_rows(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Any:
     """x[index[k]] = values[k] for a 1-D ``index``; of equal indices the last wins, or all add up."""
-    if not _static(x.shape, values.shape):
+    if not static(x.shape, values.shape):
         return NotImplemented
-    rows, count = x.shape[0], index.shape[0]
-    if rows * count * (math.prod(x.shape[1:]) if accumulate else 1) > _LIMIT:
+    rows, given = x.shape[0], index.shape[0]
+    if rows * given * (math.prod(x.shape[1:]) if accumulate else 1) > LIMIT:
         return NotImplemented
     rest = [1] * (x.dim() - 1)
     hit = _checked(index, rows) == torch.arange(rows).unsqueeze(1)
     if accumulate:
         zero = torch.zeros((), dtype=x.dtype)
-        added = torch.where(hit.reshape(rows, count, *rest), values.unsqueeze(0), zero)
+        added = torch.where(hit.reshape(rows, given, *rest), values.unsqueeze(0), zero)
         return x + added.sum(1, dtype=x.dtype)
-    if count == 0 or x.numel() == 0:
+    if given == 0 or x.numel() == 0:
         return x.clone()
-    source = torch.where(hit, torch.arange(count), -1).amax(1)
+    source = torch.where(hit, torch.arange(given), -1).amax(1)
     taken = values[source.clamp(min=0)]
     return torch.where((source >= 0).reshape(rows, *rest), taken, x)
 
@@ -70,14 +76,15 @@ def _put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bo
         mask = first.reshape(*first.shape, *[1] * (x.dim() - first.dim()))
         value = values.reshape(()).to(x.dtype)
         return torch.where(mask, x + value if accumulate else value, x)
-    if not _static(x.shape):
+    if not static(x.shape):
         return NotImplemented
     if len(used) == 1:
         dim = used[0]
         shape = (*x.shape[:dim], *first.shape, *x.shape[dim + 1 :])
         after = math.prod(first.shape)
         spread = values.expand(shape).reshape(*x.shape[:dim], after, *x.shape[dim + 1 :])
-        out = _put_rows(x.movedim(dim, 0), first.reshape(-1), spread.movedim(dim, 0), accumulate)
+        index = first.reshape(after)
+        out = _put_rows(x.movedim(dim, 0), index, spread.movedim(dim, 0), accumulate)
         return out if out is NotImplemented else out.movedim(0, dim)
     if used != list(range(len(used))):
         return NotImplemented
@@ -86,101 +93,65 @@ def _put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bo
     for d, index in enumerate(given):
         flat = flat * x.shape[d] + _checked(index, x.shape[d])
     rest = x.shape[len(used) :]
-    spread = values.expand(*given[0].shape, *rest).reshape(-1, *rest)
-    out = _put_rows(x.reshape(-1, *rest), flat.reshape(-1), spread, accumulate)
+    spread = values.expand(*given[0].shape, *rest).reshape(count(given[0].shape), *rest)
+    rows = x.reshape(count(x.shape[: len(used)]), *rest)
+    out = _put_rows(rows, flat.reshape(count(flat.shape)), spread, accumulate)
     return out if out is NotImplemented else out.reshape(x.shape)
 
 
-def _scatter(x: Tensor, dim: int, index: Tensor, source: Any, accumulate: bool) -> Any:
-    """x[index[k, c], c] = source[k, c], along ``dim``."""
-    if x.dim() == 0 or not _static(x.shape, index.shape) or index.numel() == 0:
-        return NotImplemented
+@ours(aten.index_add.default)
+def _index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+    return _at_rows(x, dim, index, source if alpha == 1 else source * alpha, accumulate=True)
+
+
+@ours(aten.index_copy.default)
+def _index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    return _at_rows(x, dim, index, source, accumulate=False)
+
+
+@ours(aten.index_fill.int_Scalar, aten.index_fill.int_Tensor)
+def _index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """Here eager does take negative indices."""
+    if x.dim() == 0:
+        return torch.index_fill(x.reshape(1), 0, index, value).reshape(())
+    value = value.to(x.dtype) if isinstance(value, Tensor) else torch.full((), value, dtype=x.dtype)
+    return aten.index_put(x, [None] * (dim % x.dim()) + [index], value)
+
+
+def _at_rows(x: Tensor, dim: int, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    """Unlike index_put, these take no negative index."""
+    if x.dim() == 0:
+        return _at_rows(x.reshape(1), 0, index, source.reshape(1), accumulate).reshape(())
     dim %= x.dim()
-    x0, index0 = x.movedim(dim, 0), index.movedim(dim, 0)
-    if x0.shape[1:] != index0.shape[1:] or x0.shape[0] * index.numel() > _LIMIT:
+    index = index.reshape(1) if index.dim() == 0 else index
+    places = [None] * dim + [not_negative(index, x.shape[dim])]
+    return aten.index_put(x, places, source, accumulate)
+
+
+@ours(aten.one_hot.default)
+def _one_hot(index: Tensor, classes: int = -1) -> Any:
+    if classes == -1:
         return NotImplemented
-    rows, count = x0.shape[0], index0.shape[0]
-    rest = [1] * (x.dim() - 1)
-    hit = _checked(index0, rows) == torch.arange(rows).reshape(rows, 1, *rest)
-    values = None
-    if isinstance(source, Tensor):
-        values = source.movedim(dim, 0)[(slice(count), *(slice(s) for s in index0.shape[1:]))]
-    if accumulate:
-        assert values is not None
-        added = torch.where(hit, values.unsqueeze(0), torch.zeros((), dtype=x.dtype)).sum(1, dtype=x.dtype)
-        return (x0 + added).movedim(0, dim)
-    if values is None:
-        return torch.where(hit.any(1), torch.full((), source, dtype=x.dtype), x0).movedim(0, dim)
-    place = torch.where(hit, torch.arange(count).reshape(1, count, *rest), -1).amax(1)
-    taken = torch.gather(values, 0, place.clamp(min=0))
-    return torch.where(place >= 0, taken, x0).movedim(0, dim)
+    if 0 not in index.shape:
+        assert_async((index >= 0).all(), "Class values must be non-negative.")
+        assert_async((index < classes).all(), "Class values must be smaller than num_classes.")
+    return (index.unsqueeze(-1) == torch.arange(classes)).to(torch.int64)
 
 
-@ours(aten.scatter.src, aten.scatter.value)
-def _scatter_write(x: Tensor, dim: int, index: Tensor, source: Any) -> Any:
-    return _scatter_or_put(x, dim, index, source, accumulate=False)
+@ours(aten.masked_scatter.default)
+def _masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Any:
+    """Each element of the mask takes the next one of ``source``."""
+    x, mask = torch.broadcast_tensors(x, mask)
+    if not static(x.shape, source.shape) or x.numel() == 0:
+        return NotImplemented if x.numel() else x.clone()
+    places = mask.reshape(x.numel()).cumsum(0)
+    assert_async(places[-1] <= source.numel(), "Number of elements of source < number of ones in mask")
+    if source.numel() == 0:
+        return x.clone()
+    taken = source.reshape(source.numel())[(places - 1).clamp(0, source.numel() - 1)]
+    return torch.where(mask, taken.reshape(x.shape), x)
 
 
-@ours(aten.scatter_add.default)
-def _scatter_add(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
-    return _scatter_or_put(x, dim, index, source, accumulate=True)
-
-
-def _scatter_or_put(x: Tensor, dim: int, index: Tensor, source: Any, accumulate: bool) -> Any:
-    """`_scatter`, or else an index_put, which checks its indices."""
-    out = _scatter(x, dim, index, source, accumulate)
-    if out is not NotImplemented or x.dim() == 0 or 0 in index.shape:
-        return out
-    dim %= x.dim()
-    places = []
-    for d, size in enumerate(index.shape):
-        shape = [size if e == d else 1 for e in range(x.dim())]
-        places.append(index if d == dim else torch.arange(size).reshape(shape))
-    if isinstance(source, Tensor):
-        values = source[tuple(slice(size) for size in index.shape)]
-    else:
-        values = torch.full((), source, dtype=x.dtype)
-    return aten.index_put(x, places, values.expand(index.shape), accumulate)
-
-
-def _order(x: Tensor, descending: bool) -> Tensor:
-    """The stable order of the last dimension: each element's rank, and the inverse of that."""
-    size = x.shape[-1]
-    places = torch.arange(size)
-    mine, other = x.unsqueeze(-1), x.unsqueeze(-2)
-    before = other > mine if descending else other < mine
-    same = other == mine
-    if x.is_floating_point():  # NaN is the largest
-        mine_nan, other_nan = mine != mine, other != other
-        before = before | ((other_nan & ~mine_nan) if descending else (mine_nan & ~other_nan))
-        same = same | (mine_nan & other_nan)
-    before = before | (same & (places < places.unsqueeze(1)))
-    rank = before.to(torch.int64).sum(-1)
-    found = rank.unsqueeze(-2) == places.unsqueeze(1)
-    return torch.where(found, places, 0).sum(-1)
-
-
-def _sorts(x: Tensor, dim: int) -> bool:
-    return x.dim() > 0 and _static(x.shape) and x.numel() * x.shape[dim] <= _LIMIT
-
-
-@ours(aten.sort.default, aten.sort.stable)
-def _sort(x: Tensor, *args: Any, **kwargs: Any) -> Any:
-    stable = kwargs.pop("stable", None)
-    if stable is None and len(args) == 3:
-        args = args[1:]
-    dim = args[0] if args else kwargs.get("dim", -1)
-    descending = args[1] if len(args) > 1 else kwargs.get("descending", False)
-    if not _sorts(x, dim):
-        return NotImplemented
-    order = _order(x.movedim(dim, -1), descending).movedim(-1, dim)
-    return torch.gather(x, dim, order), order
-
-
-@ours(aten.topk.default)
-def _topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, *_: Any, **__: Any) -> Any:
-    """Always sorted."""
-    if not _sorts(x, dim) or not isinstance(k, int):
-        return NotImplemented
-    order = _order(x.movedim(dim, -1), largest)[..., :k].movedim(-1, dim)
-    return torch.gather(x, dim, order), order
+def assert_async(holds: Tensor, message: str) -> None:
+    """A check when the program runs: RuntimeError with ``message`` unless the one element ``holds``."""
+    aten._assert_async.msg(holds, message)

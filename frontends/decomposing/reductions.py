@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -78,20 +79,31 @@ def _var_mean(x: Tensor, dim: Any = None, *, correction: float | None = None, ke
 
 @ours(aten.cumsum.default)
 def _cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
-    """Each step adds the sums that end 1, 2, 4 … places before: log2(n) element-wise passes."""
     result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+    sums = _scan(x.to(compute_dtype(result)), dim, torch.add, 0)
+    return sums if sums is NotImplemented else (sums + 0).to(result)  # eager starts at 0: never -0
+
+
+@ours(aten.cumprod.default)
+def _cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
+    result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+    products = _scan(x.to(compute_dtype(result)), dim, torch.mul, 1)
+    return products if products is NotImplemented else products.to(result)
+
+
+def _scan(x: Tensor, dim: int, combine: Callable[[Tensor, Tensor], Tensor], neutral: int) -> Any:
+    """Each step combines with what ends 1, 2, 4 … places before: log2(n) element-wise passes."""
     if x.dim() == 0 or 0 in x.shape:
-        return x.to(result, copy=True)
+        return x.clone()
     if not isinstance(x.shape[dim], int):
         return NotImplemented
     dim %= x.dim()
-    y = x.to(compute_dtype(result))
-    shift = 1
-    while shift < x.shape[dim]:
+    size, shift = x.shape[dim], 1
+    while shift < size:
         before = [0, 0] * (x.dim() - dim - 1) + [shift, 0]
-        y = y + aten.constant_pad_nd(y.narrow(dim, 0, x.shape[dim] - shift), before, 0)
+        x = combine(x, aten.constant_pad_nd(x.narrow(dim, 0, size - shift), before, neutral))
         shift *= 2
-    return y.to(result)
+    return x
 
 
 def _place(x: Tensor, best: Tensor, dim: int, keepdim: bool) -> Tensor:

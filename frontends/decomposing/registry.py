@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -20,6 +21,11 @@ def ours(*ops: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return function
 
     return register
+
+
+def count(sizes: Sequence[Any]) -> int:
+    """How many elements for a reshape: -1 where a size is symbolic; a 0 would make -1 ambiguous."""
+    return math.prod(sizes) if all(isinstance(size, int) for size in sizes) else -1
 
 
 def is_low(dtype: torch.dtype) -> bool:

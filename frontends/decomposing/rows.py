@@ -88,12 +88,12 @@ def _group_norm(
     weight: Tensor | None,
     bias: Tensor | None,
     n: int,
-    c: int,  # noqa: ARG001
-    hw: int,  # noqa: ARG001
+    c: int,
+    hw: int,
     groups: int,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    y = x.to(compute_dtype(x.dtype)).reshape(n, groups, -1)
+    y = x.to(compute_dtype(x.dtype)).reshape(n, groups, c // groups * hw)
     mean = y.mean(2, keepdim=True)
     y = y - mean
     rstd = torch.rsqrt((y * y).mean(2, keepdim=True) + eps)

@@ -1,0 +1,80 @@
+"""What eager refuses and a trace does not: dtypes of an op, extremes of nothing.
+
+torch.export computes with shapes and dtypes alone, and takes more than eager's kernels do: the
+place of the largest of booleans, a boolean minus a number. Compiled, they would give some number
+where eager raises.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+from torch.fx import Graph, Node
+from torch.utils import _pytree as pytree
+
+from ..errors import CompileError
+from .source_lines import source_line
+
+aten = torch.ops.aten
+
+# Beside the element-wise ops: what can run on tensors of one element, whatever its shape.
+_ROWS_AND_PRODUCTS = {
+    aten.argmax, aten.argmin, aten.topk, aten.mm, aten.bmm, aten.mv, aten.dot, aten.matmul, aten.linear,
+    aten.addmm, aten.baddbmm, aten.einsum, aten.mean, aten.var, aten.std, aten.var_mean, aten.cumprod,
+    aten.softmax, aten.log_softmax, aten.logsumexp, aten.one_hot, aten.hardswish, aten.hardswish_,
+}  # fmt: skip
+_EXTREMES = {aten.max.default, aten.min.default, aten.max.dim, aten.min.dim}
+_REFUSAL = re.compile(r"not implemented for '|not support|only support|only applicable|is not .*supported")
+
+
+def check_refusals(graph: Graph) -> None:
+    """Raise `CompileError`, with eager's own words and the source line, for the first op eager refuses."""
+    for node in graph.nodes:
+        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+            continue
+        refusal = _of_dtypes(node) or _of_nothing(node)
+        if refusal:
+            raise CompileError(
+                f"eager refuses this {node.target}: {refusal}",
+                where=str(source_line(node) or ""),
+                remedy="convert the operands first, or leave the op out",
+            )
+
+
+def _of_dtypes(node: Node) -> str:
+    """What eager says to one element of each operand; nothing where all operands are floats."""
+    tags = node.target.tags  # type: ignore[union-attr]
+    known = torch.Tag.pointwise in tags or node.target.overloadpacket in _ROWS_AND_PRODUCTS  # type: ignore[union-attr]
+    if not known or torch.Tag.nondeterministic_seeded in tags:
+        return ""
+    values = [operand.meta.get("val") for operand in node.all_input_nodes]
+    tensors = [value for value in values if isinstance(value, torch.Tensor)]
+    if len(tensors) < len(values) or all(value.is_floating_point() for value in tensors):
+        return ""
+
+    def one(operand: Node) -> torch.Tensor:
+        value = operand.meta["val"]
+        return torch.ones([1] * value.dim(), dtype=value.dtype)
+
+    args, kwargs = pytree.tree_map_only(Node, one, (node.args, node.kwargs))
+    try:
+        node.target(*args, **kwargs)  # type: ignore[operator]
+    except (RuntimeError, NotImplementedError) as error:
+        text = str(error).splitlines()[0]
+        return text if _REFUSAL.search(text) else ""
+    return ""
+
+
+def _of_nothing(node: Node) -> str:
+    """The extremes of no elements."""
+    if node.target not in _EXTREMES:
+        return ""
+    shape: Any = node.args[0].meta["val"].shape  # type: ignore[union-attr]
+    if len(node.args) > 1:
+        dim = node.args[1]
+        empty = bool(shape) and isinstance(shape[dim], int) and shape[dim] == 0
+        return f"expected reduction dim {dim} to have non-zero size" if empty else ""
+    empty = any(isinstance(size, int) and size == 0 for size in shape)
+    return "expected reduction dim to be specified for input.numel() == 0" if empty else ""

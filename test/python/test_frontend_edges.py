@@ -1,0 +1,255 @@
+"""Edges of ops beside eager: no elements, no dimensions, negative sizes and indices, signs of zero."""
+
+import mlopt
+import pytest
+import torch
+from mlopt.errors import CompileError
+from mlopt.test.python.beside_eager import assert_as_eager, assert_raises_as_eager
+from torch.nn import functional as F
+
+NAN, INF = float("nan"), float("inf")
+
+# Of x: [0, 3].
+EMPTY = {
+    "views": lambda x: (x.view(3, 0), x.reshape(-1), x.view(0, 7), x.t(), x[None], x.unsqueeze(0).squeeze()),
+    "stacks": lambda x: (torch.stack([x, x]), torch.cat([x, x]), torch.cat([x, x], 1), x.repeat(2, 2)),
+    "tiles": lambda x: (x.tile(2), x.repeat_interleave(2, 0), x.expand(2, 0, 3), F.pad(x, (1, 1, 1, 1))),
+    "products": lambda x: (x @ x.t(), x.t() @ x, torch.bmm(x.view(0, 3, 1), x.view(0, 1, 3))),
+    "batches": lambda x: (torch.bmm(x[None], x.t()[None]), torch.bmm(x.t()[None], x[None])),
+    "vectors": lambda x: (x @ x.new_ones(3), x.t() @ x[:, 0], torch.outer(x[:, 0], x.new_ones(3))),
+    "layers": lambda x: (F.linear(x, x.new_ones(4, 3), x.new_ones(4)), torch.einsum("ij,kj->ik", x, x)),
+    "windows": lambda x: (F.max_pool1d(x[:, None, :], 2), F.conv1d(x[:, None], x.new_ones(2, 1, 2))),
+    "norms": lambda x: (
+        F.layer_norm(x, (3,)),
+        F.group_norm(x, 3),
+        F.batch_norm(x, x.new_zeros(3), x.new_ones(3)),
+    ),
+    "sums": lambda x: (x.sum(), x.sum(0), x.mean(), x.mean(0), x.prod(0), x.any(), x.all(0), x.cumsum(0)),
+    "rows": lambda x: (x.softmax(0), x.softmax(1), x.logsumexp(1), x.amax(1), x.argmax(1), x.max(1).values),
+    "losses": lambda x: (F.cross_entropy(x, torch.zeros(0, dtype=torch.long)), F.mse_loss(x, x)),
+    "writes": lambda x: x.new_ones(2, 3).index_add(0, torch.zeros(0, dtype=torch.long), x),
+    "parts": lambda x: (x.split(2, 1), x.chunk(3, 1), x[:, :0], x.t()[1:], x.diff(dim=0), x.sort(1).indices),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_without_elements(name):
+    assert_as_eager(EMPTY[name], torch.randn(0, 3))
+
+
+def test_cat_drops_empty_operands():
+    def cats(none, some, rows):
+        return torch.cat([none, some]), torch.cat([none, some, none, some], -1), torch.cat([rows, some])
+
+    assert_as_eager(cats, torch.randn(0), torch.randn(2, 3), torch.randn(0, 3))
+    assert_as_eager(lambda a, b: torch.cat([a, b]), torch.randn(0), torch.randn(0))
+    assert_as_eager(cats, torch.randn(0), torch.arange(6, dtype=torch.int32).reshape(2, 3), torch.randn(0, 3))
+
+
+@pytest.mark.parametrize(
+    "sizes", [(2, 0, 5, 8, 8), (2, 4, 0, 8, 8), (0, 4, 4, 8, 8), (2, 4, 4, 0, 5), (2, 4, 4, 8, 0)], ids=str
+)
+def test_attention_without_elements(sizes):
+    batch, length, span, width, out = sizes
+    q, k, v = (
+        torch.randn(batch, 3, length, width),
+        torch.randn(batch, 3, span, width),
+        torch.randn(batch, 3, span, out),
+    )
+    assert_as_eager(F.scaled_dot_product_attention, q, k, v)
+
+
+EXTREMES = {
+    "max": lambda x: x.max(),
+    "min": lambda x: x.min(),
+    "amax": lambda x: x.amax(0),
+    "amin": lambda x: x.amin(),
+    "argmax": lambda x: x.argmax(),
+    "argmin": lambda x: x.argmin(0),
+    "max of rows": lambda x: x.max(0),
+    "aminmax": lambda x: x.aminmax(),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extremes_of_nothing(name):
+    with pytest.raises((RuntimeError, IndexError)):
+        EXTREMES[name](torch.randn(0, 3))
+    with pytest.raises(CompileError, match=r"(?s)non-zero size|numel\(\) == 0|zero-size dimension"):
+        mlopt.jit(EXTREMES[name], torch.randn(0, 3))
+
+
+# Of a tensor without dimensions.
+SCALAR = {
+    "places": lambda x: (x.argmax(), x.argmin(), x.argmax(0), x.argmin(-1), x.argmax(0, True)),
+    "extremes": lambda x: (
+        x.max(0),
+        x.min(-1),
+        x.max(0, True),
+        x.amax(0),
+        x.amin(-1),
+        x.amax(),
+        x.aminmax(dim=0),
+    ),
+    "order": lambda x: (x.sort(), x.sort(0), x.sort(-1, True), x.topk(1), x.argsort(), x.flip(0), x.roll(1)),
+    "sums": lambda x: (
+        x.sum(0),
+        x.mean(-1),
+        x.prod(0),
+        x.any(0),
+        x.all(0),
+        x.var(0, correction=0),
+        x.logsumexp(0),
+    ),
+    "running": lambda x: (x.cumsum(0), x.cumsum(-1), x.cumprod(0), x.softmax(0), x.log_softmax(-1)),
+    "reads": lambda x: (
+        x.gather(0, torch.tensor(0)),
+        x.gather(0, torch.tensor([0, 0])),
+        x.take(torch.tensor([0])),
+    ),
+    "writes": lambda x: (
+        x.scatter(0, torch.tensor(0), x * 2),
+        x.scatter(0, torch.tensor(0), 7.0),
+        x.scatter_add(0, torch.tensor(0), x),
+        x.scatter_reduce(0, torch.tensor(0), x, "mean"),
+        x.index_add(0, torch.tensor([0]), x),
+        x.index_copy(0, torch.tensor([0]), x * 3),
+        x.index_fill(0, torch.tensor([0]), 3.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCALAR)
+def test_without_dimensions(name):
+    assert_as_eager(SCALAR[name], torch.tensor(2.5))
+
+
+PADS = [(-1, 0), (-1, 2), (-2, -3), (-1, 2, 2, -3), (1, -1, -1, 1), (-6, 0), (-1, 2, 0, 0, 1, -1)]
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
+def test_negative_pads(mode):
+    x = torch.randn(2, 3, 5, 6)
+    pads = [pad for pad in PADS if mode == "constant" or len(pad) == 4]
+    for pad in pads:
+        assert_as_eager(lambda x, pad=pad: F.pad(x, pad, mode), x)
+    if mode == "constant":
+        assert_as_eager(lambda x: F.pad(x, (-1, 2), value=7), torch.arange(5))
+
+
+SIGNED = torch.tensor([-0.0, 0.0, NAN, -1.5, 2.5, -INF, INF, 1e-42, -1e-42])
+KEEP_SIGNS = {
+    "relu": lambda x: (torch.relu(x), F.relu6(x), F.leaky_relu(x), F.threshold(x, 0.0, 0.0), x.clamp(min=0)),
+    "elu": lambda x: (F.elu(x), F.selu(x), F.celu(x, 0.5), F.elu(x, -2.0)),
+    "parts": lambda x: (x.frac(), x.trunc(), x.round(), x.floor(), x.ceil(), torch.fix(x)),
+    "running": lambda x: (x[:1].cumsum(0), x[:1].sum(), x[:1].prod()),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("name", KEEP_SIGNS)
+def test_signs_of_zero(name, dtype):
+    assert_as_eager(KEEP_SIGNS[name], SIGNED.to(dtype))
+
+
+# Their exceptions and words are eager's.
+WRONG_VALUES = {
+    "one_hot beyond": (lambda i: F.one_hot(i, 3), torch.tensor([0, 1, 3])),
+    "one_hot below": (lambda i: F.one_hot(i, 3), torch.tensor([0, -1, 2])),
+    "masked_scatter": (
+        lambda x, m: x.masked_scatter(m, x[0, :2]),
+        torch.randn(2, 3),
+        torch.ones(2, 3, dtype=torch.bool),
+    ),
+    "index_select": (lambda x, i: x.index_select(0, i), torch.randn(4, 3), torch.tensor([0, -1])),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_VALUES)
+def test_wrong_values_raise_as_in_eager(name):
+    assert_raises_as_eager(*WRONG_VALUES[name])
+
+
+# Eager raises IndexError or RuntimeError; all of ours are IndexError.
+NO_NEGATIVE = {
+    "index_copy": lambda x, i: x.index_copy(0, i, x[:2]),
+    "index_add": lambda x, i: x.index_add(0, i, x[:2]),
+    "scatter": lambda x, i: x.scatter(0, i[:, None], x),
+    "scatter_add": lambda x, i: x.scatter_add(0, i[:, None], x),
+    "scatter_reduce": lambda x, i: x.scatter_reduce(0, i[:, None], x, "amax"),
+    "gather": lambda x, i: x.gather(0, i[:, None]),
+}
+
+
+@pytest.mark.parametrize("wrong", [-1, 4])
+@pytest.mark.parametrize("name", NO_NEGATIVE)
+def test_indices_that_eager_refuses(name, wrong):
+    x, right = torch.randn(4, 3), torch.tensor([0, 3])
+    with pytest.raises((IndexError, RuntimeError)):
+        NO_NEGATIVE[name](x, torch.tensor([0, wrong]))
+    compiled = mlopt.jit(NO_NEGATIVE[name], x, right)
+    with pytest.raises(IndexError, match="index out of range"):
+        compiled(x, torch.tensor([0, wrong]))
+    torch.testing.assert_close(compiled(x, right), NO_NEGATIVE[name](x, right))
+
+
+def test_negative_indices_that_eager_takes():
+    def function(x, i):
+        return x.index_fill(0, i, 2.0), torch.index_put(x, (i,), x[:2]), x[i]
+
+    assert_as_eager(function, torch.randn(4, 3), torch.tensor([0, -1]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int64, torch.uint8], ids=str)
+def test_scatter_reduce(dtype):
+    def function(x, i, y):
+        ways = [(way, keep) for way in ("sum", "prod", "mean", "amax", "amin") for keep in (True, False)]
+        return tuple(x.scatter_reduce(0, i, y, way, include_self=keep) for way, keep in ways)
+
+    x, y = torch.randint(-9, 9, (4, 5)), torch.randint(-9, 9, (4, 5))
+    assert_as_eager(
+        function, x.to(dtype), torch.tensor([[0, 1, 1, 3], [0, 2, 1, 3], [0, 1, 1, 3]]), y.to(dtype)
+    )
+
+
+def test_masked_scatter():
+    def function(x, mask, source):
+        y = x * 1
+        y.masked_scatter_(mask, source)
+        return y, x.masked_scatter(mask[0], source), x[0].masked_scatter(mask, source.reshape(2, 5))
+
+    mask = torch.tensor([[True, False, True], [False, True, True]])
+    assert_as_eager(function, torch.randn(2, 3), mask, torch.arange(10.0))
+    assert_as_eager(lambda x, m: x.masked_scatter(m, x[0, :0]), torch.randn(2, 3), mask & False)
+
+
+REFUSED = {
+    "argmax": lambda x: x.argmax(),
+    "sub": lambda x: x - 1,
+    "mixed sub": lambda x: x - torch.arange(3),
+    "topk": lambda x: x.topk(1),
+    "relu": torch.relu,
+    "floor": torch.floor,
+    "mm": lambda x: x[None] @ x[:, None],
+    "remainder": lambda x: x % x,
+    "hardswish": F.hardswish,
+    "abs": torch.abs,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_booleans_that_eager_refuses(name):
+    x = torch.tensor([True, False, True])
+    with pytest.raises((RuntimeError, NotImplementedError)) as eager:
+        REFUSED[name](x)
+    with pytest.raises(CompileError) as ours:
+        mlopt.jit(REFUSED[name], x)
+    assert str(eager.value).splitlines()[0][:60] in str(ours.value)
+    assert "eager refuses this aten." in str(ours.value)
+
+
+def test_booleans_that_eager_takes():
+    def function(x):
+        return x**2, x.square(), x + x, x * 2, x.cumsum(0), x.max(0), x.amax(), ~x, x / x, x.sum()
+
+    assert_as_eager(function, torch.tensor([True, False, True]))
