@@ -12,6 +12,8 @@ from typing import Any, Generic, TypeVar
 
 from mlir import ir
 
+from .layouts import Layout
+
 T = TypeVar("T")
 
 _FUNCTION = ("func.func", "llvm.func")
@@ -98,6 +100,22 @@ def _build_launches(launches: tuple[dict[str, Any], ...]) -> ir.Attribute:
     )
 
 
+def _read_layouts(attribute: ir.Attribute) -> tuple[str, ...] | None:
+    one = _read_string(attribute)
+    texts = _read_strings(attribute) if one is None else (one,)
+    try:
+        for text in texts or ():
+            if text:
+                Layout.parse(text)
+    except ValueError:
+        return None
+    return texts
+
+
+def _build_layouts(texts: tuple[str, ...]) -> ir.Attribute:
+    return ir.StringAttr.get(texts[0]) if len(texts) == 1 else _build_strings(texts)
+
+
 def _build_integer(value: int) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
@@ -112,6 +130,9 @@ def _build_schedule(schedule: dict[str, tuple[int, ...]]) -> ir.Attribute:
 
 FLAG: Kind[bool] = Kind(
     "unit", lambda a: True if isinstance(a, ir.UnitAttr) else None, lambda _: ir.UnitAttr.get()
+)
+LAYOUTS_KIND: Kind[tuple[str, ...]] = Kind(
+    'a layout, or an array of them with "" for what has none', _read_layouts, _build_layouts
 )
 INTEGER: Kind[int] = Kind("an integer", _read_integer, _build_integer)
 STRING: Kind[str] = Kind("a string", _read_string, ir.StringAttr.get)
@@ -142,6 +163,9 @@ SLOW = Mark("mlopt.slow", STRING, _FUNCTION)
 RESULT_SIZES = Mark("mlopt.result_sizes", STRINGS, _FUNCTION)
 # Bytes that a host function needs, and the messages of its run-time checks.
 WORKSPACE = Mark("mlopt.workspace", INTEGER, _FUNCTION)
+# Which thread holds which elements of a tile (layouts.py); bytes of shared memory of a block.
+LAYOUT = Mark("mlopt.layout", LAYOUTS_KIND)
+SHARED = Mark("mlopt.shared", INTEGER, _FUNCTION)
 ASSERTS = Mark("mlopt.asserts", STRINGS, _MODULE)
 # The kernels that the host part of a GPU program looks up, and each launch that it makes.
 DEVICE_KERNELS = Mark("mlopt.device_kernels", STRINGS, _MODULE)
@@ -151,7 +175,7 @@ MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
         OP, GROUP, FUSION, KERNEL, OPS, BYTES,
-        FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, ASSERTS, DEVICE_KERNELS, LAUNCHES,
+        FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip
 

@@ -5,4 +5,11 @@
 // All else that mlopt says about IR is a discardable `mlopt.*` attribute on upstream
 // operations: see attributes.py.
 irdl.dialect @mlopt {
+  // The same tile in another layout, its mlopt.layout: between mlopt-gpu-assign-layouts and
+  // mlopt-gpu-distribute.
+  irdl.operation @convert_layout {
+    %tile = irdl.base "!builtin.vector"
+    irdl.operands(source: %tile)
+    irdl.results(result: %tile)
+  }
 }

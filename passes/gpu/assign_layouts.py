@@ -1,0 +1,239 @@
+"""Say which thread of a block holds which elements of each tile.
+
+Before (four warps)::
+
+    %v = vector.transfer_read %x[%i, %c0], %pad … : memref<1001x1000xf32>, vector<4x1000xf32>
+    %m = vector.multi_reduction <maximumf>, %v, %low [1] : vector<4x1000xf32> to vector<4xf32>
+
+After::
+
+    %v = vector.transfer_read … {mlopt.layout = "reg 8:(0,128) 4:(0,1) lane 32:(0,4) warp 4:(1,0)"}
+    %m = vector.multi_reduction … {mlopt.layout = "reg lane 32:(0) warp 4:(1)"}
+
+One layout is chosen for the kernel, over the classes of dims that run along with each other
+(``layouts/dims.py``): lanes run along the memory of the largest access, 16 bytes each; warps rather along
+what is not reduced. Each tile has its projection, so broadcasts, transposes and reductions need no
+conversion. Where accesses would be scattered (a transpose), or an op wants a layout of its own
+(``layouts/anchors.py``), an mlopt.convert_layout changes it. On scf.for the attribute is an array, one layout
+a result. Tiles that are one scalar at all positions have none.
+
+Legal for tile IR on memrefs; the warps are the schedule's. Until mlopt-gpu-distribute nothing may rewrite
+this: merging equal values of different layouts would lose one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from mlir import ir
+
+from ...dialects.attributes import KERNEL, LAYOUT, SCHEDULE
+from ...dialects.layouts import Layout
+from ..base import Pass, PassError
+from .layouts.access import WIDE, Access, access_of
+from .layouts.anchors import anchor_of
+from .layouts.coalescing import is_scattered
+from .layouts.dims import Dims
+from .layouts.spread import Spread
+from .layouts.tiles import is_tile, is_uniform, reduced_dims, tile_ops
+
+DEFAULT_WARPS = 4
+TRANSFERS = ("vector.transfer_read", "vector.transfer_write")
+# The operands that ops want spread over threads even if they are one scalar.
+_SPREAD_OPERANDS = {"vector.transfer_write": (0,), "vector.multi_reduction": (0,), "vector.contract": (0, 1)}
+
+
+@dataclass(frozen=True)
+class AssignLayouts(Pass):
+    """Give each tile of each kernel its layout."""
+
+    name: ClassVar[str] = "mlopt-gpu-assign-layouts"
+
+    def run(self, op: ir.Operation) -> None:
+        """Assign layouts in each scf.forall of a kernel."""
+        for function in op.regions[0].blocks[0].operations:
+            if KERNEL.get(function.operation):
+                for task in function.operation.regions[0].blocks[0].operations:
+                    if task.operation.name == "scf.forall":
+                        assign(task.operation)
+
+
+def warps_of(forall: ir.Operation) -> int:
+    """The warps that the schedule gives to a block."""
+    schedule = SCHEDULE.get(forall) or {}
+    (warps,) = schedule.get("warps", (DEFAULT_WARPS,))
+    if warps < 1 or warps > 32 or warps & (warps - 1):
+        raise PassError(forall, f"assign-layouts: a block has 1, 2, 4, … or 32 warps, not {warps}")
+    return warps
+
+
+def assign(forall: ir.Operation) -> None:
+    """Assign layouts to the tiles of one kernel."""
+    block = forall.regions[0].blocks[0]
+    _check(block)
+    dims = _dims(block)
+    ops = list(tile_ops(block))
+    classes = range(len(dims.extents))
+    sets = dims.sets()
+    apart = [{other for one in sets if each in one for other in one} - {each} for each in classes]
+    spread = Spread(dims.extents, apart, warps_of(forall))
+    for op in ops:
+        rule = anchor_of(op)
+        if rule is not None:
+            rule.place(op, dims, spread)
+    accesses = [access_of(op) for op in ops if op.name in TRANSFERS]
+    _fill(dims, sets, spread, accesses, _reduced(dims, ops))
+    _mark(ops, dims, spread, {access.op: access for access in accesses})
+
+
+def _check(block: ir.Block) -> None:
+    for op in tile_ops(block):
+        if op.name in TRANSFERS:
+            buffer = op.operands[0 if op.name == TRANSFERS[0] else 1]
+            if not isinstance(buffer.type, ir.MemRefType):
+                raise PassError(op, "assign-layouts: a transfer on a tensor; bufferize first")
+        if LAYOUT.name in op.attributes:
+            raise PassError(op, "assign-layouts: this has a layout already")
+
+
+def _dims(block: ir.Block) -> Dims:
+    """The classes; first, operands get copies that would make two dims of a tile one, or have no layout."""
+    for op in list(tile_ops(block)):
+        for number in _SPREAD_OPERANDS.get(op.name, ()):
+            if is_uniform(op.operands[number]):
+                _copy_operand(op, number)
+        rule = anchor_of(op)
+        for number in rule.cuts(op) if rule is not None else ():
+            _copy_operand(op, number)
+    while True:
+        dims = Dims(list(tile_ops(block)))
+        if dims.cut is None:
+            return dims
+        _copy_operand(dims.cut.op, dims.cut.operand)
+
+
+def _copy_operand(op: ir.Operation, number: int) -> None:
+    with ir.InsertionPoint(op), op.location:
+        op.operands[number] = convert(op.operands[number])
+
+
+def convert(value: ir.Value) -> ir.Value:
+    """A copy of a tile, for another layout."""
+    return ir.Operation.create("mlopt.convert_layout", [value.type], [value]).results[0]
+
+
+def _reduced(dims: Dims, ops: Sequence[ir.Operation]) -> set[int]:
+    """The classes that reductions run along."""
+    found: set[int] = set()
+    for op in ops:
+        if op.name == "vector.multi_reduction":
+            classes = dims.of(op.operands[0])
+            found |= {each for dim in reduced_dims(op) if (each := classes[dim]) is not None}
+    return found
+
+
+def _fill(
+    dims: Dims,
+    sets: Sequence[frozenset[int]],
+    spread: Spread,
+    accesses: Sequence[Access],
+    reduced: set[int],
+) -> None:
+    """Spread the sets of classes that occur together, those that move the most first."""
+
+    def classes_of(access: Access) -> list[int]:
+        classes = dims.of(access.tile)
+        return [each for dim in access.order() if (each := classes[dim]) is not None]
+
+    def within(one: frozenset[int]) -> list[Access]:
+        found = [access for access in accesses if one.issuperset(classes_of(access))]
+        return sorted(found, key=lambda access: -access.bytes)
+
+    sized = sorted(sets, key=lambda one: -max([access.bytes for access in within(one)], default=0))
+    for one in sized:
+        found = within(one)
+        order = classes_of(found[0]) if found else []
+        order += sorted((each for each in one if each not in order), key=lambda each: -dims.extents[each])
+        spread.fill(order, _width(found, dims) if found else 1, reduced)
+
+
+def _width(accesses: Sequence[Access], dims: Dims) -> int:
+    """The neighbours that a thread should have: what the largest access can take at once."""
+    main = accesses[0]
+    inner = main.contiguous()
+    if inner is None:
+        return 1
+    alike = [
+        access
+        for access in accesses
+        if 2 * prod(access.tile.type.shape) >= prod(main.tile.type.shape)
+        and (along := access.contiguous()) is not None
+        and dims.of(access.tile)[along] == dims.of(main.tile)[inner]
+    ]
+    return min(main.width(), WIDE // max(access.element_bytes for access in alike))
+
+
+def _mark(
+    ops: Sequence[ir.Operation], dims: Dims, spread: Spread, accesses: dict[ir.Operation, Access]
+) -> None:
+    """Write the layouts on the ops, and conversions where a use needs another one."""
+    have: dict[ir.Value, Layout] = {}
+
+    def spread_of(value: ir.Value) -> Layout:
+        return spread.layout(dims.of(value))
+
+    for op in ops:
+        access = accesses.get(op)
+        carried = list(op.regions[0].blocks[0].arguments) if op.name == "scf.for" else []
+        for value in (*op.results, *carried):
+            if is_tile(value) and not is_uniform(value):
+                own = access is not None and is_scattered(access, spread_of(value))
+                have[value] = _own_layout(access, spread) if own and access is not None else spread_of(value)
+    turned: dict[tuple[ir.Value, str], ir.Value] = {}
+    for op in ops:
+        rule = anchor_of(op)
+        wanted = dict(rule.operands(op, dims, spread)) if rule is not None else {}
+        access = accesses.get(op)
+        if op.name == "vector.transfer_write" and access and is_scattered(access, spread_of(access.tile)):
+            wanted[0] = _own_layout(access, spread)
+        for number, value in enumerate(op.operands):
+            if value not in have or op.name == "mlopt.convert_layout":
+                continue
+            want = wanted.get(number) or spread_of(value)
+            if str(want) != str(have[value]):
+                op.operands[number] = _converted(value, want, turned)
+        _mark_results(op, have)
+
+
+def _own_layout(access: Access, spread: Spread) -> Layout:
+    """The layout that suits one access best."""
+    sizes = list(access.tile.type.shape)
+    everything = range(len(sizes))
+    own = Spread(sizes, [set(everything) - {dim} for dim in everything], spread.warps)
+    own.fill(access.order(), min(access.width(), WIDE // access.element_bytes))
+    return own.layout([dim if size != 1 else None for dim, size in enumerate(sizes)])
+
+
+def _converted(value: ir.Value, layout: Layout, turned: dict[tuple[ir.Value, str], ir.Value]) -> ir.Value:
+    """The value in another layout, made once, right after it is made."""
+    key = (value, str(layout))
+    if key not in turned:
+        owner = value.owner
+        place = (
+            ir.InsertionPoint.at_block_begin(owner)
+            if isinstance(owner, ir.Block)
+            else ir.InsertionPoint.after(owner.operation)
+        )
+        with place, value.location:
+            turned[key] = convert(value)
+        LAYOUT.set(turned[key].owner, (str(layout),))
+    return turned[key]
+
+
+def _mark_results(op: ir.Operation, have: dict[ir.Value, Layout]) -> None:
+    texts = tuple(str(have[result]) if result in have else "" for result in op.results)
+    if any(texts):
+        LAYOUT.set(op, texts)

@@ -1,0 +1,108 @@
+"""Where a transfer's elements lie in memory, and how wide its accesses may be.
+
+Kernel arguments are contiguous buffers that begin at a multiple of 16 bytes; the unaligned twin of a
+kernel makes no use of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, prod
+
+from mlir import ir
+
+from .divisors import divisor
+from .tiles import sizes_of
+
+WIDE = 16  # bytes of the widest access
+DYNAMIC = ir.ShapedType.get_dynamic_size()
+
+
+@dataclass(frozen=True)
+class Access:
+    """One vector.transfer_read or transfer_write."""
+
+    op: ir.Operation
+    tile: ir.Value
+    buffer: ir.Value
+    indices: tuple[ir.Value, ...]
+    dims: tuple[int, ...]  # the buffer's dim of each dim of the tile
+    in_bounds: tuple[bool, ...]
+
+    @property
+    def element_bytes(self) -> int:
+        """The size of an element in memory."""
+        return bytes_of(ir.MemRefType(self.buffer.type).element_type)
+
+    @property
+    def bytes(self) -> int:
+        """What the tile moves."""
+        return self.element_bytes * prod(sizes_of(self.tile))
+
+    @property
+    def strides(self) -> tuple[int | None, ...]:
+        """The stride of each dim of the buffer, in elements; None if it is not known."""
+        shape = list(ir.MemRefType(self.buffer.type).shape)
+        return tuple(
+            None if DYNAMIC in shape[dim + 1 :] else prod(shape[dim + 1 :]) for dim in range(len(shape))
+        )
+
+    def order(self) -> list[int]:
+        """The tile's dims of more than one element, innermost in memory first."""
+        wide = [dim for dim, size in enumerate(sizes_of(self.tile)) if size != 1]
+        return sorted(wide, key=lambda dim: -self.dims[dim])
+
+    def contiguous(self) -> int | None:
+        """The tile's dim that runs along neighbours in memory."""
+        order = self.order()
+        if not order or self.dims[order[0]] != len(self.indices) - 1:
+            return None
+        return order[0]
+
+    def width(self) -> int:
+        """The most elements that may be accessed at once, from any multiple of their number on."""
+        inner = self.contiguous()
+        if inner is None:
+            return 1
+        known = WIDE // self.element_bytes
+        spanned = {self.dims[dim] for dim in self.order()}
+        for dim, (stride, index) in enumerate(zip(self.strides, self.indices, strict=True)):
+            starts = divisor(index)
+            if dim != self.dims[inner]:
+                step = 1 if dim in spanned else starts
+                known = gcd(known, 1 if stride is None and step else (stride or 0) * step)
+            else:
+                known = gcd(known, starts)
+        return known
+
+    def address(self, position: Sequence[int]) -> int:
+        """Where a position of the tile lies after its first, in bytes; unknown strides are taken for odd."""
+        strides = [1025 if stride is None else stride for stride in self.strides]
+        steps = (at * strides[dim] for at, dim in zip(position, self.dims, strict=True))
+        return self.element_bytes * sum(steps)
+
+
+def access_of(op: ir.Operation) -> Access:
+    """The access of a transfer."""
+    reads = op.name == "vector.transfer_read"
+    tile = op.results[0] if reads else op.operands[0]
+    buffer = op.operands[0 if reads else 1]
+    first = 1 if reads else 2
+    rank = ir.MemRefType(buffer.type).rank
+    where = ir.AffineMapAttr(op.attributes["permutation_map"]).value
+    return Access(
+        op,
+        tile,
+        buffer,
+        tuple(op.operands[first + dim] for dim in range(rank)),
+        tuple(ir.AffineDimExpr(expr).position for expr in where.results),
+        tuple(ir.BoolAttr(flag).value for flag in ir.ArrayAttr(op.attributes["in_bounds"])),
+    )
+
+
+def bytes_of(element: ir.Type) -> int:
+    """The size of a scalar in memory or in a register."""
+    if isinstance(element, ir.IndexType):
+        return 8
+    return max(element.width // 8, 1)

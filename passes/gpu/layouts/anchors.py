@@ -1,0 +1,47 @@
+"""The ops that want layouts of their own, and the registry that finds their rules.
+
+A rule is an `Anchor` in a file of this package that `_ANCHORS` names, under the op's name. ``place`` puts the
+classes of the op's result where the op wants them, before anything else is spread (`Spread.put`); a kernel's
+other tiles follow. ``operands`` says which layouts the op wants its operands in, by their number, where
+that is not what the spread says: values come to them through mlopt.convert_layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Protocol
+
+from mlir import ir
+
+from ....dialects.layouts import Layout
+from .dims import Dims
+from .spread import Spread
+
+
+class Anchor(Protocol):
+    """The layouts that one kind of op wants."""
+
+    def cuts(self, op: ir.Operation) -> Sequence[int]:
+        """The operands that are laid out for themselves, and come to the op through a conversion."""
+
+    def place(self, op: ir.Operation, dims: Dims, spread: Spread) -> None:
+        """Place classes of the op's tiles in ``spread`` that have no place yet."""
+
+    def operands(self, op: ir.Operation, dims: Dims, spread: Spread) -> Mapping[int, Layout]:
+        """The layouts of those operands that the op does not take as the spread has them."""
+
+
+# The op and the file with its rule.
+_ANCHORS = {"vector.contract": "contract"}
+
+
+@cache
+def _rule(file: str) -> Anchor:
+    return import_module(f".{file}", __package__).RULE
+
+
+def anchor_of(op: ir.Operation) -> Anchor | None:
+    """The rule of an op, if it has one."""
+    return _rule(_ANCHORS[op.name]) if op.name in _ANCHORS else None

@@ -1,0 +1,31 @@
+"""Whether a warp's accesses under a layout touch little more of memory than they use."""
+
+from __future__ import annotations
+
+from ....dialects.layouts import SECTOR_BYTES, WARP, Layout, sectors
+from .access import Access
+from .tiles import sizes_of
+
+WORTH_TURNING = 1 << 10  # bytes of a tile from which on it pays to turn it through shared memory
+TOO_MANY = 2  # times the sectors that are needed
+
+
+def is_scattered(access: Access, layout: Layout) -> bool:
+    """Whether the tile is better accessed in another layout and turned."""
+    return access.bytes >= WORTH_TURNING and waste(access, layout) >= TOO_MANY
+
+
+def waste(access: Access, layout: Layout) -> float:
+    """The sectors that one access of the first warp touches, over the fewest that hold as many bytes."""
+    inner = access.contiguous()
+    width = 1 if inner is None else min(layout.run(inner), access.width())
+    sizes = sizes_of(access.tile)
+    positions = {layout.thread_position(lane) for lane in range(WARP)}
+    inside = [
+        access.address(position)
+        for position in positions
+        if all(at < size for at, size in zip(position, sizes, strict=True))
+    ]
+    size = width * access.element_bytes
+    fewest = -(-len(inside) * size // SECTOR_BYTES)
+    return sectors(inside, size) / fewest

@@ -1,0 +1,129 @@
+"""The ops of tile IR, seen from their operands: which dims of an operand run along which of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlir import ir
+
+Link = tuple[int, ir.Value, int]  # a dim of an operand; a value and its dim that runs along
+
+ELEMENTWISE = ("arith.", "math.")
+
+
+def is_tile(value: ir.Value) -> bool:
+    """Whether a value is a tile (of any rank) and not a scalar."""
+    return isinstance(value.type, ir.VectorType)
+
+
+def sizes_of(value: ir.Value) -> list[int]:
+    """The shape of a tile."""
+    return list(ir.VectorType(value.type).shape)
+
+
+def tile_ops(block: ir.Block) -> Iterator[ir.Operation]:
+    """All ops of a block and of the blocks inside, in order."""
+    for op in block.operations:
+        yield op.operation
+        for region in op.operation.regions:
+            for inner in region.blocks:
+                yield from tile_ops(inner)
+
+
+def broadcast_dims(op: ir.Operation) -> list[int | None]:
+    """For each dim of a broadcast's result the operand's dim; None where that is stretched or missing."""
+    source, result = op.operands[0], sizes_of(op.results[0])
+    sizes = sizes_of(source) if is_tile(source) else []
+    missing = len(result) - len(sizes)
+    return [None if at < 0 or sizes[at] == 1 else at for at in range(-missing, len(sizes))]
+
+
+def cast_dims(op: ir.Operation) -> list[int | None]:
+    """For each dim of a shape_cast's result the operand's dim; only unit dims may come and go."""
+    source, result = sizes_of(op.operands[0]), sizes_of(op.results[0])
+    wide = [dim for dim, size in enumerate(source) if size != 1]
+    if [source[dim] for dim in wide] != [size for size in result if size != 1]:
+        raise ValueError("a shape_cast of tiles may only add or drop unit dims")
+    rest = iter(wide)
+    return [None if size == 1 else next(rest) for size in result]
+
+
+def transpose_dims(op: ir.Operation) -> list[int | None]:
+    """For each dim of a transpose's result the operand's dim."""
+    return list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
+
+
+RESHAPES = {
+    "vector.broadcast": broadcast_dims,
+    "vector.shape_cast": cast_dims,
+    "vector.transpose": transpose_dims,
+}
+
+
+def reduced_dims(op: ir.Operation) -> list[int]:
+    """The dims that a multi_reduction takes away."""
+    return list(ir.DenseI64ArrayAttr(op.attributes["reduction_dims"]))
+
+
+def kept_dims(op: ir.Operation) -> list[int]:
+    """The dims of its operand that a multi_reduction's result has."""
+    gone = reduced_dims(op)
+    return [dim for dim in range(len(sizes_of(op.operands[0]))) if dim not in gone]
+
+
+def contract_loops(op: ir.Operation) -> list[list[int]]:
+    """For each of a contract's operands the loop of each dim."""
+    maps = [ir.AffineMapAttr(attribute).value for attribute in op.attributes["indexing_maps"]]
+    return [[ir.AffineDimExpr(expr).position for expr in each.results] for each in maps]
+
+
+def is_uniform(value: ir.Value) -> bool:
+    """Whether a tile is one scalar at all its positions, as the ops say: it needs no layout."""
+    if isinstance(value.owner, ir.Block):
+        return False
+    op = value.owner.operation
+    if op.name in ("arith.constant", "ub.poison"):
+        return True
+    if op.name not in RESHAPES and not op.name.startswith(ELEMENTWISE):
+        return False
+    return all(not is_tile(operand) or is_uniform(operand) for operand in op.operands)
+
+
+def links(op: ir.Operation) -> Iterator[tuple[int, list[Link]]]:
+    """For each tile operand, by its number, which of its dims run along dims of other values."""
+    name = op.name
+    if name in RESHAPES:
+        if is_tile(op.operands[0]):
+            found = RESHAPES[name](op)
+            yield 0, [(dim, op.results[0], at) for at, dim in enumerate(found) if dim is not None]
+    elif name == "vector.multi_reduction":
+        yield 0, [(dim, op.results[0], at) for at, dim in enumerate(kept_dims(op))]
+        if is_tile(op.results[0]):
+            yield 1, [(dim, op.results[0], dim) for dim in range(len(sizes_of(op.results[0])))]
+    elif name == "vector.contract":
+        yield from _contract_links(op)
+    elif name == "scf.yield":
+        loop = op.parent
+        for number, value in enumerate(op.operands):
+            if is_tile(value):
+                yield number, [(dim, loop.results[number], dim) for dim in range(len(sizes_of(value)))]
+    elif name == "scf.for":
+        for number, result in enumerate(op.results):
+            if is_tile(result):
+                yield number + 3, [(dim, result, dim) for dim in range(len(sizes_of(result)))]
+    elif name.startswith(ELEMENTWISE):
+        for number, value in enumerate(op.operands):
+            if is_tile(value):
+                yield number, [(dim, op.results[0], dim) for dim in range(len(sizes_of(value)))]
+
+
+def _contract_links(op: ir.Operation) -> Iterator[tuple[int, list[Link]]]:
+    loops = contract_loops(op)
+    places: dict[int, tuple[ir.Value, int]] = {
+        loop: (op.results[0], dim) for dim, loop in enumerate(loops[2])
+    }
+    for number, value in enumerate(op.operands):
+        found = [(dim, *places[loop]) for dim, loop in enumerate(loops[number]) if loop in places]
+        for dim, loop in enumerate(loops[number]):
+            places.setdefault(loop, (value, dim))
+        yield number, found

@@ -1,0 +1,106 @@
+"""The ops that reductions combine by: names, neutral elements, and how values cross lanes."""
+
+from __future__ import annotations
+
+from mlir import ir
+
+from .builder import Builder
+
+_FLOAT_OPS = {
+    "add": "arith.addf",
+    "mul": "arith.mulf",
+    "maximumf": "arith.maximumf",
+    "minimumf": "arith.minimumf",
+    "maxnumf": "arith.maxnumf",
+    "minnumf": "arith.minnumf",
+}
+_INTEGER_OPS = {
+    "add": "arith.addi",
+    "mul": "arith.muli",
+    "maxsi": "arith.maxsi",
+    "maxui": "arith.maxui",
+    "minsi": "arith.minsi",
+    "minui": "arith.minui",
+    "and": "arith.andi",
+    "or": "arith.ori",
+    "xor": "arith.xori",
+}
+# Not a number is what maxnumf and minnumf leave out.
+_NEUTRAL_FLOATS = {
+    "add": -0.0, "mul": 1.0, "maximumf": -float("inf"), "minimumf": float("inf"),
+    "maxnumf": float("nan"), "minnumf": float("nan"),
+}  # fmt: skip
+_FULL = -1
+_LAST_LANE = 31
+
+
+def kind_of(op: ir.Operation) -> str:
+    """How a multi_reduction combines: "add", "maximumf", …"""
+    return str(op.attributes["kind"]).split("<")[1].rstrip(">")
+
+
+def combine(build: Builder, kind: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    """One step."""
+    names = _FLOAT_OPS if isinstance(left.type, ir.FloatType) else _INTEGER_OPS
+    return build.op(names[kind], [left, right])
+
+
+def neutral(build: Builder, kind: str, element: ir.Type) -> ir.Value:
+    """The element that changes nothing."""
+    if isinstance(element, ir.FloatType):
+        return build.constant(element, _NEUTRAL_FLOATS[kind])
+    bits = element.width
+    least, most = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    values = {"mul": 1, "maxsi": least, "minsi": most, "minui": -1, "and": -1}
+    return build.constant(element, values.get(kind, 0))
+
+
+def tree(build: Builder, kind: str, values: list[ir.Value]) -> ir.Value:
+    """All of them, neighbours first: short chains, and the same order whoever computes it."""
+    while len(values) > 1:
+        pairs = [combine(build, kind, *values[at : at + 2]) for at in range(0, len(values) - 1, 2)]
+        values = pairs + values[2 * len(pairs) :]
+    return values[0]
+
+
+def shuffle(build: Builder, value: ir.Value, lanes: int) -> ir.Value:
+    """The value of the lane whose number differs in the bits ``lanes``."""
+    kind = value.type
+    words = to_words(build, value)
+    word = ir.IntegerType.get_signless(32)
+    attributes = {"kind": ir.Attribute.parse("#nvvm<shfl_kind bfly>")}
+    numbers = [build.constant(word, number) for number in (_FULL, lanes, _LAST_LANE)]
+    moved = [
+        build.op("nvvm.shfl.sync", [numbers[0], one, *numbers[1:]], one.type, attributes) for one in words
+    ]
+    return from_words(build, moved, kind)
+
+
+def to_words(build: Builder, value: ir.Value) -> list[ir.Value]:
+    """A scalar as values of 32 bits."""
+    kind, word = value.type, ir.IntegerType.get_signless(32)
+    width = kind.width
+    if width == 32:
+        return [value]
+    integer = ir.IntegerType.get_signless(width)
+    if kind != integer:
+        value = build.op("arith.bitcast", [value], integer)
+    if width < 32:
+        return [build.op("arith.extui", [value], word)]
+    high = build.op("arith.shrui", [value, build.constant(integer, 32)])
+    return [build.op("arith.trunci", [part], word) for part in (value, high)]
+
+
+def from_words(build: Builder, words: list[ir.Value], kind: ir.Type) -> ir.Value:
+    """What `to_words` took apart."""
+    width = kind.width
+    if width == 32:
+        return words[0]
+    integer = ir.IntegerType.get_signless(width)
+    if width < 32:
+        value = build.op("arith.trunci", [words[0]], integer)
+    else:
+        low, high = (build.op("arith.extui", [part], integer) for part in words)
+        high = build.op("arith.shli", [high, build.constant(integer, 32)])
+        value = build.op("arith.ori", [low, high])
+    return value if kind == integer else build.op("arith.bitcast", [value], kind)

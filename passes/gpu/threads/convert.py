@@ -1,0 +1,152 @@
+"""mlopt.convert_layout: a tile changes hands, through shared memory unless each thread has what it needs.
+
+How the tile lies in shared memory is chosen by counting: for each order of its dims and some paddings of its
+rows, the passes over the banks that the writes and reads of one warp take (`wavefronts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import gcd, prod
+
+from mlir import ir
+
+from ....dialects.layouts import WARP, Layout, Position, wavefronts
+from ..layouts.access import WIDE, bytes_of
+from ..layouts.tiles import sizes_of
+from .builder import Number
+from .emitter import Emitter
+from .fragment import Fragment, positions_of
+from .registry import rule
+from .stored import load_stored, store_stored, stored_type
+
+PADDINGS = (0, 4, 8, 16, 32)  # bytes
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """A tile in memory: the stride of each dim in elements, and the dim of neighbours."""
+
+    strides: tuple[int, ...]
+    inner: int
+    elements: int
+    element_bytes: int
+
+    def width(self, layout: Layout) -> int:
+        """The elements that a thread can access at once."""
+        others = (stride for dim, stride in enumerate(self.strides) if dim != self.inner)
+        return gcd(layout.run(self.inner), WIDE // self.element_bytes, *others)
+
+    def place(self, position: Sequence[int]) -> int:
+        """Where a position lies, in elements."""
+        return sum(at * stride for at, stride in zip(position, self.strides, strict=True))
+
+    def passes(self, layout: Layout, registers: int) -> int:
+        """The passes over the banks that all accesses of one warp take."""
+        width = self.width(layout)
+        lanes = [layout.thread_position(lane) for lane in range(WARP)]
+        addresses = [self.place(position) * self.element_bytes for position in lanes]
+        return registers // width * wavefronts(addresses, width * self.element_bytes)
+
+
+def arrangements(sizes: Sequence[int], inners: Sequence[int], element_bytes: int) -> Iterator[Arrangement]:
+    """Rows along each of ``inners``, padded."""
+    for inner in dict.fromkeys(inners):
+        order = [inner, *(dim for dim in reversed(range(len(sizes))) if dim != inner)]
+        for padding in PADDINGS:
+            if padding % element_bytes:
+                continue
+            strides, stride = [0] * len(sizes), 1
+            for dim in order:
+                strides[dim] = stride
+                stride *= sizes[dim]
+                if dim == inner and len(sizes) > 1:
+                    stride += padding // element_bytes
+            yield Arrangement(tuple(strides), inner, stride, element_bytes)
+
+
+def best_arrangement(source: Layout, target: Layout, sizes: Sequence[int], element_bytes: int) -> Arrangement:
+    """The one with the fewest passes, then the smallest."""
+    rank = len(sizes)
+    covered = [max(one, other) for one, other in zip(source.covered, target.covered, strict=True)]
+    inners = sorted(range(rank), key=lambda dim: -max(source.run(dim), target.run(dim), dim == rank - 1))[:2]
+
+    def cost(one: Arrangement) -> tuple[int, int]:
+        registers = [prod(axis.extent for axis in layout.registers) for layout in (source, target)]
+        passes = one.passes(source, registers[0]) + one.passes(target, registers[1])
+        return passes, one.elements
+
+    return min(arrangements(covered, inners, element_bytes), key=cost)
+
+
+@rule("mlopt.convert_layout")
+def emit_convert(em: Emitter, op: ir.Operation) -> None:
+    """Other registers' names, or a way through shared memory."""
+    source, result = op.operands[0], op.results[0]
+    fragment, target = em.fragment(source), em.layout(result)
+    wanted = positions_of(target, result)
+    if fragment.uniform or (fragment.layout is not None and fragment.layout.same_place(target)):
+        em.set_fragment(result, Fragment(target, {position: fragment[position] for position in wanted}))
+        return
+    assert fragment.layout is not None
+    element = em.element(source.type)
+    stored = stored_type(element)
+    how = best_arrangement(fragment.layout, target, sizes_of(result), bytes_of(stored))
+    region = em.shared.alloc(how.elements * how.element_bytes)
+    base = em.shared.pointer(region)
+    em.shared.writes(region)
+    _store(em, how, fragment, base, stored)
+    em.shared.reads(region)
+    em.set_fragment(result, Fragment(target, _load(em, how, target, wanted, base, element)))
+    em.shared.free(region)
+
+
+def _first(em: Emitter, how: Arrangement, layout: Layout, base: ir.Value, stored: ir.Type) -> ir.Value:
+    """The address of the thread's position."""
+    place: Number = 0
+    for dim, stride in enumerate(how.strides):
+        place = em.build.add(place, em.build.mul(em.thread(layout, dim), stride))
+    return em.build.offset(base, stored, place)
+
+
+def _members(position: Position, inner: int, width: int) -> list[Position]:
+    return [(*position[:inner], position[inner] + step, *position[inner + 1 :]) for step in range(width)]
+
+
+def _store(em: Emitter, how: Arrangement, fragment: Fragment, base: ir.Value, stored: ir.Type) -> None:
+    layout = fragment.layout
+    assert layout is not None
+    first = _first(em, how, layout, base, stored)
+    width = how.width(layout)
+
+    def emit() -> list[ir.Value]:
+        for position in fragment.values:
+            if position[how.inner] % width == 0:
+                members = _members(position, how.inner, width)
+                filler = fragment[position]
+                values = [fragment.values.get(member, filler) for member in members]
+                pointer = em.build.offset(first, stored, how.place(position))
+                store_stored(em.build, values, pointer, width * how.element_bytes)
+        return []
+
+    em.choose(em.only(layout.copies), [], emit)
+
+
+def _load(
+    em: Emitter,
+    how: Arrangement,
+    layout: Layout,
+    wanted: Sequence[Position],
+    base: ir.Value,
+    element: ir.Type,
+) -> dict[Position, ir.Value]:
+    first = _first(em, how, layout, base, stored_type(element))
+    width = how.width(layout)
+    values: dict[Position, ir.Value] = {}
+    for position in wanted:
+        if position[how.inner] % width == 0:
+            pointer = em.build.offset(first, stored_type(element), how.place(position))
+            loaded = load_stored(em.build, pointer, element, width, width * how.element_bytes)
+            values.update(zip(_members(position, how.inner, width), loaded, strict=True))
+    return {position: values[position] for position in wanted}

@@ -1,0 +1,196 @@
+"""The device functions of one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from mlir import ir
+
+from ....dialects.attributes import SCHEDULE
+from ....dialects.layouts import WARP
+from ...base import PassError
+from ...cpu.functions import STATUS
+from ..layouts.tiles import tile_ops
+from .builder import Builder, Number
+from .emitter import Buffer, Emitter
+from .grid import Loops
+
+DEFAULT_WARPS = 4
+DYNAMIC = ir.ShapedType.get_dynamic_size()
+
+
+@dataclass(frozen=True)
+class Devices:
+    """What a launch needs to know: the functions' names (None: no unaligned one), threads, shared bytes."""
+
+    name: str
+    unaligned: str | None
+    threads: int
+    shared: int
+
+
+def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str]) -> Devices:
+    """Write the device functions of a kernel at the insertion point."""
+    name = ir.StringAttr(function.attributes["sym_name"]).value
+    first = _emit(function, forall, messages, name, aligned=True)
+    twin = f"{name}_unaligned" if first.wide else None
+    if twin is not None:
+        _emit(function, forall, messages, twin, aligned=False)
+    return Devices(name, twin, first.warps * WARP, first.shared.used)
+
+
+def index_type(function: ir.Operation) -> ir.Type:
+    """i32 if all positions in all buffers fit, and no position comes from memory as an i64; else i64."""
+    block = function.regions[0].blocks[0]
+    word, long = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(64)
+    for argument in block.arguments:
+        if isinstance(argument.type, ir.IndexType):
+            return long
+        if isinstance(argument.type, ir.MemRefType):
+            shape = list(ir.MemRefType(argument.type).shape)
+            if DYNAMIC in shape or prod(shape) >= 1 << 31:
+                return long
+    for op in tile_ops(block):
+        if op.name.startswith("arith.index_cast") and _is_long(op.operands[0].type):
+            return long
+    return word
+
+
+def _is_long(kind: ir.Type) -> bool:
+    element = kind.element_type if isinstance(kind, ir.VectorType) else kind
+    return isinstance(element, ir.IntegerType) and element.width > 32
+
+
+def _emit(
+    function: ir.Operation, forall: ir.Operation, messages: list[str], name: str, *, aligned: bool
+) -> Emitter:
+    block = function.regions[0].blocks[0]
+    schedule = SCHEDULE.get(forall) or {}
+    (warps,) = schedule.get("warps", (DEFAULT_WARPS,))
+    (resident,) = schedule.get("min_blocks", (1,))
+    written = _written(block)
+    kinds, attributes = _signature(block, written, aligned)
+    asserts = any(op.name == "cf.assert" for op in tile_ops(block))
+    if asserts:
+        kinds.append(ir.Type.parse("!llvm.ptr"))
+        attributes.append(ir.DictAttr.get({STATUS: ir.UnitAttr.get()}))
+    device = _function(name, kinds, attributes, warps * WARP, resident)
+    body = device.regions[0].blocks.append(*kinds)
+    with ir.InsertionPoint(body), function.location:
+        entry = ir.Operation.create("llvm.return")
+        with ir.InsertionPoint(entry):
+            marker = ir.Operation.create("llvm.mlir.zero", [ir.IntegerType.get_signless(32)])
+            build = Builder(marker, index_type(function))
+            word = ir.IntegerType.get_signless(32)
+            with build.at_entry():
+                thread = build.op("nvvm.read.ptx.sreg.tid.x", [], word)
+                number = build.op("nvvm.read.ptx.sreg.ctaid.x", [], word)
+            arguments = list(body.arguments)
+            status = arguments.pop() if asserts else None
+            em = Emitter(build, thread, warps, aligned, messages, status)
+            _bind(em, block, arguments, written)
+            ops = [op.operation for op in block.operations]
+            em.emit(ops[: ops.index(forall)])
+            _bind_tasks(em, forall, number)
+            inner = forall.regions[0].blocks[0]
+            em.emit([op.operation for op in list(inner.operations)[:-1]])
+        marker.erase()
+    return em
+
+
+def _written(block: ir.Block) -> set[int]:
+    """The numbers of the arguments that tiles are written to."""
+    found = set()
+    for op in tile_ops(block):
+        if op.name == "vector.transfer_write":
+            buffer = op.operands[1]
+            while not isinstance(buffer, ir.BlockArgument):
+                if buffer.owner.name != "memref.cast":
+                    raise PassError(op, "distribute: a tile is written into an argument of the kernel")
+                buffer = buffer.owner.operands[0]
+            found.add(ir.BlockArgument(buffer).arg_number)
+    return found
+
+
+def dynamic_dims(kind: ir.Type) -> list[int]:
+    """The dims of a memref whose sizes are arguments of the device function."""
+    if not isinstance(kind, ir.MemRefType):
+        return []
+    return [dim for dim, size in enumerate(ir.MemRefType(kind).shape) if size == DYNAMIC]
+
+
+def _signature(block: ir.Block, written: set[int], aligned: bool) -> tuple[list[ir.Type], list[ir.Attribute]]:
+    pointer, long = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
+    kinds: list[ir.Type] = []
+    attributes: list[ir.Attribute] = []
+    for number, argument in enumerate(block.arguments):
+        kind = argument.type
+        marks: dict[str, ir.Attribute] = {}
+        if isinstance(kind, ir.MemRefType):
+            marks["llvm.noalias"] = ir.UnitAttr.get()
+            if number not in written:
+                marks["llvm.readonly"] = ir.UnitAttr.get()
+            if aligned:
+                marks["llvm.align"] = ir.IntegerAttr.get(long, 16)
+            kind = pointer
+        kinds.append(long if isinstance(kind, ir.IndexType) else kind)
+        attributes.append(ir.DictAttr.get(marks))
+    for argument in block.arguments:
+        for _ in dynamic_dims(argument.type):
+            kinds.append(long)
+            attributes.append(ir.DictAttr.get({}))
+    return kinds, attributes
+
+
+def _function(
+    name: str, kinds: Sequence[ir.Type], attributes: Sequence[ir.Attribute], threads: int, resident: int
+) -> ir.Operation:
+    text = ", ".join(map(str, kinds))
+    word = ir.IntegerType.get_signless(32)
+    return ir.Operation.create(
+        "llvm.func",
+        attributes={
+            "sym_name": ir.StringAttr.get(name),
+            "function_type": ir.TypeAttr.get(ir.Type.parse(f"!llvm.func<void ({text})>")),
+            "arg_attrs": ir.ArrayAttr.get(list(attributes)),
+            "CConv": ir.Attribute.parse("#llvm.cconv<ccc>"),
+            "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
+            "gpu.kernel": ir.UnitAttr.get(),
+            "nvvm.kernel": ir.UnitAttr.get(),
+            "nvvm.maxntid": ir.DenseI32ArrayAttr.get([threads, 1, 1]),
+            "nvvm.minctasm": ir.IntegerAttr.get(word, resident),
+        },
+        regions=1,
+    )
+
+
+def _bind(em: Emitter, block: ir.Block, arguments: list[ir.Value], written: set[int]) -> None:
+    """The kernel's arguments as those of the device function."""
+    sizes = iter(arguments[len(block.arguments) :])
+    for number, argument in enumerate(block.arguments):
+        kind = argument.type
+        if isinstance(kind, ir.MemRefType):
+            memref = ir.MemRefType(kind)
+            shape: list[Number] = [next(sizes) if size == DYNAMIC else size for size in memref.shape]
+            em.buffers[argument] = Buffer(
+                arguments[number], tuple(shape), memref.element_type, number not in written
+            )
+        else:
+            em.set_scalar(argument, arguments[number])
+
+
+def _bind_tasks(em: Emitter, forall: ir.Operation, number: ir.Value) -> None:
+    """The induction variables from the block's number; the last loop runs fastest."""
+    build = em.build
+    loops = Loops.of(forall)
+    rest: Number = number if build.index == number.type else build.op("arith.extui", [number], build.index)
+    counts = [loops.count(build, loop, em.number) for loop in range(loops.rank)]
+    arguments = list(forall.regions[0].blocks[0].arguments)[: loops.rank]
+    for loop in reversed(range(loops.rank)):
+        place = build.rem(rest, counts[loop]) if loop else rest
+        rest = build.div(rest, counts[loop]) if loop else rest
+        if counts[loop] == 1:
+            place = 0
+        em.set_scalar(arguments[loop], build.mul(place, loops.steps[loop]))

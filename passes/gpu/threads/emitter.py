@@ -1,0 +1,221 @@
+"""The state while one kernel's device function is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from mlir import ir
+
+from ....dialects.attributes import LAYOUT
+from ....dialects.layouts import Layout
+from ...base import PassError
+from .builder import Builder, Number, Truth
+from .fragment import Fragment, uniform
+from .registry import rule_of
+from .shared import Shared
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A kernel argument: contiguous memory; ``constant`` if the kernel writes nothing there."""
+
+    pointer: ir.Value
+    sizes: tuple[Number, ...]
+    element: ir.Type
+    constant: bool
+
+
+class Emitter:
+    """Values of the tile IR as what one thread has of them.
+
+    ``aligned``: whether buffers begin at multiples of 16 bytes. ``messages`` are the module's, which
+    asserts are numbered by; ``status`` is the cell that they write.
+    """
+
+    def __init__(
+        self,
+        build: Builder,
+        thread: ir.Value,
+        warps: int,
+        aligned: bool,
+        messages: list[str],
+        status: ir.Value | None,
+    ) -> None:
+        self.build = build
+        self.thread_number = thread
+        self.warps = warps
+        self.aligned = aligned
+        self.messages = messages
+        self.status = status
+        self.shared = Shared(build)
+        self.wide = False  # whether an access rests on the buffers' alignment
+        self.buffers: dict[ir.Value, Buffer] = {}
+        self._fragments: dict[ir.Value, Fragment] = {}
+        self._scalars: dict[ir.Value, Number] = {}
+        self._layouts: dict[str, Layout] = {}
+        self._memo: list[dict[Hashable, object]] = [{}]
+
+    # -- values --
+
+    def emit(self, ops: Sequence[ir.Operation]) -> None:
+        """Emit ops in their order."""
+        for op in ops:
+            with op.location:
+                rule_of(op)(self, op)
+
+    def fragment(self, tile: ir.Value) -> Fragment:
+        """What the thread has of a tile."""
+        return self._fragments[tile]
+
+    def set_fragment(self, tile: ir.Value, fragment: Fragment) -> None:
+        """Say what the thread has of a tile."""
+        self._fragments[tile] = fragment
+
+    def number(self, scalar: ir.Value) -> Number:
+        """A scalar; an index may be a known number."""
+        return self._scalars[scalar]
+
+    def scalar(self, scalar: ir.Value) -> ir.Value:
+        """A scalar as a value."""
+        return self.build.number(self._scalars[scalar])
+
+    def set_scalar(self, scalar: ir.Value, value: Number) -> None:
+        """Say what a scalar is."""
+        self._scalars[scalar] = value
+
+    def operand(self, value: ir.Value) -> Fragment:
+        """A tile, or a scalar as a tile of it."""
+        return self._fragments[value] if value in self._fragments else uniform(self.scalar(value))
+
+    # -- types and layouts --
+
+    def element(self, kind: ir.Type) -> ir.Type:
+        """The type of a tile's elements, or of a scalar, in registers: indices have the builder's type."""
+        if isinstance(kind, ir.VectorType):
+            kind = kind.element_type
+        return self.build.index if isinstance(kind, ir.IndexType) else kind
+
+    def layout(self, tile: ir.Value) -> Layout:
+        """The layout of a tile, a result of an op."""
+        result = ir.OpResult(tile)
+        return self.layout_of_result(result.owner, result.result_number)
+
+    def layout_of_result(self, op: ir.Operation, number: int) -> Layout:
+        """The layout of an op's result."""
+        texts = LAYOUT.get(op)
+        if texts is None or len(texts) != len(op.results) or not texts[number]:
+            raise PassError(op, "distribute: a tile without mlopt.layout; run mlopt-gpu-assign-layouts")
+        text = texts[number]
+        if text not in self._layouts:
+            self._layouts[text] = Layout.parse(text)
+        layout = self._layouts[text]
+        if layout.threads != self.warps * 32:
+            raise PassError(op, f"distribute: a layout for {layout.threads // 32} warps, not {self.warps}")
+        return layout
+
+    # -- what is kept --
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` emits, once for as long as it dominates."""
+        for memo in reversed(self._memo):
+            if key in memo:
+                return memo[key]  # type: ignore[return-value]
+        made = make()
+        self._memo[-1][key] = made
+        return made
+
+    def at_entry(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` emits, once, at the function's beginning."""
+        if key not in self._memo[0]:
+            with self.build.at_entry():
+                self._memo[0][key] = make()
+        return self._memo[0][key]  # type: ignore[return-value]
+
+    @contextmanager
+    def region(self) -> Iterator[None]:
+        """Inside of a region: what is emitted here is not kept outside."""
+        self._memo.append({})
+        yield
+        self._memo.pop()
+
+    def choose(
+        self,
+        condition: Truth,
+        results: Sequence[ir.Type],
+        then: Callable[[], Sequence[ir.Value]],
+        other: Callable[[], Sequence[ir.Value]] | None = None,
+    ) -> list[ir.Value]:
+        """What ``then`` makes if the condition holds, else what ``other`` makes."""
+
+        def inside(make: Callable[[], Sequence[ir.Value]]) -> Callable[[], Sequence[ir.Value]]:
+            def branch() -> Sequence[ir.Value]:
+                with self.region():
+                    return make()
+
+            return branch
+
+        return self.build.choose(condition, results, inside(then), inside(other) if other else None)
+
+    # -- where a thread is --
+
+    def thread(self, layout: Layout, dim: int) -> Number:
+        """What the thread adds to positions along a dim."""
+        steps = tuple(step[dim] for step in layout.bits)
+        return self.at_entry(("thread", steps), lambda: self._thread(steps))
+
+    def below(self, layout: Layout, dim: int, at: int, limit: Number, start: Number = 0) -> Truth:
+        """Whether ``start`` + the thread's part along a dim + ``at`` is below ``limit``."""
+        build, thread = self.build, self.thread(layout, dim)
+        first = self.once(("first", start, thread), lambda: build.add(start, thread))
+        last = self.once(("last", first, at), lambda: build.add(first, at))
+        return self.once(("below", last, limit), lambda: build.less(last, limit))
+
+    def _thread(self, steps: tuple[int, ...]) -> Number:
+        build = self.build
+        total: Number = 0
+        bit = 0
+        while bit < len(steps):
+            first, step = bit, steps[bit]
+            bit += 1
+            if step == 0:
+                continue
+            while bit < len(steps) and steps[bit] == 2 * steps[bit - 1]:
+                bit += 1
+            total = build.add(total, build.mul(build_bits(self, first, bit - first), step))
+        return total
+
+    def only(self, bits: int) -> ir.Value | bool:
+        """Whether the thread is the one among its copies that acts: the thread bits in the mask are zero."""
+        if not bits:
+            return True
+        build, thread = self.build, self.thread_number
+
+        def make() -> ir.Value:
+            kind = thread.type
+            masked = thread
+            if bits != self.warps * 32 - 1:
+                masked = build.op("arith.andi", [thread, build.constant(kind, bits)])
+            return build.equal(masked, build.constant(kind, 0))
+
+        return self.at_entry(("only", bits), make)
+
+
+def build_bits(em: Emitter, first: int, count: int) -> Number:
+    """``count`` bits of the thread's number from ``first`` on, as an index."""
+    build = em.build
+
+    def make() -> ir.Value:
+        value = em.thread_number
+        kind = value.type
+        if first:
+            value = build.op("arith.shrui", [value, build.constant(kind, first)])
+        if first + count < 5 + em.warps.bit_length() - 1:
+            value = build.op("arith.andi", [value, build.constant(kind, (1 << count) - 1)])
+        return value if kind == build.index else build.op("arith.extui", [value], build.index)
+
+    return em.at_entry(("bits", first, count), make)

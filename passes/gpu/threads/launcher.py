@@ -1,0 +1,111 @@
+"""The launch of a kernel's device function, in the place of its scf.forall."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+from mlir.dialects import arith, llvm, memref, scf
+
+from ..layouts.access import WIDE
+from .device import Devices, dynamic_dims
+from .grid import Loops
+
+_PURE = ("arith.", "affine.", "memref.", "ub.", "vector.")
+
+
+def write_launcher(function: ir.Operation, forall: ir.Operation, module: str, devices: Devices) -> None:
+    """Replace ``forall`` by the launch of its blocks; without tasks there is none."""
+    block = function.regions[0].blocks[0]
+    loops = Loops.of(forall)
+    if loops.static_count() != 0:
+        with ir.InsertionPoint(forall), forall.location:
+            _launch(block, loops, module, devices)
+    for op in reversed(list(block.operations)[:-1]):
+        unused = all(not list(result.uses) for result in op.operation.results)
+        if op.operation == forall or (unused and op.operation.name.startswith(_PURE)):
+            op.operation.erase()
+
+
+def _launch(block: ir.Block, loops: Loops, module: str, devices: Devices) -> None:
+    long = ir.IntegerType.get_signless(64)
+    count = _count(loops, long)
+    if loops.static_count() is None:
+        some = arith.cmpi(arith.CmpIPredicate.sgt, count, _constant(long, 0))
+        branch = scf.IfOp(some)
+        with ir.InsertionPoint(branch.then_block):
+            _launch_some(block, count, module, devices)
+            scf.YieldOp([])
+    else:
+        _launch_some(block, count, module, devices)
+
+
+def _count(loops: Loops, long: ir.Type) -> ir.Value:
+    known = loops.static_count()
+    if known is not None:
+        return _constant(long, known)
+    total = None
+    for bound, step in zip(loops.bounds, loops.steps, strict=True):
+        if isinstance(bound, int):
+            tasks = _constant(long, -(-bound // step))
+        else:
+            size = arith.index_cast(long, bound)
+            tasks = arith.divui(arith.addi(size, _constant(long, step - 1)), _constant(long, step))
+        total = tasks if total is None else arith.muli(total, tasks)
+    assert total is not None
+    return total
+
+
+def _launch_some(block: ir.Block, count: ir.Value, module: str, devices: Devices) -> None:
+    long = ir.IntegerType.get_signless(64)
+    pointer = ir.Type.parse("!llvm.ptr")
+    arguments: list[ir.Value] = []
+    addresses: list[ir.Value] = []
+    for argument in block.arguments:
+        if isinstance(argument.type, ir.MemRefType):
+            index = memref.extract_aligned_pointer_as_index(argument)
+            address = arith.index_cast(long, index)
+            addresses.append(address)
+            arguments.append(llvm.inttoptr(pointer, address))
+        elif isinstance(argument.type, ir.IndexType):
+            arguments.append(arith.index_cast(long, argument))
+        else:
+            arguments.append(argument)
+    for argument in block.arguments:
+        for dim in dynamic_dims(argument.type):
+            place = _constant(ir.IndexType.get(), dim)
+            arguments.append(arith.index_cast(long, memref.dim(argument, place)))
+    if devices.unaligned is None:
+        _call(module, devices.name, count, arguments, devices)
+        return
+    together = addresses[0]
+    for address in addresses[1:]:
+        together = arith.ori(together, address)
+    low = arith.andi(together, _constant(long, WIDE - 1))
+    aligned = arith.cmpi(arith.CmpIPredicate.eq, low, _constant(long, 0))
+    branch = scf.IfOp(aligned, has_else=True)
+    for inner, name in ((branch.then_block, devices.name), (branch.else_block, devices.unaligned)):
+        with ir.InsertionPoint(inner):
+            _call(module, name, count, arguments, devices)
+            scf.YieldOp([])
+
+
+def _call(module: str, name: str, count: ir.Value, arguments: Sequence[ir.Value], devices: Devices) -> None:
+    long = ir.IntegerType.get_signless(64)
+    one, threads = _constant(long, 1), _constant(long, devices.threads)
+    shared = [_constant(ir.IntegerType.get_signless(32), devices.shared)]
+    operands = [count, one, one, threads, one, one, *shared, *arguments]
+    segments = [0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, len(arguments), 0]
+    ir.Operation.create(
+        "gpu.launch_func",
+        [],
+        operands,
+        {
+            "kernel": ir.SymbolRefAttr.get([module, name]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get(segments),
+        },
+    )
+
+
+def _constant(kind: ir.Type, value: int) -> ir.Value:
+    return arith.constant(kind, value)

@@ -1,0 +1,129 @@
+"""Addresses and guards of a tile's accesses to memory, shared by reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mlir import ir
+
+from ....dialects.layouts import Layout, Position
+from ..layouts.access import Access
+from ..layouts.tiles import sizes_of
+from .builder import Number, Truth
+from .emitter import Buffer, Emitter
+
+
+@dataclass(frozen=True)
+class Place:
+    """One tile's accesses in one layout: ``width`` elements at a time along the tile's dim ``inner``."""
+
+    em: Emitter
+    access: Access
+    layout: Layout
+    buffer: Buffer
+    width: int
+    inner: int | None
+
+    @property
+    def alignment(self) -> int:
+        """What divides the address of each access."""
+        return self.width * self.access.element_bytes
+
+    def leads(self, position: Position) -> bool:
+        """Whether an access begins at this register."""
+        return self.inner is None or position[self.inner] % self.width == 0
+
+    def members(self, position: Position) -> list[Position]:
+        """The registers of the access that begins at ``position``."""
+        if self.inner is None:
+            return [position]
+        inner = self.inner
+        return [
+            (*position[:inner], position[inner] + step, *position[inner + 1 :]) for step in range(self.width)
+        ]
+
+    def pointer(self, position: Position) -> ir.Value:
+        """The address of the element at a register's position."""
+        build, access = self.em.build, self.access
+        strides = self._strides()
+        start = tuple(self.em.number(index) for index in access.indices)
+        thread = tuple(self.em.thread(self.layout, dim) for dim in range(len(position)))
+        first = self.em.once(
+            (self.buffer.pointer, access.dims, start, thread), lambda: self._first(start, thread)
+        )
+        further: Number = 0
+        for at, memory in zip(position, access.dims, strict=True):
+            further = build.add(further, build.mul(strides[memory], at))
+        return build.offset(first, self.buffer.element, further)
+
+    def _first(self, start: Sequence[Number], thread: Sequence[Number]) -> ir.Value:
+        """The address of the thread's first element; its own part apart, since starts change in loops."""
+        build, strides = self.em.build, self._strides()
+        begins: Number = 0
+        for index, stride in zip(start, strides, strict=True):
+            begins = build.add(begins, build.mul(index, stride))
+        own: Number = 0
+        for number, memory in zip(thread, self.access.dims, strict=True):
+            own = build.add(own, build.mul(number, strides[memory]))
+        near = build.offset(self.buffer.pointer, self.buffer.element, own)
+        return build.offset(near, self.buffer.element, begins)
+
+    def _strides(self) -> tuple[Number, ...]:
+        def make() -> tuple[Number, ...]:
+            strides: list[Number] = []
+            stride: Number = 1
+            for size in reversed(self.buffer.sizes):
+                strides.append(stride)
+                stride = self.em.build.mul(stride, size)
+            return tuple(reversed(strides))
+
+        return self.em.once(("strides", self.buffer.pointer), make)
+
+    # -- guards --
+
+    def inside(self, position: Position, width: int, writes: bool) -> Truth:
+        """Whether the ``width`` elements from a register's position on may be accessed.
+
+        A write stays within the tile and within memory; a read need only stay within memory.
+        """
+        build = self.em.build
+        sizes = sizes_of(self.access.tile)
+        holds: Truth = True
+        for dim, at in enumerate(position):
+            span = width if dim == self.inner else 1
+            over = at + span + self.layout.thread_reach(dim) > sizes[dim]
+            ragged = not self.access.in_bounds[dim]
+            if at + span > sizes[dim] and (writes or not ragged):
+                return False
+            if over and (writes or not ragged):
+                holds = build.both(holds, self.em.below(self.layout, dim, at + span - 1, sizes[dim]))
+            if ragged:
+                memory = self.access.dims[dim]
+                start = self.em.number(self.access.indices[memory])
+                holds = build.both(
+                    holds, self.em.below(self.layout, dim, at + span - 1, self.buffer.sizes[memory], start)
+                )
+        return holds
+
+    def may_straddle(self) -> bool:
+        """Whether an access may begin inside and end outside."""
+        if self.inner is None or self.width == 1:
+            return False
+        access, memory = self.access, self.access.dims[self.inner]
+        if sizes_of(access.tile)[self.inner] % self.width:
+            return True
+        if access.in_bounds[self.inner]:
+            return False
+        size = self.buffer.sizes[memory]
+        return not isinstance(size, int) or size % self.width != 0
+
+
+def place_of(em: Emitter, access: Access, layout: Layout) -> Place:
+    """How a tile's elements are accessed in a layout: as wide as registers and memory allow."""
+    inner = access.contiguous()
+    width = 1
+    if inner is not None and em.aligned:
+        width = min(layout.run(inner), access.width())
+        em.wide = em.wide or width > 1
+    return Place(em, access, layout, em.buffers[access.buffer], width, inner)

@@ -1,0 +1,123 @@
+"""vector.multi_reduction: in each thread's registers, then over lanes, then over warps.
+
+The order is fixed by the layout: registers by a tree of neighbours, lanes by butterflies, warps by a tree,
+the op's own accumulator last, from the left. All threads that hold an element of the result get the same
+bits.
+"""
+
+from __future__ import annotations
+
+from mlir import ir
+
+from ....dialects.layouts import LANE_BITS, Layout, Position
+from ..layouts.access import bytes_of
+from ..layouts.tiles import kept_dims, reduced_dims, sizes_of
+from .builder import Number
+from .combine import combine, kind_of, neutral, shuffle, tree
+from .emitter import Emitter, build_bits
+from .fragment import Fragment
+from .registry import rule
+from .stored import load_stored, store_stored, stored_type
+
+
+@rule("vector.multi_reduction")
+def emit_reduction(em: Emitter, op: ir.Operation) -> None:
+    """The reduced tile, or scalar."""
+    source, result = op.operands[0], op.results[0]
+    fragment = em.fragment(source)
+    assert fragment.layout is not None
+    layout = fragment.layout
+    kind, kept = kind_of(op), kept_dims(op)
+    groups: dict[Position, list[ir.Value]] = {}
+    for position, value in fragment.values.items():
+        value = _masked(em, op, layout, position, value, kind)
+        groups.setdefault(tuple(position[dim] for dim in kept), []).append(value)
+    totals = {position: tree(em.build, kind, values) for position, values in groups.items()}
+    gone = reduced_dims(op)
+    bits = [bit for bit, step in enumerate(layout.bits) if any(step[dim] for dim in gone)]
+    for bit in bits:
+        if bit < LANE_BITS:
+            for position, value in totals.items():
+                moved = shuffle(em.build, value, 1 << bit)
+                totals[position] = combine(em.build, kind, value, moved)
+    warps = [bit for bit in bits if bit >= LANE_BITS]
+    if warps:
+        owns = [bit for bit, step in enumerate(layout.bits) if any(step[dim] for dim in kept)]
+        totals = _across_warps(em, kind, totals, warps, owns)
+    start = em.operand(op.operands[1])
+    values = {position: combine(em.build, kind, start[position], total) for position, total in totals.items()}
+    if isinstance(result.type, ir.VectorType):
+        em.set_fragment(result, Fragment(em.layout(result), values))
+    else:
+        em.set_scalar(result, values[()])
+
+
+def _masked(
+    em: Emitter, op: ir.Operation, layout: Layout, position: Position, value: ir.Value, kind: str
+) -> ir.Value:
+    """The value, or the neutral element in threads for which it lies outside of the reduced dims."""
+    build, sizes = em.build, sizes_of(op.operands[0])
+    inside: ir.Value | bool = True
+    for dim in reduced_dims(op):
+        if position[dim] + layout.thread_reach(dim) >= sizes[dim]:
+            inside = build.both(inside, em.below(layout, dim, position[dim], sizes[dim]))
+    if isinstance(inside, bool):
+        return value
+    return build.op("arith.select", [inside, value, neutral(build, kind, value.type)], value.type)
+
+
+def _across_warps(
+    em: Emitter, kind: str, totals: dict[Position, ir.Value], warps: list[int], owns: list[int]
+) -> dict[Position, ir.Value]:
+    """Each warp's total into shared memory; then every thread adds up those of its element.
+
+    ``warps`` are the thread bits to reduce over, ``owns`` those that tell elements of the result apart.
+    """
+    build = em.build
+    element = next(iter(totals.values())).type
+    stored = stored_type(element)
+    count, slots = 1 << len(warps), 1 << len(owns)
+    size = bytes_of(stored)
+    region = em.shared.alloc(len(totals) * slots * count * size)
+    base = em.shared.pointer(region)
+    slot = build.mul(_packed(em, owns), count)
+    mine = build.offset(base, stored, build.add(slot, _packed(em, warps)))
+    acts = em.only(sum(1 << bit for bit in range(_bits(em)) if bit not in (*warps, *owns)))
+    em.shared.writes(region)
+
+    def store() -> list[ir.Value]:
+        for number, value in enumerate(totals.values()):
+            pointer = build.offset(mine, stored, number * slots * count)
+            store_stored(build, [value], pointer, size)
+        return []
+
+    em.choose(acts, [], store)
+    em.shared.reads(region)
+    ours = build.offset(base, stored, slot)
+    result = {}
+    wide = min(count, 16 // size)
+    for number, position in enumerate(totals):
+        parts: list[ir.Value] = []
+        for first in range(0, count, wide):
+            pointer = build.offset(ours, stored, number * slots * count + first)
+            parts += load_stored(build, pointer, element, wide, wide * size)
+        result[position] = tree(build, kind, parts)
+    em.shared.free(region)
+    return result
+
+
+def _bits(em: Emitter) -> int:
+    return LANE_BITS + em.warps.bit_length() - 1
+
+
+def _packed(em: Emitter, bits: list[int]) -> Number:
+    """The thread bits next to each other, as a number."""
+    total: Number = 0
+    at = 0
+    while at < len(bits):
+        count = 1
+        while at + count < len(bits) and bits[at + count] == bits[at] + count:
+            count += 1
+        total = em.build.add(total, em.build.mul(build_bits(em, bits[at], count), 1 << at))
+        at += count
+    return total

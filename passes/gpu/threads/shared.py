@@ -1,0 +1,129 @@
+"""Shared memory of a block: who has which bytes of it, and the barriers between its uses.
+
+Everything is carved from one external symbol. Regions are given out first fit; bytes that were freed may
+be given out again at once, since a barrier comes before the next write if someone may still be
+reading them. A rule announces each use before it emits it::
+
+    region = em.shared.alloc(bytes)
+    em.shared.writes(region)      # a barrier, if others may still use these bytes
+    … store …
+    em.shared.reads(region)       # a barrier, if others may still be writing them
+    … load …
+    em.shared.free(region)
+
+Inside of a loop's body the last iteration's uses count: `loop` forgets what is known to be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from mlir import ir
+
+from .builder import Builder
+
+SYMBOL = "dyn"
+ALIGNMENT = 16
+_SPACE = 3
+_ALL = 1 << 62
+_CHEAP = 1 << 14  # bytes up to which room is cheaper than a barrier
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Bytes from ``start`` to ``end``."""
+
+    start: int
+    end: int
+
+    def overlaps(self, other: Region) -> bool:
+        """Whether the two share bytes."""
+        return self.start < other.end and other.start < self.end
+
+
+class Shared:
+    """The shared memory of one kernel; ``used`` is what it needs in all."""
+
+    def __init__(self, build: Builder) -> None:
+        self.used = 0
+        self._build = build
+        self._live: list[Region] = []
+        self._read: list[Region] = []  # since the last barrier
+        self._written: list[Region] = []
+        self._base: ir.Value | None = None
+
+    def alloc(self, size: int, alignment: int = ALIGNMENT) -> Region:
+        """``size`` bytes that nobody else has until they are freed; preferably such that need no barrier."""
+        start = self._fit(size, alignment, [*self._live, *self._read, *self._written])
+        if start + size > max(self.used, _CHEAP):
+            start = self._fit(size, alignment, self._live)
+        region = Region(start, start + size)
+        self._live.append(region)
+        self.used = max(self.used, region.end)
+        return region
+
+    def free(self, region: Region) -> None:
+        """Give bytes back."""
+        self._live.remove(region)
+
+    def writes(self, region: Region) -> None:
+        """Say that threads write into a region next, and others read that later."""
+        if any(region.overlaps(other) for other in (*self._read, *self._written)):
+            self.barrier()
+        self._written.append(region)
+
+    def reads(self, region: Region) -> None:
+        """Say that threads read from a region next what others wrote."""
+        if any(region.overlaps(other) for other in self._written):
+            self.barrier()
+        self._read.append(region)
+
+    def barrier(self) -> None:
+        """All threads of the block wait for each other."""
+        ir.Operation.create("nvvm.barrier0")
+        self._read, self._written = [], []
+
+    @contextmanager
+    def loop(self) -> Iterator[None]:
+        """The body of a loop: its beginning follows what was before the loop, and its own end."""
+        before = (self._read, self._written)
+        everything = [Region(0, _ALL)]
+        self._read, self._written = list(everything), list(everything)
+        yield
+        self._read, self._written = self._read + before[0], self._written + before[1]
+
+    def pointer(self, region: Region) -> ir.Value:
+        """The address of a region."""
+        if self._base is None:
+            with self._build.at_entry():
+                self._base = self._build.op(
+                    "llvm.mlir.addressof", [], ir.Type.parse(f"!llvm.ptr<{_SPACE}>"),
+                    {"global_name": ir.FlatSymbolRefAttr.get(SYMBOL)},
+                )  # fmt: skip
+        return self._build.offset(self._base, ir.IntegerType.get_signless(8), region.start)
+
+    def _fit(self, size: int, alignment: int, taken: list[Region]) -> int:
+        """The lowest place for ``size`` bytes beside those taken."""
+        start = 0
+        for region in sorted(taken, key=lambda one: one.start):
+            if start + size <= region.start:
+                break
+            start = max(start, -(-region.end // alignment) * alignment)
+        return start
+
+
+def declare_symbol() -> None:
+    """The symbol that all shared memory is carved from, at the insertion point."""
+    ir.Operation.create(
+        "llvm.mlir.global",
+        regions=1,
+        attributes={
+            "global_type": ir.TypeAttr.get(ir.Type.parse("!llvm.array<0 x i8>")),
+            "sym_name": ir.StringAttr.get(SYMBOL),
+            "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
+            "addr_space": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), _SPACE),
+            "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT),
+        },
+    )

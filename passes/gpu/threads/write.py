@@ -1,0 +1,66 @@
+"""vector.transfer_write: each element is stored by one of the threads that have it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+
+from ....dialects.layouts import Position
+from ..layouts.access import access_of
+from .builder import Truth
+from .emitter import Emitter
+from .fragment import Fragment, positions_of
+from .memory import Place, place_of
+from .registry import rule
+
+
+@rule("vector.transfer_write")
+def emit_write(em: Emitter, op: ir.Operation) -> None:
+    """Stores, up to 16 bytes at once, of what lies within the tile and within memory."""
+    access = access_of(op)
+    fragment = em.fragment(access.tile)
+    layout = fragment.layout
+    assert layout is not None
+    place = place_of(em, access, layout)
+    acts = em.only(layout.copies)
+    groups: dict[Truth, list[Position]] = {}
+    for position in positions_of(layout, access.tile):
+        if place.leads(position):
+            whole = em.build.both(acts, place.inside(position, place.width, writes=True))
+            groups.setdefault(whole, []).append(position)
+    for whole, positions in groups.items():
+        _store(place, fragment, whole, acts, positions)
+
+
+def _store(
+    place: Place, fragment: Fragment, whole: Truth, acts: Truth, positions: Sequence[Position]
+) -> None:
+    """Store the elements of some accesses, all of which are possible if ``whole`` holds."""
+    em = place.em
+    build, size = em.build, place.access.element_bytes
+    pointers = [place.pointer(position) for position in positions]
+
+    def together() -> list[ir.Value]:
+        for position, pointer in zip(positions, pointers, strict=True):
+            values = [fragment[member] for member in place.members(position)]
+            build.store(values, pointer, place.alignment)
+        return []
+
+    def one_by_one() -> list[ir.Value]:
+        for position in positions:
+            for member in place.members(position):
+                if member in fragment.values:
+                    one(member)
+        return []
+
+    def one(position: Position) -> None:
+        pointer = place.pointer(position)
+
+        def store() -> list[ir.Value]:
+            build.store([fragment[position]], pointer, size)
+            return []
+
+        em.choose(build.both(acts, place.inside(position, 1, writes=True)), [], store)
+
+    em.choose(whole, [], together, one_by_one if place.may_straddle() else None)

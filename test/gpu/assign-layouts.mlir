@@ -1,0 +1,94 @@
+// RUN: mlopt-opt %s --split-input-file --pass-pipeline='builtin.module(mlopt-gpu-assign-layouts)' | FileCheck %s
+
+// Rows that are reduced: lanes along the row, 16 bytes each, a row a warp; the row's result is in every lane.
+// CHECK-LABEL: @rows
+// CHECK: vector.transfer_read {{.*}}mlopt.layout = "reg 8:(0,128) 4:(0,1) lane 32:(0,4) warp 4:(1,0)"
+// CHECK: vector.multi_reduction {{.*}}mlopt.layout = "reg lane 32:(0) warp 4:(1)"
+// CHECK: vector.shape_cast {{.*}}mlopt.layout = "reg lane 32:(0,0) warp 4:(1,0)"
+// CHECK: vector.broadcast {{.*}}mlopt.layout = "reg 8:(0,128) 4:(0,1) lane 32:(0,4) warp 4:(1,0)"
+// CHECK-NOT: mlopt.convert_layout
+// CHECK: vector.transfer_write
+func.func private @rows(%x: memref<1001x1000xf32>, %out: memref<1001x1000xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %low = arith.constant dense<0xFF800000> : vector<4xf32>
+  scf.forall (%i) = (0) to (1001) step (4) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [false, true]} : memref<1001x1000xf32>, vector<4x1000xf32>
+    %m = vector.multi_reduction <maximumf>, %v, %low [1] : vector<4x1000xf32> to vector<4xf32>
+    %c = vector.shape_cast %m : vector<4xf32> to vector<4x1xf32>
+    %b = vector.broadcast %c : vector<4x1xf32> to vector<4x1000xf32>
+    %s = arith.subf %v, %b : vector<4x1000xf32>
+    vector.transfer_write %s, %out[%i, %c0] {in_bounds = [false, true]} : vector<4x1000xf32>, memref<1001x1000xf32>
+  } {mlopt.schedule = {tile = array<i64: 4, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// bf16: eight elements are 16 bytes. A row of 1001 is not aligned: one element at a time, and neighbouring
+// lanes have neighbours.
+// CHECK-LABEL: @widths
+// CHECK: vector.transfer_read %{{.*}}mlopt.layout = "reg 8:(1) lane 32:(8) warp 4:(256)"
+// CHECK: vector.transfer_read %{{.*}}mlopt.layout = "reg 8:(0,128) lane 32:(0,1) warp 4:(0,32)"
+func.func private @widths(%x: memref<4096xbf16>, %y: memref<3x1001xf32>, %a: memref<4096xbf16>, %b: memref<3x1001xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : bf16
+  %pad1 = arith.constant 0.0 : f32
+  %c1 = arith.constant 1 : index
+  scf.forall (%i) = (0) to (4096) step (1024) {
+    %v = vector.transfer_read %x[%i], %pad {in_bounds = [true]} : memref<4096xbf16>, vector<1024xbf16>
+    %w = vector.transfer_read %y[%c1, %c0], %pad1 {in_bounds = [true, true]} : memref<3x1001xf32>, vector<1x1001xf32>
+    vector.transfer_write %v, %a[%i] {in_bounds = [true]} : vector<1024xbf16>, memref<4096xbf16>
+    vector.transfer_write %w, %b[%c1, %c0] {in_bounds = [true, true]} : vector<1x1001xf32>, memref<3x1001xf32>
+  } {mlopt.schedule = {tile = array<i64: 1024>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// A transpose: read along the memory of the one, turned, written along that of the other.
+// CHECK-LABEL: @turned
+// CHECK: %[[V:.*]] = vector.transfer_read {{.*}}mlopt.layout = "reg 2:(0,16) 4:(1,0) lane 8:(4,0) 4:(0,1) warp 4:(0,4)"
+// CHECK: %[[N:.*]] = arith.negf %[[V]]
+// CHECK: %[[C:.*]] = "mlopt.convert_layout"(%[[N]]) {mlopt.layout = "reg 2:(16,0) 4:(0,1) lane 8:(0,4) 4:(1,0) warp 4:(4,0)"}
+// CHECK: vector.transfer_write %[[C]]
+func.func private @turned(%x: memref<64x96xf32>, %out: memref<96x64xf32>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i, %j) = (0, 0) to (96, 64) step (32, 32) {
+    %v = vector.transfer_read %x[%j, %i], %pad {in_bounds = [true, true], permutation_map = affine_map<(d0, d1) -> (d1, d0)>} : memref<64x96xf32>, vector<32x32xf32>
+    %n = arith.negf %v : vector<32x32xf32>
+    vector.transfer_write %n, %out[%i, %j] {in_bounds = [true, true]} : vector<32x32xf32>, memref<96x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 32, 32>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// One vector along both dims of a tile cannot have one layout for both: it is copied. A loop's results have
+// an array of layouts; a splat has none.
+// CHECK-LABEL: @cut
+// CHECK: vector.broadcast
+// CHECK: %[[B:.*]] = vector.broadcast
+// CHECK: %[[C:.*]] = "mlopt.convert_layout"(%[[B]])
+// CHECK: arith.subf %{{.*}}, %[[C]]
+// CHECK: scf.for
+// CHECK: } {mlopt.layout = ["reg {{.*}}", ""]}
+func.func private @cut(%x: memref<16xf32>, %out: memref<16x16xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<16x16xf32>
+  scf.forall (%i) = (0) to (1) step (1) {
+    %v = vector.transfer_read %x[%c0], %pad {in_bounds = [true]} : memref<16xf32>, vector<16xf32>
+    %a = vector.broadcast %v : vector<16xf32> to vector<16x16xf32>
+    %c = vector.shape_cast %v : vector<16xf32> to vector<16x1xf32>
+    %b = vector.broadcast %c : vector<16x1xf32> to vector<16x16xf32>
+    %s = arith.subf %a, %b : vector<16x16xf32>
+    %t, %n = scf.for %k = %c0 to %c1 step %c1 iter_args(%acc = %zero, %count = %c0) -> (vector<16x16xf32>, index) {
+      %next = arith.addf %acc, %s : vector<16x16xf32>
+      scf.yield %next, %k : vector<16x16xf32>, index
+    }
+    vector.transfer_write %t, %out[%c0, %n] {in_bounds = [true, true]} : vector<16x16xf32>, memref<16x16xf32>
+  } {mlopt.schedule = {tile = array<i64: 0, 0>, warps = array<i64: 4>}}
+  return
+}

@@ -1,0 +1,159 @@
+// RUN: mlopt-opt %s --split-input-file --pass-pipeline='builtin.module(mlopt-gpu-assign-layouts,mlopt-gpu-distribute,canonicalize,cse)' | FileCheck %s
+
+// 16 bytes an access, both loads before the first use; ragged rows are guarded. The twin for pointers that
+// are not aligned, and the launch that chooses.
+// CHECK: gpu.module @kernels
+// CHECK: llvm.func @relu(%[[X:.*]]: !llvm.ptr {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}, %[[OUT:.*]]: !llvm.ptr {llvm.align = 16 : i64, llvm.noalias})
+// CHECK-SAME: gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>, nvvm.minctasm = 4 : i32
+// CHECK: %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x
+// CHECK: %[[BLOCK:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK: %[[HALF:.*]] = arith.shrui %[[TID]], %c6_i32
+// CHECK: %[[ROW:.*]] = arith.addi %{{.*}}, %[[HALF]]
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[ROW]], %c1001_i32
+// CHECK: scf.if %[[INSIDE]] -> (f32, f32, f32, f32)
+// CHECK:   llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK: scf.if %{{.*}} -> (f32, f32, f32, f32)
+// CHECK:   llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK-COUNT-8: arith.maximumf %{{.*}} : f32
+// CHECK: scf.if %[[INSIDE]]
+// CHECK:   llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
+// CHECK: llvm.func @relu_unaligned(%{{.*}}: !llvm.ptr {llvm.noalias, llvm.readonly}, %{{.*}}: !llvm.ptr {llvm.noalias})
+// CHECK-COUNT-8: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr -> f32
+// CHECK: func.func private @relu(%[[A:.*]]: memref<1001x256xf32>, %[[B:.*]]: memref<1001x256xf32>)
+// CHECK-SAME: mlopt.shared = 0
+// CHECK: %[[A0:.*]] = memref.extract_aligned_pointer_as_index %[[A]]
+// CHECK: %[[A1:.*]] = arith.index_cast %[[A0]] : index to i64
+// CHECK: %[[A2:.*]] = llvm.inttoptr %[[A1]]
+// CHECK: %[[EVERY:.*]] = arith.ori %[[A1]]
+// CHECK: %[[LOW:.*]] = arith.andi %[[EVERY]], %c15_i64
+// CHECK: %[[ALIGNED:.*]] = arith.cmpi eq, %[[LOW]], %c0_i64
+// CHECK: scf.if %[[ALIGNED]]
+// CHECK:   gpu.launch_func @kernels::@relu blocks in (%c251_i64, %c1_i64, %c1_i64) threads in (%c128_i64, %c1_i64, %c1_i64) : i64 dynamic_shared_memory_size %c0_i32 args(%[[A2]] : !llvm.ptr, %{{.*}} : !llvm.ptr)
+// CHECK: else
+// CHECK:   gpu.launch_func @kernels::@relu_unaligned
+func.func private @relu(%x: memref<1001x256xf32>, %out: memref<1001x256xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<4x256xf32>
+  scf.forall (%i) = (0) to (1001) step (4) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [false, true]} : memref<1001x256xf32>, vector<4x256xf32>
+    %y = arith.maximumf %v, %zero : vector<4x256xf32>
+    vector.transfer_write %y, %out[%i, %c0] {in_bounds = [false, true]} : vector<4x256xf32>, memref<1001x256xf32>
+  } {mlopt.schedule = {tile = array<i64: 4, 0>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// A row of 300 for four warps: what lies beyond does not count; lanes by butterflies, warps through shared
+// memory; one thread writes.
+// CHECK: llvm.mlir.global external @dyn() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+// CHECK: llvm.func @sum
+// CHECK: %[[V:.*]] = scf.if
+// CHECK: %[[LAST:.*]] = arith.select %{{.*}}, %{{.*}}, %cst{{.*}} : f32
+// CHECK-COUNT-5: nvvm.shfl.sync  bfly
+// CHECK: %[[BASE:.*]] = llvm.mlir.addressof @dyn
+// CHECK: scf.if
+// CHECK:   llvm.store %{{.*}} : f32, !llvm.ptr<3>
+// CHECK: nvvm.barrier0
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// CHECK-COUNT-4: arith.addf
+// CHECK: scf.if %{{.*}} {
+// CHECK-NEXT: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr
+// CHECK: func.func private @sum
+// CHECK-SAME: mlopt.shared = 16
+func.func private @sum(%x: memref<10x300xf32>, %out: memref<10xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  scf.forall (%i) = (0) to (10) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<10x300xf32>, vector<1x300xf32>
+    %s = vector.multi_reduction <add>, %v, %zero [1] : vector<1x300xf32> to vector<1xf32>
+    vector.transfer_write %s, %out[%i] {in_bounds = [true]} : vector<1xf32>, memref<10xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// A tile is turned through shared memory.
+// CHECK: llvm.func @turned
+// CHECK-COUNT-2: llvm.load %{{.*}} invariant {alignment = 16 : i64}
+// CHECK: llvm.store %{{.*}} !llvm.ptr<3>
+// CHECK: nvvm.barrier0
+// CHECK: llvm.load %{{.*}} !llvm.ptr<3>
+// CHECK-COUNT-2: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
+func.func private @turned(%x: memref<64x96xf32>, %out: memref<96x64xf32>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i, %j) = (0, 0) to (96, 64) step (32, 32) {
+    %v = vector.transfer_read %x[%j, %i], %pad {in_bounds = [true, true], permutation_map = affine_map<(d0, d1) -> (d1, d0)>} : memref<64x96xf32>, vector<32x32xf32>
+    vector.transfer_write %v, %out[%i, %j] {in_bounds = [true, true]} : vector<32x32xf32>, memref<96x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 32, 32>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// A loop carries each thread's registers.
+// CHECK: llvm.func @steps(%{{.*}}: !llvm.ptr {{.*}}, %{{.*}}: !llvm.ptr {{.*}}, %[[N:.*]]: i64)
+// CHECK: scf.for %{{.*}} = %c0_i64 to %[[N]] step %c8_i64 iter_args({{.*}}) -> (f32, f32, f32, f32) : i64
+// CHECK: func.func private @steps
+// CHECK: %[[SIZE:.*]] = memref.dim %{{.*}}, %c0
+// CHECK: %[[SIZE64:.*]] = arith.index_cast %[[SIZE]] : index to i64
+// CHECK: gpu.launch_func {{.*}}args(%{{.*}} : !llvm.ptr, %{{.*}} : !llvm.ptr, %[[SIZE64]] : i64)
+func.func private @steps(%x: memref<?x256xf32>, %out: memref<256xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %n = memref.dim %x, %c0 : memref<?x256xf32>
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<256xf32>
+  scf.forall (%i) = (0) to (1) step (1) {
+    %s = scf.for %k = %c0 to %n step %c8 iter_args(%acc = %zero) -> (vector<256xf32>) {
+      %v = vector.transfer_read %x[%k, %c0], %pad {in_bounds = [false, true]} : memref<?x256xf32>, vector<8x256xf32>
+      %t = vector.multi_reduction <add>, %v, %acc [0] : vector<8x256xf32> to vector<256xf32>
+      scf.yield %t : vector<256xf32>
+    }
+    vector.transfer_write %s, %out[%c0] {in_bounds = [true]} : vector<256xf32>, memref<256xf32>
+  } {mlopt.schedule = {tile = array<i64: 0, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// A row at an index from memory; a failed check leaves its number in the status cell, once.
+// CHECK: module attributes {gpu.container_module, mlopt.asserts = ["IndexError: index out of range"]}
+// CHECK: llvm.func @gather(%{{.*}}, %{{.*}}, %{{.*}}, %[[STATUS:.*]]: !llvm.ptr {mlopt.status})
+// CHECK: %[[I:.*]] = llvm.load %{{.*}} invariant {alignment = 8 : i64} : !llvm.ptr -> i64
+// CHECK: llvm.cmpxchg %[[STATUS]], %c0_i32, %c1_i32 monotonic monotonic
+// CHECK: func.func private @gather(%{{.*}}: memref<50x64xf32>, %{{.*}}: memref<7xi64>, %{{.*}}: memref<7x64xf32>) attributes
+func.func private @gather(%table: memref<50x64xf32>, %index: memref<7xi64>, %out: memref<7x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c50 = arith.constant 50 : i64
+  %zero = arith.constant 0 : i64
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (7) step (1) {
+    %n = memref.load %index[%i] : memref<7xi64>
+    %fine = arith.cmpi ult, %n, %c50 : i64
+    cf.assert %fine, "IndexError: index out of range"
+    %safe = arith.select %fine, %n, %zero : i64
+    %row = arith.index_cast %safe : i64 to index
+    %v = vector.transfer_read %table[%row, %c0], %pad {in_bounds = [true, true]} : memref<50x64xf32>, vector<1x64xf32>
+    vector.transfer_write %v, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x64xf32>, memref<7x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Without tasks there is no launch.
+// CHECK-LABEL: func.func private @nothing
+// CHECK-NEXT: return
+func.func private @nothing(%x: memref<0x4xf32>, %out: memref<0x4xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (0) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<0x4xf32>, vector<1x4xf32>
+    vector.transfer_write %v, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x4xf32>, memref<0x4xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
