@@ -21,8 +21,9 @@ def cuda_stages(chip: str, ptx: int) -> tuple[Stage, ...]:
         Stage("tile", "mlopt-schedule{target=cuda},mlopt-tile,mlopt-verify", TILES),
         Stage(
             "layouts",
-            # Half floats compute in f32: said while values are tiles, so that layouts see their size.
-            f"{BUFFERIZE},mlopt-cpu-widen-floats,"
+            # Only kernels touch the device's memory. Half floats compute in f32: said while values are
+            # tiles, so that layouts see their size.
+            f"{BUFFERIZE},mlopt-gpu-copies,mlopt-cpu-widen-floats,"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
             "mlopt-gpu-assign-layouts",
             _LAYOUTS,

@@ -30,7 +30,7 @@ SQUARE = 32  # the side of a transposed tile
 REGISTERS = 1 << 16  # of a multiprocessor
 CONTRACTION_REGISTERS, OTHER_REGISTERS = 128, 64  # that a thread may have
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
-CONTRACTION_STEP = 16
+CONTRACTION_STEP = 8  # so that both factors of a step fit a thread beside its square
 
 
 @dataclass(frozen=True)
