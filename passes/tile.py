@@ -34,7 +34,8 @@ from .base import Pass, PassError
 from .domain import Dim, Domain
 from .subsets import part_sizes
 from .tiling.access import STRUCTURED, shape_of
-from .tiling.emitter import Emitter, Span
+from .tiling.emitter import Emitter
+from .tiling.place import Span
 from .tiling.registry import can_tile
 
 

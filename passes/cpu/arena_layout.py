@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith
 
+from ..structured import index_constant
 from .lifetimes import Lifetime
 from .slices import clone_value
 
@@ -48,14 +49,14 @@ class Layout:
 
     def emit(self, copies: dict[ir.Value, ir.Value]) -> tuple[list[ir.Value], ir.Value]:
         """Index values at the current insertion point: the offset of each request, and the bytes in all."""
-        end = _index(self.static_bytes)
+        end = index_constant(self.static_bytes)
         slot_offsets: dict[int, ir.Value] = {}
         for slot in self.slots:
             for request in slot:
                 slot_offsets[id(request)] = end
             end = arith.addi(end, _aligned(_largest(slot, copies)))
         placed = [
-            slot_offsets[id(request)] if request.sizes else _index(self.offsets[number])
+            slot_offsets[id(request)] if request.sizes else index_constant(self.offsets[number])
             for number, request in enumerate(self.requests)
         ]
         return placed, end
@@ -102,7 +103,7 @@ def _slots(requests: list[Request]) -> tuple[tuple[Request, ...], ...]:
 def _largest(slot: tuple[Request, ...], copies: dict[ir.Value, ir.Value]) -> ir.Value:
     largest: ir.Value | None = None
     for request in slot:
-        size = _index(request.static_bytes)
+        size = index_constant(request.static_bytes)
         for extent in request.sizes:
             size = arith.muli(size, clone_value(extent, copies))
         largest = size if largest is None else arith.maxui(largest, size)
@@ -111,9 +112,5 @@ def _largest(slot: tuple[Request, ...], copies: dict[ir.Value, ir.Value]) -> ir.
 
 
 def _aligned(size: ir.Value) -> ir.Value:
-    unit = _index(ALIGNMENT)
+    unit = index_constant(ALIGNMENT)
     return arith.muli(arith.ceildivui(size, unit), unit)
-
-
-def _index(value: int) -> ir.Value:
-    return arith.constant(ir.IndexType.get(), value)

@@ -19,11 +19,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mlir import ir
-from mlir.dialects import arith, memref, scf, vector
+from mlir.dialects import arith, memref, vector
 
 from ..base import Pass
 from ..operations import ops_named
+from ..structured import index_constant
 from .arena_layout import element_bytes
+from .loops import empty_loop
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def _emit_copy(source: ir.Value, target: ir.Value, vector_bytes: int, place: ir.
     ivs: list[ir.Value] = []
     for dim in range(type_.rank - 1):
         with place:
-            loop = _for(_index(0), _extent(source, target, dim), 1)
+            loop = empty_loop(0, _extent(source, target, dim), 1)
         ivs.append(loop.induction_variable)
         place = ir.InsertionPoint.at_block_terminator(loop.body)
     with place:
@@ -74,17 +76,17 @@ def _emit_copy(source: ir.Value, target: ir.Value, vector_bytes: int, place: ir.
 
 def _emit_row(source: ir.Value, target: ir.Value, ivs: list[ir.Value], lanes: int) -> None:
     extent = _extent(source, target, len(ivs))
-    start = _index(0)
+    start = index_constant(0)
     if _has_unit_stride(source.type) and _has_unit_stride(target.type) and lanes > 1:
-        tail = arith.remui(extent, _index(lanes))
+        tail = arith.remui(extent, index_constant(lanes))
         middle = arith.subi(extent, tail)
-        vectors = _for(start, middle, lanes)
+        vectors = empty_loop(start, middle, lanes)
         with ir.InsertionPoint.at_block_terminator(vectors.body):
             position = [*ivs, vectors.induction_variable]
             type_ = ir.VectorType.get([lanes], target.type.element_type)
             vector.store(vector.load(type_, source, position), target, position)
         start = middle
-    scalars = _for(start, extent, 1)
+    scalars = empty_loop(start, extent, 1)
     with ir.InsertionPoint.at_block_terminator(scalars.body):
         position = [*ivs, scalars.induction_variable]
         memref.store(memref.load(source, position), target, position)
@@ -98,16 +100,5 @@ def _extent(source: ir.Value, target: ir.Value, dim: int) -> ir.Value:
     """The size of ``dim``, as a constant if one of the two types knows it."""
     for buffer in (source, target):
         if not buffer.type.is_dynamic_dim(dim):
-            return _index(buffer.type.get_dim_size(dim))
-    return memref.dim(source, _index(dim))
-
-
-def _for(low: ir.Value, high: ir.Value, step: int) -> scf.ForOp:
-    loop = scf.ForOp(low, high, _index(step))
-    with ir.InsertionPoint(loop.body):
-        scf.YieldOp([])
-    return loop
-
-
-def _index(value: int) -> ir.Value:
-    return arith.constant(ir.IndexType.get(), value)
+            return index_constant(buffer.type.get_dim_size(dim))
+    return memref.dim(source, index_constant(dim))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from mlir import ir
 from mlir.dialects import arith, func, scf
 
 from ..operations import ops_named
-
-Bound: TypeAlias = "int | ir.Value"
+from ..subsets import mixed
+from .loops import Bound, as_value, empty_loop
 
 
 @dataclass(frozen=True)
@@ -28,9 +27,9 @@ class Grid:
         """Read the bounds of ``loop``."""
         return Grid(
             loop,
-            _mixed(loop.staticLowerBound, loop.dynamicLowerBound),
-            _mixed(loop.staticUpperBound, loop.dynamicUpperBound),
-            _mixed(loop.staticStep, loop.dynamicStep),
+            tuple(mixed(ir.DenseI64ArrayAttr(loop.staticLowerBound), loop.dynamicLowerBound)),
+            tuple(mixed(ir.DenseI64ArrayAttr(loop.staticUpperBound), loop.dynamicUpperBound)),
+            tuple(mixed(ir.DenseI64ArrayAttr(loop.staticStep), loop.dynamicStep)),
         )
 
     @property
@@ -62,11 +61,6 @@ class Grid:
         return count
 
 
-def as_value(bound: Bound) -> ir.Value:
-    """A bound as an index value at the current insertion point."""
-    return arith.constant(ir.IndexType.get(), bound) if isinstance(bound, int) else bound
-
-
 def lower_to_nest(grid: Grid) -> None:
     """Replace the scf.forall by a nest of scf.for; a dim of one iteration gets none."""
     place = ir.InsertionPoint(grid.loop)
@@ -77,7 +71,7 @@ def lower_to_nest(grid: Grid) -> None:
             if _is_single(lower, upper, step):
                 ivs.append(bounds[0])
                 continue
-            loop = _for(*bounds)
+            loop = empty_loop(*bounds)
         ivs.append(loop.induction_variable)
         place = ir.InsertionPoint.at_block_terminator(loop.body)
     move_body(grid, ivs, place)
@@ -89,7 +83,7 @@ def task_loop(grid: Grid, low: ir.Value, high: ir.Value, trips: Sequence[ir.Valu
 
     The last dim of the grid runs fastest. ``grid`` and ``trips`` hold values that are visible here.
     """
-    loop = _for(low, high, as_value(1))
+    loop = empty_loop(low, high, 1)
     place = ir.InsertionPoint.at_block_terminator(loop.body)
     rest: ir.Value = loop.induction_variable
     ivs: list[ir.Value] = []
@@ -115,19 +109,6 @@ def hoist_scratch(function: func.FuncOp) -> None:
     for alloca in ops_named(function, "memref.alloca"):
         if not len(alloca.operands):
             alloca.move_before(function.entry_block.operations[0])
-
-
-def _for(low: ir.Value, high: ir.Value, step: ir.Value) -> scf.ForOp:
-    loop = scf.ForOp(low, high, step)
-    with ir.InsertionPoint(loop.body):
-        scf.YieldOp([])
-    return loop
-
-
-def _mixed(static: ir.Attribute, dynamic: Sequence[ir.Value]) -> tuple[Bound, ...]:
-    values = iter(dynamic)
-    unknown = ir.ShapedType.get_dynamic_size()
-    return tuple(next(values) if number == unknown else number for number in ir.DenseI64ArrayAttr(static))
 
 
 def _is_single(lower: Bound, upper: Bound, step: Bound) -> bool:

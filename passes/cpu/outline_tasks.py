@@ -11,7 +11,8 @@ from mlir.dialects import arith, func, llvm
 from ..base import PassError
 from ..operations import nested_ops
 from .functions import STATUS, adopt_function, fresh_name, marked_argument, set_noinline, set_private
-from .grid import Bound, Grid, as_value, hoist_scratch, task_loop
+from .grid import Grid, hoist_scratch, task_loop
+from .loops import Bound, as_value
 
 # Ops that the tasks do again for themselves, where the forall uses them from outside.
 _CLONED = ("arith.constant", "memref.alloca", "memref.get_global", "vector.step", "ub.poison")

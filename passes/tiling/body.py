@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, cf, tensor, vector
 
-from .access import Index, Nest
+from .access import Access, Nest
 from .analysis import loop_of, loops_behind
 from .emitter import Emitter
 
@@ -41,17 +41,24 @@ class Body:
     def _any(self, value: ir.Value) -> ir.Value:
         """As `value`, but what is the same for all elements may stay a scalar."""
         if value not in self._vectors:
-            self._vectors[value] = self._map(value)
+            self._vectors[value] = self._map(value, alone=False)
         return self._vectors[value]
 
-    def _map(self, value: ir.Value) -> ir.Value:
+    def _scalar(self, value: ir.Value) -> ir.Value:
+        """A value of the body that depends on loops of one element only, as a scalar."""
+        if value not in self._scalars:
+            self._scalars[value] = self._map(value, alone=True)
+        return self._scalars[value]
+
+    def _map(self, value: ir.Value, *, alone: bool) -> ir.Value:
+        """The value for all elements, or (``alone``) for the only one that it is asked for."""
         nest, emitter = self.nest, self.emitter
         if isinstance(value, ir.BlockArgument):
             if value.owner != nest.body:
                 return value
             access = nest.reads[value.arg_number]
             assert access is not None
-            return emitter.operand(nest, access, self.loops)
+            return self._element(access) if alone else emitter.operand(nest, access, self.loops)
         op = value.owner.operation
         if op.block != nest.body:
             return value
@@ -59,10 +66,11 @@ class Body:
             if op.name == "arith.constant":
                 return emitter.constant(op.attributes["value"])
             if op.name == "linalg.index":
-                return self._index(op.attributes["dim"].value)
+                return self._index(op.attributes["dim"].value, alone=alone)
             if op.name == "tensor.extract":
-                return self._gather(op)
-            return self._elementwise(op, [self._any(operand) for operand in op.operands])
+                return self._gather(op, alone=alone)
+            find = self._scalar if alone else self._any
+            return self._elementwise(op, [find(operand) for operand in op.operands])
 
     def _elementwise(self, op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value:
         kind = op.results[0].type
@@ -72,13 +80,13 @@ class Body:
         attributes = {name: op.attributes[name] for name in op.attributes}
         return ir.Operation.create(op.name, [kind], list(operands), attributes).results[0]
 
-    def _index(self, loop: int) -> ir.Value:
+    def _index(self, loop: int, *, alone: bool) -> ir.Value:
         span = self.emitter.span(self.nest, loop)
-        if span.size == 1:
+        if alone or span.size == 1:
             return self.emitter.index(span.start)
         return self.emitter.arrange(self.emitter.steps(span), [loop], self.loops, self.shape)
 
-    def _gather(self, op: ir.Operation) -> ir.Value:
+    def _gather(self, op: ir.Operation, *, alone: bool) -> ir.Value:
         """tensor.extract: along loops a row of the table, at computed positions one element."""
         emitter, nest = self.emitter, self.nest
         table, positions = op.operands[0], list(op.operands)[1:]
@@ -88,7 +96,7 @@ class Body:
         axes: list[int | None] = []
         for position in positions:
             loop = loop_of(position)
-            if loop is None or emitter.span(nest, loop).size == 1:
+            if alone or loop is None or emitter.span(nest, loop).size == 1:
                 starts.append(self._scalar(position))
                 sizes.append(1)
                 exact.append(True)
@@ -105,39 +113,15 @@ class Body:
         row = emitter.transfer_read(table, starts, sizes, exact, [axes.index(axis) for axis in kept])
         return emitter.arrange(row, kept, self.loops, self.shape)
 
-    def _scalar(self, value: ir.Value) -> ir.Value:
-        """A value of the body that depends on loops of one element only, as a scalar."""
-        if value not in self._scalars:
-            self._scalars[value] = self._map_scalar(value)
-        return self._scalars[value]
-
-    def _map_scalar(self, value: ir.Value) -> ir.Value:
-        nest, emitter = self.nest, self.emitter
-        if isinstance(value, ir.BlockArgument):
-            if value.owner != nest.body:
-                return value
-            access = nest.reads[value.arg_number]
-            assert access is not None
-            return self._element(access.value, access.indices)
-        op = value.owner.operation
-        if op.block != nest.body:
-            return value
-        if op.name == "arith.constant":
-            return emitter.constant(op.attributes["value"])
-        if op.name == "linalg.index":
-            return emitter.index(emitter.span(nest, op.attributes["dim"].value).start)
-        if op.name == "tensor.extract":
-            starts = [self._scalar(position) for position in list(op.operands)[1:]]
-            return tensor.ExtractOp(op.operands[0], starts).result
-        return self._elementwise(op, [self._scalar(operand) for operand in op.operands])
-
-    def _element(self, value: ir.Value, indices: Sequence[Index]) -> ir.Value:
+    def _element(self, access: Access) -> ir.Value:
+        """The one element that an access reads."""
+        value = access.value
         if not isinstance(value.type, ir.RankedTensorType):
             return value
         if self.emitter.domain.writer(value) is None:
-            starts = [self.emitter.position(self.nest, index) for index in indices]
+            starts = [self.emitter.position(self.nest, index) for index in access.indices]
             return tensor.ExtractOp(value, starts).result
-        return vector.ExtractOp(self.emitter.tile(value), [], [0] * len(indices)).result
+        return vector.ExtractOp(self.emitter.tile(value), [], [0] * len(access.indices)).result
 
     def asserts(self) -> None:
         """Emit the body's run-time checks; a check for many elements is and-ed to one."""

@@ -13,11 +13,11 @@ from mlir.dialects import arith, memref, vector
 
 from .emitter import Emitter
 from .fragment import UNIT, Fragment, Key, Strip, keys_of, lane_of
-from .masks import mask_of, valid_lanes
+from .masks import valid_lanes
 from .memory import inside, memory_dims, memory_indices, memory_size
 from .panel import load_packed
 from .registry import no_uses, rule
-from .strided import load_strided
+from .strided import Row, load_row
 from .transposed import can_load_transposed, load_transposed
 from .vectors import spread
 
@@ -93,18 +93,10 @@ def _load_lanes(
     assert lane is not None
     dim, axis, source = dims[lane], strip[lane], op.base
     assert dim is not None
-    kind = ir.VectorType.get([axis.lanes], source.type.element_type)
     valid = valid_lanes(em, strip, key)
     if not inside(op, lane, dim, axis):
         valid = _lanes_inside(em, source, dim, indices[dim], valid)
-    padding = em.scalar(op.padding)
-    if dim == len(indices) - 1:
-        mask = None if valid is None else mask_of(em, valid, axis.lanes)
-        with em.here():
-            if mask is None:
-                return vector.LoadOp(kind, source, indices).result
-            return vector.MaskedLoadOp(kind, source, indices, mask, spread(padding, axis.lanes)).result
-    return load_strided(em, source, indices, dim, axis.lanes, valid, padding)
+    return load_row(em, Row(source, indices, dim, axis.lanes, valid, em.scalar(op.padding)))
 
 
 def _lanes_inside(

@@ -1,4 +1,4 @@
-"""Loads whose lanes are a stride apart in memory.
+"""Loads of lanes: side by side in memory, or a stride apart.
 
 Strides of 2 and 4 (pooling and depthwise convolution with strides) load everything and keep
 every other lane; other strides gather.
@@ -7,6 +7,7 @@ every other lane; other strides gather.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from mlir import ir
 from mlir.dialects import arith, vector
@@ -25,23 +26,45 @@ def is_dense(source: ir.Value, dim: int) -> bool:
     return source.type.get_strides_and_offset()[0][dim] in _DENSE_STRIDES
 
 
-def load_strided(
-    em: Emitter,
-    source: ir.Value,
-    indices: Sequence[ir.Value],
-    dim: int,
-    lanes: int,
-    valid: ir.Value | int | None,
-    padding: ir.Value,
-) -> ir.Value:
-    """``lanes`` elements along ``dim``, of which ``valid`` lie in memory (None: all)."""
-    if is_dense(source, dim):
-        return _load_dense(em, source, indices, dim, lanes, valid, padding)
-    steps = lane_steps(em, source, dim, lanes)
-    mask = mask_of(em, lanes if valid is None else valid, lanes)
-    kind = ir.VectorType.get([lanes], source.type.element_type)
+@dataclass(frozen=True)
+class Row:
+    """``lanes`` elements along ``dim`` of ``source``, from ``indices`` on.
+
+    ``valid`` of them lie in memory (None: all); the others are ``padding``.
+    """
+
+    source: ir.Value
+    indices: Sequence[ir.Value]
+    dim: int
+    lanes: int
+    valid: ir.Value | int | None
+    padding: ir.Value
+
+    @property
+    def kind(self) -> ir.VectorType:
+        """The vector that holds it."""
+        return ir.VectorType.get([self.lanes], self.source.type.element_type)
+
+
+def load_row(em: Emitter, row: Row) -> ir.Value:
+    """The vector of a row: a load along memory's innermost dim, else as strides allow."""
+    if row.dim < row.source.type.rank - 1:
+        return _load_dense(em, row) if is_dense(row.source, row.dim) else _gather(em, row)
+    if row.valid is None or (isinstance(row.valid, int) and row.valid >= row.lanes):
+        with em.here():
+            return vector.LoadOp(row.kind, row.source, list(row.indices)).result
+    mask = mask_of(em, row.valid, row.lanes)
     with em.here():
-        return vector.GatherOp(kind, source, list(indices), steps, mask, spread(padding, lanes)).result
+        padding = spread(row.padding, row.lanes)
+        return vector.MaskedLoadOp(row.kind, row.source, list(row.indices), mask, padding).result
+
+
+def _gather(em: Emitter, row: Row) -> ir.Value:
+    steps = lane_steps(em, row.source, row.dim, row.lanes)
+    mask = mask_of(em, row.lanes if row.valid is None else row.valid, row.lanes)
+    with em.here():
+        padding = spread(row.padding, row.lanes)
+        return vector.GatherOp(row.kind, row.source, list(row.indices), steps, mask, padding).result
 
 
 def lane_steps(em: Emitter, source: ir.Value, dim: int, lanes: int) -> ir.Value:
@@ -62,27 +85,14 @@ def lane_steps(em: Emitter, source: ir.Value, dim: int, lanes: int) -> ir.Value:
         return arith.MulIOp(steps, spread(stride, lanes)).result
 
 
-def _load_dense(
-    em: Emitter,
-    source: ir.Value,
-    indices: Sequence[ir.Value],
-    dim: int,
-    lanes: int,
-    valid: ir.Value | int | None,
-    padding: ir.Value,
-) -> ir.Value:
-    stride = source.type.get_strides_and_offset()[0][dim]
-    kind = ir.VectorType.get([lanes], source.type.element_type)
+def _load_dense(em: Emitter, row: Row) -> ir.Value:
+    stride, lanes = row.source.type.get_strides_and_offset()[0][row.dim], row.lanes
+    *outer, first = row.indices
     chunks = []
     for chunk in range(stride):
-        left = _elements_left(em, lanes if valid is None else valid, stride, chunk * lanes)
-        place = [*indices[:-1], em.sum(indices[-1], em.index(chunk * lanes))]
-        mask = None if isinstance(left, int) and left >= lanes else mask_of(em, left, lanes)
-        with em.here():
-            if mask is None:
-                chunks.append(vector.LoadOp(kind, source, place).result)
-            else:
-                chunks.append(vector.MaskedLoadOp(kind, source, place, mask, spread(padding, lanes)).result)
+        left = _elements_left(em, lanes if row.valid is None else row.valid, stride, chunk * lanes)
+        place = [*outer, em.sum(first, em.index(chunk * lanes))]
+        chunks.append(load_row(em, replace(row, indices=place, dim=len(outer), valid=left)))
     with em.here():
         while len(chunks) > 1:
             chunks = [

@@ -1,0 +1,152 @@
+"""Which part of each dim the current task, or the current step of a loop, is at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from mlir import ir
+from mlir.dialects import affine, arith, scf, vector
+
+from ..domain import Dim, Domain
+from .access import Index, Nest
+from .vectors import VectorBuilder
+
+
+@dataclass(frozen=True)
+class Span:
+    """The part of a dim that is in hand; ``exact`` if it never reaches beyond the dim's extent."""
+
+    start: int | ir.Value
+    size: int
+    exact: bool = True
+
+
+class Place(VectorBuilder):
+    """The spans of all dims, the loops over more of them, and what was made where we are."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        forall: scf.ForallOp,
+        spans: dict[Dim, Span],
+        extents: dict[Dim, int | ir.Value],
+    ) -> None:
+        super().__init__(forall)
+        self.domain = domain
+        self.extents = extents
+        self._spans = [dict(spans)]
+        self._memo: list[dict[Hashable, ir.Value]] = [{}]
+
+    def dim(self, nest: Nest, loop: int) -> Dim:
+        """The dim of a loop."""
+        return self.domain.loops(nest)[loop]
+
+    def span(self, nest: Nest, loop: int) -> Span:
+        """The part of a loop that is in hand."""
+        return self._spans[-1][self.dim(nest, loop)]
+
+    def sizes(self, nest: Nest, loops: Sequence[int]) -> list[int]:
+        """The shape of a vector over ``loops``."""
+        return [self.span(nest, loop).size for loop in loops]
+
+    @contextmanager
+    def at(self, spans: dict[Dim, Span]) -> Iterator[None]:
+        """Be at other parts of some dims; what is emitted here is not seen outside."""
+        self._spans.append(self._spans[-1] | spans)
+        self._memo.append({})
+        yield
+        self._memo.pop()
+        self._spans.pop()
+
+    def chunks(
+        self,
+        dim: Dim,
+        step: int,
+        carried: Sequence[ir.Value],
+        body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]],
+        *,
+        tail: bool = False,
+    ) -> list[ir.Value]:
+        """An scf.for over ``dim`` in steps with ``carried`` values; returns the last ones.
+
+        With ``tail`` the last, shorter step of a static dim is emitted after the loop; without it, every
+        step has the same size and the last one may reach beyond the dim.
+        """
+        extent = self.extents[dim]
+        full = extent
+        if isinstance(extent, int):
+            if extent == 0:
+                return list(carried)
+            step = min(step, extent)
+            full = extent - extent % step if tail else extent
+            if extent <= step:
+                with self.at({dim: Span(0, extent)}):
+                    return list(body(carried))
+        loop = scf.ForOp(self.index(0), self.index(full), self.index(step), list(carried))
+        exact = step == 1 or (isinstance(full, int) and full % step == 0)
+        span = Span(loop.induction_variable, step, exact)
+        with ir.InsertionPoint(loop.body), self.at({dim: span}):
+            scf.YieldOp(list(body(list(loop.inner_iter_args))))
+        values = list(loop.results)
+        if isinstance(extent, int) and isinstance(full, int) and full < extent:
+            with self.at({dim: Span(full, extent - full)}):
+                values = list(body(values))
+        return values
+
+    def recall(self, key: Hashable) -> ir.Value | None:
+        """A value remembered here or around here."""
+        return next((memo[key] for memo in reversed(self._memo) if key in memo), None)
+
+    def remember(self, key: Hashable, value: ir.Value) -> ir.Value:
+        """Remember a value for as long as it dominates."""
+        self._memo[-1][key] = value
+        return value
+
+    def position(self, nest: Nest, index: Index) -> ir.Value:
+        """The first position of the tile in one dim: `Index` at the starts of the spans."""
+        operands: list[ir.Value] = []
+
+        def term(start: int | ir.Value) -> ir.AffineExpr:
+            if not isinstance(start, ir.Value):
+                return ir.AffineConstantExpr.get(start)
+            if start not in operands:
+                operands.append(start)
+            return ir.AffineDimExpr.get(operands.index(start))
+
+        expr = term(index.start)
+        for loop in index.loops:
+            expr = expr + term(self.span(nest, loop).start) * index.stride
+        if index.rest is not None:
+            starts = [term(self.span(nest, loop).start) for loop in range(len(nest.kinds))]
+            expr = expr + index.rest.compose(ir.AffineMap.get(len(operands), 0, starts))
+        # simplify_affine_expr returns the base class
+        expr = ir.AffineExpr.simplify_affine_expr(expr, len(operands), 0).maybe_downcast()
+        if isinstance(expr, ir.AffineConstantExpr):
+            return self.index(expr.value)
+        if isinstance(expr, ir.AffineDimExpr):
+            return operands[expr.position]
+        return affine.AffineApplyOp(ir.AffineMap.get(len(operands), 0, [expr]), operands).result
+
+    def inside(self, nest: Nest, loops: Sequence[int]) -> ir.Value | None:
+        """Which elements of a vector over ``loops`` are within the extents; None if all are."""
+        shape = self.sizes(nest, loops)
+        mask: ir.Value | None = None
+        for loop in loops:
+            span = self.span(nest, loop)
+            if span.exact:
+                continue
+            extent = self.stretch(self.index(self.extents[self.dim(nest, loop)]), [span.size])
+            within = arith.CmpIOp(arith.CmpIPredicate.slt, self.steps(span), extent).result
+            within = self.arrange(within, [loop], loops, shape)
+            mask = within if mask is None else arith.AndIOp(mask, within).result
+        return mask
+
+    def steps(self, span: Span) -> ir.Value:
+        """The positions of a span as a vector of indices."""
+        start = self.stretch(self.index(span.start), [span.size])
+        if span.size == 1:
+            return start
+        steps = vector.StepOp(ir.VectorType.get([span.size], ir.IndexType.get())).result
+        return arith.AddIOp(steps, start).result
