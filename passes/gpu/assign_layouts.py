@@ -194,8 +194,7 @@ def _mark(
                 have[value] = _own_layout(access, spread) if own and access is not None else spread_of(value)
     turned: dict[tuple[ir.Value, str], ir.Value] = {}
     for op in ops:
-        rule = anchor_of(op)
-        wanted = dict(rule.operands(op, dims, spread)) if rule is not None else {}
+        wanted: dict[int, Layout] = {}
         access = accesses.get(op)
         if op.name == "vector.transfer_write" and access and is_scattered(access, spread_of(access.tile)):
             wanted[0] = _own_layout(access, spread)

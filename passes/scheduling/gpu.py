@@ -44,9 +44,10 @@ class Choice:
 
 def problem(domain: Domain) -> str | None:
     """Why a block cannot run a task of this kernel, or None."""
-    row = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
-    if row > LARGEST_ROW:
-        return f"a block would need {row} elements at once; it can hold {LARGEST_ROW}"
+    for nest in domain.nests:
+        row = prod(dim.extent or 1 for dim in set(domain.loops(nest)) if dim.whole)
+        if row > LARGEST_ROW:
+            return f"a block would need {row} elements at once; it can hold {LARGEST_ROW}"
     return None
 
 

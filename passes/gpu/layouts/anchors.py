@@ -2,20 +2,19 @@
 
 A rule is an `Anchor` in a file of this package that `_ANCHORS` names, under the op's name. ``place`` puts the
 classes of the op's result where the op wants them, before anything else is spread (`Spread.put`); a kernel's
-other tiles follow. ``operands`` says which layouts the op wants its operands in, by their number, where
-that is not what the spread says: values come to them through mlopt.convert_layout.
+other tiles follow. ``cuts`` says which operands, by their number, are laid out for themselves: they come to
+the op through an mlopt.convert_layout.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import Protocol
 
 from mlir import ir
 
-from ....dialects.layouts import Layout
 from .dims import Dims
 from .spread import Spread
 
@@ -28,9 +27,6 @@ class Anchor(Protocol):
 
     def place(self, op: ir.Operation, dims: Dims, spread: Spread) -> None:
         """Place classes of the op's tiles in ``spread`` that have no place yet."""
-
-    def operands(self, op: ir.Operation, dims: Dims, spread: Spread) -> Mapping[int, Layout]:
-        """The layouts of those operands that the op does not take as the spread has them."""
 
 
 # The op and the file with its rule.

@@ -1,19 +1,19 @@
-"""Contractions: a square of the product for each thread, the factors with all of the reduced dim in registers.
+"""Contractions: a square of the product for each thread, the reduced dim of the factors all in registers.
 
-The result's last dim, along which it is stored, gets up to four neighbours a thread; lanes form a rectangle of
-8 x 4 threads, so that a warp reads each element of both factors from shared memory a few times only.
+The result's last dim, along which it is stored, gets up to four neighbours a thread; lanes form a rectangle
+of 8 x 4 threads, so that a warp reads each element of both factors from shared memory a few times only.
 The factors come through an mlopt.convert_layout each: they are read from memory as they lie there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from mlir import ir
 
-from ....dialects.layouts import LANE_BITS, Layout
+from ....dialects.layouts import LANE_BITS
 from .dims import Dims
 from .spread import Spread
 from .tiles import contract_loops, is_uniform
@@ -97,10 +97,6 @@ class Contract:
             for each in () if is_uniform(op.operands[number]) else dims.of(op.operands[number]):
                 if each is not None and each not in spread.placed:
                     spread.put(each, {}, [(dims.extents[each], 1)])
-
-    def operands(self, op: ir.Operation, dims: Dims, spread: Spread) -> Mapping[int, Layout]:
-        """Those that the spread has."""
-        return {}
 
 
 def _place_square(fast: _Side, slow: _Side, spread: Spread) -> None:
