@@ -10,7 +10,12 @@ from mlir import ir
 
 from .base import Pass, PassError
 from .groups import give_inits_their_fills, sort_by_groups
-from .outlining.host import give_results_memory, pass_results_as_arguments, record_result_sizes
+from .outlining.host import (
+    give_destinations_memory,
+    give_results_memory,
+    pass_results_as_arguments,
+    record_result_sizes,
+)
 from .outlining.kernel import KERNEL, outline
 from .structured import erase_dead
 
@@ -82,6 +87,7 @@ def _check(function: ir.Operation) -> None:
 
 def _outline_all(function: ir.Operation, kernels: _Kernels) -> None:
     give_results_memory(function)
+    give_destinations_memory(function)
     give_inits_their_fills(function)
     erase_dead(function)
     record_result_sizes(function)

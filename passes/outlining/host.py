@@ -7,12 +7,14 @@ from mlir.dialects import bufferization, func, memref
 
 from ...dialects.attributes import RESULT_SIZES
 from ..base import UnsupportedError
-from ..structured import DYNAMIC, defining_op, make_copy, make_empty, sizes_of
+from ..groups import group_of, is_init
+from ..structured import DYNAMIC, defining_op, make_copy, make_empty, sizes_of, structured_ops
 from .sizes import size_expression
 
 RESULT = "mlopt.result"
 _READ_ONLY = "bufferization.writable"
 _VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
+_NOT_WRITTEN = ("arith.constant", "tensor.empty")
 
 
 def give_results_memory(function: ir.Operation) -> None:
@@ -21,10 +23,7 @@ def give_results_memory(function: ir.Operation) -> None:
     taken: set[ir.Value] = set()
     for number, value in enumerate(terminator.operands):
         base = _base(value)
-        shared = isinstance(base, ir.BlockArgument) or base.owner.operation.name in (
-            "arith.constant",
-            "tensor.empty",
-        )
+        shared = isinstance(base, ir.BlockArgument) or base.owner.operation.name in _NOT_WRITTEN
         if isinstance(value.type, ir.RankedTensorType) and (shared or base in taken):
             at, location = ir.InsertionPoint(terminator), terminator.location
             empty = make_empty(value, location=location, at=at)
@@ -34,6 +33,57 @@ def give_results_memory(function: ir.Operation) -> None:
                     value, empty, read, "copy", location=location, at=at
                 ).results[0]
         taken.add(base)
+
+
+def give_destinations_memory(function: ir.Operation) -> None:
+    """Copy what an op writes into, if another op writes into it too, or it is returned::
+
+        %c = tensor.insert_slice %x into %v[0] …          %w = copy %v
+        return %c, %v                              ->     %c = tensor.insert_slice %x into %w[0] …
+                                                          return %c, %v
+
+    Results are written in place, and the memory of one may hold only what becomes that result.
+    """
+    for op in [*structured_ops(function), *structured_ops(function, "tensor.insert_slice")]:
+        for number in _destinations(op):
+            value = op.operands[number]
+            base = _base(value)
+            if isinstance(base, ir.BlockArgument) or base.owner.operation.name in _NOT_WRITTEN:
+                continue
+            maker = base.owner.operation
+            in_one_kernel = group_of(maker) is not None and group_of(maker) == group_of(op)
+            if in_one_kernel or not _has_other_claim(base, op, number):
+                continue
+            at, location = ir.InsertionPoint(op), op.location
+            if maker.name == "linalg.fill" and value == base:
+                op.operands[number] = maker.clone(at).operation.results[0]
+                continue
+            empty = make_empty(value, location=location, at=at)
+            read = ir.AffineMap.get_identity(value.type.rank, context=function.context)
+            with location:
+                copy = make_copy(value, empty, read, "copy", location=location, at=at)
+            op.operands[number] = copy.results[0]
+
+
+def _destinations(op: ir.Operation) -> list[int]:
+    """The operands that ``op`` writes into and keeps parts of, or starts from."""
+    if op.name == "tensor.insert_slice":
+        return [1]
+    return [number for number in range(len(op.operands)) if is_init(op, number)]
+
+
+def _has_other_claim(base: ir.Value, op: ir.Operation, number: int) -> bool:
+    """Whether anything but operand ``number`` of ``op`` returns ``base``, or writes into it."""
+    for use in base.uses:
+        user, operand = use.owner.operation, use.operand_number
+        if user.name in _VIEWS:
+            if _has_other_claim(user.results[0], op, number):
+                return True
+        elif user.name == "func.return" or (
+            (user, operand) != (op, number) and operand in _destinations(user)
+        ):
+            return True
+    return False
 
 
 def record_result_sizes(function: ir.Operation) -> None:

@@ -148,3 +148,32 @@ func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   } -> tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// -----
+
+// What is returned is not written into: a copy is. Two that start from one fill have one each.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[B:.*]] = call @kernel_{{.*}}_neg
+// CHECK: %[[COPY:.*]] = call @kernel_{{.*}}_copy(%[[B]]
+// CHECK: call @kernel_{{.*}}_insert(%{{.*}}, %[[COPY]])
+// CHECK: %[[FIRST:.*]] = call @kernel_{{.*}}_fill
+// CHECK: %[[SECOND:.*]] = call @kernel_{{.*}}_fill
+// CHECK: call @kernel_{{.*}}_insert(%{{.*}}, %[[SECOND]])
+// CHECK: call @kernel_{{.*}}_insert(%{{.*}}, %[[FIRST]])
+#id = affine_map<(d0) -> (d0)>
+func.func @main(%x: tensor<8xf32>, %y: tensor<3xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %b = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>)
+      outs(%e : tensor<8xf32>) attrs = {mlopt.op = "neg"} {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.negf %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %c = tensor.insert_slice %y into %b[0] [3] [1] : tensor<3xf32> into tensor<8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %p = tensor.insert_slice %y into %f[0] [3] [1] : tensor<3xf32> into tensor<8xf32>
+  %q = tensor.insert_slice %y into %f[5] [3] [1] : tensor<3xf32> into tensor<8xf32>
+  return %c, %b, %p, %q : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}

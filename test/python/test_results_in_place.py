@@ -1,0 +1,43 @@
+"""Results are written in place: one that another is made of, by writing into it, must not change."""
+
+import mlopt
+import pytest
+import torch
+from torch.nn import functional as F
+
+
+def changed(x, number):
+    copy = x.clone()
+    copy[number] = -1
+    return copy
+
+
+def cat_and_changed(x):
+    both = torch.cat([x, 2 * x])
+    return changed(both, 1), both
+
+
+def product_and_two_changed(x):
+    product = torch.cat([x, x]).mm(x.t())
+    return changed(product, 0), changed(product, 1), product
+
+
+def chain(x):
+    first = torch.cat([x, -x])
+    second = changed(first, 0)
+    return second, changed(second, 1), first.reshape(-1)
+
+
+def two_pads(x):
+    return F.pad(x, (0, 1)), F.pad(x, (1, 0)), F.pad(x, (1, 0)) * 2
+
+
+def three_cats(x):
+    return torch.cat([x, x[:0], x]), torch.cat([x, x + 1]), torch.cat([x[:2], x, x[2:]])
+
+
+@pytest.mark.parametrize("function", [cat_and_changed, product_and_two_changed, chain, two_pads, three_cats])
+def test_results_made_of_one_another(function):
+    x = torch.randn(4, 5)
+    for actual, expected in zip(mlopt.jit(function, x)(x), function(x), strict=True):
+        torch.testing.assert_close(actual, expected)
