@@ -38,7 +38,7 @@ from .layouts.anchors import anchor_of
 from .layouts.coalescing import is_scattered
 from .layouts.dims import Dims
 from .layouts.spread import Spread
-from .layouts.tiles import is_tile, is_uniform, reduced_dims, tile_ops
+from .layouts.tiles import RESHAPES, is_tile, is_uniform, reduced_dims, tile_ops
 
 DEFAULT_WARPS = 4
 TRANSFERS = ("vector.transfer_read", "vector.transfer_write")
@@ -112,7 +112,15 @@ def _dims(block: ir.Block) -> Dims:
         dims = Dims(list(tile_ops(block)))
         if dims.cut is None:
             return dims
-        _copy_operand(dims.cut.op, dims.cut.operand)
+        _copy_operand(*_smallest(dims.cut.op, dims.cut.operand))
+
+
+def _smallest(op: ir.Operation, number: int) -> tuple[ir.Operation, int]:
+    """The operand to copy for a cut: what was stretched, rather than what came of it."""
+    value = op.operands[number]
+    if isinstance(value.owner, ir.Block) or value.owner.name not in RESHAPES or len(list(value.uses)) > 1:
+        return op, number
+    return _smallest(value.owner.operation, 0)
 
 
 def _copy_operand(op: ir.Operation, number: int) -> None:

@@ -67,10 +67,10 @@ func.func private @turned(%x: memref<64x96xf32>, %out: memref<96x64xf32>) attrib
 // One vector along both dims of a tile cannot have one layout for both: it is copied. A loop's results have
 // an array of layouts; a splat has none.
 // CHECK-LABEL: @cut
-// CHECK: vector.broadcast
-// CHECK: %[[B:.*]] = vector.broadcast
-// CHECK: %[[C:.*]] = "mlopt.convert_layout"(%[[B]])
-// CHECK: arith.subf %{{.*}}, %[[C]]
+// CHECK: %[[V:.*]] = vector.transfer_read
+// CHECK: vector.broadcast %[[V]]
+// CHECK: %[[C:.*]] = "mlopt.convert_layout"(%[[V]])
+// CHECK: vector.shape_cast %[[C]]
 // CHECK: scf.for
 // CHECK: } {mlopt.layout = ["reg {{.*}}", ""]}
 func.func private @cut(%x: memref<16xf32>, %out: memref<16x16xf32>) attributes {mlopt.kernel} {

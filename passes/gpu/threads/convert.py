@@ -6,8 +6,9 @@ rows, the passes over the banks that the writes and reads of one warp take (`wav
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import gcd, prod
 
 from mlir import ir
@@ -15,7 +16,7 @@ from mlir import ir
 from ....dialects.layouts import WARP, Layout, Position, wavefronts
 from ..layouts.access import WIDE, bytes_of
 from ..layouts.tiles import sizes_of
-from .builder import Number
+from .builder import Number, Truth
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
 from .registry import rule
@@ -28,15 +29,16 @@ PADDINGS = (0, 4, 8, 16, 32)  # bytes
 class Arrangement:
     """A tile in memory: the stride of each dim in elements, and the dim of neighbours."""
 
+    sizes: tuple[int, ...]
     strides: tuple[int, ...]
     inner: int
     elements: int
     element_bytes: int
 
     def width(self, layout: Layout) -> int:
-        """The elements that a thread can access at once."""
+        """The elements that a thread can access at once; all of them lie within the tile, or none."""
         others = (stride for dim, stride in enumerate(self.strides) if dim != self.inner)
-        return gcd(layout.run(self.inner), WIDE // self.element_bytes, *others)
+        return gcd(layout.run(self.inner), WIDE // self.element_bytes, self.sizes[self.inner], *others)
 
     def place(self, position: Sequence[int]) -> int:
         """Where a position lies, in elements."""
@@ -46,7 +48,12 @@ class Arrangement:
         """The passes over the banks that all accesses of one warp take."""
         width = self.width(layout)
         lanes = [layout.thread_position(lane) for lane in range(WARP)]
-        addresses = [self.place(position) * self.element_bytes for position in lanes]
+        addresses = [
+            self.place(position) * self.element_bytes
+            if all(at < size for at, size in zip(position, self.sizes, strict=True))
+            else None
+            for position in lanes
+        ]
         return registers // width * wavefronts(addresses, width * self.element_bytes)
 
 
@@ -63,13 +70,12 @@ def arrangements(sizes: Sequence[int], inners: Sequence[int], element_bytes: int
                 stride *= sizes[dim]
                 if dim == inner and len(sizes) > 1:
                     stride += padding // element_bytes
-            yield Arrangement(tuple(strides), inner, stride, element_bytes)
+            yield Arrangement(tuple(sizes), tuple(strides), inner, stride, element_bytes)
 
 
 def best_arrangement(source: Layout, target: Layout, sizes: Sequence[int], element_bytes: int) -> Arrangement:
     """The one with the fewest passes, then the smallest."""
     rank = len(sizes)
-    covered = [max(one, other) for one, other in zip(source.covered, target.covered, strict=True)]
     inners = sorted(range(rank), key=lambda dim: -max(source.run(dim), target.run(dim), dim == rank - 1))[:2]
 
     def cost(one: Arrangement) -> tuple[int, int]:
@@ -77,7 +83,7 @@ def best_arrangement(source: Layout, target: Layout, sizes: Sequence[int], eleme
         passes = one.passes(source, registers[0]) + one.passes(target, registers[1])
         return passes, one.elements
 
-    return min(arrangements(covered, inners, element_bytes), key=cost)
+    return min(arrangements(sizes, inners, element_bytes), key=cost)
 
 
 @rule("mlopt.convert_layout")
@@ -114,23 +120,38 @@ def _members(position: Position, inner: int, width: int) -> list[Position]:
     return [(*position[:inner], position[inner] + step, *position[inner + 1 :]) for step in range(width)]
 
 
+def _groups(
+    em: Emitter, how: Arrangement, layout: Layout, positions: Iterable[Position]
+) -> dict[Truth, list[Position]]:
+    """Where accesses begin, by whether they are within the tile."""
+    width = how.width(layout)
+    groups: dict[Truth, list[Position]] = {}
+    for position in positions:
+        if position[how.inner] % width == 0:
+            inside: Truth = True
+            for dim, size in enumerate(how.sizes):
+                if position[dim] + layout.thread_reach(dim) >= size:
+                    inside = em.build.both(inside, em.below(layout, dim, position[dim], size))
+            groups.setdefault(inside, []).append(position)
+    return groups
+
+
 def _store(em: Emitter, how: Arrangement, fragment: Fragment, base: ir.Value, stored: ir.Type) -> None:
     layout = fragment.layout
     assert layout is not None
     first = _first(em, how, layout, base, stored)
     width = how.width(layout)
+    acts = em.only(layout.copies)
 
-    def emit() -> list[ir.Value]:
-        for position in fragment.values:
-            if position[how.inner] % width == 0:
-                members = _members(position, how.inner, width)
-                filler = fragment[position]
-                values = [fragment.values.get(member, filler) for member in members]
-                pointer = em.build.offset(first, stored, how.place(position))
-                store_stored(em.build, values, pointer, width * how.element_bytes)
+    def store(positions: list[Position]) -> list[ir.Value]:
+        for position in positions:
+            values = [fragment[member] for member in _members(position, how.inner, width)]
+            pointer = em.build.offset(first, stored, how.place(position))
+            store_stored(em.build, values, pointer, width * how.element_bytes)
         return []
 
-    em.choose(em.only(layout.copies), [], emit)
+    for inside, positions in _groups(em, how, layout, fragment.values).items():
+        em.choose(em.build.both(acts, inside), [], partial(store, positions))
 
 
 def _load(
@@ -141,12 +162,21 @@ def _load(
     base: ir.Value,
     element: ir.Type,
 ) -> dict[Position, ir.Value]:
-    first = _first(em, how, layout, base, stored_type(element))
+    stored = stored_type(element)
+    first = _first(em, how, layout, base, stored)
     width = how.width(layout)
     values: dict[Position, ir.Value] = {}
-    for position in wanted:
-        if position[how.inner] % width == 0:
-            pointer = em.build.offset(first, stored_type(element), how.place(position))
-            loaded = load_stored(em.build, pointer, element, width, width * how.element_bytes)
-            values.update(zip(_members(position, how.inner, width), loaded, strict=True))
+
+    def load(positions: list[Position]) -> list[ir.Value]:
+        loaded: list[ir.Value] = []
+        for position in positions:
+            pointer = em.build.offset(first, stored, how.place(position))
+            loaded += load_stored(em.build, pointer, element, width, width * how.element_bytes)
+        return loaded
+
+    for inside, positions in _groups(em, how, layout, wanted).items():
+        members = [member for position in positions for member in _members(position, how.inner, width)]
+        nothing = [em.build.constant(element, 0)] * len(members)
+        loaded = em.choose(inside, [element] * len(members), partial(load, positions), partial(list, nothing))
+        values.update(zip(members, loaded, strict=True))
     return {position: values[position] for position in wanted}

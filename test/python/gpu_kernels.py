@@ -1,0 +1,162 @@
+"""Compiles a kernel to PTX and runs it on the emulator: what the tests of the device passes share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from mlir import ir
+from mlopt.dialects.context import make_context
+from mlopt.pipelines.driver import run_pipeline
+from mlopt.pipelines.shared import BUFFERIZE
+from mlopt.runtime import emulator
+
+TILE = "builtin.module(mlopt-schedule{target=cuda},mlopt-tile,mlopt-verify)"
+THREADS = (
+    f"builtin.module({BUFFERIZE},mlopt-cpu-widen-floats,mlopt-gpu-assign-layouts,mlopt-gpu-distribute,"
+    "canonicalize,cse)"
+)
+DEVICE = (
+    "builtin.module(nvvm-attach-target{{chip={chip} features=+ptx80 O=3}},"
+    "gpu.module(lower-affine,convert-scf-to-cf,convert-gpu-to-nvvm,convert-to-llvm,convert-nvvm-to-llvm,"
+    "reconcile-unrealized-casts,canonicalize,cse),gpu-module-to-binary{{format=isa}})"
+)
+
+
+@dataclass
+class Kernel:
+    """A compiled kernel: its IR after each stage, its PTX, and what its launcher does."""
+
+    tile: str
+    threads: str
+    ptx: str
+    name: str
+    launches: list[tuple[str, int, int, int]] = field(default_factory=list)  # name, grid, block, shared
+
+
+def compile_kernel(text: str, chip: str = "sm_80", schedule: str | None = None) -> Kernel:
+    """``text`` is one kernel in mlopt-outline's form; ``schedule`` takes the place of mlopt-schedule's."""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        if schedule is None:
+            run_pipeline(module.operation, TILE)
+        else:
+            kernel = module.body.operations[0]
+            kernel.attributes["mlopt.schedule"] = ir.Attribute.parse(f"{{{schedule}}}")
+            run_pipeline(module.operation, "builtin.module(mlopt-tile,mlopt-verify)")
+        kernel = module.body.operations[0]
+        assert "mlopt.slow" not in kernel.attributes, kernel.attributes["mlopt.slow"]
+        tile = str(module)
+        run_pipeline(module.operation, THREADS)
+        threads = str(module)
+        name = re.search(r"func.func private @(\w+)", threads).group(1)
+        for op in list(module.body.operations):
+            if op.operation.name != "gpu.module":
+                op.operation.erase()
+        run_pipeline(module.operation, DEVICE.format(chip=chip))
+        binary = str(module.body.operations[0].operation.attributes["objects"][0])
+    code = re.search(r'assembly = "(.*)"', binary, re.DOTALL).group(1)
+    ptx = re.sub(r"\\([0-9A-F]{2})", lambda match: chr(int(match.group(1), 16)), code)
+    return Kernel(tile, threads, ptx, name)
+
+
+def run_kernel(
+    kernel: Kernel, arrays: Sequence[np.ndarray], outs: int = 1, shift: int = 0
+) -> list[np.ndarray]:
+    """The last ``outs`` arrays after the launch that the kernel's launcher makes, and the status if it has one.
+
+    Buffers begin ``shift`` bytes after a multiple of 256.
+    """
+    device = emulator.Device()
+    loaded = device.load(kernel.ptx)
+    addresses = []
+    for array in arrays:
+        address = device.alloc(array.nbytes + shift + 16) + shift
+        device.write(address, np.ascontiguousarray(array))
+        addresses.append(address)
+    status = np.zeros(1, np.int32)
+    cell = device.alloc(4)
+    device.write(cell, status)
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(kernel.threads)
+        launch = Launcher(module, kernel.name, list(zip(addresses, arrays, strict=True)))
+        for name, grid, block, shared, arguments in launch.launches:
+            function = loaded.loaded.function(name)
+            if len(function.params) > len(arguments):
+                arguments = [*arguments, cell]
+            kernel.launches.append((name, grid, block, shared))
+            loaded.launch(name, grid, block, arguments, dynamic_smem=shared)
+    results = []
+    for address, array in list(zip(addresses, arrays, strict=True))[len(arrays) - outs :]:
+        result = np.empty_like(np.ascontiguousarray(array))
+        device.read(address, result)
+        results.append(result)
+    device.read(cell, status)
+    return [*results, status[0]] if "mlopt.asserts" in kernel.threads else results
+
+
+class Launcher:
+    """Runs a kernel's launcher on numbers and collects its launches."""
+
+    def __init__(self, module: ir.Module, name: str, buffers: Sequence[tuple[int, np.ndarray]]) -> None:
+        function = next(
+            op
+            for op in module.body.operations
+            if op.operation.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == name
+        )
+        block = function.regions[0].blocks[0]
+        self.values = dict(zip(block.arguments, buffers, strict=True))
+        self.launches: list[tuple[str, int, int, int, list[int]]] = []
+        self.run(block)
+
+    def run(self, block: ir.Block) -> None:
+        for op in block.operations:
+            operands = [self.values[operand] for operand in op.operands]
+            result = self.step(op.operation, operands)
+            if len(op.results):
+                self.values[op.results[0]] = result
+
+    def step(self, op: ir.Operation, operands: list) -> object:
+        match op.name:
+            case "arith.constant":
+                value = op.attributes["value"]
+                return int(value.value)
+            case "memref.extract_aligned_pointer_as_index":
+                return operands[0][0]
+            case "memref.dim":
+                return operands[0][1].shape[operands[1]]
+            case "arith.index_cast" | "llvm.inttoptr":
+                return operands[0]
+            case "arith.addi":
+                return operands[0] + operands[1]
+            case "arith.subi":
+                return operands[0] - operands[1]
+            case "arith.muli":
+                return operands[0] * operands[1]
+            case "arith.divui":
+                return operands[0] // operands[1]
+            case "arith.ceildivui":
+                return -(-operands[0] // operands[1])
+            case "arith.ori":
+                return operands[0] | operands[1]
+            case "arith.andi":
+                return operands[0] & operands[1]
+            case "arith.cmpi":
+                predicate = op.attributes["predicate"].value
+                return {0: operands[0] == operands[1], 4: operands[0] > operands[1]}[predicate]
+            case "scf.if":
+                chosen = op.regions[0 if operands[0] else 1]
+                if len(chosen.blocks):
+                    self.run(chosen.blocks[0])
+                return None
+            case "gpu.launch_func":
+                name = str(op.attributes["kernel"]).split("@")[-1]
+                grid, block, shared = operands[0], operands[3], operands[6]
+                assert operands[1:3] == [1, 1] and operands[4:6] == [1, 1]
+                self.launches.append((name, grid, block, shared, operands[7:]))
+                return None
+            case "func.return" | "scf.yield":
+                return None
+        raise AssertionError(f"a launcher has {op.name}")
