@@ -59,18 +59,18 @@ class CudaRuntime:
 
 
 def _load_copy(code: bytes) -> ctypes.CDLL:
+    # The file stays open: the linker takes a path that it has seen for the library that it has.
     file = os.memfd_create("mlopt-cuda-runtime")
+    with os.fdopen(os.dup(file), "wb") as out:
+        out.write(code)
     try:
-        with os.fdopen(os.dup(file), "wb") as out:
-            out.write(code)
         return ctypes.CDLL(f"/proc/self/fd/{file}")
     except OSError as error:
+        os.close(file)
         raise DeviceError(
             f"MLIR's CUDA runtime cannot be loaded: {error}",
             remedy="install the NVIDIA driver (libcuda.so.1)",
         ) from None
-    finally:
-        os.close(file)
 
 
 def private_copy(code: bytes) -> bytes:
