@@ -181,9 +181,24 @@ def store(
         view = allocation.view(size)
         for element, value in enumerate(values):
             at = places + element if element else places
-            view[at] = value if part.rows is None or not value.ndim else value[part.rows]
+            mine = value if part.rows is None or not value.ndim else value[part.rows]
+            view[at] = mine
+            if space != "local" and len(at) > 1:
+                _check_lost(x, instruction, space, part, view[at] != mine)
             if allocation.written is not None:
                 allocation.written_view(size)[at] = WRITTEN[size]
+
+
+def _check_lost(x: Context, instruction: Instruction, space: str, part: Part, lost: Array) -> None:
+    """Report lanes whose value another lane of the same instruction has overwritten with a different one."""
+    if lost.any():
+        whole = np.zeros(x.count, np.bool_)
+        at = np.zeros(x.count, np.uint64)
+        index = slice(None) if part.rows is None else part.rows
+        whole[index] = lost
+        at[index] = own_addresses(x, space, part)
+        detail = "two threads write different values to one place at this instruction"
+        x.report(instruction, "race", detail, whole, at, space)
 
 
 def by_window(x: Context, addresses: Array) -> list[tuple[str, Array | None, Array]]:

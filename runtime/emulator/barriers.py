@@ -44,7 +44,7 @@ class Barriers:
         machine, lanes = self.machine, came.lanes
         alone = wait and not count and not self.waiting and not self.arrived[number].any()
         if alone and lanes.count == self.batch.alive_count:
-            self._release([came], np.ones(machine.shape.blocks, np.bool_))
+            self._release(number, [came], np.ones(machine.shape.blocks, np.bool_))
             return
         blocks = lanes.block
         expected = self.expected[number]
@@ -54,6 +54,8 @@ class Barriers:
             x.report(came.instruction, "barrier", f"barrier {number} with two thread counts", pending)
         expected[blocks] = count
         self.arrived[number] += np.bincount(blocks, minlength=machine.shape.blocks)
+        if not wait:
+            self.batch.launch.watch.barrier_arrive(self.batch, lanes, number)
         if wait:
             self.waiting.setdefault(number, []).append(came)
         self._complete(number)
@@ -90,11 +92,11 @@ class Barriers:
             detail = f"more threads arrive at barrier {number} than it was given"
             x.report(first.instruction, "barrier", detail, over[first.lanes.block])
         arrived[complete] = 0
-        self._release(released, complete)
+        self._release(number, released, complete)
 
-    def _release(self, released: list[Waiting], blocks: Array) -> None:
+    def _release(self, number: int, released: list[Waiting], blocks: Array) -> None:
         self._check_aligned(released)
-        self.batch.launch.watch.barrier(self.batch, released, blocks)
+        self.batch.launch.watch.barrier(self.batch, released, blocks, number)
         voting = [waiting for waiting in released if waiting.write is not None]
         if voting:
             self._vote(voting)

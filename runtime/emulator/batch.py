@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .asynchronous import Copies
 from .findings import Finding
 from .lanes import Lanes, Shape
 from .memory import Allocation
 from .ptx import Array
+from .races import Races
 
 if TYPE_CHECKING:
     from .decode import Program
@@ -53,6 +55,9 @@ class Batch:
         self.frames: dict[tuple[str, int], Frame] = {}
         self.special: dict[str, Any] = {}
         self.sites: dict[int, Array] = {}
+        self.copies = Copies(self)
+        watch = launch.watch
+        self.races = Races(self, watch.granule) if watch.races_on else None
 
     @cached_property
     def shared_base(self) -> Array:

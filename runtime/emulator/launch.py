@@ -6,12 +6,13 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .batch import Batch
 from .chips import Chip
+from .counters import Counters
 from .errors import EmulatorError
 from .findings import Finding, Findings
 from .lanes import Shape
@@ -37,6 +38,7 @@ class Options:
     lanes: int = LANES
     steps: int = STEPS
     races: bool = True
+    registers: int = 0  # of a thread, as ptxas reports them; they limit how many blocks fit
 
 
 @dataclass(slots=True)
@@ -47,7 +49,7 @@ class Report:
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     findings: list[Finding] = field(default_factory=list)
-    counters: Any = None
+    counters: Counters | None = None
     seconds: float = 0.0
 
 
@@ -84,9 +86,10 @@ class Launch:
         self.static_shared = loaded.shared_layout(function)[1]
         self.shared_size = self.static_shared + dynamic_shared
         self.program = loaded.program(function.name)
-        programs, self.depth = loaded.reachable(function.name)
-        self._entry_frame = programs[0].frame_size
-        self._deeper_frame = max((program.frame_size for program in programs[1:]), default=0)
+        self.programs, self.depth = loaded.reachable(function.name)
+        self._entry_frame = self.programs[0].frame_size
+        self._deeper_frame = max((program.frame_size for program in self.programs[1:]), default=0)
+        self.registers = options.registers or function.directives.get("maxnreg", (0,))[0]
         self.local_size = max(16, self.frame_base(self.depth))
         self.call_sites: dict[int, CallSite] = {}
         self._arguments = arguments
@@ -141,9 +144,8 @@ class Launch:
         if needed is not None:
             padded = (*needed, 1, 1)[:3]
             limits.append((self.block != padded, f"a block of {self.block}, .reqntid says {padded}"))
-        registers = function.directives.get("maxnreg")
-        if registers is not None:
-            total = -(-registers[0] // 8) * 8 * -(-self.threads // 32) * 32
+        if self.registers:
+            total = -(-self.registers // 8) * 8 * -(-self.threads // 32) * 32
             limits.append((total > chip.registers, f"{total} registers a block, of {chip.registers}"))
         for broken, detail in limits:
             if broken:
@@ -165,8 +167,8 @@ class Launch:
         data = np.frombuffer(self._arguments or b"\0", np.uint8).copy()
         self.parameters: Allocation = self.memory.place(data, "the parameters", writable=False)
         blocks = math.prod(self.grid)
-        at_once = max(1, self.options.lanes // max(1, self.threads))
-        for program in self.loaded.programs.values():
+        at_once = max(1, min(self.options.lanes // self.threads, self.watch.most_blocks(self.threads)))
+        for program in self.programs:
             program.lanes_run[:] = 0
             program.warps_run[:] = 0
         try:
@@ -178,7 +180,6 @@ class Launch:
                         batch, self.options.schedule, self.options.seed + start, self.options.steps
                     )
                     machine.run()
-                    self.watch.finish(batch)
         finally:
             self.memory.free(self.parameters.base)
 

@@ -159,6 +159,8 @@ class Machine:
 
     def poll(self) -> bool:
         """Let those go on that wait for memory and find it as they wish."""
+        if not self.sleeping:
+            return False
         waiting, self.sleeping = self.sleeping, []
         woken = False
         for ready, group in waiting:
@@ -168,6 +170,10 @@ class Machine:
             else:
                 self.sleeping.append((ready, group))
         return woken
+
+    def sleep(self, group: Group, ready: Callable[[], bool]) -> None:
+        """Keep a group until ``ready`` says that it may look again."""
+        self.sleeping.append((ready, group))
 
     def park(self, group: Group, lanes: Lanes) -> None:
         """Keep lanes at a group's instruction until others of their warp arrive there."""

@@ -1,16 +1,33 @@
-"""Looks on while a kernel runs: counts what it does, and finds races."""
+"""Looks on while a kernel runs: counts its traffic, finds races and reads of what is still in flight."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import traffic
+from .context import Context
+from .counters import Counters, Traffic
+from .lanes import Lanes
+from .ptx import Array, Function, Instruction
 
 if TYPE_CHECKING:
     from .access import Part
     from .barriers import Waiting
     from .batch import Batch
-    from .context import Context
     from .launch import Launch
-    from .ptx import Array, Instruction
+
+RACE_BYTES = 64 << 20  # so much may the map of who accessed what take
+
+
+@dataclass(slots=True)
+class Touched:
+    """Which sectors of an allocation were read and written."""
+
+    read: Array
+    written: Array
 
 
 class Watch:
@@ -18,15 +35,19 @@ class Watch:
 
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
+        self.granule = min((_shared_granule(program.function) for program in launch.programs), default=16)
+        self.races_on = launch.options.races and self.granule < NO_SHARED and launch.shared_size > 0
+        self.traffic: dict[tuple[int, str], Traffic] = {}
+        self.touched: dict[int, Touched] = {}
 
-    def barrier(self, batch: Batch, released: list[Waiting], blocks: Array) -> None:
-        """Threads have passed a barrier together."""
+    def most_blocks(self, threads: int) -> int:
+        """How many blocks a batch may have, for the sake of memory."""
+        if not self.races_on:
+            return 1 << 30
+        warps = -(-threads // 32)
+        return max(1, RACE_BYTES // (self.launch.shared_size * 4 * (warps + 3) // self.granule + 1))
 
-    def warp_barrier(self, x: Context) -> None:
-        """Lanes of a warp have met at bar.warp.sync."""
-
-    def fence(self, x: Context, instruction: Instruction) -> None:
-        """Lanes have executed a fence."""
+    # -- memory --------------------------------------------------------------------------------
 
     def access(
         self,
@@ -39,10 +60,134 @@ class Watch:
         parts: list[Part],
     ) -> None:
         """Lanes load from, store to or change memory (``kind``), ``size`` bytes each."""
+        counted = self.traffic.get((id(instruction), space))
+        if counted is None:
+            counted = self.traffic[id(instruction), space] = Traffic(space)
+        counted.lanes += x.count
+        counted.requests += x.lanes.warps
+        counted.bytes += x.count * size
+        if space == "global":
+            counted.sectors += traffic.sectors(x.lanes, addresses)
+            self._touch(parts, kind)
+        elif space == "shared":
+            needed, least = traffic.wavefronts(x.lanes, addresses, size)
+            counted.wavefronts += needed
+            counted.least_wavefronts += least
+            self._shared(x, instruction, kind, size, parts)
 
-    def finish(self, batch: Batch) -> None:
-        """A batch has ended."""
+    def _touch(self, parts: list[Part], kind: str) -> None:
+        for part in parts:
+            allocation = part.allocation
+            touched = self.touched.get(allocation.base)
+            if touched is None:
+                count = (allocation.size >> traffic.SECTOR) + 2
+                touched = Touched(np.zeros(count, np.bool_), np.zeros(count, np.bool_))
+                self.touched[allocation.base] = touched
+            at = (part.addresses >> np.uint64(traffic.SECTOR)).view(np.int64) - (
+                allocation.base >> traffic.SECTOR
+            )
+            if kind != "store":
+                touched.read[at] = True
+            if kind != "load":
+                touched.written[at] = True
 
-    def counters(self) -> Any:
+    def _shared(self, x: Context, instruction: Instruction, kind: str, size: int, parts: list[Part]) -> None:
+        copies = x.batch.copies
+        for part in parts:
+            if copies.queue:
+                flying = copies.in_flight(part.addresses.view(np.int64), size)
+                if flying.any():
+                    self._report_flight(x, instruction, kind, part, flying)
+            races = x.batch.races
+            if races is not None and kind != "sync":
+                races.access(x, instruction, kind, part.rows, part.addresses, size)
+
+    def _report_flight(
+        self, x: Context, instruction: Instruction, kind: str, part: Part, flying: Array
+    ) -> None:
+        whole = np.zeros(x.count, np.bool_)
+        addresses = np.zeros(x.count, np.uint64)
+        index = slice(None) if part.rows is None else part.rows
+        whole[index] = flying
+        addresses[index] = part.addresses % np.uint64(x.batch.shared_stride)
+        detail = "bytes that a cp.async may not have written yet"
+        name = "async-read" if kind == "load" else "async-write"
+        x.report(instruction, name, detail, whole, addresses, "shared")
+
+    def arrived(self, batch: Batch, lanes: Lanes, places: Array, size: int) -> None:
+        """Asynchronous copies of these lanes have arrived at ``places`` in the batch's shared memory."""
+        if batch.races is not None:
+            x = Context(batch, batch.frame(self.launch.program, 0), lanes)
+            batch.races.arrived_copies(x, places, size)
+
+    # -- synchronisation -----------------------------------------------------------------------
+
+    def barrier(self, batch: Batch, released: list[Waiting], blocks: Array, number: int) -> None:
+        """Threads have passed a barrier together."""
+        if batch.races is not None:
+            batch.races.barrier(released, blocks, number)
+
+    def barrier_arrive(self, batch: Batch, lanes: Lanes, number: int) -> None:
+        """Threads have come to a barrier where they do not wait."""
+        if batch.races is not None:
+            batch.races.barrier_arrive(lanes, number)
+
+    def warp_barrier(self, x: Context) -> None:
+        """Lanes of a warp have met at bar.warp.sync."""
+        if x.batch.races is not None:
+            x.batch.races.warp_barrier(x.lanes)
+
+    def mbarrier_arrive(self, x: Context, place: int, row: int) -> None:
+        """The lane in this row has arrived at an mbarrier."""
+        if x.batch.races is not None:
+            block, warp = self._warp(x, row)
+            x.batch.races.object_arrive(place, block, warp)
+
+    def mbarrier_complete(self, batch: Batch, place: int) -> None:
+        """A phase of an mbarrier is over."""
+        if batch.races is not None:
+            batch.races.object_complete(place)
+
+    def mbarrier_wait(self, x: Context, places: Array, done: Array) -> None:
+        """Lanes have seen that a phase is over, where ``done`` holds."""
+        if x.batch.races is None:
+            return
+        seen = set()
+        for row in np.flatnonzero(done).tolist():
+            block, warp = self._warp(x, row)
+            key = (int(places[row]), block, warp)
+            if key not in seen:
+                seen.add(key)
+                x.batch.races.object_wait(*key)
+
+    def _warp(self, x: Context, row: int) -> tuple[int, int]:
+        return divmod(int(x.lanes.warp[row]), x.batch.shape.warps_in_block)
+
+    def fence(self, x: Context, instruction: Instruction) -> None:
+        """Lanes have executed a fence: accesses take effect in order here, so nothing is to be done."""
+
+    def counters(self) -> Counters:
         """What was counted."""
-        return None
+        return Counters.of(self.launch, self.traffic, self.touched)
+
+
+NO_SHARED = 1 << 20
+
+
+def _shared_granule(function: Function) -> int:
+    """The smallest access to shared memory that a function makes, at most 16 bytes."""
+    least = NO_SHARED
+    for found in function.code:
+        opcode = found.opcode
+        if opcode in ("ldmatrix", "stmatrix"):
+            least = min(least, 16)
+        elif opcode == "mbarrier":
+            least = min(least, 8)
+        elif opcode == "cp" and found.has("async") and found.has("ca", "cg"):
+            size = getattr(found.operands[2], "value", 4)
+            least = min(least, int(size))
+        elif opcode in ("ld", "st", "atom", "red", "ldu"):
+            spaces = [mod.partition("::")[0] for mod in found.mods]
+            if not {"global", "local", "param", "const"} & set(spaces):
+                least = min(least, found.types[-1].bytes)
+    return least

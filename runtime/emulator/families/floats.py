@@ -160,9 +160,10 @@ def fma32(a: Any, b: Any, c: Any) -> Any:
     product = a.astype(np.float64) * b.astype(np.float64)
     wide = c.astype(np.float64)
     total = np.asarray(product + wide)
-    risky = ((total.view(np.uint64) & _LOW) == _HALF) | (np.abs(total) < 2.0**-125)
+    risky = (total.view(np.uint64) & _LOW) == _HALF
+    risky |= (np.abs(total) < 2.0**-125) & (total != 0)
     if risky.any():
-        total = exact.odd_sum(product, wide)
+        total = np.where(risky, exact.odd_sum(product, wide), total)
     return canonical(np.asarray(total.astype(np.float32)))
 
 

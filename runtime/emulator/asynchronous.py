@@ -1,0 +1,155 @@
+"""Asynchronous copies that are on their way: what they will write appears when the kernel waits for it.
+
+Source bytes are taken when the copy is issued, and arrive when the issuing thread has waited.
+Until then the bytes of the destination are marked as in flight: to read or to write them is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .access import WRITTEN
+from .context import Context
+from .lanes import Lanes
+from .ptx import RAW, Array, Instruction
+
+if TYPE_CHECKING:
+    from .batch import Batch
+
+NEVER = np.iinfo(np.int64).max
+
+
+class Copy:
+    """One instruction's copies: for each lane of ``index``, ``size`` bytes to its place in shared memory."""
+
+    __slots__ = ("barriers", "group", "index", "instruction", "places", "size", "words")
+
+    def __init__(
+        self,
+        instruction: Instruction,
+        index: Array,
+        group: Array,
+        places: Array,
+        size: int,
+        words: list[Array],
+    ) -> None:
+        self.instruction = instruction
+        self.index = index
+        self.group = group
+        self.places = places  # byte offsets in the batch's shared memory
+        self.size = size
+        self.words = words
+        self.barriers: Array | None = None
+
+    def part(self, mask: Array) -> Copy:
+        """The copies for which ``mask`` holds."""
+        return Copy(
+            self.instruction,
+            self.index[mask],
+            self.group[mask],
+            self.places[mask],
+            self.size,
+            [word[mask] for word in self.words],
+        )
+
+
+class Copies:
+    """The copies of a batch that have not arrived, and how many groups each lane has committed."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.queue: list[Copy] = []
+        self.committed = np.zeros(batch.shape.lanes, np.int64)
+        self.deferred: dict[int, list[Callable[[], None]]] = {}
+        self.flying = np.zeros(len(batch.shared.data), np.uint8)
+
+    def issue(
+        self, x: Context, instruction: Instruction, places: Array, size: int, words: list[Array]
+    ) -> None:
+        """Lanes start a copy; ``places`` are byte offsets in the batch's shared memory."""
+        unit = min(size, 8)
+        flying = self.flying.view(RAW[8 * unit])
+        for element in range(size // unit):
+            flying[places // unit + element] = WRITTEN[unit]
+        index = x.lanes.index
+        self.queue.append(Copy(instruction, index, self.committed[index], places, size, words))
+
+    def commit(self, lanes: Lanes) -> None:
+        """What these lanes have started since the last commit is a group."""
+        self.committed[lanes.index] += 1
+
+    def wait(self, x: Context, keep: int) -> None:
+        """These lanes have waited for all of their groups but the last ``keep``; -1: for all copies."""
+        if not self.queue:
+            return
+        before = np.full(self.batch.shape.lanes, -1, np.int64)
+        index = x.lanes.index
+        before[index] = NEVER if keep < 0 else self.committed[index] - keep
+        left: list[Copy] = []
+        for copy in self.queue:
+            done = copy.group < before[copy.index]
+            if done.all():
+                self._arrive(x, copy)
+            elif done.any():
+                self._arrive(x, copy.part(done))
+                left.append(copy.part(~done))
+            else:
+                left.append(copy)
+        self.queue = left
+
+    def take(self, lanes: Lanes) -> list[Copy]:
+        """The copies of these lanes that have not arrived, for an mbarrier to complete."""
+        mine = np.zeros(self.batch.shape.lanes, np.bool_)
+        mine[lanes.index] = True
+        taken: list[Copy] = []
+        left: list[Copy] = []
+        for copy in self.queue:
+            mask = mine[copy.index]
+            if mask.any():
+                taken.append(copy if mask.all() else copy.part(mask))
+            if not mask.all():
+                left.append(copy.part(~mask) if mask.any() else copy)
+        self.queue = left
+        return taken
+
+    def _arrive(self, x: Context, copy: Copy) -> None:
+        shared = self.batch.shared
+        unit = copy.size // len(copy.words)
+        view, at = shared.view(unit), copy.places // unit
+        written = shared.written_view(unit)
+        for element, words in enumerate(copy.words):
+            view[at + element] = words
+            written[at + element] = WRITTEN[unit]
+        flying = self.flying.view(RAW[8 * unit])
+        for element in range(len(copy.words)):
+            flying[at + element] = 0
+        lanes = Lanes.of(self.batch.shape, copy.index)
+        self.batch.launch.watch.arrived(x.batch, lanes, copy.places, copy.size)
+
+    def arrive(self, x: Context, copies: list[Copy]) -> None:
+        """These copies are complete."""
+        for copy in copies:
+            self._arrive(x, copy)
+
+    def defer(self, place: int, action: Callable[[], None]) -> None:
+        """Do this when somebody looks at the mbarrier at ``place``."""
+        self.deferred.setdefault(place, []).append(action)
+
+    def settle(self, places: Array) -> None:
+        """Somebody looks at these mbarriers."""
+        if self.deferred:
+            for place in np.unique(places).tolist():
+                for action in self.deferred.pop(place, []):
+                    action()
+
+    def in_flight(self, places: Array, size: int) -> Array:
+        """For accesses of ``size`` bytes, whether any of them is in flight."""
+        unit = min(size & -size, 8)
+        flying = self.flying.view(RAW[8 * unit])
+        found = flying.take(places // unit) != 0
+        for element in range(1, size // unit):
+            found |= flying.take(places // unit + element) != 0
+        return found

@@ -1,0 +1,103 @@
+"""Matrices across a warp: ldmatrix, stmatrix, movmatrix. Section 9.7.14 of the PTX ISA."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..context import Context
+from ..decode import Decoder
+from ..ptx import TYPES, Array, Instruction, Memory
+from ..registry import Run, instruction
+from . import memory
+
+MATRIX = "9.7.14 Warp-Level Matrix Multiply-Accumulate"
+
+
+def whole_warps(x: Context, i: Instruction) -> bool:
+    """Whether all 32 lanes of each warp run; those of other warps are reported."""
+    full = x.count == 32 * x.lanes.warps
+    if not full:
+        partial = x.lanes.present[x.lanes.warp] != np.uint32(0xFFFFFFFF)
+        x.report(i, "partial-warp", f"{i.opcode} needs all 32 lanes of a warp", partial)
+        x.enter(x.lanes.where(~partial))
+    return x.count > 0
+
+
+def _count(i: Instruction) -> int:
+    return int(next(mod for mod in i.mods if mod in ("x1", "x2", "x4"))[1])
+
+
+@instruction("ldmatrix", section=MATRIX + ": ldmatrix", kind="load", sync=True)
+def ldmatrix(i: Instruction, d: Decoder) -> Run:
+    """Loads one, two or four 8×8 matrices of 16-bit elements from shared memory, transposed or not."""
+    if not i.has("m8n8") or not i.has("b16"):
+        raise d.fail("other shapes than m8n8 of b16, which sm_100 has")
+    where = i.operands[1]
+    assert isinstance(where, Memory)
+    count, transposed = _count(i), i.has("trans")
+    writes, address = d.writes(i.operands[0], TYPES["b32"]), d.address(where)
+    space = memory.memory_space(i, d, where)
+
+    def run(x: Context) -> None:
+        if not whole_warps(x, i):
+            return
+        lanes, addresses = x.lanes, address(x)
+        giving = lanes.lane < 8 * count
+        x.enter(lanes.where(giving))
+        words = memory.load(x, i, space, addresses[giving], 4, 4)
+        x.enter(lanes)
+        rows = np.stack(words, axis=1).reshape(lanes.warps, count, 8, 4)
+        halves = rows.view(np.uint16)  # warp, matrix, row, column
+        if transposed:
+            halves = np.ascontiguousarray(halves.swapaxes(2, 3))
+        fragments = halves.view(np.uint32).reshape(lanes.warps, count, 32)
+        for matrix, write in enumerate(writes):
+            write(x, np.ascontiguousarray(fragments[:, matrix]).reshape(-1))
+
+    return run
+
+
+@instruction("stmatrix", section=MATRIX + ": stmatrix", kind="store", sync=True)
+def stmatrix(i: Instruction, d: Decoder) -> Run:
+    """Stores one, two or four 8×8 matrices of 16-bit elements to shared memory, transposed or not."""
+    if not i.has("m8n8") or not i.has("b16"):
+        raise d.fail("other shapes than m8n8 of b16, which sm_100 has")
+    where = i.operands[0]
+    assert isinstance(where, Memory)
+    count, transposed = _count(i), i.has("trans")
+    reads, address = d.reads(i.operands[1], TYPES["b32"]), d.address(where)
+    space = memory.memory_space(i, d, where)
+
+    def run(x: Context) -> None:
+        if not whole_warps(x, i):
+            return
+        lanes, addresses = x.lanes, address(x)
+        values = [x.dense(read(x)).reshape(lanes.warps, 1, 8, 4) for read in reads]
+        halves = np.ascontiguousarray(np.concatenate(values, axis=1)).view(np.uint16)
+        if transposed:
+            halves = np.ascontiguousarray(halves.swapaxes(2, 3))
+        words = halves.view(np.uint32).reshape(lanes.warps * count * 8, 4)
+        giving = lanes.lane < 8 * count
+        x.enter(lanes.where(giving))
+        columns = [np.ascontiguousarray(words[:, word]) for word in range(4)]
+        memory.store(x, i, space, addresses[giving], 4, columns)
+        x.enter(lanes)
+
+    return run
+
+
+@instruction("movmatrix", section=MATRIX + ": movmatrix", kind="warp", sync=True)
+def movmatrix(i: Instruction, d: Decoder) -> Run:
+    """Transposes an 8×8 matrix of 16-bit elements that is spread over a warp."""
+    write, read = d.write(i.operands[0], TYPES["b32"]), d.read(i.operands[1], TYPES["b32"])
+
+    def run(x: Context) -> None:
+        if whole_warps(x, i):
+            write(x, _transposed(x.dense(read(x))))
+
+    return run
+
+
+def _transposed(words: Array) -> Array:
+    halves = np.ascontiguousarray(words).view(np.uint16).reshape(-1, 8, 8).swapaxes(1, 2)
+    return np.ascontiguousarray(halves).view(np.uint32).reshape(-1)

@@ -1,0 +1,57 @@
+"""Memory traffic of warps: sectors of global memory, wavefronts of shared memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .lanes import Lanes
+from .ptx import Array
+
+SECTOR = 5  # bits: 32 bytes
+BANKS = 32
+
+
+def sectors(lanes: Lanes, addresses: Array) -> int:
+    """How many sectors of 32 bytes the lanes of each warp touch, summed over the warps."""
+    touched = addresses >> np.uint64(SECTOR)
+    warp = lanes.warp
+    same_warp = warp[1:] == warp[:-1]
+    if ((touched[1:] >= touched[:-1]) | ~same_warp).all():
+        return 1 + int(np.count_nonzero((touched[1:] != touched[:-1]) | ~same_warp))
+    key = (warp.astype(np.uint64) << np.uint64(43)) | (touched & np.uint64((1 << 43) - 1))
+    key = _sorted(key, lanes)
+    return 1 + int(np.count_nonzero(key[1:] != key[:-1]))
+
+
+def _sorted(key: Array, lanes: Lanes) -> Array:
+    """Sorted keys; within each warp only, where warps are whole (their keys ascend with them)."""
+    if lanes.count == 32 * lanes.warps:
+        return np.sort(key.reshape(-1, 32), axis=1).reshape(-1)
+    return np.sort(key)
+
+
+def wavefronts(lanes: Lanes, places: Array, size: int) -> tuple[int, int]:
+    """Passes through the banks of shared memory that accesses need, and how many would do without conflicts.
+
+    A pass serves 128 bytes: a warp's 4-byte accesses, half a warp's of 8 bytes, a quarter's of 16.
+    Lanes that want the same word share it.
+    """
+    words = max(1, size // 4)
+    phases_in_warp = min(words, 8)
+    lane = lanes.lane.astype(np.int64)
+    phase = lanes.warp * phases_in_warp + lane * phases_in_warp // 32
+    first = places.astype(np.int64) >> 2
+    word = (first[:, None] + np.arange(words)).reshape(-1) if words > 1 else first
+    phases = np.repeat(phase, words) if words > 1 else phase
+    key = (phases << 32) | word
+    if lanes.count == 32 * lanes.warps:
+        key = np.sort(key.reshape(-1, 32), axis=1).reshape(-1)
+    else:
+        key = np.sort(key)
+    new = np.concatenate([[True], key[1:] != key[:-1]])
+    key = key[new]
+    group = key >> 32
+    ordinal = np.concatenate([[0], np.cumsum(group[1:] != group[:-1])])
+    groups = int(ordinal[-1]) + 1
+    load = np.bincount(ordinal * BANKS + (key & (BANKS - 1)), minlength=groups * BANKS)
+    return int(load.reshape(-1, BANKS).max(axis=1).sum()), groups
