@@ -8,6 +8,7 @@ none is on, a call costs one look at a flag of torch's.
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 import threading
 from collections.abc import Callable
@@ -48,10 +49,7 @@ def run(label: str, entry: Callable[[int, Any], int], address: int) -> int:
 
 def begin(name: str) -> Any:
     """Open a range, which is to be passed to `end`; ``name`` gets mlopt's prefix."""
-    # What torch.compile's own kernels use: a tenth of the time that a record_function takes.
-    from torch._C._profiler import _RecordFunctionFast
-
-    opened = _RecordFunctionFast(PREFIX + name)
+    opened = _range_type()(PREFIX + name)
     opened.__enter__()
     return opened
 
@@ -59,6 +57,14 @@ def begin(name: str) -> Any:
 def end(opened: Any) -> None:
     """Close a range."""
     opened.__exit__(None, None, None)
+
+
+@functools.cache
+def _range_type() -> Any:
+    """What torch.compile's own kernels use: a tenth of the time that a record_function takes."""
+    from torch._C._profiler import _RecordFunctionFast
+
+    return _RecordFunctionFast
 
 
 def _tell(kernel: bytes, begins: int) -> None:

@@ -213,3 +213,17 @@ assert "torch" not in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_example_writes_table_and_trace(tmp_path, capsys):
+    from mlopt.examples.profiling import CALLS, main
+
+    trace = tmp_path / "profile.json"
+    profiler = main(str(trace))
+    shown = capsys.readouterr().out
+    for name in ("eager", "aten::linear", "mlopt::Block", "mlopt::kernel_"):
+        assert name in shown
+    counts = {e.key: e.count for e in profiler.key_averages()}
+    assert counts["mlopt::Block"] == counts["eager"] == CALLS
+    names = {event.get("name") for event in json.loads(trace.read_text())["traceEvents"]}
+    assert {"mlopt::Block", "aten::addmm"} <= names
