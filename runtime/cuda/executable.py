@@ -8,11 +8,13 @@ are the device's; this layer knows addresses only, as `mlopt.runtime.executable`
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any, Protocol
 
 from ...errors import DeviceError
+from .. import profiling
 from ..executable import AlignedBytes, EntryPoint, Frame
 from ..signature import Signature
 from .machine import Machine
@@ -83,16 +85,16 @@ class GpuEntryPoint(EntryPoint):
         described: Mapping[str, Any],
         asserts: Sequence[str],
     ) -> None:
-        self._can_fail = bool(described.get("device_status"))
-        slots = ("frame.status_address",) if self._can_fail else ()
+        self.can_fail = bool(described.get("device_status"))
+        slots = ("frame.status_address",) if self.can_fail else ()
         super().__init__(program.code, name, Signature.from_metadata(described), asserts, slots)
         self.program = program
         self.memory = memory
         self._run = program.entry(name, self.threads_slot)
-        self.function = self._run_and_check if self._can_fail else self._run
+        self.function = program.machine.attach(self, self._run_and_check if self.can_fail else self._run)
 
     def new_frame(self) -> GpuFrame:
-        return GpuFrame(self.length, self.memory.status_cell() if self._can_fail else None)
+        return GpuFrame(self.length, self.memory.status_cell() if self.can_fail else None)
 
     @property
     def fits_workspace(self) -> bool:
@@ -100,13 +102,16 @@ class GpuEntryPoint(EntryPoint):
 
     def fit_workspace(self, frame: Frame) -> Any:
         """A fresh workspace for the sizes that stand in ``frame``; it may be dropped after the launches."""
-        size = self.signature.workspace
-        if size is None:
-            assert self._workspace_bytes is not None
-            size = self._workspace_bytes(frame.address)
-        workspace = self.memory.allocate(size)
+        workspace = self.memory.allocate(self.workspace_size(frame.address))
         frame.array[self.workspace_slot] = workspace.address
         return workspace
+
+    def workspace_size(self, address: int) -> int:
+        """The bytes for the sizes that stand in the array at ``address``."""
+        if self.signature.workspace is not None:
+            return self.signature.workspace
+        assert self._workspace_bytes is not None
+        return int(self._workspace_bytes(address))
 
     def call(
         self,
@@ -116,15 +121,20 @@ class GpuEntryPoint(EntryPoint):
         threads: int,  # noqa: ARG002 (a stream is what counts)
     ) -> None:
         frame = self.new_frame()
-        more = [frame.status_address] if self._can_fail else []
+        more = [frame.status_address] if self.can_fail else []
         values = [*pointers, *results, 0, self.memory.stream(), *more, *self.dynamic_sizes(shapes)]
         for slot, value in enumerate(values):
             frame.array[slot] = value
         workspace = self.fit_workspace(frame) if self.fits_workspace else None
-        status = self.function(frame.address)
+        status = (self.profiled if profiling.is_active() else self.function)(frame.address)
         del workspace
         if status:
             self.raise_status(status)
+
+    def profiled(self, address: int) -> int:
+        """`function` in a range called ``label``, each launch in a range of its own."""
+        with _range(self.label), self.program.hooked(_range):
+            return self.function(address)
 
     def _run_and_check(self, address: int) -> int:
         """Wait for the kernels, and return what they left in the status cell."""
@@ -144,13 +154,27 @@ class GpuEntryPoint(EntryPoint):
         return status or failed
 
 
+@contextmanager
+def _range(name: str) -> Iterator[None]:
+    opened = profiling.begin(name)
+    try:
+        yield
+    finally:
+        profiling.end(opened)
+
+
 _BLOCKING = f"set {BLOCKING_VARIABLE}=1 to learn which one"
 
 
 class GpuExecutable:
-    """A loaded program: ``main``, and ``prepare`` where something depends on weights alone."""
+    """A loaded program: ``main``, and ``prepare`` where something depends on weights alone.
 
-    def __init__(self, built: Mapping[str, Any], machine: Machine, memory: Memory) -> None:
+    ``label`` is what profilers call it.
+    """
+
+    def __init__(
+        self, built: Mapping[str, Any], machine: Machine, memory: Memory, label: str = "main"
+    ) -> None:
         metadata = built["metadata"]
         functions = metadata["functions"]
         names = [f"mlopt_{name}" for name in functions]
@@ -165,7 +189,10 @@ class GpuExecutable:
             for name, known in functions.items()
         }
         self.main = entries["main"]
+        self.main.label = label
         self.prepare = entries.get("prepare")
+        if self.prepare is not None:
+            self.prepare.label = f"{label}.prepare"
 
     def run_prepare(
         self, weights: Sequence[int], shapes: Sequence[Sequence[int]], threads: int

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from ...errors import DeviceError
 from .chips import find_chip
@@ -14,6 +14,10 @@ from .state import NO_JIT
 
 # The driver's levels are 0 to 4; it compiles at 4 if it is not told.
 _JIT_LEVEL = 4
+
+
+if TYPE_CHECKING:
+    from .executable import GpuEntryPoint
 
 
 class Machine(Protocol):
@@ -50,7 +54,11 @@ class Machine(Protocol):
         ...
 
     def take_error(self) -> BaseException | None:
-        """What a launch of this thread raised, once."""
+        """What a load or a launch of this thread raised, once."""
+        ...
+
+    def attach(self, entry: GpuEntryPoint, run: Callable[[int], int]) -> Callable[[int], int]:
+        """``run`` of the address of an array, with whatever the machine does around it."""
         ...
 
 
@@ -109,6 +117,9 @@ class CudaMachine:
 
     def take_error(self) -> BaseException | None:
         return None
+
+    def attach(self, entry: GpuEntryPoint, run: Callable[[int], int]) -> Callable[[int], int]:  # noqa: ARG002
+        return run
 
 
 def _driver_for(ptx: int) -> tuple[int, int]:

@@ -62,6 +62,9 @@ class Program:
         self._checked = LAUNCH_TYPE(self._launch_checked)
         with self._caught() as caught:
             status = _ENTRY(self.code.address("mlopt_load"))(ctypes.addressof(self._state))
+        raised = self.machine.take_error()
+        if raised is not None:
+            raise raised
         if status:
             what = "the kernels" if status < 0 else f"kernel '{self.kernels[status - 1]}'"
             raise DeviceError(f"{self.machine.words} cannot load {what}", details=caught.text)
