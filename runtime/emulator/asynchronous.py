@@ -71,9 +71,10 @@ class Copies:
     ) -> None:
         """Lanes start a copy; ``places`` are byte offsets in the batch's shared memory."""
         unit = min(size, 8)
-        flying = self.flying.view(RAW[8 * unit])
+        flying, written = self.flying.view(RAW[8 * unit]), self.batch.shared.written_view(unit)
         for element in range(size // unit):
             flying[places // unit + element] = WRITTEN[unit]
+            written[places // unit + element] = WRITTEN[unit]
         index = x.lanes.index
         self.queue.append(Copy(instruction, index, self.committed[index], places, size, words))
 
@@ -119,12 +120,9 @@ class Copies:
         shared = self.batch.shared
         unit = copy.size // len(copy.words)
         view, at = shared.view(unit), copy.places // unit
-        written = shared.written_view(unit)
+        flying = self.flying.view(RAW[8 * unit])
         for element, words in enumerate(copy.words):
             view[at + element] = words
-            written[at + element] = WRITTEN[unit]
-        flying = self.flying.view(RAW[8 * unit])
-        for element in range(len(copy.words)):
             flying[at + element] = 0
         lanes = Lanes.of(self.batch.shape, copy.index)
         self.batch.launch.watch.arrived(x.batch, lanes, copy.places, copy.size)

@@ -48,8 +48,9 @@ def synchronized(instruction: Instruction, d: Decoder, run: Run, guard: Read | N
                 if missing.all():
                     return
                 x.enter(lanes.where(~missing))
+        going = x.lanes
         run(x)
-        machine.move(group, group.pc + 1, x.lanes)
+        machine.move(group, group.pc + 1, going)
 
     return step
 

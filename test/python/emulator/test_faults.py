@@ -1,0 +1,103 @@
+"""Planted faults: each is found, and its fixed twin is clean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mlopt.runtime import emulator
+from mlopt.test.python.emulator.snippets import kernel, kinds, run
+
+SCHEDULES = ("together", "round-robin", "ahead", "random")
+
+
+def planted() -> dict[str, tuple[str, str, str, int, int]]:
+    """The faults in faults.txt: kind, faulty lines, fixed lines, threads, bytes of shared memory."""
+    found = {}
+    text = (Path(__file__).parent / "faults.txt").read_text()
+    for section in text.split("\n== ")[1:]:
+        header, _, body = section.partition("\n")
+        name, kind, threads, shared = (part.strip() for part in header.split("|"))
+        faulty, _, fixed = body.partition("-- fixed\n")
+        found[name] = (kind, faulty, fixed, int(threads), int(shared))
+    return found
+
+
+FAULTS = planted()
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_fault_is_found_and_its_twin_is_clean(name: str) -> None:
+    kind, faulty, fixed, threads, shared = FAULTS[name]
+    for schedule in SCHEDULES:
+        arguments = [np.arange(64, dtype=np.uint32)]
+        report = run(kernel(faulty, 1, shared), arguments, threads, schedule=schedule)
+        # When one warp runs ahead of the others, it also reads what they have not written yet.
+        found = kinds(report) if schedule == "together" else [each for each in kinds(report) if each == kind]
+        assert found == [kind], (schedule, [str(finding) for finding in report.findings])
+        finding = next(each for each in report.findings if each.kind == kind)
+        assert finding.line and finding.block == (0, 0, 0) and finding.lane is not None
+        clean = run(kernel(fixed, 1, shared), [np.arange(64, dtype=np.uint32)], threads, schedule=schedule)
+        assert clean.findings == [], (schedule, [str(finding) for finding in clean.findings])
+
+
+def test_there_are_enough_faults() -> None:
+    assert len(FAULTS) >= 25
+
+
+def test_uninitialized_global_memory() -> None:
+    device = emulator.Device()
+    kernels = device.load(kernel("  ld.global.u32 %r1, [%rd0+4];\n", 1))
+    address = device.alloc(8, "scratch")
+    raw = address.to_bytes(8, "little")
+    report = kernels.launch_raw("k", 1, 1, raw, check=False)
+    assert kinds(report) == ["uninitialized-memory"]
+    assert "scratch" in report.findings[0].detail
+    device.write(address, np.arange(2, dtype=np.uint32))
+    assert kernels.launch_raw("k", 1, 1, raw).findings == []
+
+
+def test_memory_that_was_freed() -> None:
+    device = emulator.Device()
+    kernels = device.load(kernel("  st.global.u32 [%rd0], 1;\n", 1))
+    address = device.alloc(64, "scratch")
+    device.free(address)
+    report = kernels.launch_raw("k", 1, 1, address.to_bytes(8, "little"), check=False)
+    assert kinds(report) == ["out-of-bounds"]
+    assert "freed" in report.findings[0].detail
+
+
+def test_a_write_to_constants() -> None:
+    before = ".const .u32 table[2] = {1, 2};"
+    report = run(
+        kernel("  mov.u64 %rd2, table;\n  st.u32 [%rd2], 1;\n", 1, before=before), [np.zeros(1, np.uint32)]
+    )
+    assert kinds(report) == ["read-only"]
+
+
+def test_launch_limits() -> None:
+    text = kernel("  bar.sync 0;\n", 1)
+    array = np.zeros(1, np.uint32)
+    assert kinds(run(text, [array], 1025)) == ["launch"]
+    assert kinds(run(text, [array], 32, (1, 70000))) == ["launch"]
+    assert kinds(run(text, [array], 32, dynamic_smem=200_000)) == ["launch"]
+    assert run(text, [array], 1024, dynamic_smem=160_000).findings == []
+    limited = text.replace(")\n{", ")\n.maxntid 64\n{")
+    assert kinds(run(limited, [array], 128)) == ["launch"]
+    assert run(limited, [array], 64).findings == []
+
+
+def test_a_finding_raises_unless_told_not_to() -> None:
+    text = kernel("  st.global.u32 [%rd0+4], 1;\n", 1)
+    with pytest.raises(emulator.KernelError, match="out-of-bounds in kernel k") as caught:
+        emulator.load(text).launch("k", 1, 1, [np.zeros(1, np.uint32)])
+    assert caught.value.findings[0].address is not None
+    assert "PTX line" in str(caught.value)
+
+
+def test_an_endless_loop_is_reported() -> None:
+    text = kernel("L:\n  bra L;\n", 1)
+    options = emulator.Options(steps=1000)
+    report = emulator.load(text).launch("k", 1, 32, [np.zeros(1, np.uint32)], check=False, options=options)
+    assert kinds(report) == ["livelock"]
