@@ -38,13 +38,44 @@ class Mark(Generic[T]):
     kind: Kind[T]
     on: tuple[str, ...] = ()
 
-    def get(self, op: ir.Operation) -> T | None:
+    def get(self, op: ir.Operation | ir.OpView) -> T | None:
         """The value on ``op``, or None if it is not there or is malformed."""
         return self.kind.read(op.attributes[self.name]) if self.name in op.attributes else None
 
-    def set(self, op: ir.Operation, value: T) -> None:
+    def set(self, op: ir.Operation | ir.OpView, value: T) -> None:
         """Put the attribute with ``value`` on ``op``."""
         op.attributes[self.name] = self.kind.build(value)
+
+    def drop(self, op: ir.Operation | ir.OpView) -> None:
+        """Take the attribute off ``op``, if it is there."""
+        if self.name in op.attributes:
+            del op.attributes[self.name]
+
+
+@dataclass(frozen=True)
+class ArgumentMark(Generic[T]):
+    """One attribute of a function's arguments, each of which has a dictionary of them."""
+
+    name: str
+    kind: Kind[T]
+
+    def get(self, attributes: ir.Attribute) -> T | None:
+        """The value in an argument's dictionary, or None if it is not there or is malformed."""
+        named = ir.DictAttr(attributes)
+        return self.kind.read(named[self.name]) if self.name in named else None
+
+    def added(self, attributes: ir.Attribute | None, value: T) -> ir.DictAttr:
+        """An argument's dictionary (None: it has none yet) with this attribute."""
+        old = {} if attributes is None else {each.name: each.attr for each in ir.DictAttr(attributes)}
+        return ir.DictAttr.get({**old, self.name: self.kind.build(value)})
+
+
+def argument_attributes(function: ir.Operation | ir.OpView) -> list[ir.DictAttr]:
+    """The dictionary of each argument of a function, lowered or not."""
+    if "arg_attrs" in function.attributes:
+        return [ir.DictAttr(each) for each in ir.ArrayAttr(function.attributes["arg_attrs"])]
+    blocks = function.regions[0].blocks
+    return [ir.DictAttr.get({}) for _ in (blocks[0].arguments if len(blocks) else ())]
 
 
 def _read_integer(attribute: ir.Attribute) -> int | None:
@@ -180,17 +211,23 @@ MARKS: dict[str, Mark[Any]] = {
 }  # fmt: skip
 
 # On arguments of host functions: a weight or buffer, a tensor that @prepare makes, the n-th
-# result's memory, bools stored as bytes; on those of lowered functions: the number of threads,
-# the status cell, the arena, the CUDA stream, the address of the status cell that kernels write.
-ARGUMENT_KINDS: dict[str, Kind[Any]] = {
-    "mlopt.weight": FLAG,
-    "mlopt.prepared": FLAG,
-    "mlopt.result": INTEGER,
-    "mlopt.bool": FLAG,
-    "mlopt.threads": FLAG,
-    "mlopt.status": FLAG,
-    "mlopt.workspace": FLAG,
-    "mlopt.hook": FLAG,
-    "mlopt.stream": FLAG,
-    "mlopt.device_status": FLAG,
-}
+# result's memory, bools stored as bytes.
+WEIGHT = ArgumentMark("mlopt.weight", FLAG)
+PREPARED = ArgumentMark("mlopt.prepared", FLAG)
+RESULT = ArgumentMark("mlopt.result", INTEGER)
+BOOL = ArgumentMark("mlopt.bool", FLAG)
+# On those of lowered functions: the number of threads, the status cell, the arena, the profiler's
+# hook, the CUDA stream, the address of the status cell that kernels write.
+THREADS = ArgumentMark("mlopt.threads", FLAG)
+STATUS = ArgumentMark("mlopt.status", FLAG)
+ARENA = ArgumentMark("mlopt.workspace", FLAG)
+HOOK = ArgumentMark("mlopt.hook", FLAG)
+STREAM = ArgumentMark("mlopt.stream", FLAG)
+DEVICE_STATUS = ArgumentMark("mlopt.device_status", FLAG)
+
+ARGUMENT_MARKS: dict[str, ArgumentMark[Any]] = {
+    mark.name: mark
+    for mark in (
+        WEIGHT, PREPARED, RESULT, BOOL, THREADS, STATUS, ARENA, HOOK, STREAM, DEVICE_STATUS,
+    )
+}  # fmt: skip

@@ -28,9 +28,8 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import arith
 
+from ..dialects.attributes import BOOL
 from .base import Pass, PassError
-
-BOOL = "mlopt.bool"
 
 # Ops that take and give whole tensors or buffers, whatever the element type.
 _MOVES = (
@@ -108,10 +107,7 @@ def _marked(op: ir.Operation, key: str, types: Sequence[ir.Type]) -> ir.ArrayAtt
     old = ir.ArrayAttr(op.attributes[key]) if key in op.attributes else none
     marked = []
     for attributes, type_ in zip(old, types, strict=True):
-        named = {item.name: item.attr for item in ir.DictAttr(attributes)}
-        if _is_bool_storage(type_):
-            named[BOOL] = ir.UnitAttr.get()
-        marked.append(ir.DictAttr.get(named))
+        marked.append(BOOL.added(attributes, True) if _is_bool_storage(type_) else attributes)
     return ir.ArrayAttr.get(marked)
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from mlir import ir
 
+from ..dialects.attributes import FUSION
 from .base import Pass
 from .fusion.graph import Graph, Group
 from .fusion.kinds import Kind
@@ -15,8 +16,6 @@ from .fusion.legal import can_fuse
 from .fusion.profit import should_fuse
 from .groups import entry_ops, give_inits_their_fills, is_init, set_group
 from .structured import label_of
-
-FUSION = "mlopt.fusion"
 
 
 @dataclass(frozen=True)
@@ -48,12 +47,8 @@ class Fuse(Pass):
                 graph = _form_groups(function.operation, refused)
                 number = _write_down(graph, number)
         with op.location:
-            op.attributes[FUSION] = ir.ArrayAttr.get(
-                [
-                    ir.StringAttr.get(line if count == 1 else f"{line} ({count} times)")
-                    for line, count in refused.items()
-                ]
-            )
+            lines = [line if count == 1 else f"{line} ({count} times)" for line, count in refused.items()]
+            FUSION.set(op, tuple(lines))
 
 
 def _form_groups(function: ir.Operation, refused: Counter[str]) -> Graph:

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 
 from mlir import ir
 
+from ..dialects.attributes import GROUP
 from .structured import is_used, structured_ops
 
-GROUP = "mlopt.group"
 _MEMREFS = (ir.MemRefType, ir.UnrankedMemRefType)
 STRUCTURED = frozenset({"linalg.generic", "linalg.fill", "tensor.insert_slice", "tensor.extract_slice"})
 
 
 def group_of(op: ir.Operation) -> int | None:
     """The number of the group of ``op``."""
-    return op.attributes[GROUP].value if GROUP in op.attributes else None
+    return GROUP.get(op)
 
 
 def set_group(op: ir.Operation, number: int) -> None:
     """Put ``op`` into group ``number``."""
-    op.attributes[GROUP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+    GROUP.set(op, number)
 
 
 def entry_ops(func: ir.Operation) -> list[ir.Operation]:

@@ -9,12 +9,11 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import func
 
+from ..dialects.attributes import PREPARED, WEIGHT, argument_attributes
 from .base import Pass
 from .groups import entry_ops, operands_of
 from .structured import DYNAMIC, erase_dead
 
-WEIGHT = "mlopt.weight"
-PREPARED = "mlopt.prepared"
 SMALL = 1 << 16  # bytes that may be kept whatever they were made from
 GROWTH = 2  # else what is kept may be this many times as large as what it was made from
 
@@ -66,10 +65,7 @@ def _hoist(main: ir.Operation) -> None:
 
 def _marks(main: ir.Operation) -> list[bool]:
     """Whether each argument is a weight."""
-    count = len(main.regions[0].blocks[0].arguments)
-    if "arg_attrs" not in main.attributes:
-        return [False] * count
-    return [WEIGHT in each for each in main.attributes["arg_attrs"]]
+    return [bool(WEIGHT.get(each)) for each in argument_attributes(main)]
 
 
 def _constant_ops(main: ir.Operation) -> set[ir.Operation]:
@@ -170,7 +166,7 @@ def _make_prepare(main: ir.Operation, kept: list[ir.Value]) -> None:
         entry = prepare.add_entry_block([value.location for value in weights])
         if weights:
             prepare.attributes["arg_attrs"] = ir.ArrayAttr.get(
-                [each for each in main.attributes["arg_attrs"] if WEIGHT in each]
+                [each for each in argument_attributes(main) if WEIGHT.get(each)]
             )
     known = dict(zip(weights, entry.arguments, strict=True))
     for op in entry_ops(main):
@@ -202,12 +198,11 @@ def _depended_on(main: ir.Operation, kept: list[ir.Value]) -> set[ir.Operation]:
 def _pass_prepared(main: ir.Operation, kept: list[ir.Value]) -> None:
     """Give @main an argument for each kept value, and erase what is now done in @prepare."""
     entry = main.regions[0].blocks[0]
-    old = list(main.attributes["arg_attrs"]) if "arg_attrs" in main.attributes else []
     with main.location:
-        attributes = old or [ir.DictAttr.get({}) for _ in entry.arguments]
+        attributes = argument_attributes(main)
         for value in kept:
             value.replace_all_uses_with(entry.add_argument(value.type, value.location))
-            attributes.append(ir.DictAttr.get({PREPARED: ir.UnitAttr.get()}))
+            attributes.append(PREPARED.added(None, True))
         results = main.attributes["function_type"].value.results
         kinds = [argument.type for argument in entry.arguments]
         main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kinds, results))

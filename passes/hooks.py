@@ -24,9 +24,9 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import arith, func, llvm, scf
 
+from ..dialects.attributes import HOOK, KERNEL
 from .base import Pass, PassError
 from .cpu.functions import (
-    HOOK,
     adopt_function,
     callers_of,
     calls_in,
@@ -70,7 +70,7 @@ class Hooks(Pass):
 
 def _sites(module: ir.Operation, function: func.FuncOp) -> list[tuple[ir.Operation, str]]:
     """The calls and launches of kernels in ``function``, with the kernels' names."""
-    kernels = {f.sym_name.value for f in defined_functions(module) if "mlopt.kernel" in f.attributes}
+    kernels = {f.sym_name.value for f in defined_functions(module) if KERNEL.get(f)}
     calls = [(call, callee) for call, callee in calls_in(function) if callee in kernels]
     if calls and function.sym_name.value in kernels:
         raise PassError(function, f"kernels do not call kernels: @{function.sym_name.value}")

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from mlir import ir
 
+from ..dialects.attributes import KERNEL
 from .base import Pass, PassError
 from .groups import give_inits_their_fills, sort_by_groups
 from .outlining.host import (
@@ -16,7 +17,7 @@ from .outlining.host import (
     pass_results_as_arguments,
     record_result_sizes,
 )
-from .outlining.kernel import KERNEL, outline
+from .outlining.kernel import outline
 from .structured import erase_dead
 
 
@@ -49,7 +50,7 @@ class Outline(Pass):
     def run(self, op: ir.Operation) -> None:
         kernels = _Kernels()
         for function in [each.operation for each in op.regions[0].blocks[0].operations]:
-            if function.name == "func.func" and KERNEL not in function.attributes:
+            if function.name == "func.func" and not KERNEL.get(function):
                 _check(function)
                 _outline_all(function, kernels)
 

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
-OP_LABEL = "mlopt.op"
+from ..dialects.attributes import OP
+
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
 def label_of(op: ir.Operation) -> str | None:
     """What a generic is, for names and reports."""
-    return op.attributes[OP_LABEL].value if OP_LABEL in op.attributes else None
+    return OP.get(op)
 
 
 def maps_of(op: ir.Operation) -> list[ir.AffineMap]:
@@ -119,7 +120,7 @@ def make_generic(
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), len(inits)]),
     }
     if label is not None:
-        attributes[OP_LABEL] = ir.StringAttr.get(label)
+        attributes[OP.name] = OP.kind.build(label)
     op = ir.Operation.create(
         "linalg.generic",
         results=[init.type for init in inits],

@@ -30,6 +30,7 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import scf, tensor, vector
 
+from ..dialects.attributes import KERNEL, SCHEDULE
 from .base import Pass, PassError
 from .domain import Dim, Domain
 from .subsets import part_sizes
@@ -48,8 +49,7 @@ class Tile(Pass):
     def run(self, op: ir.Operation) -> None:
         """Tile each scheduled kernel of the module."""
         for function in op.regions[0].blocks[0].operations:
-            attributes = function.operation.attributes
-            if "mlopt.kernel" in attributes and "mlopt.schedule" in attributes:
+            if KERNEL.get(function) and SCHEDULE.get(function):
                 tile_kernel(function.operation)
 
 
@@ -76,13 +76,13 @@ def tile_kernel(function: ir.Operation) -> None:
     reason = domain if isinstance(domain, str) else can_tile(domain)
     if isinstance(domain, str) or reason is not None:
         raise PassError(function, f"this cannot be tiled: {reason}; mark it mlopt.slow")
-    schedule = function.attributes["mlopt.schedule"]
-    tiles = list(ir.DenseI64ArrayAttr(schedule["tile"]))
+    schedule = SCHEDULE.get(function) or {}
+    tiles = schedule.get("tile", ())
     if len(tiles) != len(domain.dims):
-        raise PassError(function, f"mlopt.schedule has {len(tiles)} tile sizes for {len(domain.dims)} dims")
+        raise PassError(function, f"{SCHEDULE.name} has {len(tiles)} tile sizes for {len(domain.dims)} dims")
     for dim in domain.dims:
         if dim.whole and dim.extent and _is_split(dim, tiles[dim.id]):
-            raise PassError(function, f"mlopt.schedule divides dim {dim.id}, of which a task needs all")
+            raise PassError(function, f"{SCHEDULE.name} divides dim {dim.id}, of which a task needs all")
     block = function.regions[0].blocks[0]
     end = block.operations[len(block.operations) - 1].operation
     outs = list(block.arguments)[len(block.arguments) - len(end.operands) :]
@@ -91,7 +91,7 @@ def tile_kernel(function: ir.Operation) -> None:
     if made:
         with ir.InsertionPoint(end), function.location:
             forall = _forall(domain, tiles, outs, made)
-        forall.operation.attributes["mlopt.schedule"] = schedule
+        SCHEDULE.set(forall, schedule)
         for number, result in zip(made, forall.results, strict=True):
             outs[number] = result
     for number, value in enumerate(outs):

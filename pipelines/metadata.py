@@ -13,6 +13,26 @@ from typing import Any
 
 from mlir import ir
 
+from ..dialects.attributes import (
+    ASSERTS,
+    BOOL,
+    BYTES,
+    DEVICE_STATUS,
+    FLOPS,
+    FUSION,
+    KERNEL,
+    OPS,
+    PREPARED,
+    RESULT,
+    RESULT_SIZES,
+    SCHEDULE,
+    SLOW,
+    WEIGHT,
+    WORKSPACE,
+    argument_attributes,
+)
+from ..passes.cpu.functions import calls_in
+
 DTYPES = {
     "f64": "f64", "f32": "f32", "f16": "f16", "bf16": "bf16",
     "i64": "i64", "i32": "i32", "i16": "i16", "i8": "i8", "ui8": "ui8", "i1": "bool", "index": "i64",
@@ -33,20 +53,16 @@ def _functions(module: ir.Module) -> Iterator[tuple[str, ir.OpView]]:
 
 def _signature(function: ir.OpView) -> dict[str, Any]:
     entry = function.regions[0].blocks[0]
-    attributes = (
-        list(ir.ArrayAttr(function.attributes["arg_attrs"])) if "arg_attrs" in function.attributes else []
-    )
     arguments: list[dict[str, Any]] = []
     results: list[dict[str, Any]] = []
-    for position, argument in enumerate(entry.arguments):
-        marks = ir.DictAttr(attributes[position]) if attributes else ir.DictAttr.get({})
+    for argument, marks in zip(entry.arguments, argument_attributes(function), strict=True):
         described = _describe(argument.type)
-        if "mlopt.bool" in marks:
+        if BOOL.get(marks):
             described["dtype"] = "bool"
-        if "mlopt.result" in marks:
+        if RESULT.get(marks) is not None:
             results.append(described)
             continue
-        kind = "weight" if "mlopt.weight" in marks else "prepared" if "mlopt.prepared" in marks else "input"
+        kind = "weight" if WEIGHT.get(marks) else "prepared" if PREPARED.get(marks) else "input"
         arguments.append({"kind": kind, "used": bool(list(argument.uses)), **described})
     _add_sizes(function, results)
     return {"args": arguments, "results": results, "workspace": 0}
@@ -62,11 +78,10 @@ def _describe(type_: ir.Type) -> dict[str, Any]:
 
 def _add_sizes(function: ir.OpView, results: list[dict[str, Any]]) -> None:
     """Give each result its dynamic sizes, as Python expressions over the arguments' sizes."""
-    if "mlopt.result_sizes" not in function.attributes:
+    stated = RESULT_SIZES.get(function)
+    if stated is None:
         return
-    sizes = iter(
-        ir.StringAttr(size).value for size in ir.ArrayAttr(function.attributes["mlopt.result_sizes"])
-    )
+    sizes = iter(stated)
     for result in results:
         result["sizes"] = [next(sizes) for size in result["shape"] if size is None]
 
@@ -80,7 +95,7 @@ def kernels(module: ir.Module) -> list[dict[str, Any]]:
     found = [
         _describe_kernel(name, function, calls.get(name, Counter()))
         for name, function in _functions(module)
-        if "mlopt.kernel" in function.attributes
+        if KERNEL.get(function)
     ]
     return found + list(_host_loops(module))
 
@@ -108,36 +123,23 @@ def _calls(module: ir.Module) -> dict[str, Counter[str]]:
     """For each kernel, how often each host function calls it."""
     calls: dict[str, Counter[str]] = {}
     for name, function in _functions(module):
-
-        def visit(op: ir.Operation, caller: str = name) -> ir.WalkResult:
-            if op.name == "func.call":
-                callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-                calls.setdefault(callee, Counter())[caller] += 1
-            return ir.WalkResult.ADVANCE
-
-        function.operation.walk(visit)
+        for _, callee in calls_in(function):
+            calls.setdefault(callee, Counter())[name] += 1
     return calls
 
 
 def _describe_kernel(name: str, function: ir.OpView, callers: Counter[str]) -> dict[str, Any]:
-    attributes = function.attributes
-    slow = ir.StringAttr(attributes["mlopt.slow"]).value if "mlopt.slow" in attributes else None
+    attributes, slow = function.attributes, SLOW.get(function)
     return {
         "name": name,
-        "ops": [ir.StringAttr(op).value for op in ir.ArrayAttr(attributes["mlopt.ops"])]
-        if "mlopt.ops" in attributes
-        else [],
-        "schedule": str(attributes["mlopt.schedule"]) if "mlopt.schedule" in attributes else "",
+        "ops": list(OPS.get(function) or ()),
+        "schedule": str(attributes[SCHEDULE.name]) if SCHEDULE.name in attributes else "",
         "path": "tile" if slow is None else f"slow: {slow}",
-        "bytes": _integer(function, "mlopt.bytes"),
-        "flops": _integer(function, "mlopt.flops"),
+        "bytes": BYTES.get(function),
+        "flops": FLOPS.get(function),
         "function": "prepare" if set(callers) == {"prepare"} else "main",
         "calls": sum(callers.values()),
     }
-
-
-def _integer(function: ir.OpView, name: str) -> int | None:
-    return ir.IntegerAttr(function.attributes[name]).value if name in function.attributes else None
 
 
 def add_workspaces(module: ir.Module, functions: dict[str, dict[str, Any]]) -> None:
@@ -145,29 +147,22 @@ def add_workspaces(module: ir.Module, functions: dict[str, dict[str, Any]]) -> N
     defined = dict(_functions(module))
     for name, described in functions.items():
         dynamic = f"{name}_workspace" in defined
-        described["workspace"] = None if dynamic else _integer(defined[name], "mlopt.workspace") or 0
+        described["workspace"] = None if dynamic else WORKSPACE.get(defined[name]) or 0
 
 
 def add_device_status(module: ir.Module, functions: dict[str, dict[str, Any]]) -> None:
     """Say of each of ``functions`` whether kernels of it can fail: it takes a status cell's address."""
     defined = dict(_functions(module))
     for name, described in functions.items():
-        attributes = defined[name].attributes
-        marks = list(ir.ArrayAttr(attributes["arg_attrs"])) if "arg_attrs" in attributes else []
-        described["device_status"] = any("mlopt.device_status" in ir.DictAttr(mark) for mark in marks)
+        marks = argument_attributes(defined[name])
+        described["device_status"] = any(DEVICE_STATUS.get(each) for each in marks)
 
 
 def asserts(module: ir.Module) -> list[str]:
     """The messages of the module's run-time checks; status k stands for the k-th, from 1."""
-    attributes = module.operation.attributes
-    if "mlopt.asserts" not in attributes:
-        return []
-    return [ir.StringAttr(message).value for message in ir.ArrayAttr(attributes["mlopt.asserts"])]
+    return list(ASSERTS.get(module.operation) or ())
 
 
 def fusion_notes(module: ir.Module) -> list[str]:
     """What mlopt-fuse refused, and why."""
-    attributes = module.operation.attributes
-    if "mlopt.fusion" not in attributes:
-        return []
-    return [ir.StringAttr(note).value for note in ir.ArrayAttr(attributes["mlopt.fusion"])]
+    return list(FUSION.get(module.operation) or ())

@@ -29,12 +29,12 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import arith, func
 
+from ...dialects.attributes import ARENA, WORKSPACE
 from ..base import Pass, PassError
 from ..operations import ops_named
 from .arena_layout import Layout, Request, element_bytes
 from .carried_buffers import carry_outer_buffers
 from .functions import (
-    WORKSPACE,
     append_argument,
     append_operands,
     callees_first,
@@ -61,8 +61,7 @@ class CpuArena(Pass):
             if not layout.is_static:
                 _add_size_function(function, layout)
             elif is_public(function):
-                bytes_ = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), layout.static_bytes)
-                function.attributes[WORKSPACE] = bytes_
+                WORKSPACE.set(function, layout.static_bytes)
             needs[function.sym_name.value] = layout.static_bytes
             if layout.requests:
                 _use_workspace(function, layout)
@@ -110,7 +109,7 @@ def _static_bytes(alloc: ir.Operation) -> int:
 
 
 def _use_workspace(function: func.FuncOp, layout: Layout) -> None:
-    workspace = append_argument(function, ir.MemRefType.parse("memref<?xi8>"), WORKSPACE)
+    workspace = append_argument(function, ir.MemRefType.parse("memref<?xi8>"), ARENA)
     with ir.InsertionPoint.at_block_begin(function.entry_block), function.location:
         offsets, _ = layout.emit({argument: argument for argument in function.arguments})
     for request, offset in zip(layout.requests, offsets, strict=True):

@@ -28,11 +28,10 @@ from typing import ClassVar
 
 from mlir import ir
 
+from ...dialects.attributes import KERNEL, STATUS, THREADS
 from ..base import Pass
 from .entry_points import add_entry, check_host
 from .functions import (
-    STATUS,
-    THREADS,
     defined_functions,
     is_public,
     reaches,
@@ -59,7 +58,7 @@ class CpuEntry(Pass):
         sizes = {function.sym_name.value: function for function in defined_functions(op)}
         for function in defined_functions(op):
             set_private(function)
-            if "mlopt.kernel" in function.attributes:
+            if KERNEL.get(function):
                 set_noinline(function)
         for function in hosts:
             add_entry(op, function, sizes.get(f"{function.sym_name.value}_workspace"))

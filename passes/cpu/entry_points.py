@@ -5,21 +5,13 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import func
 
+from ...dialects.attributes import ARENA, DEVICE_STATUS, HOOK, STATUS, STREAM, THREADS, WORKSPACE
 from ..base import PassError
 from .entry_text import entry_function, unhooked_function, workspace_function
-from .functions import (
-    DEVICE_STATUS,
-    HOOK,
-    STATUS,
-    STREAM,
-    THREADS,
-    WORKSPACE,
-    adopt_function,
-    marked_argument,
-)
+from .functions import adopt_function, marked_argument
 
 PREFIX = "mlopt_"
-_MARKS = (WORKSPACE, THREADS, STREAM, DEVICE_STATUS, STATUS, HOOK)
+_MARKS = (ARENA, THREADS, STREAM, DEVICE_STATUS, STATUS, HOOK)
 
 
 def check_host(function: func.FuncOp) -> None:
@@ -59,8 +51,9 @@ def add_entry(module: ir.Operation, function: func.FuncOp, sizes: func.FuncOp | 
         texts.append(workspace_function(PREFIX + callee, callee, list(sizes.type.inputs)))
     for text in texts:
         entry = adopt_function(module, text)
-        if WORKSPACE in function.attributes:
-            entry.attributes[WORKSPACE] = function.attributes[WORKSPACE]
+        size = WORKSPACE.get(function)
+        if size is not None:
+            WORKSPACE.set(entry, size)
 
 
 def _identity(type_: ir.MemRefType) -> ir.Attribute:

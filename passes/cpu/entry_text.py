@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from mlir import ir
 
-from .functions import DEVICE_STATUS, HOOK, STATUS, STREAM, THREADS, WORKSPACE
+from ...dialects.attributes import ARENA, DEVICE_STATUS, HOOK, STATUS, STREAM, THREADS, ArgumentMark
 
 
-def entry_function(name: str, callee: str, types: Sequence[ir.Type], marks: Mapping[int, str]) -> str:
+def entry_function(
+    name: str, callee: str, types: Sequence[ir.Type], marks: Mapping[int, ArgumentMark[bool]]
+) -> str:
     """`func.func @name(!llvm.ptr) -> i32` that calls ``callee`` and returns its status.
 
     If ``callee`` takes a hook, it is the second argument of ``name``.
@@ -66,7 +68,7 @@ def _function(name: str, result: str, lines: Sequence[str], more: Sequence[str] 
 class _Writer:
     """Lines that read the entries of the array, in the order of the entry point's contract."""
 
-    def __init__(self, types: Sequence[ir.Type], marks: Mapping[int, str]) -> None:
+    def __init__(self, types: Sequence[ir.Type], marks: Mapping[int, ArgumentMark[bool]]) -> None:
         self.types = types
         self.marks = marks
         self.lines: list[str] = []
@@ -85,7 +87,7 @@ class _Writer:
             return self._load(self.given + 1, f"%a{number}", "!llvm.ptr")
         if mark == DEVICE_STATUS:
             return self._load(self.given + 2, f"%a{number}", "!llvm.ptr")
-        if mark == WORKSPACE:
+        if mark == ARENA:
             return self._workspace(f"%a{number}")
         if isinstance(type_, ir.MemRefType):
             return self._memref(type_, f"%a{number}", number)

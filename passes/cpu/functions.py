@@ -5,14 +5,8 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import func
 
+from ...dialects.attributes import ArgumentMark, argument_attributes
 from ..operations import ops_named
-
-THREADS = "mlopt.threads"
-STATUS = "mlopt.status"
-WORKSPACE = "mlopt.workspace"
-STREAM = "mlopt.stream"
-DEVICE_STATUS = "mlopt.device_status"
-HOOK = "mlopt.hook"
 
 
 def defined_functions(module: ir.Operation) -> list[func.FuncOp]:
@@ -63,23 +57,22 @@ def callers_of(module: ir.Operation, names: set[str]) -> set[str]:
     return found
 
 
-def append_argument(function: func.FuncOp, type_: ir.Type, mark: str) -> ir.Value:
+def append_argument(function: func.FuncOp, type_: ir.Type, mark: ArgumentMark[bool]) -> ir.Value:
     """A new last argument of ``function``, with the attribute ``mark``; calls are not touched."""
     function_type = function.type
-    attributes = _argument_attributes(function)
+    attributes = argument_attributes(function)
     argument = function.entry_block.add_argument(type_, function.location)
     function.attributes["function_type"] = ir.TypeAttr.get(
         ir.FunctionType.get([*function_type.inputs, type_], function_type.results)
     )
-    attributes.append(ir.DictAttr.get({mark: ir.UnitAttr.get()}))
-    function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get([*attributes, mark.added(None, True)])
     return argument
 
 
-def marked_argument(function: func.FuncOp, mark: str) -> ir.Value | None:
+def marked_argument(function: func.FuncOp, mark: ArgumentMark[bool]) -> ir.Value | None:
     """The argument of ``function`` that has the attribute ``mark``."""
-    for argument, attributes in zip(function.arguments, _argument_attributes(function), strict=True):
-        if mark in ir.DictAttr(attributes):
+    for argument, attributes in zip(function.arguments, argument_attributes(function), strict=True):
+        if mark.get(attributes):
             return argument
     return None
 
@@ -99,7 +92,7 @@ def append_operands(call: ir.Operation, values: list[ir.Value]) -> ir.Operation:
     return again
 
 
-def thread_through(module: ir.Operation, names: set[str], type_: ir.Type, mark: str) -> None:
+def thread_through(module: ir.Operation, names: set[str], type_: ir.Type, mark: ArgumentMark[bool]) -> None:
     """Give the functions ``names`` an argument marked ``mark``, and pass it along in their calls."""
     functions = [function for function in callees_first(module) if function.sym_name.value in names]
     for function in functions:
@@ -141,9 +134,3 @@ def is_public(function: func.FuncOp) -> bool:
     """Whether a caller from outside may see it."""
     attributes = function.attributes
     return "sym_visibility" not in attributes or ir.StringAttr(attributes["sym_visibility"]).value == "public"
-
-
-def _argument_attributes(function: func.FuncOp) -> list[ir.Attribute]:
-    if "arg_attrs" in function.attributes:
-        return list(ir.ArrayAttr(function.attributes["arg_attrs"]))
-    return [ir.DictAttr.get({}) for _ in function.arguments]

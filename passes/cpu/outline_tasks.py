@@ -8,9 +8,16 @@ from dataclasses import dataclass, replace
 from mlir import ir
 from mlir.dialects import arith, func, llvm
 
+from ...dialects.attributes import STATUS
 from ..base import PassError
 from ..operations import nested_ops
-from .functions import STATUS, adopt_function, fresh_name, marked_argument, set_noinline, set_private
+from .functions import (
+    adopt_function,
+    fresh_name,
+    marked_argument,
+    set_noinline,
+    set_private,
+)
 from .grid import Grid, hoist_scratch, task_loop
 from .loops import Bound, as_value
 
@@ -164,11 +171,9 @@ def _replace_operands(op: ir.Operation, copies: dict[ir.Value, ir.Value]) -> Non
 
 def _mark_status(tasks: func.FuncOp, captured: Sequence[ir.Value], status: ir.Value | None) -> None:
     marks = [
-        ir.DictAttr.get(
-            {STATUS: ir.UnitAttr.get()}
-            if value is not None and status is not None and value == status
-            else {}
-        )
+        STATUS.added(None, True)
+        if value is not None and status is not None and value == status
+        else ir.DictAttr.get({})
         for value in (None, None, *captured)
     ]
     tasks.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)

@@ -32,9 +32,10 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import arith, func, scf
 
+from ...dialects.attributes import BYTES, FLOPS, THREADS
 from ..base import Pass, PassError
 from ..operations import ops_named
-from .functions import THREADS, defined_functions, marked_argument
+from .functions import defined_functions, marked_argument
 from .grid import Grid, hoist_scratch, lower_to_nest
 from .outline_tasks import OutlinedTasks, outline_tasks
 
@@ -80,14 +81,10 @@ def should_parallelize(function: func.FuncOp, grid: Grid, min_work: int) -> bool
 
 def _static_work(function: func.FuncOp, grid: Grid) -> int:
     """Ns of work of one thread in the whole kernel, not counting its dynamic extents."""
-    estimates = [
-        ir.IntegerAttr(function.attributes[name]).value // rate
-        for name, rate in (("mlopt.bytes", BYTES_PER_NS), ("mlopt.flops", FLOPS_PER_NS))
-        if name in function.attributes
-    ]
-    if not estimates:
+    moved, flops = BYTES.get(function), FLOPS.get(function)
+    if moved is None and flops is None:
         return DEFAULT_TASK_NS * (grid.static_tasks or 1)
-    return max(1, sum(estimates))
+    return max(1, (moved or 0) // BYTES_PER_NS + (flops or 0) // FLOPS_PER_NS)
 
 
 def _parallelize(module: ir.Operation, function: func.FuncOp, grid: Grid, min_work: int) -> None:

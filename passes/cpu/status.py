@@ -23,10 +23,10 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import arith, cf, func, memref
 
-from ...dialects.attributes import ASSERTS
+from ...dialects.attributes import ASSERTS, STATUS
 from ..base import Pass, PassError
 from ..operations import ops_named
-from .functions import STATUS, defined_functions, marked_argument
+from .functions import defined_functions, marked_argument
 
 
 @dataclass(frozen=True)

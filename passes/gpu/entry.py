@@ -26,12 +26,10 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import func
 
+from ...dialects.attributes import DEVICE_STATUS, STATUS, STREAM
 from ..base import Pass, PassError
 from ..cpu.entry_points import add_entry, check_host
 from ..cpu.functions import (
-    DEVICE_STATUS,
-    STATUS,
-    STREAM,
     callers_of,
     defined_functions,
     is_public,

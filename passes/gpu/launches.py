@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from mlir import ir
 
+from ...dialects.attributes import STATUS, argument_attributes
 from ..base import PassError
-from ..cpu.functions import STATUS
 
 _SEGMENTS = "operandSegmentSizes"
 # The operand groups of gpu.launch_func in order: dependencies, grid x y z, block x y z,
@@ -91,11 +91,8 @@ def find_kernel(module: ir.Operation, launch: Launch) -> ir.Operation:
 
 def takes_status(module: ir.Operation, launch: Launch) -> bool:
     """Whether the kernel's last argument is the address of the status cell."""
-    kernel = find_kernel(module, launch)
-    if "arg_attrs" not in kernel.attributes:
-        return False
-    attributes = list(ir.ArrayAttr(kernel.attributes["arg_attrs"]))
-    return bool(attributes) and STATUS in ir.DictAttr(attributes[-1])
+    attributes = argument_attributes(find_kernel(module, launch))
+    return bool(attributes) and bool(STATUS.get(attributes[-1]))
 
 
 def _operations(op: ir.Operation) -> list[ir.Operation]:

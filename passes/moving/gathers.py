@@ -15,7 +15,6 @@ from mlir import ir
 
 from ..structured import (
     DYNAMIC,
-    OP_LABEL,
     body_of,
     defining_op,
     dim_of,
@@ -23,6 +22,7 @@ from ..structured import (
     inputs_of,
     is_zero,
     kinds_of,
+    label_of,
     make_copy,
     replace_op,
     same_size,
@@ -37,7 +37,7 @@ def gathers_to_moves(func: ir.Operation) -> None:
         read = _read_of(op)
         if read is not None:
             table, where = read
-            label = op.attributes[OP_LABEL].value if OP_LABEL in op.attributes else "gather"
+            label = label_of(op) or "gather"
             label = "broadcast" if label == "gather" else label
             copy = make_copy(
                 table, inits_of(op)[0], where, label, location=op.location, at=ir.InsertionPoint(op)

@@ -21,8 +21,8 @@ from mlir.dialects import tensor
 
 from ..structured import (
     DYNAMIC,
-    OP_LABEL,
     defining_op,
+    label_of,
     make_copy,
     replace_op,
     same_size,
@@ -130,7 +130,7 @@ def _read_at_offset(op: ir.Operation) -> None:
         read = ir.AffineMap.get(result.type.rank, 0, exprs)
         with ir.InsertionPoint(op):
             empty = tensor.EmptyOp(part_sizes(op), result.type.element_type).result
-        label = op.attributes[OP_LABEL].value if OP_LABEL in op.attributes else "slice"
+        label = label_of(op) or "slice"
         copy = make_copy(source, empty, read, label, location=op.location, at=ir.InsertionPoint(op))
     replace_op(op, copy.results)
 

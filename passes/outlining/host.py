@@ -5,13 +5,12 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import bufferization, func, memref
 
-from ...dialects.attributes import RESULT_SIZES
+from ...dialects.attributes import RESULT, RESULT_SIZES, argument_attributes
 from ..base import UnsupportedError
 from ..groups import group_of, is_init
 from ..structured import DYNAMIC, defining_op, make_copy, make_empty, sizes_of, structured_ops
 from .sizes import size_expression
 
-RESULT = "mlopt.result"
 _READ_ONLY = "bufferization.writable"
 _VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
 _NOT_WRITTEN = ("arith.constant", "tensor.empty")
@@ -115,15 +114,14 @@ def pass_results_as_arguments(function: ir.Operation) -> None:
     """Give ``function`` one memref argument a result, write the results there, and return nothing."""
     terminator = _terminator(function)
     entry = function.regions[0].blocks[0]
-    attributes = _argument_attributes(function, len(entry.arguments))
-    result_attributes = _named(function, "res_attrs", len(terminator.operands))
+    attributes = _argument_attributes(function)
+    result_attributes = _result_attributes(function, len(terminator.operands))
     for number, value in enumerate(terminator.operands):
         with terminator.location, ir.InsertionPoint(terminator):
             kind = ir.MemRefType.get(value.type.shape, value.type.element_type)
             out = entry.add_argument(kind, value.location)
             _write(value, out)
-            index = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
-            attributes.append(ir.DictAttr.get({**result_attributes[number], RESULT: index}))
+            attributes.append(RESULT.added(result_attributes[number], number))
     with terminator.location, ir.InsertionPoint(terminator):
         func.ReturnOp([])
         inputs = [argument.type for argument in entry.arguments]
@@ -134,20 +132,21 @@ def pass_results_as_arguments(function: ir.Operation) -> None:
     terminator.erase()
 
 
-def _argument_attributes(function: ir.Operation, count: int) -> list[ir.Attribute]:
+def _argument_attributes(function: ir.Operation) -> list[ir.DictAttr]:
     """The attributes of the arguments, each of which is now read-only."""
     with function.location:
         read_only = ir.BoolAttr.get(False)
         return [
-            ir.DictAttr.get({**each, _READ_ONLY: read_only}) for each in _named(function, "arg_attrs", count)
+            ir.DictAttr.get({**{named.name: named.attr for named in each}, _READ_ONLY: read_only})
+            for each in argument_attributes(function)
         ]
 
 
-def _named(function: ir.Operation, which: str, count: int) -> list[dict[str, ir.Attribute]]:
-    """The attributes of all arguments or results as dictionaries."""
-    if which not in function.attributes:
-        return [{} for _ in range(count)]
-    return [{named.name: named.attr for named in each} for each in function.attributes[which]]
+def _result_attributes(function: ir.Operation, count: int) -> list[ir.Attribute | None]:
+    """The attributes of each result."""
+    if "res_attrs" not in function.attributes:
+        return [None] * count
+    return list(function.attributes["res_attrs"])
 
 
 def _write(value: ir.Value, out: ir.Value) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import func, tensor
 
-from ..groups import GROUP, operands_of
+from ...dialects.attributes import GROUP, KERNEL, OPS
+from ..groups import operands_of
 from ..structured import constant, defining_op, index_constant, label_of, make_copy
 from ..subsets import part_sizes
 from .group import Group, analyse, is_outside, is_read_outside, is_scalar_constant, top_op
 
-KERNEL = "mlopt.kernel"
-OPS = "mlopt.ops"
 _NAMED_OPS = 4  # how many ops a kernel's name spells out
 
 
@@ -25,8 +24,8 @@ def outline(ops: list[ir.Operation], number: int) -> tuple[ir.Operation, ir.Oper
         kinds = [value.type for value in group.inputs]
         outs = [value.type for value in group.results]
         kernel = func.FuncOp(_name(group, number), (kinds + outs, outs), visibility="private")
-        kernel.attributes[KERNEL] = ir.UnitAttr.get()
-        kernel.attributes[OPS] = ir.ArrayAttr.get([ir.StringAttr.get(label) for label in group.labels])
+        KERNEL.set(kernel, True)
+        OPS.set(kernel, tuple(group.labels))
         entry = kernel.add_entry_block([value.location for value in (*group.inputs, *group.results)])
     with location, ir.InsertionPoint(ops[0]):
         operands = [
@@ -91,8 +90,7 @@ def _fill_in(group: Group, entry: ir.Block, location: ir.Location) -> None:
             if is_outside(value, op, inside)
         ]
         op.move_before(terminator)
-        if GROUP in op.attributes:
-            del op.attributes[GROUP]
+        GROUP.drop(op)
         for owner, operand, value in outside:
             if (owner, operand) in group.destinations:
                 owner.operands[operand] = outs[group.destinations.index((owner, operand))]

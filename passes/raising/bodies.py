@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from mlir import ir
 
+from ...dialects.attributes import OP
 from ..structured import (
-    OP_LABEL,
     body_of,
     defining_op,
     inputs_of,
     is_zero,
     kinds_of,
+    label_of,
     maps_of,
     scalar_constant,
     structured_ops,
@@ -76,8 +77,8 @@ _WORDS = {
 def name_generics(func: ir.Operation) -> None:
     """Give each generic of ``func`` that has no name yet one."""
     for op in structured_ops(func):
-        if OP_LABEL not in op.attributes:
-            op.attributes[OP_LABEL] = ir.StringAttr.get(name_of(op))
+        if label_of(op) is None:
+            OP.set(op, name_of(op))
 
 
 def is_contraction(op: ir.Operation) -> bool:

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 
+from ...dialects.attributes import OP
 from ..structured import (
     DYNAMIC,
-    OP_LABEL,
     body_of,
     defining_op,
     index_constant,
@@ -109,7 +109,7 @@ def insert(
     op = tensor.InsertSliceOp(
         part, whole, dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, [1] * len(offsets)
     )
-    op.operation.attributes[OP_LABEL] = ir.StringAttr.get(label)
+    OP.set(op, label)
     return op.result
 
 

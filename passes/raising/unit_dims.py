@@ -17,9 +17,9 @@ from collections.abc import Callable
 from mlir import ir
 from mlir.dialects import tensor
 
+from ...dialects.attributes import OP
 from ..groups import entry_ops
 from ..structured import (
-    OP_LABEL,
     body_of,
     index_constant,
     inputs_of,
@@ -147,8 +147,9 @@ def _slice_of(op: ir.Operation, dropped: list[int]) -> list[tuple[list[int], lis
 
 
 def _keep_label(old: ir.Operation, new: ir.Operation) -> None:
-    if OP_LABEL in old.attributes:
-        new.attributes[OP_LABEL] = old.attributes[OP_LABEL]
+    label = label_of(old)
+    if label is not None:
+        OP.set(new, label)
 
 
 _REWRITES: dict[str, Callable[[ir.Operation], None]] = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mlir import ir
 
-from ...dialects.attributes import ARGUMENT_KINDS, MARKS
+from ...dialects.attributes import ARGUMENT_MARKS, MARKS, SCHEDULE
 from ..operations import nested_ops
 from ..registry import did_you_mean
 from .problem import Problem
@@ -35,7 +35,7 @@ def _objection(op: ir.Operation, name: str, value: ir.Attribute) -> str | None:
     read = mark.kind.read(value)
     if read is None:
         return f"'{name}' must be {mark.kind.words}, not {value}"
-    if name == "mlopt.schedule" and any(size < 0 for sizes in read.values() for size in sizes):
+    if mark is SCHEDULE and any(size < 0 for sizes in read.values() for size in sizes):
         return f"'{name}' has a negative size: {value}"
     return None
 
@@ -45,11 +45,10 @@ def _argument_problems(op: ir.Operation) -> Iterator[Problem]:
         for named in ir.DictAttr(attributes):
             if not named.name.startswith(_PREFIX):
                 continue
-            kind = ARGUMENT_KINDS.get(named.name)
-            if kind is None:
-                near = did_you_mean(named.name, ARGUMENT_KINDS)
+            mark = ARGUMENT_MARKS.get(named.name)
+            if mark is None:
+                near = did_you_mean(named.name, ARGUMENT_MARKS)
                 yield Problem(op, f"argument {position} has an unknown attribute '{named.name}'{near}")
-            elif kind.read(named.attr) is None:
-                yield Problem(
-                    op, f"'{named.name}' of argument {position} must be {kind.words}, not {named.attr}"
-                )
+            elif mark.kind.read(named.attr) is None:
+                words = mark.kind.words
+                yield Problem(op, f"'{named.name}' of argument {position} must be {words}, not {named.attr}")

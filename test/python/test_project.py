@@ -1,5 +1,6 @@
 """The project's own files agree with each other, and importing mlopt stays light."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -57,3 +58,13 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = mlopt.nothing
+
+
+def test_attributes_are_named_in_one_place() -> None:
+    declared = (ROOT / "dialects" / "attributes.py").read_text()
+    names = re.findall(r'Mark\("(mlopt\.\w+)"', declared)
+    assert len(names) > 20
+    literal = re.compile(r"""["']({})["']""".format("|".join(map(re.escape, names))))
+    files = [path for folder in ("passes", "pipelines") for path in (ROOT / folder).rglob("*.py")]
+    found = [(path.name, name) for path in files for name in literal.findall(path.read_text())]
+    assert found == []

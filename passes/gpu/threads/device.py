@@ -8,10 +8,9 @@ from math import prod
 
 from mlir import ir
 
-from ....dialects.attributes import SCHEDULE
+from ....dialects.attributes import SCHEDULE, STATUS
 from ....dialects.layouts import WARP
 from ...base import PassError
-from ...cpu.functions import STATUS
 from ..layouts.tiles import tile_ops
 from .builder import Builder, Number
 from .emitter import Buffer, Emitter
@@ -75,7 +74,7 @@ def _emit(
     asserts = any(op.name == "cf.assert" for op in tile_ops(block))
     if asserts:
         kinds.append(ir.Type.parse("!llvm.ptr"))
-        attributes.append(ir.DictAttr.get({STATUS: ir.UnitAttr.get()}))
+        attributes.append(STATUS.added(None, True))
     device = _function(name, kinds, attributes, warps * WARP, resident)
     body = device.regions[0].blocks.append(*kinds)
     with ir.InsertionPoint(body), function.location:
