@@ -1,9 +1,9 @@
 """What a compiled object depends on, as one hash: the program, the options, the target, the versions.
 
     key = sha256(kind, program's text and what goes with it, options, processor, mlopt's own code,
-                 the packages that generate code, Python)
+                 the packages that generate code, Python, for a GPU also NVIDIA's assembler)
 
-mlopt's own code is a hash of its files' contents (200 of them, 4 ms, once a process), so that a
+mlopt's own code is a hash of its files' contents (400 of them, 10 ms, once a process), so that a
 pass that was edited never meets an object made before.
 """
 
@@ -15,12 +15,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..options import Options
 from ..versions import found_versions
+from .cuda.chips import is_cuda
+from .cuda.ptxas import tool_paths
 
 PLUGINS_VARIABLE = "MLOPT_PASS_PLUGINS"
 _SOURCES = (".py", ".mlir")
@@ -31,12 +33,14 @@ _FIRST_CPU = 1 << 14  # bytes; /proc/cpuinfo of a large machine is long
 def key_of(kind: str, program: Mapping[str, Any], options: Options) -> str | None:
     """The key of ``program`` (plain data, by name) compiled with ``options``.
 
-    None if what it depends on cannot be told: pass plug-ins, an unknown host processor.
+    None if what it depends on cannot be told: pass plug-ins, an unknown host processor, any GPU.
     """
     processor = host_processor() if options.cpu == "host" else options.cpu
-    if not processor or os.environ.get(PLUGINS_VARIABLE):
+    if not processor or os.environ.get(PLUGINS_VARIABLE) or options.target == "cuda":
         return None
-    parts = [kind, dict(program), options.key(), processor, code_version(), found_versions(), sys.version]
+    tools = assemblers() if is_cuda(options.target) else []
+    code, versions = code_version(), found_versions()
+    parts = [kind, dict(program), options.key(), processor, code, versions, sys.version, tools]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -54,6 +58,12 @@ def host_processor() -> str:
     return json.dumps([found[name] for name in _CPU_FIELDS])
 
 
+def assemblers() -> list[tuple[str, int, int]]:
+    """The ptxas that may make a GPU's machine code: where each is, its size and time of change."""
+    found = [(path, Path(path).stat()) for path in tool_paths("ptxas")]
+    return [(path, stat.st_size, stat.st_mtime_ns) for path, stat in found]
+
+
 @functools.cache
 def code_version() -> str:
     """A hash of mlopt's own files, as they were when it was first asked for."""
@@ -68,12 +78,21 @@ def code_version_now() -> str:
 def hash_of_sources(root: Path) -> str:
     """A hash of the Python and MLIR files of the package in ``root``."""
     digest = hashlib.sha256()
-    packages = sorted(path.parent for path in root.glob("*/__init__.py"))
-    files = [path for path in root.iterdir() if path.is_file()]
-    files += [path for package in packages for path in package.rglob("*")]
-    for path in sorted(files):
-        if path.suffix in _SOURCES:
-            content = path.read_bytes()
-            digest.update(f"{path.relative_to(root)} {len(content)}\n".encode())
-            digest.update(content)
+    for path in sorted(_sources(root)):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(root)} {len(content)}\n".encode())
+        digest.update(content)
     return digest.hexdigest()
+
+
+def _sources(root: Path) -> Iterator[Path]:
+    """The files of ``root`` and its subpackages; other folders of a checkout do not matter."""
+    with os.scandir(root) as entries:
+        listing = list(entries)
+    for entry in listing:
+        if entry.name.endswith(_SOURCES):
+            yield Path(entry.path)
+        elif entry.is_dir() and Path(entry.path, "__init__.py").exists():
+            for folder, folders, files in os.walk(entry.path):
+                folders[:] = [name for name in folders if name != "__pycache__"]
+                yield from (Path(folder, name) for name in files if name.endswith(_SOURCES))

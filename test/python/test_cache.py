@@ -1,5 +1,6 @@
 """The compile cache: what makes a hit and what a miss, and that a hit asks no worker."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ import torch
 from mlopt.errors import CompileError, MloptError
 from mlopt.options import Options
 from mlopt.passes import registry
+from mlopt.pipelines import compile_cuda
 from mlopt.runtime import cache, cache_key, pool, requests
 from mlopt.runtime.cache_folder import Folder
 from mlopt.tools.cache import ago
@@ -140,7 +142,31 @@ def test_processors_are_told_apart():
     assert found["vendor_id"]
 
 
-def test_plugins_switch_it_off(monkeypatch, folder, calls):
+def test_the_assembler_is_in_the_key_of_gpus(monkeypatch, tmp_path):
+    gpu = dataclasses.replace(Options.resolve(), target="cuda:sm_80")
+    keys, cpu = [], key()
+    for content in (None, "a", "longer"):
+        if content is not None:
+            (tmp_path / "ptxas").write_text(content)
+            (tmp_path / "ptxas").chmod(0o755)
+            monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin")
+        keys.append(cache_key.key_of("linalg", {}, gpu))
+    assert len({*keys}) == 3
+    assert None not in keys
+    assert key() == cpu
+    any_gpu = dataclasses.replace(gpu, target="cuda")
+    assert cache_key.key_of("linalg", {}, any_gpu) is None
+
+
+def test_what_a_gpu_program_is_survives():
+    text = RELU.replace("4x?xf32", "4x64xf32").replace("%n = tensor.dim %x, %one : tensor<4x64xf32>", "")
+    built = compile_cuda.compile_text(text.replace("tensor.empty(%n)", "tensor.empty()"), chip="sm_80")
+    again = cache.unpack(cache.pack(built))
+    assert dict(again.pop("stages")) == built.pop("stages")
+    assert again == built
+
+
+def test_plugins_switch_it_off(monkeypatch):
     assert cache_key.PLUGINS_VARIABLE == registry.PLUGINS_VARIABLE
     monkeypatch.setenv(cache_key.PLUGINS_VARIABLE, "/somewhere/pass.py")
     assert key() is None
