@@ -2,9 +2,11 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -14,6 +16,13 @@ import torch
 from mlopt.runtime.pool import Pool
 from mlopt.test.python.api_modules import Net
 from mlopt.test.python.process_helpers import TARGET, zombies
+
+
+def pytest_configure(config):
+    """Compile into a cache of this run's own: nothing is taken from the user's, nothing left in it."""
+    folder = tempfile.mkdtemp(prefix="mlopt-tests-")
+    os.environ["XDG_CACHE_HOME"] = folder
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.fixture

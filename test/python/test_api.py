@@ -2,6 +2,7 @@
 
 import functools
 import os
+import sys
 import threading
 
 import mlopt
@@ -124,8 +125,18 @@ def test_numpy_in_numpy_out(net):
     close(torch.from_numpy(out), module(x))
     from_arrays = mlopt.jit(module, x.numpy())
     close(from_arrays(x), module(x))
+
+
+def test_numpy_and_bfloat16(monkeypatch):
+    x = torch.randn(4, 16)
     half = mlopt.jit(Call(lambda x: x.bfloat16()), x)
     assert half(x).dtype is torch.bfloat16
+    out = half(x.numpy())
+    assert out.dtype.name == "bfloat16"
+    assert torch.equal(torch.from_numpy(out.astype(np.float32)), x.bfloat16().float())
+    back = mlopt.jit(Call(lambda x: x * 2), x.bfloat16())
+    assert (back(out) == out * 2).all()
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with pytest.raises(InputError, match=r"bfloat16, which numpy does not know[\s\S]*ml_dtypes"):
         half(x.numpy())
 

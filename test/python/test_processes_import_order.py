@@ -1,10 +1,9 @@
 """What else a program imports, and when, changes nothing, neither for mlopt nor for the others.
 
-torch_mlir, mlir and llvmlite each bring an LLVM; two of them share symbols, and whichever is loaded
+torch_mlir, mlir, llvmlite and jax each bring an LLVM; two of them share symbols, and whichever is loaded
 second would generate code by the other's tables: memset becomes getc, numbers become NaN.
 """
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -74,6 +73,12 @@ def jits():
         torch.testing.assert_close(result, module(x))
     return hashlib.sha256(result.numpy().tobytes()).hexdigest()
 
+def use_jax():
+    import jax, numpy
+    x = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
+    found = jax.jit(lambda x: jax.numpy.tanh(x @ x.T) + x.sum())(x)
+    assert numpy.allclose(found, numpy.tanh(x @ x.T) + x.sum()), found
+
 digests = set()
 for step in sys.argv[1:]:
     if step == "mlopt":
@@ -82,6 +87,8 @@ for step in sys.argv[1:]:
         digests.add("result:" + jits())
     elif step == "use-mlir":
         users()
+    elif step == "use-jax":
+        use_jax()
     else:
         importlib.import_module(step)
 print(*digests)
@@ -95,15 +102,16 @@ ORDERS = [
     "mlopt use-mlir torch_mlir.ir use-mlir mlopt",
     "use-mlir jit use-mlir",
     "torch_mlir.ir jit",
+    "use-jax jit use-jax use-mlir",
+    "jit use-jax jit use-mlir",
+    "use-mlir use-jax torch_mlir.ir jit use-jax",
 ]
-if importlib.util.find_spec("jax") is not None:
-    ORDERS += ["jax jit use-mlir", "jit jax jit use-mlir"]
 
 
 def digest(tmp_path, order):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    environment = {**os.environ, "PYTHONPATH": str(HERE), "XDG_STATE_HOME": str(tmp_path)}
+    environment = {**os.environ, "PYTHONPATH": str(HERE), "XDG_STATE_HOME": str(tmp_path), "MLOPT_CACHE": "0"}
     command = [sys.executable, str(program), *order.split()]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
     assert done.returncode == 0, done.stderr
