@@ -66,13 +66,3 @@ func.func @square(%x: vector<8xf32>) -> vector<8xf32> {
   %y = math.powf %x, %two : vector<8xf32>
   return %y : vector<8xf32>
 }
-
-// Not ours: f64 and functions without a polynomial.
-// CHECK-LABEL: func.func @stays
-// CHECK: math.exp %{{.*}} : f64
-// CHECK: math.atan %{{.*}} : f32
-func.func @stays(%x: f64, %y: f32) -> (f64, f32) {
-  %a = math.exp %x : f64
-  %b = math.atan %y : f32
-  return %a, %b : f64, f32
-}

@@ -87,3 +87,34 @@ func.func private @sum_of_carried(%x: memref<8x64xf32>, %out: memref<8x64xf32>) 
   vector.transfer_write %r, %out[%c0, %c0] : vector<8x64xf32>, memref<8x64xf32>
   return
 }
+
+// -----
+
+func.func private @carried_over_writes(%x: memref<8x16xf32>, %out: memref<8x16xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<4x16xf32>
+  // expected-error @+1 {{a loop that writes tiles cannot carry values}}
+  %r = scf.for %i = %c0 to %c8 step %c4 iter_args(%acc = %zero) -> (vector<4x16xf32>) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<8x16xf32>, vector<4x16xf32>
+    %s = arith.addf %acc, %v : vector<4x16xf32>
+    vector.transfer_write %s, %out[%i, %c0] {in_bounds = [true, true]} : vector<4x16xf32>, memref<8x16xf32>
+    scf.yield %s : vector<4x16xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @element(%x: memref<16xf32>, %i: index, %out: memref<16xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0], %pad {in_bounds = [true]} : memref<16xf32>, vector<16xf32>
+  // expected-error @+1 {{vector.extract needs constant positions}}
+  %e = vector.extract %v[%i] : f32 from vector<16xf32>
+  %b = vector.broadcast %e : f32 to vector<16xf32>
+  vector.transfer_write %b, %out[%c0] {in_bounds = [true]} : vector<16xf32>, memref<16xf32>
+  return
+}

@@ -46,17 +46,6 @@ func.func @unsigned(%x: i8, %y: i8) -> i8 {
   return %r : i8
 }
 
-// What cannot trap stays: constant divisors and index arithmetic.
-// CHECK-LABEL: func.func @stays
-// CHECK-NOT: cf.assert
-// CHECK: return
-func.func @stays(%x: i32, %i: index, %n: index) -> (i32, index) {
-  %c3 = arith.constant 3 : i32
-  %r = arith.divsi %x, %c3 : i32
-  %s = arith.divsi %i, %n : index
-  return %r, %s : i32, index
-}
-
 // Floor division by way of f64, as torch-mlir writes it, is that of the integers.
 // CHECK-LABEL: func.func @by_way_of_floats
 // CHECK: cf.assert
@@ -73,16 +62,4 @@ func.func @by_way_of_floats(%x: i64, %y: i64) -> (i64, i64) {
   %g = math.floor %f : f64
   %h = arith.fptosi %g : f64 to i64
   return %e, %h : i64, i64
-}
-
-// What is no quotient of integers keeps its floats.
-// CHECK-LABEL: func.func @floats
-// CHECK: math.floor
-// CHECK: arith.fptosi
-func.func @floats(%x: i64, %y: f64) -> i64 {
-  %a = arith.sitofp %x : i64 to f64
-  %c = arith.divf %a, %y : f64
-  %d = math.floor %c : f64
-  %e = arith.fptosi %d : f64 to i64
-  return %e : i64
 }

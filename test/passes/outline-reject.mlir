@@ -52,3 +52,23 @@ func.func @main(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
   %s = tensor.extract_slice %x[0] [%i] [1] : tensor<8xf32> to tensor<?xf32>
   return %s : tensor<?xf32>
 }
+
+// -----
+
+// expected-error @+1 {{the size of a result depends on the value of an argument}}
+func.func @main(%x: tensor<8xf32>, %n: index) -> tensor<?xf32> {
+  %s = tensor.extract_slice %x[0] [%n] [1] : tensor<8xf32> to tensor<?xf32>
+  return %s : tensor<?xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<8xf32>, %p: tensor<i1>) -> tensor<?xf32> {
+  // expected-error @+1 {{the size of a result depends on tensor.extract, and not on the sizes of the arguments alone}}
+  %b = tensor.extract %p[] : tensor<i1>
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %n = arith.select %b, %c4, %c8 : index
+  %s = tensor.extract_slice %x[0] [%n] [1] : tensor<8xf32> to tensor<?xf32>
+  return %s : tensor<?xf32>
+}

@@ -46,7 +46,7 @@ func.func private @column_sum(%x: tensor<1001x1000xf32>, %out: tensor<1000xf32>)
 
 // A square of the product, smaller than 64 x 64 so that there are blocks for all multiprocessors.
 // CHECK-LABEL: @matmul
-// CHECK-SAME: {min_blocks = array<i64: 4>, tile = array<i64: 32, 32, 16>, warps = array<i64: 4>}
+// CHECK-SAME: {min_blocks = array<i64: 4>, tile = array<i64: 32, 32, 8>, warps = array<i64: 4>}
 func.func private @matmul(%a: tensor<129x766xf32>, %b: tensor<766x1000xf32>, %out: tensor<129x1000xf32>) -> tensor<129x1000xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%out : tensor<129x1000xf32>) -> tensor<129x1000xf32>

@@ -68,3 +68,13 @@ def test_attributes_are_named_in_one_place() -> None:
     files = [path for folder in ("passes", "pipelines") for path in (ROOT / folder).rglob("*.py")]
     found = [(path.name, name) for path in files for name in literal.findall(path.read_text())]
     assert found == []
+
+
+def test_every_pass_has_a_lit_test_and_one_of_what_it_refuses() -> None:
+    tests = {path.name for folder in ("passes", "cpu", "gpu") for path in (ROOT / "test" / folder).iterdir()}
+    files = [path for folder in (".", "cpu", "gpu") for path in (ROOT / "passes" / folder).glob("*.py")]
+    texts = [path.read_text() for path in files]
+    names = [name for text in texts for name in re.findall(r'= "mlopt-(?:cpu-|gpu-)?([\w-]+)"', text)]
+    assert len(names) > 20
+    wanted = [f"{name}{kind}.mlir" for name in names for kind in ("", "-reject")]
+    assert [name for name in wanted if name not in tests] == []

@@ -1,4 +1,7 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule)' | FileCheck %s
+// RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=tpu})' 2>&1 | FileCheck %s --check-prefix=TARGET
+
+// TARGET: error: schedule: no target 'tpu'; use one of cpu, cuda
 
 // What no rule takes is marked with the reason, and gets no schedule.
 

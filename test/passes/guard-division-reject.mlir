@@ -1,0 +1,34 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-guard-division)' | FileCheck %s
+
+// What cannot trap stays: constant divisors and index arithmetic.
+// CHECK-LABEL: func.func @stays
+// CHECK-NOT: cf.assert
+// CHECK: return
+func.func @stays(%x: i32, %i: index, %n: index) -> (i32, index) {
+  %c3 = arith.constant 3 : i32
+  %r = arith.divsi %x, %c3 : i32
+  %s = arith.divsi %i, %n : index
+  return %r, %s : i32, index
+}
+
+// What is no quotient of integers keeps its floats.
+// CHECK-LABEL: func.func @floats
+// CHECK: math.floor
+// CHECK: arith.fptosi
+func.func @floats(%x: i64, %y: f64) -> i64 {
+  %a = arith.sitofp %x : i64 to f64
+  %c = arith.divf %a, %y : f64
+  %d = math.floor %c : f64
+  %e = arith.fptosi %d : f64 to i64
+  return %e : i64
+}
+
+// Vectors are for passes that come later, and a bit cannot be divided.
+// CHECK-LABEL: func.func @vectors
+// CHECK-NOT: cf.assert
+// CHECK: arith.divsi
+func.func @vectors(%x: vector<4xi32>, %y: vector<4xi32>, %p: i1, %q: i1) -> (vector<4xi32>, i1) {
+  %r = arith.divsi %x, %y : vector<4xi32>
+  %s = arith.divui %p, %q : i1
+  return %r, %s : vector<4xi32>, i1
+}
