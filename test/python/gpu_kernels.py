@@ -65,7 +65,7 @@ def compile_kernel(text: str, chip: str = "sm_80", schedule: str | None = None) 
 def run_kernel(
     kernel: Kernel, arrays: Sequence[np.ndarray], outs: int = 1, shift: int = 0
 ) -> list[np.ndarray]:
-    """The last ``outs`` arrays after the launch that the kernel's launcher makes, and the status if it has one.
+    """The last ``outs`` arrays after the launches of the kernel's launcher, and the status if it has one.
 
     Buffers begin ``shift`` bytes after a multiple of 256.
     """

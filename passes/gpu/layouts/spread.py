@@ -48,8 +48,9 @@ class Spread:
         """Spread classes that have no place yet, innermost in memory first.
 
         Each thread has ``width`` neighbours of the first class; then come the lanes, then the warps, then
-        registers, each along the first class that still has something to cover. Warps run along the classes
-        ``warps_last`` only when the others are covered: those are reduced, which is dearer across warps.
+        registers, each along the first class that still has something to cover. Warps halve what is even
+        first, so that fewer are idle, and run along the classes ``warps_last`` only when the others are
+        covered: those are reduced, which is dearer across warps.
         """
         new = [each for each in classes if each not in self.placed]
         if not new:
@@ -58,13 +59,15 @@ class Spread:
         first = classes[0]
         own = min(width, _power_below(self.extents[first])) if first in covered else 1
         covered[first] = own
-        for each in new:
-            self._take_bits(each, range(LANE_BITS), covered)
-        for each in sorted(new, key=lambda one: one in warps_last):
-            self._take_bits(each, range(LANE_BITS, len(self.bits)), covered)
+        for bit in range(LANE_BITS):
+            self._take(bit, new, covered)
+        for bit in range(LANE_BITS, len(self.bits)):
+            self._take(
+                bit, sorted(new, key=lambda one: (one in warps_last, self._rest(one, covered) % 2)), covered
+            )
         axes = []
         for each in reversed(new):
-            rest = -(-self.extents[each] // covered[each])
+            rest = self._rest(each, covered)
             if rest > 1:
                 axes.append((each, rest, covered[each]))
         if own > 1:
@@ -79,13 +82,18 @@ class Spread:
         self.registers += [(each, extent, step) for extent, step in registers]
         self.placed.add(each)
 
-    def _take_bits(self, each: int, among: Iterable[int], covered: dict[int, int]) -> None:
-        for bit in among:
-            if covered[each] >= self.extents[each]:
-                return
-            if not any(other in self.bits[bit] for other in (each, *self.apart[each])):
+    def _rest(self, each: int, covered: dict[int, int]) -> int:
+        """How often what is covered of a class must be repeated."""
+        return -(-self.extents[each] // covered[each])
+
+    def _take(self, bit: int, among: Iterable[int], covered: dict[int, int]) -> None:
+        """Let a thread bit run along the first class that has something left, if it may."""
+        for each in among:
+            taken = any(other in self.bits[bit] for other in (each, *self.apart[each]))
+            if not taken and self._rest(each, covered) > 1:
                 self.bits[bit][each] = covered[each]
                 covered[each] *= 2
+                return
 
 
 def _power_below(number: int) -> int:
