@@ -18,6 +18,7 @@ from .report import Report
 from .runtime import requests
 from .runtime.assembly import Stages
 from .runtime.executable import Executable
+from .runtime.opening import open_call
 
 
 def jit(
@@ -75,9 +76,8 @@ def compile_mlir(text: str, func_name: str = "main", target: str = "cpu", **opti
         )
     start = time.perf_counter()
     built = requests.build(text, resolved, func_name)
-    executable = Executable(built["object"], built["metadata"], func_name)
-    call = _ByKind(executable)
-    arity = sum(arg.kind != "prepared" for arg in executable.main.signature.args)
+    call = open_call(built, resolved, func_name, _ByKind)
+    arity = sum(arg["kind"] != "prepared" for arg in built["metadata"]["functions"]["main"]["args"])
 
     def general(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if kwargs:
@@ -85,9 +85,8 @@ def compile_mlir(text: str, func_name: str = "main", target: str = "cpu", **opti
         raise InputError(f"@{func_name} takes {arity} arguments, {len(args)} were passed")
 
     report = Report.from_metadata(built["metadata"], (), time.perf_counter() - start)
-    return Compiled(
-        func_name, call, general, arity, Stages(built["stages"], built["object"]), report, resolved
-    )
+    asm = Stages(built["stages"], built["object"], built.get("cubin", b""))
+    return Compiled(func_name, call, general, arity, asm, report, resolved)
 
 
 class _ByKind:
@@ -109,6 +108,12 @@ class _ByKind:
             from .torch_module import tensor_call
 
             self._calls[kind] = tensor_call(self._executable)
+        elif self._executable.main.place is not None:
+            where = self._executable.main.place.words
+            raise InputError(
+                f"compiled code runs on {where}, and no argument is a tensor there",
+                remedy='pass torch tensors on the GPU, or compile with device="emulator"',
+            )
         else:
             from .runtime.arrays import array_call
 

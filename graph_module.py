@@ -23,6 +23,7 @@ from .runtime import requests
 from .runtime.executable import Executable
 from .runtime.graph_call import GraphCall
 from .runtime.graph_weights import GraphWeights
+from .runtime.opening import open_call
 from .runtime.verification import Verifier
 
 
@@ -65,12 +66,15 @@ def _compile_unit(
     if not program.results:
         return GraphCall(program).build(), Report(ops=program.ops)
     built = requests.build_torch(program.text, program.weight_positions, options, name)
-    executable = Executable(built["object"], built["metadata"], name)
     kept = [arg for arg in program.arguments if arg.static]
     first = len(program.arguments) - len(kept)
-    lives = bool(kept) or executable.prepare is not None
-    weights = GraphWeights(executable, kept, first) if lives else None
-    call = GraphCall(program, executable.main, weights).build()
+
+    def make(executable: Executable) -> Callable[..., Any]:
+        lives = bool(kept) or executable.prepare is not None
+        weights = GraphWeights(executable, kept, first) if lives else None
+        return GraphCall(program, executable.main, weights).build()
+
+    call = open_call(built, options, name, make)
     if options.verify:
         call = _verified(call, module)
     return call, Report.from_metadata(built["metadata"], program.ops, time.perf_counter() - start)

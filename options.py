@@ -17,8 +17,10 @@ from typing import Any
 
 from .errors import CompileError
 from .processors import CPUS, did_you_mean, feature_problem
+from .runtime.cuda.chips import PREFIX as CUDA_PREFIX
+from .runtime.cuda.chips import chip_names
 
-TARGETS = ("cpu",)
+TARGETS = ("cpu", *(CUDA_PREFIX + name for name in chip_names()))
 
 
 def _option(default: Any, text: str, *, choices: tuple[Any, ...] = (), changes_code: bool = False) -> Any:
@@ -32,6 +34,11 @@ class Options:
     """What `mlopt.jit` and `mlopt.compile_mlir` take as keyword arguments."""
 
     target: str = _option("cpu", "What to compile for.", choices=TARGETS, changes_code=True)
+    device: str = _option(
+        "gpu",
+        "What runs programs for GPUs: the GPU, or an emulator on the CPU (docs/cuda.md).",
+        choices=("gpu", "emulator"),
+    )
     cpu: str = _option(
         "host",
         "The processor, by LLVM's name; host is the one that compiles. "
@@ -71,7 +78,13 @@ class Options:
                 values[name] = _checked(field, given[name], f"option {name}={given[name]!r}")
             elif text is not None:
                 values[name] = _checked(field, _parsed(field, text), f"{variable(name)}={text}")
-        return Options(**values)
+        resolved = Options(**values)
+        if resolved.device != "gpu" and resolved.target == "cpu":
+            raise CompileError(
+                f'device="{resolved.device}" runs programs for GPUs, the target is the CPU',
+                remedy='pass target="cuda:sm_80" too, or another of them',
+            )
+        return resolved
 
     def key(self) -> str:
         """A hash of the options that decide the generated code."""

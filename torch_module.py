@@ -22,6 +22,7 @@ from .runtime import pool, requests
 from .runtime.assembly import Stages
 from .runtime.eager_strides import EagerStrides
 from .runtime.executable import Executable
+from .runtime.opening import open_call
 from .runtime.signature import DTYPES, contiguous_strides
 from .runtime.torch_tree import FunctionModule, TreeCall, is_flat, output_structure
 from .runtime.torch_wrapper import TorchWrapper
@@ -58,18 +59,26 @@ def compile_module(
             keeper=lambda exported: KeptProgram(exported, options, name, missed=pool.start),
         )
     built = requests.build_torch(program.text, program.weight_positions, options, name)
-    executable = Executable(built["object"], built["metadata"], name)
     leaves = pytree.tree_leaves((args, kwargs))
     examples = [leaves[spec.position] for spec in program.inputs]
-    weights = live_weights(executable, program, module)
-    call = program_call(executable, program, weights, EagerStrides(module, program, examples))
+    eager_strides = EagerStrides(module, program, examples)
+    opened: list[LiveWeights] = []
+
+    def make(executable: Executable) -> Callable[..., Any]:
+        weights = live_weights(executable, program, module)
+        opened.extend([weights] if weights else [])
+        return program_call(executable, program, weights, eager_strides)
+
+    def refresh() -> None:
+        for weights in opened:
+            weights.refresh()
+
+    call = open_call(built, options, name, make)
     general = TreeCall(call, program, module.forward)
     arity = len(program.inputs) if is_flat(program) else -1
-    asm = Stages(built["stages"], built["object"])
+    asm = Stages(built["stages"], built["object"], built.get("cubin", b""))
     report = Report.from_metadata(built["metadata"], program.ops, time.perf_counter() - start)
-    compiled = Compiled(
-        name, call, general, arity, asm, report, options, weights.refresh if weights else None
-    )
+    compiled = Compiled(name, call, general, arity, asm, report, options, refresh)
     if options.verify:
         _verify_first_call(compiled, module)
     return compiled

@@ -9,30 +9,35 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..errors import MloptError
+from .cuda.ptxas import disassemble_cubin
 
-OBJECT = "object"
+OBJECT, CUBIN = "object", "cubin"
 
 
 class Stages(Mapping[str, str]):
-    """Stage name -> text. ``"object"`` is the machine code, disassembled when it is asked for."""
+    """Stage name -> text. ``"object"`` is the machine code, disassembled when it is asked for, and for
+    GPUs ``"cubin"`` that of the kernels, whose bytes are ``cubin``.
+    """
 
-    def __init__(self, texts: Mapping[str, str], code: bytes) -> None:
+    def __init__(self, texts: Mapping[str, str], code: bytes, cubin: bytes = b"") -> None:
         self._texts = texts
-        self._code = code
-        self._disassembled = ""
+        self._code = {OBJECT: code, CUBIN: cubin}
+        self._disassembled: dict[str, str] = {}
+        self.cubin = cubin
 
     def __getitem__(self, stage: str) -> str:
-        if stage == OBJECT and self._code:
-            self._disassembled = self._disassembled or disassemble(self._code)
-            return self._disassembled
+        if self._code.get(stage):
+            if stage not in self._disassembled:
+                tool = disassemble_kernels if stage == CUBIN else disassemble
+                self._disassembled[stage] = tool(self._code[stage])
+            return self._disassembled[stage]
         if stage not in self._texts:
             raise KeyError(f"there is no stage {stage!r}; there are: {', '.join(self)}")
         return self._texts[stage]
 
     def __iter__(self) -> Iterator[str]:
         yield from self._texts
-        if self._code:
-            yield OBJECT
+        yield from (stage for stage, code in self._code.items() if code)
 
     def __len__(self) -> int:
         return len(list(iter(self)))
@@ -63,3 +68,14 @@ def disassemble(code: bytes) -> str:
     if done.returncode:
         raise MloptError("llvm-objdump failed", details=done.stderr)
     return done.stdout.replace(f"{file.name}:", "object:", 1)
+
+
+def disassemble_kernels(cubin: bytes) -> str:
+    """The machine code of kernels (SASS), by nvdisasm."""
+    text = disassemble_cubin(cubin)
+    if text is None:
+        raise MloptError(
+            "nvdisasm is not there, or cannot read the machine code",
+            remedy="pip install nvidia-cuda-nvdisasm; asm.cubin has the bytes",
+        )
+    return text

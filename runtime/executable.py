@@ -16,7 +16,7 @@ import builtins
 import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -27,6 +27,12 @@ from .signature import Signature
 ALIGNMENT = 64
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 _WORKSPACE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+
+
+class Block(Protocol):
+    """A piece of memory; it is freed when it is dropped."""
+
+    address: int
 
 
 class AlignedBytes:
@@ -57,6 +63,8 @@ class Frame:
 class EntryPoint:
     """One function of a loaded object, with the layout of its argument array."""
 
+    # Where wrappers of torch tensors look for them (mlopt.runtime.torch_place); None is the CPU.
+    place: Any = None
     # What stands in the workspace's slot before `fit_workspace`, as wrappers of the hot path write it.
     workspace_expression = "frame.workspace_address"
 
@@ -218,7 +226,7 @@ class Executable:
 
     def run_prepare(
         self, weights: Sequence[int], shapes: Sequence[Sequence[int]], threads: int
-    ) -> list[AlignedBytes]:
+    ) -> Sequence[Block]:
         """What @prepare makes of the weights at these addresses."""
         if self.prepare is None:
             return []

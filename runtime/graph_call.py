@@ -40,7 +40,8 @@ from .executable import Bound, EntryPoint
 from .graph_weights import GraphWeights
 from .signature import contiguous_strides
 from .torch_inputs import describe
-from .torch_outputs import empty_strided_cpu, restride
+from .torch_outputs import restride
+from .torch_place import CPU, TorchPlace, place_of
 
 _INT64 = 8
 
@@ -63,10 +64,10 @@ class GraphCall:
         self.names.update(
             __name__=__name__,
             adapt=self._adapt,
-            empty=empty_strided_cpu,
+            empty=self._place.empty,
             restride=restride,
             plain=_plain,
-            threads=torch.get_num_threads,
+            threads=self._place.lane,
             max=max,
             math=math,
             number=_Number,
@@ -96,6 +97,10 @@ class GraphCall:
         parameters = _comma(f"x{i}" for i in range(self.program.count))
         body.append(f"return ({outputs},)" if outputs else "return ()")
         return "\n".join([f"def call({parameters}):", *(f"    {line}" for line in body), ""])
+
+    @property
+    def _place(self) -> TorchPlace:
+        return CPU if self.entry is None else place_of(self.entry)
 
     @property
     def _passed(self) -> list[tuple[int, Argument]]:
@@ -140,15 +145,15 @@ class GraphCall:
     ) -> torch.Tensor:
         """``value`` in memory of these strides, aligned."""
         arg = self.program.arguments[number]
-        if value.dtype is not arg.dtype or tuple(value.shape) != tuple(shape) or not value.is_cpu:
+        if value.dtype is not arg.dtype or tuple(value.shape) != tuple(shape) or not self._place.has(value):
             raise InputError(
                 f"'{arg.name}' of a compiled graph is {describe(value.dtype, value.shape)} on {value.device}"
-                f", compiled for {describe(arg.dtype or value.dtype, shape)} on the CPU",
+                f", compiled for {describe(arg.dtype or value.dtype, shape)} on {self._place.words}",
                 remedy="torch.compile's guards should have seen it: please report it",
             )
         if arg.order is None:
             return value.clone() if value.data_ptr() % value.dtype.itemsize else value
-        return torch.empty_strided(shape, strides, dtype=value.dtype).copy_(value)
+        return self._place.empty(shape, strides, value.dtype).copy_(value)
 
     def _allocate(self) -> list[str]:
         lines = []
@@ -183,8 +188,9 @@ class GraphCall:
         inputs = ["0" if arg.kind == "size" else f"p{number}" for number, arg in self._passed]
         rest = [
             *(f"r{number}.data_ptr()" for number in range(len(self.program.results))),
-            "frame.workspace_address",
+            entry.workspace_expression,
             "threads()",
+            *entry.more_slots,
             *_dynamic_sizes(entry),
         ]
         if len(inputs) == entry.first_result:
@@ -192,8 +198,8 @@ class GraphCall:
         else:
             lines = [self._pack("pack_inputs", 0, inputs)] if inputs else []
             lines.append(self._pack("pack_rest", entry.first_result, rest))
-        if entry.signature.workspace is None:
-            lines.append("fit_workspace(frame)")
+        if entry.fits_workspace:
+            lines.append("workspace = fit_workspace(frame)")
         return [
             *lines,
             "status = (profiled if profiler._is_profiler_enabled else function)(frame.address)",

@@ -9,9 +9,11 @@ from typing import Any
 from ..options import Options
 from . import pool
 from .cache import Cached
+from .cuda.chips import chip_of, is_cuda
 
 _IMPORT = "mlopt.frontends.importer:import_text"
 _COMPILE = "mlopt.pipelines.compile:compile_text"
+_COMPILE_CUDA = "mlopt.pipelines.compile_cuda:compile_text"
 # Where an op comes from: it is in the errors of a compilation, not in what a compilation makes.
 _SOURCE_LINE = re.compile(r' loc\("(?:[^"\\]|\\.)*":\d+:\d+\)$', re.MULTILINE)
 
@@ -51,7 +53,7 @@ def _compile(linalg: str, options: Options, func_name: str) -> dict[str, Any]:
     """By a compile worker."""
     built: dict[str, Any] = pool.call(
         "compile",
-        _COMPILE,
+        _COMPILE_CUDA if is_cuda(options.target) else _COMPILE,
         timeout=options.timeout,
         reproducer="linalg_text",
         linalg_text=linalg,
@@ -59,5 +61,6 @@ def _compile(linalg: str, options: Options, func_name: str) -> dict[str, Any]:
         cpu=options.cpu,
         features=options.features,
         opt_level=options.opt_level,
+        **({"chip": chip_of(options.target).name} if is_cuda(options.target) else {}),
     )
     return built

@@ -19,6 +19,7 @@ from ..errors import InputError
 from ..frontends.program import Input
 from .eager_strides import EagerStrides, with_strides
 from .signature import evaluate
+from .torch_place import CPU, TorchPlace
 
 
 def adapt(
@@ -28,6 +29,7 @@ def adapt(
     refuse_sharing: Callable[..., None],
     eager_strides: EagerStrides | None,
     inputs: Sequence[Any],
+    place: TorchPlace = CPU,
 ) -> Any:
     """Bring ``inputs`` into the form that ``call`` takes, and call it.
 
@@ -36,7 +38,7 @@ def adapt(
     results get for inputs that are not contiguous; without it they are as compiled.
     """
     numpy = any(isinstance(value, np.ndarray | np.generic) for value in inputs)
-    tensors = [_to_tensor(value, spec) for value, spec in zip(inputs, specs, strict=True)]
+    tensors = [_to_tensor(value, spec, place) for value, spec in zip(inputs, specs, strict=True)]
     _check_sizes(tensors, specs)
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         refuse_grad(specs, tensors)
@@ -76,14 +78,14 @@ def describe(dtype: torch.dtype, shape: Sequence[int | str | None]) -> str:
     return f"{str(dtype).removeprefix('torch.')}[{sizes}]"
 
 
-def _to_tensor(value: Any, spec: Input) -> torch.Tensor:
-    """``value`` as a tensor on the CPU of the right dtype and rank, or an error."""
+def _to_tensor(value: Any, spec: Input, place: TorchPlace) -> torch.Tensor:
+    """``value`` as a tensor in ``place`` of the right dtype and rank, or an error."""
     tensor: Any = value
     name, expected = f"input '{spec.name}'", describe(spec.dtype, spec.shape)
     if isinstance(value, np.ndarray | np.generic):
         tensor = _from_numpy(np.asarray(value), name, expected)
     elif isinstance(value, bool | int | float) and not spec.shape:
-        tensor = _from_number(value, spec)
+        tensor = _from_number(value, spec).to(place.device)
     if not isinstance(tensor, torch.Tensor):
         raise InputError(
             f"{name} is a {type(value).__name__}, expected a tensor {expected}",
@@ -99,10 +101,11 @@ def _to_tensor(value: Any, spec: Input) -> torch.Tensor:
         raise InputError(
             f"{name} is {tensor.layout}, expected a dense tensor {expected}", remedy="call .to_dense()"
         )
-    if not tensor.is_cpu:
+    if not place.has(tensor):
+        where = "the CPU" if tensor.is_cpu else str(tensor.device)
         raise InputError(
-            f"{name} is on {tensor.device}, the code was compiled for the CPU",
-            remedy="call .cpu() on it, or compile for its device",
+            f"{name} is on {where}, the code runs on {place.words}",
+            remedy=f'call .to("{place.device}") on it, or compile for its device',
         )
     if tensor.dtype is not spec.dtype:
         raise InputError(

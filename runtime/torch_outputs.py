@@ -24,7 +24,11 @@ def restride(value: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
     Elements that share memory in eager (of ``unfold``, say) are equal, so they may share it here.
     """
     stored = tuple(1 if stride == 0 else size for size, stride in zip(value.shape, strides, strict=True))
-    result = empty_strided_cpu(stored, tuple(stride or 1 for stride in strides), value.dtype)
+    compact = tuple(stride or 1 for stride in strides)
+    if value.is_cpu:
+        result = empty_strided_cpu(stored, compact, value.dtype)
+    else:
+        result = torch.empty_strided(stored, compact, dtype=value.dtype, device=value.device)
     result.copy_(value[tuple(slice(size) for size in stored)])
     return result if 0 not in strides else result.as_strided(value.shape, tuple(strides)).detach()
 

@@ -44,6 +44,7 @@ from .eager_strides import EagerStrides
 from .executable import Bound, EntryPoint
 from .sharing import Region, refuse_sharing, region
 from .signature import contiguous_strides
+from .torch_place import TorchPlace, place_of
 
 _INT64 = 8
 
@@ -80,14 +81,14 @@ class TorchWrapper:
             Tensor=torch.Tensor,
             autocast=torch.is_autocast_enabled,
             grad_enabled=torch.is_grad_enabled,
-            threads=torch.get_num_threads,
+            threads=self._place.lane,
             no_grad=torch.no_grad,
             math=math,
             refuse_autocast=torch_inputs.refuse_autocast,
             refuse_grad=lambda *values: torch_inputs.refuse_grad(self.inputs, values),
             refuse_sharing=self._refuse_sharing,
             adapt=self._adapt,
-            empty=torch_outputs.empty_strided_cpu,
+            empty=self._place.empty,
             restride=torch_outputs.restride,
             forbid_backward=torch_outputs.forbid_backward,
             function=self.entry.function,
@@ -108,7 +109,13 @@ class TorchWrapper:
 
     def _adapt(self, *values: Any) -> Any:
         return torch_inputs.adapt(
-            self.names["call"], self.inputs, self._mutated, self._refuse_sharing, self.eager_strides, values
+            self.names["call"],
+            self.inputs,
+            self._mutated,
+            self._refuse_sharing,
+            self.eager_strides,
+            values,
+            self._place,
         )
 
     def _refuse_sharing(self, *values: Any) -> None:
@@ -139,6 +146,10 @@ class TorchWrapper:
         return "\n".join([f"def call({parameters}):", *(f"    {line}" for line in body), ""])
 
     @property
+    def _place(self) -> TorchPlace:
+        return place_of(self.entry)
+
+    @property
     def _mutated(self) -> tuple[int, ...]:
         return tuple(mutation.index for mutation in self.mutations if mutation.kind == "input")
 
@@ -166,7 +177,7 @@ class TorchWrapper:
             f"{x}.dtype is dtype{number}",
             *self._shape_conditions(number),
             f"{x}.is_contiguous()",
-            f"{x}.is_cpu",
+            self._place.condition.format(x=x),
             f"not {x}.is_neg()",
             f"not (p{number} := {x}.data_ptr()) & {spec.dtype.itemsize - 1}",
         ]
@@ -187,7 +198,7 @@ class TorchWrapper:
         return conditions
 
     def _check_modes(self, parameters: str) -> list[str]:
-        lines = ['if autocast("cpu"):', "    refuse_autocast()"]
+        lines = [f'if autocast("{self._place.device.type}"):', "    refuse_autocast()"]
         grad = []
         if self.inputs:
             requires_grad = " or ".join(f"x{i}.requires_grad" for i in range(len(self.inputs)))
@@ -232,8 +243,9 @@ class TorchWrapper:
         inputs = [f"p{i}" for i in range(len(self.inputs))]
         rest = [
             *(f"r{i}.data_ptr()" for i in range(len(self.results))),
-            "frame.workspace_address",
+            self.entry.workspace_expression,
             "threads()",
+            *self.entry.more_slots,
             *self._dynamic_sizes(),
         ]
         if len(inputs) == self.entry.first_result:
@@ -241,8 +253,8 @@ class TorchWrapper:
         else:
             lines = [self._pack("pack_inputs", 0, inputs)] if inputs else []
             lines.append(self._pack("pack_rest", self.entry.first_result, rest))
-        if self.entry.signature.workspace is None:
-            lines.append("fit_workspace(frame)")
+        if self.entry.fits_workspace:
+            lines.append("workspace = fit_workspace(frame)")
         return [
             *lines,
             "status = (profiled if profiler._is_profiler_enabled else function)(frame.address)",

@@ -19,6 +19,7 @@ from ..errors import InputError
 from .executable import Bound, Executable
 from .sharing import Region, refuse_sharing, region
 from .torch_inputs import describe
+from .torch_place import TorchPlace, place_of
 
 _REMEDY = "call mlopt.jit again"
 
@@ -119,14 +120,18 @@ class LiveWeights:
     def regions(self) -> Sequence[Region]:
         """Where the weights are, as of now."""
         state = self._unchanged()
-        return _regions(self.slots, map(_read, self.slots)) if state is None else state[2]
+        if state is not None:
+            return state[2]
+        place = place_of(self.executable.main)
+        return _regions(self.slots, [_read(slot, place) for slot in self.slots])
 
     def refresh(self) -> None:
         """Look at all weights anew in the next call, and run @prepare."""
         self._state = None
 
     def _bind(self) -> Bound:
-        tensors = [_read(slot) for slot in self.slots]
+        place = place_of(self.executable.main)
+        tensors = [_read(slot, place) for slot in self.slots]
         regions = _regions(self.slots, tensors)
         refuse_sharing([regions[number] for number in self.mutated], regions)
         matters = [
@@ -206,7 +211,7 @@ def _look(slot: Slot | None, tensor: torch.Tensor, matters: bool) -> _Seen:
     )
 
 
-def _read(slot: Slot) -> torch.Tensor:
+def _read(slot: Slot, place: TorchPlace) -> torch.Tensor:
     """The tensor that is in ``slot`` now, if it still is what was compiled for."""
     tensor = slot.owner.get(slot.key)
     if not isinstance(tensor, torch.Tensor):
@@ -217,9 +222,15 @@ def _read(slot: Slot) -> torch.Tensor:
             f"it is now {describe(tensor.dtype, tensor.shape)}",
             remedy=_REMEDY,
         )
-    if not tensor.is_cpu or tensor.layout is not torch.strided:
-        place = tensor.device if not tensor.is_cpu else tensor.layout
-        raise InputError(f"the weight '{slot.name}' is now on {place}, compiled for the CPU", remedy=_REMEDY)
+    if tensor.layout is not torch.strided:
+        raise InputError(
+            f"the weight '{slot.name}' is now {tensor.layout}, compiled for a dense one", remedy=_REMEDY
+        )
+    if not place.has(tensor):
+        raise InputError(
+            f"the weight '{slot.name}' is now on {tensor.device}, the code runs on {place.words}",
+            remedy=f'call .to("{place.device}") on the module, or compile it for its device',
+        )
     return tensor
 
 

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..options import Options
 from ..runtime import requests
 from ..runtime.arrays import array_call
-from ..runtime.executable import Executable
+from ..runtime.opening import open_executable
 from ..runtime.signature import DTYPES, Buffer
 
 _SHOWN = 4
@@ -44,8 +44,9 @@ class Outcome:
 def load(text: str, func: str, **options: Any) -> Program:
     """Compile MLIR text into a program."""
     start = time.perf_counter()
-    built = requests.build(text, Options.resolve(**options), func)
-    executable = Executable(built["object"], built["metadata"])
+    resolved = Options.resolve(**options)
+    built = requests.build(text, resolved, func)
+    executable = open_executable(built, resolved)
     signature = executable.main.signature
     args = tuple(arg for arg in signature.args if arg.kind != "prepared")
     if any(buffer.dtype == "bf16" for buffer in (*args, *signature.results)):

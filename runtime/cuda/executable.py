@@ -15,16 +15,10 @@ from typing import Any, Protocol
 
 from ...errors import DeviceError
 from .. import profiling
-from ..executable import AlignedBytes, EntryPoint, Frame
+from ..executable import AlignedBytes, Block, EntryPoint, Executable, Frame
 from ..signature import Signature
 from .machine import Machine
 from .program import BLOCKING_VARIABLE, Program
-
-
-class Block(Protocol):
-    """A piece of memory; it is freed when it is dropped."""
-
-    address: int
 
 
 class Memory(Protocol):
@@ -166,7 +160,7 @@ def _range(name: str) -> Iterator[None]:
 _BLOCKING = f"set {BLOCKING_VARIABLE}=1 to learn which one"
 
 
-class GpuExecutable:
+class GpuExecutable(Executable):
     """A loaded program: ``main``, and ``prepare`` where something depends on weights alone.
 
     ``label`` is what profilers call it.
@@ -196,7 +190,7 @@ class GpuExecutable:
 
     def run_prepare(
         self, weights: Sequence[int], shapes: Sequence[Sequence[int]], threads: int
-    ) -> list[Block]:
+    ) -> Sequence[Block]:
         """What @prepare makes of the weights at these addresses."""
         if self.prepare is None:
             return []
@@ -207,4 +201,11 @@ class GpuExecutable:
         ]
         addresses = [buffer.address for buffer in buffers]
         self.prepare.call(weights, addresses, [*shapes, *results], threads)
+        self._wait()  # calls on other streams may use them
         return buffers
+
+    def _wait(self) -> None:
+        machine, stream = self.program.machine, self.memory.stream()
+        error = "" if machine.is_capturing(stream) else machine.synchronize(stream)
+        if error:
+            raise DeviceError(f"preparing the weights failed on {machine.words}: {error}", remedy=_BLOCKING)

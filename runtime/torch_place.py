@@ -1,0 +1,98 @@
+"""Where the tensors of compiled code are: what differs between the CPU and a GPU for a call."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..errors import DeviceError
+from .torch_outputs import empty_strided_cpu
+
+Allocate = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
+
+
+@dataclass(frozen=True)
+class TorchPlace:
+    """One of torch's devices.
+
+    ``condition`` says of the tensor ``{x}`` that it is there, as an expression; ``lane`` is
+    what a call runs on (the number of threads, or the stream).
+    """
+
+    words: str
+    device: torch.device
+    condition: str
+    lane: Callable[[], int]
+    empty: Allocate
+
+    def has(self, tensor: torch.Tensor) -> bool:
+        """Whether ``tensor`` is there."""
+        return tensor.device == self.device
+
+
+CPU = TorchPlace("the CPU", torch.device("cpu"), "{x}.is_cpu", torch.get_num_threads, empty_strided_cpu)
+
+
+@functools.cache
+def cuda_place(index: int) -> TorchPlace:
+    """The GPU ``index``. Nothing asks the driver before the first call."""
+    device = torch.device("cuda", index)
+
+    def empty(shape: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+        return torch.empty_strided(shape, strides, dtype=dtype, device=device)
+
+    stream = functools.partial(_raw_stream(), index)
+    return TorchPlace(f"GPU {index}", device, f"{{x}}.get_device() == {index}", stream, empty)
+
+
+def place_of(entry: Any) -> TorchPlace:
+    """Where the tensors of an entry point are."""
+    place: TorchPlace | None = entry.place
+    return place or CPU
+
+
+class CudaMemory:
+    """torch's memory on the GPU ``index``: what is dropped can be had again at once, in stream order."""
+
+    def __init__(self, index: int) -> None:
+        self._place = cuda_place(index)
+
+    def allocate(self, size: int) -> TensorBlock:
+        return TensorBlock(torch.empty(size, dtype=torch.uint8, device=self._place.device))
+
+    def status_cell(self) -> TensorBlock:
+        """Pinned memory, which kernels reach by the address that it has in this process."""
+        return TensorBlock(torch.zeros(1, dtype=torch.int32, pin_memory=True))
+
+    def stream(self) -> int:
+        return self._place.lane()
+
+
+class TensorBlock:
+    """The memory of a tensor."""
+
+    __slots__ = ("_tensor", "address")
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._tensor = tensor
+        self.address = tensor.data_ptr()
+
+
+def current_gpu() -> int:
+    """torch's current GPU; DeviceError if this torch knows none."""
+    _raw_stream()
+    return torch.cuda.current_device()
+
+
+def _raw_stream() -> Callable[[int], int]:
+    found: Callable[[int], int] | None = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    if found is None:
+        raise DeviceError(
+            f"torch {torch.__version__} was built without CUDA",
+            remedy='install a build of torch with CUDA; or pass device="emulator"',
+        )
+    return found
