@@ -14,7 +14,7 @@ from .raising.asserts import check_as_eager
 from .raising.bodies import name_generics
 from .raising.buffers import take_tensors_late
 from .raising.contractions import read_narrow_operands
-from .raising.generated import lower_generated
+from .raising.generated import fill_constants, lower_generated
 from .raising.inits import make_inits_explicit
 from .raising.named import generalize_named_ops
 from .raising.simplify import simplify_generics
@@ -60,6 +60,7 @@ def _raise(func: ir.Operation) -> None:
     erase_dead(func)
     simplify_generics(func)
     make_inits_explicit(func)
+    fill_constants(func)
     erase_dead(func)
     read_narrow_operands(func)
     check_as_eager(func)

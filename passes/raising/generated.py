@@ -1,19 +1,21 @@
-"""tensor.generate and tensor.splat become linalg: a generic over the indices, a fill.
+"""tensor.generate, tensor.splat and constants of one number become linalg: a generic over the indices, fills.
 
 ::
 
     tensor.generate %n { ^bb0(%i, %j): … }     ->  linalg.generic outs(tensor.empty) { linalg.index 0, 1: … }
     tensor.splat %s                            ->  linalg.fill ins(%s) outs(tensor.empty)
+    arith.constant dense<2.0> : tensor<5x7xf32>  ->  linalg.fill ins(%two) outs(tensor.empty)
 
-Legal always.
+Legal always. A fill costs no reads, and a GPU has no constants in the memory of the host; run it on constants
+after generics have taken in those that they read.
 """
 
 from __future__ import annotations
 
 from mlir import ir
-from mlir.dialects import linalg, tensor
+from mlir.dialects import arith, linalg, tensor
 
-from ..structured import body_of, make_generic, replace_op, structured_ops
+from ..structured import body_of, make_generic, replace_op, splat_of, structured_ops
 from ..subsets import mixed
 
 
@@ -26,6 +28,17 @@ def lower_generated(func: ir.Operation) -> None:
     for op in structured_ops(func, "tensor.splat"):
         with op.location, ir.InsertionPoint(op):
             replace_op(op, [linalg.fill(op.operands[0], outs=[_empty_of(op, list(op.operands)[1:])])])
+
+
+def fill_constants(func: ir.Operation) -> None:
+    """Rewrite each tensor constant of ``func`` that is one number throughout."""
+    for op in structured_ops(func, "arith.constant"):
+        kind = op.results[0].type
+        number = splat_of(op.results[0]) if isinstance(kind, ir.RankedTensorType) else None
+        if number is not None:
+            with op.location, ir.InsertionPoint(op):
+                value = arith.constant(kind.element_type, number)
+                replace_op(op, [linalg.fill(value, outs=[_empty_of(op, [])])])
 
 
 def _empty_of(op: ir.Operation, dynamic: list[ir.Value]) -> ir.Value:

@@ -252,3 +252,14 @@ func.func @filled(%x: tensor<4x8xf32>, %s: f32) -> tensor<4xf32> {
   %r = linalg.reduce { arith.addf } ins(%p : tensor<4x8xf32>) outs(%ones : tensor<4xf32>) dimensions = [1]
   return %r : tensor<4xf32>
 }
+
+// A constant of one number that is no operand of a generic is filled in.
+// CHECK-LABEL: @constant_result
+// CHECK-DAG: %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
+// CHECK-DAG: %[[E:.*]] = tensor.empty() : tensor<5x7xf32>
+// CHECK: %[[F:.*]] = linalg.fill ins(%[[TWO]] : f32) outs(%[[E]]
+// CHECK: return %[[F]]
+func.func @constant_result() -> tensor<5x7xf32> {
+  %c = arith.constant dense<2.0> : tensor<5x7xf32>
+  return %c : tensor<5x7xf32>
+}
