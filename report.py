@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .gpu_report import GpuReport
+from .tables import aligned
+
 _OPS_WIDTH = 48
 _UNKNOWN = "?"
 
@@ -49,7 +52,7 @@ class Report:
     """How a module was compiled; ``str()`` is a table of its kernels.
 
     ``ops`` are the ops of the captured graph with their source lines. ``eager`` says why the
-    module runs in eager instead; empty if it does not.
+    module runs in eager instead; empty if it does not. ``gpu`` has what is known of kernels on a GPU.
     """
 
     kernels: tuple[Kernel, ...] = ()
@@ -57,6 +60,7 @@ class Report:
     seconds: float = 0.0
     not_fused: tuple[str, ...] = ()
     eager: str = ""
+    gpu: GpuReport | None = None
 
     @staticmethod
     def from_metadata(
@@ -64,7 +68,9 @@ class Report:
     ) -> Report:
         """The report on what a compile worker returned."""
         kernels = tuple(Kernel.from_metadata(kernel) for kernel in metadata.get("kernels", ()))
-        return Report(kernels, ops, seconds, tuple(metadata.get("fusion", ())))
+        device = metadata.get("device")
+        gpu = GpuReport.from_metadata(device) if device else None
+        return Report(kernels, ops, seconds, tuple(metadata.get("fusion", ())), gpu=gpu)
 
     @property
     def coverage(self) -> float:
@@ -103,17 +109,10 @@ class Report:
             return f"0 % compiled; the module runs in eager:\n{self.eager}"
         rows = [("kernel", "ops", "calls", "MB", "MFLOP", "FLOP/B", "path")]
         rows += [_row(kernel) for kernel in self.kernels]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if column in (0, 1, 6) else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
         head = f"{self.coverage:.0%} compiled: {self.summary()}, compiled in {self.seconds:.2f} s"
         total = f"one call: {_millions(self.bytes)} MB, {_millions(self.flops)} MFLOP"
-        return "\n".join([head, *lines, total])
+        lines = [head, *aligned(rows, left=(0, 1, 6)), total]
+        return "\n".join(lines if self.gpu is None else [*lines, "", str(self.gpu)])
 
 
 def _total(parts: Sequence[tuple[int | None, int]]) -> int | None:
