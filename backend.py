@@ -25,7 +25,6 @@ from .frontends.gradients.table import training_decompositions
 from .graph_module import compile_graph
 from .graph_report import CompileReport, EagerOp, Frame, GraphRecord, Log
 from .options import Options, variable
-from .runtime import pool
 from .runtime.dynamo import current_frame
 
 MODES: dict[str, dict[str, Any]] = {
@@ -56,7 +55,6 @@ def mlopt(
     of which ``fallback`` is true unless it is given.
     """
     resolved = _resolve(mode, options or {})
-    pool.start()
     frame = current_frame(module)
     strides = eager_strides(module)
 

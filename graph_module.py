@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -12,8 +11,8 @@ from torch.fx import GraphModule, Node
 
 from .errors import CompileError, CompileTimeout, UnsupportedOpError, WorkerOutOfMemory
 from .frontends.graph import capture_graph
-from .frontends.graph_steps import list_ops
-from .frontends.partition import eager_reasons, operations, prefix, split
+from .frontends.graph_steps import list_ops, op_name
+from .frontends.partition import MEMORY, eager_reasons, operations, prefix, split
 from .frontends.source_lines import source_line
 from .frontends.unsupported import unsupported_ops
 from .graph_report import EagerOp
@@ -53,7 +52,7 @@ def compile_graph(module: GraphModule, static: Collection[int], options: Options
             reasons = _culprits(module, options, error)
     if not options.fallback:
         raise unsupported_ops(
-            [(f"{node.target} ({why})", source_line(node)) for node, why in reasons.items()]
+            [(f"{op_name(node)} ({why})", source_line(node)) for node, why in reasons.items()]
         )
     return _compile_parts(module, static, options, name, reasons)
 
@@ -129,9 +128,9 @@ def _compile_parts(
     weights = {placeholders[number] for number in static}
     units: list[Report] = []
     eager = [
-        EagerOp(str(node.target), str(source_line(node) or ""), why)
+        EagerOp(op_name(node), str(source_line(node) or ""), why)
         for node, why in reasons.items()
-        if node.target is not operator.getitem
+        if why != MEMORY
     ]
     for node in parts.module.graph.find_nodes(op="call_module"):
         unit = str(node.target)

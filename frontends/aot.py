@@ -17,7 +17,7 @@ def static_arguments(graph: GraphModule) -> list[int]:
     metadata = _metadata()
     if metadata is None:
         return []
-    changed = set(metadata.mutated_inp_runtime_indices)
+    changed = {number + len(metadata.tokens) for number in metadata.mutated_inp_runtime_indices}
     values = [node.meta.get("val") for node in graph.graph.find_nodes(op="placeholder")]
     return [
         number
@@ -43,7 +43,7 @@ def keep_strides(graph: GraphModule, strides: list[Any]) -> None:
         return
     output = next(node for node in reversed(graph.graph.nodes) if node.op == "output")
     returned = list(output.args[0])
-    first = metadata.num_mutated_inp_runtime_indices
+    first = len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices
     for number, (info, wanted) in enumerate(zip(metadata.output_info, strides, strict=True), first):
         node = returned[number]
         value = node.meta.get("val") if isinstance(node, Node) else None

@@ -26,9 +26,11 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 from torch.utils import _pytree as pytree
 
+from .empties import resolve_empties
 from .fx_text import graph_to_text
 from .graph_steps import (
     drop_size_checks,
+    flatten_before_views,
     lift_literals,
     list_ops,
     memory_order,
@@ -136,6 +138,8 @@ class _Capture:
     def program(self) -> GraphProgram:
         ops = list_ops(self.graph)
         drop_size_checks(self.graph)
+        resolve_empties(self.graph)
+        flatten_before_views(self.graph)
         make_formats_explicit(self.graph)
         constants = {node: tensor for node, _, tensor in lift_literals(self.graph, self.module)}
         returned = list(self.output.args[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -19,16 +20,28 @@ _SIZE_CHECKS = {
     "aten._assert_tensor_metadata.default",
 }
 
+_VIEWS = {
+    torch.ops.aten.view.default,
+    torch.ops.aten._unsafe_view.default,
+    torch.ops.aten.reshape.default,
+}
+
 
 def is_random(node: Node) -> bool:
     """Whether the op draws from a random generator."""
     return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
 
 
+def op_name(node: Node) -> str:
+    """The op; of one that is wrapped to keep its place among others with side effects, the inner one."""
+    wrapped = node.target is torch.ops.higher_order.with_effects
+    return str(node.args[1] if wrapped else node.target)
+
+
 def list_ops(graph: Graph) -> tuple[tuple[str, str], ...]:
     """Each op of ``graph`` and its source line."""
     return tuple(
-        (str(node.target), str(source_line(node) or ""))
+        (op_name(node), str(source_line(node) or ""))
         for node in graph.nodes
         if node.op == "call_function" and node.target is not operator.getitem
     )
@@ -117,3 +130,30 @@ def _example(size: int | torch.SymInt) -> int:
         return size
     hint = size.node.hint
     return 0 if hint is None else int(hint)
+
+
+def flatten_before_views(graph: Graph) -> None:
+    """A view that merges symbolic sizes is made of the flat tensor.
+
+    torch-mlir would take ``[s0, s1, 24]`` as ``[s0 * s1, 24]`` for one whose ``s1`` is 1. The
+    flat tensor between the two is folded away later.
+    """
+    for node in [node for node in graph.nodes if node.target in _VIEWS]:
+        _flatten_before(graph, node)
+
+
+def _flatten_before(graph: Graph, node: Node) -> None:
+    source = node.args[0]
+    assert isinstance(source, Node)
+    before, after = (_symbolic(n.meta["val"].shape) for n in (source, node))
+    if len(before) < 2 or before == after:
+        return
+    with graph.inserting_before(node):
+        flat = graph.call_function(torch.ops.aten.view.default, (source, [-1]))
+    flat.meta["stack_trace"] = node.meta.get("stack_trace")
+    flat.meta["val"] = source.meta["val"].new_empty(math.prod(source.meta["val"].shape))
+    node.replace_input_with(source, flat)
+
+
+def _symbolic(sizes: Any) -> list[Any]:
+    return [size.node.expr for size in sizes if isinstance(size, torch.SymInt)]

@@ -20,7 +20,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils import _pytree as pytree
 
-from .fx_text import DTYPE_ASM
+from .fx_operands import DTYPE_ASM
 from .graph_steps import is_random
 
 _EMPTY = {
@@ -34,6 +34,9 @@ _EMPTY = {
 
 _BY_DATA = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
 _LEAVES = ("placeholder", "get_attr")
+
+
+MEMORY = "memory that an op in eager fills"
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def eager_reasons(graph: Graph) -> dict[Node, str]:
             reasons[node] = reason
     for node in reversed(graph.nodes):
         if node.target in _EMPTY and node.users and all(user in reasons for user in node.users):
-            reasons[node] = "memory for an op that runs in eager"
+            reasons[node] = MEMORY
     return reasons
 
 
@@ -67,7 +70,7 @@ def _reason(node: Node) -> str:
     if node.target is operator.getitem or (isinstance(value, torch.SymInt) and not _is_by_data(node)):
         return ""
     if not isinstance(node.target, torch._ops.OpOverload):
-        return "not an op of a library"
+        return "not an aten op"
     if is_random(node):
         return "random: it draws from eager's generator"
     if _is_by_data(node):

@@ -23,13 +23,13 @@ def current_frame(module: GraphModule) -> Frame:
     name, line = _name(module, code)
     compile_id: Any = CompileContext.current_compile_id()
     attempt = compile_id.frame_compile_id or 0 if compile_id is not None else 0
-    failures = guard_failures.get(code, [])
+    failures = guard_failures.get(code, [])[-attempt:]  # one for each earlier compilation
     return Frame(
         name,
         line,
         str(compile_id or ""),
         attempt,
-        _guard(failures[-1]) if attempt and failures else "",
+        "; ".join(dict.fromkeys(map(_guard, failures))) if attempt else "",
         _graph_break(module),
     )
 
@@ -48,7 +48,7 @@ def _name(module: GraphModule, code: CodeType) -> tuple[str, str]:
 
 def _guard(text: str) -> str:
     """``0/0: tensor 'x' size mismatch at index 0`` without the number of the compilation."""
-    head, _, rest = text.splitlines()[0].partition(": ")
+    head, _, rest = " ".join(text.splitlines()[0].split()).partition(": ")
     return rest if re.fullmatch(r"\d+/\d+\S*", head) else text
 
 

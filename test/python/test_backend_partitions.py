@@ -1,0 +1,175 @@
+"""What stays in eager, and the report: unsupported ops, random ops, graph breaks, recompilations."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import pytest
+import torch
+from mlopt.backend import report
+from mlopt.errors import MloptError
+from torch import nn
+from torch.nn import functional as F
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+
+
+def line_of(function, offset):
+    return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno + offset}"
+
+
+def test_an_unsupported_op_runs_in_eager_and_is_reported():
+    def function(x, y):
+        x = torch.relu(x @ y)
+        x = torch.special.bessel_j0(x) + torch.special.bessel_j0(x + y)
+        return (x * 2).softmax(-1) @ y
+
+    x, y = torch.randn(5, 5), torch.randn(5, 5)
+    with pytest.warns(UserWarning, match=r"special_bessel_j0.default and 1 more .* in eager"):
+        got = torch.compile(function, backend="mlopt")(x, y)
+    torch.testing.assert_close(got, function(x, y), rtol=1e-4, atol=1e-5)
+    (graph,) = report().graphs
+    assert {op.name for op in graph.eager} == {"aten.special_bessel_j0.default"}
+    assert graph.eager[0].line == line_of(function, 2)
+    assert 0.7 < graph.coverage < 1
+    assert len(graph.units) == 2
+    assert "in eager: aten.special_bessel_j0.default at" in str(report())
+
+
+def test_without_fallback_it_is_an_error():
+    def function(x):
+        return torch.special.bessel_j0(x) + 1
+
+    with pytest.raises(Exception, match="special_bessel_j0") as caught:
+        torch.compile(function, backend="mlopt", options={"fallback": False})(torch.eye(4))
+    assert isinstance(caught.value.inner_exception, MloptError)
+
+
+def test_ops_with_effects_keep_their_order():
+    def function(x):
+        return torch.linalg.inv(x + 1) * 2
+
+    fast = torch.compile(function, backend="mlopt")
+    x = torch.randn(5, 5)
+    with pytest.warns(UserWarning, match="in eager"):
+        torch.testing.assert_close(fast(x), function(x), rtol=1e-4, atol=1e-5)
+    with pytest.raises(torch.linalg.LinAlgError):
+        fast(-torch.ones(5, 5))
+
+
+def test_complex_numbers_run_in_eager():
+    def function(x):
+        y = torch.fft.rfft(x.tanh())
+        return torch.view_as_real(y).sum(-1) * 2
+
+    x = torch.randn(3, 16)
+    with pytest.warns(UserWarning, match="in eager"):
+        got = torch.compile(function, backend="mlopt")(x)
+    torch.testing.assert_close(got, function(x))
+    assert 0 < report().coverage < 1
+
+
+def test_sizes_that_depend_on_data():
+    def function(x):
+        rows = torch.nonzero(x[:, 0] > 0).squeeze(1)
+        return (x[rows] * 2).sum(0), rows + 1
+
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        fast = torch.compile(function, backend="mlopt", fullgraph=True)
+        for seed in range(3):
+            x = torch.randn(20, 4, generator=torch.Generator().manual_seed(seed))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                torch.testing.assert_close(fast(x), function(x))
+    assert "aten.nonzero.default" in {op.name for op in report().eager}
+
+
+def test_dropout_draws_what_eager_draws():
+    module = nn.Sequential(
+        nn.LayerNorm(24), nn.Linear(24, 48), nn.GELU(), nn.Dropout(0.3), nn.Linear(48, 8), nn.Dropout(0.5)
+    )
+    twin = copy.deepcopy(module)
+    x = torch.randn(16, 24)
+    fast = torch.compile(module, backend="mlopt")
+    for seed in range(2):
+        torch.manual_seed(seed)
+        got = fast(x)
+        after = torch.get_rng_state()
+        torch.manual_seed(seed)
+        torch.testing.assert_close(got, twin(x))
+        assert torch.equal(after, torch.get_rng_state())
+        got.square().mean().backward()
+    forward = report().graphs[0]
+    assert {op.name for op in forward.eager} <= {"aten.bernoulli.p", "aten.empty.memory_format"}
+    assert len(forward.units) == 1  # the masks are drawn first, the rest is one program
+
+
+def test_random_tensors_keep_their_order():
+    def function(x):
+        return torch.rand(4) + x, torch.randn(4) * x.exp(), torch.randint(0, 9, (4,))
+
+    x = torch.randn(4)
+    torch.manual_seed(3)
+    got = torch.compile(function, backend="mlopt")(x)
+    torch.manual_seed(3)
+    torch.testing.assert_close(got, function(x))
+
+
+def test_a_graph_break_is_counted_and_explained():
+    def function(x):
+        y = torch.relu(x) + 1
+        torch._dynamo.graph_break()
+        return y * 2
+
+    x = torch.randn(4)
+    torch.testing.assert_close(torch.compile(function, backend="mlopt")(x), function(x))
+    (reason,) = report().graph_breaks
+    assert "graph_break" in reason
+    assert line_of(function, 2) in reason
+    assert len(report().graphs) == 2
+    assert "function, resumed at line" in str(report())
+    assert "1 graph break" in str(report())
+
+
+def test_a_recompilation_is_counted_and_explained():
+    def function(x, flag):
+        return x + 1 if flag else x - 1
+
+    fast = torch.compile(function, backend="mlopt", dynamic=False)
+    x = torch.randn(4, 3)
+    fast(x, True)
+    fast(x, False)
+    fast(torch.randn(5, 3), False)
+    first, second = report().recompilations
+    assert "flag" in first.guard
+    assert "size mismatch at index 0. expected 4, actual 5" in second.guard
+    assert "2 recompilations" in str(report())
+
+
+def test_reset_empties_the_report():
+    torch.compile(torch.relu, backend="mlopt")(torch.randn(3))
+    assert report().graphs
+    torch._dynamo.reset()
+    assert not report().graphs
+    assert str(report()).startswith("0 graphs, 100% of the ops compiled")
+
+
+def test_verify_compares_the_first_call():
+    fast = torch.compile(F.gelu, backend="mlopt", options={"verify": True})
+    x = torch.randn(9)
+    torch.testing.assert_close(fast(x), F.gelu(x))
+
+
+def test_modules_in_train_and_eval():
+    module = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.9))
+    fast = torch.compile(module, backend="mlopt")
+    x = torch.randn(64, 4)
+    assert (fast(x) == 0).float().mean() > 0.8
+    module.eval()
+    torch.testing.assert_close(fast(x), module(x))
+    assert "training" in report().recompilations[0].guard
