@@ -5,7 +5,7 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import bufferization, func, memref
 
-from ...dialects.attributes import RESULT, RESULT_SIZES, argument_attributes
+from ...dialects.attributes import GROUP, RESULT, RESULT_SIZES, argument_attributes
 from ..base import UnsupportedError
 from ..groups import group_of, is_init
 from ..structured import DYNAMIC, defining_op, make_copy, make_empty, sizes_of, structured_ops
@@ -55,7 +55,10 @@ def give_destinations_memory(function: ir.Operation) -> None:
                 continue
             at, location = ir.InsertionPoint(op), op.location
             if maker.name == "linalg.fill" and value == base:
-                op.operands[number] = maker.clone(at).operation.results[0]
+                fill = maker.clone(at).operation
+                if GROUP.name in fill.attributes:  # a kernel of its own: fills of one kernel share no loops
+                    del fill.attributes[GROUP.name]
+                op.operands[number] = fill.results[0]
                 continue
             empty = make_empty(value, location=location, at=at)
             read = ir.AffineMap.get_identity(value.type.rank, context=function.context)
