@@ -11,7 +11,7 @@ Before::
 After::
 
     gpu.module @kernels {
-      llvm.func @kernel_0_relu(%x: !llvm.ptr {llvm.noalias, llvm.readonly, llvm.align = 16 : i64}, …)
+      llvm.func @kernel_0_relu(%x: !llvm.ptr {llvm.noalias, llvm.readonly}, %out: !llvm.ptr {llvm.noalias})
           attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>, nvvm.minctasm = 8 : …} {
         … the thread's elements as scalars: loads of 16 bytes, arith, math, shuffles …
     func.func private @kernel_0_relu(%x: memref<1001x1000xf32>, %out: memref<1001x1000xf32>) attributes {…} {
@@ -19,10 +19,10 @@ After::
       gpu.launch_func @kernels::@kernel_0_relu blocks in (%blocks, %one, %one) threads in (%threads, …) …
 
 One block a task, flattened to x. A device function takes a pointer for each memref, other arguments as they
-are, and each dynamic size after them. Where accesses rest on buffers that begin at multiples of 16 bytes, a
-twin `…_unaligned` accesses one element at a time, and the launch looks at the pointers. A kernel with
-asserts takes a status cell that the device can write, marked mlopt.status, which mlopt-gpu-entry passes: a
-failed assert leaves the number of its message there (module attribute mlopt.asserts).
+are, and each dynamic size after them. Where accesses rest on buffers, and rows of dynamic sizes, that begin at
+multiples of 16 bytes, a twin `…_unaligned` accesses one element at a time, and the launch chooses. A kernel
+with asserts takes a status cell that the device can write, marked mlopt.status, which mlopt-gpu-entry passes:
+a failed assert leaves the number of its message there (module attribute mlopt.asserts).
 
 Legal after mlopt-gpu-assign-layouts. The rules, one an op, are in ``threads/``.
 """

@@ -3,7 +3,7 @@
 // 16 bytes an access, both loads before the first use; ragged rows are guarded. The twin for pointers that
 // are not aligned, and the launch that chooses.
 // CHECK: gpu.module @kernels
-// CHECK: llvm.func @relu(%[[X:.*]]: !llvm.ptr {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}, %[[OUT:.*]]: !llvm.ptr {llvm.align = 16 : i64, llvm.noalias})
+// CHECK: llvm.func @relu(%[[X:.*]]: !llvm.ptr {llvm.noalias, llvm.readonly}, %[[OUT:.*]]: !llvm.ptr {llvm.noalias})
 // CHECK-SAME: gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>, nvvm.minctasm = 4 : i32
 // CHECK: %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x
 // CHECK: %[[BLOCK:.*]] = nvvm.read.ptx.sreg.ctaid.x

@@ -36,8 +36,13 @@ class Kernel:
     launches: list[tuple[str, int, int, int]] = field(default_factory=list)  # name, grid, block, shared
 
 
-def compile_kernel(text: str, chip: str = "sm_80", schedule: str | None = None) -> Kernel:
-    """``text`` is one kernel in mlopt-outline's form; ``schedule`` takes the place of mlopt-schedule's."""
+def compile_kernel(
+    text: str, chip: str = "sm_80", schedule: str | None = None, warps: int | None = None
+) -> Kernel:
+    """``text`` is one kernel in mlopt-outline's form.
+
+    ``schedule`` takes the place of mlopt-schedule's, ``warps`` that of its warps.
+    """
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         if schedule is None:
@@ -48,6 +53,8 @@ def compile_kernel(text: str, chip: str = "sm_80", schedule: str | None = None) 
             run_pipeline(module.operation, "builtin.module(mlopt-tile,mlopt-verify)")
         kernel = module.body.operations[0]
         assert "mlopt.slow" not in kernel.attributes, kernel.attributes["mlopt.slow"]
+        if warps is not None:
+            set_warps(module, warps)
         tile = str(module)
         run_pipeline(module.operation, THREADS)
         threads = str(module)
@@ -62,6 +69,20 @@ def compile_kernel(text: str, chip: str = "sm_80", schedule: str | None = None) 
     return Kernel(tile, threads, ptx, name)
 
 
+def set_warps(module: ir.Module, warps: int) -> None:
+    """Let the kernels of a tiled module run in blocks of so many warps."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "scf.forall":
+            schedule = op.attributes["mlopt.schedule"]
+            parts = {named.name: named.attr for named in schedule}
+            parts["warps"], parts["min_blocks"] = (ir.DenseI64ArrayAttr.get([size]) for size in (warps, 1))
+            op.attributes["mlopt.schedule"] = ir.DictAttr.get(parts)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+
+
 def run_kernel(
     kernel: Kernel, arrays: Sequence[np.ndarray], outs: int = 1, shift: int = 0
 ) -> list[np.ndarray]:
@@ -73,7 +94,7 @@ def run_kernel(
     loaded = device.load(kernel.ptx)
     addresses = []
     for array in arrays:
-        address = device.alloc(array.nbytes + shift + 16) + shift
+        address = device.alloc(array.nbytes + shift) + shift
         device.write(address, np.ascontiguousarray(array))
         addresses.append(address)
     status = np.zeros(1, np.int32)

@@ -61,20 +61,35 @@ class Access:
         return order[0]
 
     def width(self) -> int:
-        """The most elements that may be accessed at once, from any multiple of their number on."""
+        """The most elements that may be accessed at once, from any multiple of their number on.
+
+        Holds if the innermost size is a multiple, too, where `rests_on_size` says so.
+        """
         inner = self.contiguous()
         if inner is None:
             return 1
-        known = WIDE // self.element_bytes
+        known = wide = WIDE // self.element_bytes
         spanned = {self.dims[dim] for dim in self.order()}
-        for dim, (stride, index) in enumerate(zip(self.strides, self.indices, strict=True)):
+        shape = list(ir.MemRefType(self.buffer.type).shape)
+        for dim, index in enumerate(self.indices):
             starts = divisor(index)
-            if dim != self.dims[inner]:
-                step = 1 if dim in spanned else starts
-                known = gcd(known, 1 if stride is None and step else (stride or 0) * step)
-            else:
+            if dim == self.dims[inner]:
                 known = gcd(known, starts)
+                continue
+            # Of a dynamic size nothing is known, but that the innermost one is a multiple.
+            sizes = [wide if dim == len(shape) - 1 else 1 for dim, size in enumerate(shape)]
+            stride = prod(
+                own if size == DYNAMIC else size
+                for own, size in zip(sizes[dim + 1 :], shape[dim + 1 :], strict=True)
+            )
+            known = gcd(known, stride * (1 if dim in spanned else starts))
         return known
+
+    @property
+    def rests_on_size(self) -> bool:
+        """Whether `width` takes the buffer's innermost size for a multiple, which is not known before."""
+        shape = list(ir.MemRefType(self.buffer.type).shape)
+        return len(shape) > 1 and shape[-1] == DYNAMIC
 
     def address(self, position: Sequence[int]) -> int:
         """Where a position of the tile lies after its first, in bytes; unknown strides are taken for odd."""

@@ -22,12 +22,17 @@ DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 @dataclass(frozen=True)
 class Devices:
-    """What a launch needs to know: the functions' names (None: no unaligned one), threads, shared bytes."""
+    """What a launch needs to know.
+
+    The functions' names (None: no unaligned one), threads, shared bytes, and the arguments whose innermost
+    size must be a multiple of 16 bytes, or else the unaligned one runs.
+    """
 
     name: str
     unaligned: str | None
     threads: int
     shared: int
+    multiples: tuple[int, ...]
 
 
 def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str]) -> Devices:
@@ -37,7 +42,8 @@ def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str
     twin = f"{name}_unaligned" if first.wide else None
     if twin is not None:
         _emit(function, forall, messages, twin, aligned=False)
-    return Devices(name, twin, first.warps * WARP, first.shared.used)
+    multiples = tuple(sorted(buffer.number for buffer in first.multiples))
+    return Devices(name, twin, first.warps * WARP, first.shared.used, multiples)
 
 
 def index_type(function: ir.Operation) -> ir.Type:
@@ -70,7 +76,7 @@ def _emit(
     (warps,) = schedule.get("warps", (DEFAULT_WARPS,))
     (resident,) = schedule.get("min_blocks", (1,))
     written = _written(block)
-    kinds, attributes = _signature(block, written, aligned)
+    kinds, attributes = _signature(block, written)
     asserts = any(op.name == "cf.assert" for op in tile_ops(block))
     if asserts:
         kinds.append(ir.Type.parse("!llvm.ptr"))
@@ -120,7 +126,12 @@ def dynamic_dims(kind: ir.Type) -> list[int]:
     return [dim for dim, size in enumerate(ir.MemRefType(kind).shape) if size == DYNAMIC]
 
 
-def _signature(block: ir.Block, written: set[int], aligned: bool) -> tuple[list[ir.Type], list[ir.Attribute]]:
+def _signature(block: ir.Block, written: set[int]) -> tuple[list[ir.Type], list[ir.Attribute]]:
+    """Types and marks of the arguments.
+
+    No llvm.align: it would let LLVM join the last, single elements of a row into a wide access that
+    ends outside of the buffer. Wide accesses state their own alignment.
+    """
     pointer, long = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
     kinds: list[ir.Type] = []
     attributes: list[ir.Attribute] = []
@@ -131,8 +142,6 @@ def _signature(block: ir.Block, written: set[int], aligned: bool) -> tuple[list[
             marks["llvm.noalias"] = ir.UnitAttr.get()
             if number not in written:
                 marks["llvm.readonly"] = ir.UnitAttr.get()
-            if aligned:
-                marks["llvm.align"] = ir.IntegerAttr.get(long, 16)
             kind = pointer
         kinds.append(long if isinstance(kind, ir.IndexType) else kind)
         attributes.append(ir.DictAttr.get(marks))
@@ -174,7 +183,7 @@ def _bind(em: Emitter, block: ir.Block, arguments: list[ir.Value], written: set[
             memref = ir.MemRefType(kind)
             shape: list[Number] = [next(sizes) if size == DYNAMIC else size for size in memref.shape]
             em.buffers[argument] = Buffer(
-                arguments[number], tuple(shape), memref.element_type, number not in written
+                number, arguments[number], tuple(shape), memref.element_type, number not in written
             )
         else:
             em.set_scalar(argument, arguments[number])

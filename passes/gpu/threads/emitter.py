@@ -24,6 +24,7 @@ T = TypeVar("T")
 class Buffer:
     """A kernel argument: contiguous memory; ``constant`` if the kernel writes nothing there."""
 
+    number: int
     pointer: ir.Value
     sizes: tuple[Number, ...]
     element: ir.Type
@@ -54,6 +55,7 @@ class Emitter:
         self.status = status
         self.shared = Shared(build)
         self.wide = False  # whether an access rests on the buffers' alignment
+        self.multiples: set[Buffer] = set()  # those whose innermost size must be a multiple of 16 bytes
         self.buffers: dict[ir.Value, Buffer] = {}
         self._fragments: dict[ir.Value, Fragment] = {}
         self._scalars: dict[ir.Value, Number] = {}

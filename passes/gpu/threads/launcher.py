@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, llvm, memref, scf
 
-from ..layouts.access import WIDE
+from ..layouts.access import WIDE, bytes_of
 from .device import Devices, dynamic_dims
 from .grid import Loops
 
@@ -78,6 +78,8 @@ def _launch_some(block: ir.Block, count: ir.Value, module: str, devices: Devices
     if devices.unaligned is None:
         _call(module, devices.name, count, arguments, devices)
         return
+    for number in devices.multiples:
+        addresses.append(_row_bytes(block.arguments[number]))
     together = addresses[0]
     for address in addresses[1:]:
         together = arith.ori(together, address)
@@ -88,6 +90,14 @@ def _launch_some(block: ir.Block, count: ir.Value, module: str, devices: Devices
         with ir.InsertionPoint(inner):
             _call(module, name, count, arguments, devices)
             scf.YieldOp([])
+
+
+def _row_bytes(buffer: ir.Value) -> ir.Value:
+    """The bytes of a row of a buffer."""
+    long = ir.IntegerType.get_signless(64)
+    kind = ir.MemRefType(buffer.type)
+    size = memref.dim(buffer, _constant(ir.IndexType.get(), kind.rank - 1))
+    return arith.muli(arith.index_cast(long, size), _constant(long, bytes_of(kind.element_type)))
 
 
 def _call(module: str, name: str, count: ir.Value, arguments: Sequence[ir.Value], devices: Devices) -> None:

@@ -116,7 +116,7 @@ class Place:
         if access.in_bounds[self.inner]:
             return False
         size = self.buffer.sizes[memory]
-        return not isinstance(size, int) or size % self.width != 0
+        return not self.access.rests_on_size and (not isinstance(size, int) or size % self.width != 0)
 
 
 def place_of(em: Emitter, access: Access, layout: Layout) -> Place:
@@ -125,5 +125,8 @@ def place_of(em: Emitter, access: Access, layout: Layout) -> Place:
     width = 1
     if inner is not None and em.aligned:
         width = min(layout.run(inner), access.width())
-        em.wide = em.wide or width > 1
+        if width > 1:
+            em.wide = True
+            if access.rests_on_size:
+                em.multiples.add(em.buffers[access.buffer])
     return Place(em, access, layout, em.buffers[access.buffer], width, inner)
