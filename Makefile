@@ -15,7 +15,7 @@ help: ## list the targets
 
 venv: $(STAMP) ## set up .venv: torch, the pinned compilers, mlopt itself (editable)
 
-test: $(STAMP) ## all checks: ruff, mypy, lit, pytest (GROUPS="lint lit" for some of them)
+test: $(STAMP) ## all checks: ruff, mypy, lit, call overhead, pytest (GROUPS="lint lit" for some of them)
 	@$(BIN)/python test/run.py $(GROUPS)
 
 demo: $(STAMP) ## compile and time ResNet-18 and a GPT-2 block; the stages go to build/demo/

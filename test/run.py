@@ -74,6 +74,7 @@ GROUPS = {
         ("mypy --strict", lambda: check(str(BIN / "mypy"))),
     ),
     "lit": (("lit", lit),),
+    "bench": (("call overhead", lambda: check(sys.executable, "bench/call_overhead.py", "--check")),),
     "pytest": (("pytest", pytest),),
 }
 
