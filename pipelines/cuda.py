@@ -24,6 +24,8 @@ def cuda_stages(chip: str, ptx: int) -> tuple[Stage, ...]:
             # Only kernels touch the device's memory. Half floats compute in f32: said while values are
             # tiles, so that layouts see their size.
             f"{BUFFERIZE},mlopt-gpu-copies,mlopt-cpu-widen-floats,"
+            # Accumulators stay with their threads while a loop runs.
+            "mlopt-gpu-late-reductions,"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
             "mlopt-gpu-assign-layouts",
             _LAYOUTS,
@@ -44,9 +46,10 @@ def cuda_stages(chip: str, ptx: int) -> tuple[Stage, ...]:
             # convert-gpu-to-nvvm calls libdevice for math; convert-to-llvm would write log(1 + x) for log1p.
             "gpu.module(lower-affine,convert-scf-to-cf,convert-gpu-to-nvvm,convert-to-llvm,"
             "convert-nvvm-to-llvm,reconcile-unrealized-casts,canonicalize,cse),"
-            # Launches become calls of MLIR's CUDA runtime, on the stream given.
-            "lower-affine,convert-scf-to-cf,mlopt-gpu-launch,"
-            "expand-strided-metadata,lower-affine,convert-arith-to-llvm,convert-index-to-llvm,"
+            # A failed assert of a host function returns its number; launches become calls of MLIR's CUDA
+            # runtime, on the stream given.
+            "lower-affine,convert-scf-to-cf,mlopt-cpu-status,mlopt-gpu-launch,"
+            "expand-strided-metadata,lower-affine,arith-expand,convert-arith-to-llvm,convert-index-to-llvm,"
             "finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,reconcile-unrealized-casts,"
             "canonicalize,cse",
             ("builtin", "llvm", "nvvm", "gpu.module", "gpu.module_end"),

@@ -19,7 +19,7 @@ After::
       gpu.launch_func @kernels::@kernel_0_relu blocks in (%blocks, %one, %one) threads in (%threads, …) …
 
 One block a task, flattened to x. A device function takes a pointer for each memref, other arguments as they
-are, and each dynamic size after them. Where accesses rest on buffers, and rows of dynamic sizes, that begin at
+are, and each dynamic size after them. Where accesses rest on buffers, and rows of dynamic size, that begin at
 multiples of 16 bytes, a twin `…_unaligned` accesses one element at a time, and the launch chooses. A kernel
 with asserts takes a status cell that the device can write, marked mlopt.status, which mlopt-gpu-entry passes:
 a failed assert leaves the number of its message there (module attribute mlopt.asserts).

@@ -15,8 +15,8 @@ from mlopt.runtime import emulator
 
 TILE = "builtin.module(mlopt-schedule{target=cuda},mlopt-tile,mlopt-verify)"
 THREADS = (
-    f"builtin.module({BUFFERIZE},mlopt-cpu-widen-floats,mlopt-gpu-assign-layouts,mlopt-gpu-distribute,"
-    "canonicalize,cse)"
+    f"builtin.module({BUFFERIZE},mlopt-cpu-widen-floats,mlopt-gpu-late-reductions,mlopt-gpu-assign-layouts,"
+    "mlopt-gpu-distribute,canonicalize,cse)"
 )
 DEVICE = (
     "builtin.module(nvvm-attach-target{{chip={chip} features=+ptx80 O=3}},"

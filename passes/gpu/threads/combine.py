@@ -39,20 +39,29 @@ def kind_of(op: ir.Operation) -> str:
     return str(op.attributes["kind"]).split("<")[1].rstrip(">")
 
 
-def combine(build: Builder, kind: str, left: ir.Value, right: ir.Value) -> ir.Value:
-    """One step."""
-    names = _FLOAT_OPS if isinstance(left.type, ir.FloatType) else _INTEGER_OPS
-    return build.op(names[kind], [left, right])
+def op_of(kind: str, element: ir.Type) -> str:
+    """The name of the op that combines two scalars or tiles."""
+    return (_FLOAT_OPS if isinstance(element, ir.FloatType) else _INTEGER_OPS)[kind]
 
 
-def neutral(build: Builder, kind: str, element: ir.Type) -> ir.Value:
+def neutral_of(kind: str, element: ir.Type) -> ir.Attribute:
     """The element that changes nothing."""
     if isinstance(element, ir.FloatType):
-        return build.constant(element, _NEUTRAL_FLOATS[kind])
+        return ir.FloatAttr.get(element, _NEUTRAL_FLOATS[kind])
     bits = element.width
     least, most = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
     values = {"mul": 1, "maxsi": least, "minsi": most, "minui": -1, "and": -1}
-    return build.constant(element, values.get(kind, 0))
+    return ir.IntegerAttr.get(element, values.get(kind, 0))
+
+
+def combine(build: Builder, kind: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    """One step."""
+    return build.op(op_of(kind, left.type), [left, right])
+
+
+def neutral(build: Builder, kind: str, element: ir.Type) -> ir.Value:
+    """The element that changes nothing, as a value."""
+    return build.constant(element, neutral_of(kind, element))
 
 
 def tree(build: Builder, kind: str, values: list[ir.Value]) -> ir.Value:

@@ -1,0 +1,108 @@
+"""Reduce once after a loop, not in each of its steps.
+
+Before::
+
+    %s = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (vector<32xf32>) {
+      %v = vector.transfer_read %x[%k, %j], … : vector<64x32xf32>
+      %t = vector.multi_reduction <add>, %v, %acc [0] : vector<64x32xf32> to vector<32xf32>
+      scf.yield %t
+    }
+
+After::
+
+    %p = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %neutral) -> (vector<64x32xf32>) {
+      %v = vector.transfer_read %x[%k, %j], … : vector<64x32xf32>
+      %t = arith.addf %acc, %v : vector<64x32xf32>
+      scf.yield %t
+    }
+    %s = vector.multi_reduction <add>, %p, %zero [0] : vector<64x32xf32> to vector<32xf32>
+
+In a step each thread only adds to registers of its own; shuffles and barriers come once. Legal where the loop
+carries an accumulator for nothing else; the order of additions changes, as it may.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+
+from ..base import Pass
+from .layouts.tiles import tile_ops
+from .threads.combine import kind_of, neutral_of, op_of
+
+
+@dataclass(frozen=True)
+class LateReductions(Pass):
+    """Move reductions behind the loops that carry their accumulators."""
+
+    name: ClassVar[str] = "mlopt-gpu-late-reductions"
+
+    def run(self, op: ir.Operation) -> None:
+        """Rewrite all loops, inner ones first, so that an outer one can follow."""
+        for block in (block for region in op.regions for block in region.blocks):
+            for loop in reversed([inner for inner in tile_ops(block) if inner.name == "scf.for"]):
+                delay(loop)
+
+
+def can_delay(loop: ir.Operation, number: int) -> ir.Operation | None:
+    """The reduction that makes the loop's value of this number, if it can wait; else None."""
+    body = loop.regions[0].blocks[0]
+    made = body.operations[len(body.operations) - 1].operands[number]
+    if isinstance(made.owner, ir.Block) or made.owner.name != "vector.multi_reduction":
+        return None
+    reduction = made.owner.operation
+    carried = body.arguments[1 + number]
+    alone = len(list(carried.uses)) == 1 and len(list(made.uses)) == 1
+    if not alone or reduction.operands[1] != carried or reduction.block != body:
+        return None
+    return reduction
+
+
+def delay(loop: ir.Operation) -> None:
+    """Let the loop carry what its reductions would reduce."""
+    found = {
+        number: reduction
+        for number in range(len(loop.results))
+        if (reduction := can_delay(loop, number)) is not None
+    }
+    if not found:
+        return
+    body = loop.regions[0].blocks[0]
+    end = body.operations[len(body.operations) - 1].operation
+    starts = list(loop.operands)[3:]
+    for number, reduction in found.items():
+        source = reduction.operands[0]
+        with ir.InsertionPoint(loop), reduction.location:
+            starts[number] = _splat(kind_of(reduction), source.type)
+        carried = body.arguments[1 + number]
+        carried.set_type(source.type)
+        with ir.InsertionPoint(reduction), reduction.location:
+            name = op_of(kind_of(reduction), source.type.element_type)
+            step = ir.Operation.create(name, [source.type], [carried, source]).results[0]
+        end.operands[number] = step
+    with ir.InsertionPoint(loop), loop.location:
+        kinds = [start.type for start in starts]
+        again = ir.Operation.create("scf.for", kinds, [*list(loop.operands)[:3], *starts], regions=1)
+        body.append_to(again.regions[0])
+    for number, (old, new) in enumerate(zip(loop.results, again.results, strict=True)):
+        if number in found:
+            new = _after(again, found[number], new, loop.operands[3 + number])
+        old.replace_all_uses_with(new)
+    for reduction in found.values():
+        reduction.erase()
+    loop.erase()
+
+
+def _after(loop: ir.Operation, reduction: ir.Operation, total: ir.Value, start: ir.Value) -> ir.Value:
+    with ir.InsertionPoint.after(loop), reduction.location:
+        attributes = {name: reduction.attributes[name] for name in reduction.attributes}
+        kind = reduction.results[0].type
+        return ir.Operation.create(reduction.name, [kind], [total, start], attributes).results[0]
+
+
+def _splat(kind: str, tile: ir.VectorType) -> ir.Value:
+    element = neutral_of(kind, tile.element_type)
+    value = ir.DenseElementsAttr.get_splat(tile, element)
+    return ir.Operation.create("arith.constant", [tile], attributes={"value": value}).results[0]

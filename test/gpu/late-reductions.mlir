@@ -1,0 +1,74 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-late-reductions)' | FileCheck %s
+
+// Each step only adds; one reduction follows the loop.
+// CHECK-LABEL: @sum
+// CHECK: %[[NEUTRAL:.*]] = arith.constant dense<-0.000000e+00> : vector<64x32xf32>
+// CHECK: %[[P:.*]] = scf.for {{.*}} iter_args(%[[ACC:.*]] = %[[NEUTRAL]]) -> (vector<64x32xf32>)
+// CHECK:   %[[V:.*]] = vector.transfer_read
+// CHECK:   %[[T:.*]] = arith.addf %[[ACC]], %[[V]] : vector<64x32xf32>
+// CHECK:   scf.yield %[[T]]
+// CHECK: %[[S:.*]] = vector.multi_reduction <add>, %[[P]], %{{.*}} [0] : vector<64x32xf32> to vector<32xf32>
+// CHECK: vector.transfer_write %[[S]]
+func.func private @sum(%x: memref<?x32xf32>, %out: memref<32xf32>, %n: index) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<32xf32>
+  scf.forall (%i) = (0) to (1) step (1) {
+    %s = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (vector<32xf32>) {
+      %v = vector.transfer_read %x[%k, %c0], %pad {in_bounds = [false, true]} : memref<?x32xf32>, vector<64x32xf32>
+      %t = vector.multi_reduction <add>, %v, %acc [0] : vector<64x32xf32> to vector<32xf32>
+      scf.yield %t : vector<32xf32>
+    }
+    vector.transfer_write %s, %out[%c0] {in_bounds = [true]} : vector<32xf32>, memref<32xf32>
+  }
+  return
+}
+
+// Loops in loops, to a scalar, of integers; what is carried besides stays.
+// CHECK-LABEL: @nested
+// CHECK: %[[OUTER:.*]]:2 = scf.for {{.*}} iter_args(%[[A:.*]] = %{{.*}}, %[[I:.*]] = %c0) -> (vector<64xi32>, index)
+// CHECK:   %[[INNER:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (vector<64xi32>)
+// CHECK:     arith.maxsi
+// CHECK:   arith.maxsi %[[A]], %[[INNER]]
+// CHECK: vector.multi_reduction <maxsi>, %[[OUTER]]#0, %{{.*}} [0] : vector<64xi32> to i32
+func.func private @nested(%x: memref<8x?xi32>, %out: memref<1xi32>, %n: index) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %pad = arith.constant 0 : i32
+  scf.forall (%i) = (0) to (1) step (1) {
+    %s, %last = scf.for %r = %c0 to %c8 step %c1 iter_args(%a = %pad, %at = %c0) -> (i32, index) {
+      %t = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %a) -> (i32) {
+        %v = vector.transfer_read %x[%r, %k], %pad {in_bounds = [false]} : memref<8x?xi32>, vector<64xi32>
+        %m = vector.multi_reduction <maxsi>, %v, %acc [0] : vector<64xi32> to i32
+        scf.yield %m : i32
+      }
+      scf.yield %t, %r : i32, index
+    }
+    %w = vector.broadcast %s : i32 to vector<1xi32>
+    vector.transfer_write %w, %out[%last] {in_bounds = [true]} : vector<1xi32>, memref<1xi32>
+  }
+  return
+}
+
+// The accumulator is needed in each step: nothing changes.
+// CHECK-LABEL: @running
+// CHECK: iter_args(%{{.*}} = %{{.*}}) -> (vector<32xf32>)
+// CHECK: vector.multi_reduction
+func.func private @running(%x: memref<?x32xf32>, %out: memref<?x32xf32>, %n: index) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<32xf32>
+  scf.forall (%i) = (0) to (1) step (1) {
+    %s = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (vector<32xf32>) {
+      %v = vector.transfer_read %x[%k, %c0], %pad {in_bounds = [false, true]} : memref<?x32xf32>, vector<64x32xf32>
+      %t = vector.multi_reduction <add>, %v, %acc [0] : vector<64x32xf32> to vector<32xf32>
+      vector.transfer_write %t, %out[%k, %c0] {in_bounds = [true]} : vector<32xf32>, memref<?x32xf32>
+      scf.yield %t : vector<32xf32>
+    }
+  }
+  return
+}
