@@ -26,6 +26,7 @@ def build_torch(text: str, weights: list[int], options: Options, label: str = ""
     cached = Cached("torch", {"text": _SOURCE_LINE.sub("", text), "weights": weights}, options, label)
     built = cached.load()
     if built is None:
+        pool.start()  # the compile worker loads while the import worker works
         built = _compile(import_program(text, weights, options), options, "main")
         cached.store(built)
     return {**built, "stages": ChainMap(built["stages"], {"torch": text})}

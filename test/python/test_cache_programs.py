@@ -226,23 +226,28 @@ cache.code_version = cache.code_version_now = cache_key.code_version = lambda: "
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU(), torch.nn.LayerNorm(8)).eval()
 x = torch.randn(3, 8)
+# What torch starts for itself is not meant.
 torch.export.export(model, (x,))
+torch.compile(model, backend="eager")(x)
+torch._dynamo.reset()
 if sys.argv[1] == "warm":
     def refuse(*args, **kwargs):
         raise AssertionError("a process was started")
     subprocess.Popen = refuse
 with torch.no_grad():
-    result = mlopt.jit(model, x)(x)
+    compiled = mlopt.jit(model, x) if sys.argv[2] == "jit" else torch.compile(model, backend="mlopt")
+    result = compiled(x)
 assert bool(pool.pids("compile")) == (sys.argv[1] != "warm")
 sys.stdout.write(result.numpy().tobytes().hex())
 """
 
 
-def test_a_warm_process_starts_no_worker():
+@pytest.mark.parametrize("how", ["jit", "torch.compile"])
+def test_a_warm_process_starts_no_worker(how, tmp_path):
     results = []
     for kind in ("cold", "warm"):
-        command = [sys.executable, "-c", textwrap.dedent(IN_A_PROCESS), kind]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        command = [sys.executable, "-c", textwrap.dedent(IN_A_PROCESS), kind, how]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         results.append(done.stdout)
     assert results[0] == results[1]
