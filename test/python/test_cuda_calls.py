@@ -108,6 +108,19 @@ def test_mlir_text_on_numpy_arrays():
     assert np.array_equal(call(x, x), x + x)  # one buffer passed twice
 
 
+def test_an_assert_of_the_host_part_is_an_error():
+    check = """
+  %m = tensor.dim %y, %c0 : tensor<?xf32>
+  %same = arith.cmpi eq, %n, %m : index
+  cf.assert %same, "RuntimeError: sizes differ"
+  %e ="""
+    call = mlopt.compile_mlir(ADD.replace("  %e =", check), "add", target="cuda:sm_80", device="emulator")
+    x = np.ones(5, np.float32)
+    assert np.array_equal(call(x, x), x + x)
+    with pytest.raises(RuntimeError, match="sizes differ"):
+        call(x, x[:4])
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_mlir_text_on_tensors(device):
     call = mlopt.compile_mlir(ADD, "add", target=gpu_devices.target(device), device=device)
