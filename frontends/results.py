@@ -9,20 +9,16 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
 from torch.fx import Node
 
-from .program import Alias, Mutation, Output, Weight
+from .arguments import MUTATION_KINDS, Arguments
+from .graph_steps import memory_order, permute_before
+from .program import Alias, Mutation, Output
 from .sizes import Sizes
 from .source_lines import source_line
 from .unsupported import unsupported_ops
 
-MUTATION_KINDS = {
-    OutputKind.BUFFER_MUTATION,
-    OutputKind.PARAMETER_MUTATION,
-    OutputKind.USER_INPUT_MUTATION,
-}
-
 
 class Results:
-    """After `collect`: the ``nodes`` that the function returns, ``outputs`` and ``mutations``.
+    """The ``nodes`` that the function returns, the user's ``outputs``, and ``mutations``.
 
     The graph's output is rewritten: each result once, in the memory order of eager's strides.
     """
@@ -30,18 +26,13 @@ class Results:
     def __init__(
         self,
         exported: ExportedProgram,
-        inputs: list[Node],
-        weights: list[Weight],
-        weight_nodes: list[Node],
+        arguments: Arguments,
         eager_inputs: dict[str, Any],
         eager_outputs: list[Any],
         sizes: Sizes,
     ) -> None:
         self.graph = exported.graph
-        self.specs = exported.graph_signature.output_specs
-        self.inputs = inputs
-        self.weights = weights
-        self.weight_nodes = weight_nodes
+        self.arguments = arguments
         self.eager_inputs = eager_inputs
         self.eager_outputs = eager_outputs
         self.sizes = sizes
@@ -51,12 +42,13 @@ class Results:
         self._seen: dict[tuple[Node, tuple[int, ...]], int] = {}
         self._output_node = next(n for n in reversed(self.graph.nodes) if n.op == "output")
 
-    def collect(self, placeholders: dict[str, Node]) -> None:
-        """``placeholders`` are the graph's original ones by name."""
+        self._collect(exported.graph_signature.output_specs)
+
+    def _collect(self, specs: list[Any]) -> None:
         values = iter(self.eager_outputs)
-        for arg, spec in zip(self._output_node.args[0], self.specs, strict=True):
+        for arg, spec in zip(self._output_node.args[0], specs, strict=True):
             if spec.kind in MUTATION_KINDS:
-                self.mutations.append(self._mutation(spec, placeholders))
+                self.mutations.append(self._mutation(spec))
                 self.nodes.append(arg)
             elif spec.kind is OutputKind.USER_OUTPUT:
                 self.outputs.append(self._output(arg, next(values)))
@@ -73,11 +65,12 @@ class Results:
         zero.meta["val"] = torch.zeros(1, dtype=torch.int64, device="meta")
         return zero
 
-    def _mutation(self, spec: Any, placeholders: dict[str, Node]) -> Mutation:
+    def _mutation(self, spec: Any) -> Mutation:
         result = len(self.nodes)
         if spec.kind is OutputKind.USER_INPUT_MUTATION:
-            return Mutation(result, "input", self.inputs.index(placeholders[spec.target]))
-        index = next(i for i, w in enumerate(self.weights) if spec.target in w.names)
+            node = self.arguments.placeholders[spec.target]
+            return Mutation(result, "input", self.arguments.inputs.index(node))
+        index = next(i for i, w in enumerate(self.arguments.weights) if spec.target in w.names)
         return Mutation(result, "weight", index)
 
     def _output(self, arg: Any, eager: Any) -> Output:
@@ -87,12 +80,12 @@ class Results:
             return Output("constant", value=arg)
         if not isinstance(eager, torch.Tensor):
             raise unsupported_ops([(f"an output of type {type(eager).__name__}", source_line(arg))])
-        order = _memory_order(eager)
+        order = memory_order(eager)
         dense = order is not None
         order = order or tuple(range(eager.dim()))
         if (arg, order) not in self._seen:
             self._seen[arg, order] = len(self.nodes)
-            self.nodes.append(self._permuted(arg, order))
+            self.nodes.append(permute_before(self.graph, self._output_node, arg, order))
         return Output(
             "result",
             result=self._seen[arg, order],
@@ -103,19 +96,13 @@ class Results:
             alias=self._alias(eager),
         )
 
-    def _permuted(self, node: Node, order: tuple[int, ...]) -> Node:
-        if order == tuple(sorted(order)):
-            return node
-        with self.graph.inserting_before(self._output_node):
-            permuted = self.graph.call_function(torch.ops.aten.permute.default, (node, list(order)))
-        permuted.meta["stack_trace"] = node.meta.get("stack_trace")
-        permuted.meta["val"] = node.meta["val"].permute(order)
-        return permuted
-
     def _alias(self, eager: torch.Tensor) -> Alias | None:
         """The input or weight whose memory ``eager`` is in; else an earlier output that shares it."""
         storage = eager.untyped_storage()._cdata
-        groups: list[tuple[Any, list[Node]]] = [("input", self.inputs), ("weight", self.weight_nodes)]
+        groups: list[tuple[Any, list[Node]]] = [
+            ("input", self.arguments.inputs),
+            ("weight", self.arguments.weight_nodes),
+        ]
         for kind, nodes in groups:
             for i, node in enumerate(nodes):
                 base = self.eager_inputs.get(node.name)
@@ -132,20 +119,3 @@ class Results:
 def _same_view(base: torch.Tensor, view: torch.Tensor) -> bool:
     same = base.storage_offset() == view.storage_offset() and base.dtype == view.dtype
     return same and base.shape == view.shape and base.stride() == view.stride()
-
-
-def _example(size: int | torch.SymInt) -> int:
-    """What ``size`` was for the example inputs; ``int()`` of a dynamic size would fix it to that."""
-    if isinstance(size, int):
-        return size
-    hint = size.node.hint
-    return 0 if hint is None else int(hint)
-
-
-def _memory_order(value: torch.Tensor) -> tuple[int, ...] | None:
-    """The permutation that makes ``value`` contiguous, or None if it has gaps or overlaps."""
-    if value.is_contiguous():
-        return tuple(range(value.dim()))
-    strides, shape = value.stride(), value.shape
-    order = sorted(range(value.dim()), key=lambda d: (-_example(strides[d]), -_example(shape[d])))
-    return tuple(order) if value.permute(order).is_contiguous() else None

@@ -7,7 +7,9 @@ goes through `TreeCall`.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -136,5 +138,19 @@ class FunctionModule(torch.nn.Module):
         super().__init__()
         self.function = function
         # torch.export and error messages look at the signature.
-        plain = inspect.isfunction(function) or inspect.ismethod(function)
-        self.forward = function if plain else lambda *args, **kwargs: function(*args, **kwargs)
+        if inspect.ismethod(function):
+            self.forward = types.MethodType(_as_forward(function.__func__), function.__self__)
+        elif inspect.isfunction(function):
+            self.forward = _as_forward(function)
+        else:
+            self.forward = lambda *args, **kwargs: function(*args, **kwargs)
+
+
+def _as_forward(function: Any) -> Any:
+    """The same function by the name of a module's: of other frames, torch notes no source lines."""
+    code = function.__code__.replace(co_name="forward")
+    copy = types.FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return functools.update_wrapper(copy, function)

@@ -1,9 +1,11 @@
 """Edges of ops beside eager: no elements, no dimensions, negative sizes and indices, signs of zero."""
 
+import collections
+
 import mlopt
 import pytest
 import torch
-from mlopt.errors import CompileError
+from mlopt.errors import CompileError, InputError
 from mlopt.test.python.beside_eager import assert_as_eager, assert_raises_as_eager
 from torch.nn import functional as F
 
@@ -253,3 +255,50 @@ def test_booleans_that_eager_takes():
         return x**2, x.square(), x + x, x * 2, x.cumsum(0), x.max(0), x.amax(), ~x, x / x, x.sum()
 
     assert_as_eager(function, torch.tensor([True, False, True]))
+
+
+Pair = collections.namedtuple("Pair", "first second")
+RETURNED = {
+    "nothing": lambda x: None,
+    "an empty tuple": lambda x: (),
+    "numbers": lambda x: 5,
+    "words": lambda x: ["word", 2.5, True, None],
+    "empty trees": lambda x: [(), {}, []],
+    "a size": lambda x: x.numel(),
+    "trees": lambda x: (x + 1, None, [3, (), {"a": None, "b": x * 2, "c": []}], "word", 1.5, True),
+    "a named tuple": lambda x: Pair(x + 1, None),
+    "an ordered dict": lambda x: collections.OrderedDict(z=x + 1, a=None),
+    "keys": lambda x: {1: x + 1, "b": None, (1, 2): x},
+}
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_what_is_returned(name):
+    assert_as_eager(RETURNED[name], torch.randn(2, 3))
+
+
+def test_a_function_without_results_checks_its_inputs_and_changes_buffers():
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(3))
+
+        def forward(self, x):
+            self.count.add_(x)
+
+    module = Module()
+    compiled = mlopt.jit(module, torch.ones(3))
+    assert compiled(torch.ones(3)) is None
+    assert module.count.tolist() == [1, 1, 1]
+    with pytest.raises(InputError):
+        mlopt.jit(lambda x: None, torch.ones(3))(torch.ones(4))
+
+
+def place_of_booleans(x):
+    return x.argmax()  # eager refuses this
+
+
+def test_errors_have_the_line_in_a_plain_function():
+    with pytest.raises(CompileError) as caught:
+        mlopt.jit(place_of_booleans, torch.ones(3, dtype=torch.bool))
+    assert caught.value.where == f"{__file__}:{place_of_booleans.__code__.co_firstlineno + 1}"

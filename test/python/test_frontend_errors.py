@@ -1,0 +1,80 @@
+"""What the front end cannot compile: errors that name ops, dtypes and lines."""
+
+import pytest
+import torch
+from mlopt.errors import CompileError, UnsupportedOpError
+from mlopt.frontends.torch import capture
+from mlopt.test.python.frontend_graphs import import_text, line_of
+from torch import nn
+
+
+def test_complex_is_a_named_error():
+    class Module(nn.Module):
+        def forward(self, x):
+            return torch.view_as_complex(x.reshape(-1, 2)).abs()  # complex numbers
+
+    with pytest.raises(UnsupportedOpError, match="complex64") as caught:
+        capture(Module(), (torch.randn(4),))
+    assert caught.value.where == line_of(__file__, "complex numbers")
+
+
+def test_complex_input_is_a_named_error():
+    with pytest.raises(UnsupportedOpError, match="complex64"):
+        capture(nn.Identity(), (torch.randn(4, dtype=torch.complex64),))
+
+
+def test_unknown_ops_are_listed_with_their_lines():
+    class Module(nn.Module):
+        def forward(self, x):
+            y = torch.special.i0e(x)  # the first unknown op
+            return torch.special.bessel_j1(y)  # the second unknown op
+
+    with pytest.raises(UnsupportedOpError) as caught:
+        import_text(capture(Module(), (torch.randn(3, 3),)))
+    message = str(caught.value)
+    assert f"aten.special_i0e at {line_of(__file__, 'the first unknown op')}" in message
+    assert f"aten.special_bessel_j1 at {line_of(__file__, 'the second unknown op')}" in message
+
+
+def test_ops_that_fail_to_lower_are_found_one_by_one():
+    class Module(nn.Module):
+        def forward(self, x):
+            y = torch.relu(x)
+            return torch.linalg.qr(y)[0] + 1  # known to torch-mlir, but not lowered
+
+    with pytest.raises(UnsupportedOpError, match=r"cannot compile aten\.linalg_qr") as caught:
+        import_text(capture(Module(), (torch.randn(3, 3),)))
+    assert caught.value.where == line_of(__file__, "known to torch-mlir, but not lowered")
+
+
+def test_random_ops_are_named_unless_in_evaluation():
+    class Module(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.dropout = nn.Dropout(0.5)
+
+        def forward(self, x):
+            return self.dropout(x)  # drops
+
+    capture(Module().eval(), (torch.randn(3),))
+    with pytest.raises(UnsupportedOpError, match="random") as caught:
+        capture(Module().train(), (torch.randn(3),))
+    assert caught.value.where == line_of(__file__, "drops")
+
+
+def test_data_dependent_control_flow():
+    class Module(nn.Module):
+        def forward(self, x):
+            return x if x.sum() > 0 else -x
+
+    with pytest.raises(CompileError, match="torch\\.export cannot trace Module"):
+        capture(Module(), (torch.randn(3),))
+
+
+def test_data_dependent_sizes():
+    class Module(nn.Module):
+        def forward(self, x):
+            return x.nonzero()
+
+    with pytest.raises(UnsupportedOpError, match="depends on data"):
+        capture(Module(), (torch.randn(3),))
