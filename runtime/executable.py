@@ -65,6 +65,8 @@ class EntryPoint:
 
     # Where wrappers of torch tensors look for them (mlopt.runtime.torch_place); None is the CPU.
     place: Any = None
+    # The current stream, for programs that run on one; others get the number of threads.
+    stream: Callable[[], int] | None = None
     # What stands in the workspace's slot before `fit_workspace`, as wrappers of the hot path write it.
     workspace_expression = "frame.workspace_address"
 

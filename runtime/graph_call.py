@@ -41,7 +41,7 @@ from .graph_weights import GraphWeights
 from .signature import contiguous_strides
 from .torch_inputs import describe
 from .torch_outputs import restride
-from .torch_place import CPU, TorchPlace, place_of
+from .torch_place import CPU, TorchPlace, lane_of, place_of
 
 _INT64 = 8
 
@@ -67,13 +67,13 @@ class GraphCall:
             empty=self._place.empty,
             restride=restride,
             plain=_plain,
-            threads=self._place.lane,
             max=max,
             math=math,
             number=_Number,
         )
         if self.entry is not None:
             self.names.update(
+                threads=lane_of(self.entry),
                 function=self.entry.function,
                 profiled=self.entry.profiled,
                 profiler=torch.autograd.profiler,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from ..errors import DeviceError
 from .torch_outputs import empty_strided_cpu
+
+if TYPE_CHECKING:
+    from .executable import EntryPoint
 
 Allocate = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
 
@@ -19,14 +22,12 @@ Allocate = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
 class TorchPlace:
     """One of torch's devices.
 
-    ``condition`` says of the tensor ``{x}`` that it is there, as an expression; ``lane`` is
-    what a call runs on (the number of threads, or the stream).
+    ``condition`` says of the tensor ``{x}`` that it is there, as an expression.
     """
 
     words: str
     device: torch.device
     condition: str
-    lane: Callable[[], int]
     empty: Allocate
 
     def has(self, tensor: torch.Tensor) -> bool:
@@ -34,7 +35,7 @@ class TorchPlace:
         return tensor.device == self.device
 
 
-CPU = TorchPlace("the CPU", torch.device("cpu"), "{x}.is_cpu", torch.get_num_threads, empty_strided_cpu)
+CPU = TorchPlace("the CPU", torch.device("cpu"), "{x}.is_cpu", empty_strided_cpu)
 
 
 @functools.cache
@@ -45,14 +46,18 @@ def cuda_place(index: int) -> TorchPlace:
     def empty(shape: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
         return torch.empty_strided(shape, strides, dtype=dtype, device=device)
 
-    stream = functools.partial(_raw_stream(), index)
-    return TorchPlace(f"GPU {index}", device, f"{{x}}.get_device() == {index}", stream, empty)
+    return TorchPlace(f"GPU {index}", device, f"{{x}}.get_device() == {index}", empty)
 
 
-def place_of(entry: Any) -> TorchPlace:
+def place_of(entry: EntryPoint) -> TorchPlace:
     """Where the tensors of an entry point are."""
     place: TorchPlace | None = entry.place
     return place or CPU
+
+
+def lane_of(entry: EntryPoint) -> Callable[[], int]:
+    """What a call of an entry point runs on: the number of threads, or the stream."""
+    return entry.stream or torch.get_num_threads
 
 
 class CudaMemory:
@@ -60,6 +65,7 @@ class CudaMemory:
 
     def __init__(self, index: int) -> None:
         self._place = cuda_place(index)
+        self.stream = functools.partial(_raw_stream(), index)
 
     def allocate(self, size: int) -> TensorBlock:
         return TensorBlock(torch.empty(size, dtype=torch.uint8, device=self._place.device))
@@ -67,9 +73,6 @@ class CudaMemory:
     def status_cell(self) -> TensorBlock:
         """Pinned memory, which kernels reach by the address that it has in this process."""
         return TensorBlock(torch.zeros(1, dtype=torch.int32, pin_memory=True))
-
-    def stream(self) -> int:
-        return self._place.lane()
 
 
 class TensorBlock:

@@ -44,7 +44,7 @@ from .eager_strides import EagerStrides
 from .executable import Bound, EntryPoint
 from .sharing import Region, refuse_sharing, region
 from .signature import contiguous_strides
-from .torch_place import TorchPlace, place_of
+from .torch_place import TorchPlace, lane_of, place_of
 
 _INT64 = 8
 
@@ -81,7 +81,6 @@ class TorchWrapper:
             Tensor=torch.Tensor,
             autocast=torch.is_autocast_enabled,
             grad_enabled=torch.is_grad_enabled,
-            threads=self._place.lane,
             no_grad=torch.no_grad,
             math=math,
             refuse_autocast=torch_inputs.refuse_autocast,
@@ -91,6 +90,7 @@ class TorchWrapper:
             empty=self._place.empty,
             restride=torch_outputs.restride,
             forbid_backward=torch_outputs.forbid_backward,
+            threads=lane_of(self.entry),
             function=self.entry.function,
             profiled=self.entry.profiled,
             profiler=torch.autograd.profiler,

@@ -8,7 +8,7 @@ are the device's; this layer knows addresses only, as `mlopt.runtime.executable`
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import Any, Protocol
@@ -32,16 +32,17 @@ class Memory(Protocol):
         """An int32 that is 0, which both the device and this process can write."""
         ...
 
-    def stream(self) -> int:
-        """The current stream."""
+    @property
+    def stream(self) -> Callable[[], int]:
+        """Says which stream is current."""
         ...
 
 
 class HostMemory:
     """Memory of this process, for machines that share it."""
 
-    def __init__(self, stream: int = 0) -> None:
-        self._stream = stream
+    def __init__(self, stream: Callable[[], int] = lambda: 0) -> None:
+        self.stream = stream
 
     def allocate(self, size: int) -> Block:
         return AlignedBytes(size)
@@ -50,9 +51,6 @@ class HostMemory:
         cell = AlignedBytes(4)
         ctypes.c_int32.from_address(cell.address).value = 0
         return cell
-
-    def stream(self) -> int:
-        return self._stream
 
 
 class GpuFrame(Frame):
@@ -84,6 +82,7 @@ class GpuEntryPoint(EntryPoint):
         super().__init__(program.code, name, Signature.from_metadata(described), asserts, slots)
         self.program = program
         self.memory = memory
+        self.stream = memory.stream
         self._run = program.entry(name, self.threads_slot)
         self.function = program.machine.attach(self, self._run_and_check if self.can_fail else self._run)
 

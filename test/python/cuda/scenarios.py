@@ -23,7 +23,7 @@ STREAM = 0x5EAD
 
 
 def executable(name, machine=None, stream=STREAM):
-    return GpuExecutable(PROGRAMS[name], machine or cuda_machine(0), HostMemory(stream))
+    return GpuExecutable(PROGRAMS[name], machine or cuda_machine(0), HostMemory(lambda: stream))
 
 
 def run(entry, *arrays):
@@ -319,6 +319,55 @@ def threads():
     for worker in workers:
         worker.join()
     assert sorted(totals) == [10] * 100 + [20] * 100 + [30] * 100
+
+
+def tensors():
+    """The call of torch tensors: fresh outputs, a workspace for each call, the current stream, statuses."""
+    import torch
+    from mlopt.torch_module import tensor_call
+
+    seen = []
+
+    def kernel(name, grid, block, shared, stream, params):
+        size = pointer(params, 2)
+        seen.append((name, stream, pointer(params, 1)))
+        floats(params, 1, size)[:] = floats(params, 0, size) + 1
+        if name == "gather" and size == 3:
+            ctypes.c_int32.from_address(pointer(params, 3)).value = 1
+
+    STUB.on_launch(kernel)
+    call = tensor_call(executable("two_steps", stream=7))
+    for size in (5, 1000, 5):
+        x = torch.randn(size)
+        (out,) = call(x)
+        assert torch.equal(out, x + 1 + 1)
+        assert seen[-1] == ("second", 7, out.data_ptr())
+        assert seen[-2][:2] == ("first", 7)
+    call = tensor_call(executable("checked"))
+    for size in (5, 3, 5):
+        try:
+            (out,) = call(torch.zeros(size))
+        except IndexError:
+            assert size == 3
+        else:
+            assert torch.equal(out, torch.full((size,), 2.0))
+    program = executable("fixed")
+    call = tensor_call(program)
+    STUB.fail("cuLaunchKernel", 1)
+    raises(lambda: call(torch.zeros(64)), "kernel 'fixed' failed")
+    call(torch.zeros(64))
+
+
+def streams():
+    """Each call runs on the stream that is current then."""
+    current = 0
+    program = GpuExecutable(PROGRAMS["relu"], cuda_machine(0), HostMemory(lambda: current))
+    x, out = np.zeros((2, 8), np.float32)
+    for stream in (1, 0, 2**40):
+        current = stream
+        run(program.main, x, out)
+        (words,) = (line.split() for line in STUB.log() if "Launch" in line)
+        assert int(words[words.index("stream") + 1], 0) == stream
 
 
 def no_foreign_symbols():
