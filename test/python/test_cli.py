@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from mlopt import versions
 from mlopt.errors import InputError
+from mlopt.runtime.cuda import driver
 from mlopt.tools import cli, doctor, programs
 from typer.testing import CliRunner
 
@@ -140,16 +141,24 @@ def test_doctor_reads_the_cpu(monkeypatch: pytest.MonkeyPatch, info: str, expect
 
 
 def test_doctor_without_a_driver_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: str) -> None:
-        raise OSError
-
-    monkeypatch.setattr(doctor.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(driver, "LIBRARY", "libcuda-that-is-not-there.so.1")
+    driver.driver.cache_clear()
     (finding,) = doctor._gpu()
     assert dataclasses.astuple(finding)[1:] == (
-        "not there",
-        "install the NVIDIA driver to compile for a GPU",
+        "there is no NVIDIA driver (libcuda-that-is-not-there.so.1)",
+        'install the NVIDIA driver; or pass device="emulator", which needs no GPU',
         False,
     )
+
+
+def test_doctor_names_the_chips_that_ptxas_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = doctor.find_ptxas(doctor.find_chip("sm_80"))
+    monkeypatch.setattr(doctor, "find_ptxas", lambda chip: None if chip.capability[0] == 12 else tool)
+    finding = doctor._ptxas()
+    assert finding.found.startswith("13.0 (/")
+    assert finding.remedy.startswith("pip install 'mlopt[cuda]' for sm_120, sm_120a")
+    monkeypatch.setattr(doctor, "find_ptxas", lambda chip: None)
+    assert doctor._ptxas().found == "none that knows our chips"
 
 
 def test_an_import_that_fails_says_why() -> None:

@@ -274,6 +274,21 @@ def no_device():
     raises(lambda: cuda_machine(0), "CUDA_ERROR_NO_DEVICE", "CUDA_VISIBLE_DEVICES")
 
 
+def doctor():
+    """`mlopt doctor` names each GPU and the target for it."""
+    from mlopt.tools import doctor
+
+    STUB.library.stub_attribute(75, 9)
+    found = {finding.subject: finding for finding in doctor._gpu()}
+    assert found["NVIDIA driver"].found == "CUDA 13.0"
+    assert found["GPU 0"].found == 'Stub 0, sm_90, target="cuda:sm_90a"'
+    assert found["GPU 1"].fine
+    STUB.library.stub_attribute(75, 7)
+    assert "compute capability 8.0" in next(f.remedy for f in doctor._gpu() if f.subject == "GPU 0")
+    STUB.library.stub_devices(0)
+    assert [finding.found for finding in doctor._gpu()] == ["CUDA 13.0", "none"]
+
+
 def hook():
     """A profiler's hook is entered around each launch."""
     names = []
