@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from ..domain import Dim, Domain
-from ..tiling import contraction, reduction
+from ..tiling import contraction, elementwise, fill, reduction, slices
 from ..tiling.access import Nest
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
@@ -29,6 +29,8 @@ BLOCKS = 132  # to fill the chip: the multiprocessors of an H200; an A100 has 10
 SQUARE = 32  # the side of a transposed tile
 REGISTERS = 1 << 16  # of a multiprocessor
 CONTRACTION_REGISTERS, OTHER_REGISTERS = 128, 64  # that a thread may have
+# Rows of any length: mlopt-gpu-chunk-rows runs through them.
+_IN_STEPS = (elementwise, fill, reduction, slices)
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
 CONTRACTION_STEP = 8  # so that both factors of a step fit a thread beside its square
 
@@ -44,6 +46,8 @@ class Choice:
 
 def problem(domain: Domain) -> str | None:
     """Why a block cannot run a task of this kernel, or None."""
+    if all(rule_of(nest) in _IN_STEPS for nest in domain.nests):
+        return None
     for nest in domain.nests:
         row = prod(dim.extent or 1 for dim in set(domain.loops(nest)) if dim.whole)
         if row > LARGEST_ROW:

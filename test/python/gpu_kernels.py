@@ -15,8 +15,8 @@ from mlopt.runtime import emulator
 
 TILE = "builtin.module(mlopt-schedule{target=cuda},mlopt-tile,mlopt-verify)"
 THREADS = (
-    f"builtin.module({BUFFERIZE},mlopt-cpu-widen-floats,mlopt-gpu-late-reductions,mlopt-gpu-assign-layouts,"
-    "mlopt-gpu-distribute,canonicalize,cse)"
+    f"builtin.module({BUFFERIZE},mlopt-cpu-widen-floats,mlopt-gpu-chunk-rows%s,mlopt-gpu-late-reductions,"
+    "mlopt-gpu-assign-layouts,mlopt-gpu-distribute,canonicalize,cse)"
 )
 DEVICE = (
     "builtin.module(nvvm-attach-target{{chip={chip} features=+ptx80 O=3}},"
@@ -37,11 +37,16 @@ class Kernel:
 
 
 def compile_kernel(
-    text: str, chip: str = "sm_80", schedule: str | None = None, warps: int | None = None
+    text: str,
+    chip: str = "sm_80",
+    schedule: str | None = None,
+    warps: int | None = None,
+    elements: int | None = None,
 ) -> Kernel:
     """``text`` is one kernel in mlopt-outline's form.
 
-    ``schedule`` takes the place of mlopt-schedule's, ``warps`` that of its warps.
+    ``schedule`` takes the place of mlopt-schedule's, ``warps`` that of its warps; ``elements`` is what a
+    thread may hold of a tile.
     """
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
@@ -56,7 +61,8 @@ def compile_kernel(
         if warps is not None:
             set_warps(module, warps)
         tile = str(module)
-        run_pipeline(module.operation, THREADS)
+        held = f"{{thread-elements={elements}}}" if elements else ""
+        run_pipeline(module.operation, THREADS % held)
         threads = str(module)
         name = re.search(r"func.func private @(\w+)", threads).group(1)
         for op in list(module.body.operations):

@@ -89,7 +89,9 @@ def make_case(rng: np.random.Generator) -> Case:
 def test_random_kernels(seed: int) -> None:
     rng = np.random.default_rng(seed)
     case = make_case(rng)
-    compiled = gpu.compile_kernel(case.text, warps=int(rng.choice([1, 2, 4, 8, 16])) if seed % 2 else None)
+    warps = int(rng.choice([1, 2, 4, 8, 16])) if seed % 2 else None
+    elements = int(rng.choice([1, 2, 4])) if seed % 3 == 0 else None
+    compiled = gpu.compile_kernel(case.text, warps=warps, elements=elements)
     shift = case.arrays[0].itemsize if rng.random() < 0.25 else 0
     (result,) = gpu.run_kernel(compiled, case.arrays, shift=shift)
     tolerance = {"f2": 0.06, "f4": 2e-4, "f8": 1e-11}[result.dtype.str[1:]]

@@ -147,6 +147,28 @@ def test_softmax(columns: int) -> None:
             check(kernels.softmax(5, columns), [x, np.zeros_like(x)], [softmax(x)], schedule=schedule)
 
 
+@pytest.mark.parametrize("columns", [1000, 1024, 5003])
+@pytest.mark.parametrize("elements", [1, 2])
+def test_rows_in_steps(columns: int, elements: int) -> None:
+    x, gain, bias = numbers((3, columns)), numbers((columns,)), numbers((columns,))
+    kernel = gpu.compile_kernel(kernels.softmax(3, columns), elements=elements)
+    assert "scf.for" in kernel.threads
+    (result,) = gpu.run_kernel(kernel, [x, np.zeros_like(x)])
+    np.testing.assert_allclose(result, softmax(x), 4e-6, 4e-6)
+    kernel = gpu.compile_kernel(kernels.layer_norm(1, 3, columns), elements=elements)
+    (result,) = gpu.run_kernel(kernel, [x[None], gain, bias, np.zeros_like(x[None])])
+    centred = wide(x) - wide(x).mean(-1, keepdims=True)
+    expected = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * gain + bias
+    np.testing.assert_allclose(result[0], expected, 2e-5, 2e-5)
+
+
+def test_rows_that_no_block_can_hold() -> None:
+    x = numbers((2, 128256))
+    kernel = check(kernels.softmax(2, 128256), [x, np.zeros_like(x)], [softmax(x)])
+    assert "1x32768xf32" not in kernel.tile
+    assert kernel.threads.count("scf.for") >= 3
+
+
 def test_softmax_of_half_floats_and_of_any_number_of_rows() -> None:
     x = numbers((9, 100), "bf16")
     check(

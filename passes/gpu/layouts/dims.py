@@ -48,6 +48,9 @@ class Dims:
         """The class of each dim of a tile; None for dims of one element."""
         return self._classes[tile]
 
+    def __contains__(self, tile: ir.Value) -> bool:
+        return tile in self._classes
+
     def sets(self) -> list[frozenset[int]]:
         """The classes that occur together, without sets that others contain."""
         every = {frozenset(each for each in self.of(tile) if each is not None) for tile in self.tiles}

@@ -1,0 +1,74 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-chunk-rows{thread-elements=2})' | FileCheck %s
+
+// 128 threads hold 256 elements of a row of 1000: a loop for the maximum, and one for what is written.
+// CHECK-LABEL: @centre
+// CHECK: scf.forall (%[[I:.*]]) in (10)
+// CHECK:   %[[M:.*]] = scf.for %[[K:.*]] = %c0{{.*}} to %c1000{{.*}} step %c256{{.*}} iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<1xf32>)
+// CHECK:     %[[AT:.*]] = arith.addi %c0, %[[K]]
+// CHECK:     %[[V:.*]] = vector.transfer_read %{{.*}}[%[[I]], %[[AT]]], %{{.*}} {in_bounds = [true, false]} : memref<10x1000xf32>, vector<1x256xf32>
+// CHECK:     %[[W:.*]] = arith.select %{{.*}}, %[[V]], %{{.*}} : vector<1x256xi1>, vector<1x256xf32>
+// CHECK:     %[[T:.*]] = vector.multi_reduction <maximumf>, %[[W]], %[[ACC]] [1]
+// CHECK:     scf.yield %[[T]]
+// CHECK:   vector.shape_cast %[[M]]
+// CHECK:   scf.for %[[K:.*]] = %c0{{.*}} to %c1000{{.*}} step %c256
+// CHECK:     vector.transfer_read
+// CHECK:     arith.subf %{{.*}} : vector<1x256xf32>
+// CHECK:     arith.mulf %{{.*}} : vector<1x256xf32>
+// CHECK:     vector.transfer_write {{.*}} {in_bounds = [true, false]} : vector<1x256xf32>
+// CHECK-NOT: vector<1x1000xf32>
+func.func private @centre(%x: memref<10x1000xf32>, %out: memref<10x1000xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %low = arith.constant dense<0xFF800000> : vector<1xf32>
+  %half = arith.constant dense<0.5> : vector<1x1000xf32>
+  scf.forall (%i) = (0) to (10) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<10x1000xf32>, vector<1x1000xf32>
+    %m = vector.multi_reduction <maximumf>, %v, %low [1] : vector<1x1000xf32> to vector<1xf32>
+    %c = vector.shape_cast %m : vector<1xf32> to vector<1x1xf32>
+    %b = vector.broadcast %c : vector<1x1xf32> to vector<1x1000xf32>
+    %s = arith.subf %v, %b : vector<1x1000xf32>
+    %h = arith.mulf %s, %half : vector<1x1000xf32>
+    vector.transfer_write %h, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x1000xf32>, memref<10x1000xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// Written to a part of a buffer: steps divide the row, as one that reaches beyond it would overwrite more.
+// CHECK-LABEL: @part
+// CHECK: scf.for {{.*}} to %c1000{{.*}} step %c250
+// CHECK: vector.transfer_write {{.*}} {in_bounds = [true]} : vector<250xf32>, memref<3000xf32>
+func.func private @part(%x: memref<1000xf32>, %out: memref<3000xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c7 = arith.constant 7 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (1) step (1) {
+    %v = vector.transfer_read %x[%c0], %pad {in_bounds = [true]} : memref<1000xf32>, vector<1000xf32>
+    vector.transfer_write %v, %out[%c7] {in_bounds = [true]} : vector<1000xf32>, memref<3000xf32>
+  } {mlopt.schedule = {tile = array<i64: 0>, warps = array<i64: 4>}}
+  return
+}
+
+// The first dim in which steps can be short enough; positions move along.
+// CHECK-LABEL: @planes
+// CHECK: scf.for %[[K:.*]] = %c0{{.*}} to %c40{{.*}} step %c4{{.*}} iter_args
+// CHECK:   vector.transfer_read {{.*}} : memref<40x8x8xf32>, vector<4x8x8xf32>
+// CHECK:   %[[STEP:.*]] = vector.step : vector<4xindex>
+// CHECK:   arith.addi %[[STEP]]
+// CHECK:   vector.multi_reduction <add>, %{{.*}} [0, 1, 2] : vector<4x8x8xf32> to f32
+func.func private @planes(%x: memref<40x8x8xf32>, %out: memref<f32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (1) step (1) {
+    %v = vector.transfer_read %x[%c0, %c0, %c0], %pad {in_bounds = [true, true, true]} : memref<40x8x8xf32>, vector<40x8x8xf32>
+    %n = vector.step : vector<40xindex>
+    %k = arith.index_cast %n : vector<40xindex> to vector<40xi32>
+    %f = arith.sitofp %k : vector<40xi32> to vector<40xf32>
+    %c = vector.shape_cast %f : vector<40xf32> to vector<40x1x1xf32>
+    %b = vector.broadcast %c : vector<40x1x1xf32> to vector<40x8x8xf32>
+    %w = arith.mulf %v, %b : vector<40x8x8xf32>
+    %s = vector.multi_reduction <add>, %w, %pad [0, 1, 2] : vector<40x8x8xf32> to f32
+    %t = vector.broadcast %s : f32 to vector<f32>
+    vector.transfer_write %t, %out[] : vector<f32>, memref<f32>
+  } {mlopt.schedule = {tile = array<i64: 0>, warps = array<i64: 4>}}
+  return
+}
