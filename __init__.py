@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .errors import (
         CompileError,
         CompileTimeout,
+        DeviceError,
         InputError,
         MloptError,
         UnsupportedOpError,
@@ -28,6 +29,7 @@ __all__ = [
     "CompileError",
     "CompileTimeout",
     "Compiled",
+    "DeviceError",
     "InputError",
     "MloptError",
     "UnsupportedOpError",

@@ -74,6 +74,8 @@ class EagerStrides:
         try:
             with quiet_fakes():
                 outputs, structure = pytree.tree_flatten(self._on_fakes(inputs))
+        except InputError:
+            raise
         except Exception as error:
             raise InputError(
                 f"eager refuses inputs of these strides: {type(error).__name__}: {error}", remedy=_REMEDY
@@ -95,7 +97,14 @@ class EagerStrides:
             [leaves[number] for number in range(len(leaves))], self.program.in_spec
         )
         weights = (*self.module.parameters(), *self.module.buffers())
-        module = copy.deepcopy(self.module, {id(weight): fakes.from_tensor(weight) for weight in weights})
+        try:
+            module = copy.deepcopy(self.module, {id(weight): fakes.from_tensor(weight) for weight in weights})
+        except Exception as error:
+            raise InputError(
+                "the results' strides for inputs of these strides are not known, since the module cannot be "
+                f"copied: {type(error).__name__}: {error}",
+                remedy=_REMEDY,
+            ) from error
         with torch.no_grad(), fakes:
             return module(*args, **kwargs)
 

@@ -1,5 +1,7 @@
 """mlopt.jit: outputs have the strides that eager's have for the layout of the very input that is passed."""
 
+import threading
+
 import mlopt
 import numpy as np
 import pytest
@@ -109,6 +111,21 @@ def test_a_module_that_looks_at_the_layout():
 
     compiled = mlopt.jit(function, torch.randn(4, 6))
     with pytest.raises(InputError, match="something of another structure"):
+        compiled(torch.randn(6, 4).t())
+
+
+def test_a_module_that_cannot_be_copied():
+    class Locked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lock = threading.Lock()
+
+        def forward(self, x):
+            with self.lock:
+                return x + 1
+
+    compiled = mlopt.jit(Locked(), torch.randn(4, 6))
+    with pytest.raises(InputError, match=r"cannot be copied: TypeError: cannot pickle[\s\S]*contiguous"):
         compiled(torch.randn(6, 4).t())
 
 

@@ -31,7 +31,11 @@ def test_importing_mlopt_loads_nothing_heavy(script):
         """
         import mlopt
         heavy = {"torch", "torch_mlir", "mlir", "numpy", "llvmlite", "multiprocessing"}
+        assert issubclass(mlopt.InputError, mlopt.MloptError) and mlopt.WorkerDied is WorkerDied
         assert not heavy & set(sys.modules), heavy & set(sys.modules)
+        assert all(getattr(mlopt, name).__name__ == name for name in mlopt.__all__)
+        assert "torch" not in sys.modules
+        heavy.remove("numpy"), heavy.remove("llvmlite")
         try:
             pool.call("compile", "process_targets:raise_of_mlir")
         except Exception as error:
