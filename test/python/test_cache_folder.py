@@ -85,6 +85,12 @@ def test_a_file_that_others_may_write_is_a_miss(folder):
     assert folder.get(KEYS[0])[1] == b"content"
 
 
+def test_a_file_of_another_user_is_a_miss(folder, monkeypatch):
+    folder.put(KEYS[0], {}, b"content")
+    monkeypatch.setattr(os, "geteuid", lambda: folder.path.stat().st_uid + 1)
+    assert folder.get(KEYS[0]) is None
+
+
 def test_a_link_or_a_pipe_is_a_miss(folder, tmp_path):
     folder.put(KEYS[0], {}, b"content")
     elsewhere = tmp_path / "elsewhere"
