@@ -83,13 +83,14 @@ class Driver:
             read("shared"),
         )
 
-    def needs(self, function: int) -> FunctionNeeds:
-        """What the kernel ``function`` (a CUfunction) needs."""
+    def needs(self, device: int, function: int) -> FunctionNeeds:
+        """What the kernel ``function`` (a CUfunction on ``device``) needs."""
         values = {}
-        for name, number in _FUNCTION_ATTRIBUTES.items():
-            value = c_int()
-            self._check("cuFuncGetAttribute", byref(value), number, c_void_p(function))
-            values[name] = value.value
+        with self.context(device):
+            for name, number in _FUNCTION_ATTRIBUTES.items():
+                value = c_int()
+                self._check("cuFuncGetAttribute", byref(value), number, c_void_p(function))
+                values[name] = value.value
         return FunctionNeeds(**values)
 
     def synchronize(self, device: int, stream: int) -> str:

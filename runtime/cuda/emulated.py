@@ -12,7 +12,7 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,6 +64,9 @@ class EmulatedMachine:
 
     def image(self, ptx: str, cubin: bytes, chip: str, ptxas: str) -> tuple[bytes, int]:  # noqa: ARG002
         return ptx.encode(), NO_JIT
+
+    def context(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def limits(self) -> DeviceLimits:
         chip = self._chip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from ...errors import DeviceError
@@ -35,6 +36,10 @@ class Machine(Protocol):
 
     def image(self, ptx: str, cubin: bytes, chip: str, ptxas: str) -> tuple[bytes, int]:
         """What to load of a program's device code, and the level of the driver's compiler."""
+        ...
+
+    def context(self) -> AbstractContextManager[None]:
+        """The device's context is current inside: mgpuModuleGetFunction makes none current itself."""
         ...
 
     def limits(self) -> DeviceLimits:
@@ -103,11 +108,14 @@ class CudaMachine:
             )
         return ptx.encode() + b"\0", _JIT_LEVEL
 
+    def context(self) -> AbstractContextManager[None]:
+        return self._driver.context(self.index)
+
     def limits(self) -> DeviceLimits:
         return self._limits
 
     def needs(self, function: int) -> FunctionNeeds:
-        return self._driver.needs(function)
+        return self._driver.needs(self.index, function)
 
     def synchronize(self, stream: int) -> str:
         return self._driver.synchronize(self.index, stream)

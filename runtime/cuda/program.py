@@ -60,7 +60,7 @@ class Program:
         self._direct = functions[LAUNCH]
         self._launch = LAUNCH_TYPE(self._direct)
         self._checked = LAUNCH_TYPE(self._launch_checked)
-        with self._caught() as caught:
+        with self.machine.context(), self._caught() as caught:
             status = _ENTRY(self.code.address("mlopt_load"))(ctypes.addressof(self._state))
         raised = self.machine.take_error()
         if raised is not None:

@@ -34,6 +34,10 @@ static void note(const char *text) {
 
 /* What `function` returns now: stub_fail may have asked for an error. */
 static CUresult result(const char *function) {
+  if (current < 0 && strcmp(function, "cuInit")) {
+    note("unexpected: no context is current in the following call");
+    return 201; /* CUDA_ERROR_INVALID_CONTEXT */
+  }
   if (strcmp(function, failing) || failing_after-- > 0) return SUCCESS;
   failing[0] = 0;
   return failing_with;
@@ -125,7 +129,7 @@ CUresult cuModuleGetFunction(void **to, Module *module, const char *name) {
 }
 CUresult cuFuncGetAttribute(int *to, int number, Function *function) {
   *to = function_attributes[number];
-  return SUCCESS;
+  return result("cuFuncGetAttribute");
 }
 CUresult cuFuncSetAttribute(Function *function, int number, int value) {
   char line[384];
@@ -156,7 +160,10 @@ CUresult cuStreamSynchronize(void *stream) {
   note(line);
   return result("cuStreamSynchronize");
 }
-CUresult cuStreamIsCapturing(void *stream, int *to) { *to = capturing; return SUCCESS; }
+CUresult cuStreamIsCapturing(void *stream, int *to) {
+  *to = capturing;
+  return result("cuStreamIsCapturing");
+}
 
 /* What MLIR's runtime is linked against, but nothing here may call. */
 #define UNUSED(name) CUresult name(void) { note("unexpected " #name); return LAUNCH_FAILED; }
