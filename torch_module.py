@@ -12,7 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .compiled import Compiled
-from .errors import CompileError
+from .errors import CompileError, user_line
 from .frontends.kept_programs import KeptProgram
 from .frontends.program import Input, Output, Program, Result, Weight
 from .frontends.torch import capture
@@ -23,6 +23,7 @@ from .runtime.assembly import Stages
 from .runtime.eager_strides import EagerStrides
 from .runtime.executable import Executable
 from .runtime.opening import open_call
+from .runtime.quiet import quiet_fakes
 from .runtime.signature import DTYPES, contiguous_strides
 from .runtime.torch_tree import FunctionModule, TreeCall, is_flat, output_structure
 from .runtime.torch_wrapper import TorchWrapper
@@ -48,16 +49,20 @@ def compile_module(
     args, kwargs = pytree.tree_map_only(
         np.ndarray, torch.from_numpy, (tuple(example_inputs), dict(example_kwargs))
     )
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), quiet_fakes():
         # torch's own use of what it deprecates, at each export.
         warnings.filterwarnings("ignore", message=".*LeafSpec", category=FutureWarning)
-        program = capture(
-            module,
-            args,
-            dynamic_shapes,
-            example_kwargs=kwargs,
-            keeper=lambda exported: KeptProgram(exported, options, name, missed=pool.start),
-        )
+        try:
+            program = capture(
+                module,
+                args,
+                dynamic_shapes,
+                example_kwargs=kwargs,
+                keeper=lambda exported: KeptProgram(exported, options, name, missed=pool.start),
+            )
+        except CompileError as error:
+            error.where = error.where or user_line(error.__cause__)
+            raise
     built = requests.build_torch(program.text, program.weight_positions, options, name)
     leaves = pytree.tree_leaves((args, kwargs))
     examples = [leaves[spec.position] for spec in program.inputs]

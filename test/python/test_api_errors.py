@@ -6,8 +6,8 @@ import mlopt
 import numpy as np
 import pytest
 import torch
-from mlopt.errors import CompileError, InputError, UnsupportedOpError, VerifyError
-from mlopt.test.python.api_modules import Call, Counter, Net, close
+from mlopt.errors import CompileError, InputError, UnsupportedOpError
+from mlopt.test.python.api_modules import Call, Net, close
 from torch import nn
 
 pytestmark = pytest.mark.usefixtures("inference")
@@ -98,31 +98,6 @@ def test_fallback_takes_numpy_arrays():
         compiled((np.array("a"), None), scale=2)
 
 
-def test_verify():
-    class Scaled(nn.Module):
-        scale = 2.0
-
-        def forward(self, x):
-            return x * self.scale, (x > 0)
-
-    module = Scaled()
-    x = torch.randn(4)
-    compiled = mlopt.jit(module, x, verify=True)
-    for _ in range(2):
-        torch.testing.assert_close(compiled(x), module(x))
-    compiled = mlopt.jit(module, x, verify=True)
-    module.scale = 2.01  # not a weight: eager changes, compiled code does not
-    with pytest.raises(VerifyError, match=r"output 0 \(float32\[4\]\) differs from eager in \d of 4"):
-        compiled(x)
-
-
-def test_verify_leaves_state_alone():
-    module = Counter()
-    compiled = mlopt.jit(module, torch.randn(2, 4), verify=True)
-    compiled(torch.randn(2, 4))
-    assert module.count.tolist() == [1.0] * 4
-
-
 def test_what_the_user_did_wrong_writes_no_reproducer(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     wrong = [
@@ -149,3 +124,14 @@ def test_options():
         mlopt.jit(Net(), torch.randn(4, 16), optlevel=1)
     with pytest.raises(CompileError, match=r"target='tpu'[\s\S]*use one of: cpu"):
         mlopt.jit(Net(), torch.randn(4, 16), target="tpu")
+
+
+def test_what_cannot_be_traced_names_the_users_line(capfd):
+    def function(x):
+        return x @ torch.zeros(3, 3)
+
+    line = function.__code__.co_firstlineno + 1
+    with pytest.raises(CompileError, match="must have same reduction dim") as raised:
+        mlopt.jit(function, torch.randn(2, 4))
+    assert raised.value.where == f"{__file__}:{line}"
+    assert capfd.readouterr().err == ""

@@ -1,7 +1,7 @@
 """Every module of the corpus, in each of its dtypes, through `mlopt.jit` beside eager.
 
 The bound is `mlopt.runtime.verification`'s: twice eager's own error against float64, or the
-dtype's share of the terms' size. Inputs of the checked call are not those of the capture.
+dtype's share of the sum of the absolute terms. Inputs of the checked call are not those of the capture.
 """
 
 from __future__ import annotations

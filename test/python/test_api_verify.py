@@ -1,0 +1,85 @@
+"""verify=True: the bound is on each element, in proportion to the terms that it is made of."""
+
+import mlopt
+import pytest
+import torch
+from mlopt.errors import VerifyError
+from mlopt.runtime.verification import Verifier
+from mlopt.test.python.api_modules import Call, Counter
+from torch import nn
+
+pytestmark = pytest.mark.usefixtures("inference")
+
+
+def test_verify():
+    class Scaled(nn.Module):
+        scale = 2.0
+
+        def forward(self, x):
+            return x * self.scale, (x > 0)
+
+    module = Scaled()
+    x = torch.randn(4)
+    compiled = mlopt.jit(module, x, verify=True)
+    for _ in range(2):
+        torch.testing.assert_close(compiled(x), module(x))
+    compiled = mlopt.jit(module, x, verify=True)
+    module.scale = 2.01  # not a weight: eager changes, compiled code does not
+    with pytest.raises(VerifyError, match=r"output 0 \(float32\[4\]\) differs from eager in \d of 4"):
+        compiled(x)
+
+
+def test_verify_leaves_state_alone():
+    module = Counter()
+    compiled = mlopt.jit(module, torch.randn(2, 4), verify=True)
+    compiled(torch.randn(2, 4))
+    assert module.count.tolist() == [1.0] * 4
+
+
+def check(function, x, off):
+    """Whether results that are off from eager's by ``off`` pass."""
+    verifier = Verifier(Call(function), (x,), {})
+    try:
+        verifier.check(function(x) + off)
+    except VerifyError:
+        return False
+    return True
+
+
+def test_a_small_element_beside_large_ones():
+    x = torch.tensor([1e6, 1e-3])
+    assert check(lambda x: x * 2, x, torch.tensor([5.0, 0.0]))
+    assert not check(lambda x: x * 2, x, torch.tensor([50.0, 0.0]))
+    assert check(lambda x: x * 2, x, torch.tensor([0.0, 5e-9]))
+    assert not check(lambda x: x * 2, x, torch.tensor([0.0, 5e-8]))
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "terms"),
+    [
+        (lambda x: x.sum(0, keepdim=True), [1e3, -1e3, 1e3, -999.0], 3999.0),
+        (lambda x: (x[:2] @ x[2:])[None], [1e3, 1.0, 1.0, -1e3], 2000.0),
+    ],
+)
+def test_the_terms_of_a_sum_that_cancels(function, x, terms):
+    """It may be off by 1e-5 of its terms, of which it is a small part."""
+    assert check(function, torch.tensor(x), torch.tensor([2e-6 * terms]))
+    assert not check(function, torch.tensor(x), torch.tensor([2e-5 * terms]))
+
+
+def test_other_dtypes_and_jumps():
+    x = torch.linspace(-3, 3, 13)
+    for dtype, share in ((torch.float16, 2e-3), (torch.bfloat16, 1.6e-2), (torch.float64, 1e-12)):
+        ones = torch.ones(5, dtype=dtype)
+        assert check(lambda x: x + 0, ones, torch.tensor(share / 2, dtype=dtype))
+        assert not check(lambda x: x + 0, ones, torch.tensor(share * 4, dtype=dtype))
+    assert check(torch.floor, x, torch.zeros(13))
+    assert not check(torch.floor, x, torch.ones(13))
+    assert not check(lambda x: (x > 0).long(), x, torch.ones(13, dtype=torch.int64))
+
+
+def test_not_a_number_stays_where_it_is():
+    x = torch.tensor([torch.nan, torch.inf, -1.0, 4.0])
+    assert check(torch.sqrt, x, torch.zeros(4))
+    assert not check(torch.sqrt, x, torch.tensor([0.0, 0.0, 0.0, torch.nan]))
+    assert not check(torch.sqrt, x, torch.tensor([0.0, -torch.inf, 0.0, 0.0]))
