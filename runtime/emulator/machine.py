@@ -20,6 +20,7 @@ from .lanes import Lanes
 from .stuck import report_stuck
 
 FAIR = 256  # so many turns in a row may go to the groups in front before the others get one
+PATIENCE = 1024  # turns of a warp that runs ahead: it may wait for another one
 SCHEDULES = ("together", "round-robin", "ahead", "random")
 
 
@@ -216,8 +217,15 @@ def _choosers(schedule: str, chance: random.Random, units: list[Unit]) -> Callab
                 return unit
         return None
 
+    turns = 0
+
     def ahead() -> Unit | None:
-        return next((unit for unit in units if unit.groups), None)
+        nonlocal place, turns
+        turns += 1
+        if turns > PATIENCE or not units[place].groups:
+            turns = 0
+            return round_robin()
+        return units[place]
 
     def at_random() -> Unit | None:
         ready = [unit for unit in units if unit.groups]
