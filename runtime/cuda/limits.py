@@ -22,7 +22,7 @@ class LaunchSizes:
     @staticmethod
     def from_metadata(launch: Mapping[str, Any]) -> LaunchSizes:
         """The constant part of ``launch``, as mlopt-gpu-launch describes it: the rest is 1 (or no bytes)."""
-        sizes = [tuple(abs(size) for size in launch[name]) for name in ("grid", "threads")]
+        sizes = [tuple(max(size, 1) for size in launch[name]) for name in ("grid", "threads")]
         return LaunchSizes(sizes[0], sizes[1], max(launch["shared"][0], 0))
 
     def __str__(self) -> str:

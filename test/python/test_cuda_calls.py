@@ -102,7 +102,7 @@ def test_an_index_out_of_range_is_an_error_as_in_eager(device):
 
 def test_mlir_text_on_numpy_arrays():
     call = mlopt.compile_mlir(ADD, "add", target="cuda:sm_90a", device="emulator")
-    for size in (1, 1000):
+    for size in (0, 1, 1000):
         x, y = np.random.default_rng(size).standard_normal((2, size)).astype(np.float32)
         assert np.array_equal(call(x, y), x + y)
     assert np.array_equal(call(x, x), x + x)  # one buffer passed twice

@@ -4,10 +4,14 @@ python scenarios.py NAME LIBRARY PROGRAMS
 """
 
 import ctypes
+import inspect
+import json
 import os
 import pickle
+import subprocess
 import sys
 import threading
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -278,11 +282,15 @@ def doctor():
     """`mlopt doctor` names each GPU and the target for it."""
     from mlopt.tools import doctor
 
+    doctor._run = lambda *command: subprocess.CompletedProcess(command, 0, "13.0 True\n", "")
     STUB.library.stub_attribute(75, 9)
     found = {finding.subject: finding for finding in doctor._gpu()}
     assert found["NVIDIA driver"].found == "CUDA 13.0"
     assert found["GPU 0"].found == 'Stub 0, sm_90, target="cuda:sm_90a"'
     assert found["GPU 1"].fine
+    assert found["torch with CUDA"].found == "13.0"
+    doctor._run = lambda *command: subprocess.CompletedProcess(command, 0, "None False\n", "")
+    assert [finding.found for finding in doctor._gpu()][-1] == "not there"
     STUB.library.stub_attribute(75, 7)
     assert "compute capability 8.0" in next(f.remedy for f in doctor._gpu() if f.subject == "GPU 0")
     STUB.library.stub_devices(0)
@@ -392,8 +400,32 @@ def no_foreign_symbols():
     assert "mlopt-cuda-runtime" in Path("/proc/self/maps").read_text()
 
 
+SCENARIOS = [
+    name
+    for name, found in list(globals().items())
+    if inspect.isfunction(found) and found.__module__ == __name__ and not inspect.signature(found).parameters
+]
+
+
+def in_child(name, log):
+    """Run one scenario in a child process, its output to ``log``; the exit status."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    output = os.open(log, os.O_WRONLY | os.O_CREAT)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    try:
+        globals()[name]()
+        assert not [line for line in STUB.log() if line.startswith("unexpected")]
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
 if __name__ == "__main__":
-    STUB = Stub(sys.argv[2])
-    PROGRAMS = pickle.loads(Path(sys.argv[3]).read_bytes())
-    globals()[sys.argv[1]]()
-    assert not [line for line in STUB.log() if line.startswith("unexpected")]
+    folder = Path(sys.argv[1])
+    STUB = Stub(folder / "libcuda.so.1")
+    PROGRAMS = pickle.loads((folder / "programs.pickle").read_bytes())
+    print(json.dumps({name: in_child(name, folder / f"{name}.log") for name in SCENARIOS}))
