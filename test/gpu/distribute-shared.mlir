@@ -1,0 +1,79 @@
+// RUN: mlopt-opt %s --split-input-file --pass-pipeline='builtin.module(mlopt-gpu-assign-layouts,mlopt-gpu-distribute)' | FileCheck %s
+
+// Two totals over warps, one after the other, in different bytes: a barrier each, none between them.
+// CHECK-LABEL: llvm.func @twice
+// CHECK: llvm.store %{{.*}} !llvm.ptr<3>
+// CHECK-NOT: llvm.store
+// CHECK: nvvm.barrier0
+// CHECK: llvm.load %{{.*}} !llvm.ptr<3> -> vector<4xf32>
+// CHECK-NOT: nvvm.barrier0
+// CHECK: llvm.getelementptr %{{.*}}[16] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+// CHECK: llvm.store %{{.*}} !llvm.ptr<3>
+// CHECK: nvvm.barrier0
+// CHECK: llvm.load %{{.*}} !llvm.ptr<3> -> vector<4xf32>
+// CHECK-NOT: nvvm.barrier0
+// CHECK: mlopt.shared = 32
+func.func private @twice(%x: memref<10x515xf32>, %out: memref<10x515xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  scf.forall (%i) = (0) to (10) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<10x515xf32>, vector<1x515xf32>
+    %m = vector.multi_reduction <maximumf>, %v, %zero [1] : vector<1x515xf32> to vector<1xf32>
+    %c = vector.shape_cast %m : vector<1xf32> to vector<1x1xf32>
+    %b = vector.broadcast %c : vector<1x1xf32> to vector<1x515xf32>
+    %d = arith.subf %v, %b : vector<1x515xf32>
+    %s = vector.multi_reduction <add>, %d, %zero [1] : vector<1x515xf32> to vector<1xf32>
+    %t = vector.shape_cast %s : vector<1xf32> to vector<1x1xf32>
+    %e = vector.broadcast %t : vector<1x1xf32> to vector<1x515xf32>
+    %f = arith.divf %d, %e : vector<1x515xf32>
+    vector.transfer_write %f, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x515xf32>, memref<10x515xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// In a loop: before a step writes, all must have read what the last one wrote.
+// CHECK-LABEL: llvm.func @loop
+// CHECK: scf.for
+// CHECK: nvvm.barrier0
+// CHECK: llvm.store %{{.*}} !llvm.ptr<3>
+// CHECK: nvvm.barrier0
+// CHECK: llvm.load %{{.*}} !llvm.ptr<3>
+// CHECK: scf.yield
+// CHECK-NOT: nvvm.barrier0
+// CHECK: mlopt.shared = 16
+func.func private @loop(%x: memref<10x515xf32>, %out: memref<1xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %pad = arith.constant 0.0 : f32
+  %half = arith.constant dense<0.5> : vector<1xf32>
+  scf.forall (%i) = (0) to (1) step (1) {
+    %s = scf.for %k = %c0 to %c10 step %c1 iter_args(%acc = %half) -> (vector<1xf32>) {
+      %v = vector.transfer_read %x[%k, %c0], %pad {in_bounds = [true, true]} : memref<10x515xf32>, vector<1x515xf32>
+      %h = arith.mulf %acc, %half : vector<1xf32>
+      %t = vector.multi_reduction <add>, %v, %h [1] : vector<1x515xf32> to vector<1xf32>
+      scf.yield %t : vector<1xf32>
+    }
+    vector.transfer_write %s, %out[%c0] {in_bounds = [true]} : vector<1xf32>, memref<1xf32>
+  } {mlopt.schedule = {tile = array<i64: 0>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// More than 2^31 elements, or positions from memory: 64 bits.
+// CHECK-LABEL: llvm.func @large
+// CHECK: arith.extui %{{.*}} : i32 to i64
+// CHECK: arith.muli %{{.*}}, %c65536_i64
+// CHECK: llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+func.func private @large(%x: memref<65536x65536xf32>, %out: memref<65536x65536xf32>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i, %j) = (0, 0) to (65536, 65536) step (1, 512) {
+    %v = vector.transfer_read %x[%i, %j], %pad {in_bounds = [true, true]} : memref<65536x65536xf32>, vector<1x512xf32>
+    vector.transfer_write %v, %out[%i, %j] {in_bounds = [true, true]} : vector<1x512xf32>, memref<65536x65536xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 512>, warps = array<i64: 4>}}
+  return
+}
