@@ -44,6 +44,7 @@ class Program:
         self._launches = device["launches"]
         self._hook: LaunchHook | None = None
         self._thread = threading.local()
+        self._lock = threading.Lock()
         self.code = load(built["object"], [*names, "mlopt_load"] if self.kernels else names)
         if self.kernels:
             image, level = machine.image(built["ptx"], built["cubin"], device["chip"], device["ptxas"])
@@ -101,14 +102,14 @@ class Program:
 
     def _with_care(self, function: Callable[[int], int], address: int, waits: bool) -> int:
         session = _Session(waits)
-        outer = getattr(self._thread, "session", None)
-        self._thread.session = session
-        self._state[LAUNCH] = ctypes.cast(self._checked, ctypes.c_void_p).value or 0
-        try:
-            status = int(function(address))
-        finally:
-            self._state[LAUNCH] = self._direct
-            self._thread.session = outer
+        with self._lock:  # one at a time: the table is the same for all threads
+            self._thread.session = session
+            self._state[LAUNCH] = ctypes.cast(self._checked, ctypes.c_void_p).value or 0
+            try:
+                status = int(function(address))
+            finally:
+                self._state[LAUNCH] = self._direct
+                self._thread.session = None
         if session.failure is not None:
             raise session.failure
         return status

@@ -21,6 +21,8 @@ from .chips import Chip
 
 # The first release that reads PTX 8.0, which all chips need.
 OLDEST_RELEASE = (12, 0)
+_SECONDS = 60
+_NOTHING = subprocess.DEVNULL  # a worker's own input is not for others
 # Below Python's folder of packages: the pinned package first, then what others bring.
 _BUNDLED = ("nvidia/cu13/bin", "nvidia/cuda_nvcc/bin", "triton/backends/nvidia/bin")
 
@@ -86,7 +88,7 @@ def assemble(ptx: str, chip: Chip, ptxas: Ptxas) -> Assembled:
         source, target = Path(folder, "kernels.ptx"), Path(folder, "kernels.cubin")
         source.write_text(ptx, encoding="utf-8")
         command = [ptxas.path, "-v", "-O3", f"-arch={chip.name}", str(source), "-o", str(target)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, stdin=_NOTHING, capture_output=True, text=True, check=False)
         printed = done.stdout + done.stderr
         if done.returncode:
             raise CompileError(
@@ -135,7 +137,10 @@ def _examine(path: str) -> tuple[tuple[int, int], frozenset[str]]:
 
 def _output(*command: str) -> str:
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60).stdout
+        done = subprocess.run(
+            command, stdin=_NOTHING, capture_output=True, text=True, check=False, timeout=_SECONDS
+        )
+        return done.stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
 
