@@ -17,7 +17,6 @@ from ..errors import InputError
 
 # How far numpy may search for a common element of two interleaved tensors before they count as sharing.
 MAX_WORK = 100_000
-_INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 class Region(NamedTuple):
@@ -60,10 +59,15 @@ def _share(one: Region, other: Region) -> bool:
 
 
 def _as_array(value: torch.Tensor | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array on the same elements; numpy does not know all dtypes, nor lazily negated views."""
+    """An array of the same addresses, which nobody reads: the tensor may be a GPU's."""
     if isinstance(value, np.ndarray):
         return value
-    value = value.detach()
-    value = torch._neg_view(value) if value.is_neg() else value
-    array: np.ndarray[Any, Any] = value.view(_INTEGERS[value.dtype.itemsize]).numpy()
-    return array
+    size = value.dtype.itemsize
+    interface = {
+        "version": 3,
+        "typestr": f"|V{size}",
+        "shape": tuple(value.shape),
+        "strides": tuple(stride * size for stride in value.stride()),
+        "data": (value.data_ptr(), True),
+    }
+    return np.asarray(type("Addresses", (), {"__array_interface__": interface})())
