@@ -55,7 +55,11 @@ class Shared:
         self._base: ir.Value | None = None
 
     def alloc(self, size: int, alignment: int = ALIGNMENT) -> Region:
-        """``size`` bytes that nobody else has until they are freed; preferably such that need no barrier."""
+        """``size`` bytes that nobody else has until they are freed; preferably such that need no barrier.
+
+        Rounded up: LLVM reads neighbours at once, up to the end of the 16 bytes that they lie in.
+        """
+        size = -(-size // ALIGNMENT) * ALIGNMENT
         start = self._fit(size, alignment, [*self._live, *self._read, *self._written])
         if start + size > max(self.used, _CHEAP):
             start = self._fit(size, alignment, self._live)
