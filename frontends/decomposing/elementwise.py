@@ -79,20 +79,24 @@ def _trunc(x: Tensor) -> Tensor:
 @ours(aten.maximum.default)
 def _maximum(x: Tensor, y: Tensor) -> Any:
     """NaN wins, whichever operand it is; torch-mlir's own loses that of ``x``."""
-    if not (x.is_floating_point() or y.is_floating_point()):
-        return NotImplemented
+    dtype = torch.result_type(x, y)
+    if not dtype.is_floating_point:
+        return NotImplemented if x.dtype == y.dtype else torch.maximum(x.to(dtype), y.to(dtype))
     return torch.where((x >= y) | (x != x), x, y)
 
 
 @ours(aten.minimum.default)
 def _minimum(x: Tensor, y: Tensor) -> Any:
-    if not (x.is_floating_point() or y.is_floating_point()):
-        return NotImplemented
+    dtype = torch.result_type(x, y)
+    if not dtype.is_floating_point:
+        return NotImplemented if x.dtype == y.dtype else torch.minimum(x.to(dtype), y.to(dtype))
     return torch.where((x <= y) | (x != x), x, y)
 
 
 @ours(aten.hardtanh.default)
 def _hardtanh(x: Tensor, low: float = -1, high: float = 1) -> Tensor:
+    if not x.is_floating_point():
+        low, high = int(low), int(high)
     return torch.clamp(x, low, high)
 
 
@@ -100,6 +104,11 @@ def _hardtanh(x: Tensor, low: float = -1, high: float = 1) -> Tensor:
 def _clamp(x: Tensor, min: float | None = None, max: float | None = None) -> Any:  # noqa: A002
     """NaN stays; torch-mlir's own makes a bound of it."""
     low, high = min, max
+    if x.dtype not in (torch.bool, torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        dtype = x.dtype
+        for bound in (low, high):
+            dtype = dtype if bound is None else torch.promote_types(dtype, torch.result_type(x, bound))
+        return NotImplemented if dtype == x.dtype else torch.clamp(x.to(dtype), low, high)
     if not x.is_floating_point() or any(bound is not None and bound != bound for bound in (low, high)):
         return NotImplemented
     if low is not None:

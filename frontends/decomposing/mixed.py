@@ -1,0 +1,46 @@
+"""Ops of two tensors of different dtypes, which torch-mlir compares as they are: a true bool is then -1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .registry import aten, ours
+
+
+def _promoting(op: Any) -> Callable[[Tensor, Tensor], Any]:
+    """``op`` on the dtype that eager promotes both operands to."""
+
+    def promoted(x: Tensor, y: Tensor) -> Any:
+        if x.dtype == y.dtype:
+            return NotImplemented
+        dtype = torch.result_type(x, y)
+        return op(x.to(dtype), y.to(dtype))
+
+    return promoted
+
+
+for _op in (aten.eq, aten.ne, aten.lt, aten.le, aten.gt, aten.ge):
+    ours(_op.Tensor)(_promoting(_op.Tensor))
+for _op in (aten.bitwise_and, aten.bitwise_or, aten.bitwise_xor):
+    ours(_op.Tensor)(_promoting(_op.Tensor))
+
+
+@ours(aten.mul.Tensor)
+def _multiply(x: Tensor, y: Tensor) -> Any:
+    """Of integers; a product with floats is not rounded to the result's dtype first."""
+    dtype = torch.result_type(x, y)
+    if x.dtype == y.dtype or dtype.is_floating_point or dtype.is_complex:
+        return NotImplemented
+    return x.to(dtype) * y.to(dtype)
+
+
+@ours(aten.where.self)
+def _where(condition: Tensor, x: Tensor, y: Tensor) -> Any:
+    if x.dtype == y.dtype:
+        return NotImplemented
+    dtype = torch.result_type(x, y)
+    return torch.where(condition, x.to(dtype), y.to(dtype))
