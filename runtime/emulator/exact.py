@@ -7,6 +7,8 @@ Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE TC 2008).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -76,19 +78,18 @@ def _fma_slowly(a: float, b: float, c: float, plain: float) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
-def fma_error_sign(a: Array, b: Array, c: Array, result: Array) -> Array:
-    """The sign of what rounding took from a * b + c."""
-    signs = np.zeros(len(result))
-    for row, values in enumerate(zip(a, b, c, result, strict=True)):
-        if all(np.isfinite(values)):
-            x, y, z, got = (Fraction(float(value)) for value in values)
-            rest = x * y + z - got
-            signs[row] = (rest > 0) - (rest < 0)
-    return signs
+def fma_directed(a: Array, b: Array, c: Array, nearest: Array, mode: str) -> Array:
+    """a * b + c for float64 rounded by ``mode``, from the result that is rounded to nearest."""
+    out = nearest.copy()
+    for row, (x, y, z) in enumerate(zip(a, b, c, strict=True)):
+        if np.isfinite(x) and np.isfinite(y) and np.isfinite(z):
+            value = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
+            out[row] = round_fraction(value, mode, float(nearest[row]))
+    return out
 
 
-def directed(result: Array, error: Array, mode: str) -> Array:
-    """A float64 rounded to nearest, and the sign of its error, rounded by ``mode`` (rz, rm, rp)."""
+def nudged(result: Array, error: Array, mode: str) -> Array:
+    """A float64 rounded to nearest, and its error's sign, rounded by ``mode`` (rz, rm, rp)."""
     down, up = np.nextafter(result, -np.inf), np.nextafter(result, np.inf)
     finite = np.isfinite(result)
     if mode == "rp":
@@ -98,3 +99,35 @@ def directed(result: Array, error: Array, mode: str) -> Array:
     inward = np.where(result > 0, down, up)
     lost = np.where(result > 0, error < 0, error > 0)
     return np.where(finite & lost & (result != 0), inward, result)
+
+
+def directed(
+    operation: Callable[..., Fraction], mode: str, nearest: Array, error: Array, *operands: Array
+) -> Array:
+    """The float64 result of an operation, rounded by ``mode``, from the one to nearest and its error.
+
+    The error is right only far from the ends of the range; elsewhere ``operation`` is computed exactly.
+    """
+    nearest, error, *operands_ = np.broadcast_arrays(np.atleast_1d(nearest), error, *operands)
+    out = nudged(nearest, error, mode)
+    finite = np.logical_and.reduce([np.isfinite(operand) for operand in operands_])
+    sizes = np.abs(np.stack([nearest, *operands_]))
+    safe = ((sizes == 0) | ((sizes > 2.0**-400) & (sizes < 2.0**400))).all(axis=0)
+    for row in np.flatnonzero(finite & ~safe):
+        values = [Fraction(float(operand[row])) for operand in operands_]
+        try:
+            out[row] = round_fraction(operation(*values), mode, float(nearest[row]))
+        except ZeroDivisionError:
+            out[row] = nearest[row]
+    return out
+
+
+def round_fraction(value: Fraction, mode: str, nearest: float) -> float:
+    """An exact value, which ``nearest`` is nearest to (or infinite), rounded by ``mode``."""
+    above = nearest == math.inf or (math.isfinite(nearest) and Fraction(nearest) > value)
+    below = nearest == -math.inf or (math.isfinite(nearest) and Fraction(nearest) < value)
+    if above and (mode == "rm" or (mode == "rz" and value > 0)):
+        return math.nextafter(nearest, -math.inf)
+    if below and (mode == "rp" or (mode == "rz" and value < 0)):
+        return math.nextafter(nearest, math.inf)
+    return nearest

@@ -54,7 +54,8 @@ def _rcp64(mode: str) -> Function:
         if mode == "rn":
             return found
         product, error = exact.two_product(found, a)
-        return exact.directed(found, ((1.0 - product) - error) * np.sign(a), mode)
+        rest = ((1.0 - product) - error) * np.sign(a)
+        return exact.directed(lambda value: 1 / value, mode, found, rest, a)
 
     return run
 
@@ -85,11 +86,14 @@ def sqrt(i: Instruction, d: Decoder) -> Run:
         return exact.to_odd(found, np.where(np.isfinite(rest), rest, 0))
 
     def double(a: Any) -> Any:
-        found = np.sqrt(a)
         if mode == "rn":
-            return found
+            return np.sqrt(a)
+        # Scaled by an even power of two, the root's square is far from the ends of the range.
+        shift = np.where(a < 2.0**-500, 400, np.where(a > 2.0**500, -400, 0))
+        scaled = np.ldexp(a, shift)
+        found = np.sqrt(scaled)
         product, error = exact.two_product(found, found)
-        return exact.directed(found, (a - product) - error, mode)
+        return np.ldexp(exact.nudged(found, (scaled - product) - error, mode), -shift // 2)
 
     if i.types[-1].name == "f64":
         return elementwise(i, d, double, i.types[-1])

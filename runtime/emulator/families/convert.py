@@ -84,7 +84,7 @@ def _integer_to_float(i: Instruction, to: Type, source: Type, write: Any, read: 
         nearest = value.astype(np.float64)
         error = _integer_error(value, nearest)
         if to.name == "f64":
-            write(x, nearest if mode == "rn" else exact.directed(nearest, error, mode))
+            write(x, nearest if mode == "rn" else exact.nudged(nearest, error, mode))
         else:
             write(x, _saturate(i, narrow(exact.to_odd(nearest, error), to.name, mode), to))
 

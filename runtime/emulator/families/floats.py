@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -88,8 +89,10 @@ def add(i: Instruction, d: Decoder) -> Run:
         return narrow(exact.odd_sum(left, -right if minus else right), name, mode)
 
     def double(a: Any, b: Any) -> Any:
-        total, error = exact.two_sum(a, -b if minus else b)
-        return _even_zero(exact.directed(total, error, mode), mode)
+        right = -b if minus else b
+        total, error = exact.two_sum(a, right)
+        rounded = exact.directed(operator.add, mode, total, error, a, right)
+        return np.where((rounded == 0) & (a != 0), -0.0 if mode == "rm" else 0.0, rounded)
 
     apply: Apply = generic
     if name == "f32" and mode == "rn":
@@ -99,11 +102,6 @@ def add(i: Instruction, d: Decoder) -> Run:
     elif name == "f16" and mode == "rn":
         apply = lambda a, b: narrow(native(a.astype(np.float32), b.astype(np.float32)), "f16")  # noqa: E731
     return elementwise(i, d, finished(i, name, apply), kind)
-
-
-def _even_zero(value: Any, mode: str) -> Any:
-    """An exact zero sum is +0, but -0 when rounding down."""
-    return np.where(value == 0, -0.0, value) if mode == "rm" else value
 
 
 def mul(i: Instruction, d: Decoder) -> Run:
@@ -116,7 +114,7 @@ def mul(i: Instruction, d: Decoder) -> Run:
 
     def double(a: Any, b: Any) -> Any:
         product, error = exact.two_product(a, b)
-        return exact.directed(product, error, mode)
+        return exact.directed(operator.mul, mode, product, error, a, b)
 
     apply: Apply = generic
     if name == "f32" and mode == "rn":
@@ -141,7 +139,7 @@ def fma(i: Instruction, d: Decoder) -> Run:
     def double(a: Any, b: Any, c: Any) -> Any:
         a, b, c = np.broadcast_arrays(np.atleast_1d(a), b, c)
         out = exact.fma(a, b, c)
-        return out if mode == "rn" else exact.directed(out, exact.fma_error_sign(a, b, c, out), mode)
+        return out if mode == "rn" else exact.fma_directed(a, b, c, out, mode)
 
     apply = {"f64": double}.get(name, fma32 if name == "f32" and mode == "rn" else generic)
     return elementwise(i, d, finished(i, name, apply), kind)
@@ -175,7 +173,7 @@ def div(i: Instruction, d: Decoder) -> Run:
         quotient = a / b
         product, error = exact.two_product(quotient, b)
         rest = ((a - product) - error) * np.sign(b)
-        return exact.directed(quotient, rest, mode)
+        return exact.directed(operator.truediv, mode, quotient, rest, a, b)
 
     def single(a: Any, b: Any) -> Any:
         left, right = a.astype(np.float64), b.astype(np.float64)
