@@ -89,6 +89,19 @@ def test_stages_and_report(compiled):
     assert "occupancy" in str(call.report)
 
 
+def test_profilers_see_each_kernel(compiled):
+    _, call, device = compiled
+    x = there(device, torch.randn(3, 24))
+    call(x)
+    with torch.profiler.profile() as profile:
+        call(x)
+    names = [event.key for event in profile.key_averages() if event.key.startswith("mlopt::")]
+    kernels = [kernel.name for kernel in call.kernels if kernel.function == "main"]
+    assert "mlopt::Net" in names
+    # A kernel is launched by its own name, or as the one for unaligned memory.
+    assert all(any(name.startswith(f"mlopt::{kernel}") for name in names) for kernel in kernels)
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_an_index_out_of_range_is_an_error_as_in_eager(device):
     module = there(device, torch.nn.Embedding(10, 4))
