@@ -271,7 +271,7 @@ def test_argmax_has_two_results(shape: tuple[int, int]) -> None:
         ((3, 3, 3), "a,b,c -> c,b,a | a,b,c", (2, 1, 0)),
     ],
 )
-@pytest.mark.parametrize("element", ["f32", "i8", "f64"])
+@pytest.mark.parametrize("element", ["f32", "f16", "i8", "f64"])
 def test_transposes(shape: tuple[int, ...], maps: str, axes: tuple[int, ...], element: str) -> None:
     x = numbers(shape, element)
     expected = np.ascontiguousarray(x.transpose(axes))

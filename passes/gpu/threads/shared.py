@@ -63,7 +63,8 @@ class Shared:
         start = self._fit(size, alignment, [*self._live, *self._read, *self._written])
         if start + size > max(self.used, _CHEAP):
             start = self._fit(size, alignment, self._live)
-        region = Region(start, start + size)
+        # Whole pieces: LLVM may read the last elements as one.
+        region = Region(start, start + -(-size // ALIGNMENT) * ALIGNMENT)
         self._live.append(region)
         self.used = max(self.used, region.end)
         return region
@@ -100,13 +101,18 @@ class Shared:
 
     def pointer(self, region: Region) -> ir.Value:
         """The address of a region."""
+        byte = ir.IntegerType.get_signless(8)
         if self._base is None:
             with self._build.at_entry():
-                self._base = self._build.op(
+                symbol = self._build.op(
                     "llvm.mlir.addressof", [], ir.Type.parse(f"!llvm.ptr<{_SPACE}>"),
                     {"global_name": ir.FlatSymbolRefAttr.get(SYMBOL)},
                 )  # fmt: skip
-        return self._build.offset(self._base, ir.IntegerType.get_signless(8), region.start)
+                # A zero that LLVM cannot know (grids lie along x): of an aligned address it would take
+                # whole pieces where a tile's last elements end in one, and read what nobody wrote.
+                zero = self._build.op("nvvm.read.ptx.sreg.ctaid.z", [], ir.IntegerType.get_signless(32))
+                self._base = self._build.offset(symbol, byte, zero)
+        return self._build.offset(self._base, byte, region.start)
 
     def _fit(self, size: int, alignment: int, taken: list[Region]) -> int:
         """The lowest place for ``size`` bytes beside those taken."""
