@@ -1,9 +1,9 @@
 """The corpus through ``torch.compile(backend="mlopt")``: results and gradients beside eager in float64.
 
-Results have the bound of `mlopt.runtime.verification`. So have gradients, widened where that
-bound is below the noise of eager itself: by four times the root mean square of eager's errors
-in the same tensor, and by a tenth of the dtype's share of the typical gradient in the module
-(sums of such terms may cancel to zero).
+Results have the bound of `mlopt.runtime.verification`. An element of a gradient may be off by
+the largest of: twice eager's own error; four times the root mean square of eager's errors in its
+tensor; the dtype's share of its own size and of the typical size in its tensor, and a tenth of
+that share of the typical gradient in the module (sums of such terms may cancel to zero).
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ import copy
 import pytest
 import torch
 from mlopt.backend import report
-from mlopt.runtime.verification import _SHARE, Verifier, _wrong
+from mlopt.runtime.verification import Verifier
 from mlopt.test.corpus import CASES
 from torch.utils import _pytree as pytree
 
 F32 = torch.float32
-OTHERS = ("activations", "layer_norm", "log_softmax_loss", "linear_gelu", "conv_bn_relu", "attention_causal")
-NO_GRADIENT = ("embedding_only", "integers", "bits", "booleans", "arg_reductions")
+SHARE = {torch.float64: 1e-12, F32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
+IN_ALL_DTYPES = ("layer_norm", "linear_gelu", "conv_bn_relu")
+NO_GRADIENT = ("integers", "bits", "booleans")
+OF_TESTED_PARTS = ("resnet_small", "vit", "mixer_block", "gpt2_small")  # their parts have tests of their own
 
 
-def parameters(names, others):
+def parameters(*without):
     for name, case in CASES.items():
-        if name not in names:
+        if name in without:
             continue
         for dtype in case.dtypes:
-            if dtype in (F32, case.dtypes[0]) or (name in others and dtype.is_floating_point):
+            if dtype == case.dtypes[0] or name in IN_ALL_DTYPES:
                 yield pytest.param(case, dtype, id=f"{name}-{str(dtype).removeprefix('torch.')}")
 
 
@@ -36,7 +38,7 @@ def fresh():
     torch._dynamo.reset()
 
 
-@pytest.mark.parametrize(("case", "dtype"), parameters(CASES, OTHERS))
+@pytest.mark.parametrize(("case", "dtype"), parameters())
 def test_results(case, dtype):
     module = case.module(dtype)
     inputs = case.inputs(dtype, seed=1)
@@ -65,7 +67,12 @@ def random_weights(outputs):
     return [torch.randn(y.shape, generator=generator, dtype=torch.float64) for y in outputs]
 
 
-@pytest.mark.parametrize(("case", "dtype"), parameters(set(CASES) - set(NO_GRADIENT), OTHERS))
+def size(values):
+    """The root mean square."""
+    return values.square().mean().sqrt() if values.numel() else torch.zeros((), dtype=torch.float64)
+
+
+@pytest.mark.parametrize(("case", "dtype"), parameters(*NO_GRADIENT, *OF_TESTED_PARTS))
 def test_gradients(case, dtype):
     module = case.module(dtype).train()
     twin, exact = copy.deepcopy(module), copy.deepcopy(module).double()
@@ -75,18 +82,20 @@ def test_gradients(case, dtype):
     eager = gradients(twin, twin, inputs, random_weights)
     fast = torch.compile(module, backend="mlopt", dynamic=False)
     got = gradients(fast, module, inputs, random_weights)
-    typical = torch.cat([g.flatten() for g in wanted if g is not None]).square().mean().sqrt()
+    typical = size(torch.cat([g.flatten() for g in wanted if g is not None]))
     for ours, theirs, right in zip(got, eager, wanted, strict=True):
         if theirs is None:
             assert ours is None
             continue
         assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
-        noise = 4 * (theirs.double() - right).square().mean().sqrt() + 0.1 * _SHARE[dtype] * typical
-        assert not (_wrong(ours, theirs, right) & ~((ours.double() - right).abs() <= noise)).any()
+        usual = (theirs.double() - right).abs()
+        share = SHARE[dtype] * right.abs().clamp(min=torch.maximum(size(right), 0.1 * typical))
+        allowed = torch.maximum(2 * usual, share).clamp(min=4 * size(usual))
+        assert ((ours.double() - right).abs() <= allowed).all()
     assert report().coverage == 1, report()
 
 
-@pytest.mark.parametrize("name", ["mlp", "layer_norm", "conv_bn_relu", "self_attention", "gpt2_block_small"])
+@pytest.mark.parametrize("name", ["mlp", "layer_norm", "conv_bn_relu", "self_attention"])
 def test_dynamic_batch(name):
     """One compilation serves two batch sizes, forward and backward."""
     case = CASES[name]
