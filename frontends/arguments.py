@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import torch
@@ -58,10 +59,15 @@ class Arguments:
         """Inputs first, then weights, at the top of the graph."""
         order_placeholders(self.graph, [*self.inputs, *self.weight_nodes])
 
-    def describe_inputs(self, sizes: Sizes, eager_inputs: dict[str, Any]) -> tuple[Input, ...]:
-        """What a caller has to pass; ``eager_inputs`` are the inputs by name as eager had them."""
+    def describe_inputs(
+        self, sizes: Sizes, eager_inputs: dict[str, Any], not_zero: Collection[Any]
+    ) -> tuple[Input, ...]:
+        """What a caller has to pass; ``eager_inputs`` are the inputs by name as eager had them.
+
+        The symbols in ``not_zero`` are sizes that eager wants to be 1 or more.
+        """
         return tuple(
-            self._describe(node, position, sizes, eager_inputs.get(node.name))
+            self._describe(node, position, sizes, eager_inputs.get(node.name), not_zero)
             for node, position in zip(self.inputs, self._positions, strict=True)
         )
 
@@ -118,7 +124,9 @@ class Arguments:
         self.weights = [weight for weight, _ in kept]
         self.weight_nodes = [node for _, node in kept]
 
-    def _describe(self, node: Node, position: int, sizes: Sizes, eager: Any) -> Input:
+    def _describe(
+        self, node: Node, position: int, sizes: Sizes, eager: Any, not_zero: Collection[Any]
+    ) -> Input:
         value = node.meta["val"]
         limits = self.exported.range_constraints
         ranges = {}
@@ -126,7 +134,8 @@ class Arguments:
             if isinstance(size, torch.SymInt) and size.node.expr in limits:
                 limit = limits[size.node.expr]
                 high = int(limit.upper) if limit.upper.is_finite and limit.upper < 2**62 else None
-                ranges[d] = (int(limit.lower), high)
+                low = max(int(limit.lower), int(size.node.expr in not_zero))
+                ranges[d] = (low, high)
         return Input(
             name=node.name,
             position=position,

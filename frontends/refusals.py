@@ -24,8 +24,9 @@ _ROWS_AND_PRODUCTS = {
     aten.argmax, aten.argmin, aten.topk, aten.mm, aten.bmm, aten.mv, aten.dot, aten.matmul, aten.linear,
     aten.addmm, aten.baddbmm, aten.einsum, aten.mean, aten.var, aten.std, aten.var_mean, aten.cumprod,
     aten.softmax, aten.log_softmax, aten.logsumexp, aten.one_hot, aten.hardswish, aten.hardswish_,
+    aten.trace, aten.conv1d, aten.conv2d, aten.conv3d,
 }  # fmt: skip
-_EXTREMES = {aten.max.default, aten.min.default, aten.max.dim, aten.min.dim}
+_EXTREMES = {aten.max, aten.min, aten.amax, aten.amin, aten.argmax, aten.argmin, aten.aminmax}
 _REFUSAL = re.compile(r"not implemented for '|not support|only support|only applicable|is not .*supported")
 
 
@@ -59,6 +60,8 @@ def _of_dtypes(node: Node) -> str:
         return torch.ones([1] * value.dim(), dtype=value.dtype)
 
     args, kwargs = pytree.tree_map_only(Node, one, (node.args, node.kwargs))
+    if node.target.overloadpacket is aten.topk:  # type: ignore[union-attr]
+        args = (args[0], 1, *args[2:])
     try:
         node.target(*args, **kwargs)  # type: ignore[operator]
     except (RuntimeError, NotImplementedError) as error:
@@ -69,12 +72,34 @@ def _of_dtypes(node: Node) -> str:
 
 def _of_nothing(node: Node) -> str:
     """The extremes of no elements."""
-    if node.target not in _EXTREMES:
-        return ""
-    shape: Any = node.args[0].meta["val"].shape  # type: ignore[union-attr]
-    if len(node.args) > 1:
-        dim = node.args[1]
-        empty = bool(shape) and isinstance(shape[dim], int) and shape[dim] == 0
-        return f"expected reduction dim {dim} to have non-zero size" if empty else ""
+    shape = _reduced_sizes(node)
     empty = any(isinstance(size, int) and size == 0 for size in shape)
-    return "expected reduction dim to be specified for input.numel() == 0" if empty else ""
+    if not empty:
+        return ""
+    if len(node.args) > 1:
+        return f"expected reduction dim {node.args[1]} to have non-zero size"
+    return "expected reduction dim to be specified for input.numel() == 0"
+
+
+def sizes_of_extremes(graph: Graph) -> set[Any]:
+    """The symbols of the sizes that extremes are taken over: eager refuses 0."""
+    symbols: set[Any] = set()
+    for node in graph.nodes:
+        for size in _reduced_sizes(node):
+            if isinstance(size, torch.SymInt) and (size.node.expr.is_Symbol or size.node.expr.is_Mul):
+                symbols |= size.node.expr.free_symbols
+    return symbols
+
+
+def _reduced_sizes(node: Node) -> list[Any]:
+    """The sizes that an extreme or its place is taken over; none for other ops."""
+    if node.op != "call_function" or getattr(node.target, "overloadpacket", None) not in _EXTREMES:
+        return []
+    operand = node.args[0]
+    if not isinstance(operand, Node) or (node.args[1:] and isinstance(node.args[1], Node)):
+        return []  # the larger of two tensors
+    shape = operand.meta["val"].shape
+    dims: Any = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim")
+    if dims is None or dims == []:
+        return list(shape)
+    return [shape[dim] for dim in ([dims] if isinstance(dims, int) else dims) if len(shape) > 0]

@@ -27,7 +27,7 @@ from .fx_text import graph_to_text
 from .graph_steps import drop_size_checks, is_random, list_ops
 from .kept_programs import KeptProgram
 from .program import Program, Result
-from .refusals import check_refusals
+from .refusals import check_refusals, sizes_of_extremes
 from .results import Results
 from .sizes import Sizes
 from .source_lines import source_line
@@ -58,7 +58,8 @@ def capture(
         eager_inputs = {n.name: n.meta.get("val") for n in exported.graph.nodes if n.op == "placeholder"}
         _check_dtypes(exported.graph)
         check_refusals(exported.graph)
-        program = _program(_decompose(exported, module), eager_inputs, eager_outputs)
+        not_zero = sizes_of_extremes(exported.graph)
+        program = _program(_decompose(exported, module), eager_inputs, eager_outputs, not_zero)
         if kept is not None:
             kept.store(program)
         return program
@@ -126,7 +127,9 @@ def _check_dtypes(graph: Graph) -> None:
                 raise unsupported_dtype(str(value.dtype), source_line(node))
 
 
-def _program(exported: ExportedProgram, eager_inputs: dict[str, Any], eager_outputs: list[Any]) -> Program:
+def _program(
+    exported: ExportedProgram, eager_inputs: dict[str, Any], eager_outputs: list[Any], not_zero: set[Any]
+) -> Program:
     """The decomposed graph, rewritten step by step, as text."""
     graph = exported.graph
     ops = list_ops(graph)
@@ -144,7 +147,7 @@ def _program(exported: ExportedProgram, eager_inputs: dict[str, Any], eager_outp
     dynamic = [size for result in results for size in result.sizes if isinstance(size, str)]
     return Program(
         text=graph_to_text(graph, dynamic),
-        inputs=arguments.describe_inputs(sizes, eager_inputs),
+        inputs=arguments.describe_inputs(sizes, eager_inputs, not_zero),
         weights=tuple(arguments.weights),
         results=results,
         outputs=tuple(returned.outputs),

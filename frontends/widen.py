@@ -63,7 +63,9 @@ def make_formats_explicit(graph: Graph) -> None:
             continue
         if node.target in _COMPARE:
             _compare_with_tensor(graph, node, _COMPARE[node.target])
-        if _promotes(node):
+        if node.target is aten.cat.default:
+            _cast_all(graph, node)
+        elif _promotes(node):
             _promote(graph, node)
         if node.target is aten.eq.Tensor:
             _equal_as_not_unequal(graph, node)
@@ -114,6 +116,16 @@ def _promote(graph: Graph, node: Node) -> None:
         if value.dtype != result and not value.is_floating_point() and value.dtype != torch.bool:
             with graph.inserting_before(node):
                 node.replace_input_with(arg, _insert(graph, node, _CAST, (arg, result), value.to(result)))
+
+
+def _cast_all(graph: Graph, node: Node) -> None:
+    """The operands of a cat in its dtype: torch-mlir's own cast takes uint8 for int8."""
+    dtype = node.meta["val"].dtype
+    for arg in node.all_input_nodes:
+        value = _value(arg)
+        if value is not None and value.dtype != dtype:
+            with graph.inserting_before(node):
+                node.replace_input_with(arg, _insert(graph, node, _CAST, (arg, dtype), value.to(dtype)))
 
 
 def _has_low(node: Node) -> bool:

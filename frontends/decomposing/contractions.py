@@ -28,6 +28,16 @@ def _small_integers(a: Tensor, b: Tensor) -> Any:
     return torch.matmul(a.to(torch.int32), b.to(torch.int32)).to(a.dtype)
 
 
+@ours(aten.convolution.default)
+def _convolution(x: Tensor, weight: Tensor, bias: Tensor | None, *args: Any) -> Any:
+    """The same for convolutions."""
+    if x.dtype not in (torch.int8, torch.uint8):
+        return NotImplemented
+    wide = torch.int32
+    bias = None if bias is None else bias.to(wide)
+    return aten.convolution(x.to(wide), weight.to(wide), bias, *args).to(x.dtype)
+
+
 @ours(aten.linear.default)
 def _linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     if weight.dim() != 2 or x.dim() == 0:

@@ -25,6 +25,22 @@ def _sum_dims(x: Tensor, dim: Any, keepdim: bool = False, *, dtype: torch.dtype 
     return NotImplemented if x.dtype == result else x.to(result).sum(dim, keepdim, dtype=result)
 
 
+@ours(aten.mean.default)
+def _mean_all(x: Tensor, *, dtype: torch.dtype | None = None) -> Any:
+    return NotImplemented if dtype in (None, x.dtype) else x.to(dtype).mean()
+
+
+@ours(aten.mean.dim)
+def _mean_dims(x: Tensor, dim: Any, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
+    return NotImplemented if dtype in (None, x.dtype) else x.to(dtype).mean(dim, keepdim)
+
+
+@ours(aten.trace.default)
+def _trace(x: Tensor) -> Tensor:
+    on_diagonal = torch.arange(x.shape[0]).unsqueeze(1) == torch.arange(x.shape[1])
+    return torch.where(on_diagonal, x, torch.zeros((), dtype=x.dtype)).sum()
+
+
 @ours(aten.prod.default)
 def _prod_all(x: Tensor, *, dtype: torch.dtype | None = None) -> Any:
     result = dtype or (x.dtype if x.is_floating_point() else torch.int64)

@@ -6,7 +6,7 @@ import mlopt
 import pytest
 import torch
 from mlopt.errors import CompileError, InputError
-from mlopt.test.python.beside_eager import assert_as_eager, assert_raises_as_eager
+from mlopt.test.python.beside_eager import assert_as_eager, assert_raises_as_eager, assert_same
 from torch.nn import functional as F
 
 NAN, INF = float("nan"), float("inf")
@@ -302,3 +302,29 @@ def test_errors_have_the_line_in_a_plain_function():
     with pytest.raises(CompileError) as caught:
         mlopt.jit(place_of_booleans, torch.ones(3, dtype=torch.bool))
     assert caught.value.where == f"{__file__}:{place_of_booleans.__code__.co_firstlineno + 1}"
+
+
+OF_ROWS = {
+    "amax": lambda x: x.amax(0),
+    "max": lambda x: x.max(),
+    "flat": lambda x: x.reshape(-1).amin(0),
+    "place": lambda x: x.argmax(0),
+    "values": lambda x: x.max(dim=0).values,
+}
+
+
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_extremes_over_a_dynamic_size_refuse_nothing(name):
+    x = torch.randn(4, 3)
+    compiled = mlopt.jit(OF_ROWS[name], x, dynamic_shapes=({0: torch.export.Dim("rows")},))
+    assert_same(compiled(x[:2]), OF_ROWS[name](x[:2]))
+    with pytest.raises(InputError):
+        compiled(x[:0])
+
+
+def test_other_reductions_over_a_dynamic_size_take_nothing():
+    def function(x):
+        return x.sum(0), x.softmax(0), x.amax(1), x.prod(0)
+
+    compiled = mlopt.jit(function, torch.randn(4, 3), dynamic_shapes=({0: torch.export.Dim("rows")},))
+    assert_same(compiled(torch.randn(0, 3)), function(torch.randn(0, 3)))

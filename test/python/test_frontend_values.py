@@ -130,3 +130,30 @@ def test_integers(name, dtype):
     for actual, eager in zip(*run(OF_INTEGERS[name], x), strict=True):
         tolerance = 1e-6 if eager.dtype in (torch.float32, torch.float64) else 0
         torch.testing.assert_close(actual, eager, rtol=tolerance, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int64], ids=str)
+def test_integers_that_become_floats(dtype):
+    def function(x):
+        joined = torch.cat([x, x.float()]), torch.stack([x, x.int()]), torch.cat([x, x.half(), x.int()])
+        return *joined, x.mean(dtype=torch.float32), x[None].mean(1, dtype=torch.float64), x.clamp(0.5, 2.5)
+
+    x = torch.tensor([5, 200, 7, 255, 0]).to(dtype)
+    for actual, eager in zip(*run(function, x), strict=True):
+        torch.testing.assert_close(actual, eager, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int32], ids=str)
+def test_integers_in_windows_and_traces(dtype):
+    def function(x):
+        return F.conv1d(x, x[:, :, :2]), F.hardtanh(x, 0, 3), x[0, :, :1].trace(), x[0].cumprod(1)
+
+    x = torch.tensor([[[5, 200, 7, 255], [1, 2, 3, 0]]]).to(dtype)
+    for actual, eager in zip(*run(function, x), strict=True):
+        assert torch.equal(actual, eager)
+
+
+def test_small_numbers_of_f64():
+    x = torch.tensor([-1e-42, 1e-20, -1e-10, 1e-6, 1e-3, -0.5, -1.0, -40.0, 30.0, 800.0, INF, NAN]).double()
+    for actual, eager in zip(*run(lambda x: (x.expm1(), x.log1p(), F.elu(x)), x), strict=True):
+        torch.testing.assert_close(actual, eager, rtol=1e-15, atol=0, equal_nan=True)
