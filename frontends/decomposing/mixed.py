@@ -1,4 +1,4 @@
-"""Ops of two tensors of different dtypes, which torch-mlir compares as they are: a true bool is then -1."""
+"""Ops of operands of different dtypes, which torch-mlir compares as they are: a true bool is then -1."""
 
 from __future__ import annotations
 
@@ -23,17 +23,28 @@ def _promoting(op: Any) -> Callable[[Tensor, Tensor], Any]:
     return promoted
 
 
+def _of_numbers(op: Any) -> Callable[[Tensor, float], Any]:
+    """``op`` of bools and a number, both as numbers."""
+
+    def compared(x: Tensor, number: float) -> Any:
+        dtype = torch.result_type(x, number)
+        return NotImplemented if x.dtype != torch.bool or dtype == x.dtype else op(x.to(dtype), number)
+
+    return compared
+
+
 for _op in (aten.eq, aten.ne, aten.lt, aten.le, aten.gt, aten.ge):
     ours(_op.Tensor)(_promoting(_op.Tensor))
+    ours(_op.Scalar)(_of_numbers(_op.Scalar))
 for _op in (aten.bitwise_and, aten.bitwise_or, aten.bitwise_xor):
     ours(_op.Tensor)(_promoting(_op.Tensor))
 
 
 @ours(aten.mul.Tensor)
-def _multiply(x: Tensor, y: Tensor) -> Any:
+def _multiply(x: Tensor, y: Any) -> Any:
     """Of integers; a product with floats is not rounded to the result's dtype first."""
     dtype = torch.result_type(x, y)
-    if x.dtype == y.dtype or dtype.is_floating_point or dtype.is_complex:
+    if not isinstance(y, Tensor) or x.dtype == y.dtype or dtype.is_floating_point or dtype.is_complex:
         return NotImplemented
     return x.to(dtype) * y.to(dtype)
 
