@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from mlir import ir
 from mlopt.dialects.context import make_context
+from mlopt.pipelines.device_code import take_ptx
 from mlopt.pipelines.driver import run_pipeline
 from mlopt.pipelines.shared import BUFFERIZE
 from mlopt.runtime import emulator
@@ -21,7 +22,7 @@ THREADS = (
 DEVICE = (
     "builtin.module(nvvm-attach-target{{chip={chip} features=+ptx80 O=3}},"
     "gpu.module(lower-affine,convert-scf-to-cf,convert-gpu-to-nvvm,convert-to-llvm,convert-nvvm-to-llvm,"
-    "reconcile-unrealized-casts,canonicalize,cse),gpu-module-to-binary{{format=isa}})"
+    "reconcile-unrealized-casts,canonicalize,cse))"
 )
 
 
@@ -69,10 +70,7 @@ def compile_kernel(
             if op.operation.name != "gpu.module":
                 op.operation.erase()
         run_pipeline(module.operation, DEVICE.format(chip=chip))
-        binary = str(module.body.operations[0].operation.attributes["objects"][0])
-    code = re.search(r'assembly = "(.*)"', binary, re.DOTALL).group(1)
-    ptx = re.sub(r"\\([0-9A-F]{2})", lambda match: chr(int(match.group(1), 16)), code)
-    return Kernel(tile, threads, ptx, name)
+        return Kernel(tile, threads, take_ptx(module), name)
 
 
 def set_warps(module: ir.Module, warps: int) -> None:

@@ -52,6 +52,7 @@ class Shared:
         self._live: list[Region] = []
         self._read: list[Region] = []  # since the last barrier
         self._written: list[Region] = []
+        self._uses = 0
         self._base: ir.Value | None = None
 
     def alloc(self, size: int, alignment: int = ALIGNMENT) -> Region:
@@ -78,12 +79,14 @@ class Shared:
         if any(region.overlaps(other) for other in (*self._read, *self._written)):
             self.barrier()
         self._written.append(region)
+        self._uses += 1
 
     def reads(self, region: Region) -> None:
         """Say that threads read from a region next what others wrote."""
         if any(region.overlaps(other) for other in self._written):
             self.barrier()
         self._read.append(region)
+        self._uses += 1
 
     def barrier(self) -> None:
         """All threads of the block wait for each other."""
@@ -93,11 +96,14 @@ class Shared:
     @contextmanager
     def loop(self) -> Iterator[None]:
         """The body of a loop: its beginning follows what was before the loop, and its own end."""
-        before = (self._read, self._written)
+        before, uses = (self._read, self._written), self._uses
         everything = [Region(0, _ALL)]
         self._read, self._written = list(everything), list(everything)
         yield
-        self._read, self._written = self._read + before[0], self._written + before[1]
+        if self._uses == uses:
+            self._read, self._written = before
+        else:  # or there was no step at all
+            self._read, self._written = self._read + before[0], self._written + before[1]
 
     def pointer(self, region: Region) -> ir.Value:
         """The address of a region."""
