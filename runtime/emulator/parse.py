@@ -1,11 +1,10 @@
-"""PTX text to a `Module`: a scanner, and a parser by recursive descent."""
+"""PTX text to a `Module`, by recursive descent."""
 
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from .errors import EmulatorError
 from .ptx import (
@@ -25,16 +24,8 @@ from .ptx import (
     Variable,
     Vector,
 )
+from .scan import Token, literal, scan
 
-_TOKEN = re.compile(
-    r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/)
-      | (?P<string>"(?:[^"\\]|\\.)*")
-      | (?P<number>0[fF][0-9a-fA-F]{8}\b | 0[dD][0-9a-fA-F]{16}\b | 0[xX][0-9a-fA-F]+U? | 0[bB][01]+U?
-          | (?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)? | \d+[eE][+-]?\d+ | \d+U?)
-      | (?P<word>\.?[%$A-Za-z_][\w$]*(?:(?:\.|::)[\w$]+)*)
-      | (?P<mark><<|>>|.)""",
-    re.VERBOSE | re.DOTALL,
-)
 SPACES = (".global", ".const", ".shared", ".local", ".param", ".tex")
 _LINKING = (".extern", ".visible", ".weak", ".common")
 _COUNTED = {
@@ -46,26 +37,6 @@ _COUNTED = {
 }
 _FLAGS = (".noreturn", ".abi_preserve", ".blocksareclusters")
 _CLUSTER = (".explicitcluster", ".reqnctapercluster", ".maxclusterrank")
-
-
-class Token(NamedTuple):
-    """A word, number, string or mark, and its line."""
-
-    kind: str
-    text: str
-    line: int
-
-
-def scan(text: str) -> Iterator[Token]:
-    """The tokens of a PTX text, without white space and comments."""
-    line = 1
-    for match in _TOKEN.finditer(text):
-        kind = match.lastgroup or ""
-        found = match.group()
-        if kind != "skip":
-            yield Token(kind, found, line)
-        line += found.count("\n")
-    yield Token("end", "", line)
 
 
 def parse(text: str) -> Module:
@@ -345,8 +316,10 @@ class _Parser:
         elif word == ".pragma":
             self.skip_to(";")
         elif not self.accept(";"):
-            following = self.tokens[self.at + 1].text
-            if following == ":":
+            self.take()
+            labelled = self.token.text == ":"
+            self.at -= 1
+            if labelled:
                 self.label(function, scope)
             else:
                 function.code.append(self.instruction(scope))
@@ -457,20 +430,3 @@ class _Parser:
 def _render(tokens: list[Token]) -> str:
     text = " ".join(token.text for token in tokens)
     return re.sub(r"(?<=[\[{(@!+]) | (?=[\]}),+])", "", text)
-
-
-def literal(text: str) -> Number:
-    """A PTX literal: integers in four bases, floats in decimal, and their bits (0f, 0d)."""
-    lower = text.lower()
-    for prefix, length, real, whole in (("0f", 10, "<f", "<I"), ("0d", 18, "<d", "<Q")):
-        if lower.startswith(prefix) and len(text) == length:
-            bits = int(text[2:], 16)
-            return Number(struct.unpack(real, struct.pack(whole, bits))[0], bits)
-    lower = lower.rstrip("u")
-    if lower.startswith("0x"):
-        return Number(int(lower, 16))
-    if lower.startswith("0b"):
-        return Number(int(lower, 2))
-    if lower.isdigit():
-        return Number(int(lower, 8 if lower.startswith("0") and len(lower) > 1 else 10))
-    return Number(float(lower))

@@ -126,7 +126,7 @@ def _floats(i: Instruction, d: Decoder, to: Type, source: Type, write: Any, read
         if whole is not None:
             value = np.copysign(whole(value), value)
         if relu:
-            value = np.where(value < 0, 0.0, value)
+            value = np.where((value > 0) | np.isnan(value), value, 0.0)
         out = value.copy() if to.name == "f64" else narrow(value, to.name, mode)
         if ftz and to.name == "f32":
             out = flush(out)
@@ -164,7 +164,7 @@ def _to_bits(value: Any, name: str, mode: str, *, relu: bool, finite: bool) -> A
     from ..formats import FORMATS
 
     if relu:
-        value = np.where(value < 0, 0.0, value)
+        value = np.where((value > 0) | np.isnan(value), value, 0.0)
     if finite:
         top = FORMATS[name].greatest
         value = np.where(np.isnan(value), value, np.clip(value, -top, top))
