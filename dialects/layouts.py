@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from math import gcd
 
@@ -68,20 +68,10 @@ class Layout:
         parts += ["warp", *map(str, _axes_of_bits(self.bits[LANE_BITS:], self.rank))]
         return " ".join(parts)
 
-    @classmethod
-    def parse(cls, text: str) -> Layout:
+    @staticmethod
+    def parse(text: str) -> Layout:
         """The layout that `str` writes as ``text``; ValueError if it is none."""
-        match = _TEXT.match(text)
-        if match is None:
-            raise ValueError(f"not a layout: '{text}'; write 'reg … lane … warp …'")
-        registers, lanes, warps = (_parse_axes(match[key]) for key in ("reg", "lane", "warp"))
-        ranks = {len(axis.step) for axis in (*registers, *lanes, *warps)}
-        if len(ranks) != 1:
-            raise ValueError(f"the steps of a layout differ in rank: '{text}'")
-        bits = [_bits_of(axes, text) for axes in (lanes, warps)]
-        if len(bits[0]) != LANE_BITS:
-            raise ValueError(f"the lanes of a layout must be {WARP}: '{text}'")
-        return cls(ranks.pop(), tuple(registers), (*bits[0], *bits[1]))
+        return _parse(text)
 
     # -- positions --
 
@@ -99,6 +89,11 @@ class Layout:
     def thread_position(self, thread: int) -> Position:
         """What a thread adds to a position."""
         return _total((step for bit, step in enumerate(self.bits) if thread >> bit & 1), self.rank)
+
+    @cached_property
+    def lane_positions(self) -> tuple[Position, ...]:
+        """`thread_position` of the first warp's lanes."""
+        return tuple(self.thread_position(lane) for lane in range(WARP))
 
     @cached_property
     def covered(self) -> Position:
@@ -145,6 +140,21 @@ class Layout:
     def same_place(self, other: Layout) -> bool:
         """Whether each thread holds the same positions in both, in whatever registers."""
         return self.bits == other.bits and set(self.register_positions) == set(other.register_positions)
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str) -> Layout:
+    match = _TEXT.match(text)
+    if match is None:
+        raise ValueError(f"not a layout: '{text}'; write 'reg … lane … warp …'")
+    registers, lanes, warps = (_parse_axes(match[key]) for key in ("reg", "lane", "warp"))
+    ranks = {len(axis.step) for axis in (*registers, *lanes, *warps)}
+    if len(ranks) != 1:
+        raise ValueError(f"the steps of a layout differ in rank: '{text}'")
+    bits = [_bits_of(axes, text) for axes in (lanes, warps)]
+    if len(bits[0]) != LANE_BITS:
+        raise ValueError(f"the lanes of a layout must be {WARP}: '{text}'")
+    return Layout(ranks.pop(), tuple(registers), (*bits[0], *bits[1]))
 
 
 def _merged_registers(axes: Iterable[Axis]) -> list[Axis]:

@@ -161,7 +161,7 @@ def test_a_transpose_has_few_bank_conflicts(side: int, element_bytes: int) -> No
     width = 16 // element_bytes
     source = spread_of([side, side], 4, width, [1, 0])
     target = spread_of([side, side], 4, width, [0, 1])
-    one = best_arrangement(source, target, [side, side], element_bytes)
+    one = best_arrangement(source, target, (side, side), element_bytes)
     registers = side * side // 128
     fewest = 2 * registers * element_bytes // 4  # a pass moves 128 bytes
     total = one.passes(source, registers) + one.passes(target, registers)

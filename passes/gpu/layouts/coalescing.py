@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....dialects.layouts import SECTOR_BYTES, WARP, Layout, sectors
+from ....dialects.layouts import SECTOR_BYTES, Layout, sectors
 from .access import Access
 from .tiles import sizes_of
 
@@ -20,7 +20,7 @@ def waste(access: Access, layout: Layout) -> float:
     inner = access.contiguous()
     width = 1 if inner is None else min(layout.run(inner), access.width())
     sizes = sizes_of(access.tile)
-    positions = {layout.thread_position(lane) for lane in range(WARP)}
+    positions = set(layout.lane_positions)
     inside = [
         access.address(position)
         for position in positions

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from math import gcd, prod
 
 from mlir import ir
 
-from ....dialects.layouts import WARP, Layout, Position, wavefronts
+from ....dialects.layouts import Layout, Position, wavefronts
 from ..layouts.access import WIDE, bytes_of
 from ..layouts.tiles import sizes_of
 from .builder import Number, Truth
@@ -47,12 +47,11 @@ class Arrangement:
     def passes(self, layout: Layout, registers: int) -> int:
         """The passes over the banks that all accesses of one warp take."""
         width = self.width(layout)
-        lanes = [layout.thread_position(lane) for lane in range(WARP)]
         addresses = [
             self.place(position) * self.element_bytes
             if all(at < size for at, size in zip(position, self.sizes, strict=True))
             else None
-            for position in lanes
+            for position in layout.lane_positions
         ]
         return registers // width * wavefronts(addresses, width * self.element_bytes)
 
@@ -73,7 +72,10 @@ def arrangements(sizes: Sequence[int], inners: Sequence[int], element_bytes: int
             yield Arrangement(tuple(sizes), tuple(strides), inner, stride, element_bytes)
 
 
-def best_arrangement(source: Layout, target: Layout, sizes: Sequence[int], element_bytes: int) -> Arrangement:
+@lru_cache(maxsize=256)
+def best_arrangement(
+    source: Layout, target: Layout, sizes: tuple[int, ...], element_bytes: int
+) -> Arrangement:
     """The one with the fewest passes, then the smallest."""
     rank = len(sizes)
     inners = sorted(range(rank), key=lambda dim: -max(source.run(dim), target.run(dim), dim == rank - 1))[:2]
@@ -98,7 +100,7 @@ def emit_convert(em: Emitter, op: ir.Operation) -> None:
     assert fragment.layout is not None
     element = em.element(source.type)
     stored = stored_type(element)
-    how = best_arrangement(fragment.layout, target, sizes_of(result), bytes_of(stored))
+    how = best_arrangement(fragment.layout, target, tuple(sizes_of(result)), bytes_of(stored))
     region = em.shared.alloc(how.elements * how.element_bytes)
     base = em.shared.pointer(region)
     em.shared.writes(region)

@@ -59,7 +59,6 @@ class Emitter:
         self.buffers: dict[ir.Value, Buffer] = {}
         self._fragments: dict[ir.Value, Fragment] = {}
         self._scalars: dict[ir.Value, Number] = {}
-        self._layouts: dict[str, Layout] = {}
         self._memo: list[dict[Hashable, object]] = [{}]
 
     # -- values --
@@ -112,10 +111,7 @@ class Emitter:
         texts = LAYOUT.get(op)
         if texts is None or len(texts) != len(op.results) or not texts[number]:
             raise PassError(op, "distribute: a tile without mlopt.layout; run mlopt-gpu-assign-layouts")
-        text = texts[number]
-        if text not in self._layouts:
-            self._layouts[text] = Layout.parse(text)
-        layout = self._layouts[text]
+        layout = Layout.parse(texts[number])
         if layout.threads != self.warps * 32:
             raise PassError(op, f"distribute: a layout for {layout.threads // 32} warps, not {self.warps}")
         return layout
