@@ -173,18 +173,21 @@ def make_empty(
 def dim_of(value: ir.Value, dim: int) -> ir.Value:
     """The size of a dynamic dim as an index value, at the insertion point; from where it was given first."""
     dynamic = sum(size == DYNAMIC for size in value.type.shape[:dim])
+    first = shaped_like(value)
+    maker = defining_op(first, "tensor.empty", "tensor.expand_shape")
+    if maker is None:
+        return tensor.dim(first, index_constant(dim))
+    return list(maker.operands if maker.name == "tensor.empty" else maker.opview.output_shape)[dynamic]
+
+
+def shaped_like(value: ir.Value) -> ir.Value:
+    """The first tensor that ``value`` has its shape from: what it is written onto, and what that is, ..."""
     maker = defining_op(value)
-    while maker is not None and (maker.name in _LIKE_INIT or maker.name.startswith("linalg.")):
-        value = maker.operands[_LIKE_INIT.get(maker.name, len(maker.operands) - len(maker.results))]
+    while maker is not None and (maker.name == "tensor.insert_slice" or maker.name.startswith("linalg.")):
+        first = len(maker.operands) - len(maker.results)
+        value = maker.operands[1 if maker.name == "tensor.insert_slice" else first + value.result_number]
         maker = defining_op(value)
-    if maker is not None and maker.name == "tensor.empty":
-        return maker.operands[dynamic]
-    if maker is not None and maker.name == "tensor.expand_shape":
-        return list(maker.opview.output_shape)[dynamic]
-    return tensor.dim(value, index_constant(dim))
-
-
-_LIKE_INIT = {"tensor.insert_slice": 1}
+    return value
 
 
 def same_size(size: ir.Value, value: ir.Value, dim: int) -> bool:
@@ -197,11 +200,9 @@ def same_size(size: ir.Value, value: ir.Value, dim: int) -> bool:
 
 def _origin_of_size(value: ir.Value, dim: int) -> ir.Value | tuple[ir.Value, int]:
     """The index value that a dim was made with; else the first tensor that has it, and the dim there."""
-    maker = defining_op(value)
-    while maker is not None and (maker.name in _LIKE_INIT or maker.name.startswith("linalg.")):
-        value = maker.operands[_LIKE_INIT.get(maker.name, len(maker.operands) - len(maker.results))]
-        maker = defining_op(value)
-    if maker is None or maker.name not in ("tensor.empty", "tensor.expand_shape"):
+    value = shaped_like(value)
+    maker = defining_op(value, "tensor.empty", "tensor.expand_shape")
+    if maker is None:
         return value, dim
     if value.type.shape[dim] != DYNAMIC:
         return value, dim

@@ -33,6 +33,7 @@ from mlir.dialects import scf, tensor, vector
 from ..dialects.attributes import KERNEL, SCHEDULE
 from .base import Pass, PassError
 from .domain import Dim, Domain
+from .structured import defining_op, dim_of, shaped_like
 from .subsets import part_sizes
 from .tiling.access import STRUCTURED, shape_of
 from .tiling.emitter import Emitter
@@ -139,7 +140,7 @@ def _is_split(dim: Dim, tile: int) -> bool:
 
 
 def _extent(domain: Domain, dim: Dim, outs: Sequence[ir.Value]) -> int | ir.Value:
-    """The extent of a dim; a dynamic one is read off an argument, or is the size of a slice."""
+    """The extent of a dim; a dynamic one is read off an argument, or given as the size of a tensor."""
     if dim.extent is not None:
         return dim.extent
     for nest in domain.nests:
@@ -157,6 +158,11 @@ def _extent(domain: Domain, dim: Dim, outs: Sequence[ir.Value]) -> int | ir.Valu
     for nest in domain.nests:
         if nest.op.name in ("tensor.extract_slice", "tensor.insert_slice") and dim in domain.loops(nest):
             return part_sizes(nest.op)[domain.loops(nest).index(dim)]
+        for write in nest.writes:
+            empty = defining_op(shaped_like(write.value), "tensor.empty")
+            for position, index in enumerate(write.indices if empty is not None else ()):
+                if index.plain and domain.loops(nest)[index.loops[0]] == dim:
+                    return dim_of(write.value, position)
     raise PassError(domain.nests[-1].op, "no argument of the kernel has the size of a dynamic loop")
 
 

@@ -40,6 +40,8 @@ CASES = {
     "scatter_rows": (lambda x, i: x.scatter(1, i, x * 2), (rows(4), lambda n: torch.arange(4).repeat(n, 1))),
     "scatter_add": (lambda x, i: torch.zeros(20, 9).scatter_add(0, i, x), (rows(9), indices(20, 9))),
     "index_add": (lambda x, i: torch.zeros(20, 9).index_add(0, i, x), (rows(9), indices(20))),
+    # The number of rows is not that of any argument of the kernel.
+    "ones": (lambda x: torch.ones(x.shape[0], 9).sum(0) + torch.arange(x.shape[0]).sum(), ONE),
     # Sizes that are computed with comparisons.
     "roll": (lambda x: x.roll(2, 0), ONE),
     "roll_back": (lambda x: x.roll(-1, 0), ONE),
