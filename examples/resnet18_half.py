@@ -1,6 +1,8 @@
 """ResNet-18 in half precision: half the bytes, sums in float32.
 
-python examples/resnet18_half.py [image size]
+    python examples/resnet18_half.py [image size] [float16 | bfloat16]
+
+Both dtypes if none is named.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ import torch
 from facts import error, milliseconds, show
 from mlopt.backend import report
 from mlopt.test.corpus import DEMO
+
+BOUNDS = {"float16": 1e-2, "bfloat16": 5e-2}
 
 
 def run(model: torch.nn.Module, x: torch.Tensor, bound: float) -> None:
@@ -40,11 +44,12 @@ def run(model: torch.nn.Module, x: torch.Tensor, bound: float) -> None:
 
 def main() -> None:
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 224
+    dtypes = sys.argv[2:] or ["float16", "bfloat16"]
     model = DEMO["resnet18"].module()
     x = torch.randn(1, 3, size, size)
     with torch.no_grad():
-        run(model, x.half(), bound=1e-2)
-        run(model, x.bfloat16(), bound=5e-2)
+        for dtype in dtypes:
+            run(model, x.to(getattr(torch, dtype)), BOUNDS[dtype])
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ FACTS = {
     ),
     "tanh_gelu": ("", r"kernels +1\n", r"fused in it .*tanh"),
     "common_subexpression": ("", r"as written +2\n", r"in the kernel +1\n"),
-    "resnet18_half": ("32", r"torch.float16", r"torch.bfloat16", r"weights, MB +23.4\n"),
+    "resnet18_half": ("32 float16", r"torch.float16", r"weights, MB +23.4\n"),
     "matmul_relu": ("", r"kernels +1\n", r"fused in it +matmul, relu\n"),
     "layer_norm_mlp": ("", r"in eager +aten.bernoulli.p\n", r"backward +\d+ ops in \d+ kernels\n"),
 }
