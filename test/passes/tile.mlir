@@ -81,20 +81,20 @@ func.func private @dynamic_sum(%x: tensor<?x100xf32>, %out: tensor<100xf32>) -> 
 // CHECK-LABEL: @ones
 // CHECK-SAME: %[[N:[a-z0-9]*]]: index
 // CHECK: scf.for %{{.*}} = %c0 to %[[N]] step %c64
-func.func private @ones(%n: index, %out: tensor<f32>) -> tensor<f32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 0>}} {
+func.func private @ones(%n: index, %out: tensor<128xf32>) -> tensor<128xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 64, 0>}} {
   %zero = arith.constant 0.0 : f32
   %one = arith.constant 1.0 : f32
-  %e = tensor.empty(%n) : tensor<?xf32>
-  %x = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<?xf32>) {
+  %e = tensor.empty(%n) : tensor<?x128xf32>
+  %x = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<?x128xf32>) {
   ^bb0(%o: f32):
     linalg.yield %one : f32
-  } -> tensor<?xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<f32>) -> tensor<f32>
-  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
-      ins(%x : tensor<?xf32>) outs(%f : tensor<f32>) {
+  } -> tensor<?x128xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<128xf32>) -> tensor<128xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<?x128xf32>) outs(%f : tensor<128xf32>) {
   ^bb0(%a: f32, %o: f32):
     %s = arith.addf %a, %o : f32
     linalg.yield %s : f32
-  } -> tensor<f32>
-  return %r : tensor<f32>
+  } -> tensor<128xf32>
+  return %r : tensor<128xf32>
 }
