@@ -36,7 +36,9 @@ KERNELS = Stage(
     # i1 has no layout in memory; an integer division by zero must not trap.
     "mlopt-bool-storage,mlopt-guard-division,canonicalize,cse,"
     # What depends on weights alone leaves @main before it could be fused into it.
-    "mlopt-hoist,mlopt-fuse,mlopt-outline",
+    "mlopt-hoist,mlopt-fuse,mlopt-outline,"
+    # Dims that a kernel runs through together become one: long rows for vectors and wide accesses.
+    "mlopt-collapse-dims",
     TENSORS,
 )
 

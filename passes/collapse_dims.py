@@ -1,0 +1,319 @@
+"""Let neighbouring dims that every op of a kernel runs through together be one dim.
+
+Before::
+
+    func.func private @relu(%x: tensor<64x56x56xf32>, %out: tensor<64x56x56xf32>) -> … {
+      %r = linalg.generic {maps (a, b, c) -> (a, b, c) …} ins(%x) outs(%out) …
+
+    %r = call @relu(%x, %e)
+
+After::
+
+    func.func private @relu(%x: tensor<200704xf32>, %out: tensor<200704xf32>) -> … {
+      %r = linalg.generic {maps (a) -> (a) …} ins(%x) outs(%out) …
+
+    %x1 = tensor.collapse_shape %x [[0, 1, 2]] …
+    %r1 = call @relu(%x1, %e1)
+    %r = tensor.expand_shape %r1 …
+
+Long rows keep vectors full and accesses aligned, where rows of 56 or 7 do not. The batch and the rows of a
+softmax become one dim, the height and width of a mean, too.
+
+Legal for two dims that stand side by side, whole, in each tensor of the kernel that has one of them, are both
+reduced or both not, and whose sizes are known. Kernels that ask for an index, gather, or write into a part of
+a tensor are left alone. Runs after mlopt-outline; the reshapes in host functions are views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import ClassVar
+
+from mlir import ir
+from mlir.dialects import linalg, memref, tensor
+
+from ..dialects.attributes import KERNEL, OP
+from .base import Pass
+from .domain import Dim, Domain
+from .operations import nested_ops, ops_named
+from .structured import (
+    DYNAMIC,
+    body_of,
+    defining_op,
+    erase_dead,
+    kinds_of,
+    make_generic,
+    maps_of,
+    sizes_of,
+)
+from .tile import kernel_domain
+from .tiling.access import Nest
+from .tiling.analysis import loops_in
+
+_PLAIN = ("linalg.generic", "linalg.fill", "tensor.empty", "arith.constant")
+_BOUND_TO_INDICES = ("linalg.index", "tensor.extract")
+
+Pair = tuple[Dim, Dim]
+Groups = list[list[int]]  # of a tensor's dims, in order: which become one
+
+
+@dataclass(frozen=True)
+class CollapseDims(Pass):
+    """Merge neighbouring dims in each kernel, and reshape what it is called with."""
+
+    name: ClassVar[str] = "mlopt-collapse-dims"
+
+    def run(self, op: ir.Operation) -> None:
+        """Collapse every kernel that allows it."""
+        functions = list(op.regions[0].blocks[0].operations)
+        for function in functions:
+            if not KERNEL.get(function.operation):
+                continue
+            domain = can_collapse(function.operation)
+            pairs = neighbours(domain) if domain is not None else set()
+            if domain is not None and pairs:
+                name = ir.StringAttr(function.attributes["sym_name"]).value
+                calls = [
+                    call
+                    for call in ops_named(op, "func.call")
+                    if ir.FlatSymbolRefAttr(call.attributes["callee"]).value == name
+                ]
+                with function.location:
+                    collapse(function.operation, domain, pairs, calls)
+        for function in functions:
+            if function.operation.name == "func.func" and not KERNEL.get(function.operation):
+                erase_dead(function.operation)
+
+
+def can_collapse(function: ir.Operation) -> Domain | None:
+    """The kernel's domain, if all of its ops run through whole tensors."""
+    *ops, _ = function.regions[0].blocks[0].operations
+    if any(op.operation.name not in _PLAIN for op in ops):
+        return None
+    if any(inner.name in _BOUND_TO_INDICES for op in ops for inner in nested_ops(op.operation)):
+        return None
+    domain = kernel_domain(function)
+    return None if isinstance(domain, str) else domain
+
+
+def neighbours(domain: Domain) -> set[Pair]:
+    """The dims that may be merged with the one after them."""
+    tensors = [found for nest in domain.nests for found in _tensors(domain, nest)]
+    bound = {dim for nest in domain.nests for dim in _in_windows(domain, nest)}
+    pairs = {pair for _, dims in tensors for pair in _pairs(dims) if pair and not bound & set(pair)}
+    while True:
+        kept = {pair for pair in pairs if all(_agrees(pair, dims) for _, dims in tensors)}
+        # A tensor that is read twice has one shape.
+        apart = {
+            (value, place)
+            for value, dims in tensors
+            for place, pair in enumerate(_pairs(dims))
+            if pair not in kept
+        }
+        for value, dims in tensors:
+            kept -= {pair for place, pair in enumerate(_pairs(dims)) if (value, place) in apart}
+        if kept == pairs:
+            return kept
+        pairs = kept
+
+
+def _tensors(domain: Domain, nest: Nest) -> Iterator[tuple[ir.Value, tuple[Dim | None, ...]]]:
+    """Each tensor that an op reads, starts from or makes, and the dim of each of its dims (None: not one)."""
+    loops = domain.loops(nest)
+    for value, where in _maps(nest):
+        if isinstance(value.type, ir.RankedTensorType):
+            yield value, tuple(_dim_of(expr, loops) for expr in where.results)
+
+
+def _in_windows(domain: Domain, nest: Nest) -> Iterator[Dim]:
+    """The dims that stand in an expression with others or with a factor."""
+    loops = domain.loops(nest)
+    for _, where in _maps(nest):
+        for expr in where.results:
+            if not isinstance(expr, ir.AffineDimExpr):
+                yield from (loops[loop] for loop in loops_in(expr))
+
+
+def _maps(nest: Nest) -> list[tuple[ir.Value, ir.AffineMap]]:
+    op = nest.op
+    if op.name == "linalg.fill":
+        where = ir.AffineMap.get_identity(len(nest.kinds))
+        return [(op.operands[1], where), (op.results[0], where)]
+    maps = maps_of(op)
+    return [
+        *zip(op.operands, maps, strict=True),
+        *zip(op.results, maps[len(maps) - len(op.results) :], strict=True),
+    ]
+
+
+def _dim_of(expr: ir.AffineExpr, loops: Sequence[Dim]) -> Dim | None:
+    return loops[ir.AffineDimExpr(expr).position] if isinstance(expr, ir.AffineDimExpr) else None
+
+
+def _pairs(dims: Sequence[Dim | None]) -> list[Pair | None]:
+    """For each dim but the last: it and the next, if the two have known sizes."""
+    return [
+        (one, other) if one and other and one.extent and other.extent and one is not other else None
+        for one, other in pairwise(dims)
+    ]
+
+
+def _agrees(pair: Pair, dims: Sequence[Dim | None]) -> bool:
+    """Whether a tensor has both of the pair, side by side, or neither."""
+    return pair in _pairs(dims) or not set(pair) & set(dims)
+
+
+def collapse(function: ir.Operation, domain: Domain, pairs: set[Pair], calls: Sequence[ir.Operation]) -> None:
+    """Merge ``pairs`` in the kernel and in its calls."""
+    groups = {
+        tensor: _groups(dims, pairs) for nest in domain.nests for tensor, dims in _tensors(domain, nest)
+    }
+    block = function.regions[0].blocks[0]
+    arguments = [groups.get(argument) for argument in block.arguments]
+    made: dict[ir.Value, ir.Value] = {}
+    for argument, parts in zip(block.arguments, arguments, strict=True):
+        if parts is not None:
+            argument.set_type(_merged(argument.type, parts))
+    *ops, end = list(block.operations)
+    nests = {nest.op: nest for nest in domain.nests}
+    for op in ops:
+        with ir.InsertionPoint(op), op.location:
+            if op.operation in nests:
+                _rebuild(nests[op.operation], domain.loops(nests[op.operation]), pairs, groups, made)
+            elif op.operation.name == "tensor.empty" and op.results[0] in groups:
+                made[op.results[0]] = _empty(op.results[0], groups[op.results[0]])
+    results = [groups[value] for value in end.operands]
+    for number, value in enumerate(end.operands):
+        end.operands[number] = made[value]
+    for op in reversed(ops):
+        if any(result in made for result in op.results):
+            op.operation.erase()
+    inputs, outputs = [value.type for value in block.arguments], [value.type for value in end.operands]
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, outputs))
+    for call in calls:
+        with ir.InsertionPoint(call), call.location:
+            _rebuild_call(call, arguments, results, outputs)
+
+
+def _groups(dims: Sequence[Dim | None], pairs: set[Pair]) -> Groups:
+    groups: Groups = [[0]] if dims else []
+    for place, pair in enumerate(_pairs(dims), start=1):
+        if pair in pairs:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return groups
+
+
+def _merged(kind: ir.Type, groups: Groups) -> ir.Type:
+    shape = [prod(kind.shape[dim] for dim in group) for group in groups]
+    return type(kind).get(shape, kind.element_type)
+
+
+def _empty(value: ir.Value, groups: Groups) -> ir.Value:
+    """A tensor.empty of the merged shape of another."""
+    sizes = sizes_of(value)
+    merged = [
+        sizes[group[0]] if len(group) == 1 else prod(value.type.shape[dim] for dim in group)
+        for group in groups
+    ]
+    return tensor.EmptyOp(merged, value.type.element_type).result
+
+
+def _rebuild(
+    nest: Nest,
+    loops: Sequence[Dim],
+    pairs: set[Pair],
+    groups: dict[ir.Value, Groups],
+    made: dict[ir.Value, ir.Value],
+) -> None:
+    """The op over merged loops; ``made`` has what stands for each value."""
+    op = nest.op
+    operands = [made.get(value, value) for value in op.operands]
+    if op.name == "linalg.fill":
+        made[op.results[0]] = linalg.fill(operands[0], outs=[operands[1]])
+        return
+    merged = {other for _, other in pairs}
+    heads = [loop for loop, dim in enumerate(loops) if dim not in merged]
+    number = {loop: place for place, loop in enumerate(heads)}
+    # Of merged loops only the first stands in an expression that is kept.
+    new = ir.AffineMap.get(
+        len(heads), 0, [ir.AffineDimExpr.get(number.get(loop, 0)) for loop in range(len(loops))]
+    )
+    maps = [
+        ir.AffineMap.get(
+            len(heads), 0, [where.results[group[0]].compose(new) for group in groups.get(value, [])]
+        )
+        for value, where in _maps(nest)[: len(op.operands)]
+    ]
+    inits = len(op.results)
+    kinds = kinds_of(op)
+    generic = make_generic(
+        operands[: len(operands) - inits],
+        operands[len(operands) - inits :],
+        maps,
+        [kinds[loop] for loop in heads],
+        OP.get(op),
+        location=op.location,
+        at=ir.InsertionPoint(op),
+        body=body_of(op),
+    )
+    made.update(zip(op.results, generic.results, strict=True))
+
+
+def _rebuild_call(
+    call: ir.Operation,
+    arguments: Sequence[Groups | None],
+    results: Sequence[Groups],
+    kinds: Sequence[ir.Type],
+) -> None:
+    operands = [
+        value if groups is None else _collapsed(value, groups)
+        for value, groups in zip(call.operands, arguments, strict=True)
+    ]
+    outs = list(call.operands)[len(operands) - len(results) :]
+    new = ir.Operation.create(
+        "func.call", results=list(kinds), operands=operands, attributes={"callee": call.attributes["callee"]}
+    )
+    for old, value, groups, out in zip(call.results, new.results, results, outs, strict=True):
+        if value.type == old.type:
+            old.replace_all_uses_with(value)
+            continue
+        for use in list(old.uses):
+            if use.owner.operation.name == "bufferization.materialize_in_destination":
+                _write_merged(use.owner.operation, value, groups)
+        if list(old.uses):
+            sizes = [size if isinstance(size, ir.Value) else int(size) for size in sizes_of(out)]
+            dynamic = [size for size in sizes if isinstance(size, ir.Value)]
+            static = [DYNAMIC if isinstance(size, ir.Value) else size for size in sizes]
+            expanded = tensor.ExpandShapeOp(old.type, value, groups, dynamic, static)
+            old.replace_all_uses_with(expanded.result)
+    call.erase()
+
+
+def _collapsed(value: ir.Value, groups: Groups) -> ir.Value:
+    """The operand in its merged shape."""
+    kind = _merged(value.type, groups)
+    if kind == value.type:
+        return value
+    maker = defining_op(value, "tensor.empty", "tensor.expand_shape")
+    if maker is not None and maker.name == "tensor.empty":
+        return _empty(value, groups)
+    if maker is not None and maker.operands[0].type == kind and _reassociation(maker) == groups:
+        return maker.operands[0]
+    return tensor.CollapseShapeOp(kind, value, groups).result
+
+
+def _reassociation(op: ir.Operation) -> Groups:
+    return [[dim.value for dim in group] for group in op.attributes["reassociation"]]
+
+
+def _write_merged(op: ir.Operation, value: ir.Value, groups: Groups) -> None:
+    """Write the merged result into a view of its destination: a reshape of the tensor would be copied."""
+    with ir.InsertionPoint(op), op.location:
+        target = op.operands[1]
+        op.operands[1] = memref.CollapseShapeOp(_merged(target.type, groups), target, groups).result
+        op.operands[0] = value
