@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from ..domain import Dim, Domain
-from ..tiling import contraction, elementwise, fill, reduction, slices
+from ..tiling import contraction, elementwise, fill, reduction, slices, window
 from ..tiling.access import Nest
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
@@ -66,7 +66,9 @@ def choose(domain: Domain) -> Choice:
     keep_inside(domain, tiles)
     tiles = {dim: tiles.get(dim, WHOLE) for dim in domain.dims}
     warps = _warps(_covered(domain, tiles))
-    registers = OTHER_REGISTERS if heavy is None else CONTRACTION_REGISTERS
+    # Windows are unrolled, and all of their elements are loaded before the first is used.
+    light = heavy is None and not any(rule_of(nest) is window for nest in domain.nests)
+    registers = OTHER_REGISTERS if light else CONTRACTION_REGISTERS
     return Choice(tiles, warps, max(REGISTERS // (registers * warps * WARP), 1))
 
 
