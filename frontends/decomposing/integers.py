@@ -24,7 +24,12 @@ def _abs(x: Tensor) -> Any:
 
 @ours(aten.mul.Tensor)
 def _mul(x: Tensor, y: Any) -> Any:
-    """An 8-bit integer by a number: torch-mlir crashes."""
+    """An 8-bit integer by a number or a bool: torch-mlir crashes."""
+    if isinstance(y, Tensor):
+        dtype = torch.result_type(x, y)
+        if x.dtype == y.dtype or dtype.is_floating_point or dtype.is_complex:
+            return NotImplemented
+        return x.to(dtype) * y.to(dtype)
     if x.dtype not in (torch.int8, torch.uint8) or not isinstance(y, int):
         return NotImplemented
     return x * torch.full((), y, dtype=x.dtype)

@@ -40,15 +40,6 @@ for _op in (aten.bitwise_and, aten.bitwise_or, aten.bitwise_xor):
     ours(_op.Tensor)(_promoting(_op.Tensor))
 
 
-@ours(aten.mul.Tensor)
-def _multiply(x: Tensor, y: Any) -> Any:
-    """Of integers; a product with floats is not rounded to the result's dtype first."""
-    dtype = torch.result_type(x, y)
-    if not isinstance(y, Tensor) or x.dtype == y.dtype or dtype.is_floating_point or dtype.is_complex:
-        return NotImplemented
-    return x.to(dtype) * y.to(dtype)
-
-
 @ours(aten.where.self)
 def _where(condition: Tensor, x: Tensor, y: Tensor) -> Any:
     if x.dtype == y.dtype:

@@ -17,6 +17,7 @@ def ours(*ops: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The decorated function decomposes ``ops``; returning ``NotImplemented`` keeps the op."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        assert not OURS.keys() & set(ops), f"decomposed twice: {OURS.keys() & set(ops)}"
         OURS.update(dict.fromkeys(ops, function))
         return function
 
