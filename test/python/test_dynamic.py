@@ -96,3 +96,14 @@ def test_a_size_may_be_stated():
     }"""
     x = torch.randn(11)
     torch.testing.assert_close(mlopt.compile_mlir(text)(x, torch.zeros(8)), x.exp())
+
+
+def test_a_view_that_merges_two_dynamic_sizes():
+    def function(x):
+        return x.reshape(-1, 24) * 2, torch.nn.functional.linear(x, torch.ones(3, 24)), x.flatten()
+
+    dynamic = ({0: Dim("batch"), 1: Dim("length")},)
+    compiled = mlopt.jit(function, torch.randn(4, 7, 24), dynamic_shapes=dynamic)
+    for batch, length in ((4, 7), (3, 5), (2, 9)):
+        x = torch.randn(batch, length, 24)
+        torch.testing.assert_close(compiled(x), function(x))
