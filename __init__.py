@@ -46,6 +46,8 @@ check_versions()
 
 
 def __getattr__(name: str) -> Any:
+    if name == "emulator":
+        return import_module(".emulator", __name__)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f".{_HOME.get(name, 'errors')}", __name__), name)

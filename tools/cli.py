@@ -93,6 +93,51 @@ def run_command(
             _out.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
 
 
+@app.command("emulate")
+def emulate_command(
+    file: Annotated[Path, typer.Argument(help="FILE.ptx, written by any compiler")],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arg", "-a", help="For each parameter: a number, FILE.npy, f32[64,8] (random), zeros:f32[64]."
+        ),
+    ] = None,
+    kernel: Annotated[str | None, typer.Option(help="Which kernel; by default the only one.")] = None,
+    grid: Annotated[str, typer.Option(help="Blocks: 8, or 8,4,2.")] = "1",
+    block: Annotated[str, typer.Option(help="Threads of a block: 128, or 16,16.")] = "128",
+    smem: Annotated[int, typer.Option(min=0, help="Bytes of dynamic shared memory.")] = 0,
+    chip: Annotated[str, typer.Option(help="Whose limits hold: sm_80; by default the file's target.")] = "",
+    schedule: Annotated[
+        str, typer.Option(help="The order of warps: together, round-robin, ahead, random.")
+    ] = "together",
+    seed: Annotated[int, typer.Option(help="Of random arguments and schedules.")] = 0,
+    lines: Annotated[int, typer.Option(min=0, help="How many PTX lines are listed.")] = 10,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder for the arrays, as .npy.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Run a kernel without a GPU: check it and count what it does. Fails if something is wrong with it."""
+    from . import emulating
+
+    launched = emulating.launch(
+        file, arguments or [], kernel, grid, block, smem, chip=chip, schedule=schedule, seed=seed
+    )
+    if as_json:
+        print(json.dumps(emulating.as_dict(launched.report), indent=2))
+    else:
+        _out.print(emulating.summary(launched.report), highlight=False)
+        if lines:
+            _out.print(emulating.hottest(launched.report, lines), highlight=False, markup=False)
+        for finding in launched.report.findings:
+            _out.print(str(finding), highlight=False, markup=False, soft_wrap=True)
+    if output is not None:
+        for path in emulating.save(launched.arguments, output):
+            _err.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+    if launched.report.findings:
+        raise typer.Exit(1)
+
+
 @app.command("cache")
 def cache_command(
     clear: Annotated[bool, typer.Option("--clear", help="Remove all entries.")] = False,

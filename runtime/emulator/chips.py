@@ -1,9 +1,10 @@
-"""The chips whose limits a launch is checked against (CUDA programming guide, "Compute Capabilities")."""
+"""The chips whose limits a launch is checked against, and the peaks that the roofline takes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..cuda.chips import REGISTERS, find_chip
 from .errors import EmulatorError
 
 
@@ -27,16 +28,36 @@ class Chip:
     block: tuple[int, int, int] = (1024, 1024, 64)
 
 
-# Peaks from the data sheets of the A100 80GB SXM and the H100 SXM.
-CHIPS = {
-    "sm_80": Chip("sm_80", 108, 64, 32, 65536, 167936, 166912, 2.039e12, 19.5e12, 9.7e12, 312e12),
-    "sm_90": Chip("sm_90", 132, 64, 32, 65536, 233472, 232448, 3.35e12, 66.9e12, 33.5e12, 989e12),
+# By compute capability's major version: multiprocessors, bandwidth, f32, f64 and tensor peaks, from the
+# data sheets of the A100 80GB SXM, the H100 SXM, and (for what is newer) the B200.
+_PEAKS = {
+    8: (108, 2.039e12, 19.5e12, 9.7e12, 312e12),
+    9: (132, 3.35e12, 66.9e12, 33.5e12, 989e12),
+    10: (148, 8.0e12, 75e12, 37e12, 2250e12),
 }
 
 
 def chip(target: str) -> Chip:
-    """The chip for a PTX target; older ones run as sm_80 would run them."""
+    """The chip for a PTX target (sm_90a); ones that are older than sm_80 run as sm_80 would run them."""
     digits = "".join(character for character in target.partition("_")[2] if character.isdigit())
     if not target.startswith("sm_") or not digits:
-        raise EmulatorError(f"{target!r} is not a chip", remedy=f"one of {', '.join(CHIPS)}")
-    return CHIPS["sm_90" if int(digits) >= 90 else "sm_80"]
+        raise EmulatorError(f"{target!r} is not a chip", remedy="a name such as sm_80")
+    try:
+        found = find_chip(target if int(digits) >= 80 else "sm_80")
+    except LookupError as error:
+        raise EmulatorError(f"{target!r} is not a chip", remedy=str(error)) from None
+    limits = found.limits
+    processors, bandwidth, f32, f64, tensor = _PEAKS[min(found.capability[0], max(_PEAKS))]
+    return Chip(
+        found.name,
+        processors,
+        limits.warps,
+        limits.blocks,
+        REGISTERS,
+        limits.shared,
+        limits.shared_per_block,
+        bandwidth,
+        f32,
+        f64,
+        tensor,
+    )

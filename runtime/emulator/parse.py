@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
-from .errors import EmulatorError
+from .declarations import SPACES, Declarations
 from .ptx import (
     TYPES,
     Arguments,
@@ -20,13 +19,11 @@ from .ptx import (
     Number,
     Operand,
     Pair,
-    Type,
     Variable,
     Vector,
 )
-from .scan import Token, literal, scan
+from .scan import Token
 
-SPACES = (".global", ".const", ".shared", ".local", ".param", ".tex")
 _LINKING = (".extern", ".visible", ".weak", ".common")
 _COUNTED = {
     ".maxntid": "maxntid",
@@ -44,11 +41,9 @@ def parse(text: str) -> Module:
     return _Parser(text).module()
 
 
-class _Parser:
+class _Parser(Declarations):
     def __init__(self, text: str) -> None:
-        self.tokens = list(scan(text))
-        self.lines = text.splitlines()
-        self.at = 0
+        super().__init__(text)
         self.files = {
             int(number.text): file.text.strip('"')
             for word, number, file in zip(self.tokens, self.tokens[1:], self.tokens[2:], strict=False)
@@ -57,61 +52,6 @@ class _Parser:
         self.out = Module()
         self.location: Location | None = None
         self.scopes: list[dict[str, str]] = []
-
-    # -- tokens --------------------------------------------------------------------------------
-
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.at]
-
-    def error(self, what: str) -> EmulatorError:
-        line = self.token.line
-        source = self.lines[line - 1].strip() if line <= len(self.lines) else ""
-        return EmulatorError(f"cannot read the PTX: {what}", where=f"PTX line {line}: {source}")
-
-    def take(self) -> Token:
-        token = self.token
-        if token.kind == "end":
-            raise self.error("the text ends too early")
-        self.at += 1
-        return token
-
-    def accept(self, text: str) -> bool:
-        if self.token.text == text:
-            self.at += 1
-            return True
-        return False
-
-    def expect(self, text: str) -> None:
-        if not self.accept(text):
-            raise self.error(f"expected {text!r}, found {self.token.text!r}")
-
-    def word(self) -> str:
-        if self.token.kind != "word":
-            raise self.error(f"expected a name, found {self.token.text!r}")
-        return self.take().text
-
-    def integer(self) -> int:
-        value = self.number()
-        if not isinstance(value.value, int):
-            raise self.error("expected an integer")
-        return value.value
-
-    def number(self) -> Number:
-        if self.accept("-"):
-            inner = self.number()
-            return Number(-inner.value, inner.bits)
-        if self.accept("("):
-            inner = self.number()
-            self.expect(")")
-            return inner
-        if self.token.kind != "number":
-            raise self.error(f"expected a number, found {self.token.text!r}")
-        return literal(self.take().text)
-
-    def skip_to(self, text: str) -> None:
-        while not self.accept(text):
-            self.take()
 
     # -- modules -------------------------------------------------------------------------------
 
@@ -164,72 +104,6 @@ class _Parser:
             if known is None or known.external:
                 self.out.variables[variable.name] = variable
         self.expect(";")
-
-    def variables(self, space: str, external: bool = False) -> list[Variable]:
-        """The declarators after a state space; does not take the semicolon."""
-        align, kind, lanes = 0, None, 1
-        while self.token.text.startswith("."):
-            word = self.word()
-            if word == ".align":
-                align = self.integer()
-            elif word in (".v2", ".v4", ".v8"):
-                lanes = int(word[2:])
-            elif word == ".attribute":
-                self.skip_to(")")
-            elif word == ".ptr":
-                if self.token.text in SPACES:
-                    self.word()
-                if self.accept(".align"):
-                    self.integer()
-            elif word[1:] in TYPES:
-                kind = TYPES[word[1:]]
-            else:
-                raise self.error(f"{word!r} is not a type")
-        if kind is None:
-            raise self.error("expected a type")
-        found = [self.declarator(space[1:], kind, lanes, align, external)]
-        while space != ".param" and self.accept(","):
-            found.append(self.declarator(space[1:], kind, lanes, align, external))
-        return found
-
-    def declarator(self, space: str, kind: Type, lanes: int, align: int, external: bool) -> Variable:
-        name = self.word()
-        count, known = lanes, True
-        while self.accept("["):
-            if self.accept("]"):
-                known = False
-                continue
-            count *= self.integer()
-            self.expect("]")
-        values: tuple[Any, ...] = ()
-        if self.accept("="):
-            values = tuple(self.initializers())
-            if not known:
-                count, known = len(values), True
-        size = kind.bytes * count if known else 0
-        return Variable(name, space, kind, max(align, kind.bytes * lanes), size, values, external)
-
-    def initializers(self) -> Iterator[Any]:
-        if self.accept("{"):
-            while not self.accept("}"):
-                yield from self.initializers()
-                self.accept(",")
-        elif self.token.kind == "word":
-            word = self.word()
-            if word == "generic":
-                self.expect("(")
-                word = self.word()
-                self.expect(")")
-            yield Name(word, self.offset())
-        else:
-            yield self.number()
-
-    def offset(self) -> int:
-        total = 0
-        while self.token.text in ("+", "-"):
-            sign = -1 if self.take().text == "-" else 1
-            total += sign * self.integer()
-        return total
 
     # -- functions -----------------------------------------------------------------------------
 

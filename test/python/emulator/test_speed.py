@@ -1,0 +1,50 @@
+"""How long kernels may take, in seconds of processor time."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+from mlopt.runtime import emulator
+from mlopt.test.python.emulator.snippets import kernel
+
+FOLDER = Path(__file__).parent / "cuda"
+RNG = np.random.default_rng(1)
+
+
+def test_a_million_floats_in_three_seconds() -> None:
+    body = """
+  mov.u32 %r1, %ctaid.x;
+  mad.lo.u32 %r2, %r1, 256, %r0;
+  setp.ge.u32 %p1, %r2, 1000000;
+  @%p1 exit;
+  mul.wide.u32 %rd3, %r2, 4;
+  add.s64 %rd4, %rd1, %rd3;
+  add.s64 %rd5, %rd2, %rd3;
+  add.s64 %rd6, %rd0, %rd3;
+  ld.global.nc.f32 %f1, [%rd4];
+  ld.global.nc.f32 %f2, [%rd5];
+  fma.rn.f32 %f3, %f1, %f2, %f1;
+  mul.f32 %f4, %f3, 0f3FB8AA3B;
+  ex2.approx.f32 %f5, %f4;
+  max.f32 %f6, %f5, %f2;
+  st.global.f32 [%rd6], %f6;
+"""
+    a, b = RNG.standard_normal((2, 1_000_000)).astype(np.float32)
+    out = np.zeros_like(a)
+    kernels = emulator.load(kernel(body, 3))
+    started = time.process_time()
+    kernels.launch("k", -(-a.size // 256), 256, [out, a, b])
+    assert time.process_time() - started < 3
+    np.testing.assert_allclose(out, np.maximum(np.exp(a.astype(float) * b + a), b), rtol=1e-5)
+
+
+def test_a_gemm_in_ten_seconds() -> None:
+    a, b = RNG.standard_normal((2, 256, 256)).astype(np.float16)
+    c = np.zeros((256, 256), np.float32)
+    kernels = emulator.load((FOLDER / "gemm.ptx").read_text())
+    started = time.process_time()
+    kernels.launch("gemm", (2, 2), 256, [a, b, c, 256, 256, 256])
+    assert time.process_time() - started < 10
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b, rtol=1e-5, atol=1e-4)
