@@ -17,6 +17,8 @@ conversion. Where accesses would be scattered (a transpose), or an op wants a la
 (``layouts/anchors.py``), an mlopt.convert_layout changes it. On scf.for the attribute is an array, one layout
 a result. Tiles that are one scalar at all positions have none.
 
+Reads come first in their block (``layouts/order.py``).
+
 Legal for tile IR on memrefs; the warps are the schedule's. Until mlopt-gpu-distribute nothing may rewrite
 this: merging equal values of different layouts would lose one.
 """
@@ -37,6 +39,7 @@ from .layouts.access import WIDE, Access, access_of
 from .layouts.anchors import anchor_of
 from .layouts.coalescing import is_scattered
 from .layouts.dims import Dims
+from .layouts.order import loads_first
 from .layouts.spread import Spread
 from .layouts.tiles import RESHAPES, is_tile, is_uniform, reduced_dims, tile_ops
 
@@ -74,6 +77,7 @@ def assign(forall: ir.Operation) -> None:
     """Assign layouts to the tiles of one kernel."""
     block = forall.regions[0].blocks[0]
     _check(block)
+    loads_first(block, warps_of(forall))
     dims = _dims(block)
     ops = list(tile_ops(block))
     classes = range(len(dims.extents))

@@ -92,3 +92,36 @@ func.func private @cut(%x: memref<16xf32>, %out: memref<16x16xf32>) attributes {
   } {mlopt.schedule = {tile = array<i64: 0, 0>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// Reads come first, with the position that the second needs; one at a position that comes from a tile cannot.
+// CHECK-LABEL: @order
+// CHECK: scf.forall
+// CHECK-NEXT: vector.transfer_read
+// CHECK-NEXT: arith.addi
+// CHECK-NEXT: vector.transfer_read
+// CHECK-NEXT: vector.transfer_read
+// CHECK-NEXT: math.exp
+// CHECK: vector.extract
+// CHECK: vector.transfer_read
+func.func private @order(%x: memref<8192xf32>, %out: memref<4096xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c4096 = arith.constant 4096 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (4096) step (512) {
+    %v = vector.transfer_read %x[%i], %pad {in_bounds = [true]} : memref<8192xf32>, vector<512xf32>
+    %e = math.exp %v : vector<512xf32>
+    %j = arith.addi %i, %c4096 : index
+    %w = vector.transfer_read %x[%j], %pad {in_bounds = [true]} : memref<8192xf32>, vector<512xf32>
+    %s = arith.addf %e, %w : vector<512xf32>
+    %one = vector.transfer_read %x[%c0], %pad {in_bounds = [true]} : memref<8192xf32>, vector<1xf32>
+    %n = arith.fptosi %one : vector<1xf32> to vector<1xi32>
+    %m = vector.extract %n[0] : i32 from vector<1xi32>
+    %k = arith.index_cast %m : i32 to index
+    %u = vector.transfer_read %x[%k], %pad {in_bounds = [false]} : memref<8192xf32>, vector<512xf32>
+    %t = arith.addf %s, %u : vector<512xf32>
+    vector.transfer_write %t, %out[%i] {in_bounds = [true]} : vector<512xf32>, memref<4096xf32>
+  } {mlopt.schedule = {tile = array<i64: 512>, warps = array<i64: 4>}}
+  return
+}

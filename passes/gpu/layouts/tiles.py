@@ -79,14 +79,22 @@ def contract_loops(op: ir.Operation) -> list[list[int]]:
 
 def is_uniform(value: ir.Value) -> bool:
     """Whether a tile is one scalar at all its positions, as the ops say: it needs no layout."""
-    if isinstance(value.owner, ir.Block):
-        return False
-    op = value.owner.operation
-    if op.name in ("arith.constant", "ub.poison"):
-        return True
-    if op.name not in RESHAPES and not op.name.startswith(ELEMENTWISE):
-        return False
-    return all(not is_tile(operand) or is_uniform(operand) for operand in op.operands)
+    seen: set[ir.Value] = set()
+    waiting = [value]
+    while waiting:
+        tile = waiting.pop()
+        if tile in seen:
+            continue
+        seen.add(tile)
+        if isinstance(tile.owner, ir.Block):
+            return False
+        op = tile.owner.operation
+        if op.name in ("arith.constant", "ub.poison"):
+            continue
+        if op.name not in RESHAPES and not op.name.startswith(ELEMENTWISE):
+            return False
+        waiting += [operand for operand in op.operands if is_tile(operand)]
+    return True
 
 
 def links(op: ir.Operation) -> Iterator[tuple[int, list[Link]]]:

@@ -1,0 +1,54 @@
+"""Reads come first in their block: all of a task's loads are on their way before one is waited for."""
+
+from __future__ import annotations
+
+from math import prod
+
+from mlir import ir
+
+from ....dialects.layouts import WARP
+from .access import bytes_of
+from .tiles import is_tile, sizes_of
+
+REGISTERS = 48  # of a thread, 4 bytes each, that reads may fill ahead
+_SCALAR = ("arith.", "affine.", "memref.load", "memref.dim")
+
+
+def loads_first(block: ir.Block, warps: int) -> None:
+    """Move reads to their block's beginning, with the positions that they need, as far as registers go."""
+    ops = [op.operation for op in block.operations]
+    for op in ops:
+        for region in op.regions:
+            for inner in region.blocks:
+                loads_first(inner, warps)
+    left = REGISTERS * 4 * WARP * warps
+    moved: list[ir.Operation] = []
+    for op in ops:
+        if op.name != "vector.transfer_read":
+            continue
+        tile = op.results[0]
+        left -= bytes_of(tile.type.element_type) * prod(sizes_of(tile))
+        before = _needed(op, block)
+        if left < 0 or before is None:
+            break
+        moved += [one for one in (*before, op) if one not in moved]
+    for op in reversed(moved):
+        op.move_before(block.operations[0])
+
+
+def _needed(read: ir.Operation, block: ir.Block) -> list[ir.Operation] | None:
+    """The ops of the block that a read's positions come from, in order; None if they come from tiles."""
+    found: list[ir.Operation] = []
+    for operand in read.operands:
+        if isinstance(operand.owner, ir.Block) or operand.owner.operation.block != block:
+            continue
+        op = operand.owner.operation
+        if op in found:
+            continue
+        if not op.name.startswith(_SCALAR) or any(map(is_tile, (*op.operands, *op.results))):
+            return None
+        before = _needed(op, block)
+        if before is None:
+            return None
+        found += [one for one in (*before, op) if one not in found]
+    return found
