@@ -12,6 +12,7 @@ from .runtime.emulator import (
     Report,
     UnsupportedInstructionError,
     load,
+    record,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "Report",
     "UnsupportedInstructionError",
     "load",
+    "record",
 ]

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ..errors import MloptError
+from ..errors import InputError, MloptError
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 _out = Console()
@@ -136,6 +136,32 @@ def emulate_command(
             _err.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
     if launched.report.findings:
         raise typer.Exit(1)
+
+
+@app.command("profile")
+def profile_command(
+    source: Source,
+    emulate: Annotated[
+        bool, typer.Option("--emulate", help="On the PTX emulator: counters instead of times. Needs no GPU.")
+    ] = False,
+    size: Annotated[int, typer.Option(min=0, help="What a dynamic size is in random inputs.")] = 8,
+    seed: Annotated[int, typer.Option(help="Of the random inputs of an .mlir file.")] = 0,
+    func: Function = "main",
+    target: Target = "cuda:sm_80",
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Compile a program for a GPU, call it once, and count what each of its kernels does."""
+    from . import emulating
+
+    if not emulate:
+        raise InputError(
+            "mlopt profile works on the emulator only", remedy="pass --emulate, or use torch's profilers"
+        )
+    reports = emulating.profile(source, func, target, size, seed)
+    if as_json:
+        print(json.dumps([emulating.as_dict(report) for report in reports], indent=2))
+    else:
+        _out.print(emulating.kernels_table(reports), highlight=False, markup=False)
 
 
 @app.command("cache")

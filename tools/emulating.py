@@ -1,4 +1,4 @@
-"""What ``mlopt emulate`` does: launch a kernel of a PTX file on the emulator, and print what it did."""
+"""What ``mlopt emulate`` and ``mlopt profile`` do: run kernels on the emulator, and print what they did."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from ..compiler import jit
 from ..errors import CompileError, InputError
 from ..runtime import emulator
 from ..runtime.cuda.chips import find_chip
 from ..runtime.cuda.ptxas import assemble, find_ptxas
 from ..runtime.emulator.counters import Counters
 from ..runtime.emulator.launch import Report
+from . import programs, running
 
 DTYPES = {
     "f16": np.float16,
@@ -187,6 +189,45 @@ def _rows(counters: Counters) -> Iterator[tuple[str, str]]:
 
 def _sorted(counts: dict[str, int]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: -item[1])
+
+
+def profile(source: str, func: str, target: str, size: int, seed: int) -> list[Report]:
+    """Compile FILE.mlir or FILE.py:FUNCTION for an emulated GPU, and call it once: a report each launch."""
+    path, _, name = source.rpartition(":")
+    if path.endswith(".py"):
+        module, examples = programs.call_factory(Path(path), name)
+        compiled = jit(module, *examples, target=target, device="emulator")
+        with emulator.record() as reports:
+            compiled(*examples)
+        return reports
+    program = running.load(programs.read_mlir(Path(source)), func, target=target, device="emulator")
+    arguments = running.arguments(program, [], size, seed)
+    with emulator.record() as reports:
+        program.call(*arguments)
+    return reports
+
+
+def kernels_table(reports: Sequence[Report]) -> Table:
+    """A row for each launch."""
+    columns = ("kernel", "grid", "block", "shared", "warp instr.", "sectors/req", "conflicts", "mma")
+    table = Table(*columns, "occupancy", "roofline µs", "by", box=None, pad_edge=False)
+    for report in reports:
+        counters = report.counters
+        assert counters is not None
+        bound = max(counters.roofline, key=lambda name: counters.roofline[name], default="")
+        table.add_row(
+            report.kernel,
+            *("×".join(str(part) for part in sizes_of) for sizes_of in (report.grid, report.block)),
+            f"{counters.shared_memory:,}",
+            f"{sum(counters.instructions.values()):,}",
+            f"{counters.sectors_per_request:.2f}",
+            f"{counters.bank_conflicts:,}",
+            f"{counters.mma:,}",
+            f"{counters.occupancy:.0%}",
+            f"{counters.time * 1e6:.2f}",
+            bound,
+        )
+    return table
 
 
 def hottest(report: Report, count: int) -> Table:

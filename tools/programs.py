@@ -17,7 +17,7 @@ def compile_source(source: str, func: str, **options: Any) -> Compiled:
     """Compile ``FILE.mlir`` or ``FILE.py:FUNCTION``."""
     path, colon, name = source.rpartition(":")
     if colon and path.endswith(".py"):
-        module, examples = _call_factory(Path(path), name)
+        module, examples = call_factory(Path(path), name)
         return jit(module, *examples, **options)
     if source.endswith(".py"):
         raise InputError(
@@ -55,7 +55,8 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
-def _call_factory(path: Path, name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def call_factory(path: Path, name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The module and the example inputs that function ``name`` of a .py file returns."""
     if not path.is_file():
         raise InputError(f"{path} is not there")
     try:

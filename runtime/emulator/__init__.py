@@ -9,7 +9,7 @@ wrong with the kernel raises `KernelError`, unless ``check=False``; ``report.fin
 
 from __future__ import annotations
 
-from .device import Device, Kernels, load
+from .device import Device, Kernels, load, record
 from .errors import EmulatorError, KernelError, UnsupportedInstructionError
 from .findings import Finding
 from .launch import Options, Report
@@ -24,4 +24,5 @@ __all__ = [
     "Report",
     "UnsupportedInstructionError",
     "load",
+    "record",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,8 @@ class Kernels:
             options or Options(),
         )
         report = launch.run()
+        for recording in _recordings:
+            recording.append(report)
         if check and report.findings:
             raise KernelError(report.findings, report)
         return report
@@ -189,6 +192,20 @@ def _scalar(parameter: Variable, value: Any) -> bytes:
             return _scalar(parameter, float(value))
         return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
     raise EmulatorError(f"{value!r} cannot be the argument {parameter.name}")
+
+
+_recordings: list[list[Report]] = []
+
+
+@contextmanager
+def record() -> Iterator[list[Report]]:
+    """A list that gets the report of every launch on an emulated device while the context is open."""
+    reports: list[Report] = []
+    _recordings.append(reports)
+    try:
+        yield reports
+    finally:
+        _recordings.remove(reports)
 
 
 def load(ptx: str, chip: str = "") -> Kernels:

@@ -65,6 +65,38 @@ def test_bad_arguments(arguments: list[str], message: str) -> None:
     assert message in str(done.exception)
 
 
+MODULE = """
+func.func @main(%x: tensor<?x33xf32>) -> tensor<?x33xf32> {
+  %c0 = arith.constant 0 : index
+  %d = tensor.dim %x, %c0 : tensor<?x33xf32>
+  %e = tensor.empty(%d) : tensor<?x33xf32>
+  %y = linalg.exp ins(%x : tensor<?x33xf32>) outs(%e : tensor<?x33xf32>) -> tensor<?x33xf32>
+  return %y : tensor<?x33xf32>
+}
+"""
+
+
+def test_profile(tmp_path: Path) -> None:
+    source = tmp_path / "module.mlir"
+    source.write_text(MODULE)
+    done = CliRunner().invoke(app, ["profile", "--emulate", str(source), "--size", "20", "--json"])
+    (kernel,) = json.loads(done.output)
+    assert "exp" in kernel["kernel"]
+    assert kernel["bytes"] == {"global": 2 * 20 * 33 * 4}
+    done = CliRunner().invoke(app, ["profile", "--emulate", str(source)])
+    assert done.exit_code == 0 and "roofline" in done.output
+    assert "--emulate" in str(CliRunner().invoke(app, ["profile", str(source)]).exception)
+
+
+def test_record() -> None:
+    x, y = np.ones((2, 100), np.float32), np.zeros((2, 100), np.float32)
+    kernels = mlopt.emulator.load(Path(SOFTMAX).read_text())
+    with mlopt.emulator.record() as reports:
+        kernels.launch("softmax", 2, 128, [x, y, 100, 0, 0], dynamic_smem=16)
+    kernels.launch("softmax", 2, 128, [x, y, 100, 0, 0], dynamic_smem=16)
+    assert [report.kernel for report in reports] == ["softmax"]
+
+
 def test_tensors_are_written_in_place() -> None:
     x, y = torch.ones(2, 100), torch.zeros(2, 100)
     kernels = mlopt.emulator.load(Path(SOFTMAX).read_text())
