@@ -126,9 +126,9 @@ def emulate_command(
     if as_json:
         print(json.dumps(emulating.as_dict(launched.report), indent=2))
     else:
-        _out.print(emulating.summary(launched.report), highlight=False)
+        print(emulating.summary(launched.report))
         if lines:
-            _out.print(emulating.hottest(launched.report, lines), highlight=False, markup=False)
+            print(emulating.hottest(launched.report, lines))
         for finding in launched.report.findings:
             _out.print(str(finding), highlight=False, markup=False, soft_wrap=True)
     if output is not None:
@@ -161,7 +161,7 @@ def profile_command(
     if as_json:
         print(json.dumps([emulating.as_dict(report) for report in reports], indent=2))
     else:
-        _out.print(emulating.kernels_table(reports), highlight=False, markup=False)
+        print(emulating.kernels_table(reports))
 
 
 @app.command("cache")

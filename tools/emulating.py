@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from ..compiler import jit
 from ..errors import CompileError, InputError
@@ -149,13 +148,17 @@ def only_kernel(kernels: emulator.Kernels, name: str | None) -> str:
     return kernels.names[0]
 
 
-def summary(report: Report) -> Table:
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as text, in columns as wide as they need to be."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def summary(report: Report) -> str:
     """The counters of a launch."""
-    table = Table(box=None, pad_edge=False, show_header=False)
     assert report.counters is not None
-    for label, value in _rows(report.counters):
-        table.add_row(label, value)
-    return table
+    return aligned([*_rows(report.counters)])
 
 
 def _rows(counters: Counters) -> Iterator[tuple[str, str]]:
@@ -207,41 +210,43 @@ def profile(source: str, func: str, target: str, size: int, seed: int) -> list[R
     return reports
 
 
-def kernels_table(reports: Sequence[Report]) -> Table:
+def kernels_table(reports: Sequence[Report]) -> str:
     """A row for each launch."""
     columns = ("kernel", "grid", "block", "shared", "warp instr.", "sectors/req", "conflicts", "mma")
-    table = Table(*columns, "occupancy", "roofline µs", "by", box=None, pad_edge=False)
+    rows = [(*columns, "occupancy", "roofline µs", "by")]
     for report in reports:
         counters = report.counters
         assert counters is not None
         bound = max(counters.roofline, key=lambda name: counters.roofline[name], default="")
-        table.add_row(
-            report.kernel,
-            *("×".join(str(part) for part in sizes_of) for sizes_of in (report.grid, report.block)),
-            f"{counters.shared_memory:,}",
-            f"{sum(counters.instructions.values()):,}",
-            f"{counters.sectors_per_request:.2f}",
-            f"{counters.bank_conflicts:,}",
-            f"{counters.mma:,}",
-            f"{counters.occupancy:.0%}",
-            f"{counters.time * 1e6:.2f}",
-            bound,
+        grid, block = ("×".join(map(str, extent)) for extent in (report.grid, report.block))
+        rows.append(
+            (
+                report.kernel,
+                grid,
+                block,
+                f"{counters.shared_memory:,}",
+                f"{sum(counters.instructions.values()):,}",
+                f"{counters.sectors_per_request:.2f}",
+                f"{counters.bank_conflicts:,}",
+                f"{counters.mma:,}",
+                f"{counters.occupancy:.0%}",
+                f"{counters.time * 1e6:.2f}",
+                bound,
+            )
         )
-    return table
+    return aligned(rows)
 
 
-def hottest(report: Report, count: int) -> Table:
+def hottest(report: Report, count: int) -> str:
     """The PTX lines that cost most: sectors and passes through shared memory, then instructions."""
-    table = Table(
-        "line", "warps", "sectors/req", "conflicts", "instruction", "source", box=None, pad_edge=False
-    )
+    rows = [("line", "warps", "sectors/req", "conflicts", "source", "instruction")]
     assert report.counters is not None
     cost = sorted(report.counters.lines, key=lambda line: -(line.sectors + line.wavefronts + line.warps))
     for line in sorted(cost[:count], key=lambda line: line.line):
         rate = f"{line.sectors / line.requests:.1f}" if line.sectors else ""
         conflicts = f"{line.conflicts:,}" if line.wavefronts else ""
-        table.add_row(str(line.line), f"{line.warps:,}", rate, conflicts, line.text[:70], line.source)
-    return table
+        rows.append((str(line.line), f"{line.warps:,}", rate, conflicts, line.source, line.text))
+    return aligned(rows)
 
 
 def save(arguments: Sequence[Any], folder: Path) -> list[Path]:
