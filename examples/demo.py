@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import demo_gpu
 import mlopt
 import torch
 import torch._inductor.config as inductor_config
@@ -256,11 +257,18 @@ def main() -> int:
                 progress.advance(task)
 
             rows.append(run(name, module, x, advance))
+        verdicts = {}
+        for name, (module, x) in models.items():
+            for chip in demo_gpu.CHIPS:
+                progress.update(task, description=f"{name} for {chip}")
+                verdicts[name, chip] = demo_gpu.verdict(name, module, x, chip, OUT / name)
         progress.update(task, description="both again in a new process")
         warm = warm_seconds()
     console.print(table(rows, warm))
+    console.print(demo_gpu.table(verdicts))
     console.print(f"stages and reports: {OUT}/")
     problems = [f"{row.name}: {problem}" for row in rows for problem in problems_of(row)]
+    problems += [problem for one in verdicts.values() for problem in one.problems()]
     cold = sum(row.compile_time for row in rows)
     if sum(warm.values()) > WARM_SHARE * cold:
         problems.append(f"from the cache, compiling takes {sum(warm.values()) / cold:.0%} of the time")
