@@ -39,7 +39,7 @@ from .layouts.access import WIDE, Access, access_of
 from .layouts.anchors import anchor_of
 from .layouts.coalescing import is_scattered
 from .layouts.dims import Dims
-from .layouts.order import loads_first
+from .layouts.order import last_of_reads, loads_first
 from .layouts.spread import Spread
 from .layouts.tiles import RESHAPES, is_tile, is_uniform, reduced_dims, tile_ops
 
@@ -229,14 +229,14 @@ def _own_layout(access: Access, spread: Spread) -> Layout:
 
 
 def _converted(value: ir.Value, layout: Layout, turned: dict[tuple[ir.Value, str], ir.Value]) -> ir.Value:
-    """The value in another layout, made once, right after it is made."""
+    """The value in another layout, made once; after the reads that stand together with its own."""
     key = (value, str(layout))
     if key not in turned:
         owner = value.owner
         place = (
             ir.InsertionPoint.at_block_begin(owner)
             if isinstance(owner, ir.Block)
-            else ir.InsertionPoint.after(owner.operation)
+            else ir.InsertionPoint.after(last_of_reads(owner.operation))
         )
         with place, value.location:
             turned[key] = convert(value)

@@ -77,3 +77,30 @@ func.func private @large(%x: memref<65536x65536xf32>, %out: memref<65536x65536xf
   } {mlopt.schedule = {tile = array<i64: 1, 512>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// Two tiles are turned at once: loads, stores, one barrier.
+// CHECK-LABEL: llvm.func @two
+// CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 16 : i64}
+// CHECK: llvm.store %{{.*}} !llvm.ptr<3>
+// CHECK-NOT: nvvm.barrier0
+// CHECK: llvm.getelementptr %{{.*}}[{{[0-9]+}}] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+// CHECK: llvm.store %{{.*}} !llvm.ptr<3>
+// CHECK: nvvm.barrier0
+// CHECK: llvm.load %{{.*}} !llvm.ptr<3>
+// CHECK-NOT: nvvm.barrier0
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+func.func private @two(%x: memref<64x96xf32>, %y: memref<64x96xf32>, %z: memref<96x64xf32>, %out: memref<96x64xf32>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i, %j) = (0, 0) to (96, 64) step (32, 32) {
+    %w = vector.transfer_read %z[%i, %j], %pad {in_bounds = [true, true]} : memref<96x64xf32>, vector<32x32xf32>
+    %v = vector.transfer_read %x[%j, %i], %pad {in_bounds = [true, true], permutation_map = #turned} : memref<64x96xf32>, vector<32x32xf32>
+    %u = vector.transfer_read %y[%j, %i], %pad {in_bounds = [true, true], permutation_map = #turned} : memref<64x96xf32>, vector<32x32xf32>
+    %s = arith.addf %v, %u : vector<32x32xf32>
+    %t = arith.addf %s, %w : vector<32x32xf32>
+    vector.transfer_write %t, %out[%i, %j] {in_bounds = [true, true]} : vector<32x32xf32>, memref<96x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 32, 32>, warps = array<i64: 4>}}
+  return
+}

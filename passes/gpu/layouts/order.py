@@ -36,6 +36,22 @@ def loads_first(block: ir.Block, warps: int) -> None:
         op.move_before(block.operations[0])
 
 
+def last_of_reads(op: ir.Operation) -> ir.Operation:
+    """The last of the reads that stand together from ``op`` on, with positions between; else ``op``."""
+    if op.name != "vector.transfer_read":
+        return op
+    last, reached = op, False
+    for other in op.block.operations:
+        reached = reached or other.operation == op
+        if not reached:
+            continue
+        if other.operation.name == op.name or other.operation.name == "mlopt.convert_layout":
+            last = other.operation
+        elif not other.operation.name.startswith(_SCALAR) or any(map(is_tile, other.operation.results)):
+            break
+    return last
+
+
 def _needed(read: ir.Operation, block: ir.Block) -> list[ir.Operation] | None:
     """The ops of the block that a read's positions come from, in order; None if they come from tiles."""
     found: list[ir.Operation] = []

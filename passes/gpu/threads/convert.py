@@ -20,6 +20,7 @@ from .builder import Number, Truth
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
 from .registry import rule
+from .shared import Region
 from .stored import load_stored, store_stored, stored_type
 
 PADDINGS = (0, 4, 8, 16, 32)  # bytes
@@ -88,15 +89,53 @@ def best_arrangement(
     return min(arrangements(sizes, inners, element_bytes), key=cost)
 
 
+@dataclass(frozen=True)
+class Turn:
+    """A tile on its way through shared memory."""
+
+    op: ir.Operation
+    fragment: Fragment
+    target: Layout
+    how: Arrangement
+    region: Region
+    base: ir.Value
+    element: ir.Type
+
+
 @rule("mlopt.convert_layout")
 def emit_convert(em: Emitter, op: ir.Operation) -> None:
-    """Other registers' names, or a way through shared memory."""
+    """Other registers' names, or a way through shared memory; conversions in a row share a barrier."""
+    if em.is_emitted(op.results[0]):
+        return
+    turns = [turn for each in _in_a_row(em, op) if (turn := _start(em, each)) is not None]
+    for turn in turns:
+        em.shared.reads(turn.region)
+        wanted = positions_of(turn.target, turn.op.results[0])
+        values = _load(em, turn.how, turn.target, wanted, turn.base, turn.element)
+        em.set_fragment(turn.op.results[0], Fragment(turn.target, values))
+    for turn in turns:
+        em.shared.free(turn.region)
+
+
+def _in_a_row(em: Emitter, op: ir.Operation) -> list[ir.Operation]:
+    """The conversions from ``op`` on, of tiles that are there."""
+    found: list[ir.Operation] = []
+    for other in op.block.operations:
+        if other.operation == op or found:
+            if other.operation.name != op.name or not em.is_emitted(other.operands[0]):
+                break
+            found.append(other.operation)
+    return found
+
+
+def _start(em: Emitter, op: ir.Operation) -> Turn | None:
+    """Store a tile in shared memory; None if each thread has what it needs already."""
     source, result = op.operands[0], op.results[0]
     fragment, target = em.fragment(source), em.layout(result)
-    wanted = positions_of(target, result)
     if fragment.uniform or (fragment.layout is not None and fragment.layout.same_place(target)):
-        em.set_fragment(result, Fragment(target, {position: fragment[position] for position in wanted}))
-        return
+        values = {position: fragment[position] for position in positions_of(target, result)}
+        em.set_fragment(result, Fragment(target, values))
+        return None
     assert fragment.layout is not None
     element = em.element(source.type)
     stored = stored_type(element)
@@ -105,9 +144,7 @@ def emit_convert(em: Emitter, op: ir.Operation) -> None:
     base = em.shared.pointer(region)
     em.shared.writes(region)
     _store(em, how, fragment, base, stored)
-    em.shared.reads(region)
-    em.set_fragment(result, Fragment(target, _load(em, how, target, wanted, base, element)))
-    em.shared.free(region)
+    return Turn(op, fragment, target, how, region, base, element)
 
 
 def _first(em: Emitter, how: Arrangement, layout: Layout, base: ir.Value, stored: ir.Type) -> ir.Value:

@@ -73,6 +73,10 @@ class Emitter:
         """What the thread has of a tile."""
         return self._fragments[tile]
 
+    def is_emitted(self, tile: ir.Value) -> bool:
+        """Whether it is known what the thread has of a tile."""
+        return tile in self._fragments
+
     def set_fragment(self, tile: ir.Value, fragment: Fragment) -> None:
         """Say what the thread has of a tile."""
         self._fragments[tile] = fragment
