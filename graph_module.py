@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from .runtime import requests
 from .runtime.executable import Executable
 from .runtime.graph_call import GraphCall
 from .runtime.graph_weights import GraphWeights
-from .runtime.opening import open_call
+from .runtime.opening import needs_gpu, open_call
 from .runtime.verification import Verifier
 
 
@@ -41,7 +42,7 @@ def compile_graph(module: GraphModule, static: Collection[int], options: Options
 
     With ``options.fallback`` ops that cannot be compiled run in eager, else they are an error.
     """
-    reasons = eager_reasons(module.graph)
+    reasons = eager_reasons(module.graph, "cuda" if needs_gpu(options) else "cpu")
     if not reasons:
         try:
             call, report = _compile_unit(module, static, options, name)
@@ -136,14 +137,20 @@ def _compile_parts(
         unit = str(node.target)
         kept = [number for number, source in enumerate(parts.inputs[unit]) if source in weights]
         done = compile_graph(parts.units[unit], kept, options, f"{name}.{unit}")
-        node.op, node.target = "call_function", done.call
+        node.op, node.target = "call_function", _function(done.call)
         delattr(parts.module, unit)
         units += done.units
         eager += done.eager
     parts.module.recompile()
-    forward = parts.module.forward
+    return CompiledGraph(parts.module.forward, tuple(units), tuple(eager), len(list_ops(module.graph)))
 
-    def call(*args: Any) -> Any:  # torch.fx wants a function to call from another graph
-        return forward(*args)
 
-    return CompiledGraph(call, tuple(units), tuple(eager), len(list_ops(module.graph)))
+def _function(call: Callable[..., Any]) -> Callable[..., Any]:
+    """``call`` as what torch.fx can call from a graph."""
+    if inspect.isfunction(call):
+        return call
+
+    def function(*args: Any) -> Any:
+        return call(*args)
+
+    return function

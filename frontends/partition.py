@@ -48,13 +48,13 @@ class Split:
     inputs: dict[str, list[Node]]
 
 
-def eager_reasons(graph: Graph) -> dict[Node, str]:
-    """The nodes that are known not to be compiled, and why."""
+def eager_reasons(graph: Graph, device: str = "cpu") -> dict[Node, str]:
+    """The nodes that are known not to be compiled, and why; compiled code has its tensors on ``device``."""
     reasons: dict[Node, str] = {}
     for node in graph.nodes:
         if node.op in ("placeholder", "output", "get_attr"):
             continue
-        reason = _reason(node)
+        reason = _reason(node, device)
         if reason:
             reasons[node] = reason
     for node in reversed(graph.nodes):
@@ -63,7 +63,7 @@ def eager_reasons(graph: Graph) -> dict[Node, str]:
     return reasons
 
 
-def _reason(node: Node) -> str:
+def _reason(node: Node, device: str) -> str:
     if node.op != "call_function":
         return f"a {node.op}"
     value = node.meta.get("val")
@@ -83,7 +83,7 @@ def _reason(node: Node) -> str:
                 return f"{value.dtype}"
             if value.layout is not torch.strided:
                 return f"{value.layout}"
-            if value.device.type != "cpu":
+            if value.device.type != device:
                 return f"on {value.device}"
     return ""
 

@@ -87,7 +87,7 @@ def _in_order(value: torch.Tensor, arg: Argument) -> torch.Tensor:
     if arg.order is None:
         return value.detach().clone(memory_format=torch.contiguous_format)
     strides = [stride for stride in arg.strides if isinstance(stride, int)]
-    return torch.empty_strided(value.shape, strides, dtype=value.dtype).copy_(value.detach())
+    return value.detach().new_empty_strided(value.shape, strides).copy_(value.detach())
 
 
 def _permuted(value: torch.Tensor, arg: Argument) -> torch.Tensor:

@@ -205,3 +205,13 @@ def _fails(x):
     if x.shape[0] == 4:
         raise ValueError("mine")
     return x
+
+
+def test_a_program_for_a_gpu_on_the_emulator():
+    def function(x, y):
+        return torch.relu(x * y) + 1, x.sum(1)
+
+    x, y = torch.randn(9, 33), torch.randn(33)
+    fast = compiled(function, options={"target": "cuda:sm_80", "device": "emulator"})
+    torch.testing.assert_close(fast(x, y), function(x, y))
+    assert report().coverage == 1
