@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .context import Context
 from .lanes import Lanes
+from .memory import LOCAL_WINDOW
 from .ptx import Array, Instruction, Name, Operand
 
 if TYPE_CHECKING:
@@ -52,4 +55,64 @@ def _assertfail(
     machine.exit(lanes)
 
 
-BUILTINS: dict[str, Builtin] = {"__assertfail": _assertfail}
+_CONVERSION = re.compile(r"%([-+ #0]*)(\d*)(\.\d+)?(hh|h|ll|l|z|j|t)?([diouxXcsfFeEgGaAp%])")
+
+
+def _vprintf(
+    machine: Machine,
+    group: Group,
+    lanes: Lanes,
+    instruction: Instruction,
+    ins: tuple[Operand, ...],
+    outs: tuple[Operand, ...],
+) -> None:
+    """vprintf(format, arguments): the text of each thread goes to the report."""
+    formats = _argument(machine, group, lanes, ins[0], 8)
+    places = _argument(machine, group, lanes, ins[1], 8)
+    counts = np.zeros(lanes.count, np.uint32)
+    for row, (form, place) in enumerate(zip(formats.tolist(), places.tolist(), strict=True)):
+        text = _text(machine, form)
+        start = place - LOCAL_WINDOW + int(lanes.index[row]) * machine.batch.local_size if place else 0
+        text, counts[row] = _formatted(machine, text, machine.batch.local.data[start:])
+        machine.batch.launch.printed.append(text)
+    for result in outs:
+        assert isinstance(result, Name)
+        start = group.frame.base + group.frame.program.layout[result.text]
+        size, written = machine.batch.local_size, machine.batch.local.written
+        assert written is not None
+        machine.batch.local.data.reshape(-1, size)[lanes.index, start : start + 4] = counts[:, None].view(
+            np.uint8
+        )
+        written.reshape(-1, size)[lanes.index, start : start + 4] = 1
+    machine.move(group, group.pc + 1, lanes)
+
+
+def _formatted(machine: Machine, text: str, data: Array) -> tuple[str, int]:
+    """C's printf for arguments that lie one after the other, each aligned to its size."""
+    at, count = 0, 0
+
+    def value(match: re.Match[str]) -> str:
+        nonlocal at, count
+        flags, width, precision, length, letter = match.groups(default="")
+        if letter == "%":
+            return "%"
+        size = 8 if letter in "fFeEgGaAps" or length in ("l", "ll", "z", "j", "t") else 4
+        at = -(-at // size) * size
+        raw = data[at : at + size].tobytes()
+        at, count = at + size, count + 1
+        if letter in "fFeEgGaA":
+            shown: Any = struct.unpack("<d", raw)[0]
+        else:
+            shown = int.from_bytes(raw, "little", signed=letter in "di")
+        if letter == "s":
+            shown = _text(machine, shown)
+        if letter == "p":
+            return hex(shown)
+        if letter in "aA":
+            return float(shown).hex()
+        return f"%{flags}{width}{precision}{letter}" % shown
+
+    return _CONVERSION.sub(value, text), count
+
+
+BUILTINS: dict[str, Builtin] = {"__assertfail": _assertfail, "vprintf": _vprintf}

@@ -50,6 +50,7 @@ class Report:
     block: tuple[int, int, int]
     findings: list[Finding] = field(default_factory=list)
     counters: Counters | None = None
+    printed: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
 
@@ -91,6 +92,8 @@ class Launch:
         self._deeper_frame = max((program.frame_size for program in self.programs[1:]), default=0)
         self.registers = options.registers or function.directives.get("maxnreg", (0,))[0]
         self.local_size = max(16, self.frame_base(self.depth))
+        self.printed: list[str] = []
+        self.clock = 0  # of instructions, for the kernel to read
         self.call_sites: dict[int, CallSite] = {}
         self._arguments = arguments
         self._shapes: dict[int, Shape] = {}
@@ -159,6 +162,7 @@ class Launch:
         if not self.findings.list():
             self._run_batches()
         report.findings = self.findings.list()
+        report.printed = self.printed
         report.counters = self.watch.counters()
         report.seconds = time.perf_counter() - started
         return report

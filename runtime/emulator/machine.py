@@ -122,6 +122,7 @@ class Machine:
             return
         program.lanes_run[end] += lanes.count
         program.warps_run[end] += lanes.warps
+        self.batch.launch.clock += 1 + stop - pc
         step(self, group)
 
     # -- groups --------------------------------------------------------------------------------

@@ -52,6 +52,10 @@ def _lanes_compared(compare: Callable[[Any, Any], Any]) -> Make:
     return make
 
 
+def _clock(shift: int, dtype: type) -> Make:
+    return lambda batch: dtype(batch.launch.clock >> shift & int(np.iinfo(dtype).max))
+
+
 for _axis, _letter in enumerate("xyz"):
     SPECIAL[f"%tid.{_letter}"] = _thread(_axis)
     SPECIAL[f"%ntid.{_letter}"] = _size("block", _axis)
@@ -79,3 +83,11 @@ SPECIAL["%lanemask_ge"] = _lanes_compared(lambda other, mine: other >= mine)
 SPECIAL["%dynamic_smem_size"] = lambda batch: np.uint32(batch.launch.dynamic_shared)
 SPECIAL["%total_smem_size"] = lambda batch: np.uint32(batch.launch.shared_size)
 SPECIAL["%aggr_smem_size"] = lambda batch: np.uint32(batch.launch.shared_size)
+CLOCKS = {
+    "%clock": _clock(0, np.uint32),
+    "%clock_hi": _clock(32, np.uint32),
+    "%clock64": _clock(0, np.uint64),
+}
+CLOCKS |= {"%globaltimer": _clock(0, np.uint64), "%globaltimer_lo": _clock(0, np.uint32)}
+CLOCKS |= {"%globaltimer_hi": _clock(32, np.uint32)}
+SPECIAL |= CLOCKS  # these are read anew each time

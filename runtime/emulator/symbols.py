@@ -33,7 +33,7 @@ from .ptx import (
     Vector,
 )
 from .registry import Entry
-from .special import SPECIAL
+from .special import CLOCKS, SPECIAL
 
 if TYPE_CHECKING:
     from .decode import Program
@@ -165,7 +165,7 @@ def _read_special(name: str, kind: Type) -> Read:
     make = SPECIAL[name]
 
     def read(x: Context) -> Any:
-        value = x.batch.value(name, make)
+        value = make(x.batch) if name in CLOCKS else x.batch.value(name, make)
         if value.ndim:
             value = x.lanes.take(value)
         return value.astype(kind.raw).view(kind.dtype)

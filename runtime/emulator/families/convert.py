@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,27 @@ _TO_INTEGER: dict[str, Callable[[Any], Any]] = {
     "rmi": np.floor,
     "rpi": np.ceil,
 }
+
+
+@instruction("cvt.pack", section=CVT + ".pack", kind="convert")
+def pack(i: Instruction, d: Decoder) -> Run:
+    """Two integers, saturated, as the lowest part of a register; what the third has moves up."""
+    source = TYPES["s32"]
+    if "s32" not in i.mods or not re.fullmatch(r"[us](16|8|4|2)", i.mods[2]):
+        raise d.fail("of other types")
+    write = d.write(i.operands[0], TYPES["u32"])
+    high, low = d.read(i.operands[1], source), d.read(i.operands[2], source)
+    above = d.read(i.operands[3], TYPES["u32"]) if len(i.operands) > 3 else None
+    bits = int(i.mods[2][1:])
+    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if i.mods[2][0] == "s" else (0, (1 << bits) - 1)
+    mask = np.int64((1 << bits) - 1)
+
+    def run(x: Context) -> None:
+        pieces = [np.clip(read(x).astype(np.int64), least, most) & mask for read in (low, high)]
+        out = (pieces[0] | (pieces[1] << bits)).astype(np.uint32)
+        write(x, out if above is None else out | (above(x) << np.uint32(2 * bits)))
+
+    return run
 
 
 @instruction("cvt", section=CVT, kind="convert")
@@ -55,8 +77,10 @@ def _float_to_integer(i: Instruction, to: Type, source: Type, write: Any, read: 
     ftz = i.has("ftz") and source.name == "f32"
     edge = 2.0 ** (to.bits - (to.kind == "s"))  # the first that is too great, exact where ``high`` is not
     most, least = to.dtype.type(np.iinfo(to.dtype).max), to.dtype.type(np.iinfo(to.dtype).min)
-    # NaN gives 0, but the sign bit for 64-bit results, by the ISA's note on cvt
-    nan_value = to.dtype.type(0) if to.bits < 64 else np.array(1 << 63, np.uint64).view(to.dtype)[()]
+    # NaN gives 0; from f64, or to 64 bits, the highest bit alone.
+    nan_value = to.dtype.type(0)
+    if source.name == "f64" or to.bits == 64:
+        nan_value = np.array(1 << (to.bits - 1), to.raw).view(to.dtype)[()]
 
     def run(x: Context) -> None:
         value = read(x)

@@ -140,6 +140,13 @@ def st(i: Instruction, d: Decoder) -> Run:
     return lambda x: store(x, i, space, address(x), kind.bytes, [read(x) for read in reads])
 
 
+@instruction("createpolicy", section=DATA + ": createpolicy", kind="other")
+def createpolicy(i: Instruction, d: Decoder) -> Run:
+    """A hint for caches, in 64 bits without a meaning here."""
+    write = d.write(i.operands[0], TYPES["b64"])
+    return lambda x: write(x, np.uint64(0))
+
+
 @instruction("prefetch", "prefetchu", "applypriority", "discard", section=DATA + ": prefetch", kind="other")
 def prefetch(i: Instruction, d: Decoder) -> Run:
     """Hints about caches, without an effect on values."""

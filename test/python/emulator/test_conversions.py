@@ -141,7 +141,26 @@ def test_special_values() -> None:
     source = np.array([math.nan, math.inf, -math.inf, 2.0**-140, *[0.0] * 28], np.float32)
     assert apply("cvt.rzi.s32.f32", "s32", [("f32", source)])[0] == 0
     assert apply("cvt.rzi.s64.f32", "s64", [("f32", source)])[0] == 1 << 63
+    assert apply("cvt.rzi.u32.f64", "u32", [("f64", source.astype(np.float64))])[0] == 1 << 31
     assert apply("cvt.rn.f16.f32", "f16", [("f32", source)])[:3].tolist() == [0x7FFF, 0x7C00, 0xFC00]
     assert apply("cvt.rn.bf16.f32", "bf16", [("f32", source)])[:3].tolist() == [0x7FFF, 0x7F80, 0xFF80]
     assert apply("cvt.sat.f32.f32", "f32", [("f32", source)]).view(np.float32)[:3].tolist() == [0.0, 1.0, 0.0]
     assert apply("cvt.ftz.f64.f32", "f64", [("f32", source)])[3] == 0
+
+
+def test_pack() -> None:
+    a, b = (RNG.integers(-300, 300, 64).astype(np.int32) for _ in range(2))
+    a[:4], b[:4] = [40000, -40000, 127, -128], [-40000, 40000, 255, 256]
+    c = RNG.integers(0, 2**32, 64, dtype=np.uint32)
+    pair = [("s32", a.view(np.uint32)), ("s32", b.view(np.uint32))]
+    for kind, low, high in (("u16", 0, 65535), ("s16", -32768, 32767)):
+        expected = (np.clip(a.astype(int), low, high) & 65535) << 16 | np.clip(
+            b.astype(int), low, high
+        ) & 65535
+        np.testing.assert_array_equal(apply(f"cvt.pack.sat.{kind}.s32", "b32", pair), expected)
+    for kind, low, high in (("u8", 0, 255), ("s8", -128, 127)):
+        two = (np.clip(a, low, high) & 255) << 8 | np.clip(b, low, high) & 255
+        expected = (c.astype(np.uint64) << 16 | two.astype(np.uint64)) & 0xFFFFFFFF
+        np.testing.assert_array_equal(
+            apply(f"cvt.pack.sat.{kind}.s32.b32", "b32", [*pair, ("b32", c)]), expected
+        )

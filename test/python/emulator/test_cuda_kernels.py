@@ -220,3 +220,19 @@ def test_pipelines(steps: int, schedule: str) -> None:
     small = np.ascontiguousarray(x[:, :64])
     launch("pipeline", "named", 1, 128, [small, out, steps], schedule)
     np.testing.assert_allclose(out, small.sum(0)[::-1], rtol=1e-5, atol=1e-5)
+
+
+def test_printf() -> None:
+    x = np.arange(8, dtype=np.int32)
+    y = np.empty_like(x)
+    report = launch("memory", "prints", 1, 8, [x, y])
+    assert report.printed == [f"thread {t} has {t / 8:5.2f}% of it, 1000000000{t}\n" for t in (6, 7)]
+    assert y.tolist() == [0] * 6 + [4] * 2
+
+
+def test_assert() -> None:
+    with pytest.raises(
+        emulator.KernelError, match=r"assertion .x\[threadIdx.x\] > 0. failed at memory\.cu:"
+    ) as caught:
+        launch("memory", "asserts", 1, 32, [np.arange(32, dtype=np.int32)])
+    assert caught.value.findings[0].count == 1

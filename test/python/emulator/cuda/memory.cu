@@ -1,4 +1,7 @@
 // Transposes, histograms, local and constant memory, recursion, calls through pointers.
+#include <assert.h>
+#include <stdio.h>
+
 extern "C" __global__ void transpose_conflicts(const float *x, float *y, int rows, int columns) {
   __shared__ float tile[32][32];
   int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
@@ -114,3 +117,11 @@ extern "C" __global__ void integers(const long long *x, const long long *z, long
     y[7 * n + i] = __funnelshift_l((unsigned)x[i], (unsigned)z[i], 13) ^ __byte_perm((unsigned)x[i], (unsigned)z[i], 0x6240);
   }
 }
+
+extern "C" __global__ void prints(const int *x, int *y) {
+  int t = threadIdx.x;
+  if (x[t] > 5) y[t] = printf("thread %d has %5.2f%% of %s, %llx\n", t, x[t] / 8.0, "it", 1ull << 40 | t);
+  else y[t] = 0;
+}
+
+extern "C" __global__ void asserts(const int *x) { assert(x[threadIdx.x] > 0); }
