@@ -14,7 +14,7 @@ from math import ceil, prod
 
 from ..domain import Dim, Domain
 from ..tiling import contraction, elementwise, fill, reduction, slices, window
-from ..tiling.access import Nest
+from ..tiling.access import Nest, shape_of
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
 
@@ -137,13 +137,24 @@ def _reduced_in_tiles(domain: Domain) -> set[Dim]:
 
 
 def _budget(domain: Domain, dims: Sequence[Dim]) -> int:
-    """The elements of a block's largest tile."""
-    threads = FEWEST_WARPS * WARP
-    vector = max(WIDE // _bytes(domain), 1)
+    """The elements of a block's largest tile: all wide accesses of a thread are to be in flight at once."""
+    wide = FEWEST_WARPS * WARP * max(WIDE // _bytes(domain), 1)
     total = prod(dim.extent or ROW for dim in dims)
-    budget = min(max(_power(total // BLOCKS), threads * vector), threads * vector * ACCESSES)
+    budget = min(max(_power(total // BLOCKS), wide), wide * max(ACCESSES // _large_inputs(domain, total), 1))
     owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
     return budget if owned == 1 else max(min(budget, ROW_ELEMENTS), owned)
+
+
+def _large_inputs(domain: Domain, total: int) -> int:
+    """The inputs with about as many elements as the kernel's loops have, at least 1."""
+    inputs = {
+        access.value
+        for nest in domain.nests
+        for access in nest.reads
+        if access is not None and domain.writer(access.value) is None
+    }
+    sizes = [prod(size or ROW for size in shape_of(value)) for value in inputs]
+    return _power(max(sum(2 * size >= total for size in sizes), 1))
 
 
 def _tasks_wanted(dims: Sequence[Dim]) -> int:

@@ -81,3 +81,16 @@ func.func private @normalize(%x: tensor<64x8192xf32>, %out: tensor<64x8192xf32>)
   } -> tensor<64x8192xf32>
   return %r : tensor<64x8192xf32>
 }
+
+// Two inputs: half the accesses to each.
+// CHECK-LABEL: @add
+// CHECK-SAME: tile = array<i64: 1024>
+func.func private @add(%x: tensor<1000000xf32>, %y: tensor<1000000xf32>, %out: tensor<1000000xf32>) -> tensor<1000000xf32> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<1000000xf32>, tensor<1000000xf32>) outs(%out : tensor<1000000xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<1000000xf32>
+  return %r : tensor<1000000xf32>
+}
