@@ -10,6 +10,19 @@ from mlir.dialects import linalg, tensor
 from ..dialects.attributes import OP
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
+# Ops of a body that change a number's type: all, and those that are exact.
+WIDENING = ("arith.extf", "arith.extsi", "arith.extui")
+CASTS = (
+    *WIDENING,
+    "arith.truncf",
+    "arith.trunci",
+    "arith.sitofp",
+    "arith.uitofp",
+    "arith.fptosi",
+    "arith.fptoui",
+    "arith.index_cast",
+    "arith.bitcast",
+)
 
 
 def label_of(op: ir.Operation) -> str | None:

@@ -6,6 +6,8 @@ from mlir import ir
 
 from ...dialects.attributes import OP
 from ..structured import (
+    CASTS,
+    WIDENING,
     body_of,
     defining_op,
     inputs_of,
@@ -17,18 +19,6 @@ from ..structured import (
     structured_ops,
 )
 
-_WIDENING = ("arith.extf", "arith.extsi", "arith.extui")
-_CASTS = (
-    *_WIDENING,
-    "arith.truncf",
-    "arith.trunci",
-    "arith.sitofp",
-    "arith.uitofp",
-    "arith.fptosi",
-    "arith.fptoui",
-    "arith.index_cast",
-    "arith.bitcast",
-)
 _REDUCTIONS = {
     "arith.addf": "sum",
     "arith.addi": "sum",
@@ -102,7 +92,7 @@ def widening_of(op: ir.Operation) -> ir.Operation | None:
     body = body_of(op)
     if len(body.arguments) != 2 or "reduction" in kinds_of(op) or maps_of(op)[0] != maps_of(op)[1]:
         return None
-    cast = defining_op(_yielded(body)[0], *_WIDENING)
+    cast = defining_op(_yielded(body)[0], *WIDENING)
     return cast if cast is not None and cast.operands[0] == body.arguments[0] else None
 
 
@@ -151,7 +141,7 @@ def _name_move(op: ir.Operation) -> str:
 
 
 def _heavy(names: list[str]) -> list[str]:
-    return [name for name in names if name not in _CASTS and name not in ("linalg.index", "cf.assert")]
+    return [name for name in names if name not in CASTS and name not in ("linalg.index", "cf.assert")]
 
 
 def _word(name: str) -> str:
@@ -177,5 +167,5 @@ def _yielded(body: ir.Block) -> list[ir.Value]:
 
 
 def _widened(value: ir.Value) -> ir.Value:
-    cast = defining_op(value, *_WIDENING)
+    cast = defining_op(value, *WIDENING)
     return value if cast is None else cast.operands[0]

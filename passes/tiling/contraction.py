@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, vector
 
+from ..structured import WIDENING
 from .access import Access, Nest, shape_of
 from .analysis import single_loops
 from .combiner import combiners, convert
@@ -25,7 +26,6 @@ from .registry import SINGLE
 from .vectors import reshape
 
 DEFAULT_STEP = 8
-_CASTS = ("arith.extf", "arith.extsi", "arith.extui")
 
 
 def can_tile(nest: Nest) -> str | None:
@@ -116,7 +116,7 @@ def _factors(nest: Nest) -> list[tuple[ir.BlockArgument, str | None]] | None:
         cast = None
         if not isinstance(value, ir.BlockArgument):
             cast = value.owner.name
-            if cast not in _CASTS:
+            if cast not in WIDENING:
                 return None
             value = value.owner.operands[0]
         if not isinstance(value, ir.BlockArgument) or value.owner != nest.body:

@@ -8,23 +8,11 @@ from math import prod
 from mlir import ir
 
 from ..operations import nested_ops
+from ..structured import CASTS
 from .access import STRUCTURED, Access, Nest, nest_of, shape_of
 from .analysis import loops_in
 
-_FREE = (
-    "arith.constant",
-    "arith.extf",
-    "arith.truncf",
-    "arith.extsi",
-    "arith.extui",
-    "arith.trunci",
-    "arith.sitofp",
-    "arith.uitofp",
-    "arith.fptosi",
-    "arith.fptoui",
-    "arith.index_cast",
-    "arith.bitcast",
-)
+_FREE = ("arith.constant", *CASTS)
 
 
 def cost_of(kernel: ir.Operation) -> tuple[int, int]:
