@@ -163,9 +163,6 @@ class Watch:
     def _warp(self, x: Context, row: int) -> tuple[int, int]:
         return divmod(int(x.lanes.warp[row]), x.batch.shape.warps_in_block)
 
-    def fence(self, x: Context, instruction: Instruction) -> None:
-        """Lanes have executed a fence: accesses take effect in order here, so nothing is to be done."""
-
     def counters(self) -> Counters:
         """What was counted."""
         return Counters.of(self.launch, self.traffic, self.touched)

@@ -10,7 +10,7 @@ from ..access import window
 from ..context import Context
 from ..decode import Decoder
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW
-from ..ptx import RAW, TYPES, Array, Instruction, Name, Vector
+from ..ptx import TYPES, Instruction, Name, Vector
 from ..registry import Run, instruction
 
 DATA = "9.7.9 Data Movement and Conversion"
@@ -144,8 +144,3 @@ def prmt(i: Instruction, d: Decoder) -> Run:
         write(x, value)
 
     return run
-
-
-def bits_of(value: Array) -> Array:
-    """The bits of an array of any type, as unsigned integers."""
-    return value.view(RAW[value.itemsize * 8])
