@@ -21,7 +21,8 @@ F32 = torch.float32
 SHARE = {torch.float64: 1e-12, F32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 IN_ALL_DTYPES = ("layer_norm", "linear_gelu", "conv_bn_relu")
 NO_GRADIENT = ("integers", "bits", "booleans")
-OF_TESTED_PARTS = ("resnet_small", "vit", "mixer_block", "gpt2_small")  # their parts have tests of their own
+# Their parts have tests of their own.
+OF_TESTED_PARTS = ("resnet_small", "vit", "mixer_block", "gpt2_small", "llama_block", "bert_block")
 
 
 def parameters(*without):
