@@ -70,7 +70,9 @@ def _floor_division(conversion: ir.Operation) -> ir.Value | None:
     type_ = conversion.results[0].type
     floor = defining_op(conversion.operands[0], "math.floor")
     division = defining_op(floor.operands[0], "arith.divf") if floor is not None else None
-    if division is None or not isinstance(type_, ir.IntegerType):
+    if division is None or division.results[0].type != ir.F64Type.get():
+        return None
+    if not isinstance(type_, ir.IntegerType):
         return None
     operands = [_as_integer(operand, type_) for operand in division.operands]
     if operands[0] is None or operands[1] is None:

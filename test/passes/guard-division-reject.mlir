@@ -23,6 +23,19 @@ func.func @floats(%x: i64, %y: f64) -> i64 {
   return %e : i64
 }
 
+// Quotients in f32 were rounded on purpose, perhaps: of 16777217 and 1 it is 16777216.
+// CHECK-LABEL: func.func @narrow_floats
+// CHECK: math.floor
+// CHECK: arith.fptosi
+func.func @narrow_floats(%x: i32, %y: i32) -> i32 {
+  %a = arith.sitofp %x : i32 to f32
+  %b = arith.sitofp %y : i32 to f32
+  %c = arith.divf %a, %b : f32
+  %d = math.floor %c : f32
+  %e = arith.fptosi %d : f32 to i32
+  return %e : i32
+}
+
 // Vectors are for passes that come later, and a bit cannot be divided.
 // CHECK-LABEL: func.func @vectors
 // CHECK-NOT: cf.assert
