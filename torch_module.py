@@ -22,7 +22,7 @@ from .runtime import pool, requests
 from .runtime.assembly import Stages
 from .runtime.eager_strides import EagerStrides
 from .runtime.executable import Executable
-from .runtime.opening import open_call
+from .runtime.opening import needs_gpu, open_call
 from .runtime.quiet import quiet_fakes
 from .runtime.signature import DTYPES, contiguous_strides
 from .runtime.torch_tree import FunctionModule, TreeCall, is_flat, output_structure
@@ -42,7 +42,7 @@ def compile_module(
     start = time.perf_counter()
     module = function if isinstance(function, torch.nn.Module) else FunctionModule(function)
     name = getattr(function, "__name__", type(function).__name__)
-    if torch.is_autocast_enabled("cpu"):
+    if torch.is_autocast_enabled("cuda" if needs_gpu(options) else "cpu"):
         raise CompileError(
             "autocast is active", remedy="leave the autocast region, or convert the module (model.bfloat16())"
         )
