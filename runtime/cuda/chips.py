@@ -35,7 +35,6 @@ REGISTER_GRANULARITY = 256  # registers of a warp are allocated in steps of this
 PARTITIONS = 4  # of an SM; each has a quarter of its registers
 SHARED_GRANULARITY = 128
 RESERVED = 1024
-THREADS_PER_BLOCK = 1024
 
 _KIB = 1024
 _LIMITS = {

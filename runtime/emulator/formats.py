@@ -10,8 +10,6 @@ import numpy as np
 
 from .ptx import Array
 
-ROUNDINGS = ("rn", "rz", "rm", "rp", "rna")
-
 
 @dataclass(frozen=True, slots=True)
 class Format:

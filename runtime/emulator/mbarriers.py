@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 MARK = 1 << 63
 COUNT = (1 << 20) - 1
-MOST_BYTES = COUNT
 
 
 @dataclass(slots=True)

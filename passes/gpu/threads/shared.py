@@ -64,8 +64,7 @@ class Shared:
         start = self._fit(size, alignment, [*self._live, *self._read, *self._written])
         if start + size > max(self.used, _CHEAP):
             start = self._fit(size, alignment, self._live)
-        # Whole pieces: LLVM may read the last elements as one.
-        region = Region(start, start + -(-size // ALIGNMENT) * ALIGNMENT)
+        region = Region(start, start + size)
         self._live.append(region)
         self.used = max(self.used, region.end)
         return region

@@ -65,9 +65,6 @@ def _halves(i: Instruction, d: Decoder, apply: Binary) -> Run:
     return run
 
 
-CARRY = "%carry"
-
-
 def _carry(i: Instruction, d: Decoder) -> Run:
     """add.cc, sub.cc, addc, subc: 32 or 64 bits with a carry that the next one reads."""
     kind = TYPES[f"u{i.types[-1].bits}"]
