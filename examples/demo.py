@@ -141,14 +141,14 @@ def run(name: str, module: torch.nn.Module, x: torch.Tensor, advance: Callable[[
     """Compile, check and time one model; write its stages to ``build/demo/NAME/``."""
     advance(STEPS[0])
     start = time.perf_counter()
-    ours = mlopt.jit(module, x)
+    ours = mlopt.jit(module, x, verify=True)
     compile_time = time.perf_counter() - start
 
     advance(STEPS[1])
     backend = as_backend(module, x)
 
     advance(STEPS[2])
-    eager, got = module(x), ours(x)
+    eager, got = module(x), ours(x)  # the first call raises where an element is wrong
     exact = copy.deepcopy(module).double()(x.double())
     folder = OUT / name
     folder.mkdir(parents=True, exist_ok=True)

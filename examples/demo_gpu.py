@@ -26,6 +26,7 @@ class Verdict:
 
     model: str
     chip: str
+    ptxas: str
     seconds: float
     kernels: int
     slow: int
@@ -39,6 +40,8 @@ class Verdict:
     def problems(self) -> list[str]:
         """What is not as it should be."""
         found = []
+        if not self.ptxas:
+            found.append("there is no ptxas to judge it: pip install 'mlopt[cuda]'")
         if self.slow:
             found.append(f"{self.slow} kernels on the slow path")
         if self.spills or self.warnings:
@@ -53,7 +56,7 @@ class Verdict:
 def verdict(name: str, module: torch.nn.Module, x: torch.Tensor, chip: str, folder: Path) -> Verdict:
     """Compile ``module`` for ``chip``; its PTX and report go to ``folder``."""
     start = time.perf_counter()
-    compiled = mlopt.jit(module, x, target=f"cuda:{chip}", device="emulator")
+    compiled = mlopt.jit(module, x, target=f"cuda:{chip}")
     seconds = time.perf_counter() - start
     report, ptx = compiled.report, compiled.asm["ptx"]
     (folder / f"{chip}.ptx").write_text(ptx)
@@ -64,6 +67,7 @@ def verdict(name: str, module: torch.nn.Module, x: torch.Tensor, chip: str, fold
     return Verdict(
         model=name,
         chip=chip,
+        ptxas=gpu.ptxas,
         seconds=seconds,
         kernels=len(report.kernels),
         slow=len(report.slow_paths),
