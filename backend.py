@@ -22,10 +22,11 @@ from torch.fx import GraphModule
 from .errors import CompileError
 from .frontends.aot import eager_strides, keep_strides, static_arguments
 from .frontends.gradients.table import training_decompositions
-from .graph_module import compile_graph
-from .graph_report import CompileReport, EagerOp, Frame, GraphRecord, Log
+from .frontends.partition import common_place
+from .graph_module import CompiledGraph, compile_graph, misplaced
+from .graph_report import CompileReport, GraphRecord, Log
 from .options import Options, variable
-from .runtime.dynamo import current_frame
+from .runtime.dynamo import Frame, current_frame
 
 MODES: dict[str, dict[str, Any]] = {
     "default": {},
@@ -67,7 +68,7 @@ def mlopt(
             done = compile_graph(graph, static, resolved, f"{frame.function} {kind}")
             seconds = time.perf_counter() - start
             _log.add(GraphRecord(frame, kind, done.units, done.eager, done.ops, seconds))
-            _warn(frame, kind, done.eager)
+            _warn(frame, kind, done, resolved)
             return make_boxed_func(done.call)
 
         return compile_aot
@@ -103,10 +104,15 @@ def _near(name: str, known: Sequence[str]) -> str:
     return f"did you mean '{near[0]}'?" if near else f"use one of: {', '.join(known)}"
 
 
-def _warn(frame: Frame, kind: str, eager: Sequence[EagerOp]) -> None:
+def _warn(frame: Frame, kind: str, done: CompiledGraph, options: Options) -> None:
     """Say what cannot be compiled; that random ops run in eager is as it should be."""
-    missing = [op for op in eager if not op.reason.startswith(_RANDOM)]
-    if missing:
+    missing = [op for op in done.eager if not op.reason.startswith(_RANDOM)]
+    place = common_place([op.reason for op in missing])
+    if place and not any(unit.kernels for unit in done.units):
+        error = misplaced(place, options)
+        what = f"{error.what}, so the {kind} graph of {frame.function} runs in eager"
+        warnings.warn(f"mlopt: {what}; {error.remedy}", stacklevel=2)
+    elif missing:
         more = f" and {len(missing) - 1} more ops run" if len(missing) > 1 else " runs"
         warnings.warn(
             f"mlopt: {missing[0].name}{more} in eager in the {kind} graph of {frame.function} "

@@ -13,7 +13,7 @@ from torch.fx import GraphModule, Node
 from .errors import CompileError, CompileTimeout, UnsupportedOpError, WorkerOutOfMemory
 from .frontends.graph import capture_graph
 from .frontends.graph_steps import list_ops, op_name
-from .frontends.partition import MEMORY, eager_reasons, operations, prefix, split
+from .frontends.partition import MEMORY, common_place, eager_reasons, operations, prefix, split
 from .frontends.source_lines import source_line
 from .frontends.unsupported import unsupported_ops
 from .graph_report import EagerOp
@@ -52,10 +52,21 @@ def compile_graph(module: GraphModule, static: Collection[int], options: Options
                 raise
             reasons = _culprits(module, options, error)
     if not options.fallback:
+        place = common_place(reasons.values())
+        if place:
+            raise misplaced(place, options)
         raise unsupported_ops(
             [(f"{op_name(node)} ({why})", source_line(node)) for node, why in reasons.items()]
         )
     return _compile_parts(module, static, options, name, reasons)
+
+
+def misplaced(place: str, options: Options) -> CompileError:
+    """What to say of a graph whose tensors are all on ``place``, where the target is not."""
+    remedy = 'pass options={"target": "cuda:sm_…"}'
+    if needs_gpu(options):
+        remedy = 'move the module and its inputs to the GPU, or add "device": "emulator" to the options'
+    return CompileError(f"the tensors are on {place}, the target is {options.target}", remedy=remedy)
 
 
 def _compile_unit(

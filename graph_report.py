@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .report import Kernel, Report
+from .runtime.dynamo import Frame
 
 _KEPT = 1000
 
@@ -21,22 +22,6 @@ class EagerOp:
 
     def __str__(self) -> str:
         return f"{self.name} at {self.line or 'an unknown line'}: {self.reason}"
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A function that Dynamo compiled, number ``attempt`` of its compilations (0: the first).
-
-    ``guard`` says which guard made Dynamo compile it again; ``graph_break`` why its graph ends
-    before the function does, and at which of the user's lines.
-    """
-
-    function: str
-    line: str
-    compile_id: str
-    attempt: int = 0
-    guard: str = ""
-    graph_break: str = ""
 
 
 @dataclass(frozen=True)

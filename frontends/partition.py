@@ -37,6 +37,7 @@ _LEAVES = ("placeholder", "get_attr")
 
 
 MEMORY = "memory that an op in eager fills"
+_ELSEWHERE = "on "
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,15 @@ def _reason(node: Node, device: str) -> str:
             if value.layout is not torch.strided:
                 return f"{value.layout}"
             if value.device.type != device:
-                return f"on {value.device}"
+                return f"{_ELSEWHERE}{value.device}"
     return ""
+
+
+def common_place(reasons: Collection[str]) -> str:
+    """The device that all ``reasons`` name as where tensors are and should not be; "" if they have others."""
+    found = set(reasons)
+    reason = found.pop() if len(found) == 1 else ""
+    return reason.removeprefix(_ELSEWHERE) if reason.startswith(_ELSEWHERE) else ""
 
 
 def _is_by_data(node: Node) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
@@ -12,9 +13,24 @@ from torch._guards import CompileContext
 from torch.fx import GraphModule
 
 from ..frontends.source_lines import TORCH_FOLDER, source_line
-from ..graph_report import Frame
 
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A function that Dynamo compiled, number ``attempt`` of its compilations (0: the first).
+
+    ``guard`` says which guard made Dynamo compile it again; ``graph_break`` why its graph ends
+    before the function does, and at which of the user's lines.
+    """
+
+    function: str
+    line: str
+    compile_id: str
+    attempt: int = 0
+    guard: str = ""
+    graph_break: str = ""
 
 
 def current_frame(module: GraphModule) -> Frame:

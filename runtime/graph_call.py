@@ -6,7 +6,8 @@ and modes. For a graph of ``x: f32[s, 16]``, a weight ``w: f32[16]`` and the siz
     def call(x0, x1, x2):
         h0 = x0.shape
         a0_0 = h0[0]
-        if not (h0 == (a0_0, 16) and x0.stride() == strides0 and not (p0 := x0.data_ptr()) & 3):
+        if not (h0 == (a0_0, 16) and x0.stride() == strides0 and x0.is_cpu
+                and not (p0 := x0.data_ptr()) & 3):
             x0 = adapt(0, x0, (a0_0, 16), strides0)
             p0 = x0.data_ptr()
         kept = bound(x1)
@@ -18,8 +19,8 @@ and modes. For a graph of ``x: f32[s, 16]``, a weight ``w: f32[16]`` and the siz
         …
         return (r0,)
 
-Shapes and strides are compared all the same: it is quick, and reading memory by wrong ones
-would be silent.
+Shapes, strides and the place are compared all the same: it is quick, and reading memory by wrong
+ones would be silent. Guards are no help where a graph has tensors of two GPUs from the start.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ from .torch_outputs import restride
 from .torch_place import CPU, TorchPlace, lane_of, place_of
 
 _INT64 = 8
+_REMEDY = "torch.compile's guards should have seen it: please report it"
+_MOVE = "put all tensors on one device"
 
 
 @dataclass
@@ -66,7 +69,6 @@ class GraphCall:
             adapt=self._adapt,
             empty=self._place.empty,
             restride=restride,
-            plain=_plain,
             max=max,
             math=math,
             number=_Number,
@@ -131,13 +133,14 @@ class GraphCall:
         strides = self._constant(f"strides{number}", arg.strides)
         has_shape = f"h{number}" if any(isinstance(size, str) for size in arg.shape) else f"{x}.shape"
         aligned = f"not ({p} := {x}.data_ptr()) & {arg.dtype.itemsize - 1}"
+        here = self._place.condition.format(x=x)
         lines = [
-            f"if not ({has_shape} == {shape} and {x}.stride() == {strides} and {aligned}):",
+            f"if not ({has_shape} == {shape} and {x}.stride() == {strides} and {here} and {aligned}):",
             f"    {x} = adapt({number}, {x}, {shape}, {strides})",
             f"    {p} = {x}.data_ptr()",
         ]
         if arg.order is None:
-            lines += [f"c{number} = plain({x})", f"{p} = c{number}.data_ptr()"]
+            lines += [f"c{number} = {x}.contiguous()", f"{p} = c{number}.data_ptr()"]
         return lines
 
     def _adapt(
@@ -149,7 +152,7 @@ class GraphCall:
             raise InputError(
                 f"'{arg.name}' of a compiled graph is {describe(value.dtype, value.shape)} on {value.device}"
                 f", compiled for {describe(arg.dtype or value.dtype, shape)} on {self._place.words}",
-                remedy="torch.compile's guards should have seen it: please report it",
+                remedy=_REMEDY if self._place.has(value) else _MOVE,
             )
         if arg.order is None:
             return value.clone() if value.data_ptr() % value.dtype.itemsize else value
@@ -251,11 +254,6 @@ def _dynamic_sizes(entry: EntryPoint) -> list[str]:
     args, results = entry.signature.args, entry.signature.results
     sizes = [f"a{i}_{d}" for i, arg in enumerate(args) for d, size in enumerate(arg.shape) if size is None]
     return sizes + [f"({size})" for result in results for size in result.sizes]
-
-
-def _plain(value: torch.Tensor) -> torch.Tensor:
-    """The same values, contiguous."""
-    return value.contiguous()
 
 
 def _comma(parts: Iterable[str]) -> str:

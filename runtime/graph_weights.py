@@ -12,8 +12,10 @@ from collections.abc import Sequence
 
 import torch
 
+from ..errors import InputError
 from ..frontends.graph import Argument
 from .executable import Bound, Executable
+from .torch_place import place_of
 
 _Seen = tuple[torch.Tensor, int, int | None, torch.Tensor]
 """A tensor, its address, its version where that matters, an alias that keeps its memory."""
@@ -26,15 +28,14 @@ class GraphWeights:
         self.executable = executable
         self.arguments = tuple(arguments)
         self.first = first
+        self.place = place_of(executable.main)
         self.prepare_runs = 0
         prepare = executable.prepare
         self._in_prepare = (
             [arg.used for arg in prepare.signature.args] if prepare else [False] * len(arguments)
         )
         # Replaced as a whole: a call in another thread sees the old state or the new one.
-        self._state: tuple[tuple[tuple[torch.Tensor, int, int | None, torch.Tensor], ...], Bound] | None = (
-            None
-        )
+        self._state: tuple[tuple[_Seen, ...], Bound] | None = None
 
     def bound(self, *tensors: torch.Tensor) -> Bound:
         """The addresses of ``tensors`` and of the constants, and what was prepared from them."""
@@ -52,7 +53,18 @@ class GraphWeights:
 
     def _bind(self, tensors: Sequence[torch.Tensor]) -> Bound:
         given = iter(tensors)
-        values = [next(given) if arg.constant is None else arg.constant for arg in self.arguments]
+        # Constants were made on one GPU; the program may run on another.
+        values = [
+            next(given) if arg.constant is None else arg.constant.to(self.place.device)
+            for arg in self.arguments
+        ]
+        for value, arg in zip(values, self.arguments, strict=True):
+            if not self.place.has(value):
+                raise InputError(
+                    f"the weight '{arg.name}' of a compiled graph is on {value.device}, "
+                    f"the code runs on {self.place.words}",
+                    remedy="put the module and its inputs on one device",
+                )
         plain = [_is_plain(value, arg) for value, arg in zip(values, self.arguments, strict=True)]
         matters = [used or not same for used, same in zip(self._in_prepare, plain, strict=True)]
         trackable = not any(m and value.is_inference() for m, value in zip(matters, values, strict=True))

@@ -7,7 +7,10 @@ import threading
 import pytest
 import torch
 from mlopt.backend import report
+from mlopt.errors import InputError
+from mlopt.runtime.graph_call import GraphCall
 from torch import nn
+from torch._dynamo.exc import BackendCompilerFailed
 
 
 @pytest.fixture(autouse=True)
@@ -215,3 +218,36 @@ def test_a_program_for_a_gpu_on_the_emulator():
     fast = compiled(function, options={"target": "cuda:sm_80", "device": "emulator"})
     torch.testing.assert_close(fast(x, y), function(x, y))
     assert report().coverage == 1
+
+
+def test_what_is_on_another_device_is_refused_at_the_call(monkeypatch):
+    """Guards know the device; the address of a tensor that is elsewhere never reaches a kernel."""
+    calls = []
+    build = GraphCall.build
+    monkeypatch.setattr(GraphCall, "build", lambda self: calls.append(build(self)) or calls[-1])
+    module, x = nn.Linear(6, 16), torch.randn(3, 6)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(module)(x), module(x))
+        (call,) = calls
+        weights = (module.weight, module.bias)
+        torch.testing.assert_close(call(*weights, x)[0], module(x))
+        with pytest.raises(InputError, match=r"on meta, compiled for float32\[3, 6\] on the CPU"):
+            call(*weights, x.to("meta"))
+        with pytest.raises(InputError, match=r"(?s)the weight .* is on meta, the code runs on the CPU"):
+            call(nn.Parameter(module.weight.to("meta")), module.bias, x)
+
+
+def test_tensors_that_are_not_where_the_target_is_are_one_warning():
+    def function(x):
+        return torch.relu(x * 2) + 1, x.sum(1)
+
+    x, options = torch.randn(9, 33), {"target": "cuda:sm_80"}
+    with pytest.warns(UserWarning, match="mlopt") as caught:
+        torch.testing.assert_close(compiled(function, options=options)(x), function(x))
+    (text,) = (str(warning.message) for warning in caught if "mlopt" in str(warning.message))
+    assert "the tensors are on cpu, the target is cuda:sm_80" in text
+    assert '"device": "emulator"' in text
+    assert "aten" not in text
+    torch._dynamo.reset()
+    with pytest.raises(BackendCompilerFailed, match="the tensors are on cpu, the target is cuda:sm_80"):
+        compiled(function, options={**options, "fallback": False})(x)
