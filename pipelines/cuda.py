@@ -24,6 +24,8 @@ def cuda_stages(chip: str, ptx: int) -> tuple[Stage, ...]:
             # Only kernels touch the device's memory. Half floats compute in f32: said while values are
             # tiles, so that layouts see their size.
             f"{BUFFERIZE},mlopt-gpu-copies,mlopt-cpu-widen-floats,"
+            # What no tile rule takes: loops, an iteration a thread.
+            "convert-linalg-to-parallel-loops,mlopt-gpu-plain-loops,"
             # Rows that no block can hold; then accumulators stay with their threads while a loop runs.
             "mlopt-gpu-chunk-rows,mlopt-gpu-late-reductions,"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.

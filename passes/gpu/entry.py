@@ -27,7 +27,7 @@ from mlir import ir
 from mlir.dialects import func
 
 from ...dialects.attributes import DEVICE_STATUS, STATUS, STREAM
-from ..base import Pass, PassError
+from ..base import Pass, PassError, UnsupportedError
 from ..cpu.entry_points import add_entry, check_host
 from ..cpu.functions import (
     callers_of,
@@ -86,10 +86,11 @@ class GpuEntry(Pass):
 def _check_only_launches(function: func.FuncOp) -> None:
     for op in nested_ops(function):
         if op.name.split(".", 1)[0] in _TOUCHING and op.name not in _ADDRESSING:
-            raise PassError(
+            raise UnsupportedError(
                 op,
                 f"'{op.name}' in the host function @{function.sym_name.value}: "
                 "buffers are in the device's memory, only kernels can use them",
+                "compile this part for the CPU: loops over tensors, as in a scan of unknown length, run there only",
             )
 
 

@@ -25,7 +25,7 @@ class Devices:
     """What a launch needs to know.
 
     The functions' names (None: no unaligned one), threads, shared bytes, and the arguments whose innermost
-    size must be a multiple of 16 bytes, or else the unaligned one runs.
+    size must be a multiple of 16 bytes, or else the unaligned one runs; the tasks that a block runs.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Devices:
     threads: int
     shared: int
     multiples: tuple[int, ...]
+    tasks: int
 
 
 def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str]) -> Devices:
@@ -43,7 +44,8 @@ def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str
     if twin is not None:
         _emit(function, forall, messages, twin, aligned=False)
     multiples = tuple(sorted(buffer.number for buffer in first.multiples))
-    return Devices(name, twin, first.warps * WARP, first.shared.used, multiples)
+    threads = first.warps * WARP
+    return Devices(name, twin, threads, first.shared.used, multiples, threads if first.alone else 1)
 
 
 def index_type(function: ir.Operation) -> ir.Type:
@@ -97,10 +99,15 @@ def _emit(
             em = Emitter(build, thread, warps, aligned, messages, status)
             _bind(em, block, arguments, written)
             ops = [op.operation for op in block.operations]
+            em.alone = "tasks" in schedule
             em.emit(ops[: ops.index(forall)])
-            _bind_tasks(em, forall, number)
             inner = forall.regions[0].blocks[0]
-            em.emit([op.operation for op in list(inner.operations)[:-1]])
+            work = [op.operation for op in list(inner.operations)[:-1]]
+            if em.alone:
+                _emit_tasks_of_threads(em, forall, number, work)
+            else:
+                _bind_tasks(em, forall, _index(build, number))
+                em.emit(work)
         marker.erase()
     return em
 
@@ -109,7 +116,7 @@ def _written(block: ir.Block) -> set[int]:
     """The numbers of the arguments that tiles are written to."""
     found = set()
     for op in tile_ops(block):
-        if op.name == "vector.transfer_write":
+        if op.name in ("vector.transfer_write", "memref.store"):
             buffer = op.operands[1]
             while not isinstance(buffer, ir.BlockArgument):
                 if buffer.owner.name != "memref.cast":
@@ -189,11 +196,34 @@ def _bind(em: Emitter, block: ir.Block, arguments: list[ir.Value], written: set[
             em.set_scalar(argument, arguments[number])
 
 
-def _bind_tasks(em: Emitter, forall: ir.Operation, number: ir.Value) -> None:
-    """The induction variables from the block's number; the last loop runs fastest."""
+def _index(build: Builder, number: ir.Value) -> ir.Value:
+    return number if build.index == number.type else build.op("arith.extui", [number], build.index)
+
+
+def _emit_tasks_of_threads(
+    em: Emitter, forall: ir.Operation, block: ir.Value, work: Sequence[ir.Operation]
+) -> None:
+    """The thread's task, if there is one left for it."""
     build = em.build
     loops = Loops.of(forall)
-    rest: Number = number if build.index == number.type else build.op("arith.extui", [number], build.index)
+    total: Number = 1
+    for loop in range(loops.rank):
+        total = build.mul(total, loops.count(build, loop, em.number))
+    task = build.add(build.mul(_index(build, block), em.warps * WARP), _index(build, em.thread_number))
+
+    def run() -> list[ir.Value]:
+        _bind_tasks(em, forall, task)
+        em.emit(work)
+        return []
+
+    em.choose(build.less(task, total), [], run)
+
+
+def _bind_tasks(em: Emitter, forall: ir.Operation, task: Number) -> None:
+    """The induction variables from the task's number; the last loop runs fastest."""
+    build = em.build
+    loops = Loops.of(forall)
+    rest = task
     counts = [loops.count(build, loop, em.number) for loop in range(loops.rank)]
     arguments = list(forall.regions[0].blocks[0].arguments)[: loops.rank]
     for loop in reversed(range(loops.rank)):

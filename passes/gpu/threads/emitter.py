@@ -52,6 +52,7 @@ class Emitter:
         self.warps = warps
         self.aligned = aligned
         self.messages = messages
+        self.alone = False  # whether each thread runs a task of its own
         self.status = status
         self.shared = Shared(build)
         self.wide = False  # whether an access rests on the buffers' alignment
@@ -193,7 +194,7 @@ class Emitter:
 
     def only(self, bits: int) -> ir.Value | bool:
         """Whether the thread is the one among its copies that acts: the thread bits in the mask are zero."""
-        if not bits:
+        if not bits or self.alone:
             return True
         build, thread = self.build, self.thread_number
 

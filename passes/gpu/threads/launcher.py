@@ -29,7 +29,7 @@ def write_launcher(function: ir.Operation, forall: ir.Operation, module: str, de
 
 def _launch(block: ir.Block, loops: Loops, module: str, devices: Devices) -> None:
     long = ir.IntegerType.get_signless(64)
-    count = _count(loops, long)
+    count = _count(loops, long, devices.tasks)
     if loops.static_count() is None:
         some = arith.cmpi(arith.CmpIPredicate.sgt, count, _constant(long, 0))
         branch = scf.IfOp(some)
@@ -40,10 +40,11 @@ def _launch(block: ir.Block, loops: Loops, module: str, devices: Devices) -> Non
         _launch_some(block, count, module, devices)
 
 
-def _count(loops: Loops, long: ir.Type) -> ir.Value:
+def _count(loops: Loops, long: ir.Type, each: int) -> ir.Value:
+    """The blocks, which run ``each`` tasks."""
     known = loops.static_count()
     if known is not None:
-        return _constant(long, known)
+        return _constant(long, -(-known // each))
     total = None
     for bound, step in zip(loops.bounds, loops.steps, strict=True):
         if isinstance(bound, int):
@@ -53,7 +54,9 @@ def _count(loops: Loops, long: ir.Type) -> ir.Value:
             tasks = arith.divui(arith.addi(size, _constant(long, step - 1)), _constant(long, step))
         total = tasks if total is None else arith.muli(total, tasks)
     assert total is not None
-    return total
+    if each == 1:
+        return total
+    return arith.divui(arith.addi(total, _constant(long, each - 1)), _constant(long, each))
 
 
 def _launch_some(block: ir.Block, count: ir.Value, module: str, devices: Devices) -> None:

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 Rule = Callable[["Emitter", ir.Operation], None]
 
 # The files that register rules.
-_FILES = ("asserts", "contract", "convert", "elementwise", "extract", "leaves", "loop", "read", "reduce",
-          "reshape", "scalars", "write")  # fmt: skip
+_FILES = (
+    "asserts", "contract", "convert", "elementwise", "extract", "leaves", "loop",
+    "read", "reduce", "reshape", "scalars", "serial", "write",
+)  # fmt: skip
 _RULES: dict[str, Rule] = {}
 
 

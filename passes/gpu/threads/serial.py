@@ -1,0 +1,61 @@
+"""What a thread does by itself where each runs a task of its own: stores, branches and loops within loops."""
+
+from __future__ import annotations
+
+from mlir import ir
+from mlir.dialects import scf
+
+from ..layouts.access import bytes_of
+from .builder import Number
+from .emitter import Emitter
+from .registry import rule
+
+
+@rule("memref.store")
+def emit_store(em: Emitter, op: ir.Operation) -> None:
+    """One element."""
+    buffer = em.buffers[op.operands[1]]
+    place: Number = 0
+    for index, size in zip(list(op.operands)[2:], buffer.sizes, strict=True):
+        place = em.build.add(em.build.mul(place, size), em.number(index))
+    pointer = em.build.offset(buffer.pointer, buffer.element, place)
+    em.build.store([em.scalar(op.operands[0])], pointer, bytes_of(buffer.element))
+
+
+@rule("scf.if")
+def emit_if(em: Emitter, op: ir.Operation) -> None:
+    """The branch, over scalars."""
+    branch = scf.IfOp(
+        em.scalar(op.operands[0]),
+        [result.type for result in op.results],
+        has_else=bool(len(op.regions[1].blocks)),
+    )
+    for old, new in zip(op.regions, branch.regions, strict=True):
+        if not len(old.blocks):
+            continue
+        *ops, end = (inner.operation for inner in old.blocks[0].operations)
+        with ir.InsertionPoint(new.blocks[0]), em.region():
+            em.emit(ops)
+            scf.YieldOp([em.scalar(value) for value in end.operands])
+    for old_result, new_result in zip(op.results, branch.results, strict=True):
+        em.set_scalar(old_result, new_result)
+
+
+@rule("scf.parallel")
+def emit_parallel(em: Emitter, op: ir.Operation) -> None:
+    """One loop in another: the thread is alone with its task."""
+    body = op.regions[0].blocks[0]
+    rank = len(body.arguments)
+    bounds = [em.scalar(operand) for operand in op.operands]
+
+    def nest(dim: int) -> None:
+        if dim == rank:
+            em.emit([inner.operation for inner in body.operations][:-1])
+            return
+        loop = scf.ForOp(bounds[dim], bounds[rank + dim], bounds[2 * rank + dim])
+        em.set_scalar(body.arguments[dim], loop.induction_variable)
+        with ir.InsertionPoint(loop.body), em.region():
+            nest(dim + 1)
+            scf.YieldOp([])
+
+    nest(0)
