@@ -13,7 +13,6 @@ from torch.utils import _pytree as pytree
 
 from .compiled import Compiled
 from .errors import CompileError, user_line
-from .frontends.kept_programs import KeptProgram
 from .frontends.program import Input, Output, Program, Result, Weight
 from .frontends.torch import capture
 from .options import Options
@@ -22,6 +21,7 @@ from .runtime import pool, requests
 from .runtime.assembly import Stages
 from .runtime.eager_strides import EagerStrides
 from .runtime.executable import Executable
+from .runtime.kept_programs import KeptProgram
 from .runtime.opening import needs_gpu, open_call
 from .runtime.quiet import quiet_fakes
 from .runtime.signature import DTYPES, contiguous_strides

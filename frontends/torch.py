@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch.export import ExportedProgram
@@ -25,7 +25,6 @@ from .empties import resolve_empties
 from .fx_operands import DTYPE_ASM
 from .fx_text import graph_to_text
 from .graph_steps import drop_size_checks, flatten_before_views, is_random, list_ops
-from .kept_programs import KeptProgram
 from .program import Program, Result
 from .refusals import check_refusals, sizes_of_extremes
 from .results import Results
@@ -35,13 +34,25 @@ from .unsupported import EAGER_REMEDY, unsupported_dtype, unsupported_ops
 from .widen import make_formats_explicit
 
 
+class Keeper(Protocol):
+    """The place of one exported graph's program in a cache."""
+
+    def load(self) -> Program | None:
+        """The program with this graph's own weights, or None."""
+        ...
+
+    def store(self, program: Program) -> None:
+        """Keep ``program`` for the next time."""
+        ...
+
+
 def capture(
     module: torch.nn.Module,
     example_inputs: Sequence[Any],
     dynamic_shapes: Any = None,
     *,
     example_kwargs: Mapping[str, Any] | None = None,
-    keeper: Callable[[ExportedProgram], KeptProgram] | None = None,
+    keeper: Callable[[ExportedProgram], Keeper] | None = None,
 ) -> Program:
     """Trace ``module`` on ``example_inputs``; ``dynamic_shapes`` is torch.export's.
 

@@ -12,7 +12,7 @@ Runs after mlopt-gpu-entry, on host functions that are not lowered yet. Before a
     llvm.call %launch(%function, %g, %one, %one, %t, %one, %one, %s, %stream, %params, null, 1)
 
 `int32_t mlopt_load(int64_t *state)` loads the device code and looks the kernels up, once for
-each device. `state` stays in use; `mlopt.runtime.cuda.state` says what is in it. The status is 0, -1 if
+each device. `state` stays in use; `mlopt.dialects.launch_state` says what is in it. The status is 0, -1 if
 the code cannot be loaded, or the number (from 1) of the kernel that is not in it.
 
 No function of the driver is looked up, no stream made and nothing waited for in a launch (MLIR's own
@@ -32,7 +32,7 @@ from mlir import ir
 from mlir.dialects import arith, llvm
 
 from ...dialects.attributes import DEVICE_KERNELS, LAUNCHES
-from ...runtime.cuda.state import FUNCTIONS, LAUNCH
+from ...dialects.launch_state import FUNCTIONS, LAUNCH
 from ..base import Pass, PassError
 from ..cpu.functions import defined_functions
 from ..operations import ops_named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...runtime.cuda.state import FUNCTIONS, GET_FUNCTION, IMAGE, JIT_LEVEL, LOAD, LOAD_JIT, MODULE, SIZE
+from ...dialects.launch_state import FUNCTIONS, GET_FUNCTION, IMAGE, JIT_LEVEL, LOAD, LOAD_JIT, MODULE, SIZE
 
 STATE = "mlopt_state"
 

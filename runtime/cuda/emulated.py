@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...dialects.launch_state import NO_JIT
 from ..emulator.chips import Chip
 from ..emulator.chips import chip as emulated_chip
 from ..emulator.device import Device, Kernels
 from ..emulator.launch import Report
 from .driver import DeviceLimits, FunctionNeeds
 from .program import LAUNCH_TYPE
-from .state import NO_JIT
 
 if TYPE_CHECKING:
     from .executable import GpuEntryPoint

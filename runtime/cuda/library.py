@@ -17,8 +17,8 @@ import os
 import struct
 from pathlib import Path
 
+from ...dialects.launch_state import RUNTIME_FUNCTIONS
 from ...errors import DeviceError
-from .state import RUNTIME_FUNCTIONS
 
 _LIBRARY = "libmlir_cuda_runtime.so"
 _UNUSED, _HARMLESS = b"libLLVM.so", b"libm.so.6"

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
+from ...dialects.launch_state import NO_JIT
 from ...errors import DeviceError
 from .chips import find_chip
 from .driver import DeviceLimits, FunctionNeeds, driver
 from .library import CudaRuntime
-from .state import NO_JIT
 
 # The driver's levels are 0 to 4; it compiles at 4 if it is not told.
 _JIT_LEVEL = 4
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Machine(Protocol):
-    """Loads and launches through four functions of C, those of `state.RUNTIME_FUNCTIONS`.
+    """Loads and launches through four functions of C, `RUNTIME_FUNCTIONS`.
 
     ``prints_errors`` says that what goes wrong is only printed to standard error.
     """

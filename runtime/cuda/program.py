@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from ...dialects.launch_state import FUNCTIONS, IMAGE, JIT_LEVEL, LAUNCH, RUNTIME_FUNCTIONS, SIZE
 from ...errors import DeviceError
 from ..loader import load
 from .limits import LaunchSizes, objection
 from .machine import Machine
 from .messages import Caught, caught_messages
-from .state import FUNCTIONS, IMAGE, JIT_LEVEL, LAUNCH, RUNTIME_FUNCTIONS, SIZE
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 _SIZE = ctypes.c_ssize_t

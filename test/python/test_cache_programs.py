@@ -9,9 +9,9 @@ import mlopt
 import pytest
 import torch
 from mlopt.frontends import torch as frontend
-from mlopt.frontends.kept_programs import KeptProgram
 from mlopt.options import Options
 from mlopt.runtime import cache, cache_key, pool
+from mlopt.runtime.kept_programs import KeptProgram
 from mlopt.test.corpus import CASES
 
 NAMES = sorted(CASES)[::6]

@@ -1,5 +1,6 @@
 """The project's own files agree with each other, and importing mlopt stays light."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -58,6 +59,30 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = mlopt.nothing
+
+
+# What each folder may import of the package, besides its own modules: lower levels, and what all share.
+SHARED = {"errors", "options", "processors", "tables", "versions"}
+LEVELS = {
+    "dialects": set(),
+    "passes": {"dialects"},
+    "frontends": {"dialects"},
+    "pipelines": {"dialects", "passes", "runtime"},
+    "runtime": {"dialects", "frontends"},
+}
+
+
+@pytest.mark.parametrize("folder", LEVELS)
+def test_imports_go_one_way(folder):
+    found = {}
+    for path in (ROOT / folder).rglob("*.py"):
+        package = path.relative_to(ROOT).parts[:-1]
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level > len(package):
+                names = [node.module] if node.module else [alias.name for alias in node.names]
+                found.update({name.split(".")[0]: path.name for name in names})
+    allowed = LEVELS[folder] | SHARED | {folder}
+    assert {name: file for name, file in found.items() if name not in allowed} == {}
 
 
 def test_attributes_are_named_in_one_place() -> None:

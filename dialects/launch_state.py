@@ -1,7 +1,8 @@
 """The state of a loaded GPU program: an array of 64-bit words that the object and Python share.
 
 The host object reads the runtime's functions and its kernels from it at each launch, so they
-can differ from device to device (and be the emulator's) within one process.
+can differ from device to device (and be the emulator's) within one process. This module
+imports nothing: the process that launches has no MLIR.
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
+from ..frontends.graph_key import graph_key
+from ..frontends.program import Program
 from ..options import Options
-from ..runtime.cache import Cached
-from .graph_key import graph_key
-from .program import Program
+from .cache import Cached
 
 _KIND = "program"
 _PACKAGES = ("mlopt", "torch", "builtins", "collections")
