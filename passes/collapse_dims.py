@@ -26,9 +26,8 @@ a tensor are left alone. Runs after mlopt-outline; the reshapes in host function
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import prod
 from typing import ClassVar
 
@@ -37,6 +36,7 @@ from mlir.dialects import linalg, memref, tensor
 
 from ..dialects.attributes import KERNEL, OP
 from .base import Pass
+from .collapsing.pairs import Groups, Pair, groups_of, maps_of_nest, neighbours, tensors_of
 from .domain import Dim, Domain
 from .operations import nested_ops, ops_named
 from .structured import (
@@ -46,18 +46,13 @@ from .structured import (
     erase_dead,
     kinds_of,
     make_generic,
-    maps_of,
     sizes_of,
 )
 from .tile import kernel_domain
 from .tiling.access import Nest
-from .tiling.analysis import loops_in
 
 _PLAIN = ("linalg.generic", "linalg.fill", "tensor.empty", "arith.constant")
 _BOUND_TO_INDICES = ("linalg.index", "tensor.extract")
-
-Pair = tuple[Dim, Dim]
-Groups = list[list[int]]  # of a tensor's dims, in order: which become one
 
 
 @dataclass(frozen=True)
@@ -99,77 +94,10 @@ def can_collapse(function: ir.Operation) -> Domain | None:
     return None if isinstance(domain, str) else domain
 
 
-def neighbours(domain: Domain) -> set[Pair]:
-    """The dims that may be merged with the one after them."""
-    tensors = [found for nest in domain.nests for found in _tensors(domain, nest)]
-    bound = {dim for nest in domain.nests for dim in _in_windows(domain, nest)}
-    pairs = {pair for _, dims in tensors for pair in _pairs(dims) if pair and not bound & set(pair)}
-    while True:
-        kept = {pair for pair in pairs if all(_agrees(pair, dims) for _, dims in tensors)}
-        # A tensor that is read twice has one shape.
-        apart = {
-            (value, place)
-            for value, dims in tensors
-            for place, pair in enumerate(_pairs(dims))
-            if pair not in kept
-        }
-        for value, dims in tensors:
-            kept -= {pair for place, pair in enumerate(_pairs(dims)) if (value, place) in apart}
-        if kept == pairs:
-            return kept
-        pairs = kept
-
-
-def _tensors(domain: Domain, nest: Nest) -> Iterator[tuple[ir.Value, tuple[Dim | None, ...]]]:
-    """Each tensor that an op reads, starts from or makes, and the dim of each of its dims (None: not one)."""
-    loops = domain.loops(nest)
-    for value, where in _maps(nest):
-        if isinstance(value.type, ir.RankedTensorType):
-            yield value, tuple(_dim_of(expr, loops) for expr in where.results)
-
-
-def _in_windows(domain: Domain, nest: Nest) -> Iterator[Dim]:
-    """The dims that stand in an expression with others or with a factor."""
-    loops = domain.loops(nest)
-    for _, where in _maps(nest):
-        for expr in where.results:
-            if not isinstance(expr, ir.AffineDimExpr):
-                yield from (loops[loop] for loop in loops_in(expr))
-
-
-def _maps(nest: Nest) -> list[tuple[ir.Value, ir.AffineMap]]:
-    op = nest.op
-    if op.name == "linalg.fill":
-        where = ir.AffineMap.get_identity(len(nest.kinds))
-        return [(op.operands[1], where), (op.results[0], where)]
-    maps = maps_of(op)
-    return [
-        *zip(op.operands, maps, strict=True),
-        *zip(op.results, maps[len(maps) - len(op.results) :], strict=True),
-    ]
-
-
-def _dim_of(expr: ir.AffineExpr, loops: Sequence[Dim]) -> Dim | None:
-    return loops[ir.AffineDimExpr(expr).position] if isinstance(expr, ir.AffineDimExpr) else None
-
-
-def _pairs(dims: Sequence[Dim | None]) -> list[Pair | None]:
-    """For each dim but the last: it and the next, if the two have known sizes."""
-    return [
-        (one, other) if one and other and one.extent and other.extent and one is not other else None
-        for one, other in pairwise(dims)
-    ]
-
-
-def _agrees(pair: Pair, dims: Sequence[Dim | None]) -> bool:
-    """Whether a tensor has both of the pair, side by side, or neither."""
-    return pair in _pairs(dims) or not set(pair) & set(dims)
-
-
 def collapse(function: ir.Operation, domain: Domain, pairs: set[Pair], calls: Sequence[ir.Operation]) -> None:
     """Merge ``pairs`` in the kernel and in its calls."""
     groups = {
-        tensor: _groups(dims, pairs) for nest in domain.nests for tensor, dims in _tensors(domain, nest)
+        tensor: groups_of(dims, pairs) for nest in domain.nests for tensor, dims in tensors_of(domain, nest)
     }
     block = function.regions[0].blocks[0]
     arguments = [groups.get(argument) for argument in block.arguments]
@@ -196,16 +124,6 @@ def collapse(function: ir.Operation, domain: Domain, pairs: set[Pair], calls: Se
     for call in calls:
         with ir.InsertionPoint(call), call.location:
             _rebuild_call(call, arguments, results, outputs)
-
-
-def _groups(dims: Sequence[Dim | None], pairs: set[Pair]) -> Groups:
-    groups: Groups = [[0]] if dims else []
-    for place, pair in enumerate(_pairs(dims), start=1):
-        if pair in pairs:
-            groups[-1].append(place)
-        else:
-            groups.append([place])
-    return groups
 
 
 def _merged(kind: ir.Type, groups: Groups) -> ir.Type:
@@ -247,7 +165,7 @@ def _rebuild(
         ir.AffineMap.get(
             len(heads), 0, [where.results[group[0]].compose(new) for group in groups.get(value, [])]
         )
-        for value, where in _maps(nest)[: len(op.operands)]
+        for value, where in maps_of_nest(nest)[: len(op.operands)]
     ]
     inits = len(op.results)
     kinds = kinds_of(op)

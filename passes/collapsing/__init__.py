@@ -1,0 +1,1 @@
+"""What `mlopt-collapse-dims` asks of a kernel before it merges dims."""
