@@ -31,6 +31,16 @@ class Kind(Generic[T]):
 
 
 @dataclass(frozen=True)
+class Refusal:
+    """Why two groups, by their numbers, stayed apart at an edge between two ops ("exp -> add")."""
+
+    producer: int
+    consumer: int
+    ops: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Mark(Generic[T]):
     """One attribute; ``on`` are the operations that may carry it, none means any."""
 
@@ -104,6 +114,37 @@ def _read_schedule(attribute: ir.Attribute) -> dict[str, tuple[int, ...]] | None
     return schedule
 
 
+def _read_refusals(attribute: ir.Attribute) -> tuple[Refusal, ...] | None:
+    if not isinstance(attribute, ir.ArrayAttr) or not all(isinstance(it, ir.DictAttr) for it in attribute):
+        return None
+    found = []
+    for each in attribute:
+        if {named.name for named in each} != {"from", "to", "ops", "reason"}:
+            return None
+        numbers = _read_integer(each["from"]), _read_integer(each["to"])
+        words = _read_string(each["ops"]), _read_string(each["reason"])
+        if None in numbers or None in words:
+            return None
+        found.append(Refusal(*numbers, *words))  # type: ignore[arg-type]
+    return tuple(found)
+
+
+def _build_refusals(refusals: tuple[Refusal, ...]) -> ir.Attribute:
+    return ir.ArrayAttr.get(
+        [
+            ir.DictAttr.get(
+                {
+                    "from": _build_integer(each.producer),
+                    "to": _build_integer(each.consumer),
+                    "ops": ir.StringAttr.get(each.ops),
+                    "reason": ir.StringAttr.get(each.reason),
+                }
+            )
+            for each in refusals
+        ]
+    )
+
+
 def _read_launches(attribute: ir.Attribute) -> tuple[dict[str, Any], ...] | None:
     if not isinstance(attribute, ir.ArrayAttr) or not all(isinstance(it, ir.DictAttr) for it in attribute):
         return None
@@ -174,6 +215,9 @@ SCHEDULE_KIND: Kind[dict[str, tuple[int, ...]]] = Kind(
 LAUNCHES_KIND: Kind[tuple[dict[str, Any], ...]] = Kind(
     "an array of dictionaries of array<i64: …> and a kernel's name", _read_launches, _build_launches
 )
+REFUSALS_KIND: Kind[tuple[Refusal, ...]] = Kind(
+    "an array of {from = group, to = group, ops = string, reason = string}", _read_refusals, _build_refusals
+)
 
 # What a structured op does, in the user's words, for names and reports.
 OP = Mark("mlopt.op", STRING)
@@ -181,6 +225,10 @@ OP = Mark("mlopt.op", STRING)
 GROUP = Mark("mlopt.group", INTEGER)
 # What mlopt-fuse refused to fuse, and why.
 FUSION = Mark("mlopt.fusion", STRINGS, _MODULE)
+# The same for each pair of groups that a value goes between; mlopt-outline takes it off with the groups.
+REFUSALS = Mark("mlopt.refusals", REFUSALS_KIND, _MODULE)
+# The front end has shown that sizes agree wherever ops want it: mlopt-check-sizes has nothing to do.
+SIZES_AGREE = Mark("mlopt.sizes_agree", FLAG, _MODULE)
 # A function that is one kernel, what it fuses, and what it costs.
 KERNEL = Mark("mlopt.kernel", FLAG, _FUNCTION)
 OPS = Mark("mlopt.ops", STRINGS, _FUNCTION)
@@ -205,7 +253,7 @@ LAUNCHES = Mark("mlopt.launches", LAUNCHES_KIND, _MODULE)
 MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
-        OP, GROUP, FUSION, KERNEL, OPS, BYTES,
+        OP, GROUP, FUSION, REFUSALS, SIZES_AGREE, KERNEL, OPS, BYTES,
         FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip

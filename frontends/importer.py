@@ -52,6 +52,8 @@ def import_text(torch_text: str, weights: Sequence[int]) -> str:
         _drop_shape_checks(module)
         _keep_minus_zero(module)
         _mark_weights(module, weights)
+        # torch.export has worked out all shapes.
+        module.operation.attributes["mlopt.sizes_agree"] = ir.UnitAttr.get()
         return _portable(module.operation.get_asm(enable_debug_info=True))
 
 

@@ -207,11 +207,11 @@ def same_size(size: ir.Value, value: ir.Value, dim: int) -> bool:
     """Whether an index value is known to be the size of a dim of ``value``."""
     made_by = defining_op(size, "tensor.dim")
     which = None if made_by is None else scalar_constant(made_by.operands[1])
-    known = size if which is None or made_by is None else _origin_of_size(made_by.operands[0], which.value)
-    return bool(known == _origin_of_size(value, dim))
+    known = size if which is None or made_by is None else origin_of_size(made_by.operands[0], which.value)
+    return bool(known == origin_of_size(value, dim))
 
 
-def _origin_of_size(value: ir.Value, dim: int) -> ir.Value | tuple[ir.Value, int]:
+def origin_of_size(value: ir.Value, dim: int) -> ir.Value | tuple[ir.Value, int]:
     """The index value that a dim was made with; else the first tensor that has it, and the dim there."""
     value = shaped_like(value)
     maker = defining_op(value, "tensor.empty", "tensor.expand_shape")
@@ -223,7 +223,7 @@ def _origin_of_size(value: ir.Value, dim: int) -> ir.Value | tuple[ir.Value, int
     size = sizes[sum(each == DYNAMIC for each in value.type.shape[:dim])]
     made_by = defining_op(size, "tensor.dim")
     which = None if made_by is None else scalar_constant(made_by.operands[1])
-    return size if which is None or made_by is None else _origin_of_size(made_by.operands[0], which.value)
+    return size if which is None or made_by is None else origin_of_size(made_by.operands[0], which.value)
 
 
 def sizes_of(value: ir.Value) -> list[int | ir.Value]:

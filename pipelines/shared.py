@@ -22,8 +22,10 @@ TILES = (*TENSORS, "vector")
 
 LINALG = Stage(
     "linalg",
-    # arith and math on whole tensors, as people write them, are linalg, too.
-    "inline,symbol-dce,func.func(convert-elementwise-to-linalg),int-range-optimizations,canonicalize,cse",
+    # arith and math on whole tensors, as people write them, are linalg, too. Sizes are compared before
+    # canonicalize takes them for equal.
+    "inline,symbol-dce,func.func(convert-elementwise-to-linalg),mlopt-check-sizes,"
+    "int-range-optimizations,canonicalize,cse",
     TENSORS,
 )
 

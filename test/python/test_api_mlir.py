@@ -211,6 +211,36 @@ def test_generated_tensors_become_kernels():
     close(compiled(x, 2.5), (x.t(), padded, x.sum(1) + 1))
 
 
+DISAGREEING = """func.func @main(%x: tensor<?x?xf32>, %y: tensor<?x4xf32>, %z: tensor<?xf32>)
+    -> (tensor<?x4xf32>, tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %e = tensor.empty(%n) : tensor<?x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x4xf32>) -> tensor<?x4xf32>
+  %m = linalg.matmul ins(%x, %y : tensor<?x?xf32>, tensor<?x4xf32>) outs(%f : tensor<?x4xf32>)
+      -> tensor<?x4xf32>
+  %six = tensor.cast %z : tensor<?xf32> to tensor<6xf32>
+  %s = arith.addf %six, %six : tensor<6xf32>
+  %r = tensor.cast %s : tensor<6xf32> to tensor<?xf32>
+  return %m, %r : tensor<?x4xf32>, tensor<?xf32>
+}"""
+
+
+def test_sizes_that_disagree_are_errors():
+    compiled = mlopt.compile_mlir(DISAGREEING)
+    for rows, inner in ((3, 5), (0, 5), (3, 0), (17, 33)):
+        x, y, z = torch.randn(rows, inner), torch.randn(inner, 4), torch.randn(6)
+        close(compiled(x, y, z), (x @ y, z + z))
+    x, y, z = torch.randn(3, 5), torch.randn(5, 4), torch.randn(6)
+    for wrong in (4, 6):
+        words = r"linalg.matmul at line \d+, column \d+: dim 1 of operand 0 and dim 0 of operand 1 differ in size"
+        with pytest.raises(RuntimeError, match=words):
+            compiled(x, torch.randn(wrong, 4), z)
+    with pytest.raises(RuntimeError, match=r"tensor.cast at .*: dim 0 of the operand is not 6"):
+        compiled(x, y, z[:5])
+
+
 def run(script):
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False

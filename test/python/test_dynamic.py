@@ -107,3 +107,10 @@ def test_a_view_that_merges_two_dynamic_sizes():
     for batch, length in ((4, 7), (3, 5), (2, 9)):
         x = torch.randn(batch, length, 24)
         torch.testing.assert_close(compiled(x), function(x))
+
+
+def test_torchs_guards_stand_for_checks_of_sizes():
+    shapes = ({0: ROWS}, {0: ROWS})
+    compiled = mlopt.jit(lambda x, y: x + y, rows(9)(6), rows(9)(6), dynamic_shapes=shapes)
+    assert "cf.assert" not in compiled.asm["linalg"]
+    assert "sizes_agree" not in compiled.asm["linalg"]
