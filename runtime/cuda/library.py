@@ -15,19 +15,23 @@ import ctypes
 import importlib.util
 import os
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 
 from ...dialects.launch_state import RUNTIME_FUNCTIONS
 from ...errors import DeviceError
+from ..process import above_standard
 
 _LIBRARY = "libmlir_cuda_runtime.so"
 _UNUSED, _HARMLESS = b"libLLVM.so", b"libm.so.6"
 
 # Of the ELF specification (System V gABI) and GNU's extension to it.
 _PT_LOAD, _PT_DYNAMIC = 1, 2
-_DT_NEEDED, _DT_STRTAB, _DT_SYMTAB = 1, 5, 6
+_DT_NEEDED, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_GNU_HASH = 1, 4, 5, 6, 0x6FFFFEF5
 _GLOBAL, _UNIQUE = 1, 10
 _SYMBOL_BYTES = 24
+# Type, file offset, address and size in the file of each.
+_Segments = list[tuple[int, int, int, int]]
 
 
 def runtime_path() -> Path | None:
@@ -60,7 +64,7 @@ class CudaRuntime:
 
 def _load_copy(code: bytes) -> ctypes.CDLL:
     # The file stays open: the linker takes a path that it has seen for the library that it has.
-    file = os.memfd_create("mlopt-cuda-runtime")
+    file = above_standard(os.memfd_create("mlopt-cuda-runtime"))
     with os.fdopen(os.dup(file), "wb") as out:
         out.write(code)
     try:
@@ -77,11 +81,7 @@ def private_copy(code: bytes) -> bytes:
     """The shared library ``code`` without its link to libLLVM and without process-wide variables."""
     image = bytearray(code)
     segments = _segments(image)
-    dynamic = next(segment for segment in segments if segment[0] == _PT_DYNAMIC)
-    entries = [
-        (place, *struct.unpack_from("<qQ", image, place))
-        for place in range(dynamic[1], dynamic[1] + dynamic[3], 16)
-    ]
+    entries = _dynamic_entries(image, segments)
     tags = {tag: value for _, tag, value in entries}
     strings = _file_offset(segments, tags[_DT_STRTAB])
     needed = {_string(image, strings + value): place for place, tag, value in entries if tag == _DT_NEEDED}
@@ -89,17 +89,40 @@ def private_copy(code: bytes) -> bytes:
         image[needed[_UNUSED] + 8 : needed[_UNUSED] + 16] = image[
             needed[_HARMLESS] + 8 : needed[_HARMLESS] + 16
         ]
-    # The symbol table has no length of its own; the strings follow it in what GNU's and LLVM's linkers write.
     symbols = _file_offset(segments, tags[_DT_SYMTAB])
-    for place in range(symbols, strings, _SYMBOL_BYTES):
+    for number in range(_symbol_count(image, segments, tags)):
+        place = symbols + number * _SYMBOL_BYTES
         binding, kind = image[place + 4] >> 4, image[place + 4] & 15
         if binding == _UNIQUE:
             image[place + 4] = _GLOBAL << 4 | kind
     return bytes(image)
 
 
-def _segments(image: bytearray) -> list[tuple[int, int, int, int]]:
-    """Type, file offset, address and size in the file of each segment."""
+def _dynamic_entries(image: bytearray, segments: _Segments) -> list[tuple[int, int, int]]:
+    """What the linker is told: place in the file, tag and value of each entry."""
+    _, start, _, length = next(segment for segment in segments if segment[0] == _PT_DYNAMIC)
+    return [(place, *struct.unpack_from("<qQ", image, place)) for place in range(start, start + length, 16)]
+
+
+def _symbol_count(image: bytearray, segments: _Segments, tags: Mapping[int, int]) -> int:
+    """How many symbols the dynamic table has. It has no length of its own: its hash table knows."""
+    if _DT_HASH in tags:
+        _, count = struct.unpack_from("<II", image, _file_offset(segments, tags[_DT_HASH]))
+        return int(count)
+    # Buckets hold the number of their first symbol; a chain goes up from there, its last hash is odd.
+    table = _file_offset(segments, tags[_DT_GNU_HASH])
+    buckets, first, bloom, _ = struct.unpack_from("<IIII", image, table)
+    at = table + 16 + 8 * bloom
+    last = max(struct.unpack_from(f"<{buckets}I", image, at))
+    if last < first:  # nothing is exported
+        return int(first)
+    chains = at + 4 * buckets
+    while not image[chains + 4 * (last - first)] & 1:
+        last += 1
+    return int(last) + 1
+
+
+def _segments(image: bytearray) -> _Segments:
     (table,) = struct.unpack_from("<Q", image, 32)
     size, count = struct.unpack_from("<HH", image, 54)
     found = []
@@ -109,7 +132,7 @@ def _segments(image: bytearray) -> list[tuple[int, int, int, int]]:
     return found
 
 
-def _file_offset(segments: list[tuple[int, int, int, int]], address: int) -> int:
+def _file_offset(segments: _Segments, address: int) -> int:
     for kind, offset, start, length in segments:
         if kind == _PT_LOAD and start <= address < start + length:
             return offset + address - start

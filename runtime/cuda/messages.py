@@ -7,7 +7,9 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+from ..process import above_standard
 
 # 'cuLaunchKernel(…)' failed with 'CUDA_ERROR_INVALID_VALUE', and what else mgpu* say.
 _FAILED = re.compile(r"'(\w+)\(.*' failed with '(\w+)'")
@@ -38,18 +40,33 @@ def caught_messages() -> Iterator[Caught]:
     """Catch what the process writes to standard error meanwhile; what holds no error is passed on."""
     caught = Caught()
     with _lock:
-        sys.stderr.flush()
-        file, kept = os.memfd_create("mlopt-messages"), os.dup(2)
+        with suppress(AttributeError, ValueError, OSError):  # none, closed, or nobody reads it any more
+            sys.stderr.flush()
+        kept = _standard_error()
+        file = above_standard(os.memfd_create("mlopt-messages"))
         os.dup2(file, 2)
         try:
             yield caught
         finally:
-            os.dup2(kept, 2)
+            if kept is None:
+                os.close(2)
+            else:
+                os.dup2(kept, 2)
             caught.text = _read(file).decode(errors="replace")
             os.close(file)
-            if caught.text and not caught.error:
-                os.write(kept, caught.text.encode())
-            os.close(kept)
+            if kept is not None:
+                if caught.text and not caught.error:
+                    with suppress(OSError):
+                        os.write(kept, caught.text.encode())
+                os.close(kept)
+
+
+def _standard_error() -> int | None:
+    """A copy of file 2, which is to be put back; None if this process has closed it."""
+    try:
+        return above_standard(os.dup(2))
+    except OSError:
+        return None
 
 
 def _read(file: int) -> bytes:

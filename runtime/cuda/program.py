@@ -42,8 +42,7 @@ class Program:
         self.machine = machine
         self.kernels: tuple[str, ...] = tuple(device["kernels"])
         self._launches = device["launches"]
-        self._hook: LaunchHook | None = None
-        self._thread = threading.local()
+        self._thread = _Thread()
         self._lock = threading.Lock()
         self.code = load(built["object"], [*names, "mlopt_load"] if self.kernels else names)
         if self.kernels:
@@ -81,7 +80,7 @@ class Program:
 
         def call(address: int) -> int:
             nonlocal fresh
-            if fresh or blocking or self._hook is not None or not self.machine.prints_errors:
+            if fresh or blocking or self._thread.hook is not None or not self.machine.prints_errors:
                 stream = ctypes.c_int64.from_address(address + 8 * stream_slot).value
                 waits = not self.machine.is_capturing(stream)
                 status = self._with_care(function, address, waits and (fresh or blocking))
@@ -93,12 +92,12 @@ class Program:
 
     @contextmanager
     def hooked(self, hook: LaunchHook) -> Iterator[None]:
-        """Inside, every launch is made in ``hook(kernel's name)``, for profilers."""
-        before, self._hook = self._hook, hook
+        """Inside, every launch of this thread is made in ``hook(kernel's name)``, for profilers."""
+        before, self._thread.hook = self._thread.hook, hook
         try:
             yield
         finally:
-            self._hook = before
+            self._thread.hook = before
 
     def _with_care(self, function: Callable[[int], int], address: int, waits: bool) -> int:
         session = _Session(waits)
@@ -116,7 +115,7 @@ class Program:
 
     def _launch_checked(self, function: int, *rest: Any) -> None:
         """In mgpuLaunchKernel's place. Nothing may be raised through the C code that calls it."""
-        session = getattr(self._thread, "session", None)
+        session = self._thread.session
         if session is None:  # a call that another thread makes meanwhile
             self._launch(function, *rest)
         elif session.failure is None:
@@ -129,7 +128,8 @@ class Program:
         name = self.kernels[list(self._state[FUNCTIONS:]).index(function)]
         sizes = LaunchSizes(rest[0:3], rest[3:6], rest[6])
         self._check(name, function, sizes)
-        with self._hook(name) if self._hook is not None else nullcontext(), self._caught() as caught:
+        hook = self._thread.hook
+        with hook(name) if hook is not None else nullcontext(), self._caught() as caught:
             self._launch(function, *rest)
         raised = self.machine.take_error()
         if raised is not None:
@@ -155,6 +155,13 @@ class Program:
 
     def _caught(self) -> Any:
         return caught_messages() if self.machine.prints_errors else nullcontext(Caught())
+
+
+class _Thread(threading.local):
+    """What each thread that calls has of its own: its call with care, and its profiler's hook."""
+
+    session: _Session | None = None
+    hook: LaunchHook | None = None
 
 
 class _Session:

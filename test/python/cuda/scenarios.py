@@ -3,6 +3,7 @@
 python scenarios.py NAME LIBRARY PROGRAMS
 """
 
+import contextlib
 import ctypes
 import inspect
 import json
@@ -317,6 +318,53 @@ def hook():
         run(program.main, x, out)
     run(program.main, x, out)
     assert names == ["first", "in", "out", "second", "in", "out"]
+
+
+def hooks_of_threads():
+    """A hook is its thread's: calls that overlap neither see another's nor leave one behind."""
+    names = {"first": [], "second": []}
+    entered, left = threading.Barrier(2), threading.Event()
+    program = executable("two_steps")
+
+    def work(thread):
+        def note(name):
+            names[thread].append(name)
+            return contextlib.nullcontext()
+
+        with program.program.hooked(note):
+            entered.wait(10)
+            run(program.main, *np.zeros((2, 300), np.float32))
+            if thread == "second":
+                assert left.wait(10)
+        left.set()
+
+    workers = [threading.Thread(target=work, args=(thread,)) for thread in names]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    run(program.main, *np.zeros((2, 300), np.float32))
+    assert names == {"first": ["first", "second"], "second": ["first", "second"]}
+
+
+def no_standard_error():
+    """A process that has closed its standard streams, or has no sys.stderr, is called all the same."""
+    kept, before = os.dup(2), sys.stderr
+    sys.stderr = None
+    for file in (0, 1, 2):
+        os.close(file)
+    try:
+        program = executable("relu")
+        x, out = np.zeros((2, 300), np.float32)
+        STUB.fail("cuLaunchKernel", 1)
+        error = raises(lambda: run(program.main, x, out), "kernel 'relu' failed", "CUDA_ERROR_INVALID_VALUE")
+        run(program.main, x, out)
+        free = [os.open(os.devnull, os.O_RDWR) for _ in range(3)]
+    finally:
+        os.dup2(kept, 2)
+        sys.stderr = before
+    assert free == [0, 1, 2], free
+    assert "3×1×1" in str(error)
 
 
 def threads():
