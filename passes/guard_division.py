@@ -10,11 +10,6 @@
     %d = arith.divsi %a, %safe : i32
     %q = arith.select %minus, (0 - %a), %d : i32
 
-Also, torch-mlir's floor division of integers by way of f64, which is inexact beyond 2^53 and
-silent for zero, becomes the division that it means:
-
-    %q = fptosi (math.floor (divf (sitofp %a), (sitofp %b)))    ->    %q = arith.floordivsi %a, %b
-
 The processor traps on x / 0 and on INT_MIN / -1. Eager raises RuntimeError for the first; the
 second wraps to INT_MIN. A remainder by -1 is that by 1: 0. Unsigned divisions have no second case.
 Applies to scalar integers; those of type index, which compute addresses, are left alone, and so is
@@ -48,46 +43,10 @@ class GuardDivision(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Guard every scalar integer division that may trap."""
-        _restore_floor_divisions(op)
         for division in ops_named(op, *_SIGNED, *_UNSIGNED):
             if may_trap(division):
                 with ir.InsertionPoint(division), division.location:
                     _guard(division)
-
-
-def _restore_floor_divisions(module: ir.Operation) -> None:
-    """Write the floor divisions that go through floats as integer divisions."""
-    for conversion in ops_named(module, "arith.fptosi"):
-        with ir.InsertionPoint(conversion), conversion.location:
-            quotient = _floor_division(conversion)
-        if quotient is not None:
-            conversion.results[0].replace_all_uses_with(quotient)
-            conversion.erase()
-
-
-def _floor_division(conversion: ir.Operation) -> ir.Value | None:
-    """`floordivsi` of the integers behind `fptosi (floor (divf …))`, or None if it is something else."""
-    type_ = conversion.results[0].type
-    floor = defining_op(conversion.operands[0], "math.floor")
-    division = defining_op(floor.operands[0], "arith.divf") if floor is not None else None
-    if division is None or division.results[0].type != ir.F64Type.get():
-        return None
-    if not isinstance(type_, ir.IntegerType):
-        return None
-    operands = [_as_integer(operand, type_) for operand in division.operands]
-    if operands[0] is None or operands[1] is None:
-        return None
-    return arith.floordivsi(*operands)
-
-
-def _as_integer(value: ir.Value, type_: ir.Type) -> ir.Value | None:
-    """The integer of ``type_`` that a float was made from."""
-    source = defining_op(value, "arith.sitofp")
-    if source is not None and source.operands[0].type == type_:
-        return source.operands[0]
-    constant = defining_op(value, "arith.constant")
-    number = ir.FloatAttr(constant.attributes["value"]).value if constant is not None else 0.5
-    return arith.constant(type_, int(number)) if number == number // 1 else None
 
 
 def may_trap(division: ir.Operation) -> bool:

@@ -45,21 +45,3 @@ func.func @unsigned(%x: i8, %y: i8) -> i8 {
   %r = arith.divui %x, %y : i8
   return %r : i8
 }
-
-// Floor division by way of f64, as torch-mlir writes it, is that of the integers.
-// CHECK-LABEL: func.func @by_way_of_floats
-// CHECK: cf.assert
-// CHECK: arith.floordivsi %arg0, %{{.*}} : i64
-// CHECK: arith.floordivsi %arg0, %c3_i64 : i64
-func.func @by_way_of_floats(%x: i64, %y: i64) -> (i64, i64) {
-  %three = arith.constant 3.0 : f64
-  %a = arith.sitofp %x : i64 to f64
-  %b = arith.sitofp %y : i64 to f64
-  %c = arith.divf %a, %b : f64
-  %d = math.floor %c : f64
-  %e = arith.fptosi %d : f64 to i64
-  %f = arith.divf %a, %three : f64
-  %g = math.floor %f : f64
-  %h = arith.fptosi %g : f64 to i64
-  return %e, %h : i64, i64
-}

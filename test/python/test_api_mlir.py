@@ -234,11 +234,39 @@ def test_sizes_that_disagree_are_errors():
         close(compiled(x, y, z), (x @ y, z + z))
     x, y, z = torch.randn(3, 5), torch.randn(5, 4), torch.randn(6)
     for wrong in (4, 6):
-        words = r"linalg.matmul at line \d+, column \d+: dim 1 of operand 0 and dim 0 of operand 1 differ in size"
+        words = r"linalg.matmul at line \d+, column \d+: dim 1 of operand 0 and dim 0 of operand 1 differ"
         with pytest.raises(RuntimeError, match=words):
             compiled(x, torch.randn(wrong, 4), z)
     with pytest.raises(RuntimeError, match=r"tensor.cast at .*: dim 0 of the operand is not 6"):
         compiled(x, y, z[:5])
+
+
+FLOORED = """func.func @main(%a: tensor<3xi64>, %b: tensor<3xi64>) -> tensor<3xi64> {
+  %x = arith.sitofp %a : tensor<3xi64> to tensor<3xf64>
+  %y = arith.sitofp %b : tensor<3xi64> to tensor<3xf64>
+  %q = arith.divf %x, %y : tensor<3xf64>
+  %f = math.floor %q : tensor<3xf64>
+  %r = arith.fptosi %f : tensor<3xf64> to tensor<3xi64>
+  return %r : tensor<3xi64>
+}"""
+
+
+@pytest.mark.parametrize("in_one_body", [False, True])
+def test_a_floor_of_a_quotient_in_f64_stays_one(in_one_body):
+    text = FLOORED
+    if in_one_body:
+        lines = re.sub(r"tensor<3x(\w+)>", r"\1", FLOORED).splitlines()[1:-2]
+        text = "\n".join([
+            "func.func @main(%p: tensor<3xi64>, %o: tensor<3xi64>) -> tensor<3xi64> {",
+            "%all = linalg.map ins(%p, %o : tensor<3xi64>, tensor<3xi64>) outs(%p : tensor<3xi64>)",
+            "(%a: i64, %b: i64, %out: i64) {",
+            *lines,
+            "linalg.yield %r : i64 }",
+            "return %all : tensor<3xi64> }",
+        ])  # fmt: skip
+    a, b = torch.tensor([2**53 + 1, -7, 7]), torch.tensor([1, 2, -2])
+    result = mlopt.compile_mlir(text)(a, b)
+    assert result.tolist() == [2**53, -4, -4]
 
 
 def run(script):

@@ -107,6 +107,14 @@ def test_remainders_of_floats_are_exact():
         assert torch.equal(actual.signbit()[numbers], expected.signbit()[numbers])
 
 
+def test_floor_division_of_integers_is_exact_and_that_of_floats_is_not():
+    x, y = torch.tensor([2**53 + 1, -7, 7]), torch.tensor([1, 2, -2])
+    compiled = mlopt.jit(lambda x, y: (x // y, torch.floor(x.double() / y.double()).long()), x, y)
+    assert [result.tolist() for result in compiled(x, y)] == [[2**53 + 1, -4, -4], [2**53, -4, -4]]
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        compiled(x, y * 0)
+
+
 def run(function, x):
     """What the compiled function gives, and eager: lists of tensors."""
     with torch.no_grad():
