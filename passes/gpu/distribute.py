@@ -18,7 +18,8 @@ After::
       … pointers and sizes …
       gpu.launch_func @kernels::@kernel_0_relu blocks in (%blocks, %one, %one) threads in (%threads, …) …
 
-One block a task, flattened to x. A device function takes a pointer for each memref, other arguments as they
+One block a task, flattened to x; a number of blocks that is not constant is asserted to be one that a GPU can
+launch. A device function takes a pointer for each memref, other arguments as they
 are, and each dynamic size after them. Where accesses rest on buffers, and rows of dynamic size, that begin at
 multiples of 16 bytes, a twin `…_unaligned` accesses one element at a time, and the launch chooses. A kernel
 with asserts takes a status cell that the device can write, marked mlopt.status, which mlopt-gpu-entry passes:

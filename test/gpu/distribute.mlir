@@ -157,3 +157,27 @@ func.func private @nothing(%x: memref<0x4xf32>, %out: memref<0x4xf32>) attribute
   } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// A number of blocks that is not known is checked before the launch; without any there is none.
+// CHECK: func.func private @grid(%[[X:.*]]: memref<?x256xf32>
+// CHECK: %[[ROWS:.*]] = arith.index_cast %{{.*}} : index to i64
+// CHECK: %[[BLOCKS:.*]] = arith.divui
+// CHECK: %[[SOME:.*]] = arith.cmpi sgt, %[[BLOCKS]], %c0_i64
+// CHECK: scf.if %[[SOME]] {
+// CHECK: %[[FITS:.*]] = arith.cmpi ule, %[[BLOCKS]], %c2147483647_i64
+// CHECK: cf.assert %[[FITS]], "RuntimeError: kernel 'grid' needs more than the 2147483647 blocks
+// CHECK: gpu.launch_func @kernels::@grid blocks in (%[[BLOCKS]], %c1_i64, %c1_i64)
+func.func private @grid(%x: memref<?x256xf32>, %out: memref<?x256xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x256xf32>
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<4x256xf32>
+  scf.forall (%i) = (0) to (%n) step (4) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [false, true]} : memref<?x256xf32>, vector<4x256xf32>
+    %y = arith.maximumf %v, %zero : vector<4x256xf32>
+    vector.transfer_write %y, %out[%i, %c0] {in_bounds = [false, true]} : vector<4x256xf32>, memref<?x256xf32>
+  } {mlopt.schedule = {tile = array<i64: 4, 0>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
+  return
+}

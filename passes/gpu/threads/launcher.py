@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlir import ir
-from mlir.dialects import arith, llvm, memref, scf
+from mlir.dialects import arith, cf, llvm, memref, scf
 
 from ..layouts.access import WIDE, bytes_of
 from .device import Devices, dynamic_dims
 from .grid import Loops
 
+# Blocks along x, of every GPU since compute capability 3.0 (CUDA C++ Programming Guide, "Technical
+# Specifications per Compute Capability"). A number that is constant is compared with the device's at load.
+_MOST_BLOCKS = 2**31 - 1
+_TOO_MANY = (
+    f"needs more than the {_MOST_BLOCKS} blocks that a GPU runs in one launch: call it on fewer elements"
+)
 _PURE = ("arith.", "affine.", "memref.", "ub.", "vector.")
 
 
 def write_launcher(function: ir.Operation, forall: ir.Operation, module: str, devices: Devices) -> None:
-    """Replace ``forall`` by the launch of its blocks; without tasks there is none."""
+    """Replace ``forall`` by the launch of its blocks; without tasks there is none.
+
+    A number of blocks that is known only at the call is checked there: the driver's refusal would
+    only be printed, and the results stay as they were allocated.
+    """
     block = function.regions[0].blocks[0]
     loops = Loops.of(forall)
     if loops.static_count() != 0:
@@ -34,6 +44,8 @@ def _launch(block: ir.Block, loops: Loops, module: str, devices: Devices) -> Non
         some = arith.cmpi(arith.CmpIPredicate.sgt, count, _constant(long, 0))
         branch = scf.IfOp(some)
         with ir.InsertionPoint(branch.then_block):
+            fits = arith.cmpi(arith.CmpIPredicate.ule, count, _constant(long, _MOST_BLOCKS))
+            cf.AssertOp(fits, f"RuntimeError: kernel '{devices.name}' {_TOO_MANY}")
             _launch_some(block, count, module, devices)
             scf.YieldOp([])
     else:

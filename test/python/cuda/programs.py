@@ -216,6 +216,17 @@ def build(name, chip="sm_80"):
         return {"object": generate(parsed).object, "metadata": known, **built}
 
 
+NEGATE = """
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %y = arith.negf %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+"""
+
 if __name__ == "__main__":
+    from mlopt.pipelines.compile_cuda import compile_text
+
+    built = {name: build(name) for name in PROGRAMS}
+    built["negate"] = compile_text(NEGATE, chip="sm_80")
     with open(sys.argv[1], "wb") as out:
-        pickle.dump({name: build(name) for name in PROGRAMS}, out)
+        pickle.dump(built, out)

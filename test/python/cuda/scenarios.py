@@ -215,6 +215,22 @@ def grid_limits():
     assert not any("Launch" in line for line in STUB.log())
 
 
+def later_grids():
+    """Of a later call the host part checks the number of blocks: the driver would only print."""
+    program = executable("negate")
+    x, out = np.zeros((2, 1000), np.float32)
+    run(program.main, x, out)
+    STUB.log()
+    for size, fits in ((2**30, True), (2**52, False), (1000, True)):
+        try:
+            program.main.call([x.ctypes.data], [out.ctypes.data], [(size,)] * 2, 1)
+        except RuntimeError as error:
+            assert "needs more than the 2147483647 blocks" in str(error) and not fits, error
+        else:
+            assert fits
+        assert any("Launch" in line for line in STUB.log()) == fits
+
+
 def shared_memory():
     """MLIR's runtime raises the limit of dynamic shared memory itself."""
     STUB.library.stub_attribute(97, 300_000)
