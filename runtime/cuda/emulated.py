@@ -11,7 +11,7 @@ import ctypes
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from ...dialects.launch_state import NO_JIT
 from ..emulator.chips import Chip
 from ..emulator.chips import chip as emulated_chip
 from ..emulator.device import Device, Kernels
-from ..emulator.launch import Report
+from ..emulator.launch import Options, Report
 from .driver import DeviceLimits, FunctionNeeds
 from .program import LAUNCH_TYPE
 
@@ -49,6 +49,7 @@ class EmulatedMachine:
         self._device = Device(chip)
         self._kernels: Kernels | None = None
         self._names: list[str] = []
+        self._registers: dict[str, int] = {}
         self._errors = threading.local()
         self._lock = threading.RLock()
         self._callbacks = (
@@ -61,7 +62,8 @@ class EmulatedMachine:
     def functions(self) -> Sequence[int]:
         return [ctypes.cast(callback, ctypes.c_void_p).value or 0 for callback in self._callbacks]
 
-    def image(self, ptx: str, cubin: bytes, chip: str, ptxas: str) -> tuple[bytes, int]:  # noqa: ARG002
+    def image(self, ptx: str, cubin: bytes, device: Mapping[str, Any]) -> tuple[bytes, int]:  # noqa: ARG002
+        self._registers = {name: code["registers"] for name, code in device["code"].items()}
         return ptx.encode(), NO_JIT
 
     def context(self) -> AbstractContextManager[None]:
@@ -74,11 +76,14 @@ class EmulatedMachine:
         )
 
     def needs(self, function: int) -> FunctionNeeds:
-        """Registers are not known here: PTX has any number of them."""
+        """Registers as ptxas says; 0 without it: PTX has any number of them."""
         assert self._kernels is not None
-        kernel = self._kernels.loaded.function(self._names[function - 1])
+        name = self._names[function - 1]
+        kernel = self._kernels.loaded.function(name)
         threads = math.prod(kernel.directives.get("maxntid", (self._chip.threads_in_block,)))
-        return FunctionNeeds(threads, self._kernels.loaded.shared_layout(kernel)[1], 0, 0)
+        return FunctionNeeds(
+            threads, self._kernels.loaded.shared_layout(kernel)[1], 0, self._registers.get(name, 0)
+        )
 
     def synchronize(self, stream: int) -> str:  # noqa: ARG002
         return ""
@@ -139,7 +144,10 @@ class EmulatedMachine:
         for parameter, place in zip(kernel.params, given, strict=True):
             start = offsets[parameter.name]
             arguments[start : start + parameter.size] = ctypes.string_at(place, parameter.size)
-        report = self._kernels.launch_raw(name, rest[0:3], rest[3:6], bytes(arguments), rest[6])
+        options = Options(registers=self._registers.get(name, 0))
+        report = self._kernels.launch_raw(
+            name, rest[0:3], rest[3:6], bytes(arguments), rest[6], options=options
+        )
         self.reports.append(report)
 
     def _guarded(self, action: Callable[[], Any]) -> Any:

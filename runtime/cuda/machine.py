@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...dialects.launch_state import NO_JIT
 from ...errors import DeviceError
@@ -34,8 +34,11 @@ class Machine(Protocol):
         """The addresses of the four functions."""
         ...
 
-    def image(self, ptx: str, cubin: bytes, chip: str, ptxas: str) -> tuple[bytes, int]:
-        """What to load of a program's device code, and the level of the driver's compiler."""
+    def image(self, ptx: str, cubin: bytes, device: Mapping[str, Any]) -> tuple[bytes, int]:
+        """What to load of a program's device code, and the level of the driver's compiler.
+
+        ``device`` is what `pipelines.compile_cuda.build_device` says about the code.
+        """
         ...
 
     def context(self) -> AbstractContextManager[None]:
@@ -88,8 +91,9 @@ class CudaMachine:
     def functions(self) -> Sequence[int]:
         return self._runtime.functions
 
-    def image(self, ptx: str, cubin: bytes, chip: str, ptxas: str) -> tuple[bytes, int]:
+    def image(self, ptx: str, cubin: bytes, device: Mapping[str, Any]) -> tuple[bytes, int]:
         """Machine code where it was made for this GPU by a toolkit that the driver knows, else PTX."""
+        chip, ptxas = device["chip"], device["ptxas"]
         target, release = find_chip(chip), self._driver.version
         if not target.runs_on(self._capability):
             here = "sm_{}{}".format(*self._capability)

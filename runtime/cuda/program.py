@@ -46,7 +46,7 @@ class Program:
         self._lock = threading.Lock()
         self.code = load(built["object"], [*names, "mlopt_load"] if self.kernels else names)
         if self.kernels:
-            image, level = machine.image(built["ptx"], built["cubin"], device["chip"], device["ptxas"])
+            image, level = machine.image(built["ptx"], built["cubin"], device)
             self._load(image, level)
 
     def _load(self, image: bytes, level: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cuda.chips import REGISTERS, find_chip
+from ..cuda.chips import REGISTERS, Limits, find_chip
 from .errors import EmulatorError
 
 
@@ -14,11 +14,9 @@ class Chip:
 
     name: str
     processors: int
-    warps: int  # resident in a multiprocessor
-    blocks: int
+    limits: Limits  # of a multiprocessor
     registers: int  # of 32 bits, in a multiprocessor
-    shared: int  # bytes in a multiprocessor
-    shared_in_block: int  # with opt-in
+    shared_in_block: int  # bytes, with opt-in
     bandwidth: float
     f32: float
     f64: float
@@ -51,10 +49,8 @@ def chip(target: str) -> Chip:
     return Chip(
         found.name,
         processors,
-        limits.warps,
-        limits.blocks,
+        limits,
         REGISTERS,
-        limits.shared,
         limits.shared_per_block,
         bandwidth,
         f32,

@@ -7,6 +7,7 @@ import re
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..cuda.occupancy import occupancy
 from .ptx import Instruction
 
 if TYPE_CHECKING:
@@ -136,16 +137,8 @@ class Counters:
         self.lines.append(line)
 
     def _occupancy(self, launch: Launch) -> None:
-        chip, warps = launch.chip, -(-launch.threads // 32)
-        limits = {"blocks": chip.blocks, "warps": chip.warps // warps}
-        if launch.shared_size:
-            limits["shared memory"] = chip.shared // (launch.shared_size + 1024)
-        registers = launch.registers
-        if registers:
-            limits["registers"] = chip.registers // (-(-registers // 8) * 8 * 32 * warps)
-        self.blocks_per_processor = min(limits.values())
-        self.limited_by = min(limits, key=lambda name: limits[name])
-        self.occupancy = self.blocks_per_processor * warps / chip.warps
+        found = occupancy(launch.chip.limits, launch.threads, launch.registers, launch.shared_size)
+        self.blocks_per_processor, self.occupancy, self.limited_by = found.blocks, found.share, found.limit
 
     def _roofline(self, launch: Launch) -> None:
         chip = launch.chip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import registry, sections
+from . import modifiers, registry, sections
 from .context import Context
 from .definite import maybe_unset
 from .errors import EmulatorError, unsupported
@@ -86,8 +86,11 @@ class Decoder(Symbols):
             program.kinds.append(entry.kind)
             try:
                 self._decode_one(program, instruction, entry)
-            except (KeyError, IndexError, AttributeError, TypeError) as error:
+            except (KeyError, IndexError, AttributeError, TypeError, StopIteration) as error:
                 raise unsupported(instruction, entry.section, f"this form of it ({error!r})") from error
+            odd = modifiers.stranger(entry.opcode, instruction)
+            if odd:
+                raise self.fail(f"with .{odd}")
         program.lanes_run = np.zeros(len(code), np.int64)
         program.warps_run = np.zeros(len(code), np.int64)
         self._arrange(program)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..cuda.occupancy import occupancy
 from .batch import Batch
 from .chips import Chip
 from .counters import Counters
@@ -148,8 +149,9 @@ class Launch:
             padded = (*needed, 1, 1)[:3]
             limits.append((self.block != padded, f"a block of {self.block}, .reqntid says {padded}"))
         if self.registers:
-            total = -(-self.registers // 8) * 8 * -(-self.threads // 32) * 32
-            limits.append((total > chip.registers, f"{total} registers a block, of {chip.registers}"))
+            fits = occupancy(chip.limits, self.threads, self.registers, 0)
+            detail = f"{self.threads} threads of {self.registers} registers, of {chip.registers} in all"
+            limits.append((not fits.blocks and fits.limit == "registers", detail))
         for broken, detail in limits:
             if broken:
                 self.findings.add(Finding("launch", function.name, detail, function.line), detail)

@@ -55,6 +55,8 @@ def cvt(i: Instruction, d: Decoder) -> Run:
     if to.kind != "f" and source.kind != "f":
         return _integers(i, to, source, write, read)
     if to.kind != "f":
+        if not any(mod in _TO_INTEGER for mod in i.mods):
+            raise d.fail("to an integer without an integer rounding (.rni, .rzi, .rmi, .rpi)")
         return _float_to_integer(i, to, source, write, read)
     if source.kind != "f":
         return _integer_to_float(i, to, source, write, read)
@@ -72,7 +74,7 @@ def _integers(i: Instruction, to: Type, source: Type, write: Any, read: Any) -> 
 
 
 def _float_to_integer(i: Instruction, to: Type, source: Type, write: Any, read: Any) -> Run:
-    rounded = next((_TO_INTEGER[mod] for mod in i.mods if mod in _TO_INTEGER), np.trunc)
+    rounded = next(_TO_INTEGER[mod] for mod in i.mods if mod in _TO_INTEGER)
     low, high = float(np.iinfo(to.dtype).min), float(np.iinfo(to.dtype).max)
     ftz = i.has("ftz") and source.name == "f32"
     edge = 2.0 ** (to.bits - (to.kind == "s"))  # the first that is too great, exact where ``high`` is not

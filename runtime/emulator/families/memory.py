@@ -64,7 +64,7 @@ def ld(i: Instruction, d: Decoder) -> Run:
     writes = d.writes(i.operands[0], kind)
     address = d.address(where)
     if isinstance(where.base, Name) and where.base.text in d.parameters:
-        return _parameter(d, where.base, kind, writes)
+        return _parameter(d, i, where.base, kind, writes)
 
     def run(x: Context) -> None:
         for write, value in zip(writes, load(x, i, space, address(x), kind.bytes, len(writes)), strict=True):
@@ -73,9 +73,22 @@ def ld(i: Instruction, d: Decoder) -> Run:
     return run
 
 
-def _parameter(d: Decoder, base: Name, kind: Type, writes: list[Write]) -> Run:
+def _parameter(d: Decoder, i: Instruction, base: Name, kind: Type, writes: list[Write]) -> Run:
     """A load of a kernel's parameter by its name: the same value for all lanes."""
     start = d.loaded.parameter_offset(d.function, base.text) + base.offset
+    size = next(parameter.size for parameter in d.function.params if parameter.name == base.text)
+    whole = kind.bytes * len(writes)
+    if base.offset < 0 or base.offset + whole > size or start % whole:
+
+        def bad(x: Context) -> None:
+            outside = base.offset < 0 or base.offset + whole > size
+            detail = f"an access of {whole} bytes at {base.offset} of parameter {base.text}, of {size} bytes"
+            kind_of_finding = "out-of-bounds" if outside else "misaligned"
+            x.report(i, kind_of_finding, detail, np.ones(x.count, np.bool_))
+            for write in writes:
+                write(x, kind.dtype.type(0))
+
+        return bad
 
     def run(x: Context) -> None:
         data = x.batch.launch.parameters.data

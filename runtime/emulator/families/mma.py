@@ -64,6 +64,9 @@ def shape_of(i: Instruction, d: Decoder) -> Shape:
     known = _SHAPES.get(shape.a.replace("s8", "u8").replace("s4", "u4"), set())
     if (m, n, k) not in known or _BITS.get(shape.b) != _BITS[shape.a]:
         raise d.fail(f"shape m{m}n{n}k{k} of {shape.a} and {shape.b}")
+    layouts = [mod for mod in i.mods if mod in ("row", "col")]
+    if layouts != ["row", "col"] and (m, n, k, shape.a) != (8, 8, 4, "f16"):
+        raise d.fail(f"layouts {'.'.join(layouts)}: A is in rows, B in columns")
     return shape
 
 

@@ -75,6 +75,8 @@ def test_instructions_and_operations() -> None:
         (256, 0, 0, 8, "warps"),
         (256, 40000, 0, 4, "shared memory"),
         (256, 0, 64, 4, "registers"),
+        (128, 0, 168, 3, "registers"),
+        (128, 80_000, 32, 2, "shared memory"),
         (1024, 0, 0, 2, "warps"),
     ],
 )

@@ -1,0 +1,70 @@
+"""What the emulator does not know exactly it does not run: modifiers, types, forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mlopt.runtime import emulator
+from mlopt.runtime.emulator import modifiers, registry
+from mlopt.test.python.emulator.snippets import kernel, run
+
+REFUSED = [
+    ("add.sat.frob.s32 %r1, %r1, %r1", "frob"),
+    ("add.sat.u32 %r1, %r1, %r1", "sat"),
+    ("add.rz.f16 %h1, %h1, %h1", "rz"),
+    ("ld.global.frob.u32 %r1, [%rd0]", "frob"),
+    ("ld.shared::cluster.u32 %r1, [buffer]", "shared::cluster"),
+    ("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [buffer], %r1, [buffer]", "async"),
+    ("atom.global.frob.u32 %r1, [%rd0], 1", "StopIteration"),
+    ("atom.shared::cluster.add.u32 %r1, [buffer], 1", "shared::cluster"),
+    ("shfl.sync.frob.b32 %r1, %r1, 1, 31, -1", "StopIteration"),
+    ("setp.frob.s32 %p1, %r1, %r1", "StopIteration"),
+    ("cvt.rs.f16x2.f32 %r1, %f1, %f1, %r1", "rs"),
+    ("cvt.rn.s32.f32 %r1, %f1", "integer rounding"),
+    ("sin.approx.f16 %h1, %h1", "f16"),
+    ("div.approx.f64 %fd1, %fd1, %fd1", "approx"),
+    ("fma.rn.f32.f16 %f1, %h1, %h1, %f1", "f32"),
+    ("bar.frob 0", "frob"),
+    ("membar.frob", "frob"),
+    ("fence.frob", "frob"),
+    ("fence.proxy.async", "async"),
+    ("fence.proxy.tensormap::generic.release.gpu", "tensormap"),
+    ("fence.mbarrier_init.release.cluster", "mbarrier_init"),
+    (
+        "mma.sync.aligned.m16n8k8.col.row.f32.f16.f16.f32"
+        " {%f2, %f3, %f4, %f5}, {%r1, %r1}, {%r1}, {%f1, %f1, %f1, %f1}",
+        "col.row",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "named"), REFUSED, ids=[line.split()[0] for line, _ in REFUSED])
+def test_what_it_does_not_know_is_refused(line: str, named: str) -> None:
+    body = f"  mov.u32 %r1, 1;\n  mov.f32 %f1, 0f3F800000;\n  {line};\n"
+    with pytest.raises(emulator.UnsupportedInstructionError) as caught:
+        run(kernel(body, 1, 64), [np.zeros(64, np.uint32)])
+    assert named in str(caught.value) and "PTX line" in str(caught.value) and "9.7." in str(caught.value)
+
+
+@pytest.mark.parametrize("line", ["membar.gl", "fence.sc.cta", "fence.acq_rel.gpu", "fence.proxy.alias"])
+def test_fences_that_it_knows(line: str) -> None:
+    assert run(kernel(f"  {line};\n", 1), [np.zeros(1, np.uint32)]).findings == []
+
+
+def test_every_instruction_has_its_forms() -> None:
+    assert set(registry.ENTRIES) == set(modifiers.FORMS)
+
+
+@pytest.mark.parametrize(
+    ("offset", "kind"),
+    [(8, "out-of-bounds"), (-8, "out-of-bounds"), (64, "out-of-bounds"), (12, "misaligned")],
+)
+def test_a_parameter_beyond_its_end(offset: int, kind: str) -> None:
+    text = kernel(f"  ld.param.u64 %rd3, [more+{offset}];\n", 1)
+    text = text.replace("k_param_0)", "k_param_0, .param .align 8 .b8 more[24])", 1)
+    if kind == "out-of-bounds":
+        text = text.replace("more[24]", "more[8]")
+    size = 8 if kind == "out-of-bounds" else 24
+    report = emulator.load(text).launch("k", 1, 32, [np.zeros(1, np.uint32), bytes(size)], check=False)
+    assert [finding.kind for finding in report.findings] == [kind]
+    assert report.findings[0].line and "more" in report.findings[0].detail
