@@ -8,6 +8,7 @@ The last line is the total, 'N passed, N failed'; the exit status is 1 if anythi
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 REPORT = ROOT / "build" / "pytest.xml"
+MOST_PROCESSES = 4  # each has compile workers of its own
 SLOW_FILE = 3.0  # seconds from which on a test file has a line of its own in the report
 
 
@@ -51,10 +53,12 @@ def lit() -> Outcome:
 
 
 def pytest() -> Outcome:
-    """The Python tests."""
+    """The Python tests, files side by side: a test waits for its workers most of the time."""
     REPORT.parent.mkdir(exist_ok=True)
     REPORT.unlink(missing_ok=True)
-    status, _, seconds = run(str(BIN / "pytest"), f"--junitxml={REPORT}")
+    processes = min(os.cpu_count() or 1, MOST_PROCESSES)
+    command = [str(BIN / "pytest"), f"--junitxml={REPORT}", "-n", str(processes), "--dist", "loadfile"]
+    status, _, seconds = run(*command)
     if not REPORT.exists():
         return Outcome(0, 1, seconds)
     suite = ElementTree.parse(REPORT).getroot()[0]
