@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 
 from .compiled import Compiled
 from .errors import CompileError, user_line
-from .frontends.program import Input, Output, Program, Result, Weight
+from .frontends.program import Input, Output, Program, Result
 from .frontends.torch import capture
 from .options import Options
 from .report import Report
@@ -28,7 +28,8 @@ from .runtime.signature import DTYPES, contiguous_strides
 from .runtime.torch_tree import FunctionModule, TreeCall, is_flat, output_structure
 from .runtime.torch_wrapper import TorchWrapper
 from .runtime.verification import Verifier
-from .runtime.weights import LiveWeights, Slot, bind_arguments
+from .runtime.weight_places import find_weights
+from .runtime.weights import LiveWeights, bind_arguments
 
 
 def compile_module(
@@ -121,41 +122,6 @@ def program_call(
         eager_strides=eager_strides,
         names=names,
     ).build()
-
-
-def find_weights(
-    module: torch.nn.Module, weights: Sequence[Weight]
-) -> tuple[list[Slot], list[tuple[dict[str, Any], str, Any]]]:
-    """Where each weight lives, and the chain of submodules that leads there."""
-    structure: dict[str, tuple[dict[str, Any], str, Any]] = {}
-    slots = []
-    for weight in weights:
-        (owner, key), *ties = [
-            _owner(module, name, structure) or ({name: weight.tensor}, name) for name in weight.names
-        ]
-        slots.append(
-            Slot(weight.name, owner, key, weight.tensor.dtype, tuple(weight.tensor.shape), tuple(ties))
-        )
-    return slots, list(structure.values())
-
-
-def _owner(
-    module: torch.nn.Module, name: str, structure: dict[str, tuple[dict[str, Any], str, Any]]
-) -> tuple[dict[str, Any], str] | None:
-    """The dictionary that holds the weight ``name``, None for a constant; ``structure`` gets the way."""
-    *path, key = name.split(".")
-    way = {}
-    for depth, part in enumerate(path, 1):
-        child = module._modules.get(part)
-        if child is None:
-            return None
-        way[".".join(path[:depth])] = (module._modules, part, child)
-        module = child
-    for owner in (module._parameters, module._buffers):
-        if key in owner:
-            structure.update(way)
-            return owner, key
-    return None
 
 
 def tensor_call(executable: Executable) -> Callable[..., tuple[torch.Tensor, ...]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
@@ -24,19 +24,26 @@ from .torch_place import TorchPlace, place_of
 _REMEDY = "call mlopt.jit again"
 
 
+class Owner(Protocol):
+    """What holds tensors: a dictionary, or something that looks like one to its readers."""
+
+    def get(self, key: Any, /) -> Any:
+        """The tensor there now; None if there is none."""
+
+
 @dataclass(frozen=True, eq=False)
 class Slot:
-    """Where a weight lives: ``owner[key]``, in the dictionary of parameters of some module.
+    """Where a weight lives: ``owner.get(key)``, as a rule in the dictionary of parameters of some module.
 
     ``ties`` are the other places that held the same tensor when the module was compiled.
     """
 
     name: str
-    owner: dict[str, Any]
-    key: str
+    owner: Owner
+    key: Any
     dtype: torch.dtype
     shape: tuple[int, ...]
-    ties: tuple[tuple[dict[str, Any], str], ...] = ()
+    ties: tuple[tuple[Owner, Any], ...] = ()
 
 
 class _Seen(NamedTuple):
@@ -44,8 +51,8 @@ class _Seen(NamedTuple):
     memory, of a later ``.data`` say, can have the same address.
     """
 
-    owner: dict[str, Any]
-    key: str
+    owner: Owner
+    key: Any
     tensor: torch.Tensor
     pointer: int
     version: int | None  # None: does not matter
@@ -115,7 +122,7 @@ class LiveWeights:
 
     def store(self, number: int, value: torch.Tensor) -> None:
         """Write the new value of a weight that the program mutates."""
-        self.slots[number].owner[self.slots[number].key].copy_(value)
+        self.slots[number].owner.get(self.slots[number].key).copy_(value)
 
     def regions(self) -> Sequence[Region]:
         """Where the weights are, as of now."""

@@ -131,3 +131,71 @@ def test_autocast(net):
             compiled(torch.randn(4, 16))
         with pytest.raises(CompileError, match="autocast"):
             mlopt.jit(module, torch.randn(4, 16))
+
+
+class Plain(torch.nn.Module):
+    """Tensors that are neither parameters nor buffers."""
+
+    shared = torch.full((3,), 2.0)
+
+    def __init__(self):
+        super().__init__()
+        self.attribute = torch.ones(3)
+        self.inner = torch.nn.Module()
+        self.inner.attribute = torch.full((3,), 3.0)
+        self.items = [torch.full((3,), 5.0), {"key": (torch.full((3,), 7.0),)}]
+
+    def forward(self, x):
+        kept = self.items[0] * self.items[1]["key"][0] + torch.tensor([1.0, 2.0, 3.0])
+        return (x + self.attribute) * self.inner.attribute + self.shared + kept
+
+
+def test_plain_tensors_of_a_module_may_be_replaced_and_changed():
+    module, x = Plain(), torch.randn(2, 3)
+    compiled = mlopt.jit(module, x)
+
+    def check():
+        torch.testing.assert_close(compiled(x), module(x))
+
+    check()
+    module.attribute = torch.randn(3)
+    check()
+    module.inner.attribute = torch.randn(3)
+    check()
+    module.items[0] = torch.randn(3)
+    module.items[1]["key"] = (torch.randn(3),)
+    check()
+    module.items = [torch.randn(3), {"key": [torch.randn(3)]}]
+    check()
+    module.items[0].mul_(2)
+    module.attribute.add_(1)
+    check()
+    Plain.shared = torch.randn(3)
+    check()
+    module.attribute = torch.randn(2, 3)
+    with pytest.raises(
+        InputError, match=r"the weight 'attribute' was float32\[3\] .* it is now float32\[2, 3\]"
+    ):
+        compiled(x)
+    module.attribute = 1.0
+    with pytest.raises(InputError, match="the module no longer has the weight 'attribute'"):
+        compiled(x)
+
+
+OUTSIDE = torch.ones(3)
+
+
+def test_variables_that_a_function_reads_may_be_replaced():
+    global OUTSIDE
+    around = torch.full((3,), 2.0)
+
+    def function(x):
+        return x * around + OUTSIDE
+
+    x = torch.randn(2, 3)
+    compiled = mlopt.jit(function, x)
+    torch.testing.assert_close(compiled(x), function(x))
+    around, OUTSIDE = torch.randn(3), torch.randn(3)
+    torch.testing.assert_close(compiled(x), function(x))
+    OUTSIDE.mul_(2)
+    torch.testing.assert_close(compiled(x), function(x))
