@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import FUSION
+from ..dialects.attributes import FUSION, GROUP, REFUSALS, Refusal
 from .base import Pass
 from .fusion.graph import Graph, Group
 from .fusion.kinds import Kind
@@ -31,7 +32,8 @@ class Fuse(Pass):
 
     Each op joins the groups that make its operands, the nearest first, where `can_fuse` and `should_fuse`
     agree. Legal: element-wise ops of one another, a row reduction with what makes its rows and what reads
-    them, element-wise work behind a contraction. The reasons against are on the module as ``mlopt.fusion``.
+    them, element-wise work behind a contraction. The reasons against are on the module as ``mlopt.fusion``,
+    and as ``mlopt.refusals`` for each pair of groups that a value goes between.
     Every edge inside a group is a tensor that is neither written nor read: softmax reads its input once
     instead of moving seven tensors.
     """
@@ -39,19 +41,42 @@ class Fuse(Pass):
     name: ClassVar[str] = "mlopt-fuse"
 
     def run(self, op: ir.Operation) -> None:
-        refused: Counter[str] = Counter()
+        refused: list[_Refused] = []
         number = 0
         for function in op.regions[0].blocks[0].operations:
             if function.operation.name == "func.func":
                 give_inits_their_fills(function.operation)
                 graph = _form_groups(function.operation, refused)
                 number = _write_down(graph, number)
+        counts = Counter(f"{each.ops}: {each.reason}" for each in refused)
         with op.location:
-            lines = [line if count == 1 else f"{line} ({count} times)" for line, count in refused.items()]
+            lines = [line if count == 1 else f"{line} ({count} times)" for line, count in counts.items()]
             FUSION.set(op, tuple(lines))
+            REFUSALS.set(op, tuple(dict.fromkeys(_between_groups(refused))))
 
 
-def _form_groups(function: ir.Operation, refused: Counter[str]) -> Graph:
+@dataclass(frozen=True)
+class _Refused:
+    """Why an op did not join the group that makes one of its operands."""
+
+    maker: ir.Operation
+    reader: ir.Operation
+    reason: str
+
+    @property
+    def ops(self) -> str:
+        return f"{_word(self.maker)} -> {_word(self.reader)}"
+
+
+def _between_groups(refused: list[_Refused]) -> Iterator[Refusal]:
+    """Those that still hold: others met in one group after all."""
+    for each in refused:
+        one, other = GROUP.get(each.maker), GROUP.get(each.reader)
+        if one is not None and other is not None and one != other:
+            yield Refusal(one, other, each.ops, each.reason)
+
+
+def _form_groups(function: ir.Operation, refused: list[_Refused]) -> Graph:
     graph = Graph(function)
     for op in entry_ops(function):
         if _is_passed_over(op):
@@ -66,7 +91,7 @@ def _form_groups(function: ir.Operation, refused: Counter[str]) -> Graph:
 
 
 def _try(
-    graph: Graph, producer: Group, consumer: Group, value: ir.Value, op: ir.Operation, refused: Counter[str]
+    graph: Graph, producer: Group, consumer: Group, value: ir.Value, op: ir.Operation, refused: list[_Refused]
 ) -> Group:
     """Join the groups, or count why not; the group that ``op`` is then in."""
     joined = can_fuse(graph, producer, consumer)
@@ -75,7 +100,7 @@ def _try(
         graph.replace(producer, consumer, joined)
         return joined
     if not producer.has(Kind.HOST) and not consumer.has(Kind.HOST):
-        refused[f"{_word(value.owner.operation)} -> {_word(op)}: {reason}"] += 1
+        refused.append(_Refused(value.owner.operation, op, str(reason)))
     return consumer
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import KERNEL
+from ..dialects.attributes import GROUP, KERNEL, REFUSALS
 from .base import Pass, PassError
 from .groups import give_inits_their_fills, sort_by_groups
 from .outlining.host import (
@@ -42,13 +42,17 @@ class Outline(Pass):
         }
 
     Legal if the groups do not depend on each other in a circle. Structured ops without ``mlopt.group`` become
-    kernels of one op.
+    kernels of one op. ``keep-groups`` leaves the group's number on the call, and mlopt-fuse's refusals on the
+    module: for those who want to know which kernels were not fused, and why.
     """
 
     name: ClassVar[str] = "mlopt-outline"
+    keep_groups: bool = False
 
     def run(self, op: ir.Operation) -> None:
-        kernels = _Kernels()
+        if not self.keep_groups:
+            REFUSALS.drop(op)
+        kernels = _Kernels(self.keep_groups)
         for function in [each.operation for each in op.regions[0].blocks[0].operations]:
             if function.name == "func.func" and not KERNEL.get(function):
                 _check(function)
@@ -58,8 +62,9 @@ class Outline(Pass):
 class _Kernels:
     """The kernels so far, by their text without the name."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep_groups: bool) -> None:
         self.count = 0
+        self.keep_groups = keep_groups
         self._names: dict[str, str] = {}
 
     def share(self, call: ir.Operation, kernel: ir.Operation) -> None:
@@ -97,6 +102,10 @@ def _outline_all(function: ir.Operation, kernels: _Kernels) -> None:
     except ValueError as error:
         raise PassError(function, str(error)) from error
     for ops in groups:
-        kernels.share(*outline(ops, kernels.count))
+        group = next((number for op in ops if (number := GROUP.get(op)) is not None), None)
+        call, kernel = outline(ops, kernels.count)
+        if kernels.keep_groups and group is not None:
+            GROUP.set(call, group)
+        kernels.share(call, kernel)
     erase_dead(function)
     pass_results_as_arguments(function)

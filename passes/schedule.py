@@ -27,10 +27,10 @@ from mlir import ir
 
 from ..dialects.attributes import BYTES, FLOPS, KERNEL, SCHEDULE, SLOW
 from .base import Pass, PassError
+from .costs.count import cost_of
 from .domain import Domain
 from .scheduling import cpu, gpu
 from .tile import kernel_domain
-from .tiling.cost import cost_of
 from .tiling.registry import can_tile
 
 TARGETS = ("cpu", "cuda")
@@ -53,9 +53,9 @@ class Schedule(Pass):
                 self._schedule(function.operation)
 
     def _schedule(self, function: ir.Operation) -> None:
-        moved, flops = cost_of(function)
-        BYTES.set(function, moved)
-        FLOPS.set(function, flops)
+        cost = cost_of(function)
+        BYTES.set(function, cost.bytes)
+        FLOPS.set(function, cost.flops)
         domain = kernel_domain(function)
         reason = domain if isinstance(domain, str) else can_tile(domain) or self._problem(domain)
         if isinstance(domain, str) or reason is not None:

@@ -54,6 +54,30 @@ def compile_command(
             _out.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
 
 
+@app.command("explain")
+def explain_command(
+    source: Source,
+    func: Function = "main",
+    target: Target = "cpu",
+    machine: Annotated[
+        str,
+        typer.Option(
+            help="Whose speed predicts times: host (this CPU, measured once), cpu, a100, h100, h200;"
+            " by default host, or the target's first GPU."
+        ),
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say what each kernel holds, costs and is bound by, and why kernels were not fused. Runs nothing."""
+    from . import explain
+
+    explained = explain.explain(source, func, target, machine)
+    if as_json:
+        print(json.dumps(explained.as_dict(), indent=2))
+    else:
+        print(explain.text(explained))
+
+
 @app.command("run")
 def run_command(
     file: Annotated[Path, typer.Argument(help="FILE.mlir")],

@@ -15,15 +15,23 @@ from ..errors import InputError, MloptError, user_line
 
 def compile_source(source: str, func: str, **options: Any) -> Compiled:
     """Compile ``FILE.mlir`` or ``FILE.py:FUNCTION``."""
+    factory = split_source(source)
+    if factory is None:
+        return compile_mlir(read_mlir(Path(source)), func, **options)
+    module, examples = call_factory(*factory)
+    return jit(module, *examples, **options)
+
+
+def split_source(source: str) -> tuple[Path, str] | None:
+    """The file and the function of ``FILE.py:FUNCTION``; None for an .mlir file."""
     path, colon, name = source.rpartition(":")
     if colon and path.endswith(".py"):
-        module, examples = call_factory(Path(path), name)
-        return jit(module, *examples, **options)
+        return Path(path), name
     if source.endswith(".py"):
         raise InputError(
             f"{source} is Python", remedy=f"name a function that returns a module: {source}:FUNCTION"
         )
-    return compile_mlir(read_mlir(Path(source)), func, **options)
+    return None
 
 
 def read_mlir(path: Path) -> str:

@@ -4,6 +4,7 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #s = affine_map<(d0, d1) -> ()>
 // CHECK: mlopt.fusion = ["sum -> div: {{.*}}"]
+// CHECK-SAME: mlopt.refusals = [{from = 0 : i64, ops = "sum -> div", reason = "{{.*}}", to = 1 : i64}]
 // CHECK: mlopt.group = 0 : i64, mlopt.op = "sum"
 // CHECK: mlopt.group = 1 : i64, mlopt.op = "div"
 func.func @full(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {

@@ -1,4 +1,5 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-outline)' --split-input-file | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-outline{keep-groups=true})' --split-input-file | FileCheck %s --check-prefix=GROUPS
 
 #id = affine_map<(d0) -> (d0)>
 
@@ -25,6 +26,8 @@
 // CHECK: bufferization.materialize_in_destination %[[R0]] in restrict writable %[[V]]
 // CHECK: bufferization.materialize_in_destination %[[R1]] in restrict writable %[[O1]]
 // CHECK: return{{$}}
+// GROUPS-LABEL: func.func @main
+// GROUPS: call @kernel_0_relu_scale(%{{.*}}) {mlopt.group = 5 : i64}
 func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32> {mlopt.weight}) -> (tensor<2x4xf32>, tensor<8xf32>) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8xf32>

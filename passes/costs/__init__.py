@@ -1,0 +1,1 @@
+"""What kernels cost: bytes, FLOPs and special functions, and how long a machine takes for them."""

@@ -1,0 +1,89 @@
+"""Machines as the cost model sees them: data files with the source of each number, or measured numbers.
+
+``machines/NAME.toml`` describes a machine; ``like = "OTHER"`` takes over the tables that it does not have.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .cost import FUNCTIONS
+
+DEFAULT_CPU = "cpu"
+_FOLDER = Path(__file__).parent / "machines"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a machine does in a second, all its processors together.
+
+    ``bandwidth``: bytes from and to memory. ``matrix``: FLOPs of contractions by the dtype of what is
+    multiplied, where there are units for them. ``vector``: FLOPs by dtype, a multiply-add counted as two, so
+    that other instructions run at half of it. ``special``: calls of each of `cost.FUNCTIONS` in f32.
+    ``launch``: seconds from one kernel to the next. ``sources``: where each of these comes from.
+    """
+
+    name: str
+    title: str
+    bandwidth: float
+    vector: Mapping[str, float]
+    special: Mapping[str, float]
+    launch: float
+    sources: Mapping[str, str]
+    matrix: Mapping[str, float]
+    chips: Sequence[str] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, that `Machine` takes as keyword arguments."""
+        return asdict(self)
+
+
+def machine_names() -> tuple[str, ...]:
+    """The machines that there are descriptions of."""
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+
+
+@functools.cache
+def find_machine(name: str) -> Machine:
+    """The machine that ``machines/NAME.toml`` describes; LookupError, with near names, if there is none."""
+    if name not in machine_names():
+        near = difflib.get_close_matches(name, machine_names(), n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise LookupError(f"{hint}There are {', '.join(machine_names())}")
+    tables = _tables(name)
+    vector = _numbers(tables["vector"])
+    rate = vector["f32"] / 2
+    sections = ("memory", "matrix", "vector", "special", "launch")
+    return Machine(
+        name=name,
+        title=tables["title"],
+        bandwidth=tables["memory"]["bytes_per_second"],
+        vector=vector,
+        special={function: rate / tables["special"][function] for function in FUNCTIONS},
+        launch=tables["launch"]["seconds"],
+        sources={section: tables[section]["source"] for section in sections if section in tables},
+        matrix=_numbers(tables.get("matrix", {})),
+        chips=list(tables.get("chips", ())),
+    )
+
+
+def machine_for_chip(chip: str) -> Machine | None:
+    """The first machine, by name, that runs code for ``chip`` ("sm_90a"); None if none is described."""
+    found = (find_machine(name) for name in machine_names())
+    return next((machine for machine in found if chip in machine.chips), None)
+
+
+def _tables(name: str) -> dict[str, Any]:
+    with (_FOLDER / f"{name}.toml").open("rb") as file:
+        own = tomllib.load(file)
+    return {**_tables(own["like"]), **own} if "like" in own else own
+
+
+def _numbers(table: Mapping[str, Any]) -> dict[str, float]:
+    return {key: float(value) for key, value in table.items() if key != "source"}

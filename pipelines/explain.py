@@ -1,0 +1,153 @@
+"""What the kernels of a program are, what each costs, and why they are not fewer, as plain data.
+
+The program goes down to the kernels and their schedules, and no further: nothing is generated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mlir import ir
+
+from ..dialects.attributes import GROUP, KERNEL, OPS, REFUSALS, SCHEDULE, SLOW, Refusal
+from ..dialects.context import make_context
+from ..passes.costs.count import cost_alone, cost_of, is_kernel_alone
+from ..passes.cpu.functions import calls_in
+from ..passes.structured import label_of
+from ..runtime.cuda.chips import find_chip
+from .accept import accept
+from .compile import refusals
+from .cpu import cpu_stages
+from .cuda import cuda_stages
+from .diagnostics import source_of
+from .explain_edges import edges_of
+from .metadata import ENTRY_FUNCTIONS
+from .shared import KERNELS, LINALG
+from .stages import Stage, run_stages
+
+_FUSE, _OUTLINE = "mlopt-fuse", "mlopt-outline"
+
+
+def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -> dict[str, Any]:
+    """The kernels of the module ``linalg_text`` and the edges between their calls.
+
+    For a CPU, or the GPU ``chip`` ("sm_80"). Returns::
+
+        {"kernels": [{"name", "labels", "cost": `Cost` as a dictionary, "schedule": {name: [sizes]},
+                      "path": "tile" or "slow: why", "dynamic": bool}],
+         "calls": [{"id", "function": "main" or "prepare", "kernel": its name,
+                    "ops": [{"op", "where"}], "bytes_unfused": of these ops as kernels of their own}],
+         "edges": [{"from": id, "to": id, "bytes", "reasons": [{"ops": "exp -> add" or "", "reason"}]}]}
+
+    Bytes and FLOPs count dynamic sizes as 1; "dynamic" says that there are some.
+    """
+    stages = _stages(chip)
+    with make_context(), ir.Location.unknown(), refusals():
+        module = accept(linalg_text, func_name)
+        run_stages(module.operation, stages[:2])
+        groups = _groups(module)
+        run_stages(module.operation, stages[2:3])
+        reasons: dict[tuple[int, int], list[Refusal]] = {}
+        for each in REFUSALS.get(module.operation) or ():
+            reasons.setdefault((each.producer, each.consumer), []).append(each)
+        functions = {
+            _name(function): function for function in module.body.operations if _is_function(function)
+        }
+        calls: list[dict[str, Any]] = []
+        edges: list[dict[str, Any]] = []
+        for name in ENTRY_FUNCTIONS:
+            if name in functions:
+                numbers = _add_calls(name, functions, groups, calls)
+                callees = {call: functions[calls[number]["kernel"]] for call, number in numbers.items()}
+                edges += edges_of(functions[name], numbers, callees, reasons)
+        run_stages(module.operation, stages[3:])
+        kernels = [
+            _kernel(function.operation)
+            for function in module.body.operations
+            if KERNEL.get(function.operation)
+        ]
+    return {"kernels": kernels, "calls": calls, "edges": edges}
+
+
+def _stages(chip: str) -> tuple[Stage, ...]:
+    """To linalg; to groups; to kernels, which remember their groups; to schedules."""
+    before, _, after = KERNELS.passes.partition(f",{_OUTLINE}")
+    if not before.endswith(_FUSE):
+        raise ValueError(f"the stage '{KERNELS.name}' no longer has {_FUSE},{_OUTLINE}: {KERNELS.passes}")
+    target = cuda_stages(chip, find_chip(chip).ptx) if chip else cpu_stages()
+    tile = next(stage for stage in target if stage.name == "tile")
+    schedule = tile.passes.split(",", 1)[0]
+    return (
+        LINALG,
+        Stage("groups", before),
+        Stage("outline", f"{_OUTLINE}{{keep-groups=true}}"),
+        Stage("schedule", f"{after.removeprefix(',')},{schedule}".removeprefix(",")),
+    )
+
+
+def _is_function(op: ir.OpView) -> bool:
+    return op.operation.name == "func.func"
+
+
+def _name(function: ir.OpView) -> str:
+    return str(ir.StringAttr(function.attributes["sym_name"]).value)
+
+
+def _groups(module: ir.Module) -> dict[int, dict[str, Any]]:
+    """What is in each group, by its number."""
+    inside: dict[int, list[ir.Operation]] = {}
+    for function in module.body.operations:
+        for op in function.regions[0].blocks[0].operations if _is_function(function) else ():
+            number = GROUP.get(op)
+            if number is not None:
+                inside.setdefault(number, []).append(op.operation)
+    return {number: _content(ops) for number, ops in inside.items()}
+
+
+def _content(ops: Iterable[ir.Operation]) -> dict[str, Any]:
+    """The ops that would be kernels if nothing were fused, and what they would move."""
+    alone = [op for op in ops if is_kernel_alone(op)]
+    return {
+        "ops": [{"op": _word(op), "where": _where(op)} for op in alone],
+        "bytes_unfused": sum(cost_alone(op).bytes for op in alone),
+    }
+
+
+def _word(op: ir.Operation) -> str:
+    return label_of(op) or op.name.split(".")[-1]
+
+
+def _where(op: ir.Operation) -> str:
+    file, line, _ = source_of(op.location)
+    return f"{file}:{line}" if line else ""
+
+
+def _add_calls(
+    name: str, functions: dict[str, ir.OpView], groups: dict[int, dict[str, Any]], calls: list[dict[str, Any]]
+) -> dict[ir.Operation, int]:
+    """Describe the calls of kernels in a host function; the number of each."""
+    numbers: dict[ir.Operation, int] = {}
+    for call, callee in calls_in(functions[name]):
+        group = GROUP.get(call)
+        body = (op.operation for op in functions[callee].regions[0].blocks[0].operations)
+        content = groups[group] if group is not None else _content(body)
+        numbers[call] = len(calls)
+        calls.append({"id": len(calls), "function": name, "kernel": callee, **content})
+    return numbers
+
+
+def _kernel(function: ir.Operation) -> dict[str, Any]:
+    slow = SLOW.get(function)
+    dynamic = any(
+        isinstance(argument.type, ir.RankedTensorType) and not argument.type.has_static_shape
+        for argument in function.regions[0].blocks[0].arguments
+    )
+    return {
+        "name": ir.StringAttr(function.attributes["sym_name"]).value,
+        "labels": list(OPS.get(function) or ()),
+        "cost": cost_of(function).as_dict(),
+        "schedule": {name: list(sizes) for name, sizes in (SCHEDULE.get(function) or {}).items()},
+        "path": "tile" if slow is None else f"slow: {slow}",
+        "dynamic": dynamic,
+    }

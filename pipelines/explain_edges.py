@@ -1,0 +1,92 @@
+"""The edges between the kernels of a host function: which result goes where, and why not inside a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mlir import ir
+
+from ..dialects.attributes import GROUP, Refusal
+from ..passes.costs.count import bytes_of
+from ..passes.groups import operands_of
+
+_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
+_NO_VALUES = ("tensor.dim", "tensor.empty")  # they depend on sizes only
+
+RESHAPE = "a reshape is between them"
+PARTS = "a buffer that is written in parts is complete only after its kernels"
+GATHER = "a gather reads any element, so all of them must be there"
+COPY = "it copies a result into memory of its own, which is decided after fusion"
+NOT_TRIED = "mlopt-fuse did not try it"
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A result of the kernel called by ``call``, and the op of the host function that it went through."""
+
+    call: ir.Operation
+    result: ir.Value
+    through: str = ""
+
+
+def edges_of(
+    function: ir.OpView,
+    numbers: Mapping[ir.Operation, int],
+    callees: Mapping[ir.Operation, ir.OpView],
+    refused: Mapping[tuple[int, int], Sequence[Refusal]],
+) -> list[dict[str, Any]]:
+    """Each pair of calls of ``numbers``, one of which reads what the other makes: numbers, bytes, reasons."""
+    sources: dict[ir.Value, list[_Source]] = {}
+    edges: dict[tuple[ir.Operation, ir.Operation], list[tuple[_Source, str]]] = {}
+    for op in (each.operation for each in function.regions[0].blocks[0].operations):
+        if op in numbers:
+            for place, value in enumerate(op.operands):
+                for source in sources.get(value, ()):
+                    reason = _between(source, callees[op], place)
+                    edges.setdefault((source.call, op), []).append((source, reason))
+            for result in op.results:
+                sources[result] = [_Source(op, result)]
+        elif op.name not in _NO_VALUES:
+            read = [source for _, _, value in operands_of(op) for source in sources.get(value, ())]
+            for result in op.results:
+                sources[result] = [_Source(each.call, each.result, each.through or op.name) for each in read]
+    return [
+        {
+            "from": numbers[maker],
+            "to": numbers[reader],
+            "bytes": sum(bytes_of(value) for value in dict.fromkeys(source.result for source, _ in values)),
+            "reasons": _reasons(maker, reader, values, refused),
+        }
+        for (maker, reader), values in edges.items()
+    ]
+
+
+def _reasons(
+    maker: ir.Operation,
+    reader: ir.Operation,
+    values: Sequence[tuple[_Source, str]],
+    refused: Mapping[tuple[int, int], Sequence[Refusal]],
+) -> list[dict[str, str]]:
+    """What mlopt-fuse said, else what lies between the two."""
+    groups = GROUP.get(maker), GROUP.get(reader)
+    if groups[0] is None or groups[1] is None:
+        return [{"ops": "", "reason": COPY}]
+    said = refused.get((groups[0], groups[1]), ())
+    if said:
+        return [{"ops": each.ops, "reason": each.reason} for each in said]
+    return [{"ops": "", "reason": reason} for reason in dict.fromkeys(reason for _, reason in values)]
+
+
+def _between(source: _Source, callee: ir.OpView, place: int) -> str:
+    """What keeps a value from being made in the kernel ``callee`` that takes it as its argument ``place``."""
+    if source.through in _VIEWS:
+        return RESHAPE
+    if source.through:
+        return f"{source.through} in the host function is between them"
+    arguments = callee.regions[0].blocks[0].arguments
+    if place >= len(arguments) - len(callee.regions[0].blocks[0].operations[-1].operands):
+        return PARTS
+    gathered = any(use.owner.operation.name == "tensor.extract" for use in arguments[place].uses)
+    return GATHER if gathered else NOT_TRIED

@@ -1,0 +1,216 @@
+"""What kernels cost, and how long machines take for that: cases whose answer is known."""
+
+import dataclasses
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from mlir import ir
+from mlopt import host_machine
+from mlopt.dialects.context import make_context
+from mlopt.options import Options
+from mlopt.passes.costs import machine as machines
+from mlopt.passes.costs.cost import FUNCTIONS, Cost
+from mlopt.passes.costs.count import cost_alone, cost_of
+from mlopt.passes.costs.machine import find_machine, machine_for_chip, machine_names
+from mlopt.passes.costs.roofline import predict
+from mlopt.passes.structured import structured_ops
+
+ALL = machine_names()
+GPUS = [name for name in ALL if find_machine(name).chips]
+
+
+def elementwise(body, shape="64x128", dtype="f32", out="f32"):
+    kind, result = f"tensor<{shape}x{dtype}>", f"tensor<{shape}x{out}>"
+    return f"""
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @k(%x: {kind}, %o: {result}) -> {result} {{
+  %one = arith.constant 1 : i32
+  %r = linalg.generic {{indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}}
+      ins(%x : {kind}) outs(%o : {result}) {{
+  ^bb0(%a: {dtype}, %b: {out}):
+    {body}
+  }} -> {result}
+  return %r : {result}
+}}"""
+
+
+def matmul(m, n, k, dtype="f32", accumulate="f32"):
+    product = f"%p = arith.mulf %a, %b : {accumulate}"
+    if dtype != accumulate:
+        product = f"""%x = arith.extf %a : {dtype} to {accumulate}
+    %y = arith.extf %b : {dtype} to {accumulate}
+    %p = arith.mulf %x, %y : {accumulate}"""
+    a, b, c = f"tensor<{m}x{k}x{dtype}>", f"tensor<{k}x{n}x{dtype}>", f"tensor<{m}x{n}x{accumulate}>"
+    return f"""
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func private @k(%left: {a}, %right: {b}, %o: {c}) -> {c} {{
+  %zero = arith.constant 0.0 : {accumulate}
+  %f = linalg.fill ins(%zero : {accumulate}) outs(%o : {c}) -> {c}
+  %r = linalg.generic {{indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%left, %right : {a}, {b}) outs(%f : {c}) {{
+  ^bb0(%a: {dtype}, %b: {dtype}, %s: {accumulate}):
+    {product}
+    %t = arith.addf %s, %p : {accumulate}
+    linalg.yield %t : {accumulate}
+  }} -> {c}
+  return %r : {c}
+}}"""
+
+
+def cost(text, of=cost_of):
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        function = module.body.operations[0].operation
+        return of(function)
+
+
+def test_bytes_and_flops_of_what_is_known():
+    assert cost(elementwise("linalg.yield %a : f32")) == Cost(2 * 64 * 128 * 4)
+    assert cost(elementwise("%y = arith.negf %a : f32\nlinalg.yield %y : f32")).elementwise == {"f32": 8192}
+    small = cost(matmul(33, 17, 129))
+    assert small.bytes == 4 * (33 * 129 + 129 * 17 + 33 * 17)
+    assert small.contracted == {"f32": 2 * 33 * 17 * 129}
+    assert small.elementwise == small.special == {}
+    assert small.flops == 2 * 33 * 17 * 129
+
+
+def test_flops_are_counted_by_dtype():
+    assert cost(matmul(8, 8, 8, "bf16")).contracted == {"bf16": 1024}
+    double = "%y = arith.addf %a, %a : f64\nlinalg.yield %y : f64"
+    assert cost(elementwise(double, "2x3", "f64", "f64")).elementwise == {"f64": 6}
+    whole = "%y = arith.addi %a, %one : i32\nlinalg.yield %y : i32"
+    assert cost(elementwise(whole, "2x3", "i32", "i32")).elementwise == {"int": 6}
+
+
+def test_special_functions_are_counted_apart_from_the_rest():
+    body = """%e = math.exp %a : f32
+    %s = arith.addf %e, %a : f32
+    %d = arith.divf %e, %s : f32
+    %t = math.tanh %d : f32
+    %q = math.sqrt %t : f32
+    linalg.yield %q : f32"""
+    found = cost(elementwise(body, "5x7"))
+    assert found.special == {"exp": 35, "div": 35, "tanh": 35, "sqrt": 35}
+    assert found.elementwise == {"f32": 35}
+    assert found.flops == 5 * 35
+
+
+def test_parts_of_one_tensor_are_added_up():
+    text = """
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @k(%x: tensor<4x30xf32>, %o: tensor<4x10xf32>) -> tensor<4x10xf32> {
+  %a = tensor.extract_slice %x[0, 0] [4, 10] [1, 1] : tensor<4x30xf32> to tensor<4x10xf32>
+  %b = tensor.extract_slice %x[0, 20] [4, 10] [1, 1] : tensor<4x30xf32> to tensor<4x10xf32>
+  %c = tensor.extract_slice %x[0, 20] [4, 10] [1, 1] : tensor<4x30xf32> to tensor<4x10xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %b, %c : tensor<4x10xf32>, tensor<4x10xf32>, tensor<4x10xf32>) outs(%o : tensor<4x10xf32>) {
+  ^bb0(%d: f32, %e: f32, %f: f32, %g: f32):
+    %y = arith.addf %d, %f : f32
+    linalg.yield %y : f32
+  } -> tensor<4x10xf32>
+  return %r : tensor<4x10xf32>
+}"""
+    assert cost(text).bytes == 4 * (40 + 40 + 40)
+
+
+def test_an_op_alone_moves_its_inputs_and_its_result():
+    def alone(function):
+        return [cost_alone(op) for op in structured_ops(function)]
+
+    (found,) = cost(matmul(33, 17, 129), alone)
+    assert found.bytes == 4 * (33 * 129 + 129 * 17 + 33 * 17)  # the fill is not read
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_known_kernels_are_bound_by_what_they_are_known_for(name):
+    machine = find_machine(name)
+    copy = predict(cost(elementwise("linalg.yield %a : f32", "16384x8192")), machine)
+    assert copy.bound_by == "memory"
+    assert copy.seconds == pytest.approx(2 * 4 * 16384 * 8192 / machine.bandwidth, rel=0.02)
+    big = predict(cost(matmul(4096, 4096, 4096)), machine)
+    assert big.bound_by == "compute"
+    assert big.seconds == pytest.approx(2 * 4096**3 / machine.vector["f32"], rel=0.01)
+    tiny = predict(cost(elementwise("linalg.yield %a : f32", "2x2")), machine)
+    assert tiny.bound_by == "launch"
+    assert tiny.seconds == pytest.approx(machine.launch, rel=0.05)
+    body = "".join(f"%y{i} = math.erf %{f'y{i - 1}' if i else 'a'} : f32\n" for i in range(40))
+    functions = predict(cost(elementwise(f"{body}linalg.yield %y39 : f32", "4096x4096")), machine)
+    assert functions.bound_by == "special functions"
+    assert functions.seconds == pytest.approx(40 * 4096**2 / machine.special["erf"], rel=0.01)
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_tensor_cores_make_short_products_wait_for_memory(name):
+    machine = find_machine(name)
+    assert predict(cost(matmul(4096, 4096, 4096, "bf16")), machine).bound_by == "compute"
+    assert predict(cost(matmul(4096, 4096, 32, "bf16")), machine).bound_by == "memory"
+    ratio = predict(cost(matmul(4096, 4096, 4096)), machine).compute
+    ratio /= predict(cost(matmul(4096, 4096, 4096, "bf16")), machine).compute
+    assert ratio == pytest.approx(machine.matrix["bf16"] / machine.vector["f32"])
+
+
+def test_arithmetic_that_outweighs_memory_only_together_is_what_binds():
+    machine = dataclasses.replace(
+        find_machine("cpu"), bandwidth=1.0, launch=0.0, vector={"f32": 2.0}, special={"exp": 1.0}
+    )
+    found = predict(Cost(10, {}, {"f32": 6}, {"exp": 7}), machine)
+    assert (found.seconds, found.bound_by) == (13.0, "special functions")
+
+
+def test_each_number_has_its_source():
+    for name in ALL:
+        machine = find_machine(name)
+        tables = tomllib.loads((machines._FOLDER / f"{name}.toml").read_text())
+        for table in (each for each in tables.values() if isinstance(each, dict)):
+            assert table["source"]
+        assert set(machine.special) == set(FUNCTIONS)
+        assert set(machine.sources) >= {"memory", "vector", "special", "launch"}
+        assert set(machine.vector) == {"f64", "f32", "f16", "bf16", "int"}
+
+
+def test_chips_have_machines():
+    found = {chip: machine_for_chip(chip) for chip in ("sm_80", "sm_90a", "sm_89")}
+    assert {chip: machine and machine.name for chip, machine in found.items()} == {
+        "sm_80": "a100",
+        "sm_90a": "h100",
+        "sm_89": None,
+    }
+    h100, h200 = find_machine("h100"), find_machine("h200")
+    assert h200.bandwidth > h100.bandwidth
+    assert (h200.vector, h200.matrix, h200.special) == (h100.vector, h100.matrix, h100.special)
+    with pytest.raises(LookupError, match="did you mean h100"):
+        find_machine("h10")
+
+
+def test_the_host_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(host_machine, "_ROWS", 64)
+    monkeypatch.setattr(host_machine, "_SIDE", 64)
+    monkeypatch.setattr(host_machine, "_REPEATS", 1)
+    options = Options.resolve(cache_dir=str(tmp_path))
+    measured = host_machine.host_machine(options)
+    numbers = [measured.bandwidth, *measured.vector.values(), *measured.special.values()]
+    assert all(1e5 < number < 1e14 for number in numbers), measured
+    assert 0 <= measured.launch < 1e-2
+    assert set(measured.special) == set(FUNCTIONS)
+
+    def again(text, arguments):
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr(host_machine, "_seconds", again)
+    assert host_machine.host_machine(options) == measured
+    monkeypatch.setattr(host_machine, "default_threads", lambda: 1234)
+    with pytest.raises(AssertionError, match="measured again"):
+        host_machine.host_machine(options)
+
+
+def test_measured_times_become_rates():
+    found = host_machine.measure(lambda text, arguments: 0.5, threads=3)
+    assert found.bandwidth == 2 * 4 * host_machine._ROWS * host_machine._ROW
+    assert found.vector["f64"] == 4 * host_machine._SIDE**3
+    assert found.special["exp"] == 2 * 3 * host_machine._TERMS * host_machine._ELEMENTS
+    assert found.launch == 0.0
+    assert machines.Machine(**json.loads(json.dumps(found.as_dict()))).vector == found.vector
