@@ -70,13 +70,13 @@ def _reasons(
     refused: Mapping[tuple[int, int], Sequence[Refusal]],
 ) -> list[dict[str, str]]:
     """What mlopt-fuse said, else what lies between the two."""
-    groups = GROUP.get(maker), GROUP.get(reader)
-    if groups[0] is None or groups[1] is None:
-        return [{"ops": "", "reason": COPY}]
-    said = refused.get((groups[0], groups[1]), ())
-    if said:
-        return [{"ops": each.ops, "reason": each.reason} for each in said]
-    return [{"ops": "", "reason": reason} for reason in dict.fromkeys(reason for _, reason in values)]
+    one, other = GROUP.get(maker), GROUP.get(reader)
+    if one is not None and other is not None and (one, other) in refused:
+        return [{"ops": each.ops, "reason": each.reason} for each in refused[one, other]]
+    # mlopt-outline makes kernels without a group: fills of results, copies of what is returned twice.
+    unknown = COPY if one is None or other is None else NOT_TRIED
+    found = dict.fromkeys(unknown if reason == NOT_TRIED else reason for _, reason in values)
+    return [{"ops": "", "reason": reason} for reason in found]
 
 
 def _between(source: _Source, callee: ir.OpView, place: int) -> str:

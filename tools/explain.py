@@ -244,13 +244,15 @@ def _row(kernel: Explained) -> tuple[str, ...]:
 
 
 def _content(kernel: Explained) -> Iterator[str]:
-    """The kernel's ops by the lines that they come from, of its first call."""
+    """The kernel's ops by the lines that they come from; calls from the same lines are one."""
     yield kernel.name
-    places: dict[str, list[str]] = {}
-    for op in kernel.calls[0]["ops"]:
-        places.setdefault(op["where"], []).append(op["op"])
-    rows = [("   ", ", ".join(ops), place) for place, ops in places.items()]
-    yield from aligned(rows, left=(0, 1, 2)) if rows else ()
+    rows: dict[tuple[str, ...], None] = {}
+    for call in kernel.calls:
+        places: dict[str, list[str]] = {}
+        for op in call["ops"]:
+            places.setdefault(op["where"], []).append(op["op"])
+        rows.update(dict.fromkeys(("   ", ", ".join(ops), place) for place, ops in places.items()))
+    yield from aligned(list(rows), left=(0, 1, 2)) if rows else ()
 
 
 def _edge_lines(explained: Explanation, function: str) -> Iterator[str]:
