@@ -186,16 +186,27 @@ def hooked_name(name: str) -> str:
 class Bound:
     """Arguments that stay from call to call, and the frames that hold their addresses.
 
-    They are the ``pointers`` from argument ``first`` on; ``owners`` keeps their memory.
+    They are the ``pointers`` from argument ``first`` on; ``tensors`` and ``blocks`` keep their memory, which
+    was allocated on the current stream. ``streams`` are those that may use it: freed, it is given to others
+    when these are through (`mlopt.runtime.torch_place.TorchPlace.share`).
     """
 
-    __slots__ = ("entry", "first", "frames", "owners", "pointers")
+    __slots__ = ("blocks", "entry", "first", "frames", "pointers", "streams", "tensors")
 
-    def __init__(self, entry: EntryPoint, first: int, pointers: Sequence[int], owners: object) -> None:
+    def __init__(
+        self,
+        entry: EntryPoint,
+        first: int,
+        pointers: Sequence[int],
+        tensors: Sequence[Any] = (),
+        blocks: Sequence[Block] = (),
+    ) -> None:
         self.entry = entry
         self.first = first
         self.pointers = list(pointers)
-        self.owners = owners
+        self.tensors = tensors
+        self.blocks = blocks
+        self.streams = {entry.stream()} if entry.stream is not None else set()
         self.frames: list[Frame] = []
 
     def new_frame(self) -> Frame:
@@ -225,6 +236,9 @@ class Executable:
         self.prepare = entries.get("prepare")
         if self.prepare is not None:
             self.prepare.label = f"{label}.prepare"
+
+    def settle(self) -> None:
+        """Wait for what this thread has copied for the program: other threads may use it then."""
 
     def run_prepare(
         self, weights: Sequence[int], shapes: Sequence[Sequence[int]], threads: int

@@ -27,8 +27,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,15 +35,14 @@ import torch
 
 from ..errors import InputError
 from ..frontends.graph import Argument, GraphOutput, GraphProgram
-from ..frontends.program import Size
-from .executable import Bound, EntryPoint
+from .call_text import CallText, comma, constant
+from .executable import EntryPoint
 from .graph_weights import GraphWeights
 from .signature import contiguous_strides
 from .torch_inputs import describe
 from .torch_outputs import restride
-from .torch_place import CPU, TorchPlace, lane_of, place_of
+from .torch_place import CPU, TorchPlace, place_of
 
-_INT64 = 8
 _REMEDY = "torch.compile's guards should have seen it: please report it"
 _MOVE = "put all tensors on one device"
 
@@ -73,15 +71,6 @@ class GraphCall:
             math=math,
             number=_Number,
         )
-        if self.entry is not None:
-            self.names.update(
-                threads=lane_of(self.entry),
-                function=self.entry.function,
-                profiled=self.entry.profiled,
-                profiler=torch.autograd.profiler,
-                raise_status=self.entry.raise_status,
-                fit_workspace=self.entry.fit_workspace,
-            )
         source = self.source()
         exec(compile(source, "<mlopt call of a graph>", "exec"), self.names)
         call: Callable[..., tuple[Any, ...]] = self.names["call"]
@@ -94,9 +83,13 @@ class GraphCall:
             line for number, arg in enumerate(self.program.arguments) for line in self._check(number, arg)
         ]
         if self.entry is not None:
-            body += [*self._allocate(), *self._take_frame(self.entry), *self._run(self.entry)]
-        outputs = _comma(self._output(*numbered) for numbered in enumerate(self.program.outputs))
-        parameters = _comma(f"x{i}" for i in range(self.program.count))
+            text = CallText(self.entry, self.names)
+            bound = self.weights.bound if self.weights else None
+            static = [f"x{a.position}" for a in self.program.arguments if a.static and a.position >= 0]
+            inputs = ["0" if arg.kind == "size" else f"p{number}" for number, arg in self._passed]
+            body += [*self._allocate(), *text.take_frame(len(inputs), bound, static), *text.run(inputs)]
+        outputs = comma(self._output(*numbered) for numbered in enumerate(self.program.outputs))
+        parameters = comma(f"x{i}" for i in range(self.program.count))
         body.append(f"return ({outputs},)" if outputs else "return ()")
         return "\n".join([f"def call({parameters}):", *(f"    {line}" for line in body), ""])
 
@@ -129,8 +122,8 @@ class GraphCall:
             return []
         assert arg.dtype is not None
         x, p = f"x{arg.position}", f"p{number}"
-        shape = self._constant(f"shape{number}", arg.shape)
-        strides = self._constant(f"strides{number}", arg.strides)
+        shape = constant(self.names, f"shape{number}", arg.shape)
+        strides = constant(self.names, f"strides{number}", arg.strides)
         has_shape = f"h{number}" if any(isinstance(size, str) for size in arg.shape) else f"{x}.shape"
         aligned = f"not ({p} := {x}.data_ptr()) & {arg.dtype.itemsize - 1}"
         here = self._place.condition.format(x=x)
@@ -164,56 +157,11 @@ class GraphCall:
             strides = result.strides if result.dense else contiguous_strides(result.shape)
             self.names[f"dtype{number}"] = result.dtype
             layout = (
-                self._constant(f"result_shape{number}", result.shape),
-                self._constant(f"result_strides{number}", strides),
+                constant(self.names, f"result_shape{number}", result.shape),
+                constant(self.names, f"result_strides{number}", strides),
             )
             lines.append(f"r{number} = empty({layout[0]}, {layout[1]}, dtype{number})")
         return lines
-
-    def _constant(self, name: str, sizes: Sequence[Size]) -> str:
-        """An expression for a tuple of sizes; ``name`` stands for it if it never changes."""
-        if any(isinstance(size, str) for size in sizes):
-            return f"({''.join(f'{size}, ' for size in sizes)})"
-        self.names[name] = tuple(sizes)
-        return name
-
-    def _take_frame(self, entry: EntryPoint) -> list[str]:
-        lines = ["try:", "    frame = frames.pop()", "except IndexError:"]
-        if self.weights is None:
-            bound = Bound(entry, len(self.program.arguments), [], None)
-            self.names.update(frames=bound.frames, new_frame=bound.new_frame)
-            return [*lines, "    frame = new_frame()"]
-        self.names["bound"] = self.weights.bound
-        static = _comma(f"x{a.position}" for a in self.program.arguments if a.static and a.position >= 0)
-        return [f"kept = bound({static})", "frames = kept.frames", *lines, "    frame = kept.new_frame()"]
-
-    def _run(self, entry: EntryPoint) -> list[str]:
-        inputs = ["0" if arg.kind == "size" else f"p{number}" for number, arg in self._passed]
-        rest = [
-            *(f"r{number}.data_ptr()" for number in range(len(self.program.results))),
-            entry.workspace_expression,
-            "threads()",
-            *entry.more_slots,
-            *_dynamic_sizes(entry),
-        ]
-        if len(inputs) == entry.first_result:
-            lines = [self._pack("pack", 0, [*inputs, *rest])]
-        else:
-            lines = [self._pack("pack_inputs", 0, inputs)] if inputs else []
-            lines.append(self._pack("pack_rest", entry.first_result, rest))
-        if entry.fits_workspace:
-            lines.append("workspace = fit_workspace(frame)")
-        return [
-            *lines,
-            "status = (profiled if profiler._is_profiler_enabled else function)(frame.address)",
-            "frames.append(frame)",
-            "if status:",
-            "    raise_status(status)",
-        ]
-
-    def _pack(self, name: str, slot: int, values: Sequence[str]) -> str:
-        self.names[name] = struct.Struct(f"{len(values)}q").pack_into
-        return f"{name}(frame.array, {slot * _INT64}, {_comma(values)})"
 
     def _output(self, number: int, output: GraphOutput) -> str:
         """The expression of one output."""
@@ -228,10 +176,10 @@ class GraphCall:
             result = self.program.results[output.index]
             if result.dense:
                 return f"r{output.index}"
-            return f"restride(r{output.index}, {self._constant(f'restrides{number}', result.strides)})"
+            return f"restride(r{output.index}, {constant(self.names, f'restrides{number}', result.strides)})"
         assert output.base is not None
-        shape = self._constant(f"view_shape{number}", output.shape)
-        strides = self._constant(f"view_strides{number}", output.strides)
+        shape = constant(self.names, f"view_shape{number}", output.shape)
+        strides = constant(self.names, f"view_strides{number}", output.strides)
         base = self._output(number, output.base)
         offset = output.offset
         if output.base.kind == "argument":
@@ -247,14 +195,3 @@ class _Number:
     def __init__(self, value: int) -> None:
         self._value = ctypes.c_int64(value)
         self.address = ctypes.addressof(self._value)
-
-
-def _dynamic_sizes(entry: EntryPoint) -> list[str]:
-    """In the order of the entry point's contract: of the arguments, then of the results."""
-    args, results = entry.signature.args, entry.signature.results
-    sizes = [f"a{i}_{d}" for i, arg in enumerate(args) for d, size in enumerate(arg.shape) if size is None]
-    return sizes + [f"({size})" for result in results for size in result.sizes]
-
-
-def _comma(parts: Iterable[str]) -> str:
-    return ", ".join(parts)

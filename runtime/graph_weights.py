@@ -77,13 +77,15 @@ class GraphWeights:
             value.detach() if same else _in_order(value, arg)
             for value, arg, same in zip(values, self.arguments, plain, strict=True)
         ]
+        if not all(plain):
+            self.executable.settle()
         shapes = [_permuted(value, arg).shape for value, arg in zip(held, self.arguments, strict=True)]
         if self.executable.prepare is not None:
             self.prepare_runs += 1
         pointers = [value.data_ptr() for value in held]
         prepared = self.executable.run_prepare(pointers, shapes, torch.get_num_threads())
         addresses = [*pointers, *(buffer.address for buffer in prepared)]
-        bound = Bound(self.executable.main, self.first, addresses, (held, prepared))
+        bound = Bound(self.executable.main, self.first, addresses, held, prepared)
         self._state = (seen, bound) if trackable else None
         return bound
 

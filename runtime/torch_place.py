@@ -13,7 +13,7 @@ from ..errors import DeviceError
 from .torch_outputs import empty_strided_cpu
 
 if TYPE_CHECKING:
-    from .executable import EntryPoint
+    from .executable import Bound, EntryPoint
 
 Allocate = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
 
@@ -22,17 +22,31 @@ Allocate = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
 class TorchPlace:
     """One of torch's devices.
 
-    ``condition`` says of the tensor ``{x}`` that it is there, as an expression.
+    ``condition`` says of the tensor ``{x}`` that it is there, as an expression; ``record`` that a tensor is
+    used on the current stream.
     """
 
     words: str
     device: torch.device
     condition: str
     empty: Allocate
+    record: Callable[[torch.Tensor], None] = lambda _: None
 
     def has(self, tensor: torch.Tensor) -> bool:
         """Whether ``tensor`` is there."""
         return tensor.device == self.device
+
+    def share(self, bound: Bound, stream: int) -> None:
+        """The current ``stream`` uses the memory of ``bound``, too, which was allocated on another.
+
+        Without this, the allocator would give it away while kernels of this stream still read it.
+        """
+        for tensor in bound.tensors:
+            self.record(tensor)
+        for block in bound.blocks:
+            if isinstance(block, TensorBlock):
+                self.record(block.tensor)
+        bound.streams.add(stream)
 
 
 CPU = TorchPlace("the CPU", torch.device("cpu"), "{x}.is_cpu", empty_strided_cpu)
@@ -46,7 +60,10 @@ def cuda_place(index: int) -> TorchPlace:
     def empty(shape: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
         return torch.empty_strided(shape, strides, dtype=dtype, device=device)
 
-    return TorchPlace(f"GPU {index}", device, f"{{x}}.get_device() == {index}", empty)
+    def record(tensor: torch.Tensor) -> None:
+        tensor.record_stream(torch.cuda.current_stream(device))
+
+    return TorchPlace(f"GPU {index}", device, f"{{x}}.get_device() == {index}", empty, record)
 
 
 def place_of(entry: EntryPoint) -> TorchPlace:
@@ -78,10 +95,10 @@ class CudaMemory:
 class TensorBlock:
     """The memory of a tensor."""
 
-    __slots__ = ("_tensor", "address")
+    __slots__ = ("address", "tensor")
 
     def __init__(self, tensor: torch.Tensor) -> None:
-        self._tensor = tensor
+        self.tensor = tensor
         self.address = tensor.data_ptr()
 
 

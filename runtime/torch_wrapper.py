@@ -31,22 +31,20 @@ what is wrong with it.
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from ..frontends.program import Input, Mutation, Output, Result, Size
+from ..frontends.program import Input, Mutation, Output, Result
 from . import torch_inputs, torch_outputs
+from .call_text import CallText, comma, constant
 from .eager_strides import EagerStrides
 from .executable import Bound, EntryPoint
 from .sharing import Region, refuse_sharing, region
 from .signature import contiguous_strides
-from .torch_place import TorchPlace, lane_of, place_of
-
-_INT64 = 8
+from .torch_place import TorchPlace, place_of
 
 
 @dataclass
@@ -90,13 +88,6 @@ class TorchWrapper:
             empty=self._place.empty,
             restride=torch_outputs.restride,
             forbid_backward=torch_outputs.forbid_backward,
-            threads=lane_of(self.entry),
-            function=self.entry.function,
-            profiled=self.entry.profiled,
-            profiler=torch.autograd.profiler,
-            raise_status=self.entry.raise_status,
-            fit_workspace=self.entry.fit_workspace,
-            bound=self.bound,
             weights_grad=self.weights_grad,
             store=self.store,
         )
@@ -132,13 +123,14 @@ class TorchWrapper:
 
     def source(self) -> str:
         """The text of `call`; constants that it refers to are put into ``names``."""
-        parameters = self._comma(f"x{i}" for i in range(len(self.inputs)))
+        parameters = comma(f"x{i}" for i in range(len(self.inputs)))
+        text = CallText(self.entry, self.names)
         body = [
             *self._check_form(parameters),
             *self._check_modes(parameters),
             *self._allocate(),
-            *self._take_frame(),
-            *self._run(),
+            *text.take_frame(len(self.inputs), self.bound, [f"x{i}" for i in self.bound_from]),
+            *text.run([f"p{i}" for i in range(len(self.inputs))]),
             *self._write_mutations(),
             *self._make_outputs(),
             f"return {self.structure}",
@@ -217,63 +209,11 @@ class TorchWrapper:
             )
             self.names[f"result_dtype{number}"] = result.dtype
             layout = (
-                self._constant(f"result_shape{number}", shape),
-                self._constant(f"result_strides{number}", strides),
+                constant(self.names, f"result_shape{number}", shape),
+                constant(self.names, f"result_strides{number}", strides),
             )
             lines.append(f"r{number} = empty({layout[0]}, {layout[1]}, result_dtype{number})")
         return lines
-
-    def _constant(self, name: str, sizes: Sequence[Size]) -> str:
-        """An expression for a tuple of sizes; ``name`` stands for it if it never changes."""
-        if any(isinstance(size, str) for size in sizes):
-            return f"({''.join(f'{size}, ' for size in sizes)})"
-        self.names[name] = tuple(sizes)
-        return name
-
-    def _take_frame(self) -> list[str]:
-        lines = ["try:", "    frame = frames.pop()", "except IndexError:"]
-        if self.bound is None:
-            bound = Bound(self.entry, len(self.inputs), [], None)
-            self.names.update(frames=bound.frames, new_frame=bound.new_frame)
-            return [*lines, "    frame = new_frame()"]
-        arguments = self._comma(f"x{i}" for i in self.bound_from)
-        return [f"kept = bound({arguments})", "frames = kept.frames", *lines, "    frame = kept.new_frame()"]
-
-    def _run(self) -> list[str]:
-        inputs = [f"p{i}" for i in range(len(self.inputs))]
-        rest = [
-            *(f"r{i}.data_ptr()" for i in range(len(self.results))),
-            self.entry.workspace_expression,
-            "threads()",
-            *self.entry.more_slots,
-            *self._dynamic_sizes(),
-        ]
-        if len(inputs) == self.entry.first_result:
-            lines = [self._pack("pack", 0, [*inputs, *rest])]
-        else:
-            lines = [self._pack("pack_inputs", 0, inputs)] if inputs else []
-            lines.append(self._pack("pack_rest", self.entry.first_result, rest))
-        if self.entry.fits_workspace:
-            lines.append("workspace = fit_workspace(frame)")
-        return [
-            *lines,
-            "status = (profiled if profiler._is_profiler_enabled else function)(frame.address)",
-            "frames.append(frame)",
-            "if status:",
-            "    raise_status(status)",
-        ]
-
-    def _pack(self, name: str, slot: int, values: Sequence[str]) -> str:
-        self.names[name] = struct.Struct(f"{len(values)}q").pack_into
-        return f"{name}(frame.array, {slot * _INT64}, {self._comma(values)})"
-
-    def _dynamic_sizes(self) -> list[str]:
-        """In the order of the entry point's contract: of the arguments, then of the results."""
-        args, results = self.entry.signature.args, self.entry.signature.results
-        sizes = [
-            f"a{i}_{d}" for i, arg in enumerate(args) for d, size in enumerate(arg.shape) if size is None
-        ]
-        return sizes + [f"({size})" for result in results for size in result.sizes]
 
     def _write_mutations(self) -> list[str]:
         if not self.mutations:
@@ -299,20 +239,16 @@ class TorchWrapper:
                 continue
             value = f"r{output.result}"
             if not output.dense:
-                value = f"restride({value}, {self._constant(f'strides{number}', output.strides)})"
+                value = f"restride({value}, {constant(self.names, f'strides{number}', output.strides)})"
             elif output.result in taken and (output.alias is None or output.alias.kind != "output"):
                 value += ".clone()"
             taken.add(output.result)
             lines.append(f"o{number} = {value}")
         if self.weights_grad is not None:
-            names = self._comma(
+            names = comma(
                 f"o{i}"
                 for i, o in enumerate(self.outputs)
                 if o.dtype is not None and o.dtype.is_floating_point
             )
             lines += [f"if record: forbid_backward({names})"] if names else []
         return lines
-
-    @staticmethod
-    def _comma(parts: Iterable[str]) -> str:
-        return ", ".join(parts)

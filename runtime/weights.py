@@ -151,6 +151,8 @@ class LiveWeights:
             tensor if _is_plain(tensor) else tensor.detach().resolve_neg().contiguous().clone()
             for tensor in tensors
         ]
+        if not all(map(_is_plain, tensors)):
+            self.executable.settle()
         pointers = [tensor.data_ptr() for tensor in held]
         if self.executable.prepare is not None:
             self.prepare_runs += 1
@@ -158,7 +160,8 @@ class LiveWeights:
         prepared = self.executable.run_prepare(pointers, shapes, torch.get_num_threads())
         main = self.executable.main
         first = len(main.signature.args) - len(pointers) - len(prepared)
-        bound = Bound(main, first, [*pointers, *(buffer.address for buffer in prepared)], (held, prepared))
+        addresses = [*pointers, *(buffer.address for buffer in prepared)]
+        bound = Bound(main, first, addresses, held, prepared)
         # Inference tensors have no version: what is made of their values is made for each call.
         trackable = not any(m and tensor.is_inference() for m, tensor in zip(matters, tensors, strict=True))
         self._state = (seen, bound, regions) if trackable else None
@@ -186,7 +189,7 @@ def bind_arguments(executable: Executable) -> Callable[..., Bound]:
         seen = [_look(None, tensor, trackable) for tensor in weights]
         shapes = [tensor.shape for tensor in weights]
         prepared = executable.run_prepare([t.data_ptr() for t in weights], shapes, torch.get_num_threads())
-        bound = Bound(main, first, [buffer.address for buffer in prepared], prepared)
+        bound = Bound(main, first, [buffer.address for buffer in prepared], (), prepared)
         state = (seen, bound) if trackable else None
         return bound
 

@@ -200,10 +200,10 @@ class GpuExecutable(Executable):
         ]
         addresses = [buffer.address for buffer in buffers]
         self.prepare.call(weights, addresses, [*shapes, *results], threads)
-        self._wait()  # calls on other streams may use them
+        self.settle()  # calls on other streams may use them
         return buffers
 
-    def _wait(self) -> None:
+    def settle(self) -> None:
         machine, stream = self.program.machine, self.memory.stream()
         error = "" if machine.is_capturing(stream) else machine.synchronize(stream)
         if error:

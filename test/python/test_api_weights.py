@@ -90,6 +90,20 @@ def test_weights_are_prepared_again_when_they_change():
         check(runs)
 
 
+def test_copies_of_weights_are_waited_for(monkeypatch):
+    """Calls on other streams read them."""
+    waited = []
+    monkeypatch.setattr(Executable, "settle", lambda self: waited.append(self))
+    module = Scale()
+    weights, call = live(module, with_weight())
+    with torch.no_grad():
+        call(torch.randn(SHAPE))
+        assert not waited
+        module.weight.data = torch.randn(16, 4).t()
+        call(torch.randn(SHAPE))
+    assert waited == [weights.executable]
+
+
 def test_weights_that_cannot_be_used_any_more():
     module = Scale()
     _, call = live(module, with_weight())

@@ -155,6 +155,22 @@ def prepared():
     return module(kernels, [*launchers, functions])
 
 
+def packed():
+    """As `prepared`, of constant sizes."""
+    buffers = {"x": "memref<64xf32>", "out": "memref<64xf32>"}
+    kernels = [kernel(name, dict.fromkeys(buffers, "!llvm.ptr")) for name in ("pack", "use")]
+    functions = """
+  func.func @prepare(%w: memref<64xf32>, %out: memref<64xf32>) {
+    call @pack(%w, %out) : (memref<64xf32>, memref<64xf32>) -> ()
+    return
+  }
+  func.func @main(%x: memref<64xf32>, %w: memref<64xf32>, %p: memref<64xf32>, %out: memref<64xf32>) {
+    call @use(%p, %out) : (memref<64xf32>, memref<64xf32>) -> ()
+    return
+  }"""
+    return module(kernels, [*(launcher(name, buffers) for name in ("pack", "use")), functions])
+
+
 PROGRAMS = {
     "relu": relu(),
     "two_steps": two_steps(),
@@ -164,6 +180,7 @@ PROGRAMS = {
     "too_many_threads": fixed(threads=2048),
     "too_much_shared": fixed(shared=200_000),
     "prepared": prepared(),
+    "packed": packed(),
 }
 
 
@@ -179,12 +196,13 @@ def functions(name):
     """The signatures, which the compile worker reads off the module before it is lowered so far."""
     if name in ("fixed", "too_many_threads", "too_much_shared"):
         return {"main": {"args": [static()], "results": [static("result")], "workspace": 0}}
-    result = dynamic("result", ["a0_0"])
-    if name != "prepared":
+    result = dynamic("result", ["a0_0"]) if name != "packed" else static("result")
+    if name not in ("prepared", "packed"):
         return {"main": {"args": [dynamic()], "results": [result], "workspace": 0}}
-    main = [dynamic(), dynamic("weight"), dynamic("prepared")]
+    buffer = dynamic if name == "prepared" else static
+    main = [buffer(), buffer("weight"), buffer("prepared")]
     return {
-        "prepare": {"args": [dynamic("weight")], "results": [result], "workspace": 0},
+        "prepare": {"args": [buffer("weight")], "results": [result], "workspace": 0},
         "main": {"args": main, "results": [result], "workspace": 0},
     }
 

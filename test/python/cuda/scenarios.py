@@ -5,6 +5,7 @@ python scenarios.py NAME LIBRARY PROGRAMS
 
 import contextlib
 import ctypes
+import dataclasses
 import inspect
 import json
 import os
@@ -455,6 +456,39 @@ def streams():
         run(program.main, x, out)
         (words,) = (line.split() for line in STUB.log() if "Launch" in line)
         assert int(words[words.index("stream") + 1], 0) == stream
+
+
+def weights_on_other_streams():
+    """What was prepared is not given away while another stream still reads it; once is enough to say so."""
+    import torch
+    from mlopt.runtime import torch_place
+    from mlopt.torch_module import tensor_call
+
+    streams, recorded = [1], []
+
+    class Memory(HostMemory):
+        def allocate(self, size):
+            return torch_place.TensorBlock(torch.empty(size, dtype=torch.uint8))
+
+    program = GpuExecutable(PROGRAMS["packed"], cuda_machine(0), Memory(lambda: streams[-1]))
+    program.main.place = dataclasses.replace(
+        torch_place.CPU, record=lambda tensor: recorded.append((streams[-1], tensor.data_ptr()))
+    )
+    buffers = []
+    STUB.on_launch(lambda name, grid, block, shared, stream, params: buffers.append(pointer(params, 1)))
+    call = tensor_call(program)
+    x, weight = torch.zeros(2, 64)
+    for stream in (1, 1, 2, 3, 2, 1):
+        streams.append(stream)
+        call(x, weight)
+    assert recorded == [(2, buffers[0]), (3, buffers[0])]
+    recorded.clear()
+    buffers.clear()
+    weight.add_(1)
+    for stream in (3, 1, 3):
+        streams.append(stream)
+        call(x, weight)
+    assert recorded == [(1, buffers[0])]
 
 
 def no_foreign_symbols():

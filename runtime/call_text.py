@@ -1,0 +1,123 @@
+"""The text that the hot calls of `mlopt.jit` and of torch.compile share: from the frame to the launch.
+
+kept = bound(x1)                           # where weights are bound
+stream = threads()                         # and on a GPU:
+if stream not in kept.streams:
+share(kept, stream)
+frames = kept.frames
+try:
+frame = frames.pop()
+except IndexError:
+frame = kept.new_frame()
+pack(frame.array, 0, p0, p1, r0.data_ptr(), frame.workspace_address, threads())
+status = (profiled if profiler._is_profiler_enabled else function)(frame.address)
+frames.append(frame)
+if status:
+raise_status(status)
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..frontends.program import Size
+from .executable import Bound, EntryPoint
+from .torch_place import lane_of, place_of
+
+_INT64 = 8
+
+
+@dataclass(frozen=True)
+class CallText:
+    """Writes lines of the call of ``entry``; constants that they refer to are put into ``names``."""
+
+    entry: EntryPoint
+    names: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self.names.update(
+            threads=lane_of(self.entry),
+            share=place_of(self.entry).share,
+            function=self.entry.function,
+            profiled=self.entry.profiled,
+            profiler=torch.autograd.profiler,
+            raise_status=self.entry.raise_status,
+            fit_workspace=self.entry.fit_workspace,
+        )
+
+    def take_frame(
+        self, given: int, bound: Callable[..., Bound] | None = None, bound_from: Iterable[str] = ()
+    ) -> list[str]:
+        """Name ``frame``; each call passes the first ``given`` arguments, ``bound`` has the others.
+
+        ``bound_from`` are the names of what ``bound`` is called with.
+        """
+        lines = ["try:", "    frame = frames.pop()", "except IndexError:"]
+        if bound is None:
+            none = Bound(self.entry, given, [])
+            self.names.update(frames=none.frames, new_frame=none.new_frame)
+            return [*lines, "    frame = new_frame()"]
+        self.names["bound"] = bound
+        on_stream = ["stream = threads()", "if stream not in kept.streams:", "    share(kept, stream)"]
+        return [
+            f"kept = bound({comma(bound_from)})",
+            *(on_stream if self.entry.stream is not None else []),
+            "frames = kept.frames",
+            *lines,
+            "    frame = kept.new_frame()",
+        ]
+
+    def run(self, inputs: Sequence[str]) -> list[str]:
+        """Fill the frame and call; ``inputs`` are the arguments that are not bound, results are ``r0, …``."""
+        entry = self.entry
+        rest = [
+            *(f"r{number}.data_ptr()" for number in range(len(entry.signature.results))),
+            entry.workspace_expression,
+            "threads()",
+            *entry.more_slots,
+            *self._dynamic_sizes(),
+        ]
+        if len(inputs) == entry.first_result:
+            lines = [self._pack("pack", 0, [*inputs, *rest])]
+        else:
+            lines = [self._pack("pack_inputs", 0, inputs)] if inputs else []
+            lines.append(self._pack("pack_rest", entry.first_result, rest))
+        if entry.fits_workspace:
+            lines.append("workspace = fit_workspace(frame)")
+        return [
+            *lines,
+            "status = (profiled if profiler._is_profiler_enabled else function)(frame.address)",
+            "frames.append(frame)",
+            "if status:",
+            "    raise_status(status)",
+        ]
+
+    def _pack(self, name: str, slot: int, values: Sequence[str]) -> str:
+        self.names[name] = struct.Struct(f"{len(values)}q").pack_into
+        return f"{name}(frame.array, {slot * _INT64}, {comma(values)})"
+
+    def _dynamic_sizes(self) -> list[str]:
+        """In the order of the entry point's contract: of the arguments, then of the results."""
+        args, results = self.entry.signature.args, self.entry.signature.results
+        sizes = [
+            f"a{i}_{d}" for i, arg in enumerate(args) for d, size in enumerate(arg.shape) if size is None
+        ]
+        return sizes + [f"({size})" for result in results for size in result.sizes]
+
+
+def constant(names: dict[str, Any], name: str, sizes: Sequence[Size]) -> str:
+    """An expression for a tuple of sizes; ``name`` stands for it in ``names`` if it never changes."""
+    if any(isinstance(size, str) for size in sizes):
+        return f"({''.join(f'{size}, ' for size in sizes)})"
+    names[name] = tuple(sizes)
+    return name
+
+
+def comma(parts: Iterable[str]) -> str:
+    """``parts``, separated."""
+    return ", ".join(parts)
