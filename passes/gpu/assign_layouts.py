@@ -32,18 +32,19 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ...dialects.attributes import KERNEL, LAYOUT, SCHEDULE
+from ...dialects.attributes import KERNEL, LAYOUT
 from ...dialects.layouts import Layout
 from ..base import Pass, PassError
+from ..operations import nested_ops
 from .layouts.access import WIDE, Access, access_of
 from .layouts.anchors import anchor_of
 from .layouts.coalescing import is_scattered
 from .layouts.dims import Dims
 from .layouts.order import last_of_reads, loads_first
 from .layouts.spread import Spread
-from .layouts.tiles import RESHAPES, is_tile, is_uniform, reduced_dims, tile_ops
+from .layouts.tiles import RESHAPES, is_tile, is_uniform, reduced_dims
+from .layouts.warps import warps_of
 
-DEFAULT_WARPS = 4
 TRANSFERS = ("vector.transfer_read", "vector.transfer_write")
 # The operands that ops want spread over threads even if they are one scalar.
 _SPREAD_OPERANDS = {"vector.transfer_write": (0,), "vector.multi_reduction": (0,), "vector.contract": (0, 1)}
@@ -64,22 +65,13 @@ class AssignLayouts(Pass):
                         assign(task.operation)
 
 
-def warps_of(forall: ir.Operation) -> int:
-    """The warps that the schedule gives to a block."""
-    schedule = SCHEDULE.get(forall) or {}
-    (warps,) = schedule.get("warps", (DEFAULT_WARPS,))
-    if warps < 1 or warps > 32 or warps & (warps - 1):
-        raise PassError(forall, f"assign-layouts: a block has 1, 2, 4, … or 32 warps, not {warps}")
-    return warps
-
-
 def assign(forall: ir.Operation) -> None:
     """Assign layouts to the tiles of one kernel."""
     block = forall.regions[0].blocks[0]
     _check(block)
     loads_first(block, warps_of(forall))
     dims = _dims(block)
-    ops = list(tile_ops(block))
+    ops = list(nested_ops(block))
     classes = range(len(dims.extents))
     sets = dims.sets()
     apart = [{other for one in sets if each in one for other in one} - {each} for each in classes]
@@ -94,7 +86,7 @@ def assign(forall: ir.Operation) -> None:
 
 
 def _check(block: ir.Block) -> None:
-    for op in tile_ops(block):
+    for op in nested_ops(block):
         if op.name in TRANSFERS:
             buffer = op.operands[0 if op.name == TRANSFERS[0] else 1]
             if not isinstance(buffer.type, ir.MemRefType):
@@ -105,7 +97,7 @@ def _check(block: ir.Block) -> None:
 
 def _dims(block: ir.Block) -> Dims:
     """The classes; first, operands get copies that would make two dims of a tile one, or have no layout."""
-    for op in list(tile_ops(block)):
+    for op in list(nested_ops(block)):
         for number in _SPREAD_OPERANDS.get(op.name, ()):
             if is_uniform(op.operands[number]):
                 _copy_operand(op, number)
@@ -113,7 +105,7 @@ def _dims(block: ir.Block) -> Dims:
         for number in rule.cuts(op) if rule is not None else ():
             _copy_operand(op, number)
     while True:
-        dims = Dims(list(tile_ops(block)))
+        dims = Dims(list(nested_ops(block)))
         if dims.cut is None:
             return dims
         _copy_operand(*_smallest(dims.cut.op, dims.cut.operand))

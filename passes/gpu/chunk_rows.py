@@ -32,10 +32,10 @@ from mlir.dialects import scf
 from ...dialects.attributes import KERNEL
 from ...dialects.layouts import WARP
 from ..base import Pass
-from .assign_layouts import warps_of
+from ..operations import nested_ops
 from .chunks.choice import Steps, choose
 from .chunks.slices import Slice
-from .layouts.tiles import tile_ops
+from .layouts.warps import warps_of
 
 THREAD_ELEMENTS = 32
 _PURE = ("arith.", "math.", "vector.", "affine.", "memref.load", "memref.dim")
@@ -57,13 +57,13 @@ class ChunkRows(Pass):
                 if task.operation.name == "scf.forall":
                     budget = warps_of(task.operation) * WARP * self.thread_elements
                     block = task.operation.regions[0].blocks[0]
-                    while (steps := choose(list(tile_ops(block)), budget)) is not None:
+                    while (steps := choose(list(nested_ops(block)), budget)) is not None:
                         run_through(block, steps)
 
 
 def run_through(block: ir.Block, steps: Steps) -> None:
     """Put a loop over the steps around the parts of each reduction and write."""
-    roots = [op for op in tile_ops(block) if steps.is_root(op)]
+    roots = [op for op in nested_ops(block) if steps.is_root(op)]
     for root in roots:
         with ir.InsertionPoint(root), root.location:
             bounds = [_index(number) for number in (0, steps.extent, steps.size)]
@@ -79,7 +79,7 @@ def run_through(block: ir.Block, steps: Steps) -> None:
         if reduces:
             root.results[0].replace_all_uses_with(loop.results[0])
         root.erase()
-    for op in reversed(list(tile_ops(block))):
+    for op in reversed(list(nested_ops(block))):
         if (
             op.name.startswith(_PURE)
             and not any(list(result.uses) for result in op.results)

@@ -29,7 +29,7 @@ from typing import ClassVar
 from mlir import ir
 
 from ..base import Pass
-from .layouts.tiles import tile_ops
+from ..operations import nested_ops
 from .threads.combine import kind_of, neutral_of, op_of
 
 
@@ -42,7 +42,7 @@ class LateReductions(Pass):
     def run(self, op: ir.Operation) -> None:
         """Rewrite all loops, inner ones first, so that an outer one can follow."""
         for block in (block for region in op.regions for block in region.blocks):
-            for loop in reversed([inner for inner in tile_ops(block) if inner.name == "scf.for"]):
+            for loop in reversed([inner for inner in nested_ops(block) if inner.name == "scf.for"]):
                 delay(loop)
 
 

@@ -181,3 +181,44 @@ func.func private @grid(%x: memref<?x256xf32>, %out: memref<?x256xf32>) attribut
   } {mlopt.schedule = {tile = array<i64: 4, 0>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
   return
 }
+
+// -----
+
+// What covers an earlier tile waits for it: other threads may have written that. Parts that lie apart do not wait.
+// CHECK: llvm.func @padded
+// CHECK: llvm.store
+// CHECK-NOT: nvvm.barrier0
+// CHECK: llvm.store
+// CHECK: nvvm.barrier0
+// CHECK-NOT: nvvm.barrier0
+// CHECK: llvm.store
+// CHECK: func.func private @padded
+func.func private @padded(%x: memref<64xf32>, %out: memref<256xf32>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : vector<128xf32>
+  scf.forall (%i) = (0) to (1) step (1) {
+    vector.transfer_write %zero, %out[%c0] {in_bounds = [true]} : vector<128xf32>, memref<256xf32>
+    vector.transfer_write %zero, %out[%c128] {in_bounds = [true]} : vector<128xf32>, memref<256xf32>
+    %v = vector.transfer_read %x[%c0], %pad {in_bounds = [true]} : memref<64xf32>, vector<64xf32>
+    vector.transfer_write %v, %out[%c8] {in_bounds = [true]} : vector<64xf32>, memref<256xf32>
+  } {mlopt.schedule = {tile = array<i64>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// 2^31 - 1000 elements: the last task's tile, of 1024 rows, computes positions that 32 bits do not hold.
+// CHECK: llvm.func @near_the_end
+// CHECK: arith.extui %{{.*}} : i32 to i64
+// CHECK: func.func private @near_the_end
+func.func private @near_the_end(%x: memref<2147482648xi8>, %out: memref<2147482648xi8>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0 : i8
+  scf.forall (%i) = (0) to (2147482648) step (1024) {
+    %v = vector.transfer_read %x[%i], %pad {in_bounds = [false]} : memref<2147482648xi8>, vector<1024xi8>
+    vector.transfer_write %v, %out[%i] {in_bounds = [false]} : vector<1024xi8>, memref<2147482648xi8>
+  } {mlopt.schedule = {tile = array<i64: 1024>, warps = array<i64: 4>}}
+  return
+}

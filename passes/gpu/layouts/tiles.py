@@ -21,15 +21,6 @@ def sizes_of(value: ir.Value) -> list[int]:
     return list(ir.VectorType(value.type).shape)
 
 
-def tile_ops(block: ir.Block) -> Iterator[ir.Operation]:
-    """All ops of a block and of the blocks inside, in order."""
-    for op in block.operations:
-        yield op.operation
-        for region in op.operation.regions:
-            for inner in region.blocks:
-                yield from tile_ops(inner)
-
-
 def broadcast_dims(op: ir.Operation) -> list[int | None]:
     """For each dim of a broadcast's result the operand's dim; None where that is stretched or missing."""
     source, result = op.operands[0], sizes_of(op.results[0])

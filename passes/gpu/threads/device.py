@@ -11,12 +11,15 @@ from mlir import ir
 from ....dialects.attributes import SCHEDULE, STATUS
 from ....dialects.layouts import WARP
 from ...base import PassError
-from ..layouts.tiles import tile_ops
+from ...operations import nested_ops
+from ..layouts.access import access_of
+from ..layouts.overlaps import buffer_of
+from ..layouts.tiles import sizes_of
+from ..layouts.warps import warps_of
 from .builder import Builder, Number
 from .emitter import Buffer, Emitter
 from .grid import Loops
 
-DEFAULT_WARPS = 4
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
@@ -49,20 +52,40 @@ def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str
 
 
 def index_type(function: ir.Operation) -> ir.Type:
-    """i32 if all positions in all buffers fit, and no position comes from memory as an i64; else i64."""
+    """i32 if all positions in all buffers fit, and no position comes from memory as an i64; else i64.
+
+    Those of ragged tiles that lie beyond a buffer's end are computed, too, before they are found to be there.
+    """
     block = function.regions[0].blocks[0]
     word, long = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(64)
+    beyond = _reach(block)
     for argument in block.arguments:
         if isinstance(argument.type, ir.IndexType):
             return long
         if isinstance(argument.type, ir.MemRefType):
             shape = list(ir.MemRefType(argument.type).shape)
-            if DYNAMIC in shape or prod(shape) >= 1 << 31:
+            if DYNAMIC in shape or prod(shape) + beyond.get(argument, 0) >= 1 << 31:
                 return long
-    for op in tile_ops(block):
+    for op in nested_ops(block):
         if op.name.startswith("arith.index_cast") and _is_long(op.operands[0].type):
             return long
     return word
+
+
+def _reach(block: ir.Block) -> dict[ir.Value, int]:
+    """For each buffer without dynamic sizes how many elements after its last one a tile may lie.
+
+    A layout has a power of two of positions along a dim: fewer than twice the tile's size.
+    """
+    found: dict[ir.Value, int] = {}
+    for op in nested_ops(block):
+        if op.name in ("vector.transfer_read", "vector.transfer_write"):
+            access = access_of(op)
+            strides = [access.strides[dim] or 0 for dim in access.dims]
+            past = sum(2 * size * by for size, by in zip(sizes_of(access.tile), strides, strict=True))
+            buffer = buffer_of(access)
+            found[buffer] = max(found.get(buffer, 0), past)
+    return found
 
 
 def _is_long(kind: ir.Type) -> bool:
@@ -75,11 +98,11 @@ def _emit(
 ) -> Emitter:
     block = function.regions[0].blocks[0]
     schedule = SCHEDULE.get(forall) or {}
-    (warps,) = schedule.get("warps", (DEFAULT_WARPS,))
+    warps = warps_of(forall)
     (resident,) = schedule.get("min_blocks", (1,))
     written = _written(block)
     kinds, attributes = _signature(block, written)
-    asserts = any(op.name == "cf.assert" for op in tile_ops(block))
+    asserts = any(op.name == "cf.assert" for op in nested_ops(block))
     if asserts:
         kinds.append(ir.Type.parse("!llvm.ptr"))
         attributes.append(STATUS.added(None, True))
@@ -115,7 +138,7 @@ def _emit(
 def _written(block: ir.Block) -> set[int]:
     """The numbers of the arguments that tiles are written to."""
     found = set()
-    for op in tile_ops(block):
+    for op in nested_ops(block):
         if op.name in ("vector.transfer_write", "memref.store"):
             buffer = op.operands[1]
             while not isinstance(buffer, ir.BlockArgument):

@@ -8,6 +8,7 @@ from mlir import ir
 
 from ....dialects.layouts import Position
 from ..layouts.access import access_of
+from ..layouts.overlaps import must_wait
 from .builder import Truth
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
@@ -17,7 +18,12 @@ from .registry import rule
 
 @rule("vector.transfer_write")
 def emit_write(em: Emitter, op: ir.Operation) -> None:
-    """Stores, up to 16 bytes at once, of what lies within the tile and within memory."""
+    """Stores, up to 16 bytes at once, of what lies within the tile and within memory.
+
+    A barrier comes before a tile that covers another one: other threads may have written that.
+    """
+    if not em.alone and must_wait(op):
+        em.shared.barrier()
     access = access_of(op)
     fragment = em.fragment(access.tile)
     layout = fragment.layout
