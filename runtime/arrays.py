@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ def array_call(executable: Executable) -> Callable[..., tuple[Array, ...]]:
             _to_array(number, value, arg)
             for number, (value, arg) in enumerate(zip(values, given, strict=True))
         ]
-        threads = default_threads()
+        threads = _threads.count()
         kept = [arrays[number] for number in weights] if executable.prepare is not None else []
         prepared = executable.run_prepare([_address(a) for a in kept], [a.shape for a in kept], threads)
         shapes = [array.shape for array in arrays]
@@ -43,6 +44,29 @@ def array_call(executable: Executable) -> Callable[..., tuple[Array, ...]]:
         return tuple(results)
 
     return call
+
+
+class _Threads:
+    """How many threads a call may use: one in a forked child of a process that has made calls.
+
+    libgomp waits for its pool, which the child does not have.
+    """
+
+    def __init__(self) -> None:
+        self._used = self._lost = False
+        os.register_at_fork(after_in_child=self._forked)
+
+    def count(self) -> int:
+        if self._lost:
+            return 1
+        self._used = True
+        return default_threads()
+
+    def _forked(self) -> None:
+        self._lost = self._used
+
+
+_threads = _Threads()
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:

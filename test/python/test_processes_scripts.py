@@ -155,6 +155,34 @@ def test_fork_inside_of_a_call(script):
     output(process)
 
 
+def test_kernels_run_in_a_forked_child(script):
+    """libgomp's threads are the parent's: a kernel that waited for them would never return."""
+    process = script(
+        """
+        import numpy as np, mlopt
+        os.environ["OMP_NUM_THREADS"] = "3"
+        text = '''func.func @negate(%x: tensor<1048576xf32>) -> tensor<1048576xf32> {
+          %y = arith.negf %x : tensor<1048576xf32>
+          return %y : tensor<1048576xf32>
+        }'''
+        negate = mlopt.compile_mlir(text, "negate")
+        x = np.ones(1048576, np.float32)
+        before = len(os.listdir("/proc/self/task"))
+        negate(x)
+        assert len(os.listdir("/proc/self/task")) == before + 2
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            os._exit(5 if (negate(x) == -x).all() else 1)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 5, status
+        assert (negate(x) == -x).all()
+        print("done")
+        """
+    )
+    assert output(process) == ["done"]
+
+
 def test_multiprocessing_by_fork(script):
     process = script(
         """
