@@ -4,7 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from mlir import ir
 from mlopt.compiler import compile_mlir
+from mlopt.dialects.attributes import REFUSALS, Refusal
+from mlopt.dialects.context import make_context
 from mlopt.errors import CompileError, InputError
 from mlopt.pipelines import explain_edges
 from mlopt.tools import cli, explain
@@ -168,3 +171,14 @@ def test_text_that_cannot_be_parsed_is_named(tmp_path: Path) -> None:
     path.write_text("func.func @main(")
     with pytest.raises(CompileError, match="cannot be parsed"):
         explain.explain(str(path), "main", "cpu", "cpu")
+
+
+def test_refusals_are_read_as_they_were_written() -> None:
+    refused = (Refusal(0, 3, "exp -> add", "because"),)
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.create()
+        REFUSALS.set(module.operation, refused)
+        assert REFUSALS.get(module.operation) == refused
+        for wrong in ('"text"', "[1]", "[{from = 0}]", '[{from = 0, to = "a", ops = "", reason = ""}]'):
+            module.operation.attributes["mlopt.refusals"] = ir.Attribute.parse(wrong)
+            assert REFUSALS.get(module.operation) is None
