@@ -18,6 +18,9 @@ _OPS = frozenset((
 ))  # fmt: skip
 _DIALECTS = ("arith", "math")  # element-wise, on tiles and on scalars
 
+_WRITE = "vector.transfer_write"
+_READS = ("vector.transfer_read", "memref.load", "tensor.extract")
+
 _Rule = Callable[[ir.Operation], str | None]
 _RULES: dict[str, _Rule] = {}
 
@@ -27,10 +30,22 @@ def problems(function: ir.Operation) -> Iterator[Problem]:
     for top in function.regions[0].blocks[0].operations:
         if top.operation.name != "scf.forall":
             continue
+        written = _written(top.operation)
         for op in nested_ops(top.operation):
             message = _objection(op)
             if message is not None:
                 yield Problem(op, message)
+            if op.name in _READS and _indexed_buffer(op, position=0) in written:
+                yield Problem(op, "a kernel may not read what it writes: reads move past its writes")
+
+
+def _written(forall: ir.Operation) -> set[ir.Value]:
+    """The arguments of a kernel that it writes to, and their names inside of the scf.forall if tensors."""
+    buffers = {_indexed_buffer(op, position=1) for op in nested_ops(forall) if op.name == _WRITE}
+    outs = list(forall.operands)[len(forall.operands) - len(forall.results) :]
+    inside = list(forall.regions[0].blocks[0].arguments)
+    inside = inside[len(inside) - len(outs) :] if outs else []
+    return buffers | set(outs) | set(inside)
 
 
 def _objection(op: ir.Operation) -> str | None:

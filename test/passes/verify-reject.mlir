@@ -93,7 +93,8 @@ func.func private @part(%a: memref<8xf32>, %out: memref<8xf32>) attributes {mlop
   scf.forall (%i) = (0) to (8) step (4) {
     // expected-error@below {{'memref.subview' is no op of the tile IR}}
     %s = memref.subview %a[%i] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1], offset: ?>>
-    // expected-error@below {{a tile is read from a whole buffer}}
+    // expected-error@+2 {{a tile is read from a whole buffer}}
+    // expected-error@+1 {{a kernel may not read what it writes}}
     %v = vector.transfer_read %s[%c0], %zero : memref<4xf32, strided<[1], offset: ?>>, vector<4xf32>
     // expected-error@below {{the padding value of a tile must be the constant zero}}
     %w = vector.transfer_read %a[%i], %one : memref<8xf32>, vector<4xf32>
@@ -127,6 +128,7 @@ func.func private @accumulator(%a: memref<8x16xf32>, %out: memref<8xf32>) attrib
   scf.forall (%i) = (0) to (8) step (4) {
     scf.for %k = %c0 to %c16 step %c4 {
       %v = vector.transfer_read %a[%i, %k], %zero : memref<8x16xf32>, vector<4x4xf32>
+      // expected-error@below {{a kernel may not read what it writes}}
       %acc = vector.transfer_read %out[%i], %zero : memref<8xf32>, vector<4xf32>
       // expected-error@below {{the accumulator goes through memory in each step; carry it as an iter_arg}}
       %s = vector.multi_reduction <add>, %v, %acc [1] : vector<4x4xf32> to vector<4xf32>
@@ -134,6 +136,24 @@ func.func private @accumulator(%a: memref<8x16xf32>, %out: memref<8xf32>) attrib
     }
   }
   return
+}
+
+// -----
+
+func.func private @in_place(%out: tensor<8xf32>) -> tensor<8xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %r = scf.forall (%i) = (0) to (8) step (4) shared_outs(%o = %out) -> (tensor<8xf32>) {
+    // expected-error@below {{a kernel may not read what it writes}}
+    %v = vector.transfer_read %out[%i], %zero : tensor<8xf32>, vector<4xf32>
+    // expected-error@below {{a kernel may not read what it writes}}
+    %s = tensor.extract %o[%c0] : tensor<8xf32>
+    %b = vector.broadcast %s : f32 to vector<4xf32>
+    %y = arith.addf %v, %b : vector<4xf32>
+    %w = vector.transfer_write %y, %o[%i] : vector<4xf32>, tensor<8xf32>
+    scf.forall.in_parallel { tensor.parallel_insert_slice %w into %o[0] [8] [1] : tensor<8xf32> into tensor<8xf32> }
+  }
+  return %r : tensor<8xf32>
 }
 
 // -----
