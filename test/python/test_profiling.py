@@ -190,6 +190,41 @@ def test_arrays_are_seen_too():
     assert counts == Counter({"mlopt::act": 2, **dict.fromkeys(kernels_of(compiled), 2)})
 
 
+@pytest.mark.parametrize("options", [{}, {"target": "cuda:sm_80", "device": "emulator"}])
+def test_emit_nvtx_gets_each_kernel(options, monkeypatch):
+    """torch makes NVTX ranges of what is recorded inside, in builds with CUDA."""
+    seen = []
+
+    class Range:
+        def __init__(self, name):
+            self.name = name
+
+        def __enter__(self):
+            seen.append(self.name)
+
+        def __exit__(self, *_):
+            seen.append("end")
+
+    profiler = torch.autograd.profiler
+    for name in ("_enable_profiler", "_disable_profiler"):
+        monkeypatch.setattr(profiler, name, lambda *_: None)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(profiling, "_range_type", lambda: Range)
+    compiled = mlopt.compile_mlir(RELU, "act", **options)
+    x = np.ones((4, 8), np.float32)
+    compiled(x)
+    assert not seen
+    with profiler.emit_nvtx():
+        compiled(x)
+    (kernel,) = kernels_of(compiled)
+    (outer, inner, *ends) = seen
+    assert outer == "mlopt::act"
+    assert inner.startswith(kernel)  # or the one for memory that is not aligned
+    assert ends == ["end", "end"]
+    compiled(x)
+    assert len(seen) == 4
+
+
 def test_torch_compile_is_seen_too():
     module, x = Block().eval(), torch.randn(5, 48)
     with torch.no_grad():
