@@ -170,7 +170,18 @@ def store(
 ) -> None:
     """Write elements of ``size`` bytes behind each address; bad accesses write nothing."""
     parts = resolve(x, instruction, space, addresses, size * len(values))
-    x.batch.launch.watch.access(x, instruction, space, "store", addresses, size * len(values), parts)
+
+    def unchanged(part: Part) -> Array:
+        """Whether a lane writes what is there anyway."""
+        places, view = part.allocation.places(part.addresses, size), part.allocation.view(size)
+        same = np.ones(len(part.addresses), np.bool_)
+        for element, value in enumerate(values):
+            mine = value if part.rows is None or not value.ndim else value[part.rows]
+            same &= view[places + element] == mine
+        return same
+
+    width = size * len(values)
+    x.batch.launch.watch.access(x, instruction, space, "store", addresses, width, parts, unchanged)
     for part in parts:
         allocation = part.allocation
         if not allocation.writable:

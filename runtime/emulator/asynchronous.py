@@ -25,7 +25,7 @@ NEVER = np.iinfo(np.int64).max
 class Copy:
     """One instruction's copies: for each lane of ``index``, ``size`` bytes to its place in shared memory."""
 
-    __slots__ = ("barriers", "group", "index", "instruction", "places", "size", "words")
+    __slots__ = ("barriers", "group", "index", "instruction", "places", "size", "sources", "words")
 
     def __init__(
         self,
@@ -35,6 +35,7 @@ class Copy:
         places: Array,
         size: int,
         words: list[Array],
+        sources: Array,
     ) -> None:
         self.instruction = instruction
         self.index = index
@@ -42,6 +43,7 @@ class Copy:
         self.places = places  # byte offsets in the batch's shared memory
         self.size = size
         self.words = words
+        self.sources = sources  # addresses in global memory
         self.barriers: Array | None = None
 
     def part(self, mask: Array) -> Copy:
@@ -53,6 +55,7 @@ class Copy:
             self.places[mask],
             self.size,
             [word[mask] for word in self.words],
+            self.sources[mask],
         )
 
 
@@ -67,7 +70,13 @@ class Copies:
         self.flying = np.zeros(len(batch.shared.data), np.uint8)
 
     def issue(
-        self, x: Context, instruction: Instruction, places: Array, size: int, words: list[Array]
+        self,
+        x: Context,
+        instruction: Instruction,
+        places: Array,
+        size: int,
+        words: list[Array],
+        sources: Array,
     ) -> None:
         """Lanes start a copy; ``places`` are byte offsets in the batch's shared memory."""
         unit = min(size, 8)
@@ -76,7 +85,7 @@ class Copies:
             flying[places // unit + element] = WRITTEN[unit]
             written[places // unit + element] = WRITTEN[unit]
         index = x.lanes.index
-        self.queue.append(Copy(instruction, index, self.committed[index], places, size, words))
+        self.queue.append(Copy(instruction, index, self.committed[index], places, size, words, sources))
 
     def commit(self, lanes: Lanes) -> None:
         """What these lanes have started since the last commit is a group."""
@@ -142,6 +151,22 @@ class Copies:
             for place in np.unique(places).tolist():
                 for action in self.deferred.pop(place, []):
                     action()
+
+    def still_read(self, addresses: Array, size: int) -> Array:
+        """For writes of ``size`` bytes to global memory, whether a copy may still read any of them."""
+        found = np.zeros(len(addresses), np.bool_)
+        low, high = int(addresses.min()), int(addresses.max()) + size
+        for copy in self.queue:
+            if (
+                not len(copy.sources)
+                or int(copy.sources.max()) + copy.size <= low
+                or int(copy.sources.min()) >= high
+            ):
+                continue
+            starts = np.sort(copy.sources)
+            before = np.searchsorted(starts, addresses + np.uint64(size), side="left") - 1
+            found |= (before >= 0) & (starts[np.maximum(before, 0)] + np.uint64(copy.size) > addresses)
+        return found
 
     def in_flight(self, places: Array, size: int) -> Array:
         """For accesses of ``size`` bytes, whether any of them is in flight."""

@@ -12,6 +12,7 @@ from .asynchronous import Copies
 from .findings import Finding
 from .lanes import Lanes, Shape
 from .memory import Allocation
+from .ordering import Ordering
 from .ptx import Array
 from .races import Races
 
@@ -57,7 +58,8 @@ class Batch:
         self.sites: dict[int, Array] = {}
         self.copies = Copies(self)
         watch = launch.watch
-        self.races = Races(self, watch.granule) if watch.races_on else None
+        self.order = Ordering(self, watch.clock) if launch.options.races else None
+        self.races = Races(self, watch.granule, self.order) if self.order and watch.shared_races else None
 
     @cached_property
     def shared_base(self) -> Array:

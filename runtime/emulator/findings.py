@@ -17,7 +17,7 @@ KINDS = {
     "barrier": "a barrier's number or thread count that the ISA forbids",
     "deadlock": "threads wait for others that never come",
     "livelock": "threads run on without an end",
-    "membermask": "a thread executes a .sync instruction whose membermask does not name it",
+    "membermask": "a .sync instruction whose membermask omits its thread, or is not that of lanes it names",
     "inactive-lane": "a lane reads from a lane that does not take part",
     "async-read": "a read of bytes that an asynchronous copy may not have written yet",
     "async-write": "a write to bytes that an asynchronous copy still reads or writes",

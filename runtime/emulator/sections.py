@@ -1,4 +1,7 @@
-"""Where the PTX ISA (version 9) describes each instruction: for the message about one that cannot be run."""
+"""Where the PTX ISA, version 9.0, describes each instruction: for the message about one that cannot be run.
+
+Other versions number the chapters differently: what is 9.7.13 here is 9.7.12 in 8.x, and 9.7.14 in 9.3.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ SECTIONS = {
     "9.7.6 Comparison and Selection": "set setp selp slct",
     "9.7.8 Logic and Shift": "and or xor not cnot lop3 shf shl shr",
     "9.7.9 Data Movement and Conversion": "mov shfl prmt ld ldu st multimem prefetch prefetchu applypriority"
-    " discard createpolicy isspacep cvta cvt mapa getctarank cp tensormap stas st.async red.async",
+    " discard createpolicy isspacep cvta cvt mapa getctarank cp tensormap",
     "9.7.10 Texture": "tex tld4 txq istypep",
     "9.7.11 Surface": "suld sust sured suq",
     "9.7.12 Control Flow": "bra brx call ret exit",

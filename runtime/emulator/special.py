@@ -67,7 +67,7 @@ for _axis, _letter in enumerate("xyz"):
     SPECIAL[f"%cluster_nctaid.{_letter}"] = _constant(1)
 SPECIAL["%laneid"] = lambda batch: batch.shape.lane
 SPECIAL["%warpid"] = lambda batch: batch.shape.thread >> np.uint32(5)
-SPECIAL["%nwarpid"] = lambda batch: np.uint32(batch.launch.chip.warps)
+SPECIAL["%nwarpid"] = lambda batch: np.uint32(batch.launch.chip.limits.warps)
 SPECIAL["%smid"] = lambda batch: (batch.blocks[batch.shape.block] % batch.launch.chip.processors).astype(
     np.uint32
 )

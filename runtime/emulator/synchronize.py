@@ -48,6 +48,9 @@ def synchronized(instruction: Instruction, d: Decoder, run: Run, guard: Read | N
                 if missing.all():
                     return
                 x.enter(lanes.where(~missing))
+                mask = mask[~missing]
+            if not aligned:
+                _check_same(x, instruction, mask)
         going = x.lanes
         run(x)
         machine.move(group, group.pc + 1, going)
@@ -57,6 +60,18 @@ def synchronized(instruction: Instruction, d: Decoder, run: Run, guard: Read | N
 
 def _full(_: Context) -> np.uint32:
     return FULL
+
+
+def _check_same(x: Context, instruction: Instruction, mask: Array) -> None:
+    """Report lanes that name a lane which executes the instruction with another membermask."""
+    bad = np.zeros(len(mask), np.bool_)
+    for value in np.unique(mask):
+        alike = x.lanes.where(mask == value)
+        others = x.lanes.present[x.lanes.warp] & ~alike.present[x.lanes.warp]
+        bad |= (mask == value) & (value & others != 0)
+    if bad.any():
+        detail = "the lanes that this membermask names execute it with another one"
+        x.report(instruction, "membermask", detail, bad)
 
 
 def _check_named(x: Context, instruction: Instruction, mask: Array) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import traffic
+from .access import own_addresses
 from .context import Context
 from .counters import Counters, Traffic
+from .global_races import GlobalRaces
 from .lanes import Lanes
+from .ordering import Clock
 from .ptx import Array, Function, Instruction
+from .races import Unchanged
 
 if TYPE_CHECKING:
     from .access import Part
@@ -35,14 +40,18 @@ class Watch:
 
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
-        self.granule = min((_shared_granule(program.function) for program in launch.programs), default=16)
-        self.races_on = launch.options.races and self.granule < NO_SHARED and launch.shared_size > 0
+        self.clock = Clock(math.prod(launch.grid))
+        functions = [program.function for program in launch.programs]
+        self.granule = min(_granule(function, _SHARED_ELSEWHERE) for function in functions)
+        self.shared_races = self.granule < NONE and launch.shared_size > 0
+        granule = min(_granule(function, _GLOBAL_ELSEWHERE) for function in functions)
+        self.global_races = GlobalRaces(launch, granule, self.clock) if launch.options.races else None
         self.traffic: dict[tuple[int, str], Traffic] = {}
         self.touched: dict[int, Touched] = {}
 
     def most_blocks(self, threads: int) -> int:
         """How many blocks a batch may have, for the sake of memory."""
-        if not self.races_on:
+        if not self.shared_races or not self.launch.options.races:
             return 1 << 30
         warps = -(-threads // 32)
         return max(1, RACE_BYTES // (self.launch.shared_size * 4 * (warps + 3) // self.granule + 1))
@@ -58,6 +67,7 @@ class Watch:
         addresses: Array,
         size: int,
         parts: list[Part],
+        unchanged: Unchanged | None = None,
     ) -> None:
         """Lanes load from, store to or change memory (``kind``), ``size`` bytes each."""
         counted = self.traffic.get((id(instruction), space))
@@ -69,11 +79,12 @@ class Watch:
         if space == "global":
             counted.sectors += traffic.sectors(x.lanes, addresses)
             self._touch(parts, kind)
+            self._global(x, instruction, kind, size, parts, unchanged)
         elif space == "shared":
             needed, least = traffic.wavefronts(x.lanes, addresses, size)
             counted.wavefronts += needed
             counted.least_wavefronts += least
-            self._shared(x, instruction, kind, size, parts)
+            self._shared(x, instruction, kind, size, parts, unchanged)
 
     def _touch(self, parts: list[Part], kind: str) -> None:
         for part in parts:
@@ -91,28 +102,55 @@ class Watch:
             if kind != "load":
                 touched.written[at] = True
 
-    def _shared(self, x: Context, instruction: Instruction, kind: str, size: int, parts: list[Part]) -> None:
+    def _global(
+        self,
+        x: Context,
+        instruction: Instruction,
+        kind: str,
+        size: int,
+        parts: list[Part],
+        unchanged: Unchanged | None,
+    ) -> None:
+        for part in parts:
+            if kind != "load" and x.batch.copies.queue:
+                read = x.batch.copies.still_read(part.addresses, size)
+                if read.any():
+                    detail = "bytes that a cp.async may not have read yet"
+                    self._report_flight(x, instruction, "async-write", detail, part, read)
+            if self.global_races is not None:
+                self.global_races.access(x, instruction, kind, part, size, unchanged)
+
+    def _shared(
+        self,
+        x: Context,
+        instruction: Instruction,
+        kind: str,
+        size: int,
+        parts: list[Part],
+        unchanged: Unchanged | None,
+    ) -> None:
         copies = x.batch.copies
         for part in parts:
             if copies.queue:
                 flying = copies.in_flight(part.addresses.view(np.int64), size)
                 if flying.any():
-                    self._report_flight(x, instruction, kind, part, flying)
+                    name = "async-read" if kind == "load" else "async-write"
+                    detail = "bytes that a cp.async may not have written yet"
+                    self._report_flight(x, instruction, name, detail, part, flying)
             races = x.batch.races
             if races is not None and kind != "sync":
-                races.access(x, instruction, kind, part.rows, part.addresses, size)
+                races.access(x, instruction, kind, part, size, unchanged)
 
     def _report_flight(
-        self, x: Context, instruction: Instruction, kind: str, part: Part, flying: Array
+        self, x: Context, instruction: Instruction, name: str, detail: str, part: Part, flying: Array
     ) -> None:
         whole = np.zeros(x.count, np.bool_)
         addresses = np.zeros(x.count, np.uint64)
         index = slice(None) if part.rows is None else part.rows
         whole[index] = flying
-        addresses[index] = part.addresses % np.uint64(x.batch.shared_stride)
-        detail = "bytes that a cp.async may not have written yet"
-        name = "async-read" if kind == "load" else "async-write"
-        x.report(instruction, name, detail, whole, addresses, "shared")
+        space = "shared" if part.allocation is x.batch.shared else "global"
+        addresses[index] = own_addresses(x, space, part)
+        x.report(instruction, name, detail, whole, addresses, space)
 
     def arrived(self, batch: Batch, lanes: Lanes, places: Array, size: int) -> None:
         """Asynchronous copies of these lanes have arrived at ``places`` in the batch's shared memory."""
@@ -124,33 +162,37 @@ class Watch:
 
     def barrier(self, batch: Batch, released: list[Waiting], blocks: Array, number: int) -> None:
         """Threads have passed a barrier together."""
-        if batch.races is not None:
-            batch.races.barrier(released, blocks, number)
+        if batch.order is not None:
+            batch.order.barrier(released, blocks, number)
 
     def barrier_arrive(self, batch: Batch, lanes: Lanes, number: int) -> None:
         """Threads have come to a barrier where they do not wait."""
-        if batch.races is not None:
-            batch.races.barrier_arrive(lanes, number)
+        if batch.order is not None:
+            batch.order.barrier_arrive(lanes, number)
 
-    def warp_barrier(self, x: Context) -> None:
-        """Lanes of a warp have met at bar.warp.sync."""
-        if x.batch.races is not None:
-            x.batch.races.warp_barrier(x.lanes)
+    def warp_barrier(self, x: Context, mask: Array) -> None:
+        """Lanes of a warp have met at bar.warp.sync, those that the ``mask`` of each names."""
+        if x.batch.order is not None:
+            x.batch.order.warp_barrier(x.lanes, mask)
+
+    def fence(self, x: Context) -> None:
+        """Lanes execute a fence that holds for the whole device."""
+        self.clock.fence(x.batch.blocks[np.unique(x.lanes.block)])
 
     def mbarrier_arrive(self, x: Context, place: int, row: int) -> None:
         """The lane in this row has arrived at an mbarrier."""
-        if x.batch.races is not None:
+        if x.batch.order is not None:
             block, warp = self._warp(x, row)
-            x.batch.races.object_arrive(place, block, warp)
+            x.batch.order.object_arrive(place, block, warp)
 
     def mbarrier_complete(self, batch: Batch, place: int) -> None:
         """A phase of an mbarrier is over."""
-        if batch.races is not None:
-            batch.races.object_complete(place)
+        if batch.order is not None:
+            batch.order.object_complete(place)
 
     def mbarrier_wait(self, x: Context, places: Array, done: Array) -> None:
         """Lanes have seen that a phase is over, where ``done`` holds."""
-        if x.batch.races is None:
+        if x.batch.order is None:
             return
         seen = set()
         for row in np.flatnonzero(done).tolist():
@@ -158,7 +200,7 @@ class Watch:
             key = (int(places[row]), block, warp)
             if key not in seen:
                 seen.add(key)
-                x.batch.races.object_wait(*key)
+                x.batch.order.object_wait(*key)
 
     def _warp(self, x: Context, row: int) -> tuple[int, int]:
         return divmod(int(x.lanes.warp[row]), x.batch.shape.warps_in_block)
@@ -168,12 +210,14 @@ class Watch:
         return Counters.of(self.launch, self.traffic, self.touched)
 
 
-NO_SHARED = 1 << 20
+NONE = 1 << 20
+_SHARED_ELSEWHERE = {"global", "local", "param", "const"}
+_GLOBAL_ELSEWHERE = {"shared", "local", "param", "const"}
 
 
-def _shared_granule(function: Function) -> int:
-    """The smallest access to shared memory that a function makes, at most 16 bytes."""
-    least = NO_SHARED
+def _granule(function: Function, elsewhere: set[str]) -> int:
+    """The smallest access of a function that names no state space ``elsewhere``, at most 16 bytes."""
+    least = NONE
     for found in function.code:
         opcode = found.opcode
         if opcode in ("ldmatrix", "stmatrix"):
@@ -184,7 +228,7 @@ def _shared_granule(function: Function) -> int:
             size = getattr(found.operands[2], "value", 4)
             least = min(least, int(size))
         elif opcode in ("ld", "st", "atom", "red", "ldu"):
-            spaces = [mod.partition("::")[0] for mod in found.mods]
-            if not {"global", "local", "param", "const"} & set(spaces):
+            spaces = {mod.partition("::")[0] for mod in found.mods}
+            if not elsewhere & spaces:
                 least = min(least, found.types[-1].bytes)
     return least

@@ -59,7 +59,8 @@ def cp_async(i: Instruction, d: Decoder) -> Run:
                 mask[part.rows] = True
                 x.enter(lanes.where(mask))
             some = words if part.rows is None else [word[part.rows] for word in words]
-            x.batch.copies.issue(x, i, part.addresses.astype(np.int64), size, some)
+            sources = addresses if part.rows is None else addresses[part.rows]
+            x.batch.copies.issue(x, i, part.addresses.astype(np.int64), size, some, sources)
         x.enter(lanes)
 
     def _source(x: Context, i: Instruction, addresses: Array, size: int, wanted: Array) -> list[Array]:

@@ -66,17 +66,21 @@ def bar(i: Instruction, d: Decoder) -> Step:
 @instruction("bar.warp", section=SYNC + ": bar.warp.sync", kind="barrier", sync=True)
 def bar_warp(i: Instruction, d: Decoder) -> Run:
     """Waits for the lanes that a mask names, and orders their accesses to memory."""
-    return lambda x: x.batch.launch.watch.warp_barrier(x)
+    mask = d.read(i.operands[-1], TYPES["b32"])
+    return lambda x: x.batch.launch.watch.warp_barrier(x, x.dense(mask(x)))
 
 
 @instruction("membar", "fence", section=SYNC + ": membar, fence", kind="barrier")
 def fence(i: Instruction, d: Decoder) -> Run:
-    """Orders a thread's accesses to memory. They take effect in order here."""
-    if i.has("cluster") and not i.has("mbarrier_init"):
+    """Orders a thread's accesses to memory. They take effect in order here; races look at it."""
+    if i.has("cluster"):
         raise d.fail("of a cluster, which sm_90 has")
 
+    device = i.has("gl", "gpu", "sys")
+
     def run(x: Context) -> None:
-        return None
+        if device:
+            x.batch.launch.watch.fence(x)
 
     return run
 

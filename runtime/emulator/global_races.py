@@ -1,0 +1,190 @@
+"""Races in global memory: of threads of one block as in shared memory, and of threads of different blocks.
+
+For each granule of an allocation, the smallest access that the kernel makes, the last writer and the last
+two readers of different warps are kept. Blocks are ordered by fences and atomics alone (`Clock`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .context import Context
+from .ptx import Array, Instruction
+from .races import STRONG, Unchanged
+
+if TYPE_CHECKING:
+    from .access import Part
+    from .batch import Batch
+    from .launch import Launch
+    from .memory import Allocation
+    from .ordering import Clock
+
+MOST_BYTES = 1 << 30  # so much may all maps of who accessed what take; what is beyond is not looked at
+_BYTES = 25  # of the map, for a granule
+
+
+@dataclass(slots=True)
+class Accesses:
+    """Who wrote each granule last, who read it, and when. Threads are numbered through the grid."""
+
+    writer: Array
+    written_at: Array
+    atomic: Array
+    readers: tuple[Array, Array]
+    read_at: tuple[Array, Array]
+
+    @classmethod
+    def of(cls, granules: int) -> Accesses:
+        """Nobody, never."""
+        a, b, c, d, e, f = (np.zeros(granules, np.int32) for _ in range(6))
+        return cls(a, b, np.zeros(granules, np.bool_), (c, d), (e, f))
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One instruction's access to an allocation, by ``thread`` of the grid each."""
+
+    x: Context
+    instruction: Instruction
+    part: Part
+    thread: Array
+    strong: bool
+    reads: bool
+    unchanged: Unchanged | None
+
+
+class GlobalRaces:
+    """Of one launch."""
+
+    def __init__(self, launch: Launch, granule: int, clock: Clock) -> None:
+        self.launch = launch
+        self.clock = clock
+        self.shift = granule.bit_length() - 1
+        self.threads = launch.threads
+        self.left = MOST_BYTES if math.prod(launch.grid) * launch.threads < 1 << 31 else 0
+        self.maps: dict[int, Accesses | None] = {}
+
+    def access(
+        self,
+        x: Context,
+        instruction: Instruction,
+        kind: str,
+        part: Part,
+        size: int,
+        unchanged: Unchanged | None,
+    ) -> None:
+        """Lanes access ``size`` bytes of an allocation."""
+        found = self._map(part.allocation)
+        if found is None:
+            return
+        strong = kind == "atomic" or instruction.has(*STRONG)
+        if strong:
+            self._synchronise(x, instruction, kind)
+        thread = x.lanes.take(x.batch.value("the thread in the grid", self._numbers))
+        thread = thread if part.rows is None else thread[part.rows]
+        access = Access(x, instruction, part, thread, strong, kind == "load", unchanged)
+        first = (part.addresses >> np.uint64(self.shift)).view(np.int64)
+        first = first - (part.allocation.base >> self.shift)
+        for step in range(max(1, size >> self.shift)):
+            at = first + step if step else first
+            self._check(access, found, at)
+            _note(access, found, at, self.clock.now)
+
+    def _map(self, allocation: Allocation) -> Accesses | None:
+        if allocation.base not in self.maps:
+            granules = (allocation.size >> self.shift) + 2
+            fits = allocation.writable and granules * _BYTES <= self.left
+            self.left -= granules * _BYTES if fits else 0
+            self.maps[allocation.base] = Accesses.of(granules) if fits else None
+        return self.maps[allocation.base]
+
+    def _numbers(self, batch: Batch) -> Array:
+        shape = batch.shape
+        return (batch.blocks[shape.block] * self.threads + shape.thread).astype(np.int32)
+
+    def _synchronise(self, x: Context, instruction: Instruction, kind: str) -> None:
+        """What an atomic or strong access means for the order of blocks."""
+        blocks = x.batch.blocks[np.unique(x.lanes.block)]
+        if instruction.has("release", "acq_rel"):
+            self.clock.fence(blocks)
+        if kind != "load":
+            self.clock.publish(blocks)
+        if kind != "store":
+            self.clock.see(blocks)
+
+    def _check(self, access: Access, found: Accesses, at: Array) -> None:
+        when = found.written_at[at]
+        if when.any():
+            writer = found.writer[at]
+            suspects = (when > 0) & (writer != access.thread)
+            if access.strong:
+                suspects &= ~found.atomic[at]
+            if access.unchanged is not None and suspects.any():
+                suspects &= ~access.unchanged(access.part)
+            self._look(access, np.flatnonzero(suspects), writer, when, "write")
+        if access.reads:
+            return
+        for readers, times in zip(found.readers, found.read_at, strict=True):
+            when = times[at]
+            if when.any():
+                reader = readers[at]
+                suspects = (when > 0) & (reader != access.thread)
+                self._look(access, np.flatnonzero(suspects), reader, when, "read")
+
+    def _look(self, access: Access, rows: Array, other: Array, when: Array, what: str) -> None:
+        """Report those of the ``rows`` whose access nothing orders behind that of the ``other`` thread."""
+        if not len(rows):
+            return
+        block, mine = np.divmod(access.thread[rows], self.threads)
+        its_block, its = np.divmod(other[rows], self.threads)
+        same = block == its_block
+        lanes, part = access.x.lanes, access.part
+        inside = (lanes.block if part.rows is None else lanes.block[part.rows])[rows]
+        order = access.x.batch.order
+        assert order is not None
+        late = ~same | (when[rows] > order.knows(inside, mine, np.where(same, its, 0)))
+        if not late.any():
+            return
+        pairs = np.stack([its_block[late], when[rows][late], block[late]])
+        unique, which = np.unique(pairs, axis=1, return_inverse=True)
+        racing = np.array([not self.clock.before(*map(int, pair)) for pair in unique.T])
+        rows = rows[late][racing[which.reshape(-1)]]
+        if len(rows):
+            self._report(access, rows, int(other[rows[0]]), what)
+
+    def _report(self, access: Access, rows: Array, other: int, what: str) -> None:
+        x, part, launch = access.x, access.part, self.launch
+        whole = np.zeros(x.count, np.bool_)
+        addresses = np.zeros(x.count, np.uint64)
+        index = rows if part.rows is None else part.rows[rows]
+        whole[index] = True
+        addresses[index] = part.addresses[rows]
+        block, thread = divmod(other, self.threads)
+        who = f"thread {launch.thread_index(thread)} of block {launch.block_index(block)}"
+        mine = "read" if access.reads else "write"
+        detail = f"nothing orders this {mine} and a {what} by {who}"
+        x.report(access.instruction, "race", detail, whole, addresses, "global")
+
+
+def _note(access: Access, found: Accesses, at: Array, now: int) -> None:
+    thread = access.thread
+    if not access.reads:
+        found.writer[at] = thread
+        found.written_at[at] = now
+        found.atomic[at] = access.strong
+        return
+    if access.strong:
+        return
+    (last, older), (last_at, older_at) = found.readers, found.read_at
+    before = last_at[at]
+    if before.any():
+        who = last[at]
+        moved = (before > 0) & (who >> 5 != thread >> 5)
+        older[at[moved]] = who[moved]
+        older_at[at[moved]] = before[moved]
+    last[at] = thread
+    last_at[at] = now
