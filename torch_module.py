@@ -157,7 +157,6 @@ def _input(number: int, dtype: str, shape: Sequence[int | None]) -> Input:
         shape=tuple(shape),
         sizes=tuple(f"a{number}_{dim}" if size is None else size for dim, size in enumerate(shape)),
         ranges={},
-        requires_grad=False,
     )
 
 

@@ -59,15 +59,13 @@ class Arguments:
         """Inputs first, then weights, at the top of the graph."""
         order_placeholders(self.graph, [*self.inputs, *self.weight_nodes])
 
-    def describe_inputs(
-        self, sizes: Sizes, eager_inputs: dict[str, Any], not_zero: Collection[Any]
-    ) -> tuple[Input, ...]:
-        """What a caller has to pass; ``eager_inputs`` are the inputs by name as eager had them.
+    def describe_inputs(self, sizes: Sizes, not_zero: Collection[Any]) -> tuple[Input, ...]:
+        """What a caller has to pass.
 
         The symbols in ``not_zero`` are sizes that eager wants to be 1 or more.
         """
         return tuple(
-            self._describe(node, position, sizes, eager_inputs.get(node.name), not_zero)
+            self._describe(node, position, sizes, not_zero)
             for node, position in zip(self.inputs, self._positions, strict=True)
         )
 
@@ -124,9 +122,7 @@ class Arguments:
         self.weights = [weight for weight, _ in kept]
         self.weight_nodes = [node for _, node in kept]
 
-    def _describe(
-        self, node: Node, position: int, sizes: Sizes, eager: Any, not_zero: Collection[Any]
-    ) -> Input:
+    def _describe(self, node: Node, position: int, sizes: Sizes, not_zero: Collection[Any]) -> Input:
         value = node.meta["val"]
         limits = self.exported.range_constraints
         ranges = {}
@@ -143,5 +139,4 @@ class Arguments:
             shape=tuple(s if isinstance(s, int) else None for s in value.shape),
             sizes=sizes.all(value.shape),
             ranges=ranges,
-            requires_grad=bool(getattr(eager, "requires_grad", False)),
         )

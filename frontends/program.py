@@ -25,7 +25,6 @@ class Input:
     shape: tuple[int | None, ...]
     sizes: tuple[Size, ...]
     ranges: dict[int, tuple[int, int | None]]
-    requires_grad: bool
 
 
 @dataclass(frozen=True)
@@ -41,15 +40,6 @@ class Weight:
     tensor: torch.Tensor
     names: tuple[str, ...]
     """All paths of the same tensor (tied parameters), ``name`` first."""
-
-
-@dataclass(frozen=True)
-class Alias:
-    """The tensor that an output shares memory with in eager; ``same``: it is that very tensor's view 1:1."""
-
-    kind: Literal["input", "weight", "output"]
-    index: int
-    same: bool
 
 
 @dataclass(frozen=True)
@@ -73,7 +63,8 @@ class Output:
     shape: tuple[Size, ...] = ()
     strides: tuple[Size, ...] = ()
     dense: bool = True
-    alias: Alias | None = None
+    alias: Literal["input", "weight", "output"] | None = None
+    """Whose memory eager has it in, if it is not its own."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch.export import ExportedProgram
@@ -11,7 +11,7 @@ from torch.fx import Node
 
 from .arguments import MUTATION_KINDS, Arguments
 from .graph_steps import memory_order, permute_before
-from .program import Alias, Mutation, Output
+from .program import Mutation, Output
 from .sizes import Sizes
 from .source_lines import source_line
 from .unsupported import unsupported_ops
@@ -96,26 +96,23 @@ class Results:
             alias=self._alias(eager),
         )
 
-    def _alias(self, eager: torch.Tensor) -> Alias | None:
-        """The input or weight whose memory ``eager`` is in; else an earlier output that shares it."""
+    def _alias(self, eager: torch.Tensor) -> Literal["input", "weight", "output"] | None:
+        """Whether ``eager`` is in the memory of an input or weight, or else of an earlier output."""
         storage = eager.untyped_storage()._cdata
-        groups: list[tuple[Any, list[Node]]] = [
-            ("input", self.arguments.inputs),
-            ("weight", self.arguments.weight_nodes),
-        ]
-        for kind, nodes in groups:
-            for i, node in enumerate(nodes):
-                base = self.eager_inputs.get(node.name)
-                if isinstance(base, torch.Tensor) and base.untyped_storage()._cdata == storage:
-                    return Alias(kind, i, _same_view(base, eager))
-        for i, other in enumerate(self.eager_outputs):
+        if self._holds(self.arguments.inputs, storage):
+            return "input"
+        if self._holds(self.arguments.weight_nodes, storage):
+            return "weight"
+        for other in self.eager_outputs:
             if other is eager:
                 return None
             if isinstance(other, torch.Tensor) and other.untyped_storage()._cdata == storage:
-                return Alias("output", i, _same_view(other, eager))
+                return "output"
         return None
 
-
-def _same_view(base: torch.Tensor, view: torch.Tensor) -> bool:
-    same = base.storage_offset() == view.storage_offset() and base.dtype == view.dtype
-    return same and base.shape == view.shape and base.stride() == view.stride()
+    def _holds(self, nodes: list[Node], storage: int) -> bool:
+        """Whether one of the arguments has this memory in eager."""
+        values = [self.eager_inputs.get(node.name) for node in nodes]
+        return any(
+            isinstance(value, torch.Tensor) and value.untyped_storage()._cdata == storage for value in values
+        )

@@ -159,7 +159,7 @@ def _program(
     dynamic = [size for result in results for size in result.sizes if isinstance(size, str)]
     return Program(
         text=graph_to_text(graph, dynamic),
-        inputs=arguments.describe_inputs(sizes, eager_inputs, not_zero),
+        inputs=arguments.describe_inputs(sizes, not_zero),
         weights=tuple(arguments.weights),
         results=results,
         outputs=tuple(returned.outputs),

@@ -240,7 +240,7 @@ class TorchWrapper:
             value = f"r{output.result}"
             if not output.dense:
                 value = f"restride({value}, {constant(self.names, f'strides{number}', output.strides)})"
-            elif output.result in taken and (output.alias is None or output.alias.kind != "output"):
+            elif output.result in taken and output.alias != "output":
                 value += ".clone()"
             taken.add(output.result)
             lines.append(f"o{number} = {value}")

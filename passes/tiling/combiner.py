@@ -11,25 +11,8 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith, vector
 
+from ..combining import KINDS, neutral_of
 from .access import Nest
-
-_KINDS = {
-    "arith.addf": "ADD",
-    "arith.addi": "ADD",
-    "arith.mulf": "MUL",
-    "arith.muli": "MUL",
-    "arith.maximumf": "MAXIMUMF",
-    "arith.minimumf": "MINIMUMF",
-    "arith.maxnumf": "MAXNUMF",
-    "arith.minnumf": "MINNUMF",
-    "arith.maxsi": "MAXSI",
-    "arith.maxui": "MAXUI",
-    "arith.minsi": "MINSI",
-    "arith.minui": "MINUI",
-    "arith.andi": "AND",
-    "arith.ori": "OR",
-    "arith.xori": "XOR",
-}
 
 
 @dataclass(frozen=True)
@@ -44,7 +27,7 @@ class Combiner:
     @property
     def kind(self) -> vector.CombiningKind:
         """The same as a reduction of the vector dialect."""
-        return getattr(vector.CombiningKind, _KINDS[self.op.name])
+        return getattr(vector.CombiningKind, KINDS[self.op.name].upper())
 
     def combine(self, accumulator: ir.Value, element: ir.Value) -> ir.Value:
         """One step, on vectors."""
@@ -55,15 +38,7 @@ class Combiner:
 
     def neutral(self) -> ir.Attribute:
         """The element that changes nothing."""
-        wide, kind = self.wide, _KINDS[self.op.name]
-        if isinstance(wide, ir.FloatType):
-            # NaN is what maxnumf and minnumf ignore, whatever else there is.
-            value = {"ADD": -0.0, "MUL": 1.0, "MAXIMUMF": -float("inf"), "MINIMUMF": float("inf")}
-            return ir.FloatAttr.get(wide, value.get(kind, float("nan")))
-        bits = wide.width
-        least, most = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-        value_of = {"MUL": 1, "MAXSI": least, "MINSI": most, "MINUI": -1, "AND": -1}
-        return ir.IntegerAttr.get(wide, value_of.get(kind, 0))
+        return neutral_of(KINDS[self.op.name], self.wide)
 
 
 def combiners(nest: Nest) -> list[Combiner] | None:
@@ -87,7 +62,7 @@ def _combiner(nest: Nest, value: ir.Value, accumulator: ir.Value) -> Combiner | 
     narrow = value.type
     value, accumulator = _as_truth(value, accumulator)
     op = value.owner
-    if isinstance(op, ir.Block) or op.name not in _KINDS or op.operation.block != nest.body:
+    if isinstance(op, ir.Block) or op.name not in KINDS or op.operation.block != nest.body:
         return None
     if accumulator not in list(op.operands):
         return None

@@ -90,7 +90,7 @@ def static(shape):
 
 
 def tensor(name, position, shape, **more):
-    return Input(name, position, torch.float32, shape, shape, {}, False, **more)
+    return Input(name, position, torch.float32, shape, shape, {}, **more)
 
 
 def result(shape, strides=None, **more):

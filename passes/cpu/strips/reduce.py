@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, vector
 
+from ...combining import neutral_of
 from .cover import Cover, cover, known_extent
 from .emitter import Emitter
 from .fragment import UNIT, Axis, Fragment, Key, Strip, element_of, is_vector, keys_of, lane_of, sizes_of
 from .masks import lane_mask
 from .registry import rule
-from .types import combine, neutral
+from .types import combine
 from .vectors import spread
 
 
@@ -48,7 +49,7 @@ def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     op = value.owner.opview
     kind = str(op.kind).split("<")[1].rstrip(">")
     element = element_of(op.source)
-    start = em.constant(neutral(kind, element), element)
+    start = em.constant(neutral_of(kind, element), element)
     keys, kept_lane = list(keys_of(strip)), lane_of(strip)
     covers = _covers(em, op, kept_lane is None)
     lanes = strip[kept_lane].lanes if kept_lane is not None else max((how.lanes for how in covers), default=0)

@@ -1,35 +1,12 @@
-"""The ops that reductions combine by: names, neutral elements, and how values cross lanes."""
+"""The ops that reductions combine by: as a thread does them, and how values cross lanes."""
 
 from __future__ import annotations
 
 from mlir import ir
 
+from ...combining import neutral_of, op_of
 from .builder import Builder
 
-_FLOAT_OPS = {
-    "add": "arith.addf",
-    "mul": "arith.mulf",
-    "maximumf": "arith.maximumf",
-    "minimumf": "arith.minimumf",
-    "maxnumf": "arith.maxnumf",
-    "minnumf": "arith.minnumf",
-}
-_INTEGER_OPS = {
-    "add": "arith.addi",
-    "mul": "arith.muli",
-    "maxsi": "arith.maxsi",
-    "maxui": "arith.maxui",
-    "minsi": "arith.minsi",
-    "minui": "arith.minui",
-    "and": "arith.andi",
-    "or": "arith.ori",
-    "xor": "arith.xori",
-}
-# Not a number is what maxnumf and minnumf leave out.
-_NEUTRAL_FLOATS = {
-    "add": -0.0, "mul": 1.0, "maximumf": -float("inf"), "minimumf": float("inf"),
-    "maxnumf": float("nan"), "minnumf": float("nan"),
-}  # fmt: skip
 _FULL = -1
 _LAST_LANE = 31
 
@@ -37,21 +14,6 @@ _LAST_LANE = 31
 def kind_of(op: ir.Operation) -> str:
     """How a multi_reduction combines: "add", "maximumf", …"""
     return str(op.attributes["kind"]).split("<")[1].rstrip(">")
-
-
-def op_of(kind: str, element: ir.Type) -> str:
-    """The name of the op that combines two scalars or tiles."""
-    return (_FLOAT_OPS if isinstance(element, ir.FloatType) else _INTEGER_OPS)[kind]
-
-
-def neutral_of(kind: str, element: ir.Type) -> ir.Attribute:
-    """The element that changes nothing."""
-    if isinstance(element, ir.FloatType):
-        return ir.FloatAttr.get(element, _NEUTRAL_FLOATS[kind])
-    bits = element.width
-    least, most = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    values = {"mul": 1, "maxsi": least, "minsi": most, "minui": -1, "and": -1}
-    return ir.IntegerAttr.get(element, values.get(kind, 0))
 
 
 def combine(build: Builder, kind: str, left: ir.Value, right: ir.Value) -> ir.Value:

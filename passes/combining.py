@@ -1,0 +1,47 @@
+"""The kinds of reductions, as the vector dialect names them: which op combines, and what changes nothing."""
+
+from __future__ import annotations
+
+from mlir import ir
+
+_FLOAT_OPS = {
+    "add": "arith.addf",
+    "mul": "arith.mulf",
+    "maximumf": "arith.maximumf",
+    "minimumf": "arith.minimumf",
+    "maxnumf": "arith.maxnumf",
+    "minnumf": "arith.minnumf",
+}
+_INTEGER_OPS = {
+    "add": "arith.addi",
+    "mul": "arith.muli",
+    "maxsi": "arith.maxsi",
+    "maxui": "arith.maxui",
+    "minsi": "arith.minsi",
+    "minui": "arith.minui",
+    "and": "arith.andi",
+    "or": "arith.ori",
+    "xor": "arith.xori",
+}
+# -0 + -0 stays -0; not a number is what maxnumf and minnumf leave out.
+_NEUTRAL_FLOATS = {
+    "add": -0.0, "mul": 1.0, "maximumf": -float("inf"), "minimumf": float("inf"),
+    "maxnumf": float("nan"), "minnumf": float("nan"),
+}  # fmt: skip
+# The kind of each op that combines.
+KINDS = {op: kind for ops in (_FLOAT_OPS, _INTEGER_OPS) for kind, op in ops.items()}
+
+
+def op_of(kind: str, element: ir.Type) -> str:
+    """The name of the op that combines two scalars, tiles or vectors of ``element``."""
+    return (_FLOAT_OPS if isinstance(element, ir.FloatType) else _INTEGER_OPS)[kind]
+
+
+def neutral_of(kind: str, element: ir.Type) -> ir.Attribute:
+    """The element that changes nothing."""
+    if isinstance(element, ir.FloatType):
+        return ir.FloatAttr.get(element, _NEUTRAL_FLOATS[kind])
+    bits = 64 if isinstance(element, ir.IndexType) else element.width
+    least, most = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    value = {"mul": 1, "maxsi": least, "minsi": most, "minui": -1, "and": -1}.get(kind, 0)
+    return ir.IntegerAttr.get(element, value & 1 if bits == 1 else value)
