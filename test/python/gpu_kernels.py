@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,21 +10,26 @@ from dataclasses import dataclass, field
 import numpy as np
 from mlir import ir
 from mlopt.dialects.context import make_context
+from mlopt.pipelines.cuda import cuda_stages
 from mlopt.pipelines.device_code import take_ptx
 from mlopt.pipelines.driver import run_pipeline
-from mlopt.pipelines.shared import BUFFERIZE
 from mlopt.runtime import emulator
 
-TILE = "builtin.module(mlopt-schedule{target=cuda},mlopt-tile,mlopt-verify)"
-THREADS = (
-    f"builtin.module({BUFFERIZE},mlopt-cpu-widen-floats,mlopt-gpu-chunk-rows%s,mlopt-gpu-late-reductions,"
-    "mlopt-gpu-assign-layouts,mlopt-gpu-distribute,canonicalize,cse)"
-)
-DEVICE = (
-    "builtin.module(nvvm-attach-target{{chip={chip} features=+ptx80 O=3}},"
-    "gpu.module(lower-affine,convert-scf-to-cf,convert-gpu-to-nvvm,convert-to-llvm,convert-nvvm-to-llvm,"
-    "reconcile-unrealized-casts,canonicalize,cse))"
-)
+# By the numbers of arith.cmpi's predicates; sizes are not negative.
+_COMPARISONS = [
+    operator.eq, operator.ne, *(2 * (operator.lt, operator.le, operator.gt, operator.ge)),
+]  # fmt: skip
+
+
+def pipelines(chip: str, elements: int | None) -> tuple[str, str, str]:
+    """The way down of the stages for a GPU, without the host part: to tiles, to threads, to nvvm."""
+    stages = {stage.name: stage.passes for stage in cuda_stages(chip, 80)}
+    held = f"mlopt-gpu-chunk-rows{{thread-elements={elements}}}" if elements else "mlopt-gpu-chunk-rows"
+    layouts = stages["layouts"].replace("mlopt-gpu-chunk-rows", held)
+    threads = stages["threads"].split(",mlopt-cpu-arena")[0]
+    device = stages["nvvm"].split("),", 1)[0] + ")"
+    texts = stages["tile"], f"{layouts},{threads}", device
+    return tuple(f"builtin.module({text})" for text in texts)  # type: ignore[return-value]
 
 
 @dataclass
@@ -49,10 +55,11 @@ def compile_kernel(
     ``schedule`` takes the place of mlopt-schedule's, ``warps`` that of its warps; ``elements`` is what a
     thread may hold of a tile.
     """
+    to_tiles, to_threads, to_device = pipelines(chip, elements)
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         if schedule is None:
-            run_pipeline(module.operation, TILE)
+            run_pipeline(module.operation, to_tiles)
         else:
             kernel = module.body.operations[0]
             kernel.attributes["mlopt.schedule"] = ir.Attribute.parse(f"{{{schedule}}}")
@@ -62,14 +69,13 @@ def compile_kernel(
         if warps is not None:
             set_warps(module, warps)
         tile = str(module)
-        held = f"{{thread-elements={elements}}}" if elements else ""
-        run_pipeline(module.operation, THREADS % held)
+        run_pipeline(module.operation, to_threads)
         threads = str(module)
         name = re.search(r"func.func private @(\w+)", threads).group(1)
         for op in list(module.body.operations):
             if op.operation.name != "gpu.module":
                 op.operation.erase()
-        run_pipeline(module.operation, DEVICE.format(chip=chip))
+        run_pipeline(module.operation, to_device)
         return Kernel(tile, threads, take_ptx(module), name)
 
 
@@ -170,7 +176,10 @@ class Launcher:
                 return operands[0] & operands[1]
             case "arith.cmpi":
                 predicate = op.attributes["predicate"].value
-                return {0: operands[0] == operands[1], 4: operands[0] > operands[1]}[predicate]
+                return _COMPARISONS[predicate](*operands)
+            case "cf.assert":
+                assert operands[0], op.attributes["msg"].value
+                return None
             case "scf.if":
                 chosen = op.regions[0 if operands[0] else 1]
                 if len(chosen.blocks):

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("mlir.ir")
 sys.path.insert(0, str(Path(__file__).parent))
 import gpu_kernels as gpu
 import tile_kernels as kernels
