@@ -20,6 +20,7 @@ def neighbours(domain: Domain) -> set[Pair]:
     """The dims that may be merged with the one after them."""
     tensors = [found for nest in domain.nests for found in tensors_of(domain, nest)]
     bound = {dim for nest in domain.nests for dim in _in_windows(domain, nest)}
+    bound |= {dim for _, dims in tensors for dim in dims if dim and dims.count(dim) > 1}  # diagonals
     pairs = {pair for _, dims in tensors for pair in _pairs(dims) if pair and not bound & set(pair)}
     while True:
         kept = {pair for pair in pairs if all(_agrees(pair, dims) for _, dims in tensors)}

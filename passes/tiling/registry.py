@@ -49,8 +49,8 @@ def rule_of(nest: Nest) -> Rule:
 def _diagonal(nest: Nest) -> str | None:
     """Tiles are read as they lie: x[i, i] is no tile."""
     for access in (*nest.reads, *nest.writes):
-        plain = [index.loops[0] for index in access.indices if index.plain] if access else []
-        if len(set(plain)) < len(plain):
+        loops = [loop for index in access.indices for loop in index.loops] if access else []
+        if len(set(loops)) < len(loops):
             return "a diagonal is read"
     return None
 

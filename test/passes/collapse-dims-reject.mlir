@@ -77,3 +77,17 @@ func.func private @twice(%x: tensor<4x4xf32>, %out: tensor<4x4xf32>) -> tensor<4
   } -> tensor<4x4xf32>
   return %r : tensor<4x4xf32>
 }
+
+// -----
+
+// A diagonal of each matrix: one of its dims stands twice.
+// CHECK-LABEL: @diagonals
+// CHECK-SAME: tensor<2x3x3xf32>
+func.func private @diagonals(%x: tensor<2x3x3xf32>, %out: tensor<2x3xf32>) -> tensor<2x3xf32> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b, i, i)>, affine_map<(b, i) -> (b, i)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<2x3x3xf32>) outs(%out : tensor<2x3xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    linalg.yield %p : f32
+  } -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
