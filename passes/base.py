@@ -46,7 +46,9 @@ class Pass(ABC):
     """
 
     name: ClassVar[str]
-    op_name: ClassVar[str] = "builtin.module"
+    op_name: ClassVar[str] = "builtin.module"  # or "any"
+    # The dialects that it writes, loaded before it runs; None stands for all that mlopt's passes write.
+    dialects: ClassVar[tuple[str, ...] | None] = None
 
     @abstractmethod
     def run(self, op: ir.Operation) -> None:

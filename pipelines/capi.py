@@ -68,29 +68,46 @@ class PassTree:
 
     def add_upstream(self, manager: int, text: str) -> str | None:
         """Append upstream passes by their text; returns the reason if that cannot be done."""
-        parts: list[str] = []
-
-        def append(part: _StringRef, _: int) -> None:
-            parts.append(ctypes.string_at(part.data, part.length).decode())
-
-        result = _library().mlirOpPassManagerAddPipeline(
-            _Handle(manager), _string(text), _PRINT(append), None
-        )
-        return None if result.value else "".join(parts).strip()
+        return add_text(manager, text)
 
     def add_external(self, manager: int, name: str, function: RunFunction) -> None:
         """Append a pass that calls ``function``; it must let no exception out."""
-
-        def run(op: _Handle, external: _Handle, _: int) -> None:
-            function(op.ptr, lambda: _library().mlirExternalPassSignalFailure(external))
-
-        callbacks = _ExternalPassCallbacks(_construct, _construct, None, _clone, _RUN(run))
+        external, callbacks = external_pass(name, name, "", function)
         self._kept.append(callbacks)
-        text = _string(name)
-        external = _library().mlirCreateExternalPass(
-            _type_id(), text, text, _string(""), _string(""), 0, None, callbacks, None
-        )
-        _library().mlirOpPassManagerAddOwnedPass(_Handle(manager), external)
+        add_pass(manager, external)
+
+
+def external_pass(
+    name: str, argument: str, op_name: str, function: RunFunction, description: str = ""
+) -> tuple[int, object]:
+    """A pass that calls ``function``, for operations ``op_name`` ("": any), and what must outlive it.
+
+    ``argument`` stands for it in a pipeline's text; ``function`` must let no exception out.
+    """
+
+    def run(op: _Handle, external: _Handle, _: int) -> None:
+        function(op.ptr, lambda: _library().mlirExternalPassSignalFailure(external))
+
+    callbacks = _ExternalPassCallbacks(_construct, _construct, None, _clone, _RUN(run))
+    texts = (_string(name), _string(argument), _string(description), _string(op_name))
+    external = _library().mlirCreateExternalPass(_type_id(), *texts, 0, None, callbacks, None)
+    return int(external.ptr), (callbacks, texts)
+
+
+def add_pass(manager: int, external: int) -> None:
+    """Append a pass to a pass manager, which owns it from now on."""
+    _library().mlirOpPassManagerAddOwnedPass(_Handle(manager), _Handle(external))
+
+
+def add_text(manager: int, text: str) -> str | None:
+    """Append passes by their text to a pass manager; returns the reason if that cannot be done."""
+    parts: list[str] = []
+
+    def append(part: _StringRef, _: int) -> None:
+        parts.append(ctypes.string_at(part.data, part.length).decode())
+
+    result = _library().mlirOpPassManagerAddPipeline(_Handle(manager), _string(text), _PRINT(append), None)
+    return None if result.value else "".join(parts).strip()
 
 
 def operation_at(address: int) -> ir.Operation:
@@ -99,6 +116,11 @@ def operation_at(address: int) -> ir.Operation:
     new.restype = ctypes.py_object
     new.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     return ir.Operation._CAPICreate(new(address, b"mlir.ir.Operation._CAPIPtr", None))
+
+
+def context_address(context: ir.Context) -> int:
+    """Where the context is, for functions that are not of the C API."""
+    return _pointer(context._CAPIPtr, b"mlir.ir.Context._CAPIPtr")
 
 
 def verify_operation(address: int) -> bool:

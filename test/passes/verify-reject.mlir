@@ -3,8 +3,8 @@
 // RUN: not mlopt-opt %s --split-input-file --pass-pipeline='builtin.module(mlopt-verify{scratch=1000000 level=loops})' 2>&1 | FileCheck %s
 // RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-verify{level=tiles})' 2>&1 | FileCheck %s --check-prefix=LEVEL
 // CHECK: unknown attribute
-// CHECK-NOT: no op of the tile IR
-// CHECK-NOT: accumulator
+// CHECK-NOT: error: 'func.call' is no op of the tile IR
+// CHECK-NOT: error: the accumulator
 // LEVEL: level is tile or loops, not 'tiles'
 
 // expected-error@below {{unknown attribute 'mlopt.kernle'; did you mean 'mlopt.kernel'?}}

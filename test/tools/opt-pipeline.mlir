@@ -17,8 +17,11 @@
 // CHECK-NEXT: return %arg0
 // SAME: arith.addi
 // GENERIC: "arith.addi"(%{{.*}}, %{{.*}})
-// DUMP: builtin.module(func.func(cse,canonicalize{max-iterations=2}))
-// LIST: mlopt-test-note {{ *}}Write the options onto the function.
+// DUMP: builtin.module(
+// DUMP-NEXT: func.func(
+// DUMP-NEXT: cse,
+// DUMP-NEXT: canonicalize{{.*}}max-iterations=2
+// LIST: --mlopt-test-note {{ *}}- Write the options onto the function.
 func.func @f(%a: i32) -> i32 {
   %c = arith.constant 0 : i32
   %0 = arith.addi %a, %c : i32

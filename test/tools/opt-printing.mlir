@@ -1,30 +1,43 @@
-// Printing after passes, to a stream or a folder, and timing.
-// RUN: mlopt-opt %s --pass-pipeline='builtin.module(func.func(canonicalize,cse),symbol-dce)' --mlir-print-ir-after-all 2>&1 >/dev/null | FileCheck %s --check-prefix=ALL
-// RUN: mlopt-opt %s --pass-pipeline='builtin.module(func.func(canonicalize,cse),symbol-dce)' --mlir-print-ir-after=cse --mlir-print-ir-module-scope 2>&1 >/dev/null | FileCheck %s --check-prefix=ONE
-// RUN: mlopt-opt %s --pass-pipeline='builtin.module(canonicalize,cse,symbol-dce)' --mlir-print-ir-after-change 2>&1 >/dev/null | FileCheck %s --check-prefix=CHANGE
-// RUN: rm -rf %t && mlopt-opt %s --pass-pipeline='builtin.module(func.func(canonicalize{max-iterations=2}),symbol-dce)' --mlir-print-ir-tree-dir=%t && ls %t | FileCheck %s --check-prefix=TREE
-// RUN: mlopt-opt %s --pass-pipeline='builtin.module(func.func(canonicalize),cse)' --mlir-timing 2>&1 >/dev/null | FileCheck %s --check-prefix=TIMING
-// RUN: mlopt-opt %s --mlir-print-debuginfo --mlir-elide-elementsattrs-if-larger=2 | FileCheck %s --check-prefix=DEBUG
+// Printing after passes, to a stream or a folder, timing and statistics: passes in Python are like any other.
+// RUN: mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(func.func(canonicalize,cse,mlopt-test-note{size=8}),symbol-dce)' --mlir-print-ir-after-all 2>&1 >/dev/null | FileCheck %s --check-prefix=ALL
+// RUN: mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(func.func(canonicalize,mlopt-test-note{size=8}),symbol-dce)' --mlir-print-ir-after=mlopt-test-note --mlir-print-ir-module-scope 2>&1 >/dev/null | FileCheck %s --check-prefix=ONE
+// RUN: mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(canonicalize,cse,func.func(mlopt-test-note),symbol-dce)' --mlir-print-ir-after-change --mlir-print-ir-after=canonicalize,cse,symbol-dce,mlopt-test-note --mlir-print-ir-module-scope 2>&1 >/dev/null | FileCheck %s --check-prefix=CHANGE
+// RUN: rm -rf %t && mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(func.func(canonicalize{max-iterations=2},mlopt-test-note),symbol-dce)' --mlir-print-ir-after-all --mlir-print-ir-tree-dir=%t && find %t | sort | FileCheck %s --check-prefix=TREE
+// RUN: mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(func.func(canonicalize,mlopt-test-note),cse)' --mlir-timing --mlir-timing-display=list 2>&1 >/dev/null | FileCheck %s --check-prefix=LISTED
+// RUN: mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(func.func(canonicalize,mlopt-test-note),cse)' --mlir-timing 2>&1 >/dev/null | FileCheck %s --check-prefix=TIMING
+// RUN: mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(func.func(canonicalize,mlopt-test-note),cse)' --mlir-pass-statistics 2>&1 >/dev/null | FileCheck %s --check-prefix=STATISTICS
+// RUN: mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py -mlopt-test-note --mlir-print-debuginfo --mlir-elide-elementsattrs-if-larger=2 | FileCheck %s --check-prefix=DEBUG
 
-// ALL: IR Dump After canonicalize (func.func @f) //----- //
+// LISTED: Note
+// ALL: IR Dump After Canonicalizer (canonicalize) //----- //
 // ALL-NEXT: func.func @f
-// ALL: IR Dump After cse (func.func @f)
-// ALL: IR Dump After canonicalize (func.func @g)
-// ALL: IR Dump After cse (func.func @g)
-// ALL: IR Dump After symbol-dce //----- //
+// ALL: IR Dump After CSE (cse)
+// ALL: IR Dump After Note (mlopt-test-note{size=8})
+// ALL-NEXT: func.func @f{{.*}} attributes {noted = "8
+// ALL: IR Dump After Canonicalizer (canonicalize)
+// ALL: IR Dump After CSE (cse)
+// ALL: IR Dump After SymbolDCE (symbol-dce) //----- //
 // ALL-NEXT: module
-// ONE-NOT: canonicalize
-// ONE: IR Dump After cse
+// ONE-NOT: Canonicalizer
+// ONE: IR Dump After Note (mlopt-test-note) ('func.func' operation: @f)
 // ONE-NEXT: module
-// CHANGE: IR Dump After canonicalize
-// CHANGE-NOT: IR Dump
-// TREE: 000_canonicalize.f.mlir
-// TREE-NEXT: 001_canonicalize.g.mlir
-// TREE-NEXT: 002_symbol-dce.mlir
-// TIMING: Pass execution timing report
-// TIMING: {{[0-9.]+}} ({{.*}}%)  canonicalize
-// TIMING-NEXT: cse
-// TIMING-NEXT: (100.0%)  Total
+// CHANGE: IR Dump After Canonicalizer
+// CHANGE-NOT: IR Dump After CSE
+// CHANGE: IR Dump After Note (mlopt-test-note) ('func.func' operation: @f)
+// CHANGE-NOT: SymbolDCE
+// TREE: builtin_module_no-symbol-name{{$}}
+// TREE-NEXT: 1_symbol-dce.mlir
+// TREE-NEXT: func_func_f
+// TREE: 0_0_canonicalize.mlir
+// TREE-NEXT: 0_1_mlopt-test-note.mlir
+// TIMING: Execution time report
+// TIMING: 'func.func' Pipeline
+// TIMING: Canonicalizer
+// TIMING: Note
+// TIMING: CSE
+// STATISTICS: Note
+// STATISTICS: CSE
+// STATISTICS: num-cse'd
 // DEBUG: dense_resource<__elided__>
 // DEBUG: opt-printing.mlir":[[#@LINE+1]]
 func.func @f(%a: i32) -> i32 {

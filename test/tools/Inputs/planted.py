@@ -57,3 +57,15 @@ class Break(Pass):
 
     def run(self, op: ir.Operation) -> None:
         op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
+
+
+@dataclass(frozen=True)
+class Nothing(Pass):
+    """Leave everything as it is."""
+
+    name: ClassVar[str] = "mlopt-test-nothing"
+    op_name: ClassVar[str] = "any"
+    dialects: ClassVar[tuple[str, ...] | None] = ()
+
+    def run(self, op: ir.Operation) -> None:
+        pass

