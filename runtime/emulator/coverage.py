@@ -5,12 +5,13 @@ python -m mlopt.runtime.emulator.coverage docs/emulator.md
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import families, findings, registry
+from . import families, findings, registry, sections
 from .registry import Entry
 
 BEGIN, END = "<!-- made by mlopt.runtime.emulator.coverage -->", "<!-- end -->"
@@ -20,7 +21,9 @@ def table() -> str:
     """A line for each group of instructions that one function decodes, by section of the ISA."""
     groups: dict[tuple[str, str, str], list[Entry]] = defaultdict(list)
     for entry in registry.ENTRIES.values():
-        groups[entry.section.split(":")[0], entry.family, entry.summary].append(entry)
+        others = [sections.TITLES[number] for number in re.findall(r"9\.7\.\d+", entry.section)[1:]]
+        for section in (entry.section.split(":")[0], *others):
+            groups[section, entry.family, entry.summary].append(entry)
     lines = ["| PTX ISA | instructions | what | family |", "|---|---|---|---|"]
     for (section, family, summary), entries in sorted(groups.items(), key=_order):
         names = ", ".join(f"`{entry.opcode}`" for entry in entries)

@@ -87,7 +87,7 @@ class Decoder(Symbols):
             try:
                 self._decode_one(program, instruction, entry)
             except (KeyError, IndexError, AttributeError, TypeError, StopIteration) as error:
-                raise unsupported(instruction, entry.section, f"this form of it ({error!r})") from error
+                raise self.fail(f"this form of it ({error!r})") from error
             odd = modifiers.stranger(entry.opcode, instruction)
             if odd:
                 raise self.fail(f"with .{odd}")

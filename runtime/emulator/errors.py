@@ -22,7 +22,7 @@ def unsupported(instruction: Instruction, section: str, why: str = "") -> Unsupp
     return UnsupportedInstructionError(
         f"the emulator does not run {instruction.opcode!r}" + (f": {why}" if why else ""),
         where=f"PTX line {instruction.line}: {instruction.text}",
-        details=f"PTX ISA section {section}" if section else "not an instruction of the PTX ISA",
+        details=f"PTX ISA 9.0, section {section}" if section else "not an instruction of the PTX ISA",
         remedy="compile the kernel for sm_80, or add a family of instructions to runtime/emulator/families",
     )
 

@@ -30,8 +30,25 @@ SECTIONS = {
     "9.7.19 Miscellaneous": "brkpt nanosleep pmevent trap setmaxnreg",
 }
 _BY_OPCODE = {opcode: section for section, opcodes in SECTIONS.items() for opcode in opcodes.split()}
+# Arithmetic and comparisons have a chapter of their own for some types.
+_HALF, _MIXED = "9.7.4 Half Precision Floating-Point", "9.7.5 Mixed Precision Floating-Point"
+_HALF_COMPARISON = "9.7.7 Half Precision Comparison"
+TITLES = {name.partition(" ")[0]: name for name in (*SECTIONS, _HALF, _MIXED, _HALF_COMPARISON)}
 
 
 def section(instruction: Instruction) -> str:
     """The section of an instruction; empty for what is none."""
-    return _BY_OPCODE.get(instruction.opcode, "")
+    found = _BY_OPCODE.get(instruction.opcode, "")
+    number = found.partition(" ")[0]
+    floats = [kind.name.removesuffix("x2") for kind in instruction.types if kind.kind == "f"]
+    halves = [name for name in floats if name in ("f16", "bf16")]
+    if number in ("9.7.1", "9.7.3") and floats:
+        return TITLES["9.7.3"] if not halves else _HALF if len(halves) == len(floats) else _MIXED
+    return _HALF_COMPARISON if number == "9.7.6" and halves else found
+
+
+def precise(instruction: Instruction, known: str) -> str:
+    """``known``, which is where its family says that the ISA describes it, or the chapter for its types."""
+    found = section(instruction)
+    number, chapter = known.partition(" ")[0], found.partition(" ")[0]
+    return known if f"{number}.".startswith(f"{chapter}.") else f"{found}: {instruction.opcode}"

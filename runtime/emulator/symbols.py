@@ -33,6 +33,7 @@ from .ptx import (
     Vector,
 )
 from .registry import Entry
+from .sections import precise
 from .special import CLOCKS, SPECIAL
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ class Symbols:
     def fail(self, why: str) -> UnsupportedInstructionError:
         """The error for a form of the instruction at hand that its family does not know."""
         assert self.instruction is not None
-        return unsupported(self.instruction, self.entry.section if self.entry else "", why)
+        where = precise(self.instruction, self.entry.section) if self.entry else ""
+        return unsupported(self.instruction, where, why)
 
     def read(self, operand: Operand, kind: Type) -> Read:
         """A function that gives an operand's value, as ``kind``: an array, or a scalar for all lanes."""

@@ -62,14 +62,14 @@ def _rcp64(mode: str) -> Function:
 
 def _coarse(i: Instruction, function: Function) -> Function:
     """rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 see and give only the upper 32 bits."""
-    upper = np.uint64(0xFFFFFFFF00000000)
+    upper, canonical = np.uint64(0xFFFFFFFF00000000), np.uint64(0x7FFFFFFF00000000)
 
     def run(a: Any) -> Any:
         seen = (np.asarray(a).view(np.uint64) & upper).view(np.float64)
         seen = np.where(np.abs(seen) < 2.0**-1022, np.copysign(0.0, seen), seen)
         out = np.asarray(function(seen))
         out = np.where(np.abs(out) < 2.0**-1022, np.copysign(0.0, out), out)
-        return (out.view(np.uint64) & upper).view(np.float64)
+        return np.where(np.isnan(out), canonical, out.view(np.uint64) & upper).view(np.float64)
 
     return run
 

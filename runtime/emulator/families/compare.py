@@ -64,7 +64,7 @@ def sources(i: Instruction, d: Decoder, kind: Type) -> tuple[Read, Read]:
     return a, b
 
 
-@instruction("setp", section=COMPARE + ": setp", kind="compare")
+@instruction("setp", section=COMPARE + ": setp; 9.7.7 for half precision", kind="compare")
 def setp(i: Instruction, d: Decoder) -> Run:
     """Compares into one predicate or two, combined with a third one."""
     kind = i.types[-1]
@@ -115,7 +115,7 @@ def half(value: Any, number: int, kind: Type) -> Any:
     return bits.view(np.float16).astype(np.float32) if kind.name.startswith("f16") else to_f32(bits)
 
 
-@instruction("set", section=COMPARE + ": set", kind="compare")
+@instruction("set", section=COMPARE + ": set; 9.7.7 for half precision", kind="compare")
 def set_(i: Instruction, d: Decoder) -> Run:
     """Compares into a register: all ones, or 1.0."""
     result, kind = i.types[-2:]

@@ -227,7 +227,8 @@ def sad(i: Instruction, d: Decoder) -> Run:
     return run
 
 
-@instruction("div", "rem", section=INTEGER + ": div, rem; 9.7.3 for floats", kind="arithmetic")
+@instruction("div", section=INTEGER + ": div; 9.7.3 for floats", kind="arithmetic")
+@instruction("rem", section=INTEGER + ": rem", kind="arithmetic")
 def div(i: Instruction, d: Decoder) -> Run:
     """Divides towards zero; a division by zero gives all ones, as the hardware does."""
     kind = i.types[-1]

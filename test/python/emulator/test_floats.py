@@ -151,45 +151,6 @@ def test_signs() -> None:
     assert special("copysign.f32", [-1.0, 1.0], [3.0, -4.0]).view(np.float32).tolist() == [-3.0, 4.0]
 
 
-# The greatest errors that the ISA documents: absolute, or relative; where both are None, in ulp of f32.
-APPROXIMATE = {
-    "rcp.approx.f32": (lambda a: 1 / a, 0.0, 2.0**-23, (1e-30, 1e30)),
-    "sqrt.approx.f32": (np.sqrt, 0.0, 2.0**-23, (1e-30, 1e30)),
-    "rsqrt.approx.f32": (lambda a: 1 / np.sqrt(a), 0.0, 2.0**-22.9, (1e-30, 1e30)),
-    "sin.approx.f32": (np.sin, 2.0**-20.5, 0.0, (-math.pi, math.pi)),
-    "cos.approx.f32": (np.cos, 2.0**-20.5, 0.0, (-math.pi, math.pi)),
-    "lg2.approx.f32": (np.log2, 2.0**-22, 2.0**-22, (1e-6, 1e6)),
-    "ex2.approx.f32": (np.exp2, 0.0, 2.0**-22, (-100.0, 100.0)),
-    "tanh.approx.f32": (np.tanh, 0.0, 2.0**-11, (-8.0, 8.0)),
-}
-
-
-@pytest.mark.parametrize("instruction", APPROXIMATE)
-def test_approximate_functions(instruction: str) -> None:
-    function, absolute, relative, (low, high) = APPROXIMATE[instruction]
-    values = (
-        RNG.uniform(low, high, COUNT)
-        if low < 0
-        else np.exp(RNG.uniform(math.log(low), math.log(high), COUNT))
-    )
-    a = values.astype(np.float32)
-    found = apply(instruction, "f32", [("f32", a)]).view(np.float32).astype(np.float64)
-    exact = function(a.astype(np.float64))
-    assert (np.abs(found - exact) <= absolute + relative * np.abs(exact)).all()
-
-
-def test_special_values_of_approximate_functions() -> None:
-    assert special("rcp.approx.f32", [-INF, -0.0, 0.0]).view(np.float32).tolist() == [-0.0, -INF, INF]
-    assert special("ex2.approx.ftz.f32", [-INF, 0.0, INF]).view(np.float32).tolist() == [0.0, 1.0, INF]
-    assert special("lg2.approx.f32", [0.0, INF]).view(np.float32).tolist() == [-INF, INF]
-    assert np.isnan(special("lg2.approx.f32", [-1.0]).view(np.float32)[0])
-    assert special("rsqrt.approx.f32", [0.0, -0.0, INF]).view(np.float32).tolist() == [INF, -INF, 0.0]
-    # For divisors beyond 2^126 the result of div.approx is 0, or NaN for an infinite dividend.
-    huge = special("div.approx.f32", [1.0, INF], [2.0**127, 2.0**127]).view(np.float32)
-    assert huge[0] == 0.0 and np.isnan(huge[1])
-    assert special("div.full.f32", [2.0**120], [2.0**127]).view(np.float32)[0] == 2.0**-7
-
-
 @pytest.mark.parametrize(
     ("test", "expected"),
     [

@@ -51,6 +51,26 @@ def test_fences_that_it_knows(line: str) -> None:
     assert run(kernel(f"  {line};\n", 1), [np.zeros(1, np.uint32)]).findings == []
 
 
+@pytest.mark.parametrize(
+    ("line", "section"),
+    [
+        ("add.frob.s32 %r1, %r1, %r1", "9.7.1 Integer Arithmetic"),
+        ("add.frob.f32 %f1, %f1, %f1", "9.7.3 Floating-Point: add"),
+        ("fma.rn.frob.bf16x2 %r1, %r1, %r1, %r1", "9.7.4 Half Precision Floating-Point: fma"),
+        ("add.rn.f32.f16 %f1, %h1, %f1", "9.7.5 Mixed Precision Floating-Point: add"),
+        ("setp.lt.frob.f32 %p1, %f1, %f1", "9.7.6 Comparison and Selection: setp"),
+        ("setp.lt.frob.f16 %p1, %h1, %h1", "9.7.7 Half Precision Comparison: setp"),
+        ("cp.async.frob.ca.shared.global [buffer], [%rd0], 4", "9.7.9.25 Data Movement and Conversion"),
+        ("cvt.rn.frob.f16.f32 %h1, %f1", "9.7.9 Data Movement and Conversion: cvt"),
+        ("red.async.global.add.u32 [%rd0], 1", "9.7.13 Parallel Synchronization and Communication"),
+    ],
+)
+def test_the_section_is_that_of_the_types(line: str, section: str) -> None:
+    with pytest.raises(emulator.UnsupportedInstructionError) as caught:
+        run(kernel(f"  {line};\n", 1, 64), [np.zeros(64, np.uint32)])
+    assert f"PTX ISA 9.0, section {section}" in str(caught.value)
+
+
 def test_every_instruction_has_its_forms() -> None:
     assert set(registry.ENTRIES) == set(modifiers.FORMS)
 
