@@ -51,7 +51,7 @@ class Emitter:
         self.scratches: dict[ir.Value, Scratch] = {}
         self.packed: dict[ir.Operation, PanelPlan] = {}
         self.block: tuple[ir.Value, ir.Value] | None = None
-        self.panel_memory: dict[ir.Type, ir.Value] = {}
+        self.panel_memory: dict[tuple[object, ...], ir.Value] = {}
         self.levels = [Level(block, block.operations[len(block.operations) - 1])]
         self._first = block.operations[0]
         self._depths: dict[ir.Value, int] = {}

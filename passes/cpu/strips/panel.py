@@ -118,21 +118,22 @@ def _panel(em: Emitter, op: ir.OpView, plan: PanelPlan, strip: Strip) -> ir.Valu
     axis = strip[plan.lane]
     fixed = [dim for dim in range(op.base.type.rank - 1) if dim not in plan.held]
     depth = em.depth_of(axis)
-    key: tuple[object, ...] = (op.base, axis, *(hash(op.indices[dim]) for dim in fixed))
+    key: tuple[object, ...] = (op.base, axis, *(op.indices[dim] for dim in fixed))
     if plan.window:
-        key, depth = (*key, hash(block_start(em))), max(depth, em.depth_of(Axis(block_start(em))))
+        key, depth = (*key, block_start(em)), max(depth, em.depth_of(Axis(block_start(em))))
     for level in em.levels:
         if key in level.panels:
             return level.panels[key]
     sizes = [*(plan.size(op, dim) for dim in plan.held), axis.count * axis.lanes]
     kind = ir.MemRefType.get(sizes, op.base.type.element_type)
+    # Each panel has memory of its own: another of its type may be filled while this one is still in use.
     with em.at_level(depth):
-        if kind not in em.panel_memory:
+        if (kind, key) not in em.panel_memory:
             with em.at_start():
-                em.panel_memory[kind] = memref.AllocaOp(kind, [], [], alignment=64).result
-        em.levels[-1].panels[key] = em.panel_memory[kind]
-        _fill(em, op, plan, strip, em.panel_memory[kind])
-    return em.panel_memory[kind]
+                em.panel_memory[kind, key] = memref.AllocaOp(kind, [], [], alignment=64).result
+        panel = em.levels[-1].panels[key] = em.panel_memory[kind, key]
+        _fill(em, op, plan, strip, panel)
+    return panel
 
 
 def block_start(em: Emitter) -> ir.Value:
