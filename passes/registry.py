@@ -6,7 +6,8 @@ imported before it is asked for.
 
 Passes from outside the package (tests plant some) come from plug-ins: Python files named
 by ``mlopt-opt --load-pass-plugin FILE`` or by the environment variable
-``MLOPT_PASS_PLUGINS``, a path list that worker processes inherit.
+``MLOPT_PASS_PLUGINS``, a path list that worker processes inherit. Other packages bring theirs by
+entry points of the group ``mlopt.passes`` (mlopt-opt reads them).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -30,6 +31,7 @@ PLUGINS_VARIABLE = "MLOPT_PASS_PLUGINS"
 _ROOT = Path(__file__).parent
 _SUBPACKAGES = ("cpu", "gpu")
 _plugins: dict[str, type[Pass]] = {}
+_installed: dict[str, str] = {}
 
 
 class UnknownPassError(LookupError):
@@ -41,6 +43,8 @@ def find_pass(name: str) -> type[Pass]:
     _load_plugins_of_environment()
     if name in _plugins:
         return _plugins[name]
+    if name in _installed:
+        return _load_installed(name)
     path = _file_of(name)
     if path is None or not path.is_file():
         raise UnknownPassError(f"unknown pass '{name}'{did_you_mean(name, pass_names())}")
@@ -54,7 +58,7 @@ def find_pass(name: str) -> type[Pass]:
 def is_ours(name: str) -> bool:
     """Whether ``name`` is for `find_pass`: a plug-in may call its passes as it likes."""
     _load_plugins_of_environment()
-    return name.startswith(PREFIX) or name in _plugins
+    return name.startswith(PREFIX) or name in _plugins or name in _installed
 
 
 def pass_names() -> list[str]:
@@ -63,7 +67,7 @@ def pass_names() -> list[str]:
     directories = [_ROOT, *(_ROOT / sub for sub in _SUBPACKAGES)]
     named = ((_name_of(path), path) for directory in directories for path in sorted(directory.glob("*.py")))
     own = [name for name, path in named if f'"{name}"' in path.read_text(encoding="utf-8")]
-    return sorted({*own, *_plugins})
+    return sorted({*own, *_plugins, *_installed})
 
 
 def summary_of(cls: type[Pass]) -> str:
@@ -86,6 +90,24 @@ def load_plugin(path: str | Path) -> list[str]:
         raise ImportError(f"pass plug-in {file} defines no subclass of mlopt.passes.base.Pass with a name")
     _plugins.update(passes)
     return sorted(passes)
+
+
+def add_installed(places: Mapping[str, str]) -> None:
+    """Passes of other packages (entry-point group ``mlopt.passes``): name to ``module:class``.
+
+    Each is imported when it is first asked for.
+    """
+    _installed.update(places)
+
+
+def _load_installed(name: str) -> type[Pass]:
+    module, _, attribute = _installed[name].partition(":")
+    cls = getattr(importlib.import_module(module), attribute, None)
+    if not (inspect.isclass(cls) and issubclass(cls, Pass) and cls.name == name):
+        raise UnknownPassError(
+            f"the entry point '{name} = {_installed[name]}' must be a mlopt.passes.base.Pass of that name"
+        )
+    return cls
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 import traceback
@@ -13,10 +14,11 @@ from mlir import ir
 from ...dialects.context import LOADED_DIALECTS
 from ...passes.base import Pass, PassError
 from ...passes.options import OptionError, format_pass, parse_options
-from ...passes.registry import find_pass, summary_of
+from ...passes.registry import find_pass, is_ours, summary_of
 from ...pipelines import capi
 from ...pipelines.diagnostics import Diagnostic, captured_diagnostics
 from . import mlir_main
+from .named_pipelines import PIPELINES, NamedPipeline
 
 _ANY = ("any", "")
 _KEPT_ERRORS = 3
@@ -37,15 +39,34 @@ class PythonPasses:
     failures: list[str] = field(default_factory=list)
     of_package: bool = False  # whether passes of mlopt itself are among them
     _broken: bool = False
+    _registered: set[str] = field(default_factory=set)
     _kept: list[object] = field(default_factory=list)
     _contexts: list[ir.Context] = field(default_factory=list)
 
     def register(self, names: Iterable[str]) -> None:
         """Register the passes called ``names``; `UnknownPassError` if one is nobody's."""
-        for name in sorted(names):
+        for name in sorted(set(names) - self._registered):
+            self._registered.add(name)
+            if name in PIPELINES:
+                self._register_pipeline(PIPELINES[name])
+                continue
             cls = find_pass(name)
             self.of_package |= cls.__module__.startswith(_PACKAGE)
             self._register(cls)
+
+    def _register_pipeline(self, cls: type[NamedPipeline]) -> None:
+        self.of_package = True
+
+        def build(manager: int, options: str) -> str | None:
+            try:
+                pipeline = parse_options(cls, options)
+                text = pipeline.elements() if isinstance(pipeline, NamedPipeline) else ""
+            except (ValueError, LookupError) as error:
+                return f"{cls.name}: {error}"
+            self.register(name for name in re.findall(r"[\w.-]+", text) if is_ours(name))
+            return capi.add_text(manager, text)
+
+        mlir_main.register(cls.name, lambda: self._external(cls, cls.name, _do_nothing), build)
 
     def _register(self, cls: type[Pass]) -> None:
         def allocate() -> int:
