@@ -1,7 +1,7 @@
 """Runs a pipeline of upstream passes and ours on a module.
 
 One tree of MLIR pass managers holds everything. After each pass a callback of ours runs on
-the same operation: it verifies the IR, tells the observers (printing, timing, …), and so
+the same operation: it verifies the IR, tells the observers, and so
 knows which pass an error belongs to.
 """
 

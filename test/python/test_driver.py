@@ -1,6 +1,5 @@
 """Pipelines: their text, their options, what happens on errors, and who may watch."""
 
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from mlopt.passes.options import OptionError, format_pass, parse_options
 from mlopt.passes.registry import find_pass, load_plugin, pass_names
 from mlopt.pipelines.diagnostics import Diagnostic, PipelineError
 from mlopt.pipelines.driver import PassEvent, run_pipeline
-from mlopt.pipelines.observers import FolderPrinter, StreamPrinter, Timing
 from mlopt.pipelines.stages import Stage, no_memory_of_type, run_stages, vectors_of_at_most
 from mlopt.pipelines.text import PipelineSyntaxError, parse_pipeline
 
@@ -248,26 +246,6 @@ def test_a_pipeline_may_anchor_elsewhere(module: ir.Module) -> None:
     function = module.body.operations[0].operation
     run_pipeline(function, "func.func(mlopt-test-note,canonicalize)")
     assert str(module).count("noted") == 1
-
-
-# --- observers
-
-
-def test_printing_and_timing(module: ir.Module, tmp_path: Path) -> None:
-    stream, timing = io.StringIO(), Timing()
-    observers = [StreamPrinter(stream, only={"cse"}), FolderPrinter(tmp_path / "ir"), timing]
-    run(module, "func.func(canonicalize,cse),symbol-dce", observers=observers)
-    assert stream.getvalue().count("IR Dump After cse") == 2
-    files = sorted(path.name for path in (tmp_path / "ir").iterdir())
-    assert files == [
-        "000_canonicalize.f.mlir",
-        "001_cse.f.mlir",
-        "002_canonicalize.g.mlir",
-        "003_cse.g.mlir",
-        "004_symbol-dce.mlir",
-    ]
-    assert list(timing.seconds) == ["canonicalize", "cse", "symbol-dce"]
-    assert "Total" in timing.table()
 
 
 # --- stages
