@@ -120,6 +120,8 @@ class GlobalRaces:
         when = found.written_at[at]
         if when.any():
             writer = found.writer[at]
+            if access.instruction.has("nc"):
+                self._check_constant(access, np.flatnonzero(when > 0))
             suspects = (when > 0) & (writer != access.thread)
             if access.strong:
                 suspects &= ~found.atomic[at]
@@ -156,18 +158,29 @@ class GlobalRaces:
         if len(rows):
             self._report(access, rows, int(other[rows[0]]), what)
 
+    def _check_constant(self, access: Access, rows: Array) -> None:
+        """Loads with .nc may see old values of what the kernel has written, whatever the order."""
+        if len(rows):
+            _report(
+                access, rows, "a read of what this kernel has written, by .nc, which takes it for constant"
+            )
+
     def _report(self, access: Access, rows: Array, other: int, what: str) -> None:
-        x, part, launch = access.x, access.part, self.launch
-        whole = np.zeros(x.count, np.bool_)
-        addresses = np.zeros(x.count, np.uint64)
-        index = rows if part.rows is None else part.rows[rows]
-        whole[index] = True
-        addresses[index] = part.addresses[rows]
+        launch = self.launch
         block, thread = divmod(other, self.threads)
         who = f"thread {launch.thread_index(thread)} of block {launch.block_index(block)}"
         mine = "read" if access.reads else "write"
-        detail = f"nothing orders this {mine} and a {what} by {who}"
-        x.report(access.instruction, "race", detail, whole, addresses, "global")
+        _report(access, rows, f"nothing orders this {mine} and a {what} by {who}")
+
+
+def _report(access: Access, rows: Array, detail: str) -> None:
+    x, part = access.x, access.part
+    whole = np.zeros(x.count, np.bool_)
+    addresses = np.zeros(x.count, np.uint64)
+    index = rows if part.rows is None else part.rows[rows]
+    whole[index] = True
+    addresses[index] = part.addresses[rows]
+    x.report(access.instruction, "race", detail, whole, addresses, "global")
 
 
 def _note(access: Access, found: Accesses, at: Array, now: int) -> None:

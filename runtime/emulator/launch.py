@@ -75,6 +75,8 @@ class Launch:
     ) -> None:
         if options.schedule not in SCHEDULES:
             raise EmulatorError(f"no schedule {options.schedule!r}", remedy=f"one of {', '.join(SCHEDULES)}")
+        if dynamic_shared < 0:
+            raise EmulatorError(f"{dynamic_shared} bytes of dynamic shared memory", remedy="pass 0 or more")
         self.loaded = loaded
         self.memory = loaded.memory
         self.function = function

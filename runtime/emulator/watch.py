@@ -54,7 +54,7 @@ class Watch:
         if not self.shared_races or not self.launch.options.races:
             return 1 << 30
         warps = -(-threads // 32)
-        return max(1, RACE_BYTES // (self.launch.shared_size * 4 * (warps + 3) // self.granule + 1))
+        return max(1, RACE_BYTES // (self.launch.shared_size * (5 * warps + 13) // self.granule + 1))
 
     # -- memory --------------------------------------------------------------------------------
 

@@ -88,6 +88,11 @@ def test_launch_limits() -> None:
     assert run(limited, [array], 64).findings == []
 
 
+def test_shared_memory_of_less_than_nothing() -> None:
+    with pytest.raises(emulator.EmulatorError, match="-4 bytes of dynamic shared memory"):
+        run(kernel("  bar.sync 0;\n", 1), [np.zeros(1, np.uint32)], 32, dynamic_smem=-4)
+
+
 def test_a_finding_raises_unless_told_not_to() -> None:
     text = kernel("  st.global.u32 [%rd0+4], 1;\n", 1)
     with pytest.raises(emulator.KernelError, match="out-of-bounds in kernel k") as caught:
