@@ -52,7 +52,7 @@ _MODULES = (
 # Default decompositions that lead to ops which torch-mlir does not know; it lowers these itself.
 _KEEP: list[Any] = [
     aten.norm, aten.linalg_norm, aten.linalg_vector_norm, aten.roll, aten.empty_like,
-    aten.all, aten.logaddexp, aten.logaddexp2, aten.eye,
+    aten.all, aten.eye,
 ]  # fmt: skip
 
 # Ops outside of torch's default table whose decomposition in torch is good.

@@ -27,7 +27,9 @@ _ROWS_AND_PRODUCTS = {
     aten.trace, aten.conv1d, aten.conv2d, aten.conv3d,
 }  # fmt: skip
 _EXTREMES = {aten.max, aten.min, aten.amax, aten.amin, aten.argmax, aten.argmin, aten.aminmax}
-_REFUSAL = re.compile(r"not implemented for '|not support|only support|only applicable|is not .*supported")
+_REFUSAL = re.compile(
+    r"not implemented for '|not support|only support|only applicable|is not .*supported|without overflow"
+)
 
 
 def check_refusals(graph: Graph) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -102,15 +103,17 @@ def _hardtanh(x: Tensor, low: float = -1, high: float = 1) -> Tensor:
 
 @ours(aten.clamp.default)
 def _clamp(x: Tensor, min: float | None = None, max: float | None = None) -> Any:  # noqa: A002
-    """NaN stays; torch-mlir's own makes a bound of it."""
+    """NaN stays, and a bound that is NaN gives NaN; torch-mlir's own makes a bound of it."""
     low, high = min, max
     if x.dtype not in (torch.bool, torch.float16, torch.bfloat16, torch.float32, torch.float64):
         dtype = x.dtype
         for bound in (low, high):
             dtype = dtype if bound is None else torch.promote_types(dtype, torch.result_type(x, bound))
         return NotImplemented if dtype == x.dtype else torch.clamp(x.to(dtype), low, high)
-    if not x.is_floating_point() or any(bound is not None and bound != bound for bound in (low, high)):
+    if not x.is_floating_point():
         return NotImplemented
+    if any(bound is not None and bound != bound for bound in (low, high)):
+        return torch.full_like(x, math.nan)
     if low is not None:
         x = torch.where(x < low, torch.full((), low, dtype=x.dtype), x)
     if high is not None:
@@ -122,6 +125,25 @@ def _clamp(x: Tensor, min: float | None = None, max: float | None = None) -> Any
 def _clamp_tensors(x: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:  # noqa: A002
     x = x if min is None else torch.maximum(x, min)
     return x if max is None else torch.minimum(x, max)
+
+
+@ours(aten.logaddexp.default)
+def _logaddexp(x: Tensor, y: Tensor) -> Tensor:
+    """NaN stays, beside an infinity, too; torch-mlir's own takes the infinity."""
+    return _log_of_sum(x, y, lambda difference: torch.log1p(torch.exp(difference)))
+
+
+@ours(aten.logaddexp2.default)
+def _logaddexp2(x: Tensor, y: Tensor) -> Tensor:
+    return _log_of_sum(x, y, lambda difference: torch.log1p(torch.exp2(difference)) / math.log(2))
+
+
+def _log_of_sum(x: Tensor, y: Tensor, grow: Callable[[Tensor], Tensor]) -> Tensor:
+    """The larger, and what the smaller adds to it; of two equal infinities the infinity."""
+    dtype = torch.result_type(x, y)
+    a, b = x.to(compute_dtype(dtype)), y.to(compute_dtype(dtype))
+    total = torch.where(a > b, a, b) + grow(-(a - b).abs())
+    return torch.where((a == b) & (a.abs() == math.inf), a, total).to(dtype)
 
 
 @ours(aten.expm1.default)

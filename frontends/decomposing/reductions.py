@@ -81,10 +81,13 @@ def _var(x: Tensor, dim: Any = None, *, correction: float | None = None, keepdim
     dims = list(range(x.dim())) if dim is None or len(dim) == 0 else [d % x.dim() for d in dim]
     y = x.to(compute_dtype(x.dtype))
     y = y - y.mean(dims, keepdim=True)
-    count = math.prod(x.shape[d] for d in dims)
-    freedom = count - (1 if correction is None else correction)
-    if isinstance(freedom, (int, float)) and freedom <= 0:  # 0 / 0 or sum / 0, as eager has it
-        freedom = 0
+    count: Any = math.prod(x.shape[d] for d in dims)
+    correction = 1 if correction is None else correction
+    freedom: Any
+    if isinstance(count, int):
+        freedom = max(count - correction, 0)  # 0 / 0 or sum / 0, as eager has it
+    else:  # the trace takes a dynamic size for 2 or more, which it need not be
+        freedom = (torch.full((), count, dtype=torch.int64).to(y.dtype) - correction).clamp(min=0)
     return ((y * y).sum(dims, keepdim) / freedom).to(x.dtype)
 
 

@@ -23,6 +23,26 @@ def test_complex_input_is_a_named_error():
         capture(nn.Identity(), (torch.randn(4, dtype=torch.complex64),))
 
 
+def test_a_bound_that_does_not_fit_is_refused_as_in_eager():
+    class Module(nn.Module):
+        def forward(self, x):
+            return x.clamp(max=300)  # more than 255
+
+    with pytest.raises(CompileError, match="uint8_t without overflow") as caught:
+        capture(Module(), (torch.zeros(3, dtype=torch.uint8),))
+    assert caught.value.where == line_of(__file__, "more than 255")
+
+
+def test_a_row_at_a_place_that_is_data_is_a_named_error():
+    class Module(nn.Module):
+        def forward(self, x, i):
+            return x[i]  # depends on data
+
+    with pytest.raises(UnsupportedOpError, match="_local_scalar_dense") as caught:
+        import_text(capture(Module(), (torch.randn(5, 3), torch.tensor(3))))
+    assert caught.value.where == line_of(__file__, "depends on data")
+
+
 def test_unknown_ops_are_listed_with_their_lines():
     class Module(nn.Module):
         def forward(self, x):

@@ -161,6 +161,39 @@ def test_integers_in_windows_and_traces(dtype):
         assert torch.equal(actual, eager)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.float64], ids=str)
+def test_sums_of_exponentials(dtype):
+    def function(x):
+        y = x[:, None]
+        return torch.logaddexp(x, y), torch.logaddexp2(x, y), torch.logaddexp(x, y.double())
+
+    x = torch.tensor([NAN, INF, -INF, 0.0, -0.0, 1.5, -40.0, 700.0]).to(dtype)
+    tolerance = 1e-14 if dtype is torch.float64 else 1e-3 if dtype is torch.float16 else 2e-6
+    for actual, eager in zip(*run(function, x), strict=True):
+        torch.testing.assert_close(actual, eager, rtol=tolerance, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32], ids=str)
+def test_bounds_that_are_nan(dtype):
+    def function(x):
+        pairs = x.clamp(NAN, 1.0), x.clamp(-1.0, NAN), x.clamp(min=NAN), x.clamp(max=NAN)
+        return *pairs, torch.clamp_min(x, NAN), torch.clamp_max(x, NAN)
+
+    for actual, eager in zip(*run(function, torch.tensor([1, -2, 3]).to(dtype)), strict=True):
+        torch.testing.assert_close(actual, eager, equal_nan=True)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5])
+def test_variance_of_a_dynamic_size(size):
+    def moments(x):
+        return x.var(), x.std(0), x.var(0, correction=0), x.var(0, correction=2), torch.var_mean(x, 0)
+
+    compiled = mlopt.jit(moments, torch.randn(4, 3), dynamic_shapes=({0: torch.export.Dim("b")},))
+    x = torch.randn(size, 3)
+    for actual, eager in zip(pytree.tree_leaves(compiled(x)), pytree.tree_leaves(moments(x)), strict=True):
+        torch.testing.assert_close(actual, eager, rtol=2e-6, atol=0, equal_nan=True)
+
+
 def test_small_numbers_of_f64():
     x = torch.tensor([-1e-42, 1e-20, -1e-10, 1e-6, 1e-3, -0.5, -1.0, -40.0, 30.0, 800.0, INF, NAN]).double()
     for actual, eager in zip(*run(lambda x: (x.expm1(), x.log1p(), F.elu(x)), x), strict=True):
