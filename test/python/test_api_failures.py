@@ -80,7 +80,7 @@ def test_the_time_limit(script):
         plant("60")
         began = time.monotonic()
         error = fails(mlopt.CompileTimeout, "time limit of 1 s", "where: in mlopt-cpu-status", timeout=1)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30  # not the pass's minute
         REACHED.unlink()
         again = subprocess.Popen(shlex.split(error.command))
         wait_until_reached()  # the same pass, which is as slow again
