@@ -88,6 +88,23 @@ def test_profile(tmp_path: Path) -> None:
     assert "--emulate" in str(CliRunner().invoke(app, ["profile", str(source)]).exception)
 
 
+def test_occupancy_is_that_of_the_report() -> None:
+    """Both go by ptxas's registers, which alone limit this kernel."""
+    module, x = torch.nn.Linear(256, 256).half(), torch.randn(256, 256).half()
+    compiled = mlopt.jit(module, x, target="cuda:sm_80", device="emulator")
+    known = {kernel.name: kernel for kernel in compiled.report.gpu.kernels}
+    with mlopt.emulator.record() as reports, torch.no_grad():
+        compiled(x)
+    assert reports
+    for report in reports:
+        told = known[report.kernel].occupancy
+        counters = report.counters
+        assert counters is not None
+        found = counters.blocks_per_processor, counters.occupancy, counters.limited_by
+        assert found == (told.blocks, told.share, told.limit)
+    assert "registers" in [report.counters.limited_by for report in reports if report.counters]
+
+
 def test_record() -> None:
     x, y = np.ones((2, 100), np.float32), np.zeros((2, 100), np.float32)
     kernels = mlopt.emulator.load(Path(SOFTMAX).read_text())
