@@ -15,6 +15,7 @@ import torch
 from ..errors import InputError
 from ..frontends.graph import Argument
 from .executable import Bound, Executable
+from .optimizer_steps import Watch
 from .torch_place import place_of
 
 _Seen = tuple[torch.Tensor, int, int | None, torch.Tensor]
@@ -35,12 +36,12 @@ class GraphWeights:
             [arg.used for arg in prepare.signature.args] if prepare else [False] * len(arguments)
         )
         # Replaced as a whole: a call in another thread sees the old state or the new one.
-        self._state: tuple[tuple[_Seen, ...], Bound] | None = None
+        self._state: tuple[tuple[_Seen, ...], Bound, Watch] | None = None
 
     def bound(self, *tensors: torch.Tensor) -> Bound:
         """The addresses of ``tensors`` and of the constants, and what was prepared from them."""
         state = self._state
-        if state is None:
+        if state is None or state[2].stepped:
             return self._bind(tensors)
         for now, (tensor, pointer, version, _) in zip(tensors, state[0], strict=True):
             if (
@@ -69,6 +70,7 @@ class GraphWeights:
         matters = [used or not same for used, same in zip(self._in_prepare, plain, strict=True)]
         trackable = not any(m and value.is_inference() for m, value in zip(matters, values, strict=True))
         # Versions are read before values: a change in between is then seen by the next call.
+        watch = Watch(value for value, m in zip(values, matters, strict=True) if m)
         seen = tuple(
             (value, value.data_ptr(), value._version if trackable and m else None, value.detach())
             for value, m in list(zip(values, matters, strict=True))[: len(tensors)]
@@ -86,7 +88,7 @@ class GraphWeights:
         prepared = self.executable.run_prepare(pointers, shapes, torch.get_num_threads())
         addresses = [*pointers, *(buffer.address for buffer in prepared)]
         bound = Bound(self.executable.main, self.first, addresses, held, prepared)
-        self._state = (seen, bound) if trackable else None
+        self._state = (seen, bound, watch) if trackable else None
         return bound
 
 

@@ -3,7 +3,8 @@
 What a weight was when it was last looked at is kept: the tensor, its address, version, dtype,
 shape and strides. A call compares, and only if something differs binds the weights anew and
 runs @prepare. So an optimizer step, ``load_state_dict`` (``assign=True`` too) and a ``.data``
-swap are all seen; a submodule that was replaced by another is an error, because its code was
+swap are all seen; a fused optimizer's step, which raises no version, is told by
+`mlopt.runtime.optimizer_steps`; a submodule that was replaced by another is an error, because its code was
 not what was compiled.
 """
 
@@ -17,6 +18,7 @@ import torch
 
 from ..errors import InputError
 from .executable import Bound, Executable
+from .optimizer_steps import Watch
 from .sharing import Region, refuse_sharing, region
 from .torch_inputs import describe
 from .torch_place import TorchPlace, place_of
@@ -82,7 +84,7 @@ class LiveWeights:
         self.ties = tuple((slot, *tie) for slot in slots for tie in slot.ties)
         self.prepare_runs = 0
         # Replaced as a whole: a call in another thread sees the old state or the new one.
-        self._state: tuple[tuple[_Seen, ...], Bound, list[Region]] | None = None
+        self._state: tuple[tuple[_Seen, ...], Bound, list[Region], Watch] | None = None
 
     def current(self) -> Bound:
         """The weights' addresses and what was prepared from them, as of now."""
@@ -98,10 +100,10 @@ class LiveWeights:
         state = self._unchanged()
         return self._bind() if state is None else state[1]
 
-    def _unchanged(self) -> tuple[tuple[_Seen, ...], Bound, list[Region]] | None:
+    def _unchanged(self) -> tuple[tuple[_Seen, ...], Bound, list[Region], Watch] | None:
         """What is known of the weights, if none of them has changed since."""
         state = self._state
-        if state is None:
+        if state is None or state[3].stepped:
             return None
         for owner, key, tensor, pointer, version, dtype, shape, stride, _ in state[0]:
             now = owner.get(key)
@@ -146,6 +148,7 @@ class LiveWeights:
             for tensor, in_prepare in zip(tensors, self._in_prepare(), strict=True)
         ]
         # Versions are read before values: a change in between is then seen by the next call.
+        watch = Watch(tensor for tensor, m in zip(tensors, matters, strict=True) if m)
         seen = tuple(map(_look, self.slots, tensors, matters))
         held = [
             tensor if _is_plain(tensor) else tensor.detach().resolve_neg().contiguous().clone()
@@ -164,7 +167,7 @@ class LiveWeights:
         bound = Bound(main, first, addresses, held, prepared)
         # Inference tensors have no version: what is made of their values is made for each call.
         trackable = not any(m and tensor.is_inference() for m, tensor in zip(matters, tensors, strict=True))
-        self._state = (seen, bound, regions) if trackable else None
+        self._state = (seen, bound, regions, watch) if trackable else None
         return bound
 
     def _in_prepare(self) -> list[bool]:
@@ -179,18 +182,20 @@ def bind_arguments(executable: Executable) -> Callable[..., Bound]:
     prepare, main = executable.prepare, executable.main
     assert prepare is not None
     first = len(main.signature.args) - len(prepare.signature.results)
-    state: tuple[list[_Seen], Bound] | None = None
+    state: tuple[list[_Seen], Bound, Watch] | None = None
 
     def bind(*weights: torch.Tensor) -> Bound:
         nonlocal state
         trackable = not any(tensor.is_inference() for tensor in weights)
-        if trackable and state is not None and all(map(_is_seen, state[0], weights)):
+        known = trackable and state is not None and not state[2].stepped
+        if known and state is not None and all(map(_is_seen, state[0], weights)):
             return state[1]
+        watch = Watch(weights)
         seen = [_look(None, tensor, trackable) for tensor in weights]
         shapes = [tensor.shape for tensor in weights]
         prepared = executable.run_prepare([t.data_ptr() for t in weights], shapes, torch.get_num_threads())
         bound = Bound(main, first, [buffer.address for buffer in prepared], (), prepared)
-        state = (seen, bound) if trackable else None
+        state = (seen, bound, watch) if trackable else None
         return bound
 
     return bind
