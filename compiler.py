@@ -24,7 +24,7 @@ from .runtime.opening import open_call
 def jit(
     module: Callable[..., Any],
     *example_inputs: Any,
-    target: str = "cpu",
+    target: str | None = None,
     fallback: bool | None = None,
     verify: bool | None = None,
     dynamic_shapes: Any = None,
@@ -45,10 +45,8 @@ def jit(
     Keyword arguments are `mlopt.options.Options`: ``verify=True`` compares the first call with
     eager, ``fallback=True`` runs in eager what cannot be compiled, with a warning.
     """
-    given = {"fallback": fallback, "verify": verify}
-    resolved = Options.resolve(
-        target=target, **{name: value for name, value in given.items() if value is not None}, **options
-    )
+    given = {"target": target, "fallback": fallback, "verify": verify}
+    resolved = Options.resolve(**_present(given), **options)
     from .torch_module import compile_module  # imports torch
 
     try:
@@ -59,13 +57,13 @@ def jit(
         return _eager(module, error, resolved)
 
 
-def compile_mlir(text: str, func_name: str = "main", target: str = "cpu", **options: Any) -> Compiled:
+def compile_mlir(text: str, func_name: str = "main", target: str | None = None, **options: Any) -> Compiled:
     """Compile MLIR text: linalg, tensor, arith and math on tensors, one function to call.
 
     Needs no torch. The result takes the function's arguments and returns its result, or a
     tuple of its results: numpy arrays, or torch tensors if one of the arguments is a tensor.
     """
-    resolved = Options.resolve(target=target, **options)
+    resolved = Options.resolve(**_present({"target": target}), **options)
     if options.get("fallback"):
         raise CompileError(
             "fallback=True runs in eager, which MLIR text does not have", remedy="leave it out"
@@ -87,6 +85,11 @@ def compile_mlir(text: str, func_name: str = "main", target: str = "cpu", **opti
     report = Report.from_metadata(built["metadata"], (), time.perf_counter() - start)
     asm = Stages(built["stages"], built["object"], built.get("cubin", b""))
     return Compiled(func_name, call, general, arity, asm, report, resolved)
+
+
+def _present(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was passed; the rest is the environment's, or by default."""
+    return {name: value for name, value in given.items() if value is not None}
 
 
 class _ByKind:

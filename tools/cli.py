@@ -20,7 +20,7 @@ _err = Console(stderr=True)
 Source = Annotated[
     str, typer.Argument(help="FILE.mlir, or FILE.py:FUNCTION that returns (module, *example_inputs)")
 ]
-Target = Annotated[str, typer.Option(help="What to compile for.")]
+Target = Annotated[str | None, typer.Option(help="What to compile for.", show_default="MLOPT_TARGET, or cpu")]
 Function = Annotated[str, typer.Option("--func", help="The function of an .mlir file that is called.")]
 Cpu = Annotated[str, typer.Option(help="The processor, by LLVM's name; host is this one.")]
 OptLevel = Annotated[int, typer.Option("--opt-level", "-O", min=0, max=3, help="LLVM's optimization level.")]
@@ -37,7 +37,7 @@ def compile_command(
         str | None, typer.Option(help="Print the program after this stage, and nothing else.")
     ] = None,
     func: Function = "main",
-    target: Target = "cpu",
+    target: Target = None,
     cpu: Cpu = "host",
     opt_level: OptLevel = 2,
 ) -> None:
@@ -58,7 +58,7 @@ def compile_command(
 def explain_command(
     source: Source,
     func: Function = "main",
-    target: Target = "cpu",
+    target: Target = None,
     machine: Annotated[
         str,
         typer.Option(
@@ -92,7 +92,7 @@ def run_command(
     seed: Annotated[int, typer.Option(help="Of the random inputs.")] = 0,
     repeat: Annotated[int, typer.Option(min=1, help="How many calls are timed.")] = 10,
     func: Function = "main",
-    target: Target = "cpu",
+    target: Target = None,
     cpu: Cpu = "host",
     opt_level: OptLevel = 2,
 ) -> None:
@@ -171,7 +171,7 @@ def profile_command(
     size: Annotated[int, typer.Option(min=0, help="What a dynamic size is in random inputs.")] = 8,
     seed: Annotated[int, typer.Option(help="Of the random inputs of an .mlir file.")] = 0,
     func: Function = "main",
-    target: Target = "cuda:sm_80",
+    target: Annotated[str, typer.Option(help="What to compile for.")] = "cuda:sm_80",
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Compile a program for a GPU, call it once, and count what each of its kernels does."""

@@ -117,9 +117,10 @@ def total(kernels: Sequence[Explained]) -> dict[str, Any]:
     }
 
 
-def explain(source: str, func: str, target: str, machine: str = "") -> Explanation:
+def explain(source: str, func: str, target: str | None = None, machine: str = "") -> Explanation:
     """Explain ``FILE.mlir`` or ``FILE.py:FUNCTION``; ``machine`` as `choose_machine`'s."""
-    options = Options.resolve(target=target)
+    options = Options.resolve(**({} if target is None else {"target": target}))
+    target = options.target
     chosen = choose_machine(target, machine)
     chip = chip_of(target).name if is_cuda(target) else ""
     found = pool.call(

@@ -44,7 +44,7 @@ class Outcome:
 def load(text: str, func: str, **options: Any) -> Program:
     """Compile MLIR text into a program."""
     start = time.perf_counter()
-    resolved = Options.resolve(**options)
+    resolved = Options.resolve(**{name: value for name, value in options.items() if value is not None})
     built = requests.build(text, resolved, func)
     executable = open_executable(built, resolved)
     signature = executable.main.signature

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from mlopt import compile_mlir, jit
 from mlopt.errors import CompileError
 from mlopt.options import Options, table, variable
 from mlopt.processors import CPUS, FEATURES
@@ -22,6 +23,19 @@ def test_an_argument_beats_the_environment(monkeypatch):
     assert Options.resolve().opt_level == 1
     assert Options.resolve().verify is True
     assert Options.resolve(opt_level=3, verify=False) == Options(opt_level=3)
+
+
+def test_the_target_of_the_environment(monkeypatch):
+    text = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"
+    monkeypatch.setenv("MLOPT_TARGET", "bogus")
+    with pytest.raises(CompileError, match="MLOPT_TARGET=bogus is not known"):
+        compile_mlir(text)
+    with pytest.raises(CompileError, match="MLOPT_TARGET=bogus is not known"):
+        jit(abs)
+    assert compile_mlir(text, target="cpu").options.target == "cpu"
+    monkeypatch.setenv("MLOPT_TARGET", "cuda:sm_80")
+    monkeypatch.setenv("MLOPT_DEVICE", "emulator")
+    assert compile_mlir(text).options.target == "cuda:sm_80"
 
 
 @pytest.mark.parametrize(
