@@ -20,6 +20,7 @@ from ..frontends.program import Input
 from .eager_strides import EagerStrides, with_strides
 from .signature import evaluate
 from .torch_place import CPU, TorchPlace
+from .transforms import refuse_transforms
 
 
 def adapt(
@@ -37,6 +38,7 @@ def adapt(
     numbers of the inputs that the call writes to. ``eager_strides`` says which strides the
     results get for inputs that are not contiguous; without it they are as compiled.
     """
+    refuse_transforms(inputs)
     numpy = any(isinstance(value, np.ndarray | np.generic) for value in inputs)
     tensors = [_to_tensor(value, spec, place) for value, spec in zip(inputs, specs, strict=True)]
     _check_sizes(tensors, specs)

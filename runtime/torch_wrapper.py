@@ -3,10 +3,15 @@
 For ``f(x: f32[4, 16], y: f32[16]) -> f32[4, 16]`` it is
 
     def call(x0, x1):
-        if not (type(x0) is Tensor and x0.dtype is dtype0 and x0.shape == shape0
+        if dual._current_level >= 0 or modes._is_in_torch_dispatch_mode:
+            refuse_transforms((x0, x1))
+        try:
+            plain = (type(x0) is Tensor and x0.dtype is dtype0 and x0.shape == shape0
                 and x0.is_contiguous() and x0.is_cpu and not x0.is_neg()
-                and not (p0 := x0.data_ptr()) & 3 and type(x1) is …):
-            return adapt(x0, x1)
+                and not (p0 := x0.data_ptr()) & 3 and type(x1) is …)
+        except RuntimeError:
+            plain = False
+        if not plain: return adapt(x0, x1)
         if grad_enabled() and (x0.requires_grad or x1.requires_grad):
             refuse_grad(x0, x1)
         if autocast("cpu"):
@@ -36,6 +41,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
+from torch.utils import _python_dispatch
 
 from ..frontends.program import Input, Mutation, Output, Result
 from . import torch_inputs, torch_outputs
@@ -45,6 +52,7 @@ from .executable import Bound, EntryPoint
 from .sharing import Region, refuse_sharing, region
 from .signature import contiguous_strides
 from .torch_place import TorchPlace, place_of
+from .transforms import refuse_transforms
 
 
 @dataclass
@@ -84,6 +92,9 @@ class TorchWrapper:
             refuse_autocast=torch_inputs.refuse_autocast,
             refuse_grad=lambda *values: torch_inputs.refuse_grad(self.inputs, values),
             refuse_sharing=self._refuse_sharing,
+            refuse_transforms=refuse_transforms,
+            dual=forward_ad,
+            modes=_python_dispatch,
             adapt=self._adapt,
             empty=self._place.empty,
             restride=torch_outputs.restride,
@@ -126,6 +137,8 @@ class TorchWrapper:
         parameters = comma(f"x{i}" for i in range(len(self.inputs)))
         text = CallText(self.entry, self.names)
         body = [
+            "if dual._current_level >= 0 or modes._is_in_torch_dispatch_mode:",
+            f"    refuse_transforms(({parameters}{',' if parameters else ''}))",
             *self._check_form(parameters),
             *self._check_modes(parameters),
             *self._allocate(),
@@ -156,7 +169,14 @@ class TorchWrapper:
         ]
         lines = []
         if conditions:
-            lines += [f"if not ({' and '.join(conditions)}):", f"    return adapt({parameters})"]
+            # Tensors inside transforms have no address; a try costs nothing.
+            lines += [
+                "try:",
+                f"    plain = {' and '.join(conditions)}",
+                "except RuntimeError:",
+                "    plain = False",
+                f"if not plain: return adapt({parameters})",
+            ]
         if self.mutations:
             lines.append(f"refuse_sharing({parameters})")
         return lines
