@@ -10,8 +10,8 @@ from typing import Any
 
 from torch.fx import GraphModule, Node
 
-from .errors import CompileError, CompileTimeout, UnsupportedOpError, WorkerOutOfMemory
-from .frontends.graph import capture_graph
+from .errors import CompileError, CompileTimeout, MloptError, UnsupportedOpError, WorkerOutOfMemory
+from .frontends.graph import GraphProgram, capture_graph
 from .frontends.graph_steps import list_ops, op_name
 from .frontends.partition import MEMORY, common_place, eager_reasons, operations, prefix, split
 from .frontends.source_lines import source_line
@@ -73,7 +73,7 @@ def _compile_unit(
     module: GraphModule, static: Collection[int], options: Options, name: str
 ) -> tuple[Callable[..., Any], Report]:
     start = time.perf_counter()
-    program = capture_graph(module, static)
+    program = _captured(module, static)
     if not program.results:
         return GraphCall(program).build(), Report(ops=program.ops)
     built = requests.build_torch(program.text, program.weight_positions, options, name)
@@ -89,6 +89,19 @@ def _compile_unit(
     if options.verify:
         call = _verified(call, module)
     return call, Report.from_metadata(built["metadata"], program.ops, time.perf_counter() - start)
+
+
+def _captured(module: GraphModule, static: Collection[int] = ()) -> GraphProgram:
+    """The program. Whatever goes wrong is a CompileError, so that eager can take over."""
+    try:
+        return capture_graph(module, static)
+    except MloptError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise CompileError(
+            f"the graph cannot be read: {type(error).__name__}: {reason}", remedy="please report it"
+        ) from error
 
 
 def _verified(call: Callable[..., Any], module: GraphModule) -> Callable[..., Any]:
@@ -120,7 +133,7 @@ def _culprits(module: GraphModule, options: Options, error: CompileError) -> dic
         middle = (works + fails) // 2
         part = prefix(module, middle)
         try:
-            program = capture_graph(part)
+            program = _captured(part)
             if program.results:
                 linalg = requests.import_program(program.text, [], options)
                 if not imports:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, Node
 
 from .fx_operands import DTYPE_ASM, Operands, float_asm
@@ -165,7 +166,8 @@ class _Writer(Operands):
         type_ = self.type_of(value)
         element = DTYPE_ASM[value.dtype]
         shape = "".join(f"{s}x" for s in value.shape)
-        item = value.item()
+        with unset_fake_temporarily():
+            item = value.item()
         asm = float_asm(item).split(" ")[0] if isinstance(item, float) else str(item).lower()
         attr = f" {{value = dense<{asm}> : tensor<{shape}{element}>}}"
         self.values[node, 0] = self.emit("torch.vtensor.literal", [], [type_], attr)[0], type_

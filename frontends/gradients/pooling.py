@@ -85,10 +85,14 @@ def _avg_pool2d_backward(
         y = y / divisor_override
     else:
         for d in (2, 3):
-            counts = _counts(
-                x.shape[d], grad.shape[d], window[d - 2], steps[d - 2], pads[d - 2], count_include_pad
-            )
-            y = y / (counts[0] if len(set(counts)) == 1 else _along(counts, d, y.dtype))
+            starts = range(-pads[d - 2], grad.shape[d] * steps[d - 2] - pads[d - 2], steps[d - 2])
+            counts = [_count(s, window[d - 2], x.shape[d], pads[d - 2], count_include_pad) for s in starts]
+            if len(set(counts)) == 1:
+                y = y / counts[0]
+                continue
+            first = torch.arange(starts.start, starts.stop, starts.step, device=y.device)
+            count = _count_tensor(first, window[d - 2], x.shape[d], pads[d - 2], count_include_pad)
+            y = y / count.to(y.dtype).reshape([-1 if i == d else 1 for i in range(4)])
     for d, (size, step, before) in enumerate(zip(window, steps, pads, strict=True), 2):
         y = spread(y, d, step)
         left = size - 1 - before
@@ -97,18 +101,16 @@ def _avg_pool2d_backward(
     return y.to(grad.dtype)
 
 
-def _counts(size: int, outputs: int, window: int, step: int, padding: int, with_padding: bool) -> list[int]:
-    """How many elements each window counts along one dimension."""
-    counts = []
-    for output in range(outputs):
-        start = output * step - padding
-        end = min(start + window, size + padding)
-        counts.append(end - start if with_padding else min(end, size) - max(start, 0))
-    return counts
+def _count(start: int, window: int, size: int, padding: int, with_padding: bool) -> int:
+    """How many elements the window at ``start`` counts along one dimension."""
+    end = min(start + window, size + padding)
+    return end - start if with_padding else min(end, size) - max(start, 0)
 
 
-def _along(values: list[int], dim: int, dtype: torch.dtype) -> Tensor:
-    return torch.tensor(values, dtype=dtype).reshape([-1 if d == dim else 1 for d in range(4)])
+def _count_tensor(start: Tensor, window: int, size: int, padding: int, with_padding: bool) -> Tensor:
+    """`_count` of each element: AOTAutograd takes no constants in its graphs."""
+    end = (start + window).clamp(max=size + padding)
+    return end - start if with_padding else end.clamp(max=size) - start.clamp(min=0)
 
 
 @gradient(aten._adaptive_avg_pool2d_backward.default)

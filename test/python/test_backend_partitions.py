@@ -7,8 +7,10 @@ import warnings
 
 import pytest
 import torch
+from mlopt import graph_module
 from mlopt.backend import report
 from mlopt.errors import MloptError
+from mlopt.frontends.graph import capture_graph
 from torch import nn
 from torch.nn import functional as F
 
@@ -173,3 +175,42 @@ def test_modules_in_train_and_eval():
     module.eval()
     torch.testing.assert_close(fast(x), module(x))
     assert "training" in report().recompilations[0].guard
+
+
+def test_constants_that_tracing_makes_are_compiled():
+    def put(x, i):
+        x[i] = 5.0
+        return x * 1
+
+    def mask(x, i):
+        x[x > 0] = 0.0
+        return x + i[0]
+
+    def through_numpy(x, i):
+        return torch.from_numpy(x.numpy() * 2) + i[0]
+
+    for function in (put, mask, through_numpy):
+        x, i = torch.randn(4, 2), torch.tensor([0, 2])
+        twin = x.clone()
+        got = torch.compile(function, backend="mlopt")(x, i)
+        torch.testing.assert_close(got, function(twin, i))
+        torch.testing.assert_close(x, twin)
+    assert report().coverage == 1
+
+
+def test_a_graph_that_cannot_be_read_runs_in_eager(monkeypatch):
+    def broken(module, static=()):
+        if any(node.target is torch.ops.aten.sin.default for node in module.graph.nodes):
+            raise AssertionError("no sine")
+        return capture_graph(module, static)
+
+    monkeypatch.setattr(graph_module, "capture_graph", broken)
+    x = torch.randn(5)
+    with pytest.warns(UserWarning, match="aten.sin.default runs in eager .* AssertionError: no sine"):
+        got = torch.compile(lambda x: (x * 2).sin() + x, backend="mlopt")(x)
+    torch.testing.assert_close(got, (x * 2).sin() + x)
+    assert [op.name for op in report().eager] == ["aten.sin.default"]
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="cannot be read: AssertionError: no sine") as caught:
+        torch.compile(torch.sin, backend="mlopt", options={"fallback": False})(x)
+    assert isinstance(caught.value.inner_exception, MloptError)

@@ -10,6 +10,7 @@ from mlopt.backend import report
 from mlopt.test.corpus.transformers import Gpt2Block
 from mlopt.test.corpus.vision import ConvBnRelu
 from torch import nn
+from torch.nn import functional as F
 
 
 @pytest.fixture(autouse=True)
@@ -126,3 +127,17 @@ def test_checkpointed_blocks():
     forward(twin, x).backward()
     for ours, theirs in zip(module.parameters(), twin.parameters(), strict=True):
         torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("with_padding", [False, True])
+@pytest.mark.parametrize("size", [(9, 8), (8, 9), (7, 6)])
+def test_average_pooling_with_windows_beyond_the_edge(size, with_padding):
+    def function(x):
+        return F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=with_padding)
+
+    x = torch.randn(2, 3, *size, requires_grad=True)
+    wanted = x.detach().double().requires_grad_()
+    factor = torch.randn_like(function(x))
+    (torch.compile(function, backend="mlopt")(x) * factor).sum().backward()
+    (function(wanted) * factor.double()).sum().backward()
+    torch.testing.assert_close(x.grad.double(), wanted.grad, rtol=1e-5, atol=1e-6)
