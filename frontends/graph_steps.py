@@ -104,9 +104,14 @@ def memory_order(value: torch.Tensor) -> tuple[int, ...] | None:
     sizes, strides = [_expression(s) for s in value.shape], [_expression(s) for s in value.stride()]
     if any(size == 0 for size in sizes) or _fills(sizes, strides, plain):
         return plain
-    hints = [(-_example(value.stride(d)), -_example(value.shape[d]), d) for d in plain]
-    order = tuple(sorted(plain, key=lambda d: hints[d]))
+    order = by_strides(value)
     return order if _fills(sizes, strides, order) else None
+
+
+def by_strides(value: torch.Tensor) -> tuple[int, ...]:
+    """The dimensions of ``value`` from its largest stride to its smallest, for the example inputs."""
+    hints = [(-_example(value.stride(d)), -_example(value.shape[d]), d) for d in range(value.dim())]
+    return tuple(sorted(range(value.dim()), key=lambda d: hints[d]))
 
 
 def _fills(sizes: list[Any], strides: list[Any], order: tuple[int, ...]) -> bool:

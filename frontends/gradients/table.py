@@ -11,6 +11,13 @@ from ..decompositions import decomposition_table
 from . import attention, convolution, pooling, random
 from .registry import GRADIENTS
 
+# Ops whose first result is contiguous in eager, whatever the strides of their operands.
+_CONTIGUOUS = (
+    aten._softmax.default,
+    aten._log_softmax.default,
+    aten.native_layer_norm.default,
+)
+
 # They register when they are imported.
 _MODULES = (attention, convolution, pooling, random)
 
@@ -24,4 +31,22 @@ def training_decompositions() -> dict[Any, Callable[..., Any]]:
     """
     table = {**decomposition_table(), **GRADIENTS}
     del table[aten.full.default]
-    return table
+    return {**table, **{op: _contiguous(table[op]) for op in _CONTIGUOUS if op in table}}
+
+
+def _contiguous(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` with a contiguous first result: a random op after it draws in the order of its memory.
+
+    In a program this costs nothing, as its values have no strides.
+    """
+
+    @functools.wraps(function)
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if result is NotImplemented:
+            return result
+        if isinstance(result, tuple):
+            return (result[0].contiguous(), *result[1:])
+        return result.contiguous()
+
+    return decomposed

@@ -111,6 +111,32 @@ def test_dropout_draws_what_eager_draws():
     assert len(forward.units) == 1  # the masks are drawn first, the rest is one program
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        lambda x: x.t(),
+        lambda x: torch.where(x.t() > 0, x.t(), 1.0),
+        lambda x: x.t().softmax(-1),
+        lambda x: x.t().log_softmax(0),
+        lambda x: F.layer_norm(x.t(), (8,)),
+        lambda x: (x @ x.t()).t() + x[:1, :1],
+        lambda x: x[:, ::2],
+        lambda x: x.reshape(2, 4, 3, 2).permute(3, 0, 2, 1),
+    ],
+)
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_dropout_draws_in_the_order_of_eagers_memory(before, training, dynamic):
+    def function(x):
+        return F.dropout(before(x), 0.5) * 2
+
+    x = (torch.rand(8, 6) + 0.5).requires_grad_(training)
+    torch.manual_seed(3)
+    got = torch.compile(function, backend="mlopt", dynamic=dynamic)(x)
+    torch.manual_seed(3)
+    torch.testing.assert_close(got, function(x))
+
+
 def test_random_tensors_keep_their_order():
     def function(x):
         return torch.rand(4) + x, torch.randn(4) * x.exp(), torch.randint(0, 9, (4,))
