@@ -34,7 +34,7 @@ class Row:
         names = compiled._call.__globals__
         plain = [x.contiguous() for x in inputs]
         self.kept = plain, compiled(*plain)  # the array below holds their addresses
-        frames = names["frames"] if names["bound"] is None else names["bound"]().frames
+        frames = names["frames"] if names.get("bound") is None else names["bound"]().frames
         self.array = type(frames[-1].array)(*frames[-1].array)
         function, address = names["function"], ctypes.addressof(self.array)
         self.actions = (lambda: compiled(*inputs), lambda: function(address), lambda: eager(*inputs))
