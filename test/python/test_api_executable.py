@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 from mlopt.errors import InputError
-from mlopt.frontends.program import Alias, Input, Mutation, Output, Result
+from mlopt.frontends.program import Input, Mutation, Output, Result
 from mlopt.runtime.executable import Executable
 from mlopt.runtime.torch_wrapper import TorchWrapper
 from mlopt.test.python.executables import (
@@ -185,7 +185,7 @@ def test_structure_of_outputs():
         Output("constant", value=None),
         Output("size", value=3),
         result(SHAPE),
-        result(SHAPE, alias=Alias("output", 0, True)),
+        result(SHAPE, alias="output"),
     ]
     call = wrapper(static(SHAPE), SHAPE, outputs, structure="{'a': (o0, o1), 'b': [o2, o3, o4]}")
     x = torch.randn(SHAPE)
@@ -229,7 +229,7 @@ def dynamic_add(sizes, ranges=None, result_size="a0_0"):
         metadata([arg, arg], [buffer(None, sizes=[result_size])]),
     )
     inputs = [
-        Input(name, i, torch.float32, (None,), (size,), ranges or {}, False)
+        Input(name, i, torch.float32, (None,), (size,), ranges or {})
         for i, (name, size) in enumerate(zip("xy", sizes, strict=True))
     ]
     output = Output("result", result=0, dtype=torch.float32, shape=("a0_0",), strides=(1,))
