@@ -1,0 +1,108 @@
+"""The most kernels that a call of well-known modules runs; those of @prepare are not counted."""
+
+from collections.abc import Callable
+from typing import Any
+
+import mlopt
+import pytest
+import torch
+import torch.nn.functional as F
+from mlopt.test.corpus import DEMO
+from torch import nn
+
+X = torch.randn(64, 64)
+W = torch.randn(64, 64)
+B = torch.randn(64)
+HEADS = torch.randn(2, 4, 32, 16)
+
+
+class LinearGeluResidual(nn.Module):
+    """gelu(linear(x)) + x"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(64, 64)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.gelu(self.linear(x)) + x
+
+
+class BasicBlock(nn.Module):
+    """ResNet's, without a change of size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1, self.conv2 = (nn.Conv2d(16, 16, 3, padding=1, bias=False) for _ in range(2))
+        self.norm1, self.norm2 = nn.BatchNorm2d(16), nn.BatchNorm2d(16)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.norm2(self.conv2(torch.relu(self.norm1(self.conv1(x))))) + x)
+
+
+def two_outputs(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    y = torch.relu(x) * 0.5
+    return y + 1, y.tanh() * 2
+
+
+def gelu_by_hand(x: torch.Tensor) -> torch.Tensor:
+    return 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x**3)))
+
+
+def reused(x: torch.Tensor) -> torch.Tensor:
+    y = torch.exp(-x * x)
+    return (y + x) * y - y / (1 + x.abs())
+
+
+def negative_log_likelihood(x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    return F.nll_loss(F.log_softmax(x, -1), target, reduction="none")
+
+
+def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+Row = tuple[int, Callable[..., Any], tuple[torch.Tensor, ...]]
+
+ROWS: dict[str, Row] = {
+    "relu chain": (1, lambda x: torch.relu(x) * 0.5 + 1, (X,)),
+    "sigmoid of affine": (1, lambda x, w, b: torch.sigmoid(torch.relu(x * w + b)), (X, W, B)),
+    "tanh-gelu by hand": (1, gelu_by_hand, (X,)),
+    "chain with reuse": (1, reused, (X,)),
+    "two outputs": (1, two_outputs, (X,)),
+    "softmax": (1, lambda x: x.softmax(-1), (X,)),
+    "layer_norm": (1, nn.LayerNorm(64), (X,)),
+    "rms_norm": (1, nn.RMSNorm(64), (X,)),
+    "divided by sums of rows": (1, lambda x: x / x.sum(-1, keepdim=True), (X,)),
+    "divided by the sum": (2, lambda x: x / x.sum(), (torch.randn(512, 512),)),
+    "relu of affine": (1, lambda x, w, b: torch.relu(x @ w + b), (X, W, B)),
+    "linear, gelu, residual": (1, LinearGeluResidual(), (X,)),
+    "norm, linear, gelu, dropout": (
+        2,
+        nn.Sequential(nn.LayerNorm(64), nn.Linear(64, 128), nn.GELU(), nn.Dropout()),
+        (X,),
+    ),
+    "log_softmax and nll": (
+        6,
+        negative_log_likelihood,
+        (torch.randn(4, 128_000), torch.randint(0, 128_000, (4,))),
+    ),
+    "masked attention": (4, attention, (HEADS, HEADS, HEADS, torch.randn(32, 32))),
+    "GPT-2 block": (11, DEMO["gpt2_block"].module(), DEMO["gpt2_block"].inputs()),
+    "ResNet basic block": (5, BasicBlock(), (torch.randn(1, 16, 14, 14),)),
+}
+
+
+def kernels_of(module: Any, inputs: tuple[torch.Tensor, ...]) -> list[str]:
+    """The kernels that one call runs, each as often as it is called."""
+    if isinstance(module, nn.Module):
+        module.eval()
+    with torch.no_grad():
+        kernels = mlopt.jit(module, *inputs).kernels
+    return [each.name for each in kernels if each.function == "main" for _ in range(each.calls)]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_kernels(name: str) -> None:
+    most, module, inputs = ROWS[name]
+    names = kernels_of(module, inputs)
+    assert len(names) <= most, names
