@@ -1,6 +1,5 @@
 """MLIR's own CUDA runtime, run against a driver that records what it is asked for."""
 
-import ast
 import json
 import os
 import struct
@@ -11,13 +10,9 @@ from pathlib import Path
 import pytest
 from mlopt.runtime.cuda import library
 from mlopt.test.python.cuda import stub
+from mlopt.test.python.cuda.run_scenarios import SCENARIOS
 
 HERE = Path(__file__).parent / "cuda"
-SCENARIOS = [
-    node.name
-    for node in ast.parse((HERE / "scenarios.py").read_text()).body
-    if isinstance(node, ast.FunctionDef) and not node.args.args
-]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +22,7 @@ def outcomes(tmp_path_factory):
     stub.build(folder)
     subprocess.run([sys.executable, HERE / "programs.py", folder / "programs.pickle"], check=True)
     environment = {name: value for name, value in os.environ.items() if name != "CUDA_LAUNCH_BLOCKING"}
-    command = [sys.executable, HERE / "scenarios.py", folder]
+    command = [sys.executable, HERE / "run_scenarios.py", folder]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, timeout=300, check=True)
     return folder, json.loads(done.stdout)
 

@@ -1,0 +1,131 @@
+"""What a call launches, in which order, with what, on which device."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+from mlopt.runtime.cuda.machine import cuda_machine
+from mlopt.test.python.cuda.calls import STREAM, floats, pointer, raises, run
+
+
+def launches(stub):
+    """Every launch: kernel, grid, block, shared memory, stream, arguments; the module is loaded once."""
+    seen = []
+    stub.on_launch(
+        lambda name, grid, block, shared, stream, params: seen.append(
+            (name, grid, block, shared, stream, [pointer(params, number) for number in range(3)])
+        )
+    )
+    program = stub.executable("relu")
+    assert stub.log() == ["cuModuleLoadData device 0", "cuModuleGetFunction relu"]
+    for size in (1000, 1, 128):
+        x, out = np.zeros((2, size), np.float32)
+        run(program.main, x, out)
+        blocks = -(-size // 128)
+        arguments = [x.ctypes.data, out.ctypes.data, size]
+        assert seen.pop() == ("relu", [blocks, 1, 1], [128, 1, 1], 0, STREAM, arguments)
+    expected = [
+        f"cuLaunchKernel relu grid {n} 1 1 block 128 1 1 shared 0 stream 0x5ead device 0" for n in (8, 1, 1)
+    ]
+    # Only the first call waits.
+    assert stub.log() == [expected[0], "cuStreamSynchronize 0x5ead", *expected[1:]]
+
+
+def results(stub):
+    """With kernels that compute, what comes out is right; a workspace between them is used."""
+
+    def kernel(name, grid, block, shared, stream, params):
+        size = pointer(params, 2)
+        floats(params, 1, size)[:] = floats(params, 0, size) * (2 if name == "first" else -3)
+
+    stub.on_launch(kernel)
+    program = stub.executable("two_steps")
+    for size in (5, 4096, 1):
+        x = np.random.default_rng(size).standard_normal(size).astype(np.float32)
+        out = np.empty_like(x)
+        run(program.main, x, out)
+        assert np.array_equal(out, x * -6)
+
+
+def prepared(stub):
+    """@prepare runs as an entry point of its own."""
+
+    def kernel(name, grid, block, shared, stream, params):
+        size = pointer(params, 2)
+        floats(params, 1, size)[:] = floats(params, 0, size) + 1
+
+    stub.on_launch(kernel)
+    program = stub.executable("prepared")
+    weight = np.arange(10, dtype=np.float32)
+    (buffer,) = program.run_prepare([weight.ctypes.data], [weight.shape], 1)
+    x, out = np.zeros((2, 10), np.float32)
+    addresses = [x.ctypes.data, weight.ctypes.data, buffer.address]
+    program.main.call(addresses, [out.ctypes.data], [(10,)] * 4, 1)
+    assert np.array_equal(out, weight + 2)
+    assert [line.split()[1] for line in stub.log() if "Launch" in line] == ["pack", "use"]
+
+
+def status(stub):
+    """A failed assert of a kernel is eager's exception; the next call is fine again."""
+    bad = True
+
+    def kernel(name, grid, block, shared, stream, params):
+        if name == "gather" and bad:
+            ctypes.c_int32.from_address(pointer(params, 3)).value = 1
+
+    stub.on_launch(kernel)
+    program = stub.executable("checked")
+    x, out = np.zeros((2, 8), np.float32)
+    for _ in range(2):
+        try:
+            run(program.main, x, out)
+        except IndexError as error:
+            assert str(error) == "index out of range"
+        else:
+            raise AssertionError("no IndexError")
+    stub.log()
+    bad = False
+    run(program.main, x, out)
+    # The whole graph is waited for once.
+    assert [line.split()[0] for line in stub.log()] == ["cuLaunchKernel"] * 2 + ["cuStreamSynchronize"]
+    stub.library.stub_capturing(1)
+    raises(lambda: run(program.main, x, out), "CUDA graph", "remedy: call it outside")
+
+
+def shared_memory(stub):
+    """MLIR's runtime raises the limit of dynamic shared memory itself."""
+    stub.library.stub_attribute(97, 300_000)
+    program = stub.executable("too_much_shared")
+    x, out = np.zeros((2, 64), np.float32)
+    run(program.main, x, out)
+    assert "cuFuncSetAttribute fixed 8 200000" in stub.log()
+
+
+def devices(stub):
+    """Each device has a module and a context of its own; one that is not there is an error."""
+    x, out = np.zeros((2, 64), np.float32)
+    for index in (1, 0, 1):
+        run(stub.executable("fixed", cuda_machine(index)).main, x, out)
+        loaded, _, launched, _ = stub.log()
+        assert loaded == f"cuModuleLoadData device {index}"
+        assert launched.endswith(f"device {index}")
+    raises(lambda: cuda_machine(2), "there is no GPU 2, there are 2")
+
+
+def capture(stub):
+    """In the capture of a CUDA graph nothing is waited for; the next call is the one with care."""
+    stub.library.stub_capturing(1)
+    program = stub.executable("relu")
+    x, out = np.zeros((2, 300), np.float32)
+    run(program.main, x, out)
+    assert not any("Synchronize" in line for line in stub.log())
+    stub.library.stub_capturing(0)
+    run(program.main, x, out)
+    assert sum("Synchronize" in line for line in stub.log()) == 1
+
+
+def no_foreign_symbols(stub):
+    """MLIR's runtime brings no LLVM into the process."""
+    stub.executable("relu")
+    assert "libLLVM" not in Path("/proc/self/maps").read_text()
+    assert "mlopt-cuda-runtime" in Path("/proc/self/maps").read_text()
