@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch._decomp import get_decompositions
 
-from .decomposing import (
+from .decomposing import (  # noqa: F401 (they register when they are imported)
     attention,
     contractions,
     division,
@@ -31,23 +31,6 @@ from .decomposing import (
     zero_dims,
 )
 from .decomposing.registry import OURS, aten
-
-# They register when they are imported.
-_MODULES = (
-    attention,
-    contractions,
-    division,
-    elementwise,
-    indices,
-    integers,
-    mixed,
-    pads,
-    reductions,
-    rows,
-    scatters,
-    sorting,
-    zero_dims,
-)
 
 # Default decompositions that lead to ops which torch-mlir does not know; it lowers these itself.
 _KEEP: list[Any] = [

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..decomposing.registry import aten
 from ..decompositions import decomposition_table
-from . import attention, convolution, pooling, random
+from . import attention, convolution, pooling, random  # noqa: F401 (they register when they are imported)
 from .registry import GRADIENTS
 
 # Ops whose first result is contiguous in eager, whatever the strides of their operands.
@@ -17,9 +17,6 @@ _CONTIGUOUS = (
     aten._log_softmax.default,
     aten.native_layer_norm.default,
 )
-
-# They register when they are imported.
-_MODULES = (attention, convolution, pooling, random)
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,9 +24,9 @@ class NamedPipeline(Pass):
     from_stage: str = ""
     to_stage: str = ""
 
+    @abstractmethod
     def stages(self) -> tuple[Stage, ...]:
         """All stages of the target."""
-        raise NotImplementedError
 
     def run(self, op: ir.Operation) -> None:
         """Nothing: `elements` stands for it in a pipeline."""
