@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,7 @@ from . import metadata
 from .accept import accept
 from .cpu import cpu_stages
 from .diagnostics import PipelineError
-from .stages import run_stages
+from .stages import Stage, run_stages
 
 
 def compile_text(
@@ -38,25 +38,36 @@ def compile_text(
     target = Target.resolve(cpu, features)
     with make_context(), ir.Location.unknown():
         module = accept(linalg_text, func_name)
-        stages: dict[str, str] = {}
-        known: dict[str, Any] = {}
-
-        def after_stage(stage: str, operation: ir.Operation) -> None:
-            stages[stage] = operation.get_asm(enable_debug_info=False)
-            if stage == "kernels":
-                known["functions"] = metadata.host_functions(module)
-                known["fusion"] = metadata.fusion_notes(module)
-            if stage == "tile":
-                known["kernels"] = metadata.kernels(module)
-            if stage == "loops":
-                metadata.add_workspaces(module, known["functions"])
-
-        with refusals():
-            run_stages(module.operation, cpu_stages(target.vector_bits), after_stage=after_stage)
-        known["asserts"] = metadata.asserts(module)
+        stages, known = lower(module, cpu_stages(target.vector_bits), entries_after="loops")
         progress.phase("code generation")
         code = generate(module, target, opt_level)
     return {"object": code.object, "stages": stages, "metadata": known}
+
+
+def lower(
+    module: ir.Module, stages: Sequence[Stage], *, entries_after: str
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Run ``stages`` on ``module``: the IR after each, and the metadata.
+
+    ``entries_after`` is the stage that makes the entry points, with all that they take.
+    """
+    texts: dict[str, str] = {}
+    known: dict[str, Any] = {}
+
+    def after_stage(stage: str, operation: ir.Operation) -> None:
+        texts[stage] = operation.get_asm(enable_debug_info=False)
+        if stage == "kernels":
+            known["functions"] = metadata.host_functions(module)
+            known["fusion"] = metadata.fusion_notes(module)
+        if stage == "tile":
+            known["kernels"] = metadata.kernels(module)
+        if stage == entries_after:
+            metadata.add_entries(module, known["functions"])
+
+    with refusals():
+        run_stages(module.operation, stages, after_stage=after_stage)
+    known["asserts"] = metadata.asserts(module)
+    return texts, known
 
 
 @contextmanager

@@ -12,12 +12,10 @@ from ..runtime import progress
 from ..runtime.codegen import Target, generate
 from ..runtime.cuda.chips import Chip, find_chip
 from ..runtime.cuda.ptxas import Assembled, assemble, find_ptxas
-from . import metadata
 from .accept import accept
-from .compile import refusals
+from .compile import lower
 from .cuda import cuda_stages
 from .device_code import take_ptx
-from .stages import run_stages
 
 
 def compile_text(
@@ -38,25 +36,7 @@ def compile_text(
     known_chip = find_chip(chip)
     with make_context(), ir.Location.unknown():
         module = accept(linalg_text, func_name)
-        stages: dict[str, str] = {}
-        known: dict[str, Any] = {}
-
-        def after_stage(stage: str, operation: ir.Operation) -> None:
-            stages[stage] = operation.get_asm(enable_debug_info=False)
-            if stage == "kernels":
-                known["functions"] = metadata.host_functions(module)
-                known["fusion"] = metadata.fusion_notes(module)
-            if stage == "tile":
-                known["kernels"] = metadata.kernels(module)
-            if stage == "threads":
-                metadata.add_workspaces(module, known["functions"])
-                metadata.add_device_status(module, known["functions"])
-
-        with refusals():
-            run_stages(
-                module.operation, cuda_stages(known_chip.name, known_chip.ptx), after_stage=after_stage
-            )
-        known["asserts"] = metadata.asserts(module)
+        stages, known = lower(module, cuda_stages(known_chip.name, known_chip.ptx), entries_after="threads")
         built = build_device(module, known_chip)
         known["device"] = built.pop("device")
         progress.phase("code generation of the host part")

@@ -142,18 +142,16 @@ def _describe_kernel(name: str, function: ir.OpView, callers: Counter[str]) -> d
     }
 
 
-def add_workspaces(module: ir.Module, functions: dict[str, dict[str, Any]]) -> None:
-    """Give each of ``functions`` its workspace's bytes (None: `mlopt_NAME_workspace` computes them)."""
+def add_entries(module: ir.Module, functions: dict[str, dict[str, Any]]) -> None:
+    """Give each of ``functions`` what its entry point takes, once that is made.
+
+    "workspace" is in bytes (None: `mlopt_NAME_workspace` computes them); "device_status" says whether kernels
+    on a GPU can fail, so that it takes the address of a status cell.
+    """
     defined = dict(_functions(module))
     for name, described in functions.items():
         dynamic = f"{name}_workspace" in defined
         described["workspace"] = None if dynamic else WORKSPACE.get(defined[name]) or 0
-
-
-def add_device_status(module: ir.Module, functions: dict[str, dict[str, Any]]) -> None:
-    """Say of each of ``functions`` whether kernels of it can fail: it takes a status cell's address."""
-    defined = dict(_functions(module))
-    for name, described in functions.items():
         marks = argument_attributes(defined[name])
         described["device_status"] = any(DEVICE_STATUS.get(each) for each in marks)
 

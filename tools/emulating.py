@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import emulator
 from ..compiler import jit
 from ..errors import CompileError, InputError
-from ..runtime import emulator
 from ..runtime.cuda.chips import find_chip
 from ..runtime.cuda.ptxas import assemble, find_ptxas
 from ..runtime.emulator.counters import Counters

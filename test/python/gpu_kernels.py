@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from mlir import ir
+from mlopt import emulator
 from mlopt.dialects.context import make_context
 from mlopt.pipelines.cuda import cuda_stages
 from mlopt.pipelines.device_code import take_ptx
 from mlopt.pipelines.driver import run_pipeline
-from mlopt.runtime import emulator
 
 # By the numbers of arith.cmpi's predicates; sizes are not negative.
 _COMPARISONS = [

@@ -224,8 +224,7 @@ def build(name, chip="sm_80"):
         parsed = ir.Module.parse(PROGRAMS[name])
         run_pipeline(parsed.operation, "builtin.module(mlopt-cpu-arena,mlopt-gpu-entry)")
         known = {"functions": functions(name)}
-        metadata.add_workspaces(parsed, known["functions"])
-        metadata.add_device_status(parsed, known["functions"])
+        metadata.add_entries(parsed, known["functions"])
         nvvm = [stage for stage in cuda_stages(target.name, target.ptx) if stage.name == "nvvm"]
         run_stages(parsed.operation, nvvm)
         known["asserts"] = metadata.asserts(parsed)

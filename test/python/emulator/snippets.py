@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from mlopt.runtime import emulator
+from mlopt import emulator
 from mlopt.runtime.emulator.launch import Options
 
 REGISTERS = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mlopt.runtime import emulator
+from mlopt import emulator
 from mlopt.test.python.emulator.snippets import kinds
 
 KERNELS = emulator.load((Path(__file__).parent / "cuda" / "blocks.ptx").read_text())

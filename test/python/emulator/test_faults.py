@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mlopt.runtime import emulator
+from mlopt import emulator
 from mlopt.test.python.emulator.snippets import kernel, kinds, run
 
 SCHEDULES = ("together", "round-robin", "ahead", "random")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from mlopt.runtime import emulator
+from mlopt import emulator
 from mlopt.test.python.emulator.snippets import kernel
 
 RNG = np.random.default_rng(914)

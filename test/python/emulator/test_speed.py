@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from mlopt.runtime import emulator
+from mlopt import emulator
 from mlopt.test.python.emulator.snippets import kernel
 
 FOLDER = Path(__file__).parent / "cuda"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mlopt.runtime import emulator
+from mlopt import emulator
 
 FOLDER = Path(__file__).parent / "triton"
 RNG = np.random.default_rng(39)

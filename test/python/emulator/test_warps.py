@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mlopt.runtime import emulator
+from mlopt import emulator
 from mlopt.test.python.emulator.snippets import kernel, run
 
 RNG = np.random.default_rng(97913)
