@@ -68,12 +68,8 @@ def _out_of_bounds(
     where: str,
     size: int,
 ) -> None:
-    whole = np.zeros(x.count, np.bool_)
-    at = np.zeros(x.count, np.uint64)
-    index = slice(None) if rows is None else rows
-    whole[index] = bad
-    at[index] = addresses
-    x.report(instruction, "out-of-bounds", f"an access of {size} bytes, {where}", whole, at, space)
+    detail = f"an access of {size} bytes, {where}"
+    x.report(instruction, "out-of-bounds", detail, bad, addresses, space, rows)
 
 
 def _resolve_global(
@@ -147,13 +143,9 @@ def check_written(
             unwritten = missing if unwritten is None else unwritten | missing
     if unwritten is None:
         return
-    whole = np.zeros(x.count, np.bool_)
-    at = np.zeros(x.count, np.uint64)
-    index = slice(None) if part.rows is None else part.rows
-    whole[index] = unwritten
-    at[index] = own_addresses(x, space, part)
     detail = f"bytes of {part.allocation.name} that nothing has written"
-    x.report(instruction, "uninitialized-memory", detail, whole, at, space)
+    addresses = own_addresses(x, space, part)
+    x.report(instruction, "uninitialized-memory", detail, unwritten, addresses, space, part.rows)
 
 
 def own_addresses(x: Context, space: str, part: Part) -> Array:
@@ -203,13 +195,8 @@ def store(
 def _check_lost(x: Context, instruction: Instruction, space: str, part: Part, lost: Array) -> None:
     """Report lanes whose value another lane of the same instruction has overwritten with a different one."""
     if lost.any():
-        whole = np.zeros(x.count, np.bool_)
-        at = np.zeros(x.count, np.uint64)
-        index = slice(None) if part.rows is None else part.rows
-        whole[index] = lost
-        at[index] = own_addresses(x, space, part)
         detail = "two threads write different values to one place at this instruction"
-        x.report(instruction, "race", detail, whole, at, space)
+        x.report(instruction, "race", detail, lost, own_addresses(x, space, part), space, part.rows)
 
 
 def by_window(x: Context, addresses: Array) -> list[tuple[str, Array | None, Array]]:

@@ -49,12 +49,17 @@ class Context:
         mask: Array,
         addresses: Array | None = None,
         space: str = "",
+        rows: Array | None = None,
     ) -> None:
-        """A finding about the lanes (of those that run) for which ``mask`` holds."""
+        """A finding about the lanes for which ``mask`` holds.
+
+        ``mask`` and ``addresses`` are of the lanes ``rows``, in order; None: of all that run.
+        """
         first = int(np.argmax(mask))
+        lane = first if rows is None else int(rows[first])
         finding = self.batch.launch.findings.at(instruction, kind, detail)
         finding.count = int(np.count_nonzero(mask))
-        self.batch.locate(finding, int(self.lanes.index[first]))
+        self.batch.locate(finding, int(self.lanes.index[lane]))
         if addresses is not None:
             finding.address = int(addresses[first])
             finding.space = space

@@ -175,12 +175,9 @@ class GlobalRaces:
 
 def _report(access: Access, rows: Array, detail: str) -> None:
     x, part = access.x, access.part
-    whole = np.zeros(x.count, np.bool_)
-    addresses = np.zeros(x.count, np.uint64)
-    index = rows if part.rows is None else part.rows[rows]
-    whole[index] = True
-    addresses[index] = part.addresses[rows]
-    x.report(access.instruction, "race", detail, whole, addresses, "global")
+    lanes = rows if part.rows is None else part.rows[rows]
+    mask = np.ones(len(rows), np.bool_)
+    x.report(access.instruction, "race", detail, mask, part.addresses[rows], "global", lanes)
 
 
 def _note(access: Access, found: Accesses, at: Array, now: int) -> None:

@@ -144,18 +144,15 @@ class Races:
     def _report(
         self, x: Context, instruction: Instruction, part: Part, bad: Array, other: Array, what: str
     ) -> None:
-        whole = np.zeros(x.count, np.bool_)
-        addresses = np.zeros(x.count, np.uint64)
-        index = slice(None) if part.rows is None else part.rows
-        whole[index] = bad
-        addresses[index] = part.addresses % np.uint64(self.batch.shared_stride)
         with_whom = int(other[int(np.argmax(bad))])
         detail = (
             f"this {what} and a read by another thread"
             if with_whom < 0
             else f"this {what} and a write by thread {self.batch.launch.thread_index(with_whom)}"
         )
-        x.report(instruction, "race", f"{detail} have no barrier between them", whole, addresses, "shared")
+        addresses = part.addresses % np.uint64(self.batch.shared_stride)
+        detail = f"{detail} have no barrier between them"
+        x.report(instruction, "race", detail, bad, addresses, "shared", part.rows)
 
     def arrived_copies(self, x: Context, places: Array, size: int) -> None:
         """Asynchronous copies of these lanes have been completed: they are writes at this time."""

@@ -144,13 +144,8 @@ class Watch:
     def _report_flight(
         self, x: Context, instruction: Instruction, name: str, detail: str, part: Part, flying: Array
     ) -> None:
-        whole = np.zeros(x.count, np.bool_)
-        addresses = np.zeros(x.count, np.uint64)
-        index = slice(None) if part.rows is None else part.rows
-        whole[index] = flying
         space = "shared" if part.allocation is x.batch.shared else "global"
-        addresses[index] = own_addresses(x, space, part)
-        x.report(instruction, name, detail, whole, addresses, space)
+        x.report(instruction, name, detail, flying, own_addresses(x, space, part), space, part.rows)
 
     def arrived(self, batch: Batch, lanes: Lanes, places: Array, size: int) -> None:
         """Asynchronous copies of these lanes have arrived at ``places`` in the batch's shared memory."""
