@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from mlir import ir
 
+from ..affine import fold_affine
 from ..base import UnsupportedError
 from ..structured import DYNAMIC, defining_op
 from ..subsets import part_sizes
@@ -112,28 +113,18 @@ def _dynamic_before(value: ir.Value, dim: int) -> int:
 def _affine(op: ir.Operation) -> str:
     which = op.attributes["map"].value
     names = [index_expression(operand) for operand in op.operands]
-    dims, symbols = names[: which.n_dims], names[which.n_dims :]
-    return _AFFINE[op.name].format(", ".join(_expression(each, dims, symbols) for each in which.results))
+    results = (fold_affine(each, names, which.n_dims, str, _combine) for each in which.results)
+    return _AFFINE[op.name].format(", ".join(results))
 
 
-def _expression(expr: ir.AffineExpr, dims: list[str], symbols: list[str]) -> str:
-    if isinstance(expr, ir.AffineDimExpr):
-        return dims[expr.position]
-    if isinstance(expr, ir.AffineSymbolExpr):
-        return symbols[expr.position]
-    if isinstance(expr, ir.AffineConstantExpr):
-        return str(expr.value)
-    left, right = _expression(expr.lhs, dims, symbols), _expression(expr.rhs, dims, symbols)
-    for kind, text in _AFFINE_OPS:
-        if isinstance(expr, kind):
-            return text.format(left, right)
-    raise TypeError(f"{expr} is not an affine expression")
+def _combine(kind: str, left: str, right: str) -> str:
+    return _AFFINE_OPS[kind].format(left, right)
 
 
-_AFFINE_OPS = (
-    (ir.AffineAddExpr, "({} + {})"),
-    (ir.AffineMulExpr, "({} * {})"),
-    (ir.AffineFloorDivExpr, "({} // {})"),
-    (ir.AffineCeilDivExpr, "(-(-{} // {}))"),
-    (ir.AffineModExpr, "({} % {})"),
-)
+_AFFINE_OPS = {
+    "+": "({} + {})",
+    "*": "({} * {})",
+    "mod": "({} % {})",
+    "floordiv": "({} // {})",
+    "ceildiv": "(-(-{} // {}))",
+}

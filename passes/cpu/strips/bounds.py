@@ -7,6 +7,8 @@ from math import gcd
 
 from mlir import ir
 
+from ...affine import fold_affine
+
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
@@ -35,7 +37,7 @@ def range_of(value: ir.Value) -> Range:
     """What the loops around an index value, and the arithmetic that makes it, say about it."""
     number = constant_of(value)
     if number is not None:
-        return Range(number, number, abs(number))
+        return _exactly(number)
     owner = value.owner
     if isinstance(owner, ir.Block):
         return _loop_range(value, owner)
@@ -43,7 +45,7 @@ def range_of(value: ir.Value) -> Range:
     if name == "affine.apply":
         affine = owner.attributes["map"].value
         inputs = [range_of(operand) for operand in owner.operands]
-        return _affine_range(affine.results[0], inputs, affine.n_dims)
+        return fold_affine(affine.results[0], inputs, affine.n_dims, _exactly, _combine)
     if name in ("arith.addi", "arith.subi", "arith.muli"):
         left, right = (range_of(operand) for operand in owner.operands)
         if name == "arith.muli":
@@ -62,7 +64,7 @@ def _loop_range(value: ir.Value, block: ir.Block) -> Range:
             ir.DenseI64ArrayAttr(loop.attributes[name])[number]
             for name in ("staticLowerBound", "staticUpperBound", "staticStep")
         )
-        lower, upper, step = (UNKNOWN if size == DYNAMIC else Range(size, size, abs(size)) for size in sizes)
+        lower, upper, step = (UNKNOWN if size == DYNAMIC else _exactly(size) for size in sizes)
     else:
         return UNKNOWN
     multiple = gcd(lower.multiple, step.multiple)
@@ -70,6 +72,10 @@ def _loop_range(value: ir.Value, block: ir.Block) -> Range:
         return Range(lower.low, None, multiple)
     last = lower.low + max(upper.high - 1 - lower.low, 0) // step.low * step.low
     return Range(lower.low, last, multiple)
+
+
+def _exactly(number: int) -> Range:
+    return Range(number, number, abs(number))
 
 
 def _plus(left: Range, right: Range) -> Range:
@@ -86,27 +92,18 @@ def _times(left: Range, right: Range) -> Range:
     return Range(min(corners), max(corners), multiple)
 
 
-def _affine_range(expression: ir.AffineExpr, inputs: list[Range], dims: int) -> Range:
-    if isinstance(expression, ir.AffineConstantExpr):
-        number = ir.AffineConstantExpr(expression).value
-        return Range(number, number, abs(number))
-    if isinstance(expression, ir.AffineDimExpr):
-        return inputs[expression.position]
-    if isinstance(expression, ir.AffineSymbolExpr):
-        return inputs[dims + expression.position]
-    binary = ir.AffineBinaryExpr(expression)
-    left, right = (_affine_range(side, inputs, dims) for side in (binary.lhs, binary.rhs))
-    if isinstance(expression, ir.AffineAddExpr):
+def _combine(kind: str, left: Range, right: Range) -> Range:
+    if kind == "+":
         return _plus(left, right)
-    if isinstance(expression, ir.AffineMulExpr):
+    if kind == "*":
         return _times(left, right)
     divisor = right.low
     if divisor is None or divisor != right.high or divisor <= 0 or left.low is None or left.high is None:
         return UNKNOWN
-    if isinstance(expression, ir.AffineFloorDivExpr):
+    if kind == "floordiv":
         exact = left.multiple // divisor if left.multiple % divisor == 0 else 1
         return Range(left.low // divisor, left.high // divisor, exact)
-    if isinstance(expression, ir.AffineModExpr):
+    if kind == "mod":
         if left.low >= 0 and left.high < divisor:
             return left
         return Range(0, divisor - 1, gcd(left.multiple, divisor))

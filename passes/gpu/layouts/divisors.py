@@ -6,6 +6,8 @@ from math import gcd
 
 from mlir import ir
 
+from ...affine import fold_affine
+
 
 def divisor(value: ir.Value) -> int:
     """The largest known divisor of an index value; 0 for the constant 0, which everything divides."""
@@ -18,7 +20,8 @@ def divisor(value: ir.Value) -> int:
         return abs(ir.IntegerAttr(attribute).value) if isinstance(attribute, ir.IntegerAttr) else 1
     if op.name == "affine.apply":
         where = ir.AffineMapAttr(op.attributes["map"]).value
-        return _of_expression(where.results[0], [divisor(operand) for operand in op.operands], where.n_dims)
+        operands = [divisor(operand) for operand in op.operands]
+        return fold_affine(where.results[0], operands, where.n_dims, abs, _combine)
     if op.name in ("arith.addi", "arith.subi"):
         return gcd(divisor(op.operands[0]), divisor(op.operands[1]))
     if op.name == "arith.muli":
@@ -39,16 +42,5 @@ def _of_argument(value: ir.Value, block: ir.Block) -> int:
     return 1
 
 
-def _of_expression(expr: ir.AffineExpr, operands: list[int], dims: int) -> int:
-    expr = expr.maybe_downcast()
-    if isinstance(expr, ir.AffineConstantExpr):
-        return abs(expr.value)
-    if isinstance(expr, ir.AffineDimExpr):
-        return operands[expr.position]
-    if isinstance(expr, ir.AffineSymbolExpr):
-        return operands[dims + expr.position]
-    if isinstance(expr, ir.AffineAddExpr):
-        return gcd(_of_expression(expr.lhs, operands, dims), _of_expression(expr.rhs, operands, dims))
-    if isinstance(expr, ir.AffineMulExpr):
-        return _of_expression(expr.lhs, operands, dims) * _of_expression(expr.rhs, operands, dims)
-    return 1
+def _combine(kind: str, left: int, right: int) -> int:
+    return gcd(left, right) if kind == "+" else left * right if kind == "*" else 1

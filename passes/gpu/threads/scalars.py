@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from mlir import ir
 
+from ...affine import fold_affine
 from ...base import PassError
 from ..layouts.access import bytes_of
-from .builder import Number
+from .builder import Builder, Number
 from .emitter import Emitter
 from .registry import rule
 
@@ -18,32 +20,23 @@ def emit_affine(em: Emitter, op: ir.Operation) -> None:
     """The expression, with numbers folded."""
     where = ir.AffineMapAttr(op.attributes["map"]).value
     operands = [em.number(operand) for operand in op.operands]
-    results = [evaluate(em, expr, operands, where.n_dims) for expr in where.results]
+    combine = partial(_combine, em.build)
+    results = [fold_affine(expr, operands, where.n_dims, int, combine) for expr in where.results]
     total = results[0]
     for other in results[1:]:
         total = em.build.least(total, other) if op.name == "affine.min" else em.build.most(total, other)
     em.set_scalar(op.results[0], total)
 
 
-def evaluate(em: Emitter, expr: ir.AffineExpr, operands: Sequence[Number], dims: int) -> Number:
-    """An affine expression; what is divided is never negative in tile IR."""
-    expr = expr.maybe_downcast()
-    if isinstance(expr, ir.AffineConstantExpr):
-        return int(expr.value)
-    if isinstance(expr, ir.AffineDimExpr):
-        return operands[expr.position]
-    if isinstance(expr, ir.AffineSymbolExpr):
-        return operands[dims + expr.position]
-    left = evaluate(em, expr.lhs, operands, dims)
-    right = evaluate(em, expr.rhs, operands, dims)
-    build = em.build
-    if isinstance(expr, ir.AffineAddExpr):
+def _combine(build: Builder, kind: str, left: Number, right: Number) -> Number:
+    """What is divided is never negative in tile IR."""
+    if kind == "+":
         return build.add(left, right)
-    if isinstance(expr, ir.AffineMulExpr):
+    if kind == "*":
         return build.mul(left, right)
-    if isinstance(expr, ir.AffineModExpr):
+    if kind == "mod":
         return build.rem(left, right)
-    if isinstance(expr, ir.AffineCeilDivExpr):
+    if kind == "ceildiv":
         left = build.add(left, build.sub(right, 1))
     return build.div(left, right)
 
@@ -66,10 +59,16 @@ def emit_cast(em: Emitter, op: ir.Operation) -> None:
 @rule("memref.load")
 def emit_load(em: Emitter, op: ir.Operation) -> None:
     """One element, the same for all threads."""
-    buffer = em.buffers[op.operands[0]]
-    place: Number = 0
-    for index, size in zip(list(op.operands)[1:], buffer.sizes, strict=True):
-        place = em.build.add(em.build.mul(place, size), em.number(index))
-    pointer = em.build.offset(buffer.pointer, buffer.element, place)
+    memref, *indices = op.operands
+    buffer, pointer = em.buffers[memref], element_pointer(em, memref, indices)
     (value,) = em.build.load(pointer, buffer.element, 1, bytes_of(buffer.element), buffer.constant)
     em.set_scalar(op.results[0], value)
+
+
+def element_pointer(em: Emitter, memref: ir.Value, indices: Sequence[ir.Value]) -> ir.Value:
+    """Where one element of a buffer is."""
+    buffer = em.buffers[memref]
+    place: Number = 0
+    for index, size in zip(indices, buffer.sizes, strict=True):
+        place = em.build.add(em.build.mul(place, size), em.number(index))
+    return em.build.offset(buffer.pointer, buffer.element, place)

@@ -6,20 +6,17 @@ from mlir import ir
 from mlir.dialects import scf
 
 from ..layouts.access import bytes_of
-from .builder import Number
 from .emitter import Emitter
 from .registry import rule
+from .scalars import element_pointer
 
 
 @rule("memref.store")
 def emit_store(em: Emitter, op: ir.Operation) -> None:
     """One element."""
-    buffer = em.buffers[op.operands[1]]
-    place: Number = 0
-    for index, size in zip(list(op.operands)[2:], buffer.sizes, strict=True):
-        place = em.build.add(em.build.mul(place, size), em.number(index))
-    pointer = em.build.offset(buffer.pointer, buffer.element, place)
-    em.build.store([em.scalar(op.operands[0])], pointer, bytes_of(buffer.element))
+    value, memref, *indices = op.operands
+    pointer = element_pointer(em, memref, indices)
+    em.build.store([em.scalar(value)], pointer, bytes_of(em.buffers[memref].element))
 
 
 @rule("scf.if")
