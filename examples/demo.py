@@ -13,7 +13,6 @@ import copy
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import time
@@ -26,6 +25,7 @@ import demo_gpu
 import mlopt
 import torch
 import torch._inductor.config as inductor_config
+from facts import error, milliseconds
 from mlopt.backend import report
 from mlopt.test.corpus import DEMO
 from rich.console import Console
@@ -57,7 +57,7 @@ class Backend:
 
 @dataclass(frozen=True)
 class Row:
-    """What the demo says of one model; times in seconds."""
+    """What the demo says of one model; times of compilations in seconds, of calls in milliseconds."""
 
     name: str
     ops: int
@@ -74,24 +74,6 @@ class Row:
     backend_error: float
     backend_compile_time: float
     coverage: float
-
-
-def interleaved(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median seconds of each call, taken turn by turn so that drift hits all alike."""
-    samples: dict[str, list[float]] = {name: [] for name in calls}
-    for call in calls.values():
-        call()
-    for _ in range(rounds):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            samples[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values) for name, values in samples.items()}
-
-
-def largest_error(got: torch.Tensor, exact: torch.Tensor) -> float:
-    """max |got - exact| / max |exact|, in float64."""
-    return ((got.double() - exact).abs().max() / exact.abs().max()).item()
 
 
 def as_backend(module: torch.nn.Module, x: torch.Tensor) -> Backend:
@@ -168,21 +150,21 @@ def run(name: str, module: torch.nn.Module, x: torch.Tensor, advance: Callable[[
     }
     if peer is not None:
         calls["peer"] = peer
-    times = interleaved(calls, ROUNDS)
+    times = milliseconds(calls, ROUNDS)
     return Row(
         name=name,
         ops=len(ours.report.ops),
         kernels=sum(kernel.calls for kernel in ours.kernels if kernel.function == "main"),
         slow=len(ours.report.slow_paths) + backend.slow,
-        error=largest_error(got, exact),
-        eager_error=largest_error(eager, exact),
+        error=error(got, exact),
+        eager_error=error(eager, exact),
         compile_time=compile_time,
         torch_compile_time=peer_compile_time,
         ours=times["ours"],
         eager=times["eager"],
         torch_compile=times.get("peer"),
         backend=times["backend"],
-        backend_error=largest_error(backend.call(), exact),
+        backend_error=error(backend.call(), exact),
         backend_compile_time=backend.compile_time,
         coverage=backend.coverage,
     )
@@ -204,11 +186,11 @@ def table(rows: list[Row], warm: dict[str, float]) -> Table:
         "compile, s": lambda row: f"{row.compile_time:.1f}",
         "  again in a new process": lambda row: f"{warm[row.name]:.1f}",
         "  as torch.compile's backend ": lambda row: f"{row.backend_compile_time:.1f}",
-        "  torch.compile": lambda row: _number(row.torch_compile_time, 1.0, 1),
-        "run, ms": lambda row: _number(row.ours, 1e3, 2),
-        "  as torch.compile's backend  ": lambda row: _number(row.backend, 1e3, 2),
-        "  eager": lambda row: _number(row.eager, 1e3, 2),
-        "  torch.compile ": lambda row: _number(row.torch_compile, 1e3, 2),
+        "  torch.compile": lambda row: _number(row.torch_compile_time, 1),
+        "run, ms": lambda row: _number(row.ours, 2),
+        "  as torch.compile's backend  ": lambda row: _number(row.backend, 2),
+        "  eager": lambda row: _number(row.eager, 2),
+        "  torch.compile ": lambda row: _number(row.torch_compile, 2),
         "eager / mlopt": lambda row: f"{row.eager / row.ours:.2f}",
     }
     for label, show in lines.items():
@@ -216,8 +198,8 @@ def table(rows: list[Row], warm: dict[str, float]) -> Table:
     return result
 
 
-def _number(seconds: float | None, scale: float, digits: int) -> str:
-    return "-" if seconds is None else f"{seconds * scale:.{digits}f}"
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def problems_of(row: Row) -> list[str]:
@@ -227,12 +209,12 @@ def problems_of(row: Row) -> list[str]:
         problems.append(f"{row.slow} kernels on the slow path")
     if row.coverage < 1:
         problems.append(f"as torch.compile's backend {row.coverage:.0%} of it is compiled")
-    for error in (row.error, row.backend_error):
-        if error > max(2 * row.eager_error, 1e-5):
-            problems.append(f"the error is {error:.1e}, eager's {row.eager_error:.1e}")
-    for seconds in (row.ours, row.backend):
-        if seconds > 2 * row.eager:
-            problems.append(f"it takes {seconds / row.eager:.1f} times as long as eager")
+    for found in (row.error, row.backend_error):
+        if found > max(2 * row.eager_error, 1e-5):
+            problems.append(f"the error is {found:.1e}, eager's {row.eager_error:.1e}")
+    for taken in (row.ours, row.backend):
+        if taken > 2 * row.eager:
+            problems.append(f"it takes {taken / row.eager:.1f} times as long as eager")
     return problems
 
 

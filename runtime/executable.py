@@ -16,6 +16,7 @@ import builtins
 import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -230,12 +231,20 @@ class Executable:
         names += [hooked_name(name) for name in signatures if mentions(code, hooked_name(name))]
         loaded = load(code, names)
         asserts = metadata.get("asserts", ())
-        entries = {name: EntryPoint(loaded, name, known, asserts) for name, known in signatures.items()}
+        self._set_entries(
+            {name: EntryPoint(loaded, name, known, asserts) for name, known in signatures.items()}, label
+        )
+
+    def _set_entries(self, entries: Mapping[str, EntryPoint], label: str) -> None:
         self.main = entries["main"]
         self.main.label = label
         self.prepare = entries.get("prepare")
         if self.prepare is not None:
             self.prepare.label = f"{label}.prepare"
+
+    def allocate(self, size: int) -> Block:
+        """Memory for what is made of the weights."""
+        return AlignedBytes(size)
 
     def settle(self) -> None:
         """Wait for what this thread has copied for the program: other threads may use it then."""
@@ -248,11 +257,12 @@ class Executable:
             return []
         results = self.prepare.signature.result_shapes(shapes)
         buffers = [
-            AlignedBytes(int(np.prod(shape)) * result.itemsize)
+            self.allocate(prod(shape) * result.itemsize)
             for result, shape in zip(self.prepare.signature.results, results, strict=True)
         ]
         addresses = [buffer.address for buffer in buffers]
         self.prepare.call(weights, addresses, [*shapes, *results], threads)
+        self.settle()
         return buffers
 
 

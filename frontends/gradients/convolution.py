@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..decomposing.registry import aten, compute_dtype
 from .registry import each, gradient, is_static, pad, spread
+
+
+class _Window(NamedTuple):
+    stride: list[int]
+    padding: list[int]
+    dilation: list[int]
+    groups: int
 
 
 @gradient(aten.convolution_backward.default)
@@ -32,48 +39,32 @@ def _convolution_backward(
         return NotImplemented
     if 0 in x.shape or 0 in grad.shape:
         return NotImplemented
-    steps, pads, spacing = each(stride, count), each(padding, count), each(dilation, count)
+    window = _Window(each(stride, count), each(padding, count), each(dilation, count), groups)
     bias = grad.to(compute_dtype(grad.dtype)).sum([0, *range(2, 2 + count)]).to(grad.dtype)
     return (
-        _for_input(grad, x, weight, steps, pads, spacing, groups) if output_mask[0] else None,
-        _for_weight(grad, x, weight, steps, pads, spacing, groups) if output_mask[1] else None,
+        _for_input(grad, x, weight, window) if output_mask[0] else None,
+        _for_weight(grad, x, weight, window) if output_mask[1] else None,
         bias if output_mask[2] and bias_sizes is not None else None,
     )
 
 
-def _for_input(
-    grad: Tensor,
-    x: Tensor,
-    weight: Tensor,
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    groups: int,
-) -> Tensor:
+def _for_input(grad: Tensor, x: Tensor, weight: Tensor, window: _Window) -> Tensor:
     """The outputs' gradients, spread by the stride, under the window turned around."""
-    for d, (step, before, spacing) in enumerate(zip(stride, padding, dilation, strict=True), 2):
+    for d, (step, before, spacing) in enumerate(zip(*window[:3], strict=True), 2):
         grad = spread(grad, d, step)
         reach = spacing * (weight.shape[d] - 1)
         left = reach - before
         grad = pad(grad, d, left, x.shape[d] + reach - grad.shape[d] - left, 0)
-    outputs, inputs, *window = weight.shape
-    split = weight.reshape(groups, outputs // groups, inputs, *window).transpose(1, 2)
-    turned = split.reshape(groups * inputs, outputs // groups, *window).flip(list(range(2, weight.dim())))
-    zeros, ones = [0] * len(window), [1] * len(window)
-    return aten.convolution(grad, turned, None, ones, zeros, dilation, False, zeros, groups)
+    (outputs, inputs, *sizes), groups = weight.shape, window.groups
+    split = weight.reshape(groups, outputs // groups, inputs, *sizes).transpose(1, 2)
+    turned = split.reshape(groups * inputs, outputs // groups, *sizes).flip(list(range(2, weight.dim())))
+    zeros, ones = [0] * len(sizes), [1] * len(sizes)
+    return aten.convolution(grad, turned, None, ones, zeros, window.dilation, False, zeros, groups)
 
 
-def _for_weight(
-    grad: Tensor,
-    x: Tensor,
-    weight: Tensor,
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    groups: int,
-) -> Tensor:
+def _for_weight(grad: Tensor, x: Tensor, weight: Tensor, window: _Window) -> Tensor:
     """The images, with channels for batch, under the outputs' gradients as windows."""
-    batch, channels = x.shape[:2]
+    (batch, channels), (stride, padding, dilation, groups) = x.shape[:2], window
     if groups > 1:
         split = x.reshape(batch, groups, channels // groups, *x.shape[2:])
         images = split.permute(2, 1, 0, *range(3, split.dim()))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from math import prod
 from typing import Any, Protocol
 
 from ...errors import DeviceError
@@ -181,27 +180,10 @@ class GpuExecutable(Executable):
             name: GpuEntryPoint(self.program, memory, name, known, asserts)
             for name, known in functions.items()
         }
-        self.main = entries["main"]
-        self.main.label = label
-        self.prepare = entries.get("prepare")
-        if self.prepare is not None:
-            self.prepare.label = f"{label}.prepare"
+        self._set_entries(entries, label)
 
-    def run_prepare(
-        self, weights: Sequence[int], shapes: Sequence[Sequence[int]], threads: int
-    ) -> Sequence[Block]:
-        """What @prepare makes of the weights at these addresses."""
-        if self.prepare is None:
-            return []
-        results = self.prepare.signature.result_shapes(shapes)
-        buffers = [
-            self.memory.allocate(prod(shape) * result.itemsize)
-            for result, shape in zip(self.prepare.signature.results, results, strict=True)
-        ]
-        addresses = [buffer.address for buffer in buffers]
-        self.prepare.call(weights, addresses, [*shapes, *results], threads)
-        self.settle()  # calls on other streams may use them
-        return buffers
+    def allocate(self, size: int) -> Block:
+        return self.memory.allocate(size)
 
     def settle(self) -> None:
         machine, stream = self.program.machine, self.memory.stream()

@@ -3,7 +3,6 @@
 import functools
 import os
 import sys
-import threading
 
 import mlopt
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 import torch
 from mlopt.errors import InputError
 from mlopt.test.python.api_modules import Call, Net, close
+from mlopt.test.python.threads import at_once
 from torch import nn
 
 pytestmark = pytest.mark.usefixtures("inference")
@@ -68,11 +68,7 @@ def test_jit_in_several_threads():
     def work(factor):
         results[factor] = mlopt.jit(lambda x: x * factor, x)(x)
 
-    threads = [threading.Thread(target=work, args=(factor,)) for factor in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, *((factor,) for factor in range(4)))
     assert len(results) == 4
     assert all(torch.equal(result, x * factor) for factor, result in results.items())
 
@@ -87,20 +83,13 @@ def test_threads(net):
     module, compiled = net
     inputs = [torch.randn(4, 16) for _ in range(4)]
     expected = [module(x) for x in inputs]
-    wrong = []
 
     def work(x, y):
         with torch.no_grad():
             for _ in range(50):
-                if not torch.allclose(compiled(x), y, atol=1e-5):
-                    wrong.append(x)
+                assert torch.allclose(compiled(x), y, atol=1e-5)
 
-    threads = [threading.Thread(target=work, args=pair) for pair in zip(inputs, expected, strict=True)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    at_once(work, *zip(inputs, expected, strict=True))
 
 
 def test_bits_do_not_depend_on_the_number_of_threads():

@@ -1,7 +1,5 @@
 """The wrapper around a call: inputs, outputs, statuses, dynamic sizes."""
 
-import threading
-
 import pytest
 import torch
 from mlopt.errors import InputError
@@ -19,6 +17,7 @@ from mlopt.test.python.executables import (
     static,
     wrapper,
 )
+from mlopt.test.python.threads import at_once
 
 
 @pytest.fixture(scope="module")
@@ -133,20 +132,13 @@ def test_status_is_what_eager_raises(add):
 def test_threads_call_at_once():
     shape = (1024, 1024)
     add = wrapper(static(shape), shape)
-    wrong = []
 
     def work(number):
         x, y = torch.full(shape, float(number)), torch.ones(shape)
         for _ in range(20):
-            if not (add(x, y) == number + 1).all():
-                wrong.append(number)
+            assert (add(x, y) == number + 1).all()
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    at_once(work, *((number,) for number in range(4)))
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (0,), (3, 0, 5), (1, 1, 7)])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 import torch
 from mlopt.backend import report
 from mlopt.errors import InputError
 from mlopt.runtime.graph_call import GraphCall
+from mlopt.test.python.threads import at_once
 from torch import nn
 from torch._dynamo.exc import BackendCompilerFailed
 
@@ -175,20 +174,13 @@ def test_threads_share_a_compiled_function():
     with torch.no_grad():
         fast(inputs[0])
         expected = [module(x) for x in inputs]
-    wrong = []
 
     def work(x, y):
         with torch.no_grad():
             for _ in range(100):
-                if not torch.allclose(fast(x), y, atol=1e-6):
-                    wrong.append(x)
+                assert torch.allclose(fast(x), y, atol=1e-6)
 
-    threads = [threading.Thread(target=work, args=pair) for pair in zip(inputs, expected, strict=True)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    at_once(work, *zip(inputs, expected, strict=True))
 
 
 def test_errors_are_those_of_eager():

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import threading
 from collections import Counter
 
 import mlopt
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from mlopt.runtime import profiling
+from mlopt.test.python.threads import at_once
 from torch.profiler import ProfilerActivity, profile
 
 CPU = [ProfilerActivity.CPU]
@@ -155,11 +155,7 @@ def test_threads_do_not_mix(block, tmp_path):
 
     everywhere = torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
     with profile(activities=CPU, experimental_config=everywhere) as profiler:
-        threads = [threading.Thread(target=work) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(work, (), (), ())
     events = traced(profiler, tmp_path / "trace.json")
     for thread in {event["tid"] for event in events}:
         own = [event for event in events if event["tid"] == thread]

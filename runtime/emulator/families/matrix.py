@@ -6,7 +6,8 @@ import numpy as np
 
 from ..context import Context
 from ..decode import Decoder
-from ..ptx import TYPES, Array, Instruction, Memory
+from ..operands import Read
+from ..ptx import TYPES, Array, Instruction, Memory, Operand
 from ..registry import Run, instruction
 from . import memory
 
@@ -23,20 +24,20 @@ def whole_warps(x: Context, i: Instruction) -> bool:
     return x.count > 0
 
 
-def _count(i: Instruction) -> int:
-    return int(next(mod for mod in i.mods if mod in ("x1", "x2", "x4"))[1])
+def _in_shared(i: Instruction, d: Decoder, where: Operand) -> tuple[int, Read, str]:
+    """How many matrices, their rows' addresses, and the state space."""
+    if not i.has("m8n8") or not i.has("b16"):
+        raise d.fail("other shapes than m8n8 of b16, which sm_100 has")
+    assert isinstance(where, Memory)
+    count = int(next(mod for mod in i.mods if mod in ("x1", "x2", "x4"))[1])
+    return count, d.address(where), memory.memory_space(i, d, where)
 
 
 @instruction("ldmatrix", section=MATRIX + ": ldmatrix", kind="load", sync=True)
 def ldmatrix(i: Instruction, d: Decoder) -> Run:
     """Loads one, two or four 8×8 matrices of 16-bit elements from shared memory, transposed or not."""
-    if not i.has("m8n8") or not i.has("b16"):
-        raise d.fail("other shapes than m8n8 of b16, which sm_100 has")
-    where = i.operands[1]
-    assert isinstance(where, Memory)
-    count, transposed = _count(i), i.has("trans")
-    writes, address = d.writes(i.operands[0], TYPES["b32"]), d.address(where)
-    space = memory.memory_space(i, d, where)
+    count, address, space = _in_shared(i, d, i.operands[1])
+    writes, transposed = d.writes(i.operands[0], TYPES["b32"]), i.has("trans")
 
     def run(x: Context) -> None:
         if not whole_warps(x, i):
@@ -60,13 +61,8 @@ def ldmatrix(i: Instruction, d: Decoder) -> Run:
 @instruction("stmatrix", section=MATRIX + ": stmatrix", kind="store", sync=True)
 def stmatrix(i: Instruction, d: Decoder) -> Run:
     """Stores one, two or four 8×8 matrices of 16-bit elements to shared memory, transposed or not."""
-    if not i.has("m8n8") or not i.has("b16"):
-        raise d.fail("other shapes than m8n8 of b16, which sm_100 has")
-    where = i.operands[0]
-    assert isinstance(where, Memory)
-    count, transposed = _count(i), i.has("trans")
-    reads, address = d.reads(i.operands[1], TYPES["b32"]), d.address(where)
-    space = memory.memory_space(i, d, where)
+    count, address, space = _in_shared(i, d, i.operands[0])
+    reads, transposed = d.reads(i.operands[1], TYPES["b32"]), i.has("trans")
 
     def run(x: Context) -> None:
         if not whole_warps(x, i):

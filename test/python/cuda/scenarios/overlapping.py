@@ -9,6 +9,7 @@ import numpy as np
 from mlopt.runtime.cuda.executable import GpuExecutable, HostMemory
 from mlopt.runtime.cuda.machine import cuda_machine
 from mlopt.test.python.cuda.calls import floats, pointer, raises, run
+from mlopt.test.python.threads import at_once
 
 
 def hook(stub):
@@ -51,11 +52,7 @@ def hooks_of_threads(stub):
                 assert left.wait(10)
         left.set()
 
-    workers = [threading.Thread(target=work, args=(thread,)) for thread in names]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    at_once(work, *((thread,) for thread in names))
     run(program.main, *np.zeros((2, 300), np.float32))
     assert names == {"first": ["first", "second"], "second": ["first", "second"]}
 
@@ -77,11 +74,7 @@ def threads(stub):
         for _ in range(50):
             run(program.main, x, out)
 
-    workers = [threading.Thread(target=work, args=(size,)) for size in (10, 20, 30)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    at_once(work, (10,), (20,), (30,))
     assert sorted(totals) == [10] * 100 + [20] * 100 + [30] * 100
 
 
