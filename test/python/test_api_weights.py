@@ -91,17 +91,17 @@ def test_weights_are_prepared_again_when_they_change():
 
 
 def test_copies_of_weights_are_waited_for(monkeypatch):
-    """Calls on other streams read them."""
+    """Calls on other streams read them, and what is made of them."""
     waited = []
     monkeypatch.setattr(Executable, "settle", lambda self: waited.append(self))
     module = Scale()
     weights, call = live(module, with_weight())
     with torch.no_grad():
         call(torch.randn(SHAPE))
-        assert not waited
+        assert len(waited) == 1  # for what is made of the weights
         module.weight.data = torch.randn(16, 4).t()
         call(torch.randn(SHAPE))
-    assert waited == [weights.executable]
+    assert waited == [weights.executable] * 3  # once more, and for the copy
 
 
 def test_weights_that_cannot_be_used_any_more():
