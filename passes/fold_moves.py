@@ -1,4 +1,4 @@
-"""`mlopt-fold-moves`: slices, transposes and broadcasts become part of what reads them."""
+"""`mlopt-fold-moves`: slices, transposes, broadcasts and gathered work become part of what reads them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import ClassVar
 from mlir import ir
 
 from .base import Pass
+from .moving.gathered import compute_what_is_gathered
 from .moving.gathers import gathers_to_moves
 from .moving.reads import read_originals
 from .moving.reshapes import sink_expansions
@@ -31,7 +32,8 @@ class FoldMoves(Pass):
         linalg.generic {mlopt.op = "bmm"} ins(%e at (m, h + 12, k), …)
 
     Legal always; see the modules for where it is done. Run it on folded reshapes: after canonicalize. The
-    queries and the values of attention are then never copied.
+    queries and the values of attention are then never copied. What a gather reads of an element-wise result
+    is computed for the elements that it reads.
     """
 
     name: ClassVar[str] = "mlopt-fold-moves"
@@ -44,4 +46,5 @@ class FoldMoves(Pass):
                 lower_slices(func.operation)
                 sink_expansions(func.operation)
                 read_originals(func.operation)
+                compute_what_is_gathered(func.operation)
                 erase_dead(func.operation)

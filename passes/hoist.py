@@ -68,20 +68,42 @@ def _marks(main: ir.Operation) -> list[bool]:
     return [bool(WEIGHT.get(each)) for each in argument_attributes(main)]
 
 
-def _constant_ops(main: ir.Operation) -> set[ir.Operation]:
-    """The ops that depend on weights and constants alone, but for those that each call should do itself."""
+def needs_inputs(op: ir.Operation) -> bool:
+    """Whether what ``op`` makes depends on an argument that is not a weight: each call computes it."""
+    function = op.parent.operation
+    weights = dict(zip(function.regions[0].blocks[0].arguments, _marks(function), strict=True))
+    seen: set[ir.Operation] = set()
+    todo = [op]
+    while todo:
+        for _, _, value in operands_of(todo.pop()):
+            if isinstance(value, ir.BlockArgument):
+                if value in weights and not weights[value]:
+                    return True
+            elif value.owner.operation not in seen:
+                seen.add(value.owner.operation)
+                todo.append(value.owner.operation)
+    return False
+
+
+def made_of_weights(main: ir.Operation) -> set[ir.Value]:
+    """The arguments marked ``mlopt.weight`` and what depends on them and on constants alone."""
     entry = main.regions[0].blocks[0]
     known: set[ir.Value] = {
         value for value, marked in zip(entry.arguments, _marks(main), strict=True) if marked
     }
-    ops: set[ir.Operation] = set()
     for op in entry_ops(main):
         if not op.name.startswith(_MOVABLE):
             continue
         outside = [value for owner, _, value in operands_of(op) if owner == op or _is_from(value, main)]
         if all(value in known for value in outside):
-            ops.add(op)
             known.update(op.results)
+    return known
+
+
+def _constant_ops(main: ir.Operation) -> set[ir.Operation]:
+    """The ops that depend on weights and constants alone, but for those that each call should do itself."""
+    known = made_of_weights(main)
+    ops = {op for op in entry_ops(main) if len(op.results) and all(value in known for value in op.results)}
     for op in reversed(entry_ops(main)):  # what is left to the calls leaves them its operands too
         if op in ops and op.name in _WORK and not should_keep(op) and _reach_others(op, ops):
             ops.discard(op)

@@ -44,8 +44,8 @@ def _kinds_apart(producer: Group, consumer: Group) -> str | None:
             return "a reduction needs the result of another one that needs all tasks"
     elif Kind.BARRIER in kinds and Kind.ROW in kinds:
         return "a reduction over all tasks waits for the rows"
-    if Kind.GATHER in kinds and kinds & {*_REDUCTIONS}:
-        return "a gather's rows are not kept for a reduction"
+    if Kind.GATHER in kinds and Kind.BARRIER in kinds:
+        return "a gather's rows are not kept for a reduction over all tasks"
     return None
 
 
@@ -70,8 +70,6 @@ def _edge_apart(
         return "the operands of a contraction would be computed again for each tile"
     if kind is Kind.SLICE:
         return "a slice is read from memory"
-    if kind is Kind.GATHER:
-        return "a gather reads its indices from memory"
     if kind is Kind.FILL or made_by is Kind.FILL:
         return "a fill goes with what starts from it only"
     nest = graph.nest_of(op)

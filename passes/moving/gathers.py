@@ -76,7 +76,7 @@ def _place(index: ir.Value, table: ir.Value, dim: int, op: ir.Operation) -> ir.A
     if loop is None:
         return None
     number = loop.attributes["dim"].value
-    return ir.AffineDimExpr.get(number, op.context) if _is_whole(number, table, dim, op) else None
+    return ir.AffineDimExpr.get(number, op.context) if is_whole(number, table, dim, op) else None
 
 
 def _is_size_one(condition: ir.Value, table: ir.Value, dim: int) -> bool:
@@ -88,7 +88,7 @@ def _is_size_one(condition: ir.Value, table: ir.Value, dim: int) -> bool:
     return one is not None and one.value == 1 and same_size(compare.operands[0], table, dim)
 
 
-def _is_whole(loop: int, table: ir.Value, dim: int, op: ir.Operation) -> bool:
+def is_whole(loop: int, table: ir.Value, dim: int, op: ir.Operation) -> bool:
     """Whether a loop of ``op``, which has the result's dims for loops, is as long as a dim of ``table``."""
     result = op.results[0]
     if result.type.shape[loop] != DYNAMIC:

@@ -43,3 +43,83 @@ func.func @slices(%x: tensor<8x10xf32>, %y: tensor<?xf32>, %i: index)
   %f = tensor.expand_shape %e [[0], [1, 2]] output_shape [8, 2, 3] : tensor<8x6xf32> into tensor<8x2x3xf32>
   return %a, %b, %c, %d, %f : tensor<4x10xf32>, tensor<2x10xf32>, tensor<4xf32>, tensor<?xf32>, tensor<8x2x3xf32>
 }
+
+// -----
+
+// What a gather reads stays in memory where its body can fail, where more would be read than is made, where memory
+// would be read across its rows, and where weights alone determine it.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#tr = affine_map<(d0, d1) -> (d1, d0)>
+#one = affine_map<(d0) -> (d0)>
+// CHECK-LABEL: func.func @gathered
+// CHECK: %[[D:.*]] = linalg.generic {{.*}}{mlopt.op = "div"}
+// CHECK: %[[E:.*]] = linalg.generic {{.*}}{mlopt.op = "exp"}
+// CHECK: %[[T:.*]] = linalg.generic {{.*}}{mlopt.op = "transpose"}
+// CHECK: %[[C:.*]] = linalg.generic {{.*}}{mlopt.op = "cast"}
+// CHECK: tensor.extract %[[D]][
+// CHECK: tensor.extract %[[E]][
+// CHECK: tensor.extract %[[T]][
+// CHECK: tensor.extract %[[C]][
+func.func @gathered(%a: tensor<10x8xi64>, %x: tensor<10x8xf32>, %w: tensor<10x8xf16> {mlopt.weight},
+                    %t: tensor<100xi64>, %few: tensor<4xi64>)
+    -> (tensor<4xi64>, tensor<100xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %e0 = tensor.empty() : tensor<10x8xi64>
+  %d = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<10x8xi64>) outs(%e0 : tensor<10x8xi64>) attrs = {mlopt.op = "div"} {
+  ^bb0(%p: i64, %out: i64):
+    %0 = arith.divsi %p, %p : i64
+    linalg.yield %0 : i64
+  } -> tensor<10x8xi64>
+  %e1 = tensor.empty() : tensor<10x8xf32>
+  %e = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<10x8xf32>) outs(%e1 : tensor<10x8xf32>) attrs = {mlopt.op = "exp"} {
+  ^bb0(%p: f32, %out: f32):
+    %0 = math.exp %p : f32
+    linalg.yield %0 : f32
+  } -> tensor<10x8xf32>
+  %e2 = tensor.empty() : tensor<8x10xf32>
+  %tr = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<10x8xf32>) outs(%e2 : tensor<8x10xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%p: f32, %out: f32):
+    linalg.yield %p : f32
+  } -> tensor<8x10xf32>
+  %c = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<10x8xf16>) outs(%e1 : tensor<10x8xf32>) attrs = {mlopt.op = "cast"} {
+  ^bb0(%p: f16, %out: f32):
+    %0 = arith.extf %p : f16 to f32
+    linalg.yield %0 : f32
+  } -> tensor<10x8xf32>
+  %o0 = tensor.empty() : tensor<4xi64>
+  %r0 = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
+      ins(%few : tensor<4xi64>) outs(%o0 : tensor<4xi64>) attrs = {mlopt.op = "gather"} {
+  ^bb0(%p: i64, %out: i64):
+    %0 = linalg.index 0 : index
+    %1 = arith.index_cast %p : i64 to index
+    %2 = tensor.extract %d[%1, %0] : tensor<10x8xi64>
+    linalg.yield %2 : i64
+  } -> tensor<4xi64>
+  %o1 = tensor.empty() : tensor<100xf32>
+  %r1 = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
+      ins(%t : tensor<100xi64>) outs(%o1 : tensor<100xf32>) attrs = {mlopt.op = "gather"} {
+  ^bb0(%p: i64, %out: f32):
+    %1 = arith.index_cast %p : i64 to index
+    %2 = tensor.extract %e[%1, %1] : tensor<10x8xf32>
+    linalg.yield %2 : f32
+  } -> tensor<100xf32>
+  %o2 = tensor.empty() : tensor<4xf32>
+  %r2 = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
+      ins(%few : tensor<4xi64>) outs(%o2 : tensor<4xf32>) attrs = {mlopt.op = "gather"} {
+  ^bb0(%p: i64, %out: f32):
+    %1 = arith.index_cast %p : i64 to index
+    %2 = tensor.extract %tr[%1, %1] : tensor<8x10xf32>
+    linalg.yield %2 : f32
+  } -> tensor<4xf32>
+  %r3 = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
+      ins(%few : tensor<4xi64>) outs(%o2 : tensor<4xf32>) attrs = {mlopt.op = "gather"} {
+  ^bb0(%p: i64, %out: f32):
+    %1 = arith.index_cast %p : i64 to index
+    %2 = tensor.extract %c[%1, %1] : tensor<10x8xf32>
+    linalg.yield %2 : f32
+  } -> tensor<4xf32>
+  return %r0, %r1, %r2, %r3 : tensor<4xi64>, tensor<100xf32>, tensor<4xf32>, tensor<4xf32>
+}

@@ -150,3 +150,66 @@ func.func @slice_of_slice(%x: tensor<9x8xf32>) -> tensor<4x5xf32> {
   } -> tensor<4x5xf32>
   return %r : tensor<4x5xf32>
 }
+
+// -----
+
+// What is gathered of an element-wise result is computed from what that is made of: x at the gathered place, the
+// row's number by the loop, the class's weight and number at the gathered place.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#column = affine_map<(d0, d1) -> (d1)>
+#unit = affine_map<(d0, d1) -> (d0, 0)>
+#one = affine_map<(d0) -> (d0)>
+// CHECK-DAG: #[[UNIT:.*]] = affine_map<(d0) -> (d0, 0)>
+// CHECK-DAG: #[[ID:.*]] = affine_map<(d0) -> (d0)>
+// CHECK-LABEL: func.func @gathered
+// CHECK-NOT: mlopt.op = "sub"
+// CHECK: linalg.generic {indexing_maps = [#[[ID]], #[[UNIT]], #[[ID]], #[[ID]]], {{.*}} ins(%arg3, %arg4, %arg1 :
+// CHECK: ^bb0(%[[T:.*]]: i64, %[[U:.*]]: f32, %[[M:.*]]: f32, %{{.*}}: f32):
+// CHECK: %[[I:.*]] = linalg.index 0
+// CHECK: arith.index_cast %[[T]]
+// CHECK: cf.assert
+// CHECK: %[[J:.*]] = arith.select
+// CHECK: %[[X:.*]] = tensor.extract %arg0[%[[I]], %[[J]]]
+// CHECK: %[[A:.*]] = arith.subf %[[X]], %[[M]]
+// CHECK: %[[W:.*]] = tensor.extract %arg2[%[[J]]]
+// CHECK: %[[B:.*]] = arith.mulf %[[A]], %[[W]]
+// CHECK: arith.addf %[[B]], %[[U]]
+// CHECK: arith.index_cast %[[J]]
+func.func @gathered(%x: tensor<?x100xf32>, %m: tensor<?xf32>, %w: tensor<100xf32>, %t: tensor<?xi64>,
+                    %u: tensor<?x1xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = arith.constant 100 : index
+  %d = tensor.dim %x, %c0 : tensor<?x100xf32>
+  %e = tensor.empty(%d) : tensor<?x100xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m : tensor<?x100xf32>, tensor<?xf32>) outs(%e : tensor<?x100xf32>) attrs = {mlopt.op = "sub"} {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.subf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<?x100xf32>
+  %p = linalg.generic {indexing_maps = [#id, #column, #unit, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %w, %u : tensor<?x100xf32>, tensor<100xf32>, tensor<?x1xf32>) outs(%e : tensor<?x100xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = linalg.index 1 : index
+    %3 = arith.index_cast %2 : index to i64
+    %4 = arith.sitofp %3 : i64 to f32
+    %5 = arith.mulf %1, %4 : f32
+    linalg.yield %5 : f32
+  } -> tensor<?x100xf32>
+  %f = tensor.empty(%d) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
+      ins(%t : tensor<?xi64>) outs(%f : tensor<?xf32>) attrs = {mlopt.op = "gather"} {
+  ^bb0(%a: i64, %out: f32):
+    %0 = linalg.index 0 : index
+    %1 = arith.index_cast %a : i64 to index
+    %2 = arith.cmpi ult, %1, %n : index
+    cf.assert %2, "IndexError: index out of range in self"
+    %3 = arith.select %2, %1, %c0 : index
+    %4 = tensor.extract %p[%0, %3] : tensor<?x100xf32>
+    linalg.yield %4 : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}

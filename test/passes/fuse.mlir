@@ -82,3 +82,43 @@ func.func @epilogue(%x: tensor<64x32xf32>, %w: tensor<32x16xf32>, %bias: tensor<
   %i = tensor.insert_slice %r into %3[1, 0] [64, 16] [1, 1] {mlopt.op = "pad"} : tensor<64x16xf32> into tensor<66x16xf32>
   return %r, %i : tensor<64x16xf32>, tensor<66x16xf32>
 }
+
+// -----
+
+// The score at an index that is made in the kernel, less what its row was reduced to.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#one = affine_map<(d0) -> (d0)>
+// CHECK: mlopt.fusion = []
+// CHECK-LABEL: func.func @gathered
+// CHECK-COUNT-4: mlopt.group = 0
+// CHECK-NOT: mlopt.group = 1
+func.func @gathered(%x: tensor<64x128xf32>, %t: tensor<64xi64>) -> tensor<64xf32> {
+  %ninf = arith.constant 0xFF800000 : f32
+  %seven = arith.constant 7 : i64
+  %0 = tensor.empty() : tensor<64xf32>
+  %1 = linalg.fill ins(%ninf : f32) outs(%0 : tensor<64xf32>) -> tensor<64xf32>
+  %m = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x128xf32>) outs(%1 : tensor<64xf32>) attrs = {mlopt.op = "amax"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.maximumf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<64xf32>
+  %2 = tensor.empty() : tensor<64xi64>
+  %i = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
+      ins(%t : tensor<64xi64>) outs(%2 : tensor<64xi64>) attrs = {mlopt.op = "and"} {
+  ^bb0(%in: i64, %out: i64):
+    %a = arith.andi %in, %seven : i64
+    linalg.yield %a : i64
+  } -> tensor<64xi64>
+  %r = linalg.generic {indexing_maps = [#one, #one, #one], iterator_types = ["parallel"]}
+      ins(%i, %m : tensor<64xi64>, tensor<64xf32>) outs(%0 : tensor<64xf32>) attrs = {mlopt.op = "gather"} {
+  ^bb0(%in: i64, %max: f32, %out: f32):
+    %n = linalg.index 0 : index
+    %j = arith.index_cast %in : i64 to index
+    %a = tensor.extract %x[%n, %j] : tensor<64x128xf32>
+    %b = arith.subf %a, %max : f32
+    linalg.yield %b : f32
+  } -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}

@@ -1,0 +1,187 @@
+"""What a gather reads of an element-wise result is computed for the elements that it reads.
+
+::
+
+    %d = generic {sub} (i, j) ins(%x at (i, j), %m at (i))
+    generic {gather} (i) ins(%t) { tensor.extract %d[%i, %t] }
+  ->
+    generic {gather} (i) ins(%t, %m at (i)) { tensor.extract %x[%i, %t] - %m }
+
+The loss of a class is then computed from the row of scores, and no row of log-probabilities is written to
+memory. Legal where the element-wise body checks nothing: each element is computed as before, bit for bit.
+Done where no more elements are read than there were, and not for what weights alone determine.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mlir import ir
+from mlir.dialects import tensor
+
+from ..hoist import needs_inputs
+from ..structured import (
+    DYNAMIC,
+    body_of,
+    defining_op,
+    index_constant,
+    inits_of,
+    inputs_of,
+    kinds_of,
+    label_of,
+    make_generic,
+    maps_of,
+    replace_op,
+    structured_ops,
+)
+from .gathers import is_whole
+
+_ASSUMED = 64  # the size that a dynamic dim is taken for
+_PURE = ("arith.", "math.", "linalg.index", "linalg.yield", "tensor.extract")
+_CHECKED = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi", "arith.ceildivsi")
+
+
+def compute_what_is_gathered(func: ir.Operation) -> None:
+    """Let each gather of ``func`` read what its tables are made of, and what that is made of."""
+    for op in structured_ops(func):
+        gather: ir.Operation | None = op
+        while gather is not None:
+            gather = next(
+                (
+                    _computed(gather, extract, maker)
+                    for extract, maker in _tables(gather)
+                    if can_compute(gather, maker) and should_compute(gather, maker)
+                ),
+                None,
+            )
+
+
+def _tables(op: ir.Operation) -> list[tuple[ir.Operation, ir.Operation]]:
+    """The tensor.extracts of a body, with the generic that makes the table of each."""
+    found = []
+    for inner in [each.operation for each in body_of(op).operations]:
+        if inner.name == "tensor.extract" and len(inner.operands) > 1:
+            maker = defining_op(inner.operands[0], "linalg.generic")
+            if maker is not None:
+                found.append((inner, maker))
+    return found
+
+
+def can_compute(op: ir.Operation, maker: ir.Operation) -> bool:
+    """Whether one element of what ``maker`` makes can be computed in the body of ``op``."""
+    if "reduction" in kinds_of(op) or "reduction" in kinds_of(maker):
+        return False
+    outputs = list(body_of(maker).arguments)[len(inputs_of(maker)) :]
+    if any(list(each.uses) for each in outputs):
+        return False
+    names = [inner.operation.name for inner in body_of(maker).operations]
+    if not all(name.startswith(_PURE) and name not in _CHECKED for name in names):
+        return False
+    maps = maps_of(maker)
+    identity = ir.AffineMap.get_identity(maps[0].n_dims, op.context)
+    plain = (ir.AffineDimExpr, ir.AffineConstantExpr)
+    return all(where == identity for where in maps[len(inputs_of(maker)) :]) and all(
+        isinstance(expr, plain) for where in maps for expr in where.results
+    )
+
+
+def should_compute(op: ir.Operation, maker: ir.Operation) -> bool:
+    """Whether it reads no more than ``maker`` would write, along memory, and again at each call anyway."""
+    tables = 0
+    for where in maps_of(maker)[: len(inputs_of(maker))]:
+        loops = [expr.position for expr in where.results if isinstance(expr, ir.AffineDimExpr)]
+        if loops != sorted(loops):
+            return False
+        tables += len(loops) > 0
+    reads = _elements(op.results[0]) * max(tables, 1)
+    return reads <= _elements(maker.results[0]) and needs_inputs(maker)
+
+
+def _elements(value: ir.Value) -> int:
+    return math.prod(_ASSUMED if size == DYNAMIC else size for size in value.type.shape)
+
+
+def _computed(op: ir.Operation, extract: ir.Operation, maker: ir.Operation) -> ir.Operation:
+    """``op`` again, with the body of ``maker`` in place of ``extract``."""
+    positions = list(extract.operands)[1:]
+    inputs, maps = inputs_of(op), maps_of(op)
+    old = len(inputs)
+    read_by_loops: dict[int, int] = {}  # the number of an input of the maker -> that of the op
+    for number, (value, where) in enumerate(zip(inputs_of(maker), maps_of(maker), strict=False)):
+        loops = _loops_read(op, maker.results[0], where, positions)
+        if loops is not None and isinstance(value.type, ir.RankedTensorType):
+            read_by_loops[number] = len(inputs)
+            maps.insert(len(inputs), ir.AffineMap.get(maps[0].n_dims, 0, loops, op.context))
+            inputs.append(value)
+    at = ir.InsertionPoint(op)
+    new = make_generic(inputs, inits_of(op), maps, kinds_of(op), label_of(op), location=op.location, at=at)
+    given = list(body_of(new).arguments)
+    known = dict(zip(body_of(op).arguments, given[:old] + given[len(inputs) :], strict=True))
+    with ir.InsertionPoint(body_of(new)):
+        for inner in [each.operation for each in body_of(op).operations]:
+            if inner != extract:
+                _clone(inner, known)
+                continue
+            places = [known.get(position, position) for position in positions]
+            table = {
+                argument: given[read_by_loops[number]]
+                if number in read_by_loops
+                else _element(inputs_of(maker)[number], maps_of(maker)[number], places, extract.location)
+                for number, argument in enumerate(list(body_of(maker).arguments)[: len(inputs_of(maker))])
+                if list(argument.uses)
+            }
+            yielded = _clone_body(maker, places, table)
+            known[extract.results[0]] = yielded[extract.operands[0].result_number]
+    replace_op(op, list(new.results))
+    return new
+
+
+def _clone(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
+    """A copy of an op of a body at the insertion point, which reads the ``known`` values instead."""
+    copy = op.clone(ir.InsertionPoint.current).operation
+    for number, value in enumerate(op.operands):
+        copy.operands[number] = known.get(value, value)
+    known.update(zip(op.results, copy.results, strict=True))
+
+
+def _clone_body(
+    maker: ir.Operation, places: list[ir.Value], known: dict[ir.Value, ir.Value]
+) -> list[ir.Value]:
+    """The body of ``maker`` for the element at ``places``; what it yields."""
+    for inner in [each.operation for each in body_of(maker).operations]:
+        if inner.name == "linalg.index":
+            known[inner.results[0]] = places[inner.attributes["dim"].value]
+        elif inner.name == "linalg.yield":
+            return [known.get(value, value) for value in inner.operands]
+        else:
+            _clone(inner, known)
+    raise AssertionError("a body ends with linalg.yield")
+
+
+def _element(value: ir.Value, where: ir.AffineMap, places: list[ir.Value], location: ir.Location) -> ir.Value:
+    """The element of an input of the maker that its loops at ``places`` read."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        return value
+    with location:
+        indices = [
+            places[expr.position] if isinstance(expr, ir.AffineDimExpr) else index_constant(expr.value)
+            for expr in where.results
+        ]
+        return tensor.ExtractOp(value, indices).result
+
+
+def _loops_read(
+    op: ir.Operation, table: ir.Value, where: ir.AffineMap, positions: list[ir.Value]
+) -> list[ir.AffineExpr] | None:
+    """Where the loops of ``op`` read what ``table`` is made of; None: at computed places."""
+    exprs: list[ir.AffineExpr] = []
+    for expr in where.results:
+        if isinstance(expr, ir.AffineConstantExpr):
+            exprs.append(expr)
+            continue
+        index = defining_op(positions[expr.position], "linalg.index")
+        loop = None if index is None else index.attributes["dim"].value
+        if loop is None or not is_whole(loop, table, expr.position, op):
+            return None
+        exprs.append(ir.AffineDimExpr.get(loop, op.context))
+    return exprs
