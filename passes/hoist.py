@@ -68,23 +68,6 @@ def _marks(main: ir.Operation) -> list[bool]:
     return [bool(WEIGHT.get(each)) for each in argument_attributes(main)]
 
 
-def needs_inputs(op: ir.Operation) -> bool:
-    """Whether what ``op`` makes depends on an argument that is not a weight: each call computes it."""
-    function = op.parent.operation
-    weights = dict(zip(function.regions[0].blocks[0].arguments, _marks(function), strict=True))
-    seen: set[ir.Operation] = set()
-    todo = [op]
-    while todo:
-        for _, _, value in operands_of(todo.pop()):
-            if isinstance(value, ir.BlockArgument):
-                if value in weights and not weights[value]:
-                    return True
-            elif value.owner.operation not in seen:
-                seen.add(value.owner.operation)
-                todo.append(value.owner.operation)
-    return False
-
-
 def made_of_weights(main: ir.Operation) -> set[ir.Value]:
     """The arguments marked ``mlopt.weight`` and what depends on them and on constants alone."""
     entry = main.regions[0].blocks[0]

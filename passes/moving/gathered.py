@@ -19,7 +19,7 @@ import math
 from mlir import ir
 from mlir.dialects import tensor
 
-from ..hoist import needs_inputs
+from ..hoist import made_of_weights
 from ..structured import (
     DYNAMIC,
     body_of,
@@ -43,14 +43,16 @@ _CHECKED = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.f
 
 def compute_what_is_gathered(func: ir.Operation) -> None:
     """Let each gather of ``func`` read what its tables are made of, and what that is made of."""
-    for op in structured_ops(func):
+    gathers = [op for op in structured_ops(func) if _tables(op)]
+    weights = made_of_weights(func) if gathers else set()
+    for op in gathers:
         gather: ir.Operation | None = op
         while gather is not None:
             gather = next(
                 (
                     _computed(gather, extract, maker)
                     for extract, maker in _tables(gather)
-                    if can_compute(gather, maker) and should_compute(gather, maker)
+                    if can_compute(gather, maker) and should_compute(gather, maker, weights)
                 ),
                 None,
             )
@@ -85,7 +87,7 @@ def can_compute(op: ir.Operation, maker: ir.Operation) -> bool:
     )
 
 
-def should_compute(op: ir.Operation, maker: ir.Operation) -> bool:
+def should_compute(op: ir.Operation, maker: ir.Operation, weights: set[ir.Value]) -> bool:
     """Whether it reads no more than ``maker`` would write, along memory, and again at each call anyway."""
     tables = 0
     for where in maps_of(maker)[: len(inputs_of(maker))]:
@@ -94,7 +96,7 @@ def should_compute(op: ir.Operation, maker: ir.Operation) -> bool:
             return False
         tables += len(loops) > 0
     reads = _elements(op.results[0]) * max(tables, 1)
-    return reads <= _elements(maker.results[0]) and needs_inputs(maker)
+    return reads <= _elements(maker.results[0]) and maker.results[0] not in weights
 
 
 def _elements(value: ir.Value) -> int:
