@@ -6,7 +6,11 @@ PIP_FLAGS ?=
 BIN := .venv/bin
 STAMP := .venv/installed
 
-.PHONY: help venv test demo lint format clean
+# Seeds of `make fuzz`: others each time, unless FIRST is given.
+GRAPHS := 2000
+FIRST := $(shell date +%s)
+
+.PHONY: help venv test fuzz demo lint format clean
 
 help: ## list the targets
 	@echo "make TARGET [PYTHON=python3.11] [PIP_FLAGS=…]"
@@ -17,6 +21,10 @@ venv: $(STAMP) ## set up .venv: torch, the pinned compilers, mlopt itself (edita
 
 test: $(STAMP) ## all checks: ruff, mypy, lit, call overhead, pytest (GROUPS="lint lit" for some of them)
 	@$(BIN)/python test/run.py $(GROUPS)
+
+fuzz: $(STAMP) ## random graphs, fused and not, against numpy; FIRST=seed GRAPHS=1 repeats one
+	@echo "seeds $(FIRST) to $$(($(FIRST) + $(GRAPHS) - 1))"
+	@MLOPT_FUZZ=$(GRAPHS) MLOPT_FUZZ_FIRST=$(FIRST) $(BIN)/pytest -vv test/python/test_fuzz_graphs.py
 
 demo: $(STAMP) ## compile and time ResNet-18 and a GPT-2 block; the stages go to build/demo/
 	@$(BIN)/python examples/demo.py

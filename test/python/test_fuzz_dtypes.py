@@ -3,7 +3,7 @@
 All numbers are small integers, and are kept so after each step: every dtype holds them, and sums of them,
 so it does not matter what is rounded when, and a comparison or a cast has one right result. Half of the
 programs have a number of rows that is known at the call only. MLOPT_FUZZ=N runs N programs instead of the
-few of every test run.
+few of every test run. Views and rounding: test_fuzz_graphs.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,56 @@
+"""How far a graph's results may be from numpy's float64: the bound of docs/semantics.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .random_graphs import Array, Graph, as_numbers_of
+
+SHARE = {"f32": 1e-5, "f16": 2e-3, "bf16": 1.6e-2}
+SAMPLES = 8
+STEP = 2.0**-20
+
+
+def difference(graph: Graph, results: Sequence[Array]) -> str | None:
+    """Which result is how wrong; None if all are as they should be."""
+    exact = graph.evaluate(np.float64, lambda value: value)
+    eager = graph.evaluate(np.float32, lambda value: as_numbers_of(graph.element, value))
+    for number, (ours, right, near, terms) in enumerate(
+        zip(results, exact, eager, _terms(graph, exact), strict=True)
+    ):
+        if ours.shape != right.shape:
+            return f"result {number} has the shape {ours.shape}, not {right.shape}"
+        allowed = np.maximum(2 * np.abs(near - right), SHARE[graph.element] * terms)
+        wrong = ~(np.abs(ours.astype(np.float64) - right) <= allowed)
+        if wrong.any():
+            place = tuple(int(each) for each in np.argwhere(wrong)[0])
+            values = [float(each[place]) for each in (ours, near, right)]
+            return (
+                f"result {number} is wrong in {wrong.sum()} of {wrong.size} elements; at {list(place)} it is"
+                " {!r}, op by op {!r}, in float64 {!r}".format(*values)
+            )
+    return None
+
+
+def _terms(graph: Graph, exact: Sequence[Array]) -> list[Array]:
+    """For each element the size of the terms that it is made of, from below: see runtime/verification.py.
+
+    All values change by a tiny share with random signs, not the inputs alone: a graph knows them, and what
+    is small because two of them nearly cancel depends on how they were rounded.
+    """
+    found = [np.abs(value) for value in exact]
+    for sample in range(SAMPLES):
+        up, down = (_near(graph, step, sample) for step in (STEP, -STEP))
+        for number, (high, low, here) in enumerate(zip(up, down, exact, strict=True)):
+            change = np.minimum(np.abs(high - here), np.abs(low - here)) / STEP
+            found[number] = np.maximum(found[number], change)
+    return found
+
+
+def _near(graph: Graph, step: float, seed: int) -> list[Array]:
+    signs = np.random.default_rng(seed)
+    return graph.evaluate(
+        np.float64, lambda value: value * (1 + step * (signs.integers(2, size=value.shape) - 0.5))
+    )

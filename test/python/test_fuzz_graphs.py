@@ -1,0 +1,104 @@
+"""Random graphs, fused and with each op a kernel of its own, within the bound of docs/semantics.md.
+
+`make fuzz` runs more of them: MLOPT_FUZZ=N, from the seed MLOPT_FUZZ_FIRST on. MLOPT_TARGET and MLOPT_DEVICE
+say what for, as everywhere: cuda:sm_80 and emulator, for example.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import mlopt
+import numpy as np
+import pytest
+from mlopt.errors import MloptError
+from mlopt.runtime import requests
+from mlopt.runtime.arrays import numpy_dtype
+
+from .graph_bound import difference
+from .random_graphs import Array, Graph, Node, batch
+from .random_ops import DTYPES, MOST_STEPS, make_graph
+
+GRAPHS = int(os.environ.get("MLOPT_FUZZ", "300"))
+FIRST = int(os.environ.get("MLOPT_FUZZ_FIRST", "0"))
+IN_A_MODULE = 50
+
+Outcome = list[Array] | str  # a graph's results, or why there are none
+
+
+def batches() -> Iterator[range]:
+    """Seeds of graphs of one type, whose single ops are often the same kernels."""
+    size = 2 * IN_A_MODULE
+    for kind in range(len(DTYPES)):
+        seeds = range(FIRST + kind, FIRST + GRAPHS, len(DTYPES))
+        yield from (seeds[at : at + size] for at in range(0, len(seeds), size))
+
+
+def run(graphs: Sequence[Graph]) -> list[Outcome]:
+    """What each graph computes; those of a module that cannot be compiled or called are run by themselves."""
+    arrays = [array.astype(numpy_dtype(graph.element)) for graph in graphs for array in graph.inputs]
+    try:
+        made = mlopt.compile_mlir(batch(graphs), cache=False)(*arrays)
+    except MloptError as error:
+        if len(graphs) == 1:
+            return [str(error)]
+        middle = len(graphs) // 2
+        return [*run(graphs[:middle]), *run(graphs[middle:])]
+    values = iter(made if isinstance(made, tuple) else (made,))
+    return [[next(values) for _ in graph.results] for graph in graphs]
+
+
+def run_all(graphs: Sequence[Graph]) -> list[Outcome]:
+    """Two modules side by side."""
+    with ThreadPoolExecutor(2) as threads:
+        parts = [graphs[:IN_A_MODULE], graphs[IN_A_MODULE:]]
+        return [outcome for outcomes in threads.map(run, filter(None, parts)) for outcome in outcomes]
+
+
+def problem(graph: Graph, outcome: Outcome) -> str | None:
+    return outcome if isinstance(outcome, str) else difference(graph, outcome)
+
+
+def smallest(seed: int) -> Graph:
+    """The graph of ``seed``, with as few of its steps as fail."""
+    for steps in range(1, MOST_STEPS + 1):
+        graph = make_graph(seed, steps)
+        if problem(graph, run([graph])[0]):
+            return graph
+    return make_graph(seed)
+
+
+@pytest.mark.parametrize("seeds", list(batches()), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+def test_graphs(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = [make_graph(seed) for seed in seeds]
+    failures: list[str] = []
+    for how in ("fused", "unfused"):
+        if how == "unfused":
+            monkeypatch.setattr(requests, "_COMPILE", "mlopt.test.python.unfused:compile_text")
+            monkeypatch.setattr(requests, "_COMPILE_CUDA", "mlopt.test.python.unfused:compile_text_for_gpu")
+        for graph, outcome in zip(graphs, run_all(graphs), strict=True):
+            what = problem(graph, outcome)
+            if what:
+                repeat = f"make fuzz FIRST={graph.seed} GRAPHS=1"
+                failures.append(f"{how}, {repeat}\n{what}\n{batch([smallest(graph.seed)])}")
+    assert not failures, "\n\n".join(failures)
+
+
+def test_what_is_wrong_is_said() -> None:
+    graph = make_graph(FIRST)
+    (right,) = run([graph])
+    assert not isinstance(right, str)
+    assert difference(graph, right) is None
+    wrong = [right[0] * np.asarray(1.1, right[0].dtype), *right[1:]]
+    assert "result 0 is wrong in" in str(difference(graph, wrong))
+    assert "shape" in str(difference(graph, [right[0][None], *right[1:]]))
+
+
+def test_a_graph_that_cannot_be_compiled_spoils_no_other() -> None:
+    graphs = [make_graph(seed) for seed in range(FIRST, FIRST + 3)]
+    graphs[1].nodes.append(Node((2,), (), np.zeros, lambda out: f"  {out} = nonsense"))
+    outcomes = run(graphs)
+    assert [isinstance(outcome, str) for outcome in outcomes] == [False, True, False]
+    assert "nonsense" in str(outcomes[1])
