@@ -12,45 +12,32 @@ from torch import Tensor
 from .registry import aten, compute_dtype, ours
 
 
-@ours(aten.sum.default)
-def _sum_all(x: Tensor, *, dtype: torch.dtype | None = None) -> Any:
+@ours(aten.sum.default, aten.sum.dim_IntList)
+def _sum(x: Tensor, *args: Any, dtype: torch.dtype | None = None, **kwargs: Any) -> Any:
     """The cast to the sum's dtype comes first: torch-mlir's own takes uint8 for int8."""
-    result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
-    return NotImplemented if x.dtype == result else x.to(result).sum(dtype=result)
+    result = _total_dtype(x, dtype)
+    return NotImplemented if x.dtype == result else x.to(result).sum(*args, **kwargs, dtype=result)
 
 
-@ours(aten.sum.dim_IntList)
-def _sum_dims(x: Tensor, dim: Any, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
-    result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
-    return NotImplemented if x.dtype == result else x.to(result).sum(dim, keepdim, dtype=result)
+@ours(aten.prod.default, aten.prod.dim_int)
+def _prod(x: Tensor, *args: Any, dtype: torch.dtype | None = None, **kwargs: Any) -> Any:
+    result = _total_dtype(x, dtype)
+    return NotImplemented if x.dtype == result else x.to(result).prod(*args, **kwargs, dtype=result)
 
 
-@ours(aten.mean.default)
-def _mean_all(x: Tensor, *, dtype: torch.dtype | None = None) -> Any:
-    return NotImplemented if dtype in (None, x.dtype) else x.to(dtype).mean()
+def _total_dtype(x: Tensor, dtype: torch.dtype | None) -> torch.dtype:
+    return dtype or (x.dtype if x.is_floating_point() else torch.int64)
 
 
-@ours(aten.mean.dim)
-def _mean_dims(x: Tensor, dim: Any, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
-    return NotImplemented if dtype in (None, x.dtype) else x.to(dtype).mean(dim, keepdim)
+@ours(aten.mean.default, aten.mean.dim)
+def _mean(x: Tensor, *args: Any, dtype: torch.dtype | None = None, **kwargs: Any) -> Any:
+    return NotImplemented if dtype in (None, x.dtype) else x.to(dtype).mean(*args, **kwargs)
 
 
 @ours(aten.trace.default)
 def _trace(x: Tensor) -> Tensor:
     on_diagonal = torch.arange(x.shape[0]).unsqueeze(1) == torch.arange(x.shape[1])
     return torch.where(on_diagonal, x, torch.zeros((), dtype=x.dtype)).sum()
-
-
-@ours(aten.prod.default)
-def _prod_all(x: Tensor, *, dtype: torch.dtype | None = None) -> Any:
-    result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
-    return NotImplemented if x.dtype == result else x.to(result).prod(dtype=result)
-
-
-@ours(aten.prod.dim_int)
-def _prod_dim(x: Tensor, dim: int, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
-    result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
-    return NotImplemented if x.dtype == result else x.to(result).prod(dim, keepdim, dtype=result)
 
 
 @ours(aten.any.default, aten.any.dim, aten.any.dims)

@@ -13,6 +13,7 @@ from mlir.execution_engine import ExecutionEngine
 from mlir.passmanager import PassManager
 from mlir.runtime import get_ranked_memref_descriptor
 from mlopt.dialects.attributes import SCHEDULE, SLOW
+from mlopt.dialects.context import make_context
 from mlopt.passes.cpu.strip_mine import StripMine
 from mlopt.passes.operations import nested_ops, ops_named
 from mlopt.passes.schedule import Schedule
@@ -165,9 +166,7 @@ def check_tiles(
     tolerance: float = 1e-6,
 ) -> str:
     """Compile ``text`` as it is, tiled, and strip-mined; compare the last ``outs`` arrays; the tile IR."""
-    ctx = ir.Context()
-    ctx.enable_multithreading(False)
-    with ctx, ir.Location.unknown():
+    with make_context(), ir.Location.unknown():
         expected, actual, stripped = (
             [*arrays[:-outs], *(array.copy() for array in arrays[-outs:])] for _ in range(3)
         )
@@ -190,9 +189,7 @@ def check_tiles(
 
 def tile_text(text: str) -> str:
     """The tile IR of the kernel of ``text``, with the tiles that are scheduled."""
-    ctx = ir.Context()
-    ctx.enable_multithreading(False)
-    with ctx, ir.Location.unknown():
+    with make_context(), ir.Location.unknown():
         return str(in_tiles(text, None))
 
 
@@ -226,9 +223,7 @@ def check_strips(
     tolerance: float = 1e-6,
 ) -> str:
     """Compare the last ``outs`` arrays between upstream's loops and our strips; the strips' text."""
-    ctx = ir.Context()
-    ctx.enable_multithreading(False)
-    with ctx, ir.Location.unknown():
+    with make_context(), ir.Location.unknown():
         expected = [*arrays[:-outs], *(array.copy() for array in arrays[-outs:])]
         run(untiled(text), expected)
         for bits in WIDTHS:
