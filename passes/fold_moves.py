@@ -8,6 +8,7 @@ from typing import ClassVar
 from mlir import ir
 
 from .base import Pass
+from .moving.collapses import sink_collapses
 from .moving.gathered import compute_what_is_gathered
 from .moving.gathers import gathers_to_moves
 from .moving.reads import read_originals
@@ -45,6 +46,7 @@ class FoldMoves(Pass):
                 gathers_to_moves(func.operation)
                 lower_slices(func.operation)
                 sink_expansions(func.operation)
+                sink_collapses(func.operation)
                 read_originals(func.operation)
                 compute_what_is_gathered(func.operation)
                 erase_dead(func.operation)

@@ -37,8 +37,9 @@ KERNELS = Stage(
     "mlopt-fold-moves,canonicalize,cse,"
     # i1 has no layout in memory; an integer division by zero must not trap.
     "mlopt-bool-storage,mlopt-guard-division,canonicalize,cse,"
-    # What depends on weights alone leaves @main before it could be fused into it.
-    "mlopt-hoist,mlopt-fuse,mlopt-outline,"
+    # What depends on weights alone leaves @main before it could be fused into it; batch norms go into
+    # the weights of the convolutions before them.
+    "mlopt-fold-scales,mlopt-hoist,mlopt-fuse,mlopt-outline,"
     # Dims that a kernel runs through together become one: long rows for vectors and wide accesses.
     "mlopt-collapse-dims",
     TENSORS,

@@ -10,10 +10,13 @@ The sum of a contraction is rounded in another order than with the bias as its s
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from mlir import ir
-from mlir.dialects import arith, linalg
+from mlir.dialects import arith, linalg, tensor
 
 from ..structured import (
+    DYNAMIC,
     body_of,
     constant,
     defining_op,
@@ -33,6 +36,7 @@ from ..structured import (
     structured_ops,
 )
 from .bodies import is_contraction
+from .reshape import grouped
 
 
 def make_inits_explicit(func: ir.Operation) -> None:
@@ -130,11 +134,29 @@ def _start_from_zero(op: ir.Operation) -> None:
 
 
 def _through_broadcast(init: ir.Value) -> tuple[ir.Value, ir.AffineMap]:
-    """The tensor that ``init`` is a broadcast of (or itself), and how it is read in the order of ``init``."""
-    maker = defining_op(init, "linalg.generic")
-    if maker is not None and label_of(maker) == "broadcast" and len(inputs_of(maker)) == 1:
-        return inputs_of(maker)[0], maps_of(maker)[0]
-    return init, ir.AffineMap.get_identity(init.type.rank)
+    """The tensor that ``init`` is a broadcast of (or itself), and how it is read in the order of ``init``.
+
+    A view that splits the broadcast's dims (a grouped convolution's) splits the tensor's dims instead.
+    """
+    view = defining_op(init, "tensor.expand_shape")
+    maker = defining_op(init if view is None else view.operands[0], "linalg.generic")
+    if maker is None or label_of(maker) != "broadcast" or len(inputs_of(maker)) != 1:
+        return init, ir.AffineMap.get_identity(init.type.rank)
+    source, read = inputs_of(maker)[0], maps_of(maker)[0]
+    if view is None:
+        return source, read
+    if DYNAMIC in init.type.shape or not all(isinstance(expr, ir.AffineDimExpr) for expr in read.results):
+        return init, ir.AffineMap.get_identity(init.type.rank)
+    groups = [[each.value for each in group] for group in view.attributes["reassociation"]]
+    dims = [groups[expr.position] for expr in read.results]
+    flat = [dim for group in dims for dim in group]
+    shape = [init.type.shape[dim] for dim in flat]
+    starts = list(accumulate((len(group) for group in dims), initial=0))
+    split = grouped([range(start, start + len(group)) for start, group in zip(starts, dims, strict=False)])
+    with view.location, ir.InsertionPoint(view):
+        kind = ir.RankedTensorType.get(shape, source.type.element_type)
+        source = tensor.ExpandShapeOp(kind, source, split, [], shape).result
+    return source, ir.AffineMap.get(init.type.rank, 0, [ir.AffineExpr.get_dim(dim) for dim in flat])
 
 
 def _zero(element: ir.Type) -> ir.Attribute:

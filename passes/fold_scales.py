@@ -1,0 +1,215 @@
+"""`mlopt-fold-scales`: a batch norm behind a convolution moves into the convolution's weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+from mlir.dialects import arith, linalg
+
+from .base import Pass
+from .groups import entry_ops
+from .hoist import made_of_weights
+from .raising.bodies import is_contraction
+from .structured import (
+    body_of,
+    defining_op,
+    erase_dead,
+    has_one_use,
+    inputs_of,
+    kinds_of,
+    make_empty,
+    make_generic,
+    maps_of,
+)
+
+
+@dataclass(frozen=True)
+class FoldScales(Pass):
+    """Multiply weights, once, instead of what a contraction makes of them, each call.
+
+    ::
+
+        %c = linalg.generic {mlopt.op = "conv2d"} ins(%x, %w) …
+        %b = linalg.generic {mlopt.op = "add"} ins(%c, %bias at (co)) …
+        %s = linalg.generic {mlopt.op = "mul"} ins(%b, %scale at (co)) …
+        %r = linalg.generic {mlopt.op = "add"} ins(%s, %shift at (co)) …
+      ->
+        %v = linalg.generic {mlopt.op = "mul"} ins(%w, %scale at (co)) …
+        %t = bias * scale + shift, likewise
+        %c = linalg.generic {mlopt.op = "conv2d"} ins(%x, %v) …
+        %r = linalg.generic {mlopt.op = "add"} ins(%c, %t at (co)) …
+
+    Run it before mlopt-hoist, which takes what is made of weights alone to @prepare. Legal where all factors
+    are weights or made of weights, the scale has loops of the weight that are not summed, nobody else reads
+    what is scaled, and all is computed in f32 or f64: a product that is stored in a narrow type is rounded
+    once more, or is too small for it. Rounding changes: each term is rounded before the sum, not after it.
+    A batch norm then costs one addition an element, and with a bias before it nothing at all.
+    """
+
+    name: ClassVar[str] = "mlopt-fold-scales"
+
+    def run(self, op: ir.Operation) -> None:
+        for function in op.regions[0].blocks[0].operations:
+            blocks = function.operation.regions[0].blocks
+            if function.operation.name == "func.func" and len(blocks) == 1:
+                _fold_all(function.operation)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """An element-wise op on a tensor, read in its own order, and on something made of weights."""
+
+    op: ir.Operation
+    data: ir.Value
+    weight: ir.Value
+    where: ir.AffineMap
+
+
+def _fold_all(main: ir.Operation) -> None:
+    weights = made_of_weights(main)
+    for op in entry_ops(main):
+        scale = _pair_of(op, "arith.mulf", weights)
+        if scale is None:
+            continue
+        shifts, contraction = _behind(scale.data, weights)
+        if contraction is not None and can_fold(scale, shifts, contraction, weights):
+            weights |= _fold(scale, shifts, contraction, weights)
+    erase_dead(main)
+
+
+def _behind(value: ir.Value, weights: Set[ir.Value]) -> tuple[list[_Pair], ir.Operation | None]:
+    """The shifts that ``value`` is made with, the last first, and the contraction before them."""
+    shifts: list[_Pair] = []
+    while has_one_use(value):
+        op = defining_op(value, "linalg.generic")
+        if op is None:
+            break
+        if is_contraction(op):
+            return shifts, op
+        shift = _pair_of(op, "arith.addf", weights)
+        if shift is None:
+            break
+        shifts.append(shift)
+        value = shift.data
+    return shifts, None
+
+
+def can_fold(scale: _Pair, shifts: list[_Pair], contraction: ir.Operation, weights: Set[ir.Value]) -> bool:
+    """Whether the scale can go into the contraction's weight and into each shift after it."""
+    number = _weight_of(contraction, weights)
+    if number is None or any(not set(scale.where.results) <= set(each.where.results) for each in shifts):
+        return False
+    element = scale.weight.type.element_type
+    if not isinstance(element, (ir.F32Type, ir.F64Type)):
+        return False
+    if any(value.type.element_type != element for value in (*contraction.operands, *contraction.results)):
+        return False
+    return set(_loops_of_scale(scale, contraction)) <= set(maps_of(contraction)[number].results)
+
+
+def _weight_of(contraction: ir.Operation, weights: Set[ir.Value]) -> int | None:
+    """Which of the contraction's two factors is made of weights, if one is, and has loops as its dims."""
+    known = [value in weights for value in inputs_of(contraction)]
+    if known.count(True) != 1:
+        return None
+    number = known.index(True)
+    exprs = [*maps_of(contraction)[number].results, *maps_of(contraction)[-1].results]
+    return number if all(isinstance(expr, ir.AffineDimExpr) for expr in exprs) else None
+
+
+def _loops_of_scale(scale: _Pair, contraction: ir.Operation) -> list[ir.AffineExpr]:
+    """The contraction's loops that run along the dims of the scale."""
+    written = maps_of(contraction)[-1].results
+    return [written[expr.position] for expr in scale.where.results]
+
+
+def _pair_of(op: ir.Operation, kind: str, weights: Set[ir.Value]) -> _Pair | None:
+    """``op`` as a `_Pair` whose body is one op called ``kind``, if it is that."""
+    if op.name != "linalg.generic" or len(op.results) != 1 or len(inputs_of(op)) != 2:
+        return None
+    body, (one, other), maps = body_of(op), inputs_of(op), maps_of(op)
+    inner = [each.operation for each in body.operations]
+    if len(inner) != 2 or inner[0].name != kind or "reduction" in kinds_of(op):
+        return None
+    arguments = list(body.arguments)[:2]
+    if set(inner[0].operands) != set(arguments) or inner[1].operands[0] != inner[0].results[0]:
+        return None
+    if (one in weights) == (other in weights):
+        return None
+    data, weight = (other, one) if one in weights else (one, other)
+    reads = {one: maps[0], other: maps[1]}
+    where = reads[weight]
+    identity = ir.AffineMap.get_identity(where.n_dims)
+    plain = all(isinstance(expr, ir.AffineDimExpr) for expr in where.results)
+    if not plain or not where.results or {reads[data], maps[2]} != {identity}:
+        return None
+    return _Pair(op, data, weight, where)
+
+
+def _fold(
+    scale: _Pair, shifts: list[_Pair], contraction: ir.Operation, weights: Set[ir.Value]
+) -> set[ir.Value]:
+    """Rewrite the ops; returns what is new and made of weights."""
+    number = _weight_of(contraction, weights)
+    assert number is not None
+    after = _shift_after(scale, shifts, weights)
+    last = scale.op if after is None else after.op  # what scales may be made behind the contraction
+    own = maps_of(contraction)[number].results
+    along = _loops_of_scale(scale, contraction)
+    weight = _combined("mul", contraction.operands[number], own, scale.weight, along, last)
+    contraction.operands[number] = weight
+    contraction.move_before(last)
+    made = {weight}
+    for shift in reversed(shifts):
+        own = shift.where.results
+        shifted = _combined("mul", shift.weight, own, scale.weight, scale.where.results, last)
+        if after is not None and shift is shifts[0]:
+            shifted = _combined("add", shifted, own, after.weight, after.where.results, last)
+        shift.op.operands[list(shift.op.operands).index(shift.weight)] = shifted
+        shift.op.move_before(last)
+        made.add(shifted)
+    scale.op.results[0].replace_all_uses_with(scale.data)
+    if after is not None:
+        after.op.results[0].replace_all_uses_with(scale.data)
+    return made
+
+
+def _shift_after(scale: _Pair, shifts: list[_Pair], weights: Set[ir.Value]) -> _Pair | None:
+    """The shift behind the scale, if it can go into the last one before it."""
+    uses = list(scale.op.results[0].uses)
+    after = _pair_of(uses[0].owner.operation, "arith.addf", weights) if len(uses) == 1 and shifts else None
+    if after is None or not set(after.where.results) <= set(shifts[0].where.results):
+        return None
+    return after
+
+
+def _combined(
+    label: str,
+    value: ir.Value,
+    own: Sequence[ir.AffineExpr],
+    other: ir.Value,
+    along: Sequence[ir.AffineExpr],
+    at: ir.Operation,
+) -> ir.Value:
+    """``value``, with dims along ``own``, times or plus ``other``, which has some of them; before ``at``."""
+    rank = len(own)
+    identity = ir.AffineMap.get_identity(rank)
+    read = ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(list(own).index(expr)) for expr in along])
+    place = ir.InsertionPoint(at)
+    empty = make_empty(value, location=at.location, at=place)
+    op = make_generic(
+        [value, other],
+        [empty],
+        [identity, read, identity],
+        ["parallel"] * rank,
+        label,
+        location=at.location,
+        at=place,
+    )
+    one, another, _ = body_of(op).arguments
+    with ir.InsertionPoint(body_of(op)), at.location:
+        linalg.YieldOp([arith.mulf(one, another) if label == "mul" else arith.addf(one, another)])
+    return op.results[0]
