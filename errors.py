@@ -6,8 +6,8 @@ Each prints in at most `MAX_LINES` lines. One that concerns a compilation may ca
 
 from __future__ import annotations
 
+import functools
 import sysconfig
-import traceback
 from typing import Any
 
 MAX_LINES = 15
@@ -98,6 +98,8 @@ class WorkerOutOfMemory(WorkerDied):
 
 def user_line(error: BaseException | None) -> str:
     """The innermost line of an exception's traceback that is the user's own, as ``file:line``."""
+    import traceback
+
     if error is None:
         return ""
     if isinstance(error, SyntaxError) and error.filename:
@@ -105,13 +107,16 @@ def user_line(error: BaseException | None) -> str:
     frames = [
         f"{frame.f_code.co_filename}:{line}"
         for frame, line in traceback.walk_tb(error.__traceback__)
-        if not frame.f_code.co_filename.startswith(_OTHERS)
+        if not frame.f_code.co_filename.startswith(_others())
         and not frame.f_globals.get("__name__", "").startswith(f"{__package__}.")
     ]
     return frames[-1] if frames else ""
 
 
-_OTHERS = ("<", *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")))
+@functools.cache
+def _others() -> tuple[str, ...]:
+    """What the file names of code begin with that is not the user's."""
+    return ("<", *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")))
 
 
 def _one_line(text: str) -> str:

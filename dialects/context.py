@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from mlir import ir
 
-from .irdl import load_mlopt_dialect
-
 # Creating an op of a dialect that is not loaded aborts the process, so all dialects that our
 # passes write are loaded up front (all together 8 ms). What a file needs besides is loaded
 # when the parser meets it.
@@ -20,6 +18,8 @@ def make_context() -> ir.Context:
 
     Single-threaded because a Python pass nested under another operation deadlocks otherwise.
     """
+    from .irdl import load_mlopt_dialect  # IRDL's builders take 3 ms to import
+
     context = ir.Context(load_on_create_dialects=[])
     context.enable_multithreading(False)
     for name in LOADED_DIALECTS:

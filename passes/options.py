@@ -31,10 +31,10 @@ def parse_options(cls: type[Pass], text: str) -> Pass:
         if key not in types:
             known = f"; it has {', '.join(types)}" if types else "; it has no options"
             hint = did_you_mean(key, types) or known
-            raise OptionError(f"pass '{cls.name}' has no option '{key}'{hint}")
+            raise OptionError(f"{cls.name}: no option '{key}'{hint}")
         field = key.replace("-", "_")
         if field in values:
-            raise OptionError(f"pass '{cls.name}': option '{key}' is given twice")
+            raise OptionError(f"{cls.name}: option '{key}' is given twice")
         values[field] = _convert(cls.name, key, value, types[key])
     return cls(**values)
 
@@ -47,9 +47,7 @@ def split_options(text: str, pass_name: str) -> list[tuple[str, str | None]]:
         match = _OPTION.match(text, position)
         if match is None:
             rest = text[position:].strip()
-            raise OptionError(
-                f"pass '{pass_name}': cannot read its options from '{rest}'; write key=value pairs"
-            )
+            raise OptionError(f"{pass_name}: cannot read its options from '{rest}'; write key=value pairs")
         value = match["value"]
         if value and value[0] in "\"'{":
             value = value[1:-1]
@@ -79,9 +77,7 @@ def _convert(pass_name: str, key: str, value: str | None, expected: Any) -> obje
     except ValueError:
         given = "nothing" if value is None else f"'{value}'"
         kind = "list of integers" if get_origin(expected) is tuple else expected.__name__
-        raise OptionError(
-            f"pass '{pass_name}': option '{key}' takes a value of type {kind}, not {given}"
-        ) from None
+        raise OptionError(f"{pass_name}: option '{key}' takes a value of type {kind}, not {given}") from None
 
 
 def _convert_value(value: str | None, expected: Any) -> object:

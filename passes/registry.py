@@ -12,15 +12,13 @@ entry points of the group ``mlopt.passes`` (mlopt-opt reads them).
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import importlib.util
-import inspect
 import os
 import sys
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import ModuleType
 
 from .base import Pass
@@ -28,10 +26,11 @@ from .base import Pass
 PREFIX = "mlopt-"
 PLUGINS_VARIABLE = "MLOPT_PASS_PLUGINS"
 
-_ROOT = Path(__file__).parent
+_ROOT = os.path.dirname(__file__)  # noqa: PTH120 (pathlib takes 6 ms, which mlopt-opt counts)
 _SUBPACKAGES = ("cpu", "gpu")
 _plugins: dict[str, type[Pass]] = {}
 _installed: dict[str, str] = {}
+_files: dict[str, str] = {}  # where a plug-in's pass comes from
 
 
 class UnknownPassError(LookupError):
@@ -45,13 +44,13 @@ def find_pass(name: str) -> type[Pass]:
         return _plugins[name]
     if name in _installed:
         return _load_installed(name)
-    path = _file_of(name)
-    if path is None or not path.is_file():
+    module_name = _module_of(name)
+    if not (name.startswith(PREFIX) and os.path.isfile(_file_of(module_name))):  # noqa: PTH113
         raise UnknownPassError(f"unknown pass '{name}'{did_you_mean(name, pass_names())}")
-    module = importlib.import_module("." + ".".join(_module_of(path)), __package__)
+    module = importlib.import_module(f".{module_name}", __package__)
     found = [cls for cls in _passes_in(module) if cls.name == name]
     if len(found) != 1:
-        raise UnknownPassError(f"{path.name} must define one pass called '{name}', it has {len(found)}")
+        raise UnknownPassError(f"{module_name} must define one pass called '{name}', it has {len(found)}")
     return found[0]
 
 
@@ -64,23 +63,22 @@ def is_ours(name: str) -> bool:
 def pass_names() -> list[str]:
     """All passes of the package and of the plug-ins, sorted; imports none of them."""
     _load_plugins_of_environment()
-    directories = [_ROOT, *(_ROOT / sub for sub in _SUBPACKAGES)]
-    named = ((_name_of(path), path) for directory in directories for path in sorted(directory.glob("*.py")))
-    own = [name for name, path in named if f'"{name}"' in path.read_text(encoding="utf-8")]
+    own = [name for name in _named_by_files() if f'"{name}"' in _text_of(_file_of(_module_of(name)))]
     return sorted({*own, *_plugins, *_installed})
 
 
 def summary_of(cls: type[Pass]) -> str:
     """The first line of a pass's docstring (or of its file's)."""
-    text = cls.__doc__ or inspect.getdoc(inspect.getmodule(cls)) or ""
+    text = cls.__doc__ or sys.modules[cls.__module__].__doc__ or ""
     return text.strip().split("\n", 1)[0]
 
 
-def load_plugin(path: str | Path) -> list[str]:
+def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     """Register the passes that the Python file ``path`` defines, and return their names."""
-    file = Path(path).resolve()
-    spec = importlib.util.spec_from_file_location(f"mlopt_pass_plugin_{file.stem}", file)
-    if spec is None or spec.loader is None or not file.is_file():
+    file = os.path.realpath(path)
+    stem = os.path.splitext(os.path.basename(file))[0]  # noqa: PTH119, PTH122
+    spec = importlib.util.spec_from_file_location(f"mlopt_pass_plugin_{stem}", file)
+    if spec is None or spec.loader is None or not os.path.isfile(file):  # noqa: PTH113
         raise FileNotFoundError(f"pass plug-in {file} is not a Python file that can be read")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up
@@ -89,7 +87,28 @@ def load_plugin(path: str | Path) -> list[str]:
     if not passes:
         raise ImportError(f"pass plug-in {file} defines no subclass of mlopt.passes.base.Pass with a name")
     _plugins.update(passes)
+    _files.update(dict.fromkeys(passes, file))
     return sorted(passes)
+
+
+@contextmanager
+def loaded_for_now(plugins: Iterable[str], installed: Mapping[str, str]) -> Iterator[None]:
+    """Plug-ins (files) and passes of other packages that only what runs inside can find."""
+    before = (dict(_plugins), dict(_installed), dict(_files))
+    try:
+        for path in plugins:
+            load_plugin(path)
+        add_installed(installed)
+        yield
+    finally:
+        for now, then in zip((_plugins, _installed, _files), before, strict=True):
+            now.clear()  # type: ignore[attr-defined]
+            now.update(then)  # type: ignore[attr-defined]
+
+
+def plugins_of(names: Iterable[str]) -> list[str]:
+    """The files of the plug-ins that define the passes called ``names``, each once."""
+    return list(dict.fromkeys(_files[name] for name in names if name in _files))
 
 
 def add_installed(places: Mapping[str, str]) -> None:
@@ -103,7 +122,7 @@ def add_installed(places: Mapping[str, str]) -> None:
 def _load_installed(name: str) -> type[Pass]:
     module, _, attribute = _installed[name].partition(":")
     cls = getattr(importlib.import_module(module), attribute, None)
-    if not (inspect.isclass(cls) and issubclass(cls, Pass) and cls.name == name):
+    if not (isinstance(cls, type) and issubclass(cls, Pass) and cls.name == name):
         raise UnknownPassError(
             f"the entry point '{name} = {_installed[name]}' must be a mlopt.passes.base.Pass of that name"
         )
@@ -112,6 +131,8 @@ def _load_installed(name: str) -> type[Pass]:
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` for the candidates nearest to ``word``, or an empty string."""
+    import difflib
+
     short = {_without_prefix(candidate): candidate for candidate in candidates}  # all alike in "mlopt-"
     near = [
         short[match] for match in difflib.get_close_matches(_without_prefix(word), short, n=2, cutoff=0.6)
@@ -130,26 +151,32 @@ def _load_plugins_of_environment() -> None:
             load_plugin(path)
 
 
-def _file_of(name: str) -> Path | None:
-    if not name.startswith(PREFIX):
-        return None
+def _module_of(name: str) -> str:
+    """The module of the pass ``name`` below this package, if it is one of ours: "cpu.strip_mine"."""
     words = name.removeprefix(PREFIX).split("-")
-    directory = _ROOT
-    if len(words) > 1 and words[0] in _SUBPACKAGES:
-        directory = _ROOT / words.pop(0)
-    return directory / ("_".join(words) + ".py")
+    folder = f"{words.pop(0)}." if len(words) > 1 and words[0] in _SUBPACKAGES else ""
+    return folder + "_".join(words)
 
 
-def _module_of(path: Path) -> tuple[str, ...]:
-    return path.relative_to(_ROOT).with_suffix("").parts
+def _file_of(module: str) -> str:
+    return f"{_ROOT}/{module.replace('.', '/')}.py"
 
 
-def _name_of(path: Path) -> str:
-    return PREFIX + "-".join(_module_of(path)).replace("_", "-")
+def _named_by_files() -> Iterator[str]:
+    """What a pass in each of our files would be called."""
+    for folder in ("", *_SUBPACKAGES):
+        for entry in sorted(os.listdir(f"{_ROOT}/{folder}")):  # noqa: PTH208
+            if entry.endswith(".py"):
+                yield PREFIX + "-".join(filter(None, (folder, entry[:-3].replace("_", "-"))))
+
+
+def _text_of(path: str) -> str:
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123
+        return file.read()
 
 
 def _passes_in(module: ModuleType) -> list[type[Pass]]:
-    classes = (value for value in vars(module).values() if inspect.isclass(value))
+    classes = (value for value in vars(module).values() if isinstance(value, type))
     return [
         c for c in classes if issubclass(c, Pass) and c.__module__ == module.__name__ and hasattr(c, "name")
     ]

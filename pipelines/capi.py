@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from mlir import _mlir_libs, ir
@@ -135,7 +134,7 @@ _clone = _CLONE(lambda data: data)
 
 @functools.cache
 def _library() -> Any:
-    library = ctypes.PyDLL(str(Path(_mlir_libs.__file__).with_name("libMLIRPythonCAPI.so")))
+    library = ctypes.PyDLL(_mlir_libs.__file__.replace("__init__.py", "libMLIRPythonCAPI.so"))
     handle, string, text = _Handle, _StringRef, ctypes.c_void_p
     signatures: dict[str, tuple[Any, list[Any]]] = {
         "mlirPassManagerGetAsOpPassManager": (handle, [handle]),

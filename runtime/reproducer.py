@@ -81,12 +81,10 @@ def write(reproducer: Reproducer, notes: str) -> tuple[str, str]:
     """
     comments = "".join(f"// {line}".rstrip() + "\n" for line in notes.splitlines())
     ir = "" if not reproducer.ir else reproducer.ir.rstrip("\n") + "\n"
-    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{os.urandom(3).hex()}.mlir"
     try:
-        path = private_folder() / name
+        path = new_file()
         with path.open("x", encoding="utf-8", errors="surrogateescape") as file:
             file.write(f"{reproducer.header()}\n{comments}\n{ir}")
-        _keep_newest(path.parent)
     except OSError:
         return "", ""
     return str(path), command(reproducer, path)
@@ -116,10 +114,12 @@ def private_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="mlopt-reproducers-"))
 
 
-def _keep_newest(folder: Path) -> None:
-    """Names start with the time."""
-    for path in sorted(folder.glob("*.mlir"))[:-KEPT_FILES]:
+def new_file() -> Path:
+    """The path of a file to write in that folder, from which the oldest ones go."""
+    folder = private_folder()
+    for path in sorted(folder.glob("*.mlir"))[: 1 - KEPT_FILES]:  # names start with the time
         path.unlink(missing_ok=True)
+    return folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{os.urandom(3).hex()}.mlir"
 
 
 def main() -> int:

@@ -21,5 +21,6 @@ config.test_exec_root = str(_root / "build" / "lit")  # noqa: F821
 config.environment["PATH"] = os.pathsep.join([str(_binaries), str(_llvm), str(_mlir), os.environ["PATH"]])  # noqa: F821
 config.environment["PYTHONDONTWRITEBYTECODE"] = ""  # noqa: F821
 config.environment["MLOPT_CACHE"] = "0"  # noqa: F821
+config.environment["XDG_STATE_HOME"] = str(_root / "build" / "lit" / "state")  # noqa: F821
 config.substitutions.append(("%python", sys.executable))  # noqa: F821
 config.substitutions.append(("%root", str(_root)))  # noqa: F821

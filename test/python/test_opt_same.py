@@ -13,13 +13,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mlopt.tools.opt_driver.mlir_main import tool_path
+from mlopt.tools.opt_driver.handover import tool_path
 
 from .opt_cases import FLAGS, PASSES, PIPELINES
 
 TOOLS = Path(__file__).parent.parent / "tools" / "Inputs"
 PLUGIN = f"--load-pass-plugin={TOOLS / 'planted.py'}"
 NOTHING = "mlopt-test-nothing"
+SCRIPT = str(Path(sys.executable).with_name("mlopt-opt"))
 
 COMMANDS = [
     *(shlex.split(f"{file} {flags}") for file, lines in PASSES.items() for flags in lines),
@@ -33,23 +34,21 @@ def test_there_are_enough_commands() -> None:
 
 
 def test_handed_over_or_driven_by_ours_a_command_gives_the_same(tmp_path: Path) -> None:
-    handed = [_case(command, tmp_path / f"handed-{number}") for number, command in enumerate(COMMANDS)]
-    driven = [
+    cases = [
         _case([PLUGIN, *_in_front(command)], tmp_path / f"driven-{number}")
         for number, command in enumerate(COMMANDS)
     ]
-    results = _serve([*handed, *driven])
+    results = _serve(cases)
     different = []
-    for number, command in enumerate(COMMANDS):
-        reference = _reference(command, tmp_path / f"reference-{number}")
-        ours, with_python = results[number], results[number + len(COMMANDS)]
-        ours["files"] = _files(tmp_path / f"handed-{number}")
-        with_python["files"] = _files(tmp_path / f"driven-{number}")
+    for number, (command, driven) in enumerate(zip(COMMANDS, results, strict=True)):
+        reference = _run(tool_path(), command, tmp_path / f"reference-{number}")
+        handed = _run(SCRIPT, command, tmp_path / f"handed-{number}")
+        driven["files"] = _files(tmp_path / f"driven-{number}")
         text = shlex.join(command)
-        if _plain(ours) != _plain(reference):
-            different.append(f"handed over: {text}\n{_shown(reference)}\n{_shown(ours)}")
-        if _without_nothing(with_python) != _without_nothing(reference):
-            different.append(f"driven by ours: {text}\n{_shown(reference)}\n{_shown(with_python)}")
+        if _plain(handed) != _plain(reference):
+            different.append(f"handed over: {text}\n{_shown(reference)}\n{_shown(handed)}")
+        if _without_nothing(driven) != _without_nothing(reference):
+            different.append(f"driven by ours: {text}\n{_shown(reference)}\n{_shown(driven)}")
     assert not different, f"{len(different)} differ:\n" + "\n".join(different)
 
 
@@ -82,11 +81,11 @@ def _serve(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return results
 
 
-def _reference(command: list[str], folder: Path) -> dict[str, Any]:
+def _run(tool: str, command: list[str], folder: Path) -> dict[str, Any]:
     case = _case(command, folder)
     done = subprocess.run(
-        ["mlopt-opt", *command],  # as its own name, for messages
-        executable=tool_path(),
+        ["mlopt-opt", *command],  # mlir-opt too under this name, for messages
+        executable=tool,
         cwd=folder,
         input=case["input"].encode("latin-1"),
         capture_output=True,
@@ -116,7 +115,8 @@ def _plain(result: dict[str, Any]) -> dict[str, Any]:
 def _stable(text: str) -> str:
     text = re.sub(r"0x[0-9a-f]{6,}|[\d.]+ \( *[\d.]+%\)|\d+\.\d+", "#", text)
     text = re.sub(r"# +|(?<=: ) +(?=#)", "# ", text)
-    return "\n".join(line for line in text.split("\n") if "--mlopt-" not in line)  # --list-passes
+    lines = (line for line in text.split("\n") if "--mlopt-" not in line)  # of --list-passes
+    return "\n".join(line for line in lines if not line.startswith("// mlopt-"))  # a reproducer's head
 
 
 def _without_nothing(result: dict[str, Any]) -> dict[str, Any]:

@@ -17,5 +17,5 @@
 // HELP: --mlopt-cpu {{.*}}From linalg on tensors to the llvm dialect
 // HELP: --mlopt-verify {{.*}}Check
 // THEIRS: func.func @f() attributes {their.note = "seen"}
-// OPTION: pass 'their-pass' has no option 'nte'; did you mean 'note'
+// OPTION: their-pass: no option 'nte'; did you mean 'note'
 func.func @f() { return }

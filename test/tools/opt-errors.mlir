@@ -17,19 +17,20 @@
 // COMMA-NEXT: {{^ +\^}}
 // UPSTREAM: 'canonicalise' does not refer to a registered pass or pass pipeline
 // NAME: unknown pass 'mlopt-test-nte'; did you mean 'mlopt-test-note'
-// OPTION: pass 'mlopt-test-note' has no option 'siz'; did you mean 'size'
-// TYPE: option 'size' takes a value of type int, not 'x'
+// OPTION: mlopt-test-note: no option 'siz'; did you mean 'size'
+// TYPE: mlopt-test-note: option 'size' takes a value of type int, not 'x'
 // NEST: 'mlopt-test-note' runs on 'func.func', not on 'builtin.module'; write func.func(mlopt-test-note)
-// REFUSE: opt-errors.mlir:[[#@LINE+14]]:1: error: this function is refused
+// REFUSE: opt-errors.mlir:[[#@LINE+15]]:1: error: this function is refused
 // REFUSE-NEXT: func.func @f
 // REFUSE-NEXT: ^
-// REFUSE-NEXT: mlopt-opt: pass mlopt-test-refuse failed
-// BUG: Traceback
-// BUG: KeyError: 'a bug in a pass'
-// BUG-NEXT: in pass mlopt-test-raise
+// REFUSE-NEXT: mlopt-opt: pass mlopt-test-refuse failed; all of the IR is in {{.*}}.mlir
+// BUG: opt-errors.mlir:0:0: error: pass mlopt-test-raise raised KeyError: 'a bug in a pass'
+// BUG-NEXT: File "{{.*}}planted.py", line
+// BUG-NEXT: raise KeyError("a bug in a pass")
+// BUG-NEXT: mlopt-opt: pass mlopt-test-raise has a bug; all of the IR is in {{.*}}.mlir
 // INVALID: error: 'func.func' op entry block
 // INVALID-NOT: see current operation
-// INVALID: invalid IR after pass mlopt-test-break; all of it is in {{.*invalid-.*}}.mlir
+// INVALID: invalid IR after pass mlopt-test-break; all of the IR is in {{.*}}.mlir
 // FILE: cannot open input file '{{.*}}.no-such-file': No such file or directory
 // PLUGIN: not a Python file that can be read
 // PARSE: <stdin>:1:25: error: use of undeclared SSA value

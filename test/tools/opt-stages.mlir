@@ -7,6 +7,10 @@
 // RUN: not mlopt-opt %s --mlopt-cpu --to=tiel 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not mlopt-opt %s --mlopt-cpu --from=llvm --to=tile 2>&1 | FileCheck %s --check-prefix=ORDER
 // RUN: not mlopt-opt %s --mlopt-cuda=chip=sm_9 2>&1 | FileCheck %s --check-prefix=CHIP
+// Contracts of stages are checked.
+// RUN: not mlopt-opt %S/Inputs/opt/gpu.mlir --mlopt-cpu --to=linalg 2>&1 | FileCheck %s --check-prefix=CONTRACT
+// CONTRACT: gpu.mlir:{{[0-9]+:[0-9]+}}: error: 'gpu.{{.*}}' may not remain after stage 'linalg'
+// CONTRACT: mlopt-opt: stage 'linalg' broke its contract: {{.*}}; all of the IR is in {{.*}}.mlir
 // CHIP: mlopt-cuda: did you mean sm_90
 // KERNELS: func.func private @kernel_0{{.*}}mlopt.kernel
 // TILE: vector.

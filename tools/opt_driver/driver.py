@@ -2,53 +2,70 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from collections.abc import Sequence
 
 from . import command_line, mlir_main
-from .command_line import Flag
+from .handover import Flag, installed_passes, is_plugin, read_flags
 
 # Python runs one pass at a time anyway, and only outside of threads can a pass load dialects.
 _SINGLE_THREADED = "--mlir-disable-threading"
+_WITHOUT_OPERATIONS = "--mlir-print-op-on-diagnostic=false"
 _REPLACED = ("mlir-disable-threading",)
 _LISTING = ("list-passes", "help", "help-hidden", "help-list", "help-list-hidden")
 _SLICE = ("from", "to")
 _PICKING = ("mlir-print-ir-after", "mlir-print-ir-before")
+_REPRODUCER = "mlir-pass-pipeline-crash-reproducer"
 
 
 def drive(program: str, arguments: Sequence[str], dialect_file: str) -> int:
     """Run ``arguments`` through MLIR's driver in this process; returns the exit status."""
     mlir_main.load()
-    from ...passes.registry import UnknownPassError, add_installed, is_ours, load_plugin, pass_names
-    from .named_pipelines import PIPELINES
-    from .python_passes import PythonPasses
+    from ...passes.registry import (
+        UnknownPassError,
+        add_installed,
+        is_ours,
+        load_plugin,
+        pass_names,
+        plugins_of,
+    )
+    from .python_passes import NAMED_PIPELINES, PythonPasses
 
-    words = command_line.rewrite(arguments, dialect_file)
-    flags = list(command_line.read_flags(words))
-    for flag in flags:
-        if command_line.is_plugin(flag):
-            load_plugin(str(flag.value))
-    flags = [
-        flag for flag in flags if not command_line.is_plugin(flag) and flag.name != "mlir-disable-threading"
-    ]
-    add_installed(command_line.installed_passes())
+    given = list(read_flags(arguments))
+    for path in (*command_line.reproducer_plugins(given), *(flag.value for flag in given if is_plugin(flag))):
+        load_plugin(path or "")
+    flags = list(read_flags(command_line.rewrite(given, dialect_file)))
+    add_installed(installed_passes())
+    flags = [flag for flag in flags if not is_plugin(flag) and flag.name not in _REPLACED]
     described = [flag.value or "" for flag in flags if flag.name == "describe"]
     if described:
         return _describe(program, described)
     flags = _with_stages(flags)
     named = command_line.names_in(flags, command_line.reproducer_text(flags))
-    passes = PythonPasses(_picked(flags), _verifies(flags))
+    checks = any(flag.name == "verify-diagnostics" for flag in flags)
+    passes = PythonPasses(_picked(flags), _verifies(flags), checks)
     everything = any(flag.name in _LISTING for flag in flags)
     try:
-        passes.register([*PIPELINES, *pass_names()] if everything else filter(is_ours, named))
+        passes.register([*NAMED_PIPELINES, *pass_names()] if everything else filter(is_ours, named))
     except UnknownPassError as error:
         print(f"{program}: error: {error}", file=sys.stderr)
         return 1
-    if passes.of_package and not any(flag.name == "irdl-file" for flag in flags):
-        flags.append(Flag("irdl-file", dialect_file, (f"--irdl-file={dialect_file}",)))  # they write its ops
+    names = {flag.name for flag in flags}
+    words = [word for flag in flags for word in flag.words]
+    if passes.of_package and "irdl-file" not in names:  # they write its operations
+        words.append(f"--irdl-file={dialect_file}")
+    if named & set(NAMED_PIPELINES) and "mlir-print-op-on-diagnostic" not in names:
+        words.append(_WITHOUT_OPERATIONS)  # modules of thousands of lines
+    gc.enable()  # off while modules are imported
     sys.stdout.flush()
-    done = mlir_main.run([program, *(word for flag in flags for word in flag.words), _SINGLE_THREADED])
-    if passes.failures and not any(flag.name == "verify-diagnostics" for flag in flags):
+    done = mlir_main.run([program, *words, _SINGLE_THREADED])
+    if not done and passes.names:
+        for flag in flags:
+            if flag.name == _REPRODUCER:
+                _complete(flag.value or "", plugins_of(passes.names))
+    if passes.failures and not checks:
         print(f"{program}: {passes.failures[0]}", file=sys.stderr)
     return 0 if done else 1
 
@@ -82,11 +99,18 @@ def _with_stages(flags: Sequence[Flag]) -> list[Flag]:
 
 def _picked(flags: Sequence[Flag]) -> frozenset[str]:
     """The passes that flags for printing pick out."""
-    values = (
-        flag.value or "" for flag in flags if flag.name in ("mlir-print-ir-after", "mlir-print-ir-before")
-    )
+    values = (flag.value or "" for flag in flags if flag.name in _PICKING)
     return frozenset(name for value in values for name in value.split(","))
 
 
 def _verifies(flags: Sequence[Flag]) -> bool:
     return not any(flag.name == "verify-each" and flag.value in ("0", "false") for flag in flags)
+
+
+def _complete(reproducer: str, plugins: Sequence[str]) -> None:
+    """Give a reproducer that MLIR wrote a head that names its pipeline, and the plug-ins that it needs."""
+    if os.path.isfile(reproducer):  # noqa: PTH113 (pathlib takes 6 ms)
+        with open(reproducer, "r+", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
+            text = file.read()
+            file.seek(0)
+            file.write(command_line.reproducer_head(text, plugins) + text)

