@@ -65,15 +65,20 @@ def capture(
         known = kept.load() if kept is not None else None
         if known is not None:
             return known
-        eager_outputs = _output_values(exported)
-        eager_inputs = {n.name: n.meta.get("val") for n in exported.graph.nodes if n.op == "placeholder"}
-        _check_dtypes(exported.graph)
-        check_refusals(exported.graph)
-        not_zero = sizes_of_extremes(exported.graph)
-        program = _program(_decompose(exported, module), eager_inputs, eager_outputs, not_zero)
+        program = program_of(exported, type(module).__name__)
         if kept is not None:
             kept.store(program)
         return program
+
+
+def program_of(exported: ExportedProgram, name: str) -> Program:
+    """The program of what torch.export made of a module called ``name``."""
+    eager_outputs = _output_values(exported)
+    eager_inputs = {n.name: n.meta.get("val") for n in exported.graph.nodes if n.op == "placeholder"}
+    _check_dtypes(exported.graph)
+    check_refusals(exported.graph)
+    not_zero = sizes_of_extremes(exported.graph)
+    return _program(_decompose(exported, name), eager_inputs, eager_outputs, not_zero)
 
 
 # torch traces in one thread at a time. A child of fork has none of the other threads, so its lock is free.
@@ -109,14 +114,14 @@ def _export(
         ) from error
 
 
-def _decompose(exported: ExportedProgram, module: torch.nn.Module) -> ExportedProgram:
+def _decompose(exported: ExportedProgram, name: str) -> ExportedProgram:
     try:
         return exported.run_decompositions(decomposition_table())
     except MloptError:
         raise
     except Exception as error:
         raise UnsupportedOpError(
-            f"the ops of {type(module).__name__} cannot be decomposed: {type(error).__name__}",
+            f"the ops of {name} cannot be decomposed: {type(error).__name__}",
             details=str(error),
             remedy=EAGER_REMEDY,
         ) from error

@@ -56,7 +56,13 @@ def compile_command(
 
 @app.command("explain")
 def explain_command(
-    source: Source,
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="FILE.mlir, FILE.py:FUNCTION that returns (module, *example_inputs),"
+            " or FILE.pt2 of torch.export.save"
+        ),
+    ],
     func: Function = "main",
     target: Target = None,
     machine: Annotated[
@@ -67,15 +73,17 @@ def explain_command(
         ),
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    svg: Annotated[
+        Path | None, typer.Option(help="Draw the kernels and what goes between them into this file, too.")
+    ] = None,
 ) -> None:
     """Say what each kernel holds, costs and is bound by, and why kernels were not fused. Runs nothing."""
-    from . import explain
+    from . import explain, explain_svg, explain_text
 
     explained = explain.explain(source, func, target, machine)
-    if as_json:
-        print(json.dumps(explained.as_dict(), indent=2))
-    else:
-        print(explain.text(explained))
+    if svg is not None:
+        explain_svg.write(explained, svg)
+    print(json.dumps(explained.as_dict(), indent=2) if as_json else explain_text.text(explained))
 
 
 @app.command("run")

@@ -1,10 +1,12 @@
-"""What ``mlopt explain`` tells: each kernel with its cost and time, each edge with why it was not fused."""
+"""What ``mlopt explain`` tells: each kernel with its cost and time, each edge with why it was not fused.
+
+explain_text.py and explain_svg.py show it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,11 @@ from ..passes.costs.machine import DEFAULT_CPU, Machine, find_machine, machine_f
 from ..passes.costs.roofline import Prediction, predict
 from ..runtime import pool, requests
 from ..runtime.cuda.chips import chip_of, is_cuda
-from ..tables import aligned
 from .programs import call_factory, read_mlir, split_source
 
 _EXPLAIN = "mlopt.pipelines.explain:explain_text"
 HOST = "host"
+EXPORTED = ".pt2"
 _FROM_TEXT = re.compile("^-:")  # MLIR's name for the file of a text that it is given
 
 
@@ -47,7 +49,7 @@ class Explained:
         return {
             "name": self.name,
             "function": self.function,
-            "calls": [{"id": call["id"], "ops": call["ops"]} for call in self.calls],
+            "calls": [{"id": call["id"], "ops": call["ops"], "fused": call["fused"]} for call in self.calls],
             "bytes": self.cost.bytes,
             "bytes_unfused": self.bytes_unfused,
             "flops": self.cost.flops,
@@ -104,6 +106,11 @@ class Explanation:
         }
 
 
+def reasons_of(edge: Mapping[str, Any]) -> list[str]:
+    """Why an edge is one, a line a reason."""
+    return [f"{each['ops']}: {each['reason']}" if each["ops"] else each["reason"] for each in edge["reasons"]]
+
+
 def total(kernels: Sequence[Explained]) -> dict[str, Any]:
     """The sums over all calls."""
     counted = [(kernel, len(kernel.calls)) for kernel in kernels]
@@ -118,7 +125,10 @@ def total(kernels: Sequence[Explained]) -> dict[str, Any]:
 
 
 def explain(source: str, func: str, target: str | None = None, machine: str = "") -> Explanation:
-    """Explain ``FILE.mlir`` or ``FILE.py:FUNCTION``; ``machine`` as `choose_machine`'s."""
+    """Explain ``FILE.mlir``, ``FILE.py:FUNCTION`` or ``FILE.pt2``; ``machine`` as `choose_machine`'s.
+
+    ``func`` is the function of an .mlir file that is called.
+    """
     options = Options.resolve(**({} if target is None else {"target": target}))
     target = options.target
     chosen = choose_machine(target, machine)
@@ -129,7 +139,7 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
         timeout=options.timeout,
         reproducer="linalg_text",
         linalg_text=linalg_of(source, options),
-        func_name="main" if split_source(source) else func,
+        func_name=func if source.endswith(".mlir") else "main",
         chip=chip,
     )
     for op in (op for call in found["calls"] for op in call["ops"]):
@@ -156,12 +166,11 @@ def _explained(
 def linalg_of(source: str, options: Options) -> str:
     """The program as linalg text, each op with its source line."""
     factory = split_source(source)
-    if factory is None:
+    if factory is None and not source.endswith(EXPORTED):
         return read_mlir(Path(source))
-    module, examples = call_factory(*factory)
-    from .tracing import trace  # imports torch
+    from . import tracing  # imports torch
 
-    program = trace(module, examples)
+    program = tracing.load(Path(source)) if factory is None else tracing.trace(*call_factory(*factory))
     return requests.import_program(program.text, program.weight_positions, options)
 
 
@@ -192,94 +201,3 @@ def choose_machine(target: str, name: str) -> Machine:
             remedy="leave out --machine, or name another one",
         )
     return found
-
-
-def text(explained: Explanation) -> str:
-    """All of it for people."""
-    lines = [f"{explained.source} for {explained.target}; times are those of {explained.machine.title}"]
-    for function in ("main", "prepare"):
-        kernels = explained.of(function)
-        if kernels:
-            lines += ["", *_function_lines(explained, function, kernels)]
-    if any(kernel.dynamic for kernel in explained.kernels):
-        lines += ["", "dynamic sizes count as 1 in bytes, FLOPs and times"]
-    return "\n".join(lines)
-
-
-def _function_lines(explained: Explanation, function: str, kernels: Sequence[Explained]) -> Iterator[str]:
-    sums = total(kernels)
-    yield (
-        f"@{function}: {_count(sums['calls'], 'call')} of {_count(sums['kernels'], 'kernel')},"
-        f" {_mega(sums['bytes'])} MB ({_mega(sums['bytes_unfused'])} if nothing were fused),"
-        f" {_mega(sums['flops'])} MFLOP, {_micro(sums['seconds'])} µs"
-        + (" whenever weights change" if function == "prepare" else "")
-    )
-    rows = [("kernel", "calls", "MB", "unfused", "MFLOP", "special", "FLOP/B", "bound by", "µs", "schedule")]
-    yield from aligned(rows + [_row(kernel) for kernel in kernels], left=(0, 7, 9))
-    yield ""
-    for kernel in kernels:
-        yield from _content(kernel)
-    edges = list(_edge_lines(explained, function))
-    if edges:
-        yield ""
-        yield "not fused:"
-        yield from edges
-
-
-def _row(kernel: Explained) -> tuple[str, ...]:
-    special = sum(kernel.cost.special.values())
-    intensity = kernel.cost.intensity
-    schedule = " ".join(f"{name}={'×'.join(map(str, sizes))}" for name, sizes in kernel.schedule.items())
-    return (
-        kernel.name,
-        str(len(kernel.calls)),
-        _mega(kernel.cost.bytes),
-        _mega(kernel.bytes_unfused),
-        _mega(kernel.cost.flops),
-        _mega(special) if special else "",
-        "" if intensity is None else f"{intensity:.1f}",
-        kernel.prediction.bound_by,
-        _micro(kernel.prediction.seconds),
-        schedule or kernel.path,
-    )
-
-
-def _content(kernel: Explained) -> Iterator[str]:
-    """The kernel's ops by the lines that they come from; calls from the same lines are one."""
-    yield kernel.name
-    rows: dict[tuple[str, ...], None] = {}
-    for call in kernel.calls:
-        places: dict[str, list[str]] = {}
-        for op in call["ops"]:
-            places.setdefault(op["where"], []).append(op["op"])
-        rows.update(dict.fromkeys(("   ", ", ".join(ops), place) for place, ops in places.items()))
-    yield from aligned(list(rows), left=(0, 1, 2)) if rows else ()
-
-
-def _edge_lines(explained: Explanation, function: str) -> Iterator[str]:
-    names = {call["id"]: kernel for kernel in explained.of(function) for call in kernel.calls}
-    found: Counter[tuple[str, str, int, tuple[str, ...]]] = Counter()
-    for edge in explained.edges:
-        if edge["from"] in names:
-            reasons = tuple(
-                f"{each['ops']}: {each['reason']}" if each["ops"] else each["reason"]
-                for each in edge["reasons"]
-            )
-            found[names[edge["from"]].name, names[edge["to"]].name, edge["bytes"], reasons] += 1
-    for (maker, reader, size, reasons), count in found.items():
-        times = f", {count} times" if count > 1 else ""
-        yield f"{maker} -> {reader} ({_mega(size)} MB{times})"
-        for reason in reasons:
-            yield f"    {reason}"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
-def _mega(number: int) -> str:
-    return f"{number / 1e6:.3f}"
-
-
-def _micro(seconds: float) -> str:
-    return f"{seconds * 1e6:.2f}"

@@ -1,16 +1,21 @@
 """`mlopt explain`: every kernel has a line, every edge a reason, numbers add up."""
 
+import itertools
 import json
+import random
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+import torch
 from mlir import ir
 from mlopt.compiler import compile_mlir
-from mlopt.dialects.attributes import REFUSALS, Refusal
+from mlopt.dialects.attributes import DECISIONS, Decision
 from mlopt.dialects.context import make_context
 from mlopt.errors import CompileError, InputError
 from mlopt.pipelines import explain_edges
-from mlopt.tools import cli, explain
+from mlopt.tools import cli, explain, explain_svg, explain_text, programs
+from mlopt.tools.layered import lay_out
 from typer.testing import CliRunner
 
 FACTORIES = f"""
@@ -64,7 +69,7 @@ def run(*arguments: str) -> str:
 def test_every_kernel_has_a_line_and_every_edge_a_reason(file: Path, name: str, target: str) -> None:
     found = explain.explain(f"{file}:{name}", "main", target, "cpu" if target == "cpu" else "")
     data = json.loads(json.dumps(found.as_dict()))
-    text = explain.text(found)
+    text = explain_text.text(found)
     assert data["kernels"]
     for kernel in data["kernels"]:
         row = next(line for line in text.splitlines() if line.startswith(f"{kernel['name']} "))
@@ -102,6 +107,68 @@ def test_equal_kernels_are_one_line(file: Path) -> None:
     assert data["total"]["bytes"] == 4 * main["bytes"]
     chain = [(edge["from"], edge["to"]) for edge in data["edges"] if edge["function"] == "main"]
     assert chain == [(0, 1), (1, 2), (2, 3)]
+
+
+@pytest.mark.parametrize("name", ["mlp", "attention", "layers"])
+def test_the_drawing_has_each_call_and_each_edge(file: Path, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "kernels.svg"
+    data = json.loads(run(f"{file}:{name}", "--machine", "cpu", "--json", "--svg", str(path)))
+    root = ElementTree.parse(path).getroot()
+    assert root.tag.endswith("svg")
+    texts = [element.text for element in root.iter() if element.tag.endswith("text")]
+    for kernel in data["kernels"]:
+        calls = [k["calls"] for k in data["kernels"] if k["name"] == kernel["name"]]
+        assert texts.count(kernel["name"]) == sum(map(len, calls))
+    tips = [element.text or "" for element in root.iter() if element.tag.endswith("title")]
+    for edge in data["edges"]:
+        assert f"{edge['bytes'] / 1e6:.3f} MB" in texts
+        assert any(edge["reasons"][0]["reason"] in tip for tip in tips)
+    assert len([e for e in root.iter() if e.tag.endswith("path")]) == 2 * len(data["edges"])
+
+
+def test_a_drawing_that_cannot_be_written_is_an_error(file: Path, tmp_path: Path) -> None:
+    found = explain.explain(f"{file}:gather", "main", "cpu", "cpu")
+    with pytest.raises(InputError, match="cannot be written"):
+        explain_svg.write(found, tmp_path / "no" / "folder.svg")
+
+
+def test_nodes_of_a_layer_do_not_overlap_and_edges_go_down() -> None:
+    rng = random.Random(0)
+    sizes = {node: (rng.uniform(20, 200), rng.uniform(10, 50)) for node in range(40)}
+    edges = [(a, b) for a in range(40) for b in range(a + 1, 40) if rng.random() < 0.05]
+    layout = lay_out(sizes, edges)
+    boxes = {
+        node: (x - w / 2, y - h / 2, x + w / 2, y + h / 2)
+        for node, (w, h) in sizes.items()
+        for x, y in [layout.middles[node]]
+    }
+    for one, other in itertools.combinations(boxes.values(), 2):
+        assert one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
+    assert all(
+        box[0] > -1e-6 and box[2] <= layout.width + 1e-6 and box[3] <= layout.height for box in boxes.values()
+    )
+    for maker, reader in edges:
+        assert boxes[maker][3] < boxes[reader][1]
+        assert layout.routes[maker, reader][0] == layout.middles[maker]
+
+
+def test_an_exported_program(file: Path, tmp_path: Path) -> None:
+    module, example = programs.call_factory(file, "mlp")
+    path = tmp_path / "mlp.pt2"
+    torch.export.save(torch.export.export(module, example), path)
+    given, exported = (
+        json.loads(run(source, "--machine", "cpu", "--json")) for source in (f"{file}:mlp", str(path))
+    )
+    assert exported["kernels"] == given["kernels"]  # with the lines of the module's own file
+    assert exported["edges"] == given["edges"]
+
+
+def test_an_exported_program_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "not.pt2"
+    path.write_text("nothing")
+    for each in (path, tmp_path / "missing.pt2"):
+        with pytest.raises(InputError, match="cannot be read"):
+            explain.explain(str(each), "main", "cpu", "cpu")
 
 
 def test_what_a_gather_reads_is_named(file: Path) -> None:
@@ -173,12 +240,19 @@ def test_text_that_cannot_be_parsed_is_named(tmp_path: Path) -> None:
         explain.explain(str(path), "main", "cpu", "cpu")
 
 
-def test_refusals_are_read_as_they_were_written() -> None:
-    refused = (Refusal(0, 3, "exp -> add", "because"),)
+def test_decisions_are_read_as_they_were_written() -> None:
+    made = (Decision(0, 3, "exp -> add", "because", -5, 1.5e-7), Decision(1, 1, "a -> b", "", 7, 0.0))
     with make_context(), ir.Location.unknown():
         module = ir.Module.create()
-        REFUSALS.set(module.operation, refused)
-        assert REFUSALS.get(module.operation) == refused
-        for wrong in ('"text"', "[1]", "[{from = 0}]", '[{from = 0, to = "a", ops = "", reason = ""}]'):
-            module.operation.attributes["mlopt.refusals"] = ir.Attribute.parse(wrong)
-            assert REFUSALS.get(module.operation) is None
+        DECISIONS.set(module.operation, made)
+        assert DECISIONS.get(module.operation) == made
+        numbers = "bytes = 1, from = 0, seconds = 1.0"
+        for wrong in (
+            '"text"',
+            "[1]",
+            "[{from = 0}]",
+            f'[{{{numbers}, to = "a", ops = "", reason = ""}}]',
+            '[{bytes = 1, from = 0, to = 1, ops = "", reason = "", seconds = 1}]',
+        ):
+            module.operation.attributes["mlopt.decisions"] = ir.Attribute.parse(wrong)
+            assert DECISIONS.get(module.operation) is None

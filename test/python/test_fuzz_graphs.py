@@ -87,17 +87,17 @@ def test_graphs(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_wrong_is_said() -> None:
-    graph = make_graph(FIRST)
+    graph = make_graph(0)
     (right,) = run([graph])
     assert not isinstance(right, str)
     assert difference(graph, right) is None
-    wrong = [right[0] * np.asarray(1.1, right[0].dtype), *right[1:]]
+    wrong = [right[0] + right[0].dtype.type(1), *right[1:]]
     assert "result 0 is wrong in" in str(difference(graph, wrong))
     assert "shape" in str(difference(graph, [right[0][None], *right[1:]]))
 
 
 def test_a_graph_that_cannot_be_compiled_spoils_no_other() -> None:
-    graphs = [make_graph(seed) for seed in range(FIRST, FIRST + 3)]
+    graphs = [make_graph(seed) for seed in range(3)]
     graphs[1].nodes.append(Node((2,), (), np.zeros, lambda out: f"  {out} = nonsense"))
     outcomes = run(graphs)
     assert [isinstance(outcome, str) for outcome in outcomes] == [False, True, False]

@@ -1,0 +1,130 @@
+"""What ``mlopt explain`` prints for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..tables import aligned
+from .explain import Explained, Explanation, reasons_of, total
+
+
+def text(explained: Explanation) -> str:
+    """All of it: a table of kernels, what is in them, and the edges between them."""
+    lines = [f"{explained.source} for {explained.target}; times are those of {explained.machine.title}"]
+    for function in ("main", "prepare"):
+        kernels = explained.of(function)
+        if kernels:
+            lines += ["", *_function_lines(explained, function, kernels)]
+    if any(kernel.dynamic for kernel in explained.kernels):
+        lines += ["", "dynamic sizes count as 1 in bytes, FLOPs and times"]
+    return "\n".join(lines)
+
+
+def _function_lines(explained: Explanation, function: str, kernels: Sequence[Explained]) -> Iterator[str]:
+    yield summary(function, kernels)
+    rows = [("kernel", "calls", "MB", "unfused", "MFLOP", "special", "FLOP/B", "bound by", "µs", "schedule")]
+    yield from aligned(rows + [_row(kernel) for kernel in kernels], left=(0, 7, 9))
+    yield ""
+    for kernel in kernels:
+        yield from _content(kernel)
+    edges = list(_edge_lines(explained, function))
+    if edges:
+        yield ""
+        yield "not fused:"
+        yield from edges
+
+
+def summary(function: str, kernels: Sequence[Explained]) -> str:
+    """The sums of @main or @prepare."""
+    sums = total(kernels)
+    return (
+        f"@{function}: {_count(sums['calls'], 'call')} of {_count(sums['kernels'], 'kernel')},"
+        f" {mega(sums['bytes'])} MB ({mega(sums['bytes_unfused'])} if nothing were fused),"
+        f" {mega(sums['flops'])} MFLOP, {micro(sums['seconds'])} µs"
+        + (" whenever weights change" if function == "prepare" else "")
+    )
+
+
+def _row(kernel: Explained) -> tuple[str, ...]:
+    special = sum(kernel.cost.special.values())
+    intensity = kernel.cost.intensity
+    schedule = " ".join(f"{name}={'×'.join(map(str, sizes))}" for name, sizes in kernel.schedule.items())
+    return (
+        kernel.name,
+        str(len(kernel.calls)),
+        mega(kernel.cost.bytes),
+        mega(kernel.bytes_unfused),
+        mega(kernel.cost.flops),
+        mega(special) if special else "",
+        "" if intensity is None else f"{intensity:.1f}",
+        kernel.prediction.bound_by,
+        micro(kernel.prediction.seconds),
+        schedule or kernel.path,
+    )
+
+
+def _content(kernel: Explained) -> Iterator[str]:
+    """The kernel's ops by the lines that they come from; calls from the same lines are one."""
+    yield kernel.name
+    rows: dict[tuple[str, ...], None] = {}
+    for call in kernel.calls:
+        places: dict[str, list[str]] = {}
+        for op in call["ops"]:
+            places.setdefault(op["where"], []).append(op["op"])
+        rows.update(dict.fromkeys(("   ", ", ".join(ops), place) for place, ops in places.items()))
+    yield from aligned(list(rows), left=(0, 1, 2)) if rows else ()
+    saved = list(_fused(kernel))
+    yield from aligned(saved, left=(0, 1, 2)) if saved else ()
+
+
+def _fused(kernel: Explained) -> Iterator[tuple[str, ...]]:
+    """What each fusion of the kernel saved, the largest first; equal ones are one line."""
+    edges = [each for call in kernel.calls[:1] for each in call["fused"]]
+    counts = Counter((each["ops"], each["bytes_saved"], each["seconds_saved"]) for each in edges)
+    for (ops, size, seconds), count in sorted(counts.items(), key=lambda item: -item[0][2]):
+        times = f" ({count} times)" if count > 1 else ""
+        yield "   ", f"fused {ops}{times}", f"saves {saving(size, seconds)}"
+
+
+def _edge_lines(explained: Explanation, function: str) -> Iterator[str]:
+    names = {call["id"]: kernel for kernel in explained.of(function) for call in kernel.calls}
+    found: Counter[tuple[str, str, int, tuple[str, ...]]] = Counter()
+    for edge in explained.edges:
+        if edge["from"] in names:
+            pair = names[edge["from"]].name, names[edge["to"]].name
+            found[*pair, edge["bytes"], tuple(_reasons(edge))] += 1
+    for (maker, reader, size, reasons), count in found.items():
+        times = f", {count} times" if count > 1 else ""
+        yield f"{maker} -> {reader} ({mega(size)} MB{times})"
+        for reason in reasons:
+            yield f"    {reason}"
+
+
+def _reasons(edge: Mapping[str, Any]) -> Iterator[str]:
+    """Why two kernels are two, with what their fusion would save or cost where mlopt-fuse has asked."""
+    for line, each in zip(reasons_of(edge), edge["reasons"], strict=True):
+        known = "seconds_saved" in each
+        number = f"; would save {saving(each['bytes_saved'], each['seconds_saved'])}" if known else ""
+        yield line + number
+
+
+def saving(size: int, seconds: float) -> str:
+    """What a fusion saves, as the end of a sentence."""
+    time = f", {micro(seconds)} µs" if seconds >= 0 else f" and cost {micro(-seconds)} µs"
+    return f"{mega(size)} MB{time}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def mega(number: int) -> str:
+    """Millions."""
+    return f"{number / 1e6:.3f}"
+
+
+def micro(seconds: float) -> str:
+    """Microseconds."""
+    return f"{seconds * 1e6:.2f}"
