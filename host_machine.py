@@ -88,10 +88,13 @@ def measure(seconds: Measure, threads: int) -> Machine:
         vector={**vector, "f16": vector["f32"], "bf16": vector["f32"], "int": vector["f32"]},
         special=special,
         launch=max(all_ - one, 0.0) / (_CHAIN - 1),
+        processors=threads,
+        tasks=threads,
         sources={
             "memory": f"maxima of the rows of a {_ROWS}×{_ROW} matrix, {how}",
             "vector": f"product of {_SIDE}×{_SIDE} matrices in f32 and f64, {how}; the others as f32",
             "special": f"{_TERMS} calls for each of {_ELEMENTS} elements in f32, by one thread, {how}",
+            "tasks": f"{threads} threads",
             "launch": f"a chain of {_CHAIN} products of 8×8 matrices less one of them, {how}",
         },
         matrix={},

@@ -31,13 +31,19 @@ class Kind(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """Why two groups, by their numbers, stayed apart at an edge between two ops ("exp -> add")."""
+class Decision:
+    """What became of the fusion of two groups, by their numbers, at an edge between two ops ("exp -> add").
+
+    ``reason`` says why they stayed apart, and is empty if they are one group now. ``bytes`` and ``seconds``
+    are what the fusion saves or would save, less than nothing if it costs.
+    """
 
     producer: int
     consumer: int
     ops: str
     reason: str
+    bytes: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -114,22 +120,25 @@ def _read_schedule(attribute: ir.Attribute) -> dict[str, tuple[int, ...]] | None
     return schedule
 
 
-def _read_refusals(attribute: ir.Attribute) -> tuple[Refusal, ...] | None:
+def _read_decisions(attribute: ir.Attribute) -> tuple[Decision, ...] | None:
     if not isinstance(attribute, ir.ArrayAttr) or not all(isinstance(it, ir.DictAttr) for it in attribute):
         return None
     found = []
     for each in attribute:
-        if {named.name for named in each} != {"from", "to", "ops", "reason"}:
+        if {named.name for named in each} != {"from", "to", "ops", "reason", "bytes", "seconds"}:
             return None
-        numbers = _read_integer(each["from"]), _read_integer(each["to"])
+        numbers = [_read_integer(each[name]) for name in ("from", "to", "bytes")]
         words = _read_string(each["ops"]), _read_string(each["reason"])
-        if None in numbers or None in words:
+        seconds = each["seconds"]
+        if None in numbers or None in words or not isinstance(seconds, ir.FloatAttr):
             return None
-        found.append(Refusal(*numbers, *words))  # type: ignore[arg-type]
+        producer, consumer, size = numbers
+        found.append(Decision(producer, consumer, *words, size, float(seconds.value)))  # type: ignore[arg-type]
     return tuple(found)
 
 
-def _build_refusals(refusals: tuple[Refusal, ...]) -> ir.Attribute:
+def _build_decisions(decisions: tuple[Decision, ...]) -> ir.Attribute:
+    real = ir.F64Type.get()
     return ir.ArrayAttr.get(
         [
             ir.DictAttr.get(
@@ -138,9 +147,11 @@ def _build_refusals(refusals: tuple[Refusal, ...]) -> ir.Attribute:
                     "to": _build_integer(each.consumer),
                     "ops": ir.StringAttr.get(each.ops),
                     "reason": ir.StringAttr.get(each.reason),
+                    "bytes": _build_integer(each.bytes),
+                    "seconds": ir.FloatAttr.get(real, each.seconds),
                 }
             )
-            for each in refusals
+            for each in decisions
         ]
     )
 
@@ -215,8 +226,10 @@ SCHEDULE_KIND: Kind[dict[str, tuple[int, ...]]] = Kind(
 LAUNCHES_KIND: Kind[tuple[dict[str, Any], ...]] = Kind(
     "an array of dictionaries of array<i64: …> and a kernel's name", _read_launches, _build_launches
 )
-REFUSALS_KIND: Kind[tuple[Refusal, ...]] = Kind(
-    "an array of {from = group, to = group, ops = string, reason = string}", _read_refusals, _build_refusals
+DECISIONS_KIND: Kind[tuple[Decision, ...]] = Kind(
+    "an array of {from = group, to = group, ops = string, reason = string, bytes = integer, seconds = float}",
+    _read_decisions,
+    _build_decisions,
 )
 
 # What a structured op does, in the user's words, for names and reports.
@@ -225,8 +238,8 @@ OP = Mark("mlopt.op", STRING)
 GROUP = Mark("mlopt.group", INTEGER)
 # What mlopt-fuse refused to fuse, and why.
 FUSION = Mark("mlopt.fusion", STRINGS, _MODULE)
-# The same for each pair of groups that a value goes between; mlopt-outline takes it off with the groups.
-REFUSALS = Mark("mlopt.refusals", REFUSALS_KIND, _MODULE)
+# Each fusion that it made or refused, with what that saves; mlopt-outline takes it off with the groups.
+DECISIONS = Mark("mlopt.decisions", DECISIONS_KIND, _MODULE)
 # The front end has shown that sizes agree wherever ops want it: mlopt-check-sizes has nothing to do.
 SIZES_AGREE = Mark("mlopt.sizes_agree", FLAG, _MODULE)
 # A function that is one kernel, what it fuses, and what it costs.
@@ -253,7 +266,7 @@ LAUNCHES = Mark("mlopt.launches", LAUNCHES_KIND, _MODULE)
 MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
-        OP, GROUP, FUSION, REFUSALS, SIZES_AGREE, KERNEL, OPS, BYTES,
+        OP, GROUP, FUSION, DECISIONS, SIZES_AGREE, KERNEL, OPS, BYTES,
         FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip

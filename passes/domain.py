@@ -47,10 +47,10 @@ class Domain:
         self.nests = tuple(nests)
         self.dims = tuple(dims)
         self.results = tuple(results)
-        self._loops = [
-            tuple(of_loop[number, loop] for loop in range(len(nest.kinds)))
+        self._loops = {
+            nest: tuple(of_loop[number, loop] for loop in range(len(nest.kinds)))
             for number, nest in enumerate(nests)
-        ]
+        }
         self._writers = {
             write.value: (number, write) for number, nest in enumerate(nests) for write in nest.writes
         }
@@ -77,7 +77,7 @@ class Domain:
 
     def loops(self, nest: Nest) -> tuple[Dim, ...]:
         """The dim of each loop of ``nest``."""
-        return self._loops[self.nests.index(nest)]
+        return self._loops[nest]
 
     def writer(self, value: ir.Value) -> tuple[Nest, Access] | None:
         """The nest of this domain that makes ``value``, and where in its loops; None if it is an input."""
@@ -87,7 +87,8 @@ class Domain:
     def value_dims(self, value: ir.Value) -> tuple[Dim | None, ...]:
         """The dim of each dim of a value that is made here; None where it is not one loop alone."""
         number, write = self._writers[value]
-        return tuple(self._loops[number][index.loops[0]] if index.plain else None for index in write.indices)
+        loops = self._loops[self.nests[number]]
+        return tuple(loops[index.loops[0]] if index.plain else None for index in write.indices)
 
 
 def _is_passed_over(op: ir.Operation) -> bool:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import FUSION, GROUP, REFUSALS, Refusal
-from .base import Pass
-from .fusion.graph import Graph, Group
+from ..dialects.attributes import DECISIONS, FUSION
+from .base import Pass, PassError
+from .costs.machine import DEFAULT_CPU, find_machine
+from .fusion.choose import Chooser
+from .fusion.decisions import Decisions
+from .fusion.graph import Graph
 from .fusion.kinds import Kind
-from .fusion.legal import can_fuse
-from .fusion.profit import should_fuse
+from .fusion.price import Prices
 from .groups import entry_ops, give_inits_their_fills, is_init, set_group
-from .structured import label_of
 
 
 @dataclass(frozen=True)
@@ -30,84 +30,47 @@ class Fuse(Pass):
         %g = linalg.generic {mlopt.op = "gelu"} ins(%a) …              {mlopt.group = 0}
         %n = linalg.generic {mlopt.op = "matmul"} ins(%g, …) …         {mlopt.group = 1}
 
-    Each op joins the groups that make its operands, the nearest first, where `can_fuse` and `should_fuse`
-    agree. Legal: element-wise ops of one another, a row reduction with what makes its rows and what reads
-    them, element-wise work behind a contraction. The reasons against are on the module as ``mlopt.fusion``,
-    and as ``mlopt.refusals`` for each pair of groups that a value goes between.
+    Of all pairs of groups with a value between them, the one is fused whose fusion is legal (`can_fuse`) and
+    saves most time on ``machine`` (`should_fuse`: the roofline of one kernel against that of two), and so on
+    until nothing saves time. Legal: element-wise ops of one another, a row reduction with what makes its rows
+    and what reads them, element-wise work behind a contraction. The module gets each decision with its
+    numbers as ``mlopt.decisions``, and the reasons against as ``mlopt.fusion``.
     Every edge inside a group is a tensor that is neither written nor read: softmax reads its input once
     instead of moving seven tensors.
     """
 
     name: ClassVar[str] = "mlopt-fuse"
+    machine: str = DEFAULT_CPU
 
     def run(self, op: ir.Operation) -> None:
-        refused: list[_Refused] = []
+        try:
+            machine = find_machine(self.machine)
+        except LookupError as error:
+            raise PassError(op, f"there is no description of a machine '{self.machine}'; {error}") from None
+        made: list[Decisions] = []
         number = 0
         for function in op.regions[0].blocks[0].operations:
             if function.operation.name == "func.func":
                 give_inits_their_fills(function.operation)
-                graph = _form_groups(function.operation, refused)
+                graph = _graph_of(function.operation)
+                made.append(Decisions(graph))
+                Chooser(graph, Prices(graph, machine), made[-1]).run()
                 number = _write_down(graph, number)
-        counts = Counter(f"{each.ops}: {each.reason}" for each in refused)
+        counts: Counter[str] = Counter()
+        for each in made:
+            counts.update(dict(each.lines()))
+        lines = [line if count == 1 else f"{line} ({count} times)" for line, count in counts.items()]
         with op.location:
-            lines = [line if count == 1 else f"{line} ({count} times)" for line, count in counts.items()]
             FUSION.set(op, tuple(lines))
-            REFUSALS.set(op, tuple(dict.fromkeys(_between_groups(refused))))
+            DECISIONS.set(op, tuple(decision for each in made for decision in each.all()))
 
 
-@dataclass(frozen=True)
-class _Refused:
-    """Why an op did not join the group that makes one of its operands."""
-
-    maker: ir.Operation
-    reader: ir.Operation
-    reason: str
-
-    @property
-    def ops(self) -> str:
-        return f"{_word(self.maker)} -> {_word(self.reader)}"
-
-
-def _between_groups(refused: list[_Refused]) -> Iterator[Refusal]:
-    """Those that still hold: others met in one group after all."""
-    for each in refused:
-        one, other = GROUP.get(each.maker), GROUP.get(each.reader)
-        if one is not None and other is not None and one != other:
-            yield Refusal(one, other, each.ops, each.reason)
-
-
-def _form_groups(function: ir.Operation, refused: list[_Refused]) -> Graph:
+def _graph_of(function: ir.Operation) -> Graph:
     graph = Graph(function)
     for op in entry_ops(function):
-        if _is_passed_over(op):
-            continue
-        group = graph.add(op)
-        for value in reversed(_operands_by_age(graph, op)):
-            producer = graph.group_of(value)
-            if producer is None or producer is group:
-                continue
-            group = _try(graph, producer, group, value, op, refused)
+        if not _is_passed_over(op):
+            graph.add(op)
     return graph
-
-
-def _try(
-    graph: Graph, producer: Group, consumer: Group, value: ir.Value, op: ir.Operation, refused: list[_Refused]
-) -> Group:
-    """Join the groups, or count why not; the group that ``op`` is then in."""
-    joined = can_fuse(graph, producer, consumer)
-    reason = joined if isinstance(joined, str) else should_fuse(graph, producer, consumer, joined)
-    if reason is None and not isinstance(joined, str):
-        graph.replace(producer, consumer, joined)
-        return joined
-    if not producer.has(Kind.HOST) and not consumer.has(Kind.HOST):
-        refused.append(_Refused(value.owner.operation, op, str(reason)))
-    return consumer
-
-
-def _operands_by_age(graph: Graph, op: ir.Operation) -> list[ir.Value]:
-    """The operands that a group makes, the oldest first."""
-    made = [value for value in op.operands if graph.group_of(value) is not None]
-    return sorted(dict.fromkeys(made), key=graph.position_of)
 
 
 def _is_passed_over(op: ir.Operation) -> bool:
@@ -121,14 +84,10 @@ def _is_passed_over(op: ir.Operation) -> bool:
 
 
 def _write_down(graph: Graph, number: int) -> int:
-    """Set ``mlopt.group`` on all ops; the first free number."""
-    for group in graph.groups:
+    """Set ``mlopt.group`` on all ops, in the order of the groups' first ops; the first free number."""
+    for group in sorted(graph.groups, key=graph.first_position):
         if not group.has(Kind.HOST):
             for op in group.ops:
                 set_group(op, number)
             number += 1
     return number
-
-
-def _word(op: ir.Operation) -> str:
-    return label_of(op) or op.name.split(".")[-1]

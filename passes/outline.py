@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import GROUP, KERNEL, REFUSALS
+from ..dialects.attributes import DECISIONS, GROUP, KERNEL
 from .base import Pass, PassError
 from .groups import give_inits_their_fills, sort_by_groups
 from .outlining.host import (
@@ -42,8 +42,8 @@ class Outline(Pass):
         }
 
     Legal if the groups do not depend on each other in a circle. Structured ops without ``mlopt.group`` become
-    kernels of one op. ``keep-groups`` leaves the group's number on the call, and mlopt-fuse's refusals on the
-    module: for those who want to know which kernels were not fused, and why.
+    kernels of one op. ``keep-groups`` leaves the group's number on the call, and mlopt-fuse's decisions on
+    the module: for those who want to know which kernels were not fused, and why.
     """
 
     name: ClassVar[str] = "mlopt-outline"
@@ -51,7 +51,7 @@ class Outline(Pass):
 
     def run(self, op: ir.Operation) -> None:
         if not self.keep_groups:
-            REFUSALS.drop(op)
+            DECISIONS.drop(op)
         kernels = _Kernels(self.keep_groups)
         for function in [each.operation for each in op.regions[0].blocks[0].operations]:
             if function.name == "func.func" and not KERNEL.get(function):

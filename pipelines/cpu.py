@@ -6,7 +6,8 @@ the IR after each stage under the stage's name.
 
 from __future__ import annotations
 
-from .shared import BUFFERIZE, KERNELS, LINALG, TILES
+from ..passes.costs.machine import DEFAULT_CPU
+from .shared import BUFFERIZE, LINALG, TILES, kernels
 from .stages import Rule, Stage, no_memory_of_type, vectors_of_at_most
 
 _LOOPS = ("builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub", "llvm")
@@ -20,7 +21,7 @@ def cpu_stages(vector_bits: int = 512) -> tuple[Stage, ...]:
     narrow: Rule = vectors_of_at_most(_REGISTERS_A_VECTOR * vector_bits)
     return (
         LINALG,
-        KERNELS,
+        kernels(DEFAULT_CPU),
         Stage("tile", "mlopt-schedule,mlopt-tile,mlopt-verify", TILES),
         Stage(
             "loops",

@@ -6,7 +6,8 @@ the IR after each stage under the stage's name, and the PTX that becomes of the 
 
 from __future__ import annotations
 
-from .shared import BUFFERIZE, KERNELS, LINALG, TILES
+from ..passes.costs.machine import machine_for_code
+from .shared import BUFFERIZE, LINALG, TILES, kernels
 from .stages import Stage
 
 _LAYOUTS = ("builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub", "mlopt")
@@ -17,7 +18,7 @@ def cuda_stages(chip: str, ptx: int) -> tuple[Stage, ...]:
     """The stages for the GPU ``chip`` ("sm_80") in PTX of version ``ptx`` (80 is 8.0), both known to LLVM."""
     return (
         LINALG,
-        KERNELS,
+        kernels(machine_for_code(chip)),
         Stage("tile", "mlopt-schedule{target=cuda},mlopt-tile,mlopt-verify", TILES),
         Stage(
             "layouts",

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..dialects.attributes import GROUP, KERNEL, OPS, REFUSALS, SCHEDULE, SLOW, Refusal
+from ..dialects.attributes import DECISIONS, GROUP, KERNEL, OPS, SCHEDULE, SLOW, Decision
 from ..dialects.context import make_context
 from ..passes.costs.count import cost_alone, cost_of, is_kernel_alone
 from ..passes.cpu.functions import calls_in
@@ -23,7 +23,7 @@ from .cuda import cuda_stages
 from .diagnostics import source_of
 from .explain_edges import edges_of
 from .metadata import ENTRY_FUNCTIONS
-from .shared import KERNELS, LINALG
+from .shared import LINALG
 from .stages import Stage, run_stages
 
 _FUSE, _OUTLINE = "mlopt-fuse", "mlopt-outline"
@@ -37,8 +37,11 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
         {"kernels": [{"name", "labels", "cost": `Cost` as a dictionary, "schedule": {name: [sizes]},
                       "path": "tile" or "slow: why", "dynamic": bool}],
          "calls": [{"id", "function": "main" or "prepare", "kernel": its name,
-                    "ops": [{"op", "where"}], "bytes_unfused": of these ops as kernels of their own}],
-         "edges": [{"from": id, "to": id, "bytes", "reasons": [{"ops": "exp -> add" or "", "reason"}]}]}
+                    "ops": [{"op", "where"}], "bytes_unfused": of these ops as kernels of their own,
+                    "fused": [{"ops": "exp -> add", "bytes_saved", "seconds_saved"}]}],
+         "edges": [{"from": id, "to": id, "bytes",
+                    "reasons": [{"ops": "exp -> add" or "", "reason", and what fusion would save, if known:
+                                 "bytes_saved", "seconds_saved"}]}]}
 
     Bytes and FLOPs count dynamic sizes as 1; "dynamic" says that there are some.
     """
@@ -46,10 +49,11 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
     with make_context(), ir.Location.unknown(), refusals():
         module = accept(linalg_text, func_name)
         run_stages(module.operation, stages[:2])
-        groups = _groups(module)
+        decisions = DECISIONS.get(module.operation) or ()
+        groups = _groups(module, decisions)
         run_stages(module.operation, stages[2:3])
-        reasons: dict[tuple[int, int], list[Refusal]] = {}
-        for each in REFUSALS.get(module.operation) or ():
+        reasons: dict[tuple[int, int], list[Decision]] = {}
+        for each in decisions:
             reasons.setdefault((each.producer, each.consumer), []).append(each)
         functions = {
             _name(function): function for function in module.body.operations if _is_function(function)
@@ -72,11 +76,11 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
 
 def _stages(chip: str) -> tuple[Stage, ...]:
     """To linalg; to groups; to kernels, which remember their groups; to schedules."""
-    before, _, after = KERNELS.passes.partition(f",{_OUTLINE}")
-    if not before.endswith(_FUSE):
-        raise ValueError(f"the stage '{KERNELS.name}' no longer has {_FUSE},{_OUTLINE}: {KERNELS.passes}")
     target = cuda_stages(chip, find_chip(chip).ptx) if chip else cpu_stages()
-    tile = next(stage for stage in target if stage.name == "tile")
+    kernels, tile = (next(stage for stage in target if stage.name == name) for name in ("kernels", "tile"))
+    before, _, after = kernels.passes.partition(f",{_OUTLINE}")
+    if _FUSE not in before.rpartition(",")[2]:
+        raise ValueError(f"the stage '{kernels.name}' no longer has {_FUSE},{_OUTLINE}: {kernels.passes}")
     schedule = tile.passes.split(",", 1)[0]
     return (
         LINALG,
@@ -94,15 +98,20 @@ def _name(function: ir.OpView) -> str:
     return str(ir.StringAttr(function.attributes["sym_name"]).value)
 
 
-def _groups(module: ir.Module) -> dict[int, dict[str, Any]]:
-    """What is in each group, by its number."""
+def _groups(module: ir.Module, decisions: Iterable[Decision]) -> dict[int, dict[str, Any]]:
+    """What is in each group, by its number, and what came together in it."""
     inside: dict[int, list[ir.Operation]] = {}
     for function in module.body.operations:
         for op in function.regions[0].blocks[0].operations if _is_function(function) else ():
             number = GROUP.get(op)
             if number is not None:
                 inside.setdefault(number, []).append(op.operation)
-    return {number: _content(ops) for number, ops in inside.items()}
+    fused: dict[int, list[dict[str, Any]]] = {}
+    for each in decisions:
+        if not each.reason:
+            edge = {"ops": each.ops, "bytes_saved": each.bytes, "seconds_saved": each.seconds}
+            fused.setdefault(each.producer, []).append(edge)
+    return {number: {**_content(ops), "fused": fused.get(number, [])} for number, ops in inside.items()}
 
 
 def _content(ops: Iterable[ir.Operation]) -> dict[str, Any]:
@@ -131,7 +140,7 @@ def _add_calls(
     for call, callee in calls_in(functions[name]):
         group = GROUP.get(call)
         body = (op.operation for op in functions[callee].regions[0].blocks[0].operations)
-        content = groups[group] if group is not None else _content(body)
+        content = groups[group] if group is not None else {**_content(body), "fused": []}
         numbers[call] = len(calls)
         calls.append({"id": len(calls), "function": name, "kernel": callee, **content})
     return numbers

@@ -8,7 +8,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..dialects.attributes import GROUP, Refusal
+from ..dialects.attributes import GROUP, Decision
 from ..passes.costs.count import bytes_of
 from ..passes.groups import operands_of
 
@@ -35,7 +35,7 @@ def edges_of(
     function: ir.OpView,
     numbers: Mapping[ir.Operation, int],
     callees: Mapping[ir.Operation, ir.OpView],
-    refused: Mapping[tuple[int, int], Sequence[Refusal]],
+    refused: Mapping[tuple[int, int], Sequence[Decision]],
 ) -> list[dict[str, Any]]:
     """Each pair of calls of ``numbers``, one of which reads what the other makes: numbers, bytes, reasons."""
     sources: dict[ir.Value, list[_Source]] = {}
@@ -67,12 +67,20 @@ def _reasons(
     maker: ir.Operation,
     reader: ir.Operation,
     values: Sequence[tuple[_Source, str]],
-    refused: Mapping[tuple[int, int], Sequence[Refusal]],
-) -> list[dict[str, str]]:
+    refused: Mapping[tuple[int, int], Sequence[Decision]],
+) -> list[dict[str, Any]]:
     """What mlopt-fuse said, else what lies between the two."""
     one, other = GROUP.get(maker), GROUP.get(reader)
     if one is not None and other is not None and (one, other) in refused:
-        return [{"ops": each.ops, "reason": each.reason} for each in refused[one, other]]
+        return [
+            {
+                "ops": each.ops,
+                "reason": each.reason,
+                "bytes_saved": each.bytes,
+                "seconds_saved": each.seconds,
+            }
+            for each in refused[one, other]
+        ]
     # mlopt-outline makes kernels without a group: fills of results, copies of what is returned twice.
     unknown = COPY if one is None or other is None else NOT_TRIED
     found = dict.fromkeys(unknown if reason == NOT_TRIED else reason for _, reason in values)

@@ -29,21 +29,25 @@ LINALG = Stage(
     TENSORS,
 )
 
-KERNELS = Stage(
-    "kernels",
-    # Ops named for what they are, then one form of them: linalg.generic.
-    "mlopt-raise,canonicalize,cse,"
-    # Slices and transposes become reads at other places; it sees through folded reshapes only.
-    "mlopt-fold-moves,canonicalize,cse,"
-    # i1 has no layout in memory; an integer division by zero must not trap.
-    "mlopt-bool-storage,mlopt-guard-division,canonicalize,cse,"
-    # What depends on weights alone leaves @main before it could be fused into it; batch norms go into
-    # the weights of the convolutions before them.
-    "mlopt-fold-scales,mlopt-hoist,mlopt-fuse,mlopt-outline,"
-    # Dims that a kernel runs through together become one: long rows for vectors and wide accesses.
-    "mlopt-collapse-dims",
-    TENSORS,
-)
+
+def kernels(machine: str) -> Stage:
+    """From linalg to kernels; ``machine`` is the description that decides what is fused."""
+    return Stage(
+        "kernels",
+        # Ops named for what they are, then one form of them: linalg.generic.
+        "mlopt-raise,canonicalize,cse,"
+        # Slices and transposes become reads at other places; it sees through folded reshapes only.
+        "mlopt-fold-moves,canonicalize,cse,"
+        # i1 has no layout in memory; an integer division by zero must not trap.
+        "mlopt-bool-storage,mlopt-guard-division,canonicalize,cse,"
+        # What depends on weights alone leaves @main before it could be fused into it; batch norms go into
+        # the weights of the convolutions before them.
+        f"mlopt-fold-scales,mlopt-hoist,mlopt-fuse{{machine={machine}}},mlopt-outline,"
+        # Dims that a kernel runs through together become one: long rows for vectors and wide accesses.
+        "mlopt-collapse-dims",
+        TENSORS,
+    )
+
 
 # One bufferization of the whole module; outputs are written in place. No canonicalize after it: it
 # would dissolve the scf.forall of a kernel with one task.

@@ -25,7 +25,7 @@ from .cuda.chips import is_cuda
 from .cuda.ptxas import tool_paths
 
 PLUGINS_VARIABLE = "MLOPT_PASS_PLUGINS"
-_SOURCES = (".py", ".mlir")
+_SOURCES = (".py", ".mlir", ".toml")
 _CPU_FIELDS = ("vendor_id", "cpu family", "model", "stepping", "flags")
 _FIRST_CPU = 1 << 14  # bytes; /proc/cpuinfo of a large machine is long
 
@@ -76,7 +76,7 @@ def code_version_now() -> str:
 
 
 def hash_of_sources(root: Path) -> str:
-    """A hash of the Python and MLIR files of the package in ``root``."""
+    """A hash of the Python and MLIR files of the package in ``root``, and of its data files."""
     digest = hashlib.sha256()
     for path in sorted(_sources(root)):
         content = path.read_bytes()

@@ -73,6 +73,25 @@ class Cost:
         """FLOPs a byte, None if no byte is moved."""
         return self.flops / self.bytes if self.bytes else None
 
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.bytes + other.bytes,
+            _added(self.contracted, other.contracted),
+            _added(self.elementwise, other.elementwise),
+            _added(self.special, other.special),
+        )
+
+    def repeated(self, times: int) -> Cost:
+        """The same arithmetic so many times; bytes are not moved again."""
+        parts = (self.contracted, self.elementwise, self.special)
+        return Cost(self.bytes, *({name: each * times for name, each in part.items()} for part in parts))
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, that `Cost` takes as keyword arguments."""
         return asdict(self)
+
+
+def _added(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
+    if not one or not other:
+        return one or other
+    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}

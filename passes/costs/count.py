@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from math import prod
 
 from mlir import ir
@@ -11,6 +11,7 @@ from mlir import ir
 from ..groups import is_init
 from ..operations import nested_ops
 from ..raising.bodies import is_contraction
+from ..structured import ATTENTION
 from ..tiling.access import STRUCTURED, Access, Nest, nest_of, shape_of
 from ..tiling.analysis import loops_in
 from .cost import SPECIAL, Cost
@@ -44,7 +45,7 @@ def cost_of(kernel: ir.Operation) -> Cost:
     what a gather reads counts once for each element that it makes.
     """
     *ops, end = (op.operation for op in kernel.regions[0].blocks[0].operations)
-    reads, work = _Reads(), _Work()
+    reads, work = Reads(), Cost(0)
     for op in ops:
         if op.name not in STRUCTURED:
             for value in op.operands:
@@ -52,23 +53,22 @@ def cost_of(kernel: ir.Operation) -> Cost:
                     reads.add(value, _WHOLE, bytes_of(value))
             continue
         nest = nest_of(op)
-        for value, part, amount in _reads(nest):
+        for value, part, amount in reads_of(nest):
             if isinstance(value, ir.BlockArgument):
                 reads.add(value, part, amount)
-        work.add(nest)
-    return work.cost(reads.total() + sum(_written(value) for value in end.operands))
+        work += work_of(nest)
+    return Cost(reads.total() + sum(_written(value) for value in end.operands)) + work
 
 
 def cost_alone(op: ir.Operation) -> Cost:
     """The cost of one structured op if it were a kernel of its own, with the fill that it starts from."""
     nest = nest_of(op)
-    reads, work = _Reads(), _Work()
-    for value, part, amount in _reads(nest):
-        if not _is_made_in_place(value):
+    reads = Reads()
+    for value, part, amount in reads_of(nest):
+        if not is_made_in_place(value):
             reads.add(value, part, amount)
-    work.add(nest)
     written = [op.operands[0]] if op.name == "tensor.insert_slice" else op.results
-    return work.cost(reads.total() + sum(bytes_of(value) for value in written))
+    return Cost(reads.total() + sum(bytes_of(value) for value in written)) + work_of(nest)
 
 
 def is_kernel_alone(op: ir.Operation) -> bool:
@@ -78,67 +78,91 @@ def is_kernel_alone(op: ir.Operation) -> bool:
     return op.name in STRUCTURED
 
 
-class _Reads:
+class Reads:
     """What is read of each tensor: parts that start at different places are different, together all of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, unknown: int = 1) -> None:
         self._parts: dict[ir.Value, dict[Part, int]] = {}
+        self._unknown = unknown
 
     def add(self, value: ir.Value, part: Part, amount: int) -> None:
+        """Read ``amount`` bytes of ``value``, which start at ``part``."""
         parts = self._parts.setdefault(value, {})
         parts[part] = max(parts.get(part, 0), amount)
 
     def total(self) -> int:
-        return sum(
-            max(max(parts.values()), min(sum(parts.values()), bytes_of(value)))
-            for value, parts in self._parts.items()
-        )
+        """The bytes of all that is read."""
+        return sum(self.of(value) for value in self._parts)
+
+    def of(self, value: ir.Value) -> int:
+        """The bytes of what is read of ``value``, which is read."""
+        parts = self._parts[value].values()
+        return max(max(parts), min(sum(parts), bytes_of(value, self._unknown)))
+
+    def values(self) -> Collection[ir.Value]:
+        """What is read, in order."""
+        return self._parts.keys()
+
+    def joined(self, other: Reads, without: Callable[[ir.Value], bool]) -> Reads:
+        """What both read, but for the values that are made on the way."""
+        both = Reads(self._unknown)
+        for each in (self, other):
+            for value, parts in each._parts.items():
+                if not without(value):
+                    for part, amount in parts.items():
+                        both.add(value, part, amount)
+        return both
 
 
-class _Work:
-    """What the bodies of nests compute in all of their iterations."""
+def work_of(nest: Nest, unknown: int = 1) -> Cost:
+    """What the body of ``nest`` computes in all of its iterations; no bytes."""
+    if nest.op.name == ATTENTION:
+        return _of_attention(nest, unknown)
+    if nest.body is None:
+        return Cost(0)
+    work: dict[str, Counter[str]] = {"contracted": Counter(), "elementwise": Counter(), "special": Counter()}
+    points = _points(nest.extents, unknown)
+    contracted = is_contraction(nest.op)
+    for inner in nested_ops(nest.op):
+        if not inner.name.startswith(("arith.", "math.")) or inner.name in _FREE:
+            continue
+        if inner.name in SPECIAL:
+            work["special"][SPECIAL[inner.name]] += points
+        elif contracted:
+            work["contracted"][_dtype(nest.op.operands[0].type.element_type)] += points
+        else:
+            work["elementwise"][_dtype(inner.operands[-1].type)] += points
+    return Cost(0, **{kind: dict(part) for kind, part in work.items()})
 
-    def __init__(self) -> None:
-        self._contracted: Counter[str] = Counter()
-        self._elementwise: Counter[str] = Counter()
-        self._special: Counter[str] = Counter()
 
-    def add(self, nest: Nest) -> None:
-        if nest.body is None:
-            return
-        points = _points(nest.extents)
-        contracted = is_contraction(nest.op)
-        for inner in nested_ops(nest.op):
-            if not inner.name.startswith(("arith.", "math.")) or inner.name in _FREE:
-                continue
-            if inner.name in SPECIAL:
-                self._special[SPECIAL[inner.name]] += points
-            elif contracted:
-                self._contracted[_dtype(nest.op.operands[0].type.element_type)] += points
-            else:
-                self._elementwise[_dtype(inner.operands[-1].type)] += points
-
-    def cost(self, moved: int) -> Cost:
-        return Cost(moved, dict(self._contracted), dict(self._elementwise), dict(self._special))
+def _of_attention(nest: Nest, unknown: int) -> Cost:
+    """The product, and for each score a maximum, a difference, an exponential and a sum."""
+    read = nest.reads[0]
+    assert read is not None
+    scores = _points((nest.extents[loop] for index in read.indices for loop in index.loops), unknown)
+    kind = _dtype(nest.op.results[0].type.element_type)
+    product = {kind: 2 * _points(nest.extents, unknown)}
+    return Cost(0, contracted=product, elementwise={kind: 3 * scores}, special={"exp": scores})
 
 
 def _dtype(kind: ir.Type) -> str:
     return _DTYPES.get(str(kind), _INTEGER)
 
 
-def _reads(nest: Nest) -> Iterator[tuple[ir.Value, Part, int]]:
+def reads_of(nest: Nest, unknown: int = 1) -> Iterator[tuple[ir.Value, Part, int]]:
     """Each tensor or scalar that a nest reads, where the part that is read starts, and its bytes."""
     for access in nest.reads:
         if access is not None:
             starts = tuple(index.start if isinstance(index.start, int) else None for index in access.indices)
-            yield access.value, starts, _read_bytes(nest, access)
-    points = _points(nest.extents)
+            yield access.value, starts, _read_bytes(nest, access, unknown)
     for inner in nested_ops(nest.op) if nest.body else ():
         if inner.name == "tensor.extract":
+            points = _points(nest.extents, unknown)
             yield inner.operands[0], _WHOLE, points * _bytes_of(inner.results[0].type)
 
 
-def _is_made_in_place(value: ir.Value) -> bool:
+def is_made_in_place(value: ir.Value) -> bool:
+    """Whether a kernel that reads ``value`` makes it itself: a constant, or a fill."""
     return not isinstance(value, ir.BlockArgument) and value.owner.name in ("linalg.fill", "arith.constant")
 
 
@@ -146,14 +170,14 @@ def _is_tensor_argument(value: ir.Value) -> bool:
     return isinstance(value, ir.BlockArgument) and isinstance(value.type, ir.RankedTensorType)
 
 
-def _read_bytes(nest: Nest, access: Access) -> int:
+def _read_bytes(nest: Nest, access: Access, unknown: int) -> int:
     """The whole tensor, or as many elements of it as there are positions that are read."""
     loops = {loop for index in access.indices for loop in index.loops}
     loops |= {loop for index in access.indices if index.rest is not None for loop in loops_in(index.rest)}
-    positions = _points(nest.extents[loop] for loop in loops)
+    positions = _points((nest.extents[loop] for loop in loops), unknown)
     if not isinstance(access.value.type, ir.RankedTensorType):
         return _bytes_of(access.value.type)
-    return min(positions, _elements(access.value)) * _bytes_of(access.value.type.element_type)
+    return min(positions, _elements(access.value, unknown)) * _bytes_of(access.value.type.element_type)
 
 
 def _written(value: ir.Value) -> int:
@@ -165,20 +189,20 @@ def _written(value: ir.Value) -> int:
     return total if total and isinstance(value, ir.BlockArgument) else bytes_of(value)
 
 
-def bytes_of(value: ir.Value) -> int:
-    """The bytes of a tensor or scalar, dynamic sizes counted as 1."""
+def bytes_of(value: ir.Value, unknown: int = 1) -> int:
+    """The bytes of a tensor or scalar, a dynamic size counted as ``unknown``."""
     kind = value.type
     if not isinstance(kind, ir.RankedTensorType):
         return _bytes_of(kind)
-    return _elements(value) * _bytes_of(kind.element_type)
+    return _elements(value, unknown) * _bytes_of(kind.element_type)
 
 
-def _elements(value: ir.Value) -> int:
-    return _points(shape_of(value))
+def _elements(value: ir.Value, unknown: int) -> int:
+    return _points(shape_of(value), unknown)
 
 
-def _points(extents: Iterable[int | None]) -> int:
-    return prod(1 if extent is None else extent for extent in extents)
+def _points(extents: Iterable[int | None], unknown: int) -> int:
+    return prod(unknown if extent is None else extent for extent in extents)
 
 
 def _bytes_of(element: ir.Type) -> int:

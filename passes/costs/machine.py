@@ -16,6 +16,7 @@ from typing import Any
 from .cost import FUNCTIONS
 
 DEFAULT_CPU = "cpu"
+DEFAULT_GPU = "a100"
 _FOLDER = Path(__file__).parent / "machines"
 
 
@@ -26,7 +27,8 @@ class Machine:
     ``bandwidth``: bytes from and to memory. ``matrix``: FLOPs of contractions by the dtype of what is
     multiplied, where there are units for them. ``vector``: FLOPs by dtype, a multiply-add counted as two, so
     that other instructions run at half of it. ``special``: calls of each of `cost.FUNCTIONS` in f32.
-    ``launch``: seconds from one kernel to the next. ``sources``: where each of these comes from.
+    ``launch``: seconds from one kernel to the next. ``processors`` do all this together; ``tasks``: how many
+    independent tasks a kernel should have. ``sources``: where each of these comes from.
     """
 
     name: str
@@ -35,6 +37,8 @@ class Machine:
     vector: Mapping[str, float]
     special: Mapping[str, float]
     launch: float
+    processors: int
+    tasks: int
     sources: Mapping[str, str]
     matrix: Mapping[str, float]
     chips: Sequence[str] = ()
@@ -59,7 +63,7 @@ def find_machine(name: str) -> Machine:
     tables = _tables(name)
     vector = _numbers(tables["vector"])
     rate = vector["f32"] / 2
-    sections = ("memory", "matrix", "vector", "special", "launch")
+    sections = ("memory", "matrix", "vector", "special", "launch", "tasks")
     return Machine(
         name=name,
         title=tables["title"],
@@ -67,6 +71,8 @@ def find_machine(name: str) -> Machine:
         vector=vector,
         special={function: rate / tables["special"][function] for function in FUNCTIONS},
         launch=tables["launch"]["seconds"],
+        processors=tables["tasks"]["processors"],
+        tasks=tables["tasks"]["wanted"],
         sources={section: tables[section]["source"] for section in sections if section in tables},
         matrix=_numbers(tables.get("matrix", {})),
         chips=list(tables.get("chips", ())),
@@ -77,6 +83,18 @@ def machine_for_chip(chip: str) -> Machine | None:
     """The first machine, by name, that runs code for ``chip`` ("sm_90a"); None if none is described."""
     found = (find_machine(name) for name in machine_names())
     return next((machine for machine in found if chip in machine.chips), None)
+
+
+def machine_for_code(chip: str) -> str:
+    """The description that decides about code for ``chip``, or for a CPU if that is empty.
+
+    Decisions must not depend on the machine that compiles: a GPU without a description is taken for the
+    oldest one that has one.
+    """
+    if not chip:
+        return DEFAULT_CPU
+    found = machine_for_chip(chip)
+    return DEFAULT_GPU if found is None else found.name
 
 
 def _tables(name: str) -> dict[str, Any]:

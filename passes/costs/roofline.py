@@ -5,12 +5,16 @@
     special    calls of exp, log, division … / their rates
     launch     what each kernel costs, however small
 
-    seconds = launch + max(memory, compute + special)
+    seconds = launch + max(memory, compute + special) / busy
+
+``busy`` is the part of the machine that has work: a kernel with few independent tasks leaves processors idle,
+and their share of the bandwidth. It is 1 where nothing is said about tasks, and can be more for a machine
+whose description wants more tasks than it has processors: it stands for larger ones, too.
 
 Memory traffic hides behind arithmetic, and the other way round; special functions are arithmetic on the
 same units, and a launch hides behind nothing. The kernel is bound by the largest of the four. What the
-model leaves out: caches (a small tensor that the kernel before has just written comes from there), too few
-tasks for all processors, accesses that waste bandwidth.
+model leaves out: caches (a small tensor that the kernel before has just written comes from there), and
+accesses that waste bandwidth.
 """
 
 from __future__ import annotations
@@ -36,22 +40,31 @@ class Prediction:
     launch: float
 
 
-def predict(cost: Cost, machine: Machine) -> Prediction:
-    """The time of one call of a kernel that costs ``cost`` on ``machine``."""
+def predict(cost: Cost, machine: Machine, tasks: int | None = None) -> Prediction:
+    """The time of one call of a kernel that costs ``cost`` on ``machine``; ``tasks``: enough, if None."""
     memory = cost.bytes / machine.bandwidth
-    compute = sum(
-        flops / machine.matrix.get(dtype, machine.vector[dtype]) for dtype, flops in cost.contracted.items()
-    ) + sum(flops / (machine.vector[dtype] / 2) for dtype, flops in cost.elementwise.items())
-    special = sum(calls / machine.special[function] for function, calls in cost.special.items())
+    compute, special = arithmetic_of(cost, machine)
     parts: dict[Bound, float] = {
         "memory": memory,
         "compute": compute,
         "special functions": special,
         "launch": machine.launch,
     }
-    arithmetic = compute + special
-    if memory < arithmetic:  # together they may outweigh memory where each alone does not
+    if memory < compute + special:  # together they may outweigh memory where each alone does not
         parts["memory"] = 0.0
     bound_by = max(parts, key=lambda part: parts[part])
-    seconds = machine.launch + max(memory, arithmetic)
+    seconds = machine.launch + max(memory, compute + special) / busy_part(machine, tasks)
     return Prediction(seconds, bound_by, memory, compute, special, machine.launch)
+
+
+def arithmetic_of(cost: Cost, machine: Machine) -> tuple[float, float]:
+    """The seconds of FLOPs, and of special functions, if all processors share them."""
+    compute = sum(
+        flops / machine.matrix.get(dtype, machine.vector[dtype]) for dtype, flops in cost.contracted.items()
+    ) + sum(flops / (machine.vector[dtype] / 2) for dtype, flops in cost.elementwise.items())
+    return compute, sum(calls / machine.special[function] for function, calls in cost.special.items())
+
+
+def busy_part(machine: Machine, tasks: int | None) -> float:
+    """The part of the machine that so many tasks keep busy; all of it for None."""
+    return 1.0 if tasks is None else min(max(tasks, 1), machine.tasks) / machine.processors

@@ -17,7 +17,8 @@ class Group:
     """Ops that become one kernel, or one op that stays in the host function.
 
     ``bits`` has one bit for each group that went into this one, ``above`` those of all groups that it
-    depends on, directly or not; ``inputs`` are the groups that it reads, ``outputs`` those that read it.
+    depends on, directly or not; ``inputs`` are the groups that it reads, ``outputs`` those that read it, and
+    ``sources`` the values that its ops read.
     """
 
     ops: list[ir.Operation]
@@ -26,6 +27,7 @@ class Group:
     above: int = 0
     inputs: set[Group] = field(default_factory=set)
     outputs: set[Group] = field(default_factory=set)
+    sources: dict[ir.Value, None] = field(default_factory=dict)
     domain: Domain | None = None
 
     def has(self, *kinds: Kind) -> bool:
@@ -40,12 +42,13 @@ class Graph:
         self.groups: dict[Group, None] = {}
         self._nests: dict[ir.Operation, Nest] = {}
         self._of_op: dict[ir.Operation, Group] = {}
+        self._kinds: dict[ir.Operation, Kind] = {}
         self._on_memory: Group | None = None
         self._position = {op: number for number, op in enumerate(entry_ops(func))}
-        self._readers: dict[ir.Value, list[ir.Operation]] = {}
-        for top in [op.operation for op in func.regions[0].blocks[0].operations]:
-            for _, _, value in operands_of(top):
-                self._readers.setdefault(value, []).append(top)
+        # Who reads each value: groups, and None for the end of the function.
+        self._readers: dict[ir.Value, set[Group | None]] = {}
+        for _, _, value in operands_of(func.regions[0].blocks[0].operations[-1].operation):
+            self._readers[value] = {None}
 
     def add(self, op: ir.Operation) -> Group:
         """Make a group of ``op`` and of the fills that it starts from; ops come in the block's order."""
@@ -58,9 +61,13 @@ class Graph:
         ]
         ops = [*fills, op]
         group = Group(ops, [kind_of(each, self.nest_of) for each in ops], 1 << len(self._of_op))
-        for each in ops:
+        for each, kind in zip(ops, group.kinds, strict=True):
             self._of_op[each] = group
-        makers = [self.group_of(value) for each in ops for _, _, value in operands_of(each)]
+            self._kinds[each] = kind
+        group.sources = dict.fromkeys(value for each in ops for _, _, value in operands_of(each))
+        for value in group.sources:
+            self._readers.setdefault(value, set()).add(group)
+        makers = [self.group_of(value) for value in group.sources]
         if touches_memory(op):  # these keep their order
             makers.append(self._on_memory)
             self._on_memory = group
@@ -83,9 +90,13 @@ class Graph:
             nest = self._nests[op] = nest_of(op)
         return nest
 
-    def position_of(self, value: ir.Value) -> int:
-        """Where in the block ``value`` is made."""
-        return self._position[value.owner.operation]
+    def first_position(self, group: Group) -> int:
+        """Where in the block the first op of ``group`` is."""
+        return self._position[group.ops[0]]
+
+    def last_position(self, group: Group) -> int:
+        """Where in the block the last op of ``group`` is."""
+        return self._position[group.ops[-1]]
 
     def would_close_circle(self, one: Group, other: Group) -> bool:
         """Whether a group outside of both lies on a path from one to the other."""
@@ -108,6 +119,7 @@ class Graph:
             (one.above | other.above) & ~bits,
             (one.inputs | other.inputs) - both,
             (one.outputs | other.outputs) - both,
+            {value: None for value in (*one.sources, *other.sources) if self.group_of(value) not in both},
         )
 
     def replace(self, one: Group, other: Group, joined: Group) -> None:
@@ -118,6 +130,9 @@ class Graph:
                 each.outputs = (each.outputs - {part}) | {joined}
             for each in part.outputs - {one, other}:
                 each.inputs = (each.inputs - {part}) | {joined}
+            for value in part.sources:
+                self._readers[value].discard(part)
+                self._readers[value].add(joined)
         self.groups[joined] = None
         for op in joined.ops:
             self._of_op[op] = joined
@@ -129,11 +144,14 @@ class Graph:
                 group.above |= new
                 below += group.outputs
 
-    def results(self, ops: list[ir.Operation]) -> list[ir.Value]:
-        """The values that other ops than these read, in order."""
-        inside = set(ops)
-        return [value for op in ops for value in op.results if self.is_read_outside(value, inside)]
+    def results(self, ops: list[ir.Operation], *groups: Group) -> list[ir.Value]:
+        """The values of ``ops``, all those of ``groups``, that others or the end of the function read."""
+        return [value for op in ops for value in op.results if self.is_read_outside(value, *groups)]
 
-    def is_read_outside(self, value: ir.Value, inside: set[ir.Operation]) -> bool:
-        """Whether an op that is not ``inside`` reads ``value``."""
-        return any(reader not in inside for reader in self._readers.get(value, ()))
+    def is_read_outside(self, value: ir.Value, *groups: Group) -> bool:
+        """Whether anything but these groups reads ``value``."""
+        return any(reader not in groups for reader in self._readers.get(value, ()))
+
+    def kind_of(self, op: ir.Operation) -> Kind:
+        """The part that an op of a group plays."""
+        return self._kinds[op]

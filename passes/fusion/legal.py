@@ -10,25 +10,28 @@ from ..tiling.registry import can_tile
 from .graph import Graph, Group
 from .kinds import Kind
 
+LARGEST = 256  # ops of a kernel
 _REDUCTIONS = (Kind.ROW, Kind.BARRIER)
 _EPILOGUES = (Kind.POINTWISE, Kind.INSERT)
 
 
-def can_fuse(graph: Graph, producer: Group, consumer: Group) -> Group | str:
-    """The two as one group, with its domain, or why that cannot be."""
+def can_fuse(graph: Graph, producer: Group, consumer: Group, domain: Domain | None = None) -> Group | str:
+    """The two as one group, with its domain (which may be known), or why that cannot be."""
     if producer.has(Kind.HOST) or consumer.has(Kind.HOST):
         return "a reshape is between them"
+    if len(producer.ops) + len(consumer.ops) > LARGEST:
+        return f"a kernel has at most {LARGEST} ops, so that it compiles in bounded time"
     reason = _edges_apart(graph, producer, consumer) or _kinds_apart(producer, consumer)
     if reason:
         return reason
     if graph.would_close_circle(producer, consumer):
         return "another kernel lies between them"
     joined = graph.joined(producer, consumer)
-    domain = Domain.build(joined.ops, graph.results(joined.ops), graph.nest_of)
-    reason = domain if isinstance(domain, str) else can_tile(domain)
-    if isinstance(domain, str) or reason is not None:
+    built = domain or Domain.build(joined.ops, graph.results(joined.ops, producer, consumer), graph.nest_of)
+    reason = built if isinstance(built, str) else can_tile(built)
+    if isinstance(built, str) or reason is not None:
         return str(reason)
-    joined.domain = domain
+    joined.domain = built
     return joined
 
 
@@ -63,7 +66,7 @@ def _edges_apart(graph: Graph, producer: Group, consumer: Group) -> str | None:
 def _edge_apart(
     graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, kind: Kind, number: int
 ) -> str | None:
-    made_by = producer.kinds[producer.ops.index(value.owner.operation)]
+    made_by = graph.kind_of(value.owner.operation)
     if made_by is Kind.INSERT or (kind is Kind.INSERT and number == 1):
         return "a buffer that is written in parts is complete only after its kernels"
     if kind is Kind.ANCHOR:

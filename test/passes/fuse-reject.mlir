@@ -3,8 +3,8 @@
 // A full reduction needs all tasks before anything reads it.
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #s = affine_map<(d0, d1) -> ()>
-// CHECK: mlopt.fusion = ["sum -> div: {{.*}}"]
-// CHECK-SAME: mlopt.refusals = [{from = 0 : i64, ops = "sum -> div", reason = "{{.*}}", to = 1 : i64}]
+// CHECK: mlopt.decisions = [{bytes = 32776 : i64, from = 0 : i64, ops = "sum -> div", reason = "{{.+}}", seconds = {{.*}} : f64, to = 1 : i64}]
+// CHECK-SAME: mlopt.fusion = ["sum -> div: {{.*}}"]
 // CHECK: mlopt.group = 0 : i64, mlopt.op = "sum"
 // CHECK: mlopt.group = 1 : i64, mlopt.op = "div"
 func.func @full(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
@@ -33,7 +33,7 @@ func.func @full(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #col = affine_map<(d0, d1) -> (d1)>
 #vec = affine_map<(d0) -> (d0)>
-// CHECK: mlopt.fusion = ["exp -> add: what is dear would be computed again for each row"]
+// CHECK: mlopt.fusion = ["exp -> add: what would be computed again costs more than is saved"]
 // CHECK: mlopt.group = 0 : i64, mlopt.op = "exp"
 // CHECK: mlopt.group = 1 : i64, mlopt.op = "neg"
 // CHECK: mlopt.group = 1 : i64, mlopt.op = "add"
@@ -108,7 +108,7 @@ func.func @circle(%x: tensor<256xf32>) -> tensor<256xf32> {
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
 #tr = affine_map<(d0, d1) -> (d1, d0)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK: mlopt.fusion = ["matmul -> matmul: the operands of a contraction would be computed again for each tile", "matmul -> transpose: a value made in the kernel is read there transposed or shifted"]
+// CHECK: mlopt.fusion = ["matmul -> transpose: a value made in the kernel is read there transposed or shifted", "matmul -> matmul: the operands of a contraction would be computed again for each tile"]
 func.func @chain(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<64x64xf32>

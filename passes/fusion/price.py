@@ -1,0 +1,155 @@
+"""What groups cost on a machine, apart and as one kernel: the numbers that decide about fusion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from mlir import ir
+
+from ..costs.cost import Cost
+from ..costs.count import Reads, bytes_of, reads_of, work_of
+from ..costs.machine import Machine
+from ..costs.roofline import arithmetic_of, busy_part, predict
+from ..domain import Domain
+from ..tiling.access import Nest
+from .graph import Graph, Group
+from .kinds import Kind
+from .repeats import repeats, tasks_of
+
+UNKNOWN = 64  # the size that a dynamic dim is taken for
+_NOTHING = Cost(0)
+_NOT_READ = ("arith.constant", "tensor.empty")
+
+
+@dataclass(frozen=True)
+class Price:
+    """A kernel: what it reads, writes and computes, what of that it computes again, how parallel it is."""
+
+    reads: Reads
+    writes: dict[ir.Value, int]
+    work: Cost
+    again: Cost
+    tasks: int
+    seconds: float
+
+    @property
+    def bytes(self) -> int:
+        """What the kernel moves."""
+        return self.reads.total() + sum(self.writes.values())
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What one kernel instead of two saves; ``tasks`` are left, ``repeated`` says that work is done again."""
+
+    bytes: int
+    seconds: float
+    tasks: int
+    repeated: bool
+
+
+class Prices:
+    """The prices of the groups of ``graph`` on ``machine``."""
+
+    def __init__(self, graph: Graph, machine: Machine) -> None:
+        self.graph = graph
+        self.machine = machine
+        self._known: dict[Group, Price] = {}
+        self._work: dict[Nest, Cost] = {}
+
+    def of(self, group: Group) -> Price:
+        """The price of a group of the graph."""
+        price = self._known.get(group)
+        if price is None:
+            price = self._known[group] = self._alone(group)
+        return price
+
+    def joined(self, one: Group, other: Group, domain: Domain | None = None) -> Price:
+        """The price of two groups as one kernel; without its ``domain`` as if nothing were repeated."""
+        graph, first, second = self.graph, self.of(one), self.of(other)
+        inside = (one, other)
+        writes = {
+            value: self._written(value, inside)
+            for value in (*first.writes, *second.writes)
+            if graph.is_read_outside(value, *inside)
+        }
+        reads = first.reads.joined(second.reads, lambda value: graph.group_of(value) in inside)
+        work = first.work + second.work
+        if domain is None:
+            return self._price(reads, writes, work, _NOTHING, max(first.tasks, second.tasks))
+        return self._price(reads, writes, work, self._again(domain), tasks_of(domain))
+
+    def saving(self, one: Group, other: Group, domain: Domain | None = None) -> Saving:
+        """What fusing the two saves, less than nothing if it costs; ``domain`` as for `joined`."""
+        first, second, both = self.of(one), self.of(other), self.joined(one, other, domain)
+        return Saving(
+            first.bytes + second.bytes - both.bytes,
+            first.seconds + second.seconds - both.seconds,
+            both.tasks,
+            both.again.flops > first.again.flops + second.again.flops,
+        )
+
+    def replace(self, one: Group, other: Group, joined: Group) -> None:
+        """Let ``joined``, with its domain, take the place of what it was made of."""
+        price = self.joined(one, other, joined.domain)
+        del self._known[one], self._known[other]
+        self._known[joined] = price
+
+    def _alone(self, group: Group) -> Price:
+        reads, work, tasks = Reads(UNKNOWN), Cost(0), 1
+        for op, kind in zip(group.ops, group.kinds, strict=True):
+            if kind is Kind.HOST:
+                continue
+            nest = self.graph.nest_of(op)
+            for value, part, amount in reads_of(nest, UNKNOWN):
+                if self.graph.group_of(value) is not group and not _is_made_anywhere(value):
+                    reads.add(value, part, amount)
+            work += self._work_of(nest)
+            tasks = prod(
+                UNKNOWN * UNKNOWN if (extent := nest.extents[loop]) is None else extent
+                for loop in nest.parallels
+            )
+        writes = {
+            value: self._written(value, (group,))
+            for op in group.ops
+            for value in op.results
+            if self.graph.is_read_outside(value, group)
+        }
+        return self._price(reads, writes, work, _NOTHING, tasks)
+
+    def _price(self, reads: Reads, writes: dict[ir.Value, int], work: Cost, again: Cost, tasks: int) -> Price:
+        """What is computed again hides behind nothing: small tensors come from caches, not from memory."""
+        seconds = predict(Cost(reads.total() + sum(writes.values())) + work, self.machine, tasks).seconds
+        seconds += sum(arithmetic_of(again, self.machine)) / busy_part(self.machine, tasks)
+        return Price(reads, writes, work, again, tasks, seconds)
+
+    def _again(self, domain: Domain) -> Cost:
+        total = _NOTHING
+        for nest, times in repeats(domain, self.machine.tasks):
+            if times > 1:
+                total += self._work_of(nest).repeated(times - 1)
+        return total
+
+    def _work_of(self, nest: Nest) -> Cost:
+        work = self._work.get(nest)
+        if work is None:
+            work = self._work[nest] = work_of(nest, UNKNOWN)
+        return work
+
+    def _written(self, value: ir.Value, inside: tuple[Group, ...]) -> int:
+        """What is stored of ``value``: the parts put in here of a buffer that other kernels write, too."""
+        parts, base = 0, value
+        while self.graph.group_of(base) in inside and base.owner.name == "tensor.insert_slice":
+            part, base = base.owner.operands[0], base.owner.operands[1]
+            parts += bytes_of(part, UNKNOWN)
+        if parts and self.graph.group_of(base) not in inside:
+            return parts
+        return bytes_of(value, UNKNOWN)
+
+
+def _is_made_anywhere(value: ir.Value) -> bool:
+    """Whether a kernel makes what it reads itself: a number, or a tensor without content."""
+    if isinstance(value, ir.BlockArgument) or value.owner.name not in _NOT_READ:
+        return False
+    return value.owner.name == "tensor.empty" or not isinstance(value.type, ir.RankedTensorType)
