@@ -18,6 +18,7 @@ raise_status(status)
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ import torch
 
 from ..frontends.program import Size
 from .executable import Bound, EntryPoint
+from .recycled import LARGE
 from .torch_place import lane_of, place_of
 
 _INT64 = 8
@@ -40,15 +42,32 @@ class CallText:
     names: dict[str, Any]
 
     def __post_init__(self) -> None:
+        place = place_of(self.entry)
         self.names.update(
+            empty=place.empty,
+            empty_large=place.empty_large,
             threads=lane_of(self.entry),
-            share=place_of(self.entry).share,
+            share=place.share,
             function=self.entry.function,
             profiled=self.entry.profiled,
             profiler=torch.autograd.profiler,
             raise_status=self.entry.raise_status,
             fit_workspace=self.entry.fit_workspace,
         )
+
+    def allocate(
+        self, number: int, shape: Sequence[Size], strides: Sequence[Size], dtype: torch.dtype
+    ) -> str:
+        """Make result ``number``, ``r0, …``: an uninitialized tensor without gaps."""
+        self.names[f"result_dtype{number}"] = dtype
+        known = [size for size in shape if not isinstance(size, str)]
+        small = len(known) == len(shape) and math.prod(known) * dtype.itemsize < LARGE
+        layout = (
+            constant(self.names, f"result_shape{number}", shape),
+            constant(self.names, f"result_strides{number}", strides),
+        )
+        function = "empty" if small else "empty_large"
+        return f"r{number} = {function}({layout[0]}, {layout[1]}, result_dtype{number})"
 
     def take_frame(
         self, given: int, bound: Callable[..., Bound] | None = None, bound_from: Iterable[str] = ()

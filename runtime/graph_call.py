@@ -11,7 +11,7 @@ and modes. For a graph of ``x: f32[s, 16]``, a weight ``w: f32[16]`` and the siz
             x0 = adapt(0, x0, (a0_0, 16), strides0)
             p0 = x0.data_ptr()
         kept = bound(x1)
-        r0 = empty((a0_0, 16), (16, 1), dtype0)
+        r0 = empty_large((a0_0, 16), (16, 1), result_dtype0)
         try:
             frame = kept.frames.pop()
         except IndexError:
@@ -65,7 +65,6 @@ class GraphCall:
         self.names.update(
             __name__=__name__,
             adapt=self._adapt,
-            empty=self._place.empty,
             restride=restride,
             max=max,
             math=math,
@@ -87,7 +86,7 @@ class GraphCall:
             bound = self.weights.bound if self.weights else None
             static = [f"x{a.position}" for a in self.program.arguments if a.static and a.position >= 0]
             inputs = ["0" if arg.kind == "size" else f"p{number}" for number, arg in self._passed]
-            body += [*self._allocate(), *text.take_frame(len(inputs), bound, static), *text.run(inputs)]
+            body += [*self._allocate(text), *text.take_frame(len(inputs), bound, static), *text.run(inputs)]
         outputs = comma(self._output(*numbered) for numbered in enumerate(self.program.outputs))
         parameters = comma(f"x{i}" for i in range(self.program.count))
         body.append(f"return ({outputs},)" if outputs else "return ()")
@@ -151,16 +150,11 @@ class GraphCall:
             return value.clone() if value.data_ptr() % value.dtype.itemsize else value
         return self._place.empty(shape, strides, value.dtype).copy_(value)
 
-    def _allocate(self) -> list[str]:
+    def _allocate(self, text: CallText) -> list[str]:
         lines = []
         for number, result in enumerate(self.program.results):
             strides = result.strides if result.dense else contiguous_strides(result.shape)
-            self.names[f"dtype{number}"] = result.dtype
-            layout = (
-                constant(self.names, f"result_shape{number}", result.shape),
-                constant(self.names, f"result_strides{number}", strides),
-            )
-            lines.append(f"r{number} = empty({layout[0]}, {layout[1]}, dtype{number})")
+            lines.append(text.allocate(number, result.shape, strides, result.dtype))
         return lines
 
     def _output(self, number: int, output: GraphOutput) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from ..errors import DeviceError
+from .recycled import recycler
 from .torch_outputs import empty_strided_cpu
 
 if TYPE_CHECKING:
@@ -22,14 +23,16 @@ Allocate = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
 class TorchPlace:
     """One of torch's devices.
 
-    ``condition`` says of the tensor ``{x}`` that it is there, as an expression; ``record`` that a tensor is
-    used on the current stream.
+    ``condition`` says of the tensor ``{x}`` that it is there, as an expression; ``empty_large`` makes tensors
+    of `LARGE` bytes and more, or whose size is known at the call only; ``record`` notes that a tensor is used
+    on the current stream.
     """
 
     words: str
     device: torch.device
     condition: str
     empty: Allocate
+    empty_large: Allocate
     record: Callable[[torch.Tensor], None] = lambda _: None
 
     def has(self, tensor: torch.Tensor) -> bool:
@@ -49,7 +52,7 @@ class TorchPlace:
         bound.streams.add(stream)
 
 
-CPU = TorchPlace("the CPU", torch.device("cpu"), "{x}.is_cpu", empty_strided_cpu)
+CPU = TorchPlace("the CPU", torch.device("cpu"), "{x}.is_cpu", empty_strided_cpu, recycler.empty)
 
 
 @functools.cache
@@ -63,7 +66,7 @@ def cuda_place(index: int) -> TorchPlace:
     def record(tensor: torch.Tensor) -> None:
         tensor.record_stream(torch.cuda.current_stream(device))
 
-    return TorchPlace(f"GPU {index}", device, f"{{x}}.get_device() == {index}", empty, record)
+    return TorchPlace(f"GPU {index}", device, f"{{x}}.get_device() == {index}", empty, empty, record)
 
 
 def place_of(entry: EntryPoint) -> TorchPlace:

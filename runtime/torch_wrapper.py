@@ -96,7 +96,6 @@ class TorchWrapper:
             dual=forward_ad,
             modes=_python_dispatch,
             adapt=self._adapt,
-            empty=self._place.empty,
             restride=torch_outputs.restride,
             forbid_backward=torch_outputs.forbid_backward,
             weights_grad=self.weights_grad,
@@ -141,7 +140,7 @@ class TorchWrapper:
             f"    refuse_transforms(({parameters}{',' if parameters else ''}))",
             *self._check_form(parameters),
             *self._check_modes(parameters),
-            *self._allocate(),
+            *self._allocate(text),
             *text.take_frame(len(self.inputs), self.bound, [f"x{i}" for i in self.bound_from]),
             *text.run([f"p{i}" for i in range(len(self.inputs))]),
             *self._write_mutations(),
@@ -219,7 +218,7 @@ class TorchWrapper:
             return lines + (["if grad_enabled():", *grad] if grad else [])
         return [*lines, "record = False", "if grad_enabled():", *grad, "    record = weights_grad()"]
 
-    def _allocate(self) -> list[str]:
+    def _allocate(self, text: CallText) -> list[str]:
         """A fresh tensor for each result: in the layout of the output that it becomes, if it can be."""
         lines = []
         for number, result in enumerate(self.results):
@@ -227,12 +226,7 @@ class TorchWrapper:
             shape, strides = (
                 (output.shape, output.strides) if output else (result.sizes, contiguous_strides(result.sizes))
             )
-            self.names[f"result_dtype{number}"] = result.dtype
-            layout = (
-                constant(self.names, f"result_shape{number}", shape),
-                constant(self.names, f"result_strides{number}", strides),
-            )
-            lines.append(f"r{number} = empty({layout[0]}, {layout[1]}, result_dtype{number})")
+            lines.append(text.allocate(number, shape, strides, result.dtype))
         return lines
 
     def _write_mutations(self) -> list[str]:
