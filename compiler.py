@@ -59,8 +59,13 @@ def jit(
         return _eager(module, error, resolved)
 
 
-def compile_mlir(text: str, func_name: str = "main", target: str | None = None, **options: Any) -> Compiled:
+def compile_mlir(
+    text: str, func_name: str = "main", target: str | None = None, stage: str = "", **options: Any
+) -> Compiled:
     """Compile MLIR text: linalg, tensor, arith and math on tensors, one function to call.
+
+    With ``stage``, ``text`` is the IR of that stage (``compiled.asm["tile"]``), as it was or edited, and
+    compilation goes on from there; its function is @main.
 
     Needs no torch. The result takes the function's arguments and returns its result, or a
     tuple of its results: numpy arrays, or torch tensors if one of the arguments is a tensor.
@@ -75,7 +80,7 @@ def compile_mlir(text: str, func_name: str = "main", target: str | None = None, 
             "verify=True compares with eager, which MLIR text does not have", remedy="leave it out"
         )
     start = time.perf_counter()
-    built = requests.build(text, resolved, func_name)
+    built = requests.build(text, resolved, func_name, stage)
     call = open_call(built, resolved, func_name, _ByKind)
     arity = sum(arg["kind"] != "prepared" for arg in built["metadata"]["functions"]["main"]["args"])
 

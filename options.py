@@ -23,10 +23,17 @@ from .runtime.cuda.chips import chip_names
 TARGETS = ("cpu", *(CUDA_PREFIX + name for name in chip_names()))
 
 
-def _option(default: Any, text: str, *, choices: tuple[Any, ...] = (), changes_code: bool = False) -> Any:
-    return dataclasses.field(
-        default=default, metadata={"text": text, "choices": choices, "changes_code": changes_code}
-    )
+def _option(
+    default: Any,
+    text: str,
+    *,
+    choices: tuple[Any, ...] = (),
+    changes_code: bool = False,
+    separator: str = "",
+) -> Any:
+    """A field; ``separator`` stands between the elements of a tuple in the environment."""
+    metadata = {"text": text, "choices": choices, "changes_code": changes_code, "separator": separator}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,16 @@ class Options:
         False, "Run in eager what cannot be compiled, with a warning, instead of an error."
     )
     verify: bool = _option(False, "Compare the first call's results with eager's, computed in float64.")
+    passes: tuple[str, ...] = _option(
+        (),
+        "Passes of the user's own, each as it stands in a pipeline, and where: "
+        '`"my-pass{size=4} after mlopt-schedule"` (docs/writing-passes.md).',
+        changes_code=True,
+        separator=";",
+    )
+    pass_plugins: tuple[str, ...] = _option(
+        (), "Python files that define such passes.", changes_code=True, separator=os.pathsep
+    )
     timeout: float = _option(600.0, "Seconds that one step of a compilation may take.")
     cache: bool = _option(True, "Keep what was compiled on disk, and take it from there (docs/cache.md).")
     cache_dir: str = _option("", "The folder for that; by default mlopt in the user's cache folder.")
@@ -118,6 +135,8 @@ _PARSERS: dict[type, Callable[[str], Any]] = {
 
 def _parsed(field: dataclasses.Field[Any], text: str) -> Any:
     kind = type(field.default)
+    if kind is tuple:
+        return [each for each in text.split(field.metadata["separator"]) if each.strip()]
     try:
         return _PARSERS[kind](text)
     except (ValueError, KeyError):
@@ -128,6 +147,8 @@ def _checked(field: dataclasses.Field[Any], value: Any, where: str) -> Any:
     kind, choices = type(field.default), field.metadata["choices"]
     if kind is float and type(value) is int:
         value = float(value)
+    if kind is tuple:
+        return _texts(value, where)
     if type(value) is not kind:
         raise CompileError(f"{where}: expected a {kind.__name__}, got a {type(value).__name__}")
     if choices and value not in choices:
@@ -140,6 +161,16 @@ def _checked(field: dataclasses.Field[Any], value: Any, where: str) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool) and not choices and value <= 0:
         raise CompileError(f"{where} must be more than 0")
     return value
+
+
+def _texts(value: Any, where: str) -> tuple[str, ...]:
+    """Several texts or paths, or a single one."""
+    values = [value] if isinstance(value, str | os.PathLike) else value
+    if not isinstance(values, list | tuple) or not all(
+        isinstance(each, str | os.PathLike) for each in values
+    ):
+        raise CompileError(f"{where}: expected texts, got {value!r}")
+    return tuple(map(os.fspath, values))
 
 
 def table() -> str:

@@ -25,6 +25,7 @@ from .base import Pass
 
 PREFIX = "mlopt-"
 PLUGINS_VARIABLE = "MLOPT_PASS_PLUGINS"
+ENTRY_POINT_GROUP = "mlopt.passes"
 
 _ROOT = os.path.dirname(__file__)  # noqa: PTH120 (pathlib takes 6 ms, which mlopt-opt counts)
 _SUBPACKAGES = ("cpu", "gpu")
@@ -57,7 +58,12 @@ def find_pass(name: str) -> type[Pass]:
 def is_ours(name: str) -> bool:
     """Whether ``name`` is for `find_pass`: a plug-in may call its passes as it likes."""
     _load_plugins_of_environment()
-    return name.startswith(PREFIX) or name in _plugins or name in _installed
+    return name.startswith(PREFIX) or is_foreign(name)
+
+
+def is_foreign(name: str) -> bool:
+    """Whether ``name`` is a pass from outside of the package."""
+    return name in _plugins or name in _installed
 
 
 def pass_names() -> list[str]:
@@ -92,18 +98,16 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
 
 
 @contextmanager
-def loaded_for_now(plugins: Iterable[str], installed: Mapping[str, str]) -> Iterator[None]:
-    """Plug-ins (files) and passes of other packages that only what runs inside can find."""
-    before = (dict(_plugins), dict(_installed), dict(_files))
+def registered_for_now() -> Iterator[None]:
+    """What is registered inside is forgotten at the end."""
+    _load_plugins_of_environment()
+    kept = [dict(_plugins), dict(_installed), dict(_files)]
     try:
-        for path in plugins:
-            load_plugin(path)
-        add_installed(installed)
         yield
     finally:
-        for now, then in zip((_plugins, _installed, _files), before, strict=True):
+        for now, before in zip((_plugins, _installed, _files), kept, strict=True):
             now.clear()  # type: ignore[attr-defined]
-            now.update(then)  # type: ignore[attr-defined]
+            now.update(before)  # type: ignore[attr-defined]
 
 
 def plugins_of(names: Iterable[str]) -> list[str]:

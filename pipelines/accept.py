@@ -18,11 +18,7 @@ ENTRY = "main"
 
 def accept(text: str, func_name: str = ENTRY) -> ir.Module:
     """``text`` as a module whose only public function is @main, the one called ``func_name`` there."""
-    try:
-        module = ir.Module.parse(text)
-    except ir.MLIRError as error:
-        lines = [f"{_place(entry.location)}: {entry.message}" for entry in error.error_diagnostics]
-        raise CompileError("the MLIR text cannot be parsed", details="\n".join(lines)) from None
+    module = parse(text)
     function = _function(module, func_name)
     _check_signature(function, func_name)
     _check_bodies(module, func_name)
@@ -32,6 +28,15 @@ def accept(text: str, func_name: str = ENTRY) -> ir.Module:
             _rename(module, other, ENTRY, f"{ENTRY}_besides_{func_name}")
     _rename(module, function, func_name, ENTRY)
     return module
+
+
+def parse(text: str) -> ir.Module:
+    """``text`` as a module; `CompileError` with the lines that are wrong."""
+    try:
+        return ir.Module.parse(text)
+    except ir.MLIRError as error:
+        lines = [f"{_place(entry.location)}: {entry.message}" for entry in error.error_diagnostics]
+        raise CompileError("the MLIR text cannot be parsed", details="\n".join(lines)) from None
 
 
 def _rename(module: ir.Module, function: ir.OpView, old: str, new: str) -> None:

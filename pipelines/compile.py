@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from typing import Any
 
 from mlir import ir
@@ -17,7 +19,9 @@ from . import metadata
 from .accept import accept
 from .cpu import cpu_stages
 from .diagnostics import PipelineError
+from .resume import program_line, resume
 from .stages import Stage, run_stages
+from .user_passes import user_passes
 
 
 def compile_text(
@@ -27,35 +31,70 @@ def compile_text(
     cpu: str = "host",
     features: str = "",
     opt_level: int = 2,
+    **extras: Any,
 ) -> dict[str, Any]:
     """Compile the module ``linalg_text`` for a CPU.
 
     ``func_name`` is the function that callers call; ``cpu`` and ``features`` are LLVM's names
-    ("host": this machine's). Returns the object's bytes under "object", each stage's IR as
-    text under "stages", and under "metadata" plain data: functions (arguments, results,
-    workspace), kernels, asserts, what was not fused.
+    ("host": this machine's); ``extras`` are those of `lower_text`. Returns the object's bytes under
+    "object", each stage's IR as text under "stages", under "metadata" plain data: functions
+    (arguments, results, workspace), kernels, asserts, what was not fused; and what the user's passes
+    "printed".
     """
     target = Target.resolve(cpu, features)
     with make_context(), ir.Location.unknown():
-        module = accept(linalg_text, func_name)
-        stages, known = lower(module, cpu_stages(target.vector_bits), entries_after="loops")
+        stages = cpu_stages(target.vector_bits)
+        lowered = lower_text(linalg_text, func_name, stages, entries_after="loops", **extras)
         progress.phase("code generation")
-        code = generate(module, target, opt_level)
-    return {"object": code.object, "stages": stages, "metadata": known}
+        code = generate(lowered.module, target, opt_level)
+    return {"object": code.object, **lowered.parts()}
 
 
-def lower(
-    module: ir.Module, stages: Sequence[Stage], *, entries_after: str
-) -> tuple[dict[str, str], dict[str, Any]]:
-    """Run ``stages`` on ``module``: the IR after each, and the metadata.
+@dataclass
+class Lowered:
+    """A module after its last stage, the IR after each stage, the metadata, and what passes printed."""
 
-    ``entries_after`` is the stage that makes the entry points, with all that they take.
+    module: ir.Module
+    texts: dict[str, str]
+    known: dict[str, Any]
+    printed: str = ""
+
+    def parts(self) -> dict[str, Any]:
+        """What of it goes to the user's process."""
+        return {"stages": self.texts, "metadata": self.known, "printed": self.printed}
+
+
+def lower_text(
+    text: str,
+    func_name: str,
+    stages: Sequence[Stage],
+    *,
+    entries_after: str,
+    stage: str = "",
+    passes: Sequence[str] = (),
+    plugins: Sequence[str] = (),
+) -> Lowered:
+    """Run ``stages`` on the module ``text``.
+
+    ``entries_after`` is the stage that makes the entry points, with all that they take. ``text`` is linalg,
+    or what came out of ``stage``; ``passes`` (of the files ``plugins``, too) join the stages (`user_passes`).
     """
-    texts: dict[str, str] = {}
-    known: dict[str, Any] = {}
+    printed = io.StringIO()
+    if stage:
+        module, known, stages = resume(text, stages, stage)
+        lowered = Lowered(module, {stage: text}, known)
+    else:
+        lowered = Lowered(accept(text, func_name), {}, {})
+    with user_passes(stages, passes, plugins) as all_stages, redirect_stdout(printed):
+        _lower(lowered, all_stages, entries_after)
+    lowered.printed = printed.getvalue()
+    return lowered
+
+
+def _lower(lowered: Lowered, stages: Sequence[Stage], entries_after: str) -> None:
+    module, known = lowered.module, lowered.known
 
     def after_stage(stage: str, operation: ir.Operation) -> None:
-        texts[stage] = operation.get_asm(enable_debug_info=False)
         if stage == "kernels":
             known["functions"] = metadata.host_functions(module)
             known["fusion"] = metadata.fusion_notes(module)
@@ -63,11 +102,11 @@ def lower(
             known["kernels"] = metadata.kernels(module)
         if stage == entries_after:
             metadata.add_entries(module, known["functions"])
+        lowered.texts[stage] = operation.get_asm(enable_debug_info=False) + program_line(stage, known)
 
     with refusals():
         run_stages(module.operation, stages, after_stage=after_stage)
     known["asserts"] = metadata.asserts(module)
-    return texts, known
 
 
 @contextmanager

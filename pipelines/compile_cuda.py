@@ -12,8 +12,7 @@ from ..runtime import progress
 from ..runtime.codegen import Target, generate
 from ..runtime.cuda.chips import Chip, find_chip
 from ..runtime.cuda.ptxas import Assembled, assemble, find_ptxas
-from .accept import accept
-from .compile import lower
+from .compile import lower_text
 from .cuda import cuda_stages
 from .device_code import take_ptx
 
@@ -26,23 +25,25 @@ def compile_text(
     cpu: str = "host",
     features: str = "",
     opt_level: int = 2,
+    **extras: Any,
 ) -> dict[str, Any]:
     """Compile the module ``linalg_text`` for the GPU ``chip`` ("sm_80"); no GPU is needed.
 
-    ``cpu``, ``features`` and ``opt_level`` are for the host part, which launches. Returns what
-    `mlopt.pipelines.compile.compile_text` returns, and "ptx" (text) and "cubin" (bytes, empty without
-    ptxas); "device" in the metadata says what is known of each kernel's code.
+    ``cpu``, ``features`` and ``opt_level`` are for the host part, which launches; ``extras`` are those
+    of `lower_text`. Returns what `mlopt.pipelines.compile.compile_text` returns, and "ptx" (text) and
+    "cubin" (bytes, empty without ptxas); "device" in the metadata says what is known of each kernel's
+    code.
     """
     known_chip = find_chip(chip)
     with make_context(), ir.Location.unknown():
-        module = accept(linalg_text, func_name)
-        stages, known = lower(module, cuda_stages(known_chip.name, known_chip.ptx), entries_after="threads")
-        built = build_device(module, known_chip)
-        known["device"] = built.pop("device")
+        stages = cuda_stages(known_chip.name, known_chip.ptx)
+        lowered = lower_text(linalg_text, func_name, stages, entries_after="threads", **extras)
+        built = build_device(lowered.module, known_chip)
+        lowered.known["device"] = built.pop("device")
         progress.phase("code generation of the host part")
-        code = generate(module, Target.resolve(cpu, features), opt_level)
-    stages["ptx"] = built["ptx"]
-    return {"object": code.object, "stages": stages, "metadata": known, **built}
+        code = generate(lowered.module, Target.resolve(cpu, features), opt_level)
+    lowered.texts["ptx"] = built["ptx"]
+    return {"object": code.object, **lowered.parts(), **built}
 
 
 def build_device(module: ir.Module, chip: Chip) -> dict[str, Any]:

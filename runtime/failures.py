@@ -121,7 +121,8 @@ class Call:
     def _reproducer(self, outcome: Outcome) -> reproducer.Reproducer:
         ir, elements, running = outcome.progress
         if ir is not None and running:
-            return reproducer.Reproducer(ir, pipeline=f"builtin.module({','.join(elements)})")
+            pipeline = f"builtin.module({','.join(elements)})"
+            return reproducer.Reproducer(ir, pipeline, plugins=tuple(self.kwargs.get("plugins", ())))
         others = {name: value for name, value in self.kwargs.items() if name != self.argument}
         text = str(self.kwargs[self.argument])
         return reproducer.Reproducer(text, call=self.function, argument=self.argument, others=others)

@@ -4,7 +4,8 @@ Its first lines are comments. ``// mlopt-reproducer:`` starts either of two kind
 
     // mlopt-reproducer: pipeline=builtin.module(canonicalize,mlopt-fuse)
 
-runs that pipeline on the file's IR (``mlopt-opt FILE --run-reproducer``), and
+runs that pipeline on the file's IR (``mlopt-opt FILE --run-reproducer``; a line ``// mlopt-plugins:``
+names the files of further passes), and
 
     // mlopt-reproducer: call=mlopt.frontends.importer:import_text argument=torch_text others={…}
 
@@ -26,13 +27,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 MARK = "// mlopt-reproducer: "
+PLUGINS_MARK = "// mlopt-plugins: "
 KEPT_FILES = 50
 _CALL = re.compile(r"call=(\S+) argument=(\S+) others=(.*)")
 
 
 class Reproducer(NamedTuple):
     """``pipeline`` for mlopt-opt, or ``call`` (``module:function``) with the name of the argument that
-    gets the IR and the other arguments.
+    gets the IR and the other arguments. ``plugins`` are files that define some of the passes.
     """
 
     ir: str
@@ -40,10 +42,12 @@ class Reproducer(NamedTuple):
     call: str = ""
     argument: str = ""
     others: Mapping[str, Any] = {}
+    plugins: tuple[str, ...] = ()
 
     def header(self) -> str:
         if self.pipeline:
-            return f"{MARK}pipeline={self.pipeline}"
+            loads = [f"{PLUGINS_MARK}{os.pathsep.join(self.plugins)}"] if self.plugins else []
+            return "\n".join([f"{MARK}pipeline={self.pipeline}", *loads])
         return f"{MARK}call={self.call} argument={self.argument} others={dict(self.others)!r}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import ChainMap
 from typing import Any
@@ -32,12 +33,13 @@ def build_torch(text: str, weights: list[int], options: Options, label: str = ""
     return {**built, "stages": ChainMap(built["stages"], {"torch": text})}
 
 
-def build(linalg: str, options: Options, func_name: str = "main") -> dict[str, Any]:
-    """Linalg text as an object, its stages and metadata."""
-    cached = Cached("linalg", {"text": linalg, "func_name": func_name}, options, f"@{func_name}")
+def build(linalg: str, options: Options, func_name: str = "main", stage: str = "") -> dict[str, Any]:
+    """Linalg text (or that of a stage) as an object, its stages and metadata."""
+    program = {"text": linalg, "func_name": func_name, "stage": stage}
+    cached = Cached("linalg", program, options, f"@{func_name}")
     built = cached.load()
     if built is None:
-        built = _compile(linalg, options, func_name)
+        built = _compile(linalg, options, func_name, stage)
         cached.store(built)
     return built
 
@@ -50,8 +52,8 @@ def import_program(text: str, weights: list[int], options: Options) -> str:
     return linalg
 
 
-def _compile(linalg: str, options: Options, func_name: str) -> dict[str, Any]:
-    """By a compile worker."""
+def _compile(linalg: str, options: Options, func_name: str, stage: str = "") -> dict[str, Any]:
+    """By a compile worker; what the user's own passes print is printed here."""
     built: dict[str, Any] = pool.call(
         "compile",
         _COMPILE_CUDA if is_cuda(options.target) else _COMPILE,
@@ -62,6 +64,10 @@ def _compile(linalg: str, options: Options, func_name: str) -> dict[str, Any]:
         cpu=options.cpu,
         features=options.features,
         opt_level=options.opt_level,
+        stage=stage,
+        passes=options.passes,
+        plugins=[os.path.abspath(path) for path in options.pass_plugins],  # noqa: PTH100 (links stay)
         **({"chip": chip_of(options.target).name} if is_cuda(options.target) else {}),
     )
+    print(built.pop("printed"), end="")
     return built

@@ -20,6 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 REPORT = ROOT / "build" / "pytest.xml"
+LIT_SUITES = ("test", "examples/passes")
 MOST_PROCESSES = 4  # each has compile workers of its own
 SLOW_FILE = 3.0  # seconds from which on a test file has a line of its own in the report
 
@@ -41,12 +42,12 @@ def check(*command: str) -> Outcome:
 
 
 def lit() -> Outcome:
-    """The FileCheck tests of the passes and tools."""
-    status, output, seconds = run(str(BIN / "lit"), "-q", "test")
+    """The FileCheck tests of the passes and tools, and of the example passes."""
+    status, output, seconds = run(str(BIN / "lit"), "-q", *LIT_SUITES)
     listing = subprocess.run(
-        [str(BIN / "lit"), "--show-tests", "test"], cwd=ROOT, capture_output=True, text=True, check=False
+        [str(BIN / "lit"), "--show-tests", *LIT_SUITES], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    found = listing.stdout.count("mlopt :: ")
+    found = len(re.findall(r"^\s+\S+ :: ", listing.stdout, re.MULTILINE))
     broken = set(re.findall(r"^(?:FAIL|TIMEOUT|XPASS|UNRESOLVED): (\S+ :: \S+)", output, re.MULTILINE))
     failed = max(len(broken), int(status != 0))
     return Outcome(max(0, found - failed), failed, seconds)
