@@ -83,3 +83,35 @@ func.func private @two_results(%x: memref<8x640xf32>, %out: memref<8x640xf32>, %
   vector.transfer_write %4, %out[%c0, %c0] {in_bounds = [true, true]} : vector<8x640xf32>, memref<8x640xf32>
   return
 }
+
+// Sums of rows: each row is added up along memory, not many rows at once with gathers.
+// CHECK-LABEL: @row_sums
+// CHECK-NOT: vector.gather
+// CHECK: scf.for %[[R:.*]] = %c0 to %c8 step %c1
+// CHECK:   scf.for {{.*}} = %c0 to %c640 step %c64 iter_args({{.*}}) -> (vector<64xf32>)
+// CHECK:     vector.load %{{.*}}[%[[R]], %{{.*}}]
+// CHECK:   memref.store {{.*}}[%[[R]]]
+// CHECK: return
+func.func private @row_sums(%x: memref<8x640xf32>, %out: memref<8xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<8xf32>
+  %0 = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true]} : memref<8x640xf32>, vector<8x640xf32>
+  %1 = vector.multi_reduction <add>, %0, %zero [1] : vector<8x640xf32> to vector<8xf32>
+  vector.transfer_write %1, %out[%c0] {in_bounds = [true]} : vector<8xf32>, memref<8xf32>
+  return
+}
+
+// Rows shorter than a register are summed side by side.
+// CHECK-LABEL: @short_rows
+// CHECK: vector.gather {{.*}} vector<8xf32>
+// CHECK: vector.store {{.*}} vector<8xf32>
+func.func private @short_rows(%x: memref<8x3xf32>, %out: memref<8xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<8xf32>
+  %0 = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true]} : memref<8x3xf32>, vector<8x3xf32>
+  %1 = vector.multi_reduction <add>, %0, %zero [1] : vector<8x3xf32> to vector<8xf32>
+  vector.transfer_write %1, %out[%c0] {in_bounds = [true]} : vector<8xf32>, memref<8xf32>
+  return
+}

@@ -1,6 +1,7 @@
 """The loops around the stores: which dim is the lane, what is unrolled, in which order.
 
-- Element-wise and reducing kernels: lanes along the innermost dim written, four registers.
+- Element-wise and reducing kernels: lanes along the innermost dim written, four registers; none where
+  that would gather what lies in rows and is summed along them: then the sums have the lanes.
 - Contractions: lanes along the dim in which an operand is contiguous and that is not summed
   (n of a matmul, the output channels of a convolution); rows of another dim are unrolled so
   that the accumulators fill about half of the registers.
@@ -68,7 +69,12 @@ def _plain_nest(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], most
     if not wide:
         return Nest(tuple(Cover(dim) for dim in range(len(sizes))), REGISTERS * native)
     lane = wide[-1]
-    registers = 1 if _gathers(layout, root, made, lane) else REGISTERS
+    summed = _summed(layout, made)
+    apart = _reads_apart(layout, root, made, lane)
+    is_made_of_sums = not any(layout.classes.of(root.valueToStore, dim) in summed for dim in wide)
+    if is_made_of_sums and any(_runs_along(layout, read, summed) >= native for read in apart):
+        return Nest(tuple(Cover(dim) for dim in wide), REGISTERS * native)
+    registers = 1 if apart else REGISTERS
     lanes = min(registers * native, power_of_two(sizes[lane]))
     block = _transposed_dim(layout, root, made, lane)
     unroll = {}
@@ -77,7 +83,6 @@ def _plain_nest(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], most
         lanes = min(lanes, max(min(native, 16), side))
         unroll[block] = min(side, lanes)
     covers = [Cover(dim, unroll.get(dim, 1), lanes if dim == lane else 0) for dim in wide]
-    summed = _summed(layout, made)
     covers.sort(key=lambda how: layout.classes.of(root.valueToStore, how.dim) in summed)
     return Nest(tuple(covers), REGISTERS * native)
 
@@ -96,15 +101,24 @@ def _summed(layout: Layout, made: Sequence[ir.OpView]) -> set[Dim]:
     }
 
 
-def _gathers(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], lane: int) -> bool:
-    """Whether lanes along ``lane`` are far apart in some memory."""
+def _reads_apart(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], lane: int) -> list[ir.OpView]:
+    """The reads in which lanes along ``lane`` are far apart in memory."""
     known = layout.classes.of(root.valueToStore, lane)
+    found = []
     for op in made:
         if op.operation.name == "vector.transfer_read" and known in layout.classes.all_of(op.results[0]):
             place = memory_dims(op)[layout.classes.all_of(op.results[0]).index(known)]
             if place is not None and place != op.base.type.rank - 1 and not is_dense(op.base, place):
-                return True
-    return False
+                found.append(op)
+    return found
+
+
+def _runs_along(layout: Layout, read: ir.OpView, summed: set[Dim]) -> int:
+    """How long the tile of a read is along memory's innermost dim, if that is summed; else 0."""
+    innermost = layout.contiguous(read)
+    if innermost is None or innermost not in summed:
+        return 0
+    return sizes_of(read.results[0])[layout.classes.all_of(read.results[0]).index(innermost)]
 
 
 def _transposed_dim(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], lane: int) -> int | None:
@@ -270,6 +284,7 @@ def emit_nest(em: Emitter, root: ir.OpView, nest: Nest, guests: Sequence[Guest])
     rank = len(sizes_of(root.valueToStore))
     extents = {how.dim: extent_of(em, root, how.dim) for how in nest.covers}
     em.lanes, em.packed = nest.lanes, nest.packed
+    once = any(updates(em.layout, each) for each in (root, *(guest.root for guest in guests)))
 
     def level(at: int, axes: dict[int, Axis]) -> list[ir.Value]:
         if nest.blocks and nest.blocks.depth == at:
@@ -282,7 +297,7 @@ def emit_nest(em: Emitter, root: ir.OpView, nest: Nest, guests: Sequence[Guest])
                 em,
                 extents[how.dim],
                 how,
-                False,
+                once,
                 [],
                 lambda axis, _: level(at + 1, {**axes, how.dim: axis}),
             )
@@ -294,6 +309,11 @@ def emit_nest(em: Emitter, root: ir.OpView, nest: Nest, guests: Sequence[Guest])
         return []
 
     level(0, {})
+
+
+def updates(layout: Layout, root: ir.OpView) -> bool:
+    """Whether a written tile is made from what its buffer held: no position may be visited twice."""
+    return any(read.base == root.base for read in reads_of(layout, [root.valueToStore]))
 
 
 def _store(em: Emitter, root: ir.OpView, strip: Strip) -> None:
