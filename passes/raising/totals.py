@@ -1,4 +1,4 @@
-"""A reduction of everything becomes a reduction of rows and one of what the rows gave.
+"""Large reductions with few results become partial results, and a reduction of those.
 
 ::
 
@@ -7,8 +7,15 @@
     %p = generic (i | j reduced) ins(%x) -> tensor<4096xf32>
     generic (i reduced) ins(%p) -> tensor<f32>
 
+    generic (j | i reduced) ins(%x : 20000x512) -> tensor<512xf32>
+  ->
+    %p = generic (p, j | i reduced) ins(expand_shape %x : 32x625x512) -> tensor<32x512xf32>
+    generic (j | p reduced) ins(%p) -> tensor<512xf32>
+
 Legal for operations that may be done in any order: sums and products of floats are rounded in another one, as
-eager's are. A full reduction is one task; this leaves it little to do. Small ones stay as they are.
+eager's are; in which order depends on the shapes alone. What reads the partial results adds them up. A
+reduction whose rows are read again afterwards (softmax) stays whole as long as it has several of them: then
+a task owns each row.
 """
 
 from __future__ import annotations
@@ -36,10 +43,17 @@ from ..structured import (
     sizes_of,
     structured_ops,
 )
+from .bodies import is_contraction
+from .divided import can_divide, divide_loop
 from .reshape import grouped
 
 SMALL = 1 << 14  # elements that one task reduces soon enough
-PARTS = 64  # partial results, at least
+PARTS = 64  # tasks that a large reduction of everything has, at least
+MORE_PARTS = 256  # the same for one with several results, each of whose tasks is to be
+LARGE = 1 << 16  # larger than this
+ASSUMED = 64  # the extent that a dynamic loop is taken for
+LANES = 64  # results that lie side by side and that one task makes
+SHORTEST, LONGEST = 64, 4096  # elements of a partial result of which nothing else says how many
 _NEUTRAL = {"arith.addf": 0.0, "arith.addi": 0, "arith.mulf": 1.0, "arith.muli": 1}
 _IDEMPOTENT = (
     *("arith.maximumf", "arith.minimumf", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui"),
@@ -48,17 +62,33 @@ _IDEMPOTENT = (
 
 
 def split_totals(func: ir.Operation) -> None:
-    """Split the large full reductions of ``func``."""
+    """Split the large reductions of ``func`` that have few results."""
     for op in structured_ops(func):
-        if "parallel" in kinds_of(op) or len(op.results) != 1 or not can_reorder(op):
-            continue
-        extents = loop_extents(op)
-        if math.prod(SMALL if extent is None else extent for extent in extents) <= SMALL:
-            continue
-        if len(extents) == 1:
-            _split_loop(op, extents[0])
-        else:
-            _split(op, _outer_loops(extents))
+        if "reduction" in kinds_of(op) and can_split(op) and should_split(op):
+            _split(op)
+
+
+def can_split(op: ir.Operation) -> bool:
+    """Whether its order is free, it knows no numbers of loops, and it is no window or product of matrices."""
+    if len(op.results) != 1 or not can_reorder(op):
+        return False
+    if any(inner.operation.name in ("linalg.index", "tensor.extract") for inner in body_of(op).operations):
+        return False
+    plain = (ir.AffineDimExpr, ir.AffineConstantExpr)
+    if any(not isinstance(expr, plain) for where in maps_of(op) for expr in where.results):
+        return False
+    return "parallel" not in kinds_of(op) or not is_contraction(op)
+
+
+def should_split(op: ir.Operation) -> bool:
+    """Whether a task would reduce much, and the rows are not read again by what waits for them."""
+    reduced, results = _product(op, "reduction"), _product(op, "parallel")
+    if results == 1:
+        return reduced > SMALL
+    tasks = _tasks(op)
+    if not 0 < tasks < PARTS or reduced * results // tasks <= LARGE:
+        return False
+    return not _is_read_back(op) and not _waits_for_rows(op)
 
 
 def can_reorder(op: ir.Operation) -> bool:
@@ -79,103 +109,157 @@ def _combiner(op: ir.Operation) -> ir.Operation | None:
     return defining_op(yielded, *_NEUTRAL, *_IDEMPOTENT)
 
 
-def _outer_loops(extents: list[int | None]) -> int:
-    """How many outer loops give enough partial results; one stays to be reduced."""
+def _reduced(op: ir.Operation) -> list[int]:
+    return [loop for loop, kind in enumerate(kinds_of(op)) if kind == "reduction"]
+
+
+def _product(op: ir.Operation, kind: str) -> int:
+    """How many steps the loops of a kind have."""
+    extents = zip(loop_extents(op), kinds_of(op), strict=True)
+    return math.prod(ASSUMED if extent is None else extent for extent, each in extents if each == kind)
+
+
+def _tasks(op: ir.Operation) -> int:
+    """How many tasks the reduction has as it is: one for each result, or for results side by side."""
+    last = [where.results[-1] for where in maps_of(op)[: len(inputs_of(op))] if where.results]
+    beside = any(kinds_of(op)[expr.position] == "parallel" for expr in last if _is_loop(expr))
+    results = _product(op, "parallel")
+    return -(-results // LANES) if beside else results
+
+
+def _is_loop(expr: ir.AffineExpr) -> bool:
+    return isinstance(expr, ir.AffineDimExpr)
+
+
+def _is_read_back(op: ir.Operation) -> bool:
+    """Whether something has to wait for the result to go through what was reduced once more."""
+    results = _product(op, "parallel")
+    pending = [op.results[0]]
+    seen: set[ir.Operation] = set()
+    while pending:
+        for use in pending.pop().uses:
+            reader = use.owner.operation
+            if reader in seen:
+                continue
+            seen.add(reader)
+            if reader.name in ("tensor.expand_shape", "tensor.collapse_shape"):
+                pending += reader.results
+            elif reader.name == "linalg.generic":
+                if _product(reader, "parallel") > results:
+                    return True
+                pending += reader.results
+    return False
+
+
+def _waits_for_rows(op: ir.Operation) -> bool:
+    """Whether what is reduced was made with the result of another reduction."""
+    pending = inputs_of(op)
+    seen: set[ir.Operation] = set()
+    while pending:
+        maker = defining_op(pending.pop(), "linalg.generic", "tensor.expand_shape", "tensor.collapse_shape")
+        if maker is None or maker in seen:
+            continue
+        seen.add(maker)
+        if maker.name == "linalg.generic" and "reduction" in kinds_of(maker):
+            return True
+        pending += maker.operands
+    return False
+
+
+def _split(op: ir.Operation) -> None:
+    """Make some reduced loops parallel, one perhaps in part; a second op reduces what comes of them."""
+    wanted = PARTS if _product(op, "parallel") == 1 else -(-MORE_PARTS // _tasks(op))
+    extents, loops = loop_extents(op), _reduced(op)
+    inner = _product(op, "reduction")
     parts = 1
-    for count, extent in enumerate(extents[:-1], start=1):
-        parts *= PARTS if extent is None else extent
-        if parts >= PARTS:
-            return count
-    return len(extents) - 1
+    kept: list[int] = []
+    for loop in loops:
+        extent = extents[loop] or ASSUMED
+        inner //= max(extent, 1)
+        if inner >= SHORTEST:
+            kept.append(loop)
+            parts *= extent
+        else:
+            width = _width(extent, inner, -(-wanted // parts)) if can_divide(op, loop) else None
+            if width is not None:
+                op = divide_loop(op, loop, width)
+                kept.append(loop)
+            break
+        if parts >= wanted:
+            break
+    if kept:
+        _reduce_twice(op, kept)
 
 
-def _split_loop(op: ir.Operation, extent: int | None) -> None:
-    """Make one loop two, if it has a divisor of a fitting size, and split there."""
-    numbered = any(inner.operation.name == "linalg.index" for inner in body_of(op).operations)
-    widths = range(4096, 63, -1)
-    width = next((each for each in widths if extent and extent % each == 0), None)
-    plain = all(len(where.results) == 0 or where.is_permutation for where in maps_of(op))
-    if numbered or width is None or extent is None or not plain:
-        return
-    with op.location, ir.InsertionPoint(op):
-        shape = [extent // width, width]
-        operands = [
-            tensor.ExpandShapeOp(
-                ir.RankedTensorType.get(shape, element_type(value)), value, grouped([[0, 1]]), [], shape
-            ).result
-            if where.results
-            else value
-            for value, where in zip(op.operands, maps_of(op), strict=True)
-        ]
-        identity = ir.AffineMap.get_identity(2)
-        maps = [identity if where.results else ir.AffineMap.get(2, 0, []) for where in maps_of(op)]
-        new = make_generic(
-            operands[:-1],
-            operands[-1:],
-            maps,
-            ["reduction"] * 2,
-            label_of(op),
-            location=op.location,
-            at=ir.InsertionPoint(op),
-            body=body_of(op),
-        )
-    replace_op(op, new.results)
-    _split(new, 1)
+def _width(extent: int, inner: int, wanted: int) -> int | None:
+    """The largest fitting divisor of a loop that leaves the parts wanted; else the smallest."""
+    least = -(-SHORTEST // max(inner, 1))
+    widths = [width for width in range(least, min(LONGEST, extent // 2) + 1) if extent % width == 0]
+    enough = [width for width in widths if extent // width >= wanted]
+    return max(enough) if enough else min(widths, default=None)
 
 
-def _split(op: ir.Operation, outer: int) -> None:
-    """Keep the first ``outer`` loops parallel, and reduce what comes of them in a second op."""
+def _reduce_twice(op: ir.Operation, early: list[int]) -> None:
+    """Reduce all but the loops ``early`` first, and those in a second op."""
     combiner = _combiner(op)
     assert combiner is not None
-    maps, count = maps_of(op), len(kinds_of(op))
-    inputs, init = inputs_of(op), inits_of(op)[0]
+    kinds, maps, init = kinds_of(op), maps_of(op), inits_of(op)[0]
     start, label = fill_value(init), label_of(op)
+    kept = [loop for loop, kind in enumerate(kinds) if kind == "parallel" or loop in early]
+    name = combiner.name
     with op.location, ir.InsertionPoint(op):
-        empty = tensor.EmptyOp(_sizes_of_loops(op, outer), element_type(init)).result
+        sizes = _sizes_of_loops(op)
+        empty = tensor.EmptyOp([sizes[loop] for loop in kept], element_type(init)).result
         neutral = linalg.fill(constant(start), outs=[empty])
-        kept = ir.AffineMap.get(count, 0, [ir.AffineExpr.get_dim(loop) for loop in range(outer)])
-        kinds = ["parallel"] * outer + ["reduction"] * (count - outer)
-        name = combiner.name
+        where = ir.AffineMap.get(len(kinds), 0, [ir.AffineExpr.get_dim(loop) for loop in kept])
         parts = make_generic(
-            inputs,
+            inputs_of(op),
             [neutral],
-            [*maps[:-1], kept],
-            kinds,
+            [*maps[:-1], where],
+            ["parallel" if loop in kept else "reduction" for loop in range(len(kinds))],
             label,
             location=op.location,
             at=ir.InsertionPoint(op),
             body=body_of(op),
         ).results[0]
-        if outer > 1:
-            shape = parts.type.shape
-            size = DYNAMIC if DYNAMIC in shape else math.prod(shape)
-            kind = ir.RankedTensorType.get([size], element_type(init))
-            parts = tensor.CollapseShapeOp(kind, parts, grouped([list(range(outer))])).result
-        one, none = ir.AffineMap.get_identity(1), ir.AffineMap.get(1, 0, [])
+        if kept == early and len(kept) > 1:
+            parts = _as_vector(parts)
+            kept = kept[:1]
+        places = [
+            ir.AffineExpr.get_dim(kept.index(expr.position)) if _is_loop(expr) else expr
+            for expr in maps[-1].results
+        ]
         total = make_generic(
             [parts],
             [init],
-            [one, none],
-            ["reduction"],
+            [ir.AffineMap.get_identity(len(kept)), ir.AffineMap.get(len(kept), 0, places)],
+            [kinds[loop] for loop in kept],
             label,
             location=op.location,
             at=ir.InsertionPoint(op),
         )
         block = body_of(total)
         with ir.InsertionPoint(block):
-            kind = block.arguments[0].type
-            both = ir.Operation.create(name, results=[kind], operands=list(block.arguments))
+            both = ir.Operation.create(
+                name, results=[block.arguments[0].type], operands=list(block.arguments)
+            )
             linalg.YieldOp([both.results[0]])
     replace_op(op, total.results)
 
 
-def _sizes_of_loops(op: ir.Operation, outer: int) -> list[int | ir.Value]:
-    """The extents of the first loops, read off the operands."""
+def _as_vector(parts: ir.Value) -> ir.Value:
+    """Partial results of one total, in a row."""
+    shape = parts.type.shape
+    size = DYNAMIC if DYNAMIC in shape else math.prod(shape)
+    kind = ir.RankedTensorType.get([size], element_type(parts))
+    return tensor.CollapseShapeOp(kind, parts, grouped([list(range(len(shape)))])).result
+
+
+def _sizes_of_loops(op: ir.Operation) -> dict[int, int | ir.Value]:
+    """The extents of the loops, read off the operands."""
     sizes: dict[int, int | ir.Value] = {}
     for value, where in zip(op.operands, maps_of(op), strict=True):
-        if not where.results:
-            continue
-        for expr, size in zip(where.results, sizes_of(value), strict=True):
-            if isinstance(expr, ir.AffineDimExpr):
+        for expr, size in zip(where.results, sizes_of(value) if where.results else (), strict=True):
+            if _is_loop(expr):
                 sizes.setdefault(expr.position, size)
-    return [sizes[loop] for loop in range(outer)]
+    return sizes

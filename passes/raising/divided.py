@@ -1,0 +1,160 @@
+"""Two loops instead of one: tensors are read with a dim divided, and what makes them element by element, too.
+
+::
+
+    %e = generic {exp} (i) ins(%x : 65536)
+    generic {sum} (i reduced) ins(%e)
+  ->
+    %e2 = generic {exp} (p, w) ins(expand_shape %x : 64x1024)      // %e is collapse_shape %e2
+    generic {sum} (p, w reduced) ins(%e2)
+
+Legal where each dim is one loop. The element-wise work goes along so that no reshape comes between it and
+the reduction, which would keep them apart.
+"""
+
+from __future__ import annotations
+
+from mlir import ir
+from mlir.dialects import arith, linalg, tensor
+
+from ..structured import (
+    DYNAMIC,
+    body_of,
+    defining_op,
+    element_type,
+    index_constant,
+    inputs_of,
+    kinds_of,
+    label_of,
+    make_generic,
+    maps_of,
+    replace_op,
+    sizes_of,
+)
+from .reshape import grouped
+
+LONGEST_CHAIN = 32  # element-wise ops that go along
+
+
+def can_divide(op: ir.Operation, loop: int) -> bool:
+    """Whether each operand of ``op`` that has the loop has it as a whole dim of static size."""
+    for value, where in zip(op.operands, maps_of(op), strict=True):
+        for dim, expr in enumerate(where.results):
+            if not isinstance(expr, (ir.AffineDimExpr, ir.AffineConstantExpr)):
+                return False
+            if expr == ir.AffineDimExpr.get(loop, op.context) and value.type.is_dynamic_dim(dim):
+                return False
+    return True
+
+
+def divide_loop(op: ir.Operation, loop: int, width: int, depth: int = LONGEST_CHAIN) -> ir.Operation:
+    """``op`` with ``loop`` as two loops, the inner one of ``width`` steps; its results keep their shapes."""
+    inputs = len(inputs_of(op))
+    places = [_dim_of_loop(where, loop) for where in maps_of(op)]
+    with op.location, ir.InsertionPoint(op):
+        operands = []
+        for number, dim in enumerate(places):
+            value = op.operands[number]  # read anew: what makes it twice was replaced at its first use
+            if dim is not None:
+                value = _init(value, dim, width) if number >= inputs else _divided(value, dim, width, depth)
+            operands.append(value)
+        kinds = kinds_of(op)
+        maps = [_map_divided(where, loop) for where in maps_of(op)]
+        _number_again(op, loop, width)
+    new = make_generic(
+        operands[:inputs],
+        operands[inputs:],
+        maps,
+        [*kinds[: loop + 1], *kinds[loop:]],
+        label_of(op),
+        location=op.location,
+        at=ir.InsertionPoint(op),
+        body=body_of(op),
+    )
+    with op.location, ir.InsertionPoint(op):
+        results = [
+            result
+            if dim is None
+            else tensor.CollapseShapeOp(old.type, result, _groups(old.type.rank, dim)).result
+            for result, old, dim in zip(new.results, op.results, places[inputs:], strict=True)
+        ]
+    replace_op(op, results)
+    return new
+
+
+def _dim_of_loop(where: ir.AffineMap, loop: int) -> int | None:
+    """The dim that runs along ``loop``."""
+    exprs = list(where.results)
+    mine = ir.AffineDimExpr.get(loop, where.context)
+    return exprs.index(mine) if mine in exprs else None
+
+
+def _map_divided(where: ir.AffineMap, loop: int) -> ir.AffineMap:
+    exprs: list[ir.AffineExpr] = []
+    for expr in where.results:
+        if not isinstance(expr, ir.AffineDimExpr):
+            exprs.append(expr)
+            continue
+        exprs.append(ir.AffineDimExpr.get(expr.position + (expr.position > loop)))
+        if expr.position == loop:
+            exprs.append(ir.AffineDimExpr.get(loop + 1))
+    return ir.AffineMap.get(where.n_dims + 1, 0, exprs)
+
+
+def _number_again(op: ir.Operation, loop: int, width: int) -> None:
+    """Give the body the numbers of the new loops."""
+    for index in [each.operation for each in body_of(op).operations]:
+        if index.name != "linalg.index":
+            continue
+        number = index.attributes["dim"].value
+        if number > loop:
+            index.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number + 1)
+        elif number == loop:
+            with ir.InsertionPoint.after(index), op.location:
+                inner = linalg.IndexOp(loop + 1).result
+                scaled = arith.muli(index.results[0], index_constant(width))
+                whole = arith.addi(scaled, inner)
+            index.results[0].replace_all_uses_except(whole, scaled.owner.operation)
+
+
+def _divided(value: ir.Value, dim: int, width: int, depth: int) -> ir.Value:
+    """``value`` with a dim as two."""
+    groups, sizes = _groups(value.type.rank, dim), _sizes_divided(value, dim, width)
+    static = [DYNAMIC if isinstance(size, ir.Value) else size for size in sizes]
+    maker = defining_op(value, "tensor.collapse_shape", "linalg.generic")
+    if maker is not None and maker.name == "tensor.collapse_shape":
+        source = maker.operands[0]
+        if list(source.type.shape) == static and maker.attributes["reassociation"] == groups:
+            return source
+    elif maker is not None and depth and can_go_along(maker, dim):
+        return divide_loop(maker, dim, width, depth - 1).results[0]
+    dynamic = [size for size in sizes if isinstance(size, ir.Value)]
+    kind = ir.RankedTensorType.get(static, element_type(value))
+    return tensor.ExpandShapeOp(kind, value, groups, dynamic, static).result
+
+
+def can_go_along(maker: ir.Operation, dim: int) -> bool:
+    """Whether an op works element by element, in the order of its one result."""
+    if len(maker.results) != 1 or "reduction" in kinds_of(maker):
+        return False
+    identity = ir.AffineMap.get_identity(len(kinds_of(maker)), maker.context)
+    return maps_of(maker)[-1] == identity and can_divide(maker, dim)
+
+
+def _init(value: ir.Value, dim: int, width: int) -> ir.Value:
+    """What the divided op writes onto: an empty tensor, or one filled as ``value`` is."""
+    empty = tensor.EmptyOp(_sizes_divided(value, dim, width), element_type(value)).result
+    fill = defining_op(value, "linalg.fill")
+    return linalg.fill(fill.operands[0], outs=[empty]) if fill is not None else empty
+
+
+def _sizes_divided(value: ir.Value, dim: int, width: int) -> list[int | ir.Value]:
+    sizes = sizes_of(value)
+    size = sizes[dim]
+    assert isinstance(size, int), "a loop of static extent is divided"
+    return [*sizes[:dim], size // width, width, *sizes[dim + 1 :]]
+
+
+def _groups(rank: int, dim: int) -> ir.ArrayAttr:
+    """``rank`` dims, of which one is two."""
+    return grouped([[each + (each > dim)] if each != dim else [dim, dim + 1] for each in range(rank)])

@@ -1,0 +1,153 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-raise,canonicalize,cse)' --split-input-file | FileCheck %s
+
+// A vector's maximum: parts of up to 4096. What makes the elements is divided with it, the numbers of its loops too.
+#id = affine_map<(d0) -> (d0)>
+#none = affine_map<(d0) -> ()>
+// CHECK-DAG: #[[PARTS:.*]] = affine_map<(d0, d1) -> (d0)>
+// CHECK-LABEL: func.func @vector
+// CHECK: %[[X:.*]] = tensor.expand_shape %arg0 {{.*}} output_shape [256, 4096]
+// CHECK: %[[N:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]} ins(%[[X]] : tensor<256x4096xf32>)
+// CHECK: %[[P:.*]] = linalg.index 0
+// CHECK: %[[W:.*]] = linalg.index 1
+// CHECK: %[[S:.*]] = arith.muli %[[P]], %c4096
+// CHECK: arith.addi %[[S]], %[[W]]
+// CHECK: %[[M:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #[[PARTS]]], iterator_types = ["parallel", "reduction"]} ins(%[[N]] : tensor<256x4096xf32>)
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%[[M]] : tensor<256xf32>)
+func.func @vector(%x: tensor<1048576xf32>) -> tensor<f32> {
+  %ninf = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<1048576xf32>
+  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<1048576xf32>) outs(%e : tensor<1048576xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = linalg.index 0 : index
+    %1 = arith.index_cast %0 : index to i64
+    %2 = arith.sitofp %1 : i64 to f32
+    %3 = arith.mulf %2, %in : f32
+    linalg.yield %3 : f32
+  } -> tensor<1048576xf32>
+  %o = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%ninf : f32) outs(%o : tensor<f32>) -> tensor<f32>
+  %m = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+      ins(%n : tensor<1048576xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.maximumf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  return %m : tensor<f32>
+}
+
+// -----
+
+// Sums of columns: 32 parts of 625 rows, which are read along memory.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+// CHECK-DAG: #[[IN:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-DAG: #[[PARTS:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-LABEL: func.func @columns
+// CHECK: %[[X:.*]] = tensor.expand_shape %arg0 {{.*}} output_shape [32, 625, 512]
+// CHECK: %[[P:.*]] = linalg.generic {indexing_maps = [#[[IN]], #[[PARTS]]], iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[X]] : tensor<32x625x512xf32>)
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]} ins(%[[P]] : tensor<32x512xf32>)
+func.func @columns(%x: tensor<20000x512xf32>) -> tensor<512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<512xf32>) -> tensor<512xf32>
+  %s = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<20000x512xf32>) outs(%f : tensor<512xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<512xf32>
+  return %s : tensor<512xf32>
+}
+
+// -----
+
+// Long rows, and the outer loops of a sum over several dims, which are parts already; the unknown number of images too.
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#channel = affine_map<(d0, d1, d2) -> (d1)>
+#first = affine_map<(d0, d1) -> (d0)>
+#all = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func.func @rows
+// CHECK: tensor.expand_shape %arg0 {{.*}} output_shape [4, 256, 4096]
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]}
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%{{.*}} : tensor<4x256xf32>)
+// CHECK: %[[C:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]} ins(%arg1 : tensor<?x4x50176xf32>)
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]} ins(%[[C]] : tensor<?x4xf32>)
+func.func @rows(%x: tensor<4x1048576xf32>, %y: tensor<?x4x50176xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [#all, #first], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x1048576xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  %t = linalg.generic {indexing_maps = [#id, #channel], iterator_types = ["reduction", "parallel", "reduction"]}
+      ins(%y : tensor<?x4x50176xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %s, %t : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Not split: rows that are read again (a task owns each), what was made with another reduction of the rows, what is
+// short, a number of rows without divisors, and what starts from a number of its own.
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#first = affine_map<(d0, d1) -> (d0)>
+#id = affine_map<(d0) -> (d0)>
+#none = affine_map<(d0) -> ()>
+// CHECK-LABEL: func.func @whole
+// CHECK-NOT: tensor.expand_shape
+// CHECK: return
+func.func @whole(%x: tensor<4x1048576xf32>, %short: tensor<1024xf32>, %prime: tensor<1000003xf32>,
+                 %y: tensor<65536xf32>) -> (tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %o = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [#all, #first], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x1048576xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  %e = tensor.empty() : tensor<4x1048576xf32>
+  %d = linalg.generic {indexing_maps = [#all, #first, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<4x1048576xf32>, tensor<4xf32>) outs(%e : tensor<4x1048576xf32>) {
+  ^bb0(%in: f32, %b: f32, %out: f32):
+    %0 = arith.subf %in, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x1048576xf32>
+  %t = linalg.generic {indexing_maps = [#all, #first], iterator_types = ["parallel", "reduction"]}
+      ins(%d : tensor<4x1048576xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  %n = tensor.empty() : tensor<f32>
+  %g = linalg.fill ins(%zero : f32) outs(%n : tensor<f32>) -> tensor<f32>
+  %u = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+      ins(%short : tensor<1024xf32>) outs(%g : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %v = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+      ins(%prime : tensor<1000003xf32>) outs(%g : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %h = linalg.fill ins(%one : f32) outs(%n : tensor<f32>) -> tensor<f32>
+  %w = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+      ins(%y : tensor<65536xf32>) outs(%h : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  return %t, %u, %v, %w : tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>
+}
