@@ -1,5 +1,6 @@
 """The most kernels that a call of well-known modules runs; those of @prepare are not counted."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from mlopt.test.corpus import DEMO
+from mlopt.test.corpus.transformers import Gpt2Block
 from torch import nn
 
 X = torch.randn(64, 64)
@@ -86,8 +88,8 @@ ROWS: dict[str, Row] = {
         negative_log_likelihood,
         (torch.randn(4, 128_000), torch.randint(0, 128_000, (4,))),
     ),
-    "masked attention": (4, attention, (HEADS, HEADS, HEADS, torch.randn(32, 32))),
-    "GPT-2 block": (11, DEMO["gpt2_block"].module(), DEMO["gpt2_block"].inputs()),
+    "masked attention": (1, attention, (HEADS, HEADS, HEADS, torch.randn(32, 32))),
+    "GPT-2 block": (7, DEMO["gpt2_block"].module(), DEMO["gpt2_block"].inputs()),
     "ResNet basic block": (5, BasicBlock(), (torch.randn(1, 16, 14, 14),)),
 }
 
@@ -106,3 +108,16 @@ def test_kernels(name: str) -> None:
     most, module, inputs = ROWS[name]
     names = kernels_of(module, inputs)
     assert len(names) <= most, names
+
+
+def test_kernels_do_not_grow_with_layers() -> None:
+    def calls(layers: int) -> Counter[str]:
+        stack = nn.Sequential(*[Gpt2Block(16, 2) for _ in range(layers)]).eval()
+        with torch.no_grad():
+            return Counter(
+                {each.name: each.calls for each in mlopt.jit(stack, torch.randn(1, 5, 16)).kernels}
+            )
+
+    few, many = calls(2), calls(6)
+    assert few.keys() == many.keys()
+    assert many.total() > 2 * few.total()
