@@ -12,4 +12,24 @@ irdl.dialect @mlopt {
     irdl.operands(source: %tile)
     irdl.results(result: %tile)
   }
+
+  // softmax(scores) @ values, the keys summed: between mlopt-raise-attention and mlopt-tile. Maps, iterator
+  // types and the init as a linalg.generic has them; passes/raise_attention.py says what the others are.
+  irdl.operation @attention {
+    %scores = irdl.base "!builtin.tensor"
+    %values = irdl.base "!builtin.tensor"
+    %made = irdl.base "!builtin.tensor"
+    %maps = irdl.base "#builtin.array"
+    %kinds = irdl.base "#builtin.array"
+    %bool = irdl.base "#builtin.integer"
+    %loop = irdl.base "#builtin.integer"
+    irdl.operands(scores: %scores, values: %values, init: %made)
+    irdl.results(result: %made)
+    irdl.attributes {
+      "indexing_maps" = %maps,
+      "iterator_types" = %kinds,
+      "zero_rows" = %bool,
+      "causal" = %loop
+    }
+  }
 }

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from mlir import ir
 
 from ..dialects.attributes import GROUP
-from .structured import is_used, structured_ops
+from .structured import ATTENTION, is_used, structured_ops
 
 _MEMREFS = (ir.MemRefType, ir.UnrankedMemRefType)
-STRUCTURED = frozenset({"linalg.generic", "linalg.fill", "tensor.insert_slice", "tensor.extract_slice"})
+STRUCTURED = frozenset(
+    {"linalg.generic", "linalg.fill", "tensor.insert_slice", "tensor.extract_slice", ATTENTION}
+)
 
 
 def group_of(op: ir.Operation) -> int | None:
@@ -61,7 +63,7 @@ def give_inits_their_fills(func: ir.Operation) -> None:
 
 def is_init(op: ir.Operation, operand: int) -> bool:
     """Whether an operand of ``op`` is what a generic starts from."""
-    return op.name == "linalg.generic" and operand >= len(op.operands) - len(op.results)
+    return op.name in ("linalg.generic", ATTENTION) and operand >= len(op.operands) - len(op.results)
 
 
 def sort_by_groups(func: ir.Operation) -> list[list[ir.Operation]]:

@@ -12,12 +12,12 @@ from mlir.dialects import func
 from ..dialects.attributes import PREPARED, WEIGHT, argument_attributes
 from .base import Pass
 from .groups import entry_ops, operands_of
-from .structured import DYNAMIC, erase_dead
+from .structured import ATTENTION, DYNAMIC, erase_dead
 
 SMALL = 1 << 16  # bytes that may be kept whatever they were made from
 GROWTH = 2  # else what is kept may be this many times as large as what it was made from
 
-_WORK = ("linalg.generic", "tensor.insert_slice", "tensor.extract_slice")
+_WORK = ("linalg.generic", "tensor.insert_slice", "tensor.extract_slice", ATTENTION)
 _MOVABLE = ("linalg.", "tensor.", "arith.", "math.")
 
 
@@ -114,7 +114,8 @@ def should_keep(op: ir.Operation) -> bool:
 
 def _sources(op: ir.Operation) -> list[ir.Value]:
     """The tensors that ``op`` reads, its inits aside; each once."""
-    count = len(op.operands) - len(op.results) if op.name == "linalg.generic" else len(op.operands)
+    has_inits = op.name in ("linalg.generic", ATTENTION)
+    count = len(op.operands) - len(op.results) if has_inits else len(op.operands)
     return list(
         {
             value
@@ -137,7 +138,8 @@ def _destinations(op: ir.Operation) -> list[ir.Value]:
     """What ``op`` writes onto; it must not be memory that outlives the call."""
     if op.name == "tensor.insert_slice":
         return [op.operands[1]]
-    return list(op.operands)[len(op.operands) - len(op.results) :] if op.name.startswith("linalg.") else []
+    has_inits = op.name.startswith(("linalg.", ATTENTION))
+    return list(op.operands)[len(op.operands) - len(op.results) :] if has_inits else []
 
 
 def _reach_others(op: ir.Operation, ops: set[ir.Operation]) -> bool:

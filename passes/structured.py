@@ -10,6 +10,8 @@ from mlir.dialects import linalg, tensor
 from ..dialects.attributes import OP
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
+ATTENTION = "mlopt.attention"  # loops, maps and init as a linalg.generic has them, but no body
+SCORES = "scores"  # the label of the product before it
 # Ops of a body that change a number's type: all, and those that are exact.
 WIDENING = ("arith.extf", "arith.extsi", "arith.extui")
 CASTS = (
@@ -196,7 +198,7 @@ def dim_of(value: ir.Value, dim: int) -> ir.Value:
 def shaped_like(value: ir.Value) -> ir.Value:
     """The first tensor that ``value`` has its shape from: what it is written onto, and what that is, ..."""
     maker = defining_op(value)
-    while maker is not None and (maker.name == "tensor.insert_slice" or maker.name.startswith("linalg.")):
+    while maker is not None and maker.name.startswith(_ON_INITS):
         first = len(maker.operands) - len(maker.results)
         value = maker.operands[1 if maker.name == "tensor.insert_slice" else first + value.result_number]
         maker = defining_op(value)
@@ -284,4 +286,5 @@ def erase_dead(func: ir.Operation) -> None:
             op.erase()
 
 
-_PURE = ("linalg.", "tensor.", "arith.", "math.", "complex.")
+_PURE = ("linalg.", "tensor.", "arith.", "math.", "complex.", ATTENTION)
+_ON_INITS = ("linalg.", "tensor.insert_slice", ATTENTION)

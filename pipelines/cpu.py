@@ -26,6 +26,8 @@ def cpu_stages(vector_bits: int = 512) -> tuple[Stage, ...]:
         Stage(
             "loops",
             f"{BUFFERIZE},"
+            # What a contraction makes of another one's tiles waits in memory.
+            "mlopt-cpu-stage-tiles,"
             # Tiles become loops over registers; kernels without a tile rule become plain loops.
             f"mlopt-cpu-strip-mine{{vector-bits={vector_bits}}},convert-linalg-to-loops,canonicalize,cse,"
             # After the loops exist: half floats compute in f32, then functions become polynomials.

@@ -36,6 +36,8 @@ def kernels(machine: str) -> Stage:
         "kernels",
         # Ops named for what they are, then one form of them: linalg.generic.
         "mlopt-raise,canonicalize,cse,"
+        # A softmax between two products, while queries, keys and values are still moved by ops of their own.
+        "mlopt-raise-attention,canonicalize,cse,"
         # Slices and transposes become reads at other places; it sees through folded reshapes only.
         "mlopt-fold-moves,canonicalize,cse,"
         # i1 has no layout in memory; an integer division by zero must not trap.
@@ -45,7 +47,7 @@ def kernels(machine: str) -> Stage:
         f"mlopt-fold-scales,mlopt-hoist,mlopt-fuse{{machine={machine}}},mlopt-outline,"
         # Dims that a kernel runs through together become one: long rows for vectors and wide accesses.
         "mlopt-collapse-dims",
-        TENSORS,
+        (*TENSORS, "mlopt.attention"),
     )
 
 

@@ -45,7 +45,7 @@ from .strips.emitter import Emitter
 from .strips.fragment import Fragment, is_vector, sizes_of
 from .strips.guests import guest_of
 from .strips.layout import Layout
-from .strips.nest import emit_nest, plan_nest
+from .strips.nest import emit_nest, plan_nest, reads_of
 from .strips.scratch import plan_scratches
 
 # Erased with the tiles once nothing uses them: they have no effect.
@@ -154,7 +154,7 @@ def emit_writes(
     """A loop nest for the largest tile that is written, with those that fit into it; so until all are."""
     waiting = list(roots)
     while waiting:
-        group = _independent(waiting)
+        group = _independent(layout, waiting)
         main = max(group, key=lambda root: sum(size != 1 for size in sizes_of(root.valueToStore)))
         nest = plan_nest(layout, main, group, vector_bits)
         guests = [guest for root in group if root != main if (guest := guest_of(layout, main, nest, root))]
@@ -165,11 +165,16 @@ def emit_writes(
         waiting = [root for root in waiting if root not in written]
 
 
-def _independent(roots: Sequence[ir.OpView]) -> list[ir.OpView]:
-    """The first writes, up to one to a buffer that one of them writes: their order does not matter."""
+def _independent(layout: Layout, roots: Sequence[ir.OpView]) -> list[ir.OpView]:
+    """The first writes, up to one that another one's buffer stands before: their order does not matter."""
     group: list[ir.OpView] = []
+    written: set[ir.Value] = set()
+    read: set[ir.Value] = set()
     for root in roots:
-        if any(root.base == other.base for other in group):
+        sources = {op.base for op in reads_of(layout, [root.valueToStore])}
+        if root.base in written | read or sources & written:
             break
         group.append(root)
+        written.add(root.base)
+        read |= sources - {root.base}
     return group

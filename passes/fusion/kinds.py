@@ -9,6 +9,7 @@ from itertools import pairwise
 from mlir import ir
 
 from ..raising.bodies import is_contraction
+from ..structured import ATTENTION
 from ..tiling.access import STRUCTURED, Nest
 
 LONGEST_VECTOR = 16384  # a full reduction of one dim up to this long is one row, not a barrier
@@ -23,6 +24,7 @@ class Kind(Enum):
     INSERT = "insert"
     FILL = "fill"
     ANCHOR = "contraction or window"  # has an accumulator tile; a kernel has at most one
+    ATTENTION = "attention"
     ROW = "row reduction"  # the reduced dims are static and trailing: a task can own whole rows
     BARRIER = "reduction over all tasks"
     HOST = "host"
@@ -37,6 +39,8 @@ def kind_of(op: ir.Operation, nest_of: Callable[[ir.Operation], Nest]) -> Kind:
         return Kind.HOST
     if op.name in _BY_NAME:
         return _BY_NAME[op.name]
+    if op.name == ATTENTION:
+        return Kind.ATTENTION
     nest = nest_of(op)
     if not nest.reductions:
         gathers = any(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mlir import ir
 
 from ..domain import Domain
-from ..tiling.access import Access
+from ..tiling.access import Access, Nest
 from ..tiling.registry import can_tile
 from .graph import Graph, Group
 from .kinds import Kind
@@ -40,6 +40,8 @@ def _kinds_apart(producer: Group, consumer: Group) -> str | None:
     kinds = {*producer.kinds, *consumer.kinds}
     if producer.has(Kind.ANCHOR) and consumer.has(Kind.ANCHOR):
         return "a kernel has one contraction"
+    if Kind.ATTENTION in kinds:
+        return _apart_from_attention(producer, consumer)
     if Kind.ANCHOR in kinds and kinds & {*_REDUCTIONS, Kind.GATHER}:
         return "a contraction's kernel has only element-wise ops beside it"
     if producer.has(Kind.BARRIER):
@@ -49,6 +51,15 @@ def _kinds_apart(producer: Group, consumer: Group) -> str | None:
         return "a reduction over all tasks waits for the rows"
     if Kind.GATHER in kinds and Kind.BARRIER in kinds:
         return "a gather's rows are not kept for a reduction over all tasks"
+    return None
+
+
+def _apart_from_attention(producer: Group, consumer: Group) -> str | None:
+    """Attention is one kernel with the product of its scores, and with element-wise ops."""
+    if {*producer.kinds, *consumer.kinds} & {*_REDUCTIONS, Kind.GATHER, Kind.INSERT}:
+        return "an attention's kernel has only element-wise ops beside it"
+    if producer.has(Kind.ATTENTION) and consumer.has(Kind.ATTENTION, Kind.ANCHOR):
+        return "a kernel has one attention"
     return None
 
 
@@ -71,6 +82,8 @@ def _edge_apart(
         return "a buffer that is written in parts is complete only after its kernels"
     if kind is Kind.ANCHOR:
         return "the operands of a contraction would be computed again for each tile"
+    if kind is Kind.ATTENTION and number == 1:
+        return "an attention's values would be computed again for each tile"
     if kind is Kind.SLICE:
         return "a slice is read from memory"
     if kind is Kind.FILL or made_by is Kind.FILL:
@@ -80,14 +93,22 @@ def _edge_apart(
     if read is None:
         return "an init is written, not read"
     order = _loops_in_order(read)
+    if order is None and producer.has(Kind.ATTENTION) and kind is Kind.POINTWISE and _is_turned(read, nest):
+        return None  # its tiles have one element along the dims that are turned around
     if order is None:
         return "a value made in the kernel is read there transposed or shifted"
-    is_epilogue = kind in _EPILOGUES and len(order) == len(nest.kinds)
+    is_epilogue = (kind in _EPILOGUES and len(order) == len(nest.kinds)) or kind is Kind.ATTENTION
     if producer.has(Kind.ANCHOR, Kind.BARRIER) and not is_epilogue:
         return "a contraction's or full reduction's epilogue has the loops of its result"
     if made_by is Kind.ROW and kind is Kind.ROW:
         return "a reduction of reductions"
     return None
+
+
+def _is_turned(read: Access, nest: Nest) -> bool:
+    """Whether all loops are read, each in a dim of its own."""
+    loops = [index.loops[0] for index in read.indices if index.plain]
+    return len(loops) == len(read.indices) and sorted(loops) == list(range(len(nest.kinds)))
 
 
 def _loops_in_order(read: Access) -> list[int] | None:

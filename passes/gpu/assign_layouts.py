@@ -42,7 +42,7 @@ from .layouts.coalescing import is_scattered
 from .layouts.dims import Dims
 from .layouts.order import last_of_reads, loads_first
 from .layouts.spread import Spread
-from .layouts.tiles import RESHAPES, is_tile, is_uniform, reduced_dims
+from .layouts.tiles import RESHAPES, is_tile, is_uniform, reduced_dims, sizes_of
 from .layouts.warps import warps_of
 
 TRANSFERS = ("vector.transfer_read", "vector.transfer_write")
@@ -76,10 +76,9 @@ def assign(forall: ir.Operation) -> None:
     sets = dims.sets()
     apart = [{other for one in sets if each in one for other in one} - {each} for each in classes]
     spread = Spread(dims.extents, apart, warps_of(forall))
-    for op in ops:
-        rule = anchor_of(op)
-        if rule is not None:
-            rule.place(op, dims, spread)
+    anchors = [(op, rule) for op in ops if (rule := anchor_of(op)) is not None]
+    for op, rule in sorted(anchors, key=lambda one: -prod(sizes_of(one[0].results[0]))):
+        rule.place(op, dims, spread)
     accesses = [access_of(op) for op in ops if op.name in TRANSFERS]
     _fill(dims, sets, spread, accesses, _reduced(dims, ops))
     _mark(ops, dims, spread, {access.op: access for access in accesses})

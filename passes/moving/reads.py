@@ -15,12 +15,15 @@ from __future__ import annotations
 from mlir import ir
 
 from ..structured import (
+    ATTENTION,
+    SCORES,
     body_of,
     defining_op,
     has_one_use,
     indexing_maps,
     inputs_of,
     kinds_of,
+    label_of,
     loop_extents,
     maps_of,
     shows_all_loops,
@@ -30,7 +33,7 @@ from ..structured import (
 
 def read_originals(func: ir.Operation) -> None:
     """Let each generic of ``func`` read through the moves before it, the first op first."""
-    for op in structured_ops(func):
+    for op in [*structured_ops(func), *structured_ops(func, ATTENTION)]:
         for number in range(len(inputs_of(op))):
             _read_original(op, number)
 
@@ -66,7 +69,7 @@ def should_read(op: ir.Operation, move: ir.Operation, before: ir.AffineMap, afte
     if not after.results or list(before.results)[-1:] == list(after.results)[-1:]:
         return True
     if "reduction" in kinds_of(op):
-        return False
+        return op.name == ATTENTION or label_of(op) == SCORES  # their tasks keep what they read close by
     in_order = _loops(after) == sorted(_loops(after))
     return in_order or has_one_use(move.results[0])
 

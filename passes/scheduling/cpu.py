@@ -13,6 +13,7 @@ from ..domain import Dim, Domain
 from ..tiling import contraction
 from ..tiling.access import Nest
 from ..tiling.registry import SINGLE, WHOLE, rule_of
+from .attention import Block, attention_of, choose_attention
 from .common import forced, innermost_dims, keep_inside, memory_order
 
 LANES = 64  # the widest strip of registers, in f32
@@ -21,13 +22,17 @@ LARGEST_ROW = 1 << 14
 PANEL_ELEMENTS = 1 << 16  # of the factor that is kept in L2
 ROWS = 128  # of a matrix product
 CONV_PIXELS = 64
+ATTENTION = Block(rows=64, keys=64, step=0, fewest_rows=16)  # 16 KB each of queries, scores and sums
 
 
 def choose_tiles(domain: Domain, tasks: int) -> dict[Dim, int]:
     """The tile size of each dim."""
     tiles = forced(domain)
     heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
-    if heavy is None:
+    attention = attention_of(domain)
+    if attention is not None:
+        choose_attention(domain, attention, tiles, ATTENTION, tasks)
+    elif heavy is None:
         _choose_rows(domain, tiles, tasks)
     else:
         _choose_contraction(domain, heavy, tiles, tasks)

@@ -16,6 +16,7 @@ from ..domain import Dim, Domain
 from ..tiling import contraction, elementwise, fill, reduction, slices, window
 from ..tiling.access import Nest, shape_of
 from ..tiling.registry import SINGLE, WHOLE, rule_of
+from .attention import Block, attention_of, choose_attention
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
 
 WARP = 32
@@ -32,6 +33,7 @@ CONTRACTION_REGISTERS, OTHER_REGISTERS = 128, 64  # that a thread may have
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
 _IN_STEPS = (elementwise, fill, reduction, slices)
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
+ATTENTION = Block(rows=32, keys=16, step=8, fewest_rows=16)
 CONTRACTION_STEP = 8  # so that both factors of a step fit a thread beside its square
 
 
@@ -59,7 +61,10 @@ def choose(domain: Domain) -> Choice:
     """Tiles, warps and residency of a kernel."""
     tiles = forced(domain)
     heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
-    if heavy is not None:
+    attention = attention_of(domain)
+    if attention is not None:
+        choose_attention(domain, attention, tiles, ATTENTION, BLOCKS)
+    elif heavy is not None:
         _choose_contraction(domain, heavy, tiles)
     else:
         _choose_rows(domain, tiles)

@@ -13,10 +13,10 @@ from functools import cached_property
 
 from mlir import ir
 
-from ..structured import DYNAMIC, same_size
+from ..structured import ATTENTION, DYNAMIC, same_size
 from ..subsets import kept_dims, mixed
 
-STRUCTURED = ("linalg.generic", "linalg.fill", "tensor.extract_slice", "tensor.insert_slice")
+STRUCTURED = ("linalg.generic", "linalg.fill", "tensor.extract_slice", "tensor.insert_slice", ATTENTION)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,6 @@ def _generic(op: ir.Operation) -> Nest:
     kinds = tuple(
         "parallel" if "parallel" in str(kind) else "reduction" for kind in op.attributes["iterator_types"]
     )
-    arguments = op.regions[0].blocks[0].arguments
     outputs = len(op.results)
     inputs = len(maps) - outputs
     accesses = [Access(value, indices_of(where)) for value, where in zip(op.operands, maps, strict=True)]
@@ -149,13 +148,17 @@ def _generic(op: ir.Operation) -> Nest:
         for each in accesses
     ]
     reads = tuple(
-        access if number < inputs or any(True for _ in arguments[number].uses) else None
-        for number, access in enumerate(accesses)
+        access if number < inputs or _is_read(op, number) else None for number, access in enumerate(accesses)
     )
     writes = tuple(
         Access(result, access.indices) for result, access in zip(op.results, accesses[inputs:], strict=True)
     )
     return Nest(op, kinds, reads, writes, extents=extents)
+
+
+def _is_read(op: ir.Operation, number: int) -> bool:
+    """Whether the body of a generic reads an init."""
+    return op.name != ATTENTION and any(True for _ in op.regions[0].blocks[0].arguments[number].uses)
 
 
 def _part_from_zero(index: Index, extents: Sequence[int | None]) -> Index:
@@ -210,6 +213,7 @@ def _insert_slice(op: ir.Operation) -> Nest:
 
 _NESTS = {
     "linalg.generic": _generic,
+    ATTENTION: _generic,
     "linalg.fill": _fill,
     "tensor.extract_slice": _extract_slice,
     "tensor.insert_slice": _insert_slice,

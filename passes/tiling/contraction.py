@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, vector
 
-from ..structured import WIDENING
+from ...dialects.attributes import OP
+from ..structured import SCORES, WIDENING
 from .access import Access, Nest, shape_of
 from .analysis import single_loops
 from .combiner import combiners, convert
@@ -34,7 +35,7 @@ def can_tile(nest: Nest) -> str | None:
         return "not a contraction"
     if len(nest.writes) != 1 or _factors(nest) is None:
         return "not a sum of products of two inputs"
-    if _lane_loop(nest) is None:
+    if _lane_loop(nest) is None and OP.get(nest.op) != SCORES:
         return "a contraction without a factor that is contiguous along a loop of its own"
     one, other = (_all_loops(access) for access in _accesses(nest))
     if not set(nest.parallels) <= one | other or stepped_loop(nest) is None:
@@ -64,11 +65,10 @@ def batch_loops(nest: Nest) -> set[int]:
 def lane_loop(nest: Nest) -> int:
     """The parallel loop along which a factor is contiguous and that the other does not have.
 
-    If both have one, the one along which the result is contiguous.
+    If both have one, the one along which the result is contiguous; if none has, the result's last.
     """
     loop = _lane_loop(nest)
-    assert loop is not None
-    return loop
+    return nest.writes[0].indices[-1].loops[0] if loop is None else loop
 
 
 def _lane_loop(nest: Nest) -> int | None:

@@ -68,11 +68,13 @@ class Place(VectorBuilder):
         body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]],
         *,
         tail: bool = False,
+        end: ir.Value | None = None,
     ) -> list[ir.Value]:
         """An scf.for over ``dim`` in steps with ``carried`` values; returns the last ones.
 
         With ``tail`` the last, shorter step of a static dim is emitted after the loop; without it, every
-        step has the same size and the last one may reach beyond the dim.
+        step has the same size and the last one may reach beyond the dim. Nothing from ``end`` on is visited,
+        but what shares a step with something before it.
         """
         extent = self.extents[dim]
         full = extent
@@ -84,7 +86,8 @@ class Place(VectorBuilder):
             if extent <= step:
                 with self.at({dim: Span(0, extent)}):
                     return list(body(carried))
-        loop = scf.ForOp(self.index(0), self.index(full), self.index(step), list(carried))
+        last = self.index(full) if end is None else end
+        loop = scf.ForOp(self.index(0), last, self.index(step), list(carried))
         exact = step == 1 or (isinstance(full, int) and full % step == 0)
         span = Span(loop.induction_variable, step, exact)
         with ir.InsertionPoint(loop.body), self.at({dim: span}):

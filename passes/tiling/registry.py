@@ -33,7 +33,7 @@ class Rule(Protocol):
 
 
 # The first that takes an op wins: the cheaper form before the more general one.
-_RULES = ("fill", "slices", "elementwise", "contraction", "reduction", "window")
+_RULES = ("fill", "slices", "elementwise", "attention", "contraction", "reduction", "window")
 
 
 @cache

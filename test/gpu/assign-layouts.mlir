@@ -125,3 +125,48 @@ func.func private @order(%x: memref<8192xf32>, %out: memref<4096xf32>) attribute
   } {mlopt.schedule = {tile = array<i64: 512>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// Two contractions that share rows: the larger result is laid out first, and the keys of the scores run along the
+// threads that the values of the sums have. Each factor comes through a conversion.
+// CHECK-LABEL: @attention
+// CHECK: vector.contract {{.*}}mlopt.layout = "reg 4:(1,0) lane 8:(0,1) 4:(4,0) warp 2:(16,0) 2:(0,8)"{{.*}} into vector<32x16xf32>
+// CHECK: vector.multi_reduction
+// CHECK: mlopt.convert_layout
+// CHECK: mlopt.convert_layout
+// CHECK: vector.contract {{.*}}mlopt.layout = "reg 4:(0,1) 4:(1,0) lane 8:(0,4) 4:(4,0) warp 2:(16,0) 2:(0,32)"{{.*}} into vector<32x64xf32>
+#rows = affine_map<(m, n, d) -> (m, d)>
+#keys = affine_map<(m, n, d) -> (n, d)>
+#out = affine_map<(m, n, d) -> (m, n)>
+#weights = affine_map<(m, d, n) -> (m, n)>
+#values = affine_map<(m, d, n) -> (n, d)>
+#sums = affine_map<(m, d, n) -> (m, d)>
+func.func private @attention(%q: memref<64x16xf32>, %k: memref<128x16xf32>, %v: memref<128x64xf32>, %o: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c128 = arith.constant 128 : index
+  %pad = arith.constant 0.0 : f32
+  %low = arith.constant dense<0xFF800000> : vector<32xf32>
+  %none = arith.constant dense<0.0> : vector<32x16xf32>
+  %start = arith.constant dense<0.0> : vector<32x64xf32>
+  scf.forall (%i) = (0) to (64) step (32) {
+    %r:2 = scf.for %j = %c0 to %c128 step %c16 iter_args(%top = %low, %acc = %start) -> (vector<32xf32>, vector<32x64xf32>) {
+      %a = vector.transfer_read %q[%i, %c0], %pad {in_bounds = [true, true]} : memref<64x16xf32>, vector<32x16xf32>
+      %b = vector.transfer_read %k[%j, %c0], %pad {in_bounds = [true, true]} : memref<128x16xf32>, vector<16x16xf32>
+      %s = vector.contract {indexing_maps = [#rows, #keys, #out], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %b, %none : vector<32x16xf32>, vector<16x16xf32> into vector<32x16xf32>
+      %new = vector.multi_reduction <maximumf>, %s, %top [1] : vector<32x16xf32> to vector<32xf32>
+      %c = vector.shape_cast %new : vector<32xf32> to vector<32x1xf32>
+      %w = vector.broadcast %c : vector<32x1xf32> to vector<32x16xf32>
+      %d = arith.subf %s, %w : vector<32x16xf32>
+      %p = math.exp %d : vector<32x16xf32>
+      %z = vector.broadcast %c : vector<32x1xf32> to vector<32x64xf32>
+      %g = arith.mulf %acc, %z : vector<32x64xf32>
+      %y = vector.transfer_read %v[%j, %c0], %pad {in_bounds = [true, true]} : memref<128x64xf32>, vector<16x64xf32>
+      %next = vector.contract {indexing_maps = [#weights, #values, #sums], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %p, %y, %g : vector<32x16xf32>, vector<16x64xf32> into vector<32x64xf32>
+      scf.yield %new, %next : vector<32xf32>, vector<32x64xf32>
+    }
+    vector.transfer_write %r#1, %o[%i, %c0] {in_bounds = [true, true]} : vector<32x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 32, 64, 16>, warps = array<i64: 4>}}
+  return
+}

