@@ -34,6 +34,8 @@ def cpu_stages(vector_bits: int = 512) -> tuple[Stage, ...]:
             f"mlopt-cpu-widen-floats,mlopt-cpu-expand-math{{vector-bits={vector_bits}}},"
             # No kernel or host function calls malloc.
             "mlopt-cpu-arena,mlopt-cpu-copies,"
+            # Large results go past the caches: tasks are still loops here, and end with a fence.
+            "mlopt-cpu-stream-stores,"
             # Profilers can see the kernels; threads and status reach the functions that need them;
             # then tasks run over threads.
             "mlopt-hooks,mlopt-cpu-entry,mlopt-cpu-parallel",

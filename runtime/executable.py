@@ -2,7 +2,8 @@
 
 An entry point is `int32_t f(int64_t *args)`. The array holds a pointer for each argument,
 one for each result, the workspace's pointer, the number of threads, and then the dynamic
-sizes of arguments and results in order. A `Frame` owns such an array and a workspace, and
+sizes of arguments and results in order. Results and workspaces start on a cache line
+(`ALIGNMENT`); arguments are aligned to their elements. A `Frame` owns such an array and a workspace, and
 serves one call at a time: frames wait in a list, whose `pop` and `append` are atomic, so
 that any number of threads can call, and a call within a call takes a frame of its own.
 

@@ -12,7 +12,7 @@ from math import gcd, prod
 
 from mlir import ir
 
-from .divisors import divisor
+from ...divisors import divisor
 from .tiles import sizes_of
 
 WIDE = 16  # bytes of the widest access

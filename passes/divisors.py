@@ -6,7 +6,7 @@ from math import gcd
 
 from mlir import ir
 
-from ...affine import fold_affine
+from .affine import fold_affine
 
 
 def divisor(value: ir.Value) -> int:

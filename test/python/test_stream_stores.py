@@ -1,0 +1,42 @@
+"""Results that are stored past the caches: right at ragged sizes, from torch tensors and numpy arrays."""
+
+from __future__ import annotations
+
+import mlopt
+import numpy as np
+import pytest
+import torch
+from mlopt.passes.cpu.stream_stores import LARGE, LINE
+
+CHAIN = """
+func.func @main(%x: tensor<{rows}x{columns}xf32>) -> tensor<{rows}x{columns}xf32> {{
+  %zero = arith.constant dense<0.0> : tensor<{rows}x{columns}xf32>
+  %y = arith.maximumf %x, %zero : tensor<{rows}x{columns}xf32>
+  return %y : tensor<{rows}x{columns}xf32>
+}}"""
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(2048, 2048), (2049, 2051), (1, LARGE // 4 + 7), (4099, 1024)])
+def test_arrays(rows: int, columns: int) -> None:
+    relu = mlopt.compile_mlir(CHAIN.format(rows=rows, columns=columns))
+    assert "nontemporal" in relu.asm["loops"]
+    x = np.random.default_rng().standard_normal((rows, columns), np.float32)
+    result = relu(x)
+    assert result.ctypes.data % LINE == 0 and result.flags.c_contiguous
+    np.testing.assert_array_equal(result, np.maximum(x, 0))
+    odd = np.empty(x.nbytes + 4, np.uint8)[4:].view(np.float32).reshape(x.shape)  # arguments need no line
+    odd[...] = x
+    np.testing.assert_array_equal(relu(odd), result)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_tensors(threads: int) -> None:
+    x = torch.randn(2051, 2080)
+    fast = mlopt.jit(lambda x: torch.sigmoid(x), x)
+    assert "nontemporal" in fast.asm["loops"]
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        torch.testing.assert_close(fast(x), torch.sigmoid(x))
+    finally:
+        torch.set_num_threads(before)
