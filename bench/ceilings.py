@@ -1,0 +1,178 @@
+"""What this machine does at most, measured beside the peers: a process like theirs (see `serving`).
+
+    python -m mlopt.bench.ceilings THREADS
+
+Bandwidth and FMA peak are those of loops written in LLVM IR here, so that no compiler of ours is measured by
+itself; only the rates of exp, tanh … are those of mlopt's kernels (`host_machine`), as no processor has them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from ..host_machine import host_machine
+from ..options import Options
+from .serving import hold, serve
+
+_BYTES = 128 << 20  # more than caches hold
+_ROUNDS = 1 << 21  # of the FMA loop: some milliseconds
+_REPEATS = 3
+_SUMS, _COPIES, _FMAS = 8, 4, 12  # independent vectors in flight: more than latency times units
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """Bytes a second read, and copied (both ways counted, past the caches); FLOPs a second of FMAs in f32."""
+
+    read: float
+    copy: float
+    flops: float
+
+    @property
+    def bandwidth(self) -> float:
+        """The better of both."""
+        return max(self.read, self.copy)
+
+
+class Meter:
+    """What can be asked for."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads)
+        self._lanes = 16 if llvm.get_host_cpu_features().get("avx512f") else 8
+        self._engine = _engine(program(self._lanes))
+        self._from, self._to = (_lines(_BYTES) for _ in range(2))
+        self._sum = self._function("sum", ctypes.c_float, ctypes.c_void_p, ctypes.c_int64)
+        self._copy = self._function("copy", None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+        self._fmas = self._function("fmas", ctypes.c_float, ctypes.c_float, ctypes.c_int64)
+
+    def turn(self) -> Ceilings:
+        """The best of some repetitions of each."""
+        part = _BYTES // self._threads // 4096 * 4096
+        starts = [number * part for number in range(self._threads)]
+        from_, to = self._from.ctypes.data, self._to.ctypes.data
+        flops = 2 * _FMAS * self._lanes * _ROUNDS * self._threads
+        moved = part * self._threads
+        return Ceilings(
+            read=moved / self._seconds(lambda start: self._sum(from_ + start, part), starts),
+            copy=2 * moved / self._seconds(lambda start: self._copy(from_ + start, to + start, part), starts),
+            flops=flops / self._seconds(lambda _: self._fmas(0.5, _ROUNDS), starts),
+        )
+
+    def special(self) -> dict[str, float]:
+        """Calls a second of each of `passes.costs.cost.FUNCTIONS` in f32."""
+        return dict(host_machine(Options.resolve(cache=False)).special)
+
+    def _seconds(self, work: Callable[[int], object], starts: list[int]) -> float:
+        """Of ``work`` on all threads at once, each with its start."""
+        times = []
+        for _ in range(_REPEATS):
+            begin = time.perf_counter()
+            list(self._pool.map(work, starts))
+            times.append(time.perf_counter() - begin)
+        return min(times)
+
+    def _function(self, name: str, result: object, *arguments: object) -> Callable[..., object]:
+        address = self._engine.get_function_address(name)
+        function: Callable[..., object] = ctypes.CFUNCTYPE(result, *arguments)(address)  # type: ignore[arg-type]
+        return function
+
+
+def program(lanes: int) -> str:
+    """Three functions in LLVM IR on vectors of ``lanes`` floats: @sum, @copy (bytes), @fmas (rounds)."""
+    kind = f"<{lanes} x float>"
+    size = 4 * lanes
+
+    def address(pointer: str, number: int) -> str:
+        return (
+            f"%o{pointer}{number} = add i64 %i, {number * size}\n"
+            f"%{pointer}{number} = getelementptr i8, ptr %{pointer}, i64 %o{pointer}{number}\n"
+        )
+
+    sums = "".join(
+        address("x", n) + f"%v{n} = load {kind}, ptr %x{n}, align 64\n%b{n} = fadd {kind} %a{n}, %v{n}\n"
+        for n in range(_SUMS)
+    )
+    copies = "".join(
+        address("x", n)
+        + address("y", n)
+        + f"%v{n} = load {kind}, ptr %x{n}, align 64\n"
+        + f"store {kind} %v{n}, ptr %y{n}, align 64, !nontemporal !0\n"
+        for n in range(_COPIES)
+    )
+    fmas = "".join(
+        f"%b{n} = call {kind} @llvm.fma({kind} %a{n}, {kind} %s, {kind} %s)\n" for n in range(_FMAS)
+    )
+    splat = (
+        f"%s0 = insertelement {kind} poison, float %f, i32 0\n"
+        f"%s = shufflevector {kind} %s0, {kind} poison, <{lanes} x i32> zeroinitializer\n"
+    )
+    return f"""
+declare {kind} @llvm.fma({kind}, {kind}, {kind})
+{_loop("float", "sum", "ptr %x", "", _SUMS, sums, _SUMS * size, kind)}
+{_loop("void", "copy", "ptr %x, ptr %y", "", 0, copies, _COPIES * size, kind)}
+{_loop("float", "fmas", "float %f", splat, _FMAS, fmas, 1, kind)}
+attributes #0 = {{ "prefer-vector-width"="512" "min-legal-vector-width"="512" }}
+!0 = !{{i32 1}}
+"""
+
+
+def _loop(
+    result: str, name: str, arguments: str, before: str, carried: int, body: str, step: int, kind: str
+) -> str:
+    """A loop over %i, of which %a0 … become %b0 …; their total is what it returns."""
+    phis = "".join(
+        f"%a{n} = phi {kind} [ zeroinitializer, %entry ], [ %b{n}, %loop ]\n" for n in range(carried)
+    )
+    totals = "%t0 = fadd KIND %b0, %b0\n" if carried else ""
+    totals += "".join(f"%t{n} = fadd KIND %t{n - 1}, %b{n}\n" for n in range(1, carried))
+    end = f"%r = extractelement KIND %t{carried - 1}, i32 0\nret float %r" if carried else "ret void"
+    return f"""define {result} @{name}({arguments}, i64 %n) #0 {{
+entry:
+{before}br label %loop
+loop:
+%i = phi i64 [ 0, %entry ], [ %next, %loop ]
+{phis}{body}%next = add i64 %i, {step}
+%more = icmp slt i64 %next, %n
+br i1 %more, label %loop, label %end
+end:
+{(totals + end).replace("KIND", kind)}
+}}"""
+
+
+def _engine(text: str) -> llvm.ExecutionEngine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
+    )
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
+    engine.finalize_object()
+    return engine
+
+
+def _lines(size: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """Memory that starts at a cache line, each page of it touched."""
+    memory = np.zeros(size + 64, np.uint8)
+    memory.fill(1)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size]
+
+
+def main() -> None:
+    threads = int(sys.argv[1])
+    hold(threads)
+    serve(lambda: Meter(threads))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""Installs the peers into the environment of this Python, one at a time: one that does not install is named.
+
+python -m mlopt.bench.environment PIP_FLAGS…
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from .peers import PEERS
+
+
+def main(flags: Sequence[str]) -> int:
+    """0 even where peers are missing: the benchmark runs without them, and says so."""
+    for name, peer in PEERS.items():
+        command = [sys.executable, "-m", "pip", "install", "-q", *flags, *peer.requirements]
+        if peer.requirements and subprocess.run(command, check=False).returncode:
+            print(f"{name} does not install here: {' '.join(peer.requirements)}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,47 @@
+"""The least time that a machine needs for a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+MEMORY, COMPUTE, SPECIAL = "memory", "compute", "special functions"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a workload has to move and compute at least.
+
+    ``bytes``: inputs (as often as they must be read), weights and the result. ``flops``: a multiply-add is
+    two; other operations count twice, as they run at half of the rate. ``special``: calls of functions, by
+    the names of `passes.costs.cost`. ``export``: seconds from torch to ONNX, None if that was not done
+    or failed (``export_problem``).
+    """
+
+    bytes: int
+    flops: int
+    special: Mapping[str, int]
+    export: float | None = None
+    export_problem: str = ""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """``seconds`` at least, and what decides them."""
+
+    seconds: float
+    bound: str
+
+
+def limit_of(facts: Facts, bandwidth: float, flops: float, special: Mapping[str, float]) -> Limit:
+    """max(bytes / bandwidth, FLOPs / peak, calls / their rates).
+
+    Where all of the data fits in caches, a workload that is bound by memory can be faster than that.
+    """
+    parts = {
+        MEMORY: facts.bytes / bandwidth,
+        COMPUTE: facts.flops / flops,
+        SPECIAL: sum(calls / special[name] for name, calls in facts.special.items()),
+    }
+    bound = max(parts, key=parts.__getitem__)
+    return Limit(parts[bound], bound)

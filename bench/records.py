@@ -1,0 +1,80 @@
+"""What a run of the benchmark finds, as it is kept in JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass
+class Figures:
+    """What one peer did with one workload; None for what was not measured, ``problem`` says why.
+
+    ``seconds``: a call, the median of the turns; ``turns``: the median of each turn; ``cpu``: as ``seconds``,
+    of processor time. ``error``: largest, against float64 eager. ``build``: seconds from the module to the
+    first result with nothing cached, ``warm``: with all of it cached, in a new process; ``export``: seconds
+    to make the file that it starts from, which are not in ``build``. ``memory``: bytes held at most while it
+    is called, by all of its processes; ``build_memory``: of the largest process while it was built.
+    """
+
+    seconds: float | None = None
+    turns: list[float] = field(default_factory=list)
+    cpu: float | None = None
+    error: float | None = None
+    build: float | None = None
+    warm: float | None = None
+    export: float | None = None
+    memory: int | None = None
+    build_memory: int | None = None
+    problem: str = ""
+
+
+@dataclass
+class Record:
+    """A row of the table: a workload on so many threads.
+
+    ``faults``: with the default allocator; False if memory was kept in the processes, for all peers.
+    ``limit``: seconds that the machine needs at least, by ``bound``; ``ceilings``: what that comes from.
+    """
+
+    name: str
+    title: str
+    group: str
+    threads: int
+    faults: bool
+    streams: bool = False
+    limit: float | None = None
+    bound: str = ""
+    ceilings: Mapping[str, float] = field(default_factory=dict)
+    peers: dict[str, Figures] = field(default_factory=dict)
+
+
+@dataclass
+class Run:
+    """A run: ``machine`` and ``versions`` say where and of what; ``absent``: peers that are not installed."""
+
+    date: str
+    machine: str
+    clock: str
+    versions: Mapping[str, str]
+    absent: Mapping[str, str]
+    special: dict[str, Mapping[str, float]] = field(default_factory=dict)
+    records: list[Record] = field(default_factory=list)
+
+    def write(self, path: Path) -> None:
+        """Keep it as JSON."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @staticmethod
+    def read(path: Path) -> Run:
+        """What `write` kept."""
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        records = [
+            Record(**{**each, "peers": {name: Figures(**found) for name, found in each["peers"].items()}})
+            for each in data.pop("records")
+        ]
+        return Run(**data, records=records)

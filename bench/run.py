@@ -1,0 +1,119 @@
+"""A whole run: the machine is measured, then each workload with all peers."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from .limits import Facts
+from .peers import NAME, PEERS, missing
+from .records import Record, Run
+from .turns import Pace, PeerError, Process, run_row
+from .workloads import Workload
+
+WORK = Path("build/bench")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run: ``peers`` by name; ``again``: each row is compiled from the caches, too."""
+
+    workloads: Sequence[Workload]
+    peers: Sequence[str]
+    threads: Sequence[int]
+    pace: Pace
+    again: bool
+
+
+def perform(plan: Plan, output: Path) -> Run:
+    """Do all of it; what there is is kept in ``output`` after each workload."""
+    run = empty_run(plan)
+    names = [name for name in plan.peers if name not in run.absent]
+    with _meters(plan.threads) as meters:
+        for threads, meter in meters.items():
+            _say(f"what the machine can do with {threads} threads")
+            run.special[str(threads)] = meter.ask("special")
+        for workload in plan.workloads:
+            _add_rows(run, workload, names, meters, plan)
+            run.write(output)
+    return run
+
+
+def empty_run(plan: Plan) -> Run:
+    """A run without rows."""
+    gone = {name: missing(PEERS[name]) for name in plan.peers}
+    absent = {name: f"{', '.join(each)} cannot be imported" for name, each in gone.items() if each}
+    requirements = [each.partition("==")[0] for peer in PEERS.values() for each in peer.requirements]
+    versions = {}
+    for name in (NAME, *requirements):
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return Run(date, processor(), plan.pace.clock, versions, absent)
+
+
+def processor() -> str:
+    """The processor's name, and how many of it there are to run on."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0] if names else platform.machine()}, {len(os.sched_getaffinity(0))} processors"
+
+
+@contextmanager
+def _meters(threads: Sequence[int]) -> Iterator[Mapping[int, Process]]:
+    WORK.mkdir(parents=True, exist_ok=True)
+    meters = {}
+    try:
+        for each in threads:
+            environment = {"OMP_NUM_THREADS": str(each)}
+            meters[each] = Process("ceilings", str(each), WORK / f"ceilings-{each}.txt", environment)
+            meters[each].ready()
+        yield meters
+    finally:
+        for meter in meters.values():
+            meter.close()
+
+
+def _add_rows(
+    run: Run, workload: Workload, names: Sequence[str], meters: Mapping[int, Process], plan: Plan
+) -> None:
+    folder = (WORK / workload.name).resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    _say(f"{workload.name}: inputs and the exact result")
+    facts = _prepare(workload, folder, any(PEERS[name].exported for name in names))
+    for threads, meter in meters.items():
+        for faults in (True, False) if workload.large else (True,):
+            _say(f"{workload.name}: {threads} threads{'' if faults else ', memory kept'}")
+            record = Record(workload.name, workload.title, workload.group, threads, faults, workload.streams)
+            again = plan.again and faults and threads == max(plan.threads)
+            try:
+                run_row(record, names, facts, folder, meter, run.special[str(threads)], plan.pace, again)
+            except PeerError as error:
+                _say(f"{workload.name}: the machine was not measured: {error}")
+            run.records.append(record)
+    for path in folder.glob("*.np*"):
+        path.unlink()
+
+
+def _prepare(workload: Workload, folder: Path, onnx: bool) -> Facts:
+    folder.mkdir(parents=True)
+    command = [sys.executable, "-P", "-m", "mlopt.bench.prepare", workload.name, str(folder)]
+    with (folder / "prepare.txt").open("wb") as log:
+        subprocess.run([*command, *(["--onnx"] if onnx else [])], check=True, stdout=log, stderr=log)
+    return Facts(**json.loads((folder / "facts.json").read_text()))
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
