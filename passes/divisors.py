@@ -9,6 +9,9 @@ from mlir import ir
 from .affine import fold_affine
 
 
+_ONE_OF_TWO = ("arith.minsi", "arith.maxsi", "arith.minui", "arith.maxui")
+
+
 def divisor(value: ir.Value) -> int:
     """The largest known divisor of an index value; 0 for the constant 0, which everything divides."""
     owner = value.owner
@@ -22,7 +25,7 @@ def divisor(value: ir.Value) -> int:
         where = ir.AffineMapAttr(op.attributes["map"]).value
         operands = [divisor(operand) for operand in op.operands]
         return fold_affine(where.results[0], operands, where.n_dims, abs, _combine)
-    if op.name in ("arith.addi", "arith.subi"):
+    if op.name in _ONE_OF_TWO or op.name in ("arith.addi", "arith.subi"):
         return gcd(divisor(op.operands[0]), divisor(op.operands[1]))
     if op.name == "arith.muli":
         return divisor(op.operands[0]) * divisor(op.operands[1])
