@@ -7,6 +7,11 @@ made and read inside the kernel ties them together; tensors that come from outsi
     %e = exp(%x[i, j] - %m[i])         loops (i1, j1)            1 = {j1, j2}, from the root's j2, whole
     %r = %e[i, j] / sum(%e)[i]         loops (i2, j2)            2 = {j0}, a reduction
 
+Ops between which no value goes run side by side, along a tensor that both read, or results of one shape::
+
+    %a = %x[i, j] + 1             loops (i0, j0)      dims: 0 = {i1, i0}
+    %b = %x[i, j] * 2             loops (i1, j1)            1 = {j1, j0}
+
 A task computes one tile of each result. Nothing may be computed twice that is dear, so a dim is *whole* (one
 task runs all of it) where a tile of the result needs a reduction over other elements of that dim.
 """
@@ -124,6 +129,7 @@ class _Builder:
             problem = self._tie_reads(number) or self._tie_destination(number) or self._captures(number)
             if problem:
                 return problem
+        self._tie_side_by_side()
         extents = self._extents()
         if isinstance(extents, str):
             return extents
@@ -182,6 +188,76 @@ class _Builder:
             # The later part may cover any of the earlier ones: one task must write both, in order.
             self.whole += [(writer, loop) for loop in made.loops] + [(number, loop) for loop in placed.loops]
         return None
+
+    def _tie_side_by_side(self) -> None:
+        """Tie parts of the kernel between which no value goes."""
+        parts = self._parts()
+        while len(parts) > 1:
+            first, second, *parts = parts
+            pairs = self._shared_loops(first, second) or self._equal_loops(first, second)
+            for one, other in pairs:
+                self._union(one, other)
+            parts.insert(0, first + second)
+
+    def _parts(self) -> list[list[int]]:
+        """The numbers of nests that values go between, for each part that makes a result."""
+        tied = list(range(len(self.nests)))
+
+        def part_of(number: int) -> int:
+            while tied[number] != number:
+                tied[number] = tied[tied[number]]
+                number = tied[number]
+            return number
+
+        for number, nest in enumerate(self.nests):
+            read = [access.value for access in nest.reads if access is not None]
+            for value in (*read, *([nest.onto] if nest.onto is not None else [])):
+                if value in self.writers:
+                    tied[part_of(self.writers[value][0])] = part_of(number)
+        parts: dict[int, list[int]] = {part_of(self.writers[value][0]): [] for value in self.results}
+        for number in range(len(self.nests)):
+            parts.get(part_of(number), []).append(number)
+        return list(parts.values())
+
+    def _shared_loops(self, first: Sequence[int], second: Sequence[int]) -> list[tuple[Loop, Loop]]:
+        """The loops with which both parts run through a tensor that both read."""
+        known = {
+            access.value: (number, access)
+            for number in first
+            for access in self.nests[number].reads
+            if access is not None and self._is_run_through(access)
+        }
+        for number in second:
+            for access in self.nests[number].reads:
+                if access is not None and access.value in known and self._is_run_through(access):
+                    other, same = known[access.value]
+                    return [
+                        ((other, one.loops[0]), (number, two.loops[0]))
+                        for one, two in zip(same.indices, access.indices, strict=True)
+                        if one.plain and two.plain
+                    ]
+        return []
+
+    def _is_run_through(self, access: Access) -> bool:
+        """Whether a tensor from outside is read as it is."""
+        plain = [index for index in access.indices if index.plain]
+        return access.value not in self.writers and len(plain) == len(access.indices) > 0
+
+    def _equal_loops(self, first: Sequence[int], second: Sequence[int]) -> list[tuple[Loop, Loop]]:
+        """The loops of results that have one, static, shape."""
+        shapes: dict[tuple[int | None, ...], list[Loop]] = {}
+        for numbers in (first, second):
+            for value in self.results:
+                number, write = self.writers[value]
+                loops = [(number, index.loops[0]) for index in write.indices if index.plain]
+                extents = tuple(self.nests[each].extents[loop] for each, loop in loops)
+                if number not in numbers or None in extents or len(loops) != len(write.indices):
+                    continue
+                if numbers is second and extents in shapes:
+                    return list(zip(shapes[extents], loops, strict=True))
+                if numbers is first:
+                    shapes[extents] = loops
+        return []
 
     def _captures(self, number: int) -> str | None:
         """A body may read single elements of inputs only."""

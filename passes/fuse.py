@@ -63,6 +63,8 @@ class Fuse(Pass):
         with op.location:
             FUSION.set(op, tuple(lines))
             DECISIONS.set(op, tuple(decision for each in made for decision in each.all()))
+        for each in made:
+            each.graph.erase_dead()
 
 
 def _graph_of(function: ir.Operation) -> Graph:

@@ -3,12 +3,17 @@
 Groups with a value between them wait in a queue, those first whose fusion saves most time; of equal ones
 the smaller, so that long chains grow like a tree and not one op at a time, then the later in the block. What
 a pair saves is estimated as if nothing were computed twice; once it is first, its domain is built, and it is
-fused, refused, or put back with the exact number.
+fused, refused, or put back with the exact number. Bytes count a little even where the roofline lets them hide
+behind arithmetic: of two fusions that save the same launch, the one is made that leaves less to move.
+
+Element-wise work with several readers waits until the readers have become what they will be (`sharing`).
+What a contraction would compute of its operands waits even longer: it is done again for each tile. Last,
+kernels that read one tensor are tried side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -16,19 +21,21 @@ from ..domain import Domain
 from .decisions import Decisions
 from .graph import Graph, Group
 from .kinds import Kind
-from .legal import can_fuse
+from .legal import can_fuse, is_prologue, is_simple
 from .price import Prices, Saving
 from .profit import should_fuse
+from .sharing import Copies, best_for, is_shared
 
 _TICK = 1e-15  # seconds: smaller differences are rounding
+_HIDDEN = 0.1  # what a byte counts for that costs no time
 
 
 @dataclass(order=True)
 class _Candidate:
     rank: tuple[int, int, int, int]  # the first of the queue has the least
-    producer: Group = field(compare=False)
-    consumer: Group = field(compare=False)
-    domain: Domain | None = field(compare=False, default=None)
+    groups: tuple[Group, Group] = field(compare=False)
+    domain: Domain | None = field(compare=False)
+    settled: bool = field(compare=False)  # what happens to what several read is decided
 
 
 class Chooser:
@@ -39,46 +46,126 @@ class Chooser:
         self.prices = prices
         self.decisions = decisions
         self._queue: list[_Candidate] = []
+        self._shared: dict[Group, None] = {}
+        self._prologues: list[tuple[Group, Group]] = []
+        self._side_by_side = False
         self._count = 0
 
     def run(self) -> None:
         """Fuse what should be fused."""
         for group in self.graph.groups:
-            self._add_pairs((each, group) for each in group.inputs)
-        while self._queue:
-            candidate = heappop(self._queue)
-            if candidate.producer in self.graph.groups and candidate.consumer in self.graph.groups:
-                self._try(candidate)
+            self._add_pairs((each, group) for each in self._in_order(group.inputs))
+        self._drain()
+        self._side_by_side = True
+        for group in list(self.graph.groups):
+            self._add_beside(group)
+        self._drain()
 
-    def _add_pairs(self, pairs: Iterable[tuple[Group, Group]]) -> None:
-        for producer, consumer in pairs:
-            if not producer.has(Kind.HOST) and not consumer.has(Kind.HOST):
-                self._add(producer, consumer, self.prices.saving(producer, consumer))
+    def _drain(self) -> None:
+        while self._queue or self._shared or self._prologues:
+            if self._queue:
+                self._try(heappop(self._queue))
+            elif self._shared:
+                last = max(self._shared, key=self.graph.last_position)
+                del self._shared[last]
+                if last in self.graph.groups:
+                    self._settle(last)
+            else:
+                alive = [
+                    pair for pair in self._prologues if all(group in self.graph.groups for group in pair)
+                ]
+                self._prologues.clear()
+                self._add_pairs(alive, settled=True)
 
-    def _add(self, producer: Group, consumer: Group, saving: Saving, domain: Domain | None = None) -> None:
-        size = len(producer.ops) + len(consumer.ops)
+    def _add_pairs(self, pairs: Iterable[tuple[Group, Group]], *, settled: bool = False) -> None:
+        for pair in pairs:
+            if not any(group.has(Kind.HOST) for group in pair):
+                self._add(pair, self.prices.saving(pair), settled=settled)
+
+    def _add(
+        self, pair: tuple[Group, Group], saving: Saving, domain: Domain | None = None, *, settled: bool
+    ) -> None:
+        size = sum(len(group.ops) for group in pair)
         self._count += 1
-        rank = (-round(saving.seconds / _TICK), size, -self.graph.last_position(producer), self._count)
-        heappush(self._queue, _Candidate(rank, producer, consumer, domain))
+        rank = (-self._worth(saving), size, -self.graph.last_position(pair[0]), self._count)
+        heappush(self._queue, _Candidate(rank, pair, domain, settled))
 
     def _try(self, candidate: _Candidate) -> None:
-        producer, consumer = candidate.producer, candidate.consumer
-        joined = can_fuse(self.graph, producer, consumer, candidate.domain)
-        if isinstance(joined, str):
-            self.decisions.refuse(producer, consumer, joined, self.prices.saving(producer, consumer))
+        pair = candidate.groups
+        if not all(group in self.graph.groups for group in pair):
             return
-        saving = self.prices.saving(producer, consumer, joined.domain)
+        if not candidate.settled and is_prologue(*pair):
+            self._prologues.append(pair)
+            return
+        if not candidate.settled and is_shared(self.graph, pair[0]):
+            self._shared[pair[0]] = None
+            return
+        joined = can_fuse(self.graph, pair, candidate.domain)
+        if isinstance(joined, str):
+            self.decisions.refuse(*pair, joined, self.prices.saving(pair))
+            return
+        saving = self.prices.saving(pair, joined.domain)
         reason = should_fuse(saving, self.prices.machine.tasks)
         if reason is not None:
-            self.decisions.refuse(producer, consumer, reason, saving)
-        elif -round(saving.seconds / _TICK) > candidate.rank[0]:
-            self._add(producer, consumer, saving, joined.domain)
+            self.decisions.refuse(*pair, reason, saving)
+        elif self._worth(saving) < -candidate.rank[0]:
+            self._add(pair, saving, joined.domain, settled=candidate.settled)
         else:
-            self.decisions.take(producer, consumer, saving)
-            self.prices.replace(producer, consumer, joined)
-            self.graph.replace(producer, consumer, joined)
-            self._add_pairs((each, joined) for each in self._in_order(joined.inputs))
-            self._add_pairs((joined, each) for each in self._in_order(joined.outputs))
+            self._fuse(pair, joined, saving)
+
+    def _fuse(self, groups: Sequence[Group], joined: Group, saving: Saving) -> None:
+        self.decisions.take(groups[0], groups[1], saving)
+        self.prices.replace(groups, joined)
+        self.graph.replace(groups, joined)
+        self._add_around(joined)
+
+    def _add_around(self, group: Group) -> None:
+        self._add_pairs((each, group) for each in self._in_order(group.inputs))
+        self._add_pairs((group, each) for each in self._in_order(group.outputs))
+        if self._side_by_side:
+            self._add_beside(group)
+
+    def _add_beside(self, group: Group) -> None:
+        """Try ``group`` with its neighbours that read the same tensors, if all of them are simple."""
+        for other in self.graph.beside(group) if is_simple(group) else ():
+            if is_simple(other) and group not in other.inputs and other not in group.inputs:
+                first, second = self._in_order((group, other))
+                self._add_pairs([(first, second)], settled=True)
+
+    def _settle(self, shared: Group) -> None:
+        """Decide about element-wise work that several kernels read."""
+        if not is_shared(self.graph, shared):
+            self._add_around(shared)
+            return
+        readers = self._in_order(shared.outputs)
+        choice = best_for(self.graph, self.prices, shared, readers)
+        if isinstance(choice, Copies):
+            self._copy(shared, choice)
+        elif choice is not None:
+            self._fuse((shared, *readers), choice[0], choice[1])
+        else:
+            self._add_pairs(((shared, each) for each in readers), settled=True)
+
+    def _copy(self, shared: Group, copies: Copies) -> None:
+        """Let some readers compute themselves what ``shared`` makes."""
+        for reader in copies.readers:
+            copied = self.graph.copy_for(shared, reader)
+            self.prices.forget(reader)
+            joined = can_fuse(self.graph, (copied, reader))
+            assert isinstance(joined, Group), "a copy can be fused where it was made for"
+            self.decisions.take(copied, reader, copies.saving, again=True)
+            self.prices.replace((copied, reader), joined)
+            self.graph.replace((copied, reader), joined)
+            self._add_around(joined)
+        self.prices.forget(shared)
+        if shared.outputs:
+            self._add_around(shared)
+        else:
+            self.graph.remove(shared)
 
     def _in_order(self, groups: Iterable[Group]) -> list[Group]:
         return sorted(groups, key=self.graph.last_position)
+
+    def _worth(self, saving: Saving) -> int:
+        seconds = saving.seconds + _HIDDEN * saving.bytes / self.prices.machine.bandwidth
+        return round(seconds / _TICK)

@@ -22,10 +22,14 @@ class _Edge:
     reader: ir.Operation
     reason: str
     saving: Saving
+    again: bool = False
+    beside: bool = False
 
     @property
     def ops(self) -> str:
-        return f"{_word(self.maker)} -> {_word(self.reader)}"
+        again = " (again in each reader)" if self.again else ""
+        arrow = "|" if self.beside else "->"
+        return f"{_word(self.maker)} {arrow} {_word(self.reader)}{again}"
 
 
 class Decisions:
@@ -34,31 +38,52 @@ class Decisions:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._taken: list[_Edge] = []
-        self._refused: dict[tuple[ir.Operation, ir.Operation], _Edge] = {}
+        self._refused: dict[tuple[int, int], _Edge] = {}  # by positions in the block
 
-    def take(self, producer: Group, consumer: Group, saving: Saving) -> None:
-        """The two become one kernel; to be called before they do."""
-        maker, reader = next(self._between(producer, consumer))
-        self._taken.append(_Edge(maker, reader, "", saving))
+    def take(self, producer: Group, consumer: Group, saving: Saving, *, again: bool = False) -> None:
+        """The two become one kernel; to be called before they do.
+
+        ``again``: the producer is a copy for this reader, and the saving is that of all readers together.
+        """
+        pairs = list(self._between(producer, consumer))
+        if not pairs:
+            self._taken.append(_Edge(producer.ops[-1], consumer.ops[-1], "", saving, beside=True))
+            return
+        self._taken.append(_Edge(*pairs[0], "", saving, again))
+        for pair in pairs:
+            self._refused.pop(self._key(*pair), None)
 
     def refuse(self, producer: Group, consumer: Group, reason: str, saving: Saving) -> None:
         """The two stay apart, unless they meet through others."""
-        for maker, reader in self._between(producer, consumer):
-            self._refused[maker, reader] = _Edge(maker, reader, reason, saving)
+        beside = producer not in consumer.inputs
+        pairs = [(producer.ops[-1], consumer.ops[-1])] if beside else self._between(producer, consumer)
+        for maker, reader in pairs:
+            self._refused[self._key(maker, reader)] = _Edge(maker, reader, reason, saving, beside=beside)
 
     def lines(self) -> Iterator[tuple[str, int]]:
         """Why ops stayed apart, each reason once, and how often."""
-        yield from Counter(f"{edge.ops}: {edge.reason}" for edge in self._still_apart()).items()
+        edges = [edge for edge in self._still_apart() if not edge.beside]
+        yield from Counter(f"{edge.ops}: {edge.reason}" for edge in edges).items()
 
     def all(self) -> Iterator[Decision]:
         """Each decision that still holds, with the numbers that `mlopt.group` has for the groups."""
-        for edge in (*self._taken, *self._still_apart()):
+        dead = set(self.graph.dead)
+        taken = [edge for edge in self._taken if not {edge.maker, edge.reader} & dead]
+        for edge in (*taken, *self._still_apart()):
             one, other = GROUP.get(edge.maker), GROUP.get(edge.reader)
             assert one is not None and other is not None
             yield Decision(one, other, edge.ops, edge.reason, edge.saving.bytes, edge.saving.seconds)
 
     def _still_apart(self) -> list[_Edge]:
-        return [edge for edge in self._refused.values() if GROUP.get(edge.maker) != GROUP.get(edge.reader)]
+        dead = set(self.graph.dead)
+        return [
+            edge
+            for edge in self._refused.values()
+            if not {edge.maker, edge.reader} & dead and GROUP.get(edge.maker) != GROUP.get(edge.reader)
+        ]
+
+    def _key(self, maker: ir.Operation, reader: ir.Operation) -> tuple[int, int]:
+        return self.graph.position_of(maker), self.graph.position_of(reader)
 
     def _between(self, producer: Group, consumer: Group) -> Iterator[tuple[ir.Operation, ir.Operation]]:
         """The ops that make what the other group reads, and those that read it."""

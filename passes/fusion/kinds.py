@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from itertools import pairwise
 
 from mlir import ir
 
@@ -25,7 +24,7 @@ class Kind(Enum):
     FILL = "fill"
     ANCHOR = "contraction or window"  # has an accumulator tile; a kernel has at most one
     ATTENTION = "attention"
-    ROW = "row reduction"  # the reduced dims are static and trailing: a task can own whole rows
+    ROW = "row reduction"  # the reduced dims are static: a task can own whole rows, or columns
     BARRIER = "reduction over all tasks"
     HOST = "host"
 
@@ -62,16 +61,9 @@ def _has_window(nest: Nest) -> bool:
 
 
 def _reduces_rows(nest: Nest) -> bool:
-    """Whether every input that is reduced is read with the reduced loops last, and they are static."""
+    """Whether a task can own what is reduced for one result: static loops, and results for several tasks."""
     if any(nest.extents[loop] is None for loop in nest.reductions):
         return False
-    reduced = set(nest.reductions)
-    for access in nest.reads[: len(nest.reads) - len(nest.writes)]:
-        if access is None:
-            continue
-        along = [bool(reduced & set(index.loops)) for index in access.indices]
-        if any(before and not after for before, after in pairwise(along)):
-            return False
     return bool(nest.parallels) or _is_short_vector(nest)
 
 

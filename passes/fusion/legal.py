@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
+
 from mlir import ir
 
 from ..domain import Domain
+from ..raising.bodies import is_contraction
 from ..tiling.access import Access, Nest
 from ..tiling.registry import can_tile
 from .graph import Graph, Group
@@ -15,24 +19,66 @@ _REDUCTIONS = (Kind.ROW, Kind.BARRIER)
 _EPILOGUES = (Kind.POINTWISE, Kind.INSERT)
 
 
-def can_fuse(graph: Graph, producer: Group, consumer: Group, domain: Domain | None = None) -> Group | str:
-    """The two as one group, with its domain (which may be known), or why that cannot be."""
-    if producer.has(Kind.HOST) or consumer.has(Kind.HOST):
-        return "a reshape is between them"
-    if len(producer.ops) + len(consumer.ops) > LARGEST:
-        return f"a kernel has at most {LARGEST} ops, so that it compiles in bounded time"
-    reason = _edges_apart(graph, producer, consumer) or _kinds_apart(producer, consumer)
+def can_fuse(graph: Graph, groups: Sequence[Group], domain: Domain | None = None) -> Group | str:
+    """The groups, in order, as one, with its domain (which may be known), or why that cannot be."""
+    reason = _apart(graph, groups)
     if reason:
         return reason
-    if graph.would_close_circle(producer, consumer):
+    if graph.would_close_circle(groups):
         return "another kernel lies between them"
-    joined = graph.joined(producer, consumer)
-    built = domain or Domain.build(joined.ops, graph.results(joined.ops, producer, consumer), graph.nest_of)
+    joined = graph.joined(groups)
+    built = domain or Domain.build(joined.ops, graph.results(joined.ops, *groups), graph.nest_of)
     reason = built if isinstance(built, str) else can_tile(built)
     if isinstance(built, str) or reason is not None:
         return str(reason)
+    if not _is_connected(graph, groups, built):
+        return "they have no loops in common"
     joined.domain = built
     return joined
+
+
+def is_simple(group: Group) -> bool:
+    """Whether a group may run beside another one: its work is element by element, or row by row."""
+    return all(kind in (Kind.POINTWISE, Kind.ROW, Kind.FILL) for kind in group.kinds)
+
+
+def is_prologue(producer: Group, consumer: Group) -> bool:
+    """Whether a contraction would compute its operands itself."""
+    return consumer.has(Kind.ANCHOR) and not producer.has(Kind.ANCHOR)
+
+
+def can_copy(graph: Graph, producer: Group, consumer: Group) -> Domain | str:
+    """The domain of ``consumer`` if it computed all that ``producer`` does itself, or why it cannot."""
+    reason = _apart(graph, (producer, consumer))
+    if reason:
+        return reason
+    ops = graph.joined((producer, consumer)).ops
+    built = Domain.build(ops, graph.results(consumer.ops, consumer), graph.nest_of)
+    reason = built if isinstance(built, str) else can_tile(built)
+    return built if reason is None else str(reason)
+
+
+def _apart(graph: Graph, groups: Sequence[Group]) -> str | None:
+    """Why groups do not go together."""
+    if any(group.has(Kind.HOST) for group in groups):
+        return "a reshape is between them"
+    if sum(len(group.ops) for group in groups) > LARGEST:
+        return f"a kernel has at most {LARGEST} ops, so that it compiles in bounded time"
+    for one, other in combinations(groups, 2):
+        reason = _edges_apart(graph, one, other) or _edges_apart(graph, other, one)
+        reason = reason or _kinds_apart(one, other)
+        if reason:
+            return reason
+    return None
+
+
+def _is_connected(graph: Graph, groups: Sequence[Group], domain: Domain) -> bool:
+    """Whether tasks can be split along a dim that two groups share, if no value goes between them."""
+    if len(groups) != 2 or groups[0] in groups[1].inputs:
+        return True
+    nests = [[graph.nest_of(op) for op in group.ops] for group in groups]
+    one, other = ({dim for nest in each for dim in domain.loops(nest)} for each in nests)
+    return any(dim.kind == "parallel" and not dim.whole for dim in one & other)
 
 
 def _kinds_apart(producer: Group, consumer: Group) -> str | None:
@@ -64,7 +110,9 @@ def _apart_from_attention(producer: Group, consumer: Group) -> str | None:
 
 
 def _edges_apart(graph: Graph, producer: Group, consumer: Group) -> str | None:
-    """Why a value cannot go from the one group to the other inside a kernel."""
+    """Why a value cannot go from the one group to the other inside a kernel; None if none does."""
+    if producer not in consumer.inputs:
+        return None
     for op, kind in zip(consumer.ops, consumer.kinds, strict=True):
         for number, value in enumerate(op.operands):
             if graph.group_of(value) is producer:
@@ -81,7 +129,7 @@ def _edge_apart(
     if made_by is Kind.INSERT or (kind is Kind.INSERT and number == 1):
         return "a buffer that is written in parts is complete only after its kernels"
     if kind is Kind.ANCHOR:
-        return "the operands of a contraction would be computed again for each tile"
+        return _no_prologue(graph, producer, value, op, number)
     if kind is Kind.ATTENTION and number == 1:
         return "an attention's values would be computed again for each tile"
     if kind is Kind.SLICE:
@@ -102,6 +150,24 @@ def _edge_apart(
         return "a contraction's or full reduction's epilogue has the loops of its result"
     if made_by is Kind.ROW and kind is Kind.ROW:
         return "a reduction of reductions"
+    return None
+
+
+def _no_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, number: int) -> str | None:
+    """Why a contraction cannot compute an operand itself, tile by tile."""
+    read = graph.nest_of(op).reads[number]
+    if not is_contraction(op) or read is None:
+        return "what a window reads would be computed again for each of its positions"
+    if any(kind is not Kind.POINTWISE for kind in producer.kinds):
+        return "the operands of a contraction would be computed again for each tile"
+    if any(not index.plain and not index.unit for index in read.indices):
+        return "a value made in the kernel is read there transposed or shifted"
+    reads = (access for each in producer.ops for access in graph.nest_of(each).reads if access is not None)
+    if any(_loops_in_order(access) is None for access in reads):
+        return "a contraction would read an operand against its order in memory, again for each tile"
+    consumer = graph.group_of(op.results[0])
+    if consumer is not None and graph.is_read_outside(value, producer, consumer):
+        return "what a contraction reads is stored for others as well"
     return None
 
 

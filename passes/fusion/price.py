@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -41,12 +42,22 @@ class Price:
 
 @dataclass(frozen=True)
 class Saving:
-    """What one kernel instead of two saves; ``tasks`` are left, ``repeated`` says that work is done again."""
+    """What fewer kernels save; ``tasks`` are left, ``repeated`` says that work is done again."""
 
     bytes: int
     seconds: float
     tasks: int
     repeated: bool
+
+
+def saved(before: Sequence[Price], after: Sequence[Price]) -> Saving:
+    """What kernels save that take the place of others."""
+    return Saving(
+        sum(each.bytes for each in before) - sum(each.bytes for each in after),
+        sum(each.seconds for each in before) - sum(each.seconds for each in after),
+        min(each.tasks for each in after),
+        sum(each.again.flops for each in after) > sum(each.again.flops for each in before),
+    )
 
 
 class Prices:
@@ -65,36 +76,46 @@ class Prices:
             price = self._known[group] = self._alone(group)
         return price
 
-    def joined(self, one: Group, other: Group, domain: Domain | None = None) -> Price:
-        """The price of two groups as one kernel; without its ``domain`` as if nothing were repeated."""
-        graph, first, second = self.graph, self.of(one), self.of(other)
-        inside = (one, other)
+    def joined(self, groups: Collection[Group], domain: Domain | None = None) -> Price:
+        """The price of groups as one kernel; without its ``domain`` as if nothing were repeated."""
         writes = {
-            value: self._written(value, inside)
-            for value in (*first.writes, *second.writes)
-            if graph.is_read_outside(value, *inside)
+            value: self._written(value, groups)
+            for group in groups
+            for value in self.of(group).writes
+            if self.graph.is_read_outside(value, *groups)
         }
-        reads = first.reads.joined(second.reads, lambda value: graph.group_of(value) in inside)
-        work = first.work + second.work
-        if domain is None:
-            return self._price(reads, writes, work, _NOTHING, max(first.tasks, second.tasks))
-        return self._price(reads, writes, work, self._again(domain), tasks_of(domain))
+        return self._together(groups, writes, domain)
 
-    def saving(self, one: Group, other: Group, domain: Domain | None = None) -> Saving:
-        """What fusing the two saves, less than nothing if it costs; ``domain`` as for `joined`."""
-        first, second, both = self.of(one), self.of(other), self.joined(one, other, domain)
-        return Saving(
-            first.bytes + second.bytes - both.bytes,
-            first.seconds + second.seconds - both.seconds,
-            both.tasks,
-            both.again.flops > first.again.flops + second.again.flops,
-        )
+    def with_copy(self, producer: Group, consumer: Group, domain: Domain) -> Price:
+        """The price of ``consumer`` if it computed itself what it reads of ``producer``."""
+        return self._together((producer, consumer), self.of(consumer).writes, domain)
 
-    def replace(self, one: Group, other: Group, joined: Group) -> None:
+    def saving(self, groups: Collection[Group], domain: Domain | None = None) -> Saving:
+        """What fusing them saves, less than nothing if it costs; ``domain`` as for `joined`."""
+        return saved([self.of(group) for group in groups], [self.joined(groups, domain)])
+
+    def replace(self, groups: Collection[Group], joined: Group) -> None:
         """Let ``joined``, with its domain, take the place of what it was made of."""
-        price = self.joined(one, other, joined.domain)
-        del self._known[one], self._known[other]
+        price = self.joined(groups, joined.domain)
+        for group in groups:
+            self.forget(group)
         self._known[joined] = price
+
+    def forget(self, group: Group) -> None:
+        """The group is gone, or reads something else."""
+        self._known.pop(group, None)
+
+    def _together(
+        self, groups: Collection[Group], writes: dict[ir.Value, int], domain: Domain | None
+    ) -> Price:
+        prices = [self.of(group) for group in groups]
+        reads, work = Reads(UNKNOWN), _NOTHING
+        for price in prices:
+            reads = reads.joined(price.reads, lambda value: self.graph.group_of(value) in groups)
+            work += price.work
+        if domain is None:
+            return self._price(reads, writes, work, _NOTHING, max(price.tasks for price in prices))
+        return self._price(reads, writes, work, self._again(domain), tasks_of(domain))
 
     def _alone(self, group: Group) -> Price:
         reads, work, tasks = Reads(UNKNOWN), Cost(0), 1
@@ -137,7 +158,7 @@ class Prices:
             work = self._work[nest] = work_of(nest, UNKNOWN)
         return work
 
-    def _written(self, value: ir.Value, inside: tuple[Group, ...]) -> int:
+    def _written(self, value: ir.Value, inside: Collection[Group]) -> int:
         """What is stored of ``value``: the parts put in here of a buffer that other kernels write, too."""
         parts, base = 0, value
         while self.graph.group_of(base) in inside and base.owner.name == "tensor.insert_slice":

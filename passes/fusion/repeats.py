@@ -21,7 +21,9 @@ from ..tiling.access import Nest
 
 MANY = 1 << 30  # stands for an extent that is not known
 UNKNOWN_REPEATS = 64  # and for how often something is repeated along it
-REGISTERS = 4  # rows or vectors of a product that share a factor which is computed in registers
+REGISTERS = (
+    2  # rows or vectors of a product that share a factor: fewer than there are, as it is made by scalars
+)
 
 
 def tasks_of(domain: Domain) -> int:

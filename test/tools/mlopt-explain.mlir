@@ -14,12 +14,14 @@
 // CHECK: kernel_0_matmul_div_exp 1 5.120 17.920 1025.280 1.280 200.2 compute {{[0-9.]+}} tile=
 // CHECK: kernel_1_matmul 1 7.680 7.680 1024.000 133.3 compute {{[0-9.]+}} tile=
 // CHECK: {{^}}kernel_0_matmul_div_exp
-// CHECK-NEXT: matmul {{.*}}mlopt-explain.mlir:[[#@LINE+24]]
-// CHECK-NEXT: div {{.*}}mlopt-explain.mlir:[[#@LINE+24]]
-// CHECK-NEXT: exp {{.*}}mlopt-explain.mlir:[[#@LINE+24]]
+// CHECK-NEXT: matmul {{.*}}mlopt-explain.mlir:[[#@LINE+26]]
+// CHECK-NEXT: div {{.*}}mlopt-explain.mlir:[[#@LINE+26]]
+// CHECK-NEXT: exp {{.*}}mlopt-explain.mlir:[[#@LINE+26]]
+// CHECK-NEXT: fused matmul -> div saves 7.680 MB, {{[0-9.]+}} µs
+// CHECK-NEXT: fused div -> exp saves 5.120 MB, {{[0-9.]+}} µs
 // CHECK: not fused:
 // CHECK-NEXT: kernel_0_matmul_div_exp -> kernel_1_matmul (2.560 MB)
-// CHECK-NEXT: exp -> matmul: {{.+}}
+// CHECK-NEXT: exp -> matmul: {{.+}}; would save {{.+}} MB
 // CUDA: for cuda:sm_80; times are those of NVIDIA A100 80 GB (SXM)
 // CUDA: kernel_1_matmul {{.*}} compute {{.*}} warps=
 // JSON: "bound_by": "compute"

@@ -1,0 +1,105 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse)' --split-input-file | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse{machine=a100})' --split-input-file | FileCheck %s --check-prefix=GPU
+
+// A factor that few columns share is scaled where it is read.
+#a = affine_map<(d0, d1, d2) -> (d0, d2)>
+#b = affine_map<(d0, d1, d2) -> (d2, d1)>
+#c = affine_map<(d0, d1, d2) -> (d0, d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK: mlopt.decisions = [{bytes = 262144 : i64, from = 0 : i64, ops = "scale -> matmul", reason = "", {{.*}}to = 0 : i64}]
+// CHECK-LABEL: @few
+// CHECK: mlopt.group = 0 : i64, mlopt.op = "scale"
+// CHECK: mlopt.group = 0 : i64, mlopt.op = "matmul"
+func.func @few(%x: tensor<128x256xf32>, %w: tensor<256x8xf32>) -> tensor<128x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f32
+  %0 = tensor.empty() : tensor<128x256xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<128x256xf32>) outs(%0 : tensor<128x256xf32>) attrs = {mlopt.op = "scale"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.mulf %in, %half : f32
+    linalg.yield %a : f32
+  } -> tensor<128x256xf32>
+  %1 = tensor.empty() : tensor<128x8xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<128x8xf32>) -> tensor<128x8xf32>
+  %m = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%s, %w : tensor<128x256xf32>, tensor<256x8xf32>) outs(%2 : tensor<128x8xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %t = arith.mulf %p, %q : f32
+    %u = arith.addf %out, %t : f32
+    linalg.yield %u : f32
+  } -> tensor<128x8xf32>
+  return %m : tensor<128x8xf32>
+}
+
+// -----
+
+// With many columns it would be scaled too often on a CPU; a GPU's launch costs more than that.
+#a = affine_map<(d0, d1, d2) -> (d0, d2)>
+#b = affine_map<(d0, d1, d2) -> (d2, d1)>
+#c = affine_map<(d0, d1, d2) -> (d0, d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK: mlopt.fusion = ["scale -> matmul: what would be computed again costs more than is saved"]
+// CHECK-LABEL: @many
+// GPU: mlopt.fusion = []
+// GPU: mlopt.fusion = []
+// GPU-LABEL: @many
+func.func @many(%x: tensor<64x64xf32>, %w: tensor<64x512xf32>) -> tensor<64x512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f32
+  %0 = tensor.empty() : tensor<64x64xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) attrs = {mlopt.op = "scale"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.mulf %in, %half : f32
+    linalg.yield %a : f32
+  } -> tensor<64x64xf32>
+  %1 = tensor.empty() : tensor<64x512xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<64x512xf32>) -> tensor<64x512xf32>
+  %m = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%s, %w : tensor<64x64xf32>, tensor<64x512xf32>) outs(%2 : tensor<64x512xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %t = arith.mulf %p, %q : f32
+    %u = arith.addf %out, %t : f32
+    linalg.yield %u : f32
+  } -> tensor<64x512xf32>
+  return %m : tensor<64x512xf32>
+}
+
+// -----
+
+// Refused: a factor that would be read against its order in memory; one that is a result as well.
+#a = affine_map<(d0, d1, d2) -> (d0, d2)>
+#b = affine_map<(d0, d1, d2) -> (d2, d1)>
+#c = affine_map<(d0, d1, d2) -> (d0, d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#tr = affine_map<(d0, d1) -> (d1, d0)>
+// CHECK: mlopt.fusion = ["transpose -> matmul: a contraction would read an operand against its order in memory, again for each tile",
+// CHECK-SAME: "relu -> matmul: what a contraction reads is stored for others as well"]
+// CHECK-LABEL: @refused
+func.func @refused(%x: tensor<16x32xf32>, %w: tensor<8x32xf32>) -> (tensor<16x8xf32>, tensor<16x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<16x32xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<16x32xf32>) outs(%0 : tensor<16x32xf32>) attrs = {mlopt.op = "relu"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.maximumf %in, %zero : f32
+    linalg.yield %a : f32
+  } -> tensor<16x32xf32>
+  %1 = tensor.empty() : tensor<32x8xf32>
+  %t = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<8x32xf32>) outs(%1 : tensor<32x8xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<32x8xf32>
+  %2 = tensor.empty() : tensor<16x8xf32>
+  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<16x8xf32>) -> tensor<16x8xf32>
+  %m = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%r, %t : tensor<16x32xf32>, tensor<32x8xf32>) outs(%3 : tensor<16x8xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %s = arith.mulf %p, %q : f32
+    %u = arith.addf %out, %s : f32
+    linalg.yield %u : f32
+  } -> tensor<16x8xf32>
+  return %m, %r : tensor<16x8xf32>, tensor<16x32xf32>
+}

@@ -1,0 +1,225 @@
+"""What fusion chooses where the best answer is known, on each machine; programs as linalg text."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from mlir import ir
+from mlopt.dialects.attributes import DECISIONS, GROUP, OP
+from mlopt.dialects.context import make_context
+from mlopt.passes.base import PassError
+from mlopt.passes.fuse import Fuse
+from mlopt.passes.fusion.legal import LARGEST
+
+MAPS = """
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#col = affine_map<(i, j) -> (j)>
+#vec = affine_map<(j) -> (j)>
+"""
+PARALLEL = 'iterator_types = ["parallel", "parallel"]'
+
+
+def elementwise(name, inputs, out, body="%y = arith.negf %a0 : f32", element="f32"):
+    """``inputs`` are (value, map, type); the body yields %y of %a0, %a1 …"""
+    values, maps, kinds = zip(*inputs, strict=True)
+    loops = '"parallel"' if out.count("x") == 1 else '"parallel", "parallel"'
+    own = "#vec" if out.count("x") == 1 else "#id"
+    arguments = ", ".join(
+        f"%a{number}: {kind.rsplit('x', 1)[1].rstrip('>')}" for number, kind in enumerate(kinds)
+    )
+    return f"""  %{name}_e = tensor.empty() : {out}
+  %{name} = linalg.generic {{indexing_maps = [{", ".join((*maps, own))}], iterator_types = [{loops}]}}
+      ins({", ".join(values)} : {", ".join(kinds)}) outs(%{name}_e : {out}) attrs = {{mlopt.op = "{name}"}} {{
+  ^bb0({arguments}, %o: {element}):
+    {body}
+    linalg.yield %y : {element}
+  }} -> {out}
+"""
+
+
+def matmul(name, left, right, m, n, k):
+    a, b, c = f"tensor<{m}x{k}xf32>", f"tensor<{k}x{n}xf32>", f"tensor<{m}x{n}xf32>"
+    return f"""  %{name}_e = tensor.empty() : {c}
+  %{name}_f = linalg.fill ins(%zero : f32) outs(%{name}_e : {c}) -> {c}
+  %{name} = linalg.generic {{indexing_maps = [#a, #b, #c],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins({left}, {right} : {a}, {b}) outs(%{name}_f : {c}) attrs = {{mlopt.op = "{name}"}} {{
+  ^bb0(%p: f32, %q: f32, %s: f32):
+    %t = arith.mulf %p, %q : f32
+    %u = arith.addf %s, %t : f32
+    linalg.yield %u : f32
+  }} -> {c}
+"""
+
+
+def total(name, value, kind, out, kept="#row"):
+    kinds = '"parallel", "reduction"' if kept == "#row" else '"reduction", "parallel"'
+    return f"""  %{name}_e = tensor.empty() : {out}
+  %{name}_f = linalg.fill ins(%zero : f32) outs(%{name}_e : {out}) -> {out}
+  %{name} = linalg.generic {{indexing_maps = [#id, {kept}], iterator_types = [{kinds}]}}
+      ins({value} : {kind}) outs(%{name}_f : {out}) attrs = {{mlopt.op = "{name}"}} {{
+  ^bb0(%p: f32, %s: f32):
+    %u = arith.addf %s, %p : f32
+    linalg.yield %u : f32
+  }} -> {out}
+"""
+
+
+def program(arguments, body, results):
+    values, kinds = zip(*results, strict=True)
+    return f"""{MAPS}
+func.func @main({arguments}) -> ({", ".join(kinds)}) {{
+  %zero = arith.constant 0.0 : f32
+{body}  return {", ".join(values)} : {", ".join(kinds)}
+}}"""
+
+
+def fused(text, machine="cpu"):
+    """The groups, each the names of its ops in order."""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        Fuse(machine).run(module.operation)
+        assert module.operation.verify()
+        groups = {}
+        for op in module.body.operations[0].regions[0].blocks[0].operations:
+            if OP.get(op) is not None:
+                groups.setdefault(GROUP.get(op), []).append(OP.get(op))
+        return sorted(groups.values()), DECISIONS.get(module.operation)
+
+
+MACHINES = pytest.mark.parametrize("machine", ["cpu", "a100", "h100"])
+
+
+@MACHINES
+def test_of_two_matmuls_the_larger_gets_the_epilogue(machine):
+    # large + rows[i], of which the second comes from a product, too, and is broadcast along j.
+    big = "tensor<512x512xf32>"
+    body = matmul("large", "%x", "%w", 512, 512, 64) + matmul("small", "%x", "%v", 512, 1, 64)
+    body += "  %flat = tensor.collapse_shape %small [[0, 1]] : tensor<512x1xf32> into tensor<512xf32>\n"
+    body += elementwise(
+        "sum",
+        [("%flat", "#row", "tensor<512xf32>"), ("%large", "#id", big)],
+        big,
+        "%y = arith.addf %a0, %a1 : f32",
+    )
+    arguments = "%x: tensor<512x64xf32>, %w: tensor<64x512xf32>, %v: tensor<64x1xf32>"
+    groups, _ = fused(program(arguments, body, [("%sum", big)]), machine)
+    assert groups == [["large", "sum"], ["small"]]
+
+
+@MACHINES
+def test_the_epilogue_goes_where_more_is_saved(machine):
+    # One op reads a matmul's f32 and a row of another one's: only one of them can have it.
+    big = "tensor<256x512xf32>"
+    body = matmul("first", "%x", "%w", 256, 512, 64) + matmul("second", "%x", "%v", 256, 512, 64)
+    body += elementwise("half", [("%second", "#id", big)], big)
+    body += elementwise(
+        "sum", [("%first", "#id", big), ("%half", "#id", big)], big, "%y = arith.addf %a0, %a1 : f32"
+    )
+    arguments = "%x: tensor<256x64xf32>, %w: tensor<64x512xf32>, %v: tensor<64x512xf32>"
+    groups, decisions = fused(program(arguments, body, [("%sum", big)]), machine)
+    assert len(groups) == 2
+    assert sorted(name for names in groups for name in names) == ["first", "half", "second", "sum"]
+    assert {"second", "half"} <= set(next(names for names in groups if "second" in names))
+    (refused,) = [each for each in decisions if each.reason]
+    assert refused.reason == "a kernel has one contraction"
+    assert refused.seconds > 0
+
+
+@MACHINES
+def test_cheap_work_is_repeated_and_dear_work_is_stored(machine):
+    # A value with two readers that cannot be one kernel: sums of rows, and of columns.
+    kind, half = "tensor<2048x1024xf32>", "tensor<2048x1024xf16>"
+    readers = total("rows", "%made", kind, "tensor<2048xf32>")
+    readers += total("columns", "%made", kind, "tensor<1024xf32>", kept="#col")
+    results = [("%rows", "tensor<2048xf32>"), ("%columns", "tensor<1024xf32>")]
+    cheap = elementwise("made", [("%x", "#id", half)], kind, "%y = arith.extf %a0 : f16 to f32")
+    groups, _ = fused(program(f"%x: {half}", cheap + readers, results), machine)
+    assert groups == [["made", "columns"], ["made", "rows"]]
+    steps = ["%v0 = arith.extf %a0 : f16 to f32"]
+    steps += [f"%v{step + 1} = math.atan %v{step} : f32" for step in range(40)]
+    dear = elementwise("made", [("%x", "#id", half)], kind, "\n".join([*steps, "%y = math.atan %v40 : f32"]))
+    groups, _ = fused(program(f"%x: {half}", dear + readers, results), machine)
+    assert len(groups) == 2
+    assert sum(names.count("made") for names in groups) == 1
+
+
+@MACHINES
+def test_work_on_a_vector_is_repeated_for_rows_only_if_that_is_less_than_a_launch(machine):
+    def groups_of(rows):
+        kind = f"tensor<{rows}x4096xf32>"
+        body = elementwise(
+            "exp", [("%v", "#vec", "tensor<4096xf32>")], "tensor<4096xf32>", "%y = math.exp %a0 : f32"
+        )
+        body += elementwise(
+            "add",
+            [("%x", "#id", kind), ("%exp", "#col", "tensor<4096xf32>")],
+            kind,
+            "%y = arith.addf %a0, %a1 : f32",
+        )
+        return fused(program(f"%x: {kind}, %v: tensor<4096xf32>", body, [("%add", kind)]), machine)[0]
+
+    assert groups_of(1) == [["exp", "add"]]
+    assert groups_of(65536) == [["add"], ["exp"]]
+
+
+def test_machines_differ():
+    # 16 rows of 2048: a launch of a GPU is worth 32768 calls of exp, one of a CPU is not.
+    kind, vector = "tensor<16x2048xf32>", "tensor<2048xf32>"
+    body = elementwise("exp", [("%v", "#vec", vector)], vector, "%y = math.exp %a0 : f32")
+    body += elementwise(
+        "add", [("%x", "#id", kind), ("%exp", "#col", vector)], kind, "%y = arith.addf %a0, %a1 : f32"
+    )
+    text = program(f"%x: {kind}, %v: {vector}", body, [("%add", kind)])
+    assert fused(text, "a100")[0] == [["exp", "add"]]
+    assert fused(text, "cpu")[0] == [["add"], ["exp"]]
+
+
+@MACHINES
+def test_rows_are_not_fused_into_few_tasks(machine):
+    # Two rows of a million: together with their sums the element-wise work would have two tasks.
+    kind = "tensor<2x1048576xf32>"
+    body = elementwise("neg", [("%x", "#id", kind)], kind) + total("rows", "%neg", kind, "tensor<2xf32>")
+    text = program(f"%x: {kind}", body, [("%rows", "tensor<2xf32>"), ("%neg", kind)])
+    groups, decisions = fused(text, machine)
+    assert groups == [["neg"], ["rows"]]
+    assert [each.reason for each in decisions] == ["only 2 tasks would be left"]
+    assert decisions[0].seconds < 0 < decisions[0].bytes
+
+
+def test_what_is_saved_is_what_the_roofline_says():
+    kind = "tensor<1024x1024xf32>"
+    body = elementwise("one", [("%x", "#id", kind)], kind) + elementwise("two", [("%one", "#id", kind)], kind)
+    groups, (decision,) = fused(program(f"%x: {kind}", body, [("%two", kind)]), "a100")
+    assert groups == [["one", "two"]]
+    assert decision.bytes == 2 * 4 * 1024 * 1024
+    assert decision.seconds == pytest.approx(2.5e-6 + decision.bytes / 2.039e12, rel=1e-6)
+
+
+def test_an_unknown_machine_is_named():
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(program("%x: f32", "", [("%x", "f32")]))
+        with pytest.raises(PassError, match="no description of a machine 'a10'"):
+            Fuse("a10").run(module.operation)
+
+
+def chain(count):
+    kind = "tensor<64x128xf32>"
+    ops = [elementwise(f"x{number + 1}", [(f"%x{number}", "#id", kind)], kind) for number in range(count)]
+    return program(f"%x0: {kind}", "".join(ops), [(f"%x{count}", kind)])
+
+
+def test_time_grows_with_the_length_of_a_chain_and_not_with_its_square():
+    times = {}
+    for count in (500, 500, 4000):  # the first run warms up
+        start = time.process_time()
+        groups, _ = fused(chain(count))
+        times[count] = time.process_time() - start
+        assert max(len(names) for names in groups) <= LARGEST
+        assert len(groups) <= 2 * -(-count // LARGEST)
+    assert times[4000] < 3 * 8 * times[500]
