@@ -7,7 +7,6 @@ Each prints in at most `MAX_LINES` lines. One that concerns a compilation may ca
 from __future__ import annotations
 
 import functools
-import sysconfig
 from typing import Any
 
 MAX_LINES = 15
@@ -116,6 +115,8 @@ def user_line(error: BaseException | None) -> str:
 @functools.cache
 def _others() -> tuple[str, ...]:
     """What the file names of code begin with that is not the user's."""
+    import sysconfig
+
     return ("<", *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")))
 
 

@@ -79,7 +79,10 @@ GROUPS = {
         ("mypy --strict", lambda: check(str(BIN / "mypy"))),
     ),
     "lit": (("lit", lit),),
-    "bench": (("call overhead", lambda: check(sys.executable, "bench/call_overhead.py", "--check")),),
+    "bench": (
+        ("call overhead", lambda: check(sys.executable, "bench/call_overhead.py", "--check")),
+        ("start-up of mlopt-opt", lambda: check(sys.executable, "bench/opt_startup.py", "--check")),
+    ),
     "pytest": (("pytest", pytest),),
 }
 

@@ -6,6 +6,15 @@
 // RUN: env PYTHONPATH=%S/Inputs/package mlopt-opt %s --their-pass=note=seen | FileCheck %s --check-prefix=THEIRS
 // RUN: env PYTHONPATH=%S/Inputs/package mlopt-opt %s --pass-pipeline='builtin.module(func.func(their-pass{note=seen},cse))' | FileCheck %s --check-prefix=THEIRS
 // RUN: env PYTHONPATH=%S/Inputs/package not mlopt-opt %s --their-pass=nte=seen 2>&1 | FileCheck %s --check-prefix=OPTION
+// RUN: mlopt-opt --describe canonicalize | FileCheck %s --check-prefix=UPSTREAM
+// RUN: mlopt-opt --load-pass-plugin=%root/examples/passes/set_tile.py --describe set-tile | FileCheck %s --check-prefix=USERS
+// UPSTREAM: --canonicalize {{.*}}Canonicalize operations
+// UPSTREAM: --max-iterations=<long>
+// USERS: set-tile (on builtin.module)
+// USERS: tile sizes; run it after mlopt-schedule.
+// USERS: A schedule override
+// USERS: kernel: str = matmul
+// USERS: tile: list of int = ()
 // VERIFY: mlopt-verify (on builtin.module)
 // VERIFY: Check what mlopt's own rules demand
 // VERIFY: Options:

@@ -23,6 +23,7 @@ _REPRODUCER = "mlir-pass-pipeline-crash-reproducer"
 def drive(program: str, arguments: Sequence[str], dialect_file: str) -> int:
     """Run ``arguments`` through MLIR's driver in this process; returns the exit status."""
     mlir_main.load()
+    from ...errors import user_line
     from ...passes.registry import (
         UnknownPassError,
         add_installed,
@@ -35,7 +36,13 @@ def drive(program: str, arguments: Sequence[str], dialect_file: str) -> int:
 
     given = list(read_flags(arguments))
     for path in (*command_line.reproducer_plugins(given), *(flag.value for flag in given if is_plugin(flag))):
-        load_plugin(path or "")
+        try:
+            load_plugin(path or "")
+        except Exception as error:
+            where = f"{user_line(error) or path}: "
+            print(f"{where}error: {type(error).__name__}: {error}", file=sys.stderr)
+            print(f"{program}: the pass plug-in {path} cannot be loaded", file=sys.stderr)
+            return 1
     flags = list(read_flags(command_line.rewrite(given, dialect_file)))
     add_installed(installed_passes())
     flags = [flag for flag in flags if not is_plugin(flag) and flag.name not in _REPLACED]
@@ -71,13 +78,14 @@ def drive(program: str, arguments: Sequence[str], dialect_file: str) -> int:
 
 
 def _describe(program: str, names: Sequence[str]) -> int:
-    from ...passes.registry import UnknownPassError, find_pass
-    from .describe import description
+    from ...passes.registry import UnknownPassError, find_pass, is_ours
+    from .describe import description, upstream_description
     from .named_pipelines import PIPELINES
 
     for name in names:
+        known = "" if is_ours(name) else upstream_description(name)
         try:
-            print(description(PIPELINES.get(name) or find_pass(name)))
+            print(known or description(PIPELINES.get(name) or find_pass(name)))
         except UnknownPassError as error:
             print(f"{program}: error: {error}", file=sys.stderr)
             return 1

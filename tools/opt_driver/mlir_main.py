@@ -19,10 +19,10 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
 
 from .handover import tool_path
+from .light_imports import import_bindings
 
 # Adds passes to the pass manager at an address, from the text of options; returns what is wrong, if anything.
 Builder = Callable[[int, str], "str | None"]
@@ -81,13 +81,6 @@ _BUILD = ctypes.CFUNCTYPE(
 _REPORT = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Twine))
 
 
-class _NoLogging(ModuleType):
-    """Stands in for ``logging``: loggers that say nothing."""
-
-    def __getattr__(self, _: str) -> Any:
-        return lambda *_: self
-
-
 @functools.cache
 def load() -> None:
     """Load libMLIR.so, then the bindings on top of it; call it before anything imports ``mlir``."""
@@ -97,17 +90,10 @@ def load() -> None:
     # Half of the time to load a library goes to functions that nobody calls.
     before = sys.getdlopenflags()
     sys.setdlopenflags(os.RTLD_LAZY)
-    # The bindings import numpy for builders that nobody here calls (40 ms), and logging (4 ms) for
-    # messages that nobody reads.
-    stand_ins = {"numpy": None, "logging": _NoLogging("logging")}  # None: importing it is an error
-    hidden = [name for name in stand_ins if name not in sys.modules]
-    sys.modules.update((name, stand_ins[name]) for name in hidden)  # type: ignore[misc]
     try:
-        import mlir.ir  # noqa: F401
+        import_bindings()
     finally:
         sys.setdlopenflags(before)
-        for name in hidden:
-            del sys.modules[name]
 
 
 def run(arguments: Sequence[str]) -> bool:

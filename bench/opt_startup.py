@@ -1,0 +1,68 @@
+"""Start-up of mlopt-opt: processor time of whole commands on a small file, beside mlir-opt's.
+
+    python bench/opt_startup.py             a table; 25 rounds, the commands in turn
+    python bench/opt_startup.py --check     exit status 1 if a bound is broken; those commands alone, 9 rounds
+
+Bounds are for the least of the rounds, which other processes on the machine disturb least: handing over
+costs at most 20 ms more than mlir-opt itself; a command with one Python pass takes 100 ms at most where
+mlir-opt takes 32 ms, and in proportion on slower machines.
+"""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from mlopt.tools.opt_driver.handover import tool_path
+
+ROOT = Path(__file__).resolve().parent.parent
+SMALL = str(ROOT / "test" / "tools" / "Inputs" / "opt" / "arith.mlir")
+PLUGIN = f"--load-pass-plugin={ROOT / 'examples' / 'passes' / 'count_ops.py'}"
+TOOL = str(Path(sys.executable).with_name("mlopt-opt"))
+COMMANDS = {
+    "mlir-opt": (tool_path(), SMALL, "--cse"),
+    "mlopt-opt, handed over": (TOOL, SMALL, "--cse"),
+    "mlopt-opt, one pass of a plug-in": (TOOL, SMALL, "--cse", PLUGIN, "--count-ops"),
+    "mlopt-opt, mlopt-guard-division": (TOOL, SMALL, "--cse", "--mlopt-guard-division"),
+    "mlopt-opt, mlopt-cpu to linalg": (TOOL, SMALL, "--mlopt-cpu", "--to=linalg"),
+}
+ROUNDS, CHECKED_ROUNDS = 25, 9
+HANDING_OVER = 20.0  # milliseconds
+ONE_PASS = 100.0
+WHERE_MLIR_OPT_TAKES = 32.0
+
+
+def milliseconds(command: tuple[str, ...]) -> tuple[float, float]:
+    """Processor time and wall time of one run."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return 1e3 * used, 1e3 * wall
+
+
+def main() -> int:
+    check = "--check" in sys.argv
+    commands = dict(list(COMMANDS.items())[: 3 if check else None])
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+    for _ in range(CHECKED_ROUNDS if check else ROUNDS):
+        for name, command in commands.items():
+            taken[name].append(milliseconds(command))
+    least = {name: min(cpu for cpu, _ in times) for name, times in taken.items()}
+    print(f"{'ms':34} {'CPU, least':>10} {'median':>8} {'wall':>8}")
+    for name, times in taken.items():
+        cpu, wall = (statistics.median(column) for column in zip(*times, strict=True))
+        print(f"{name:34} {least[name]:10.1f} {cpu:8.1f} {wall:8.1f}")
+    plain, handed, one = list(least.values())[:3]
+    bound = ONE_PASS * max(1.0, plain / WHERE_MLIR_OPT_TAKES)
+    kept = handed - plain <= HANDING_OVER and one <= bound
+    print(f"handing over {handed - plain:.1f} of {HANDING_OVER:.0f} ms; one pass {one:.1f} of {bound:.1f} ms")
+    return 0 if kept or not check else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
