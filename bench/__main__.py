@@ -19,7 +19,7 @@ from .turns import Pace
 from .workloads import WORKLOADS
 
 RESULTS = Path(__file__).parent / "results"
-PACE = Pace(7, 0.15)
+PACE = Pace(7, 0.1)
 QUICK = Pace(3, 0.03)
 
 

@@ -14,10 +14,11 @@ class Figures:
     """What one peer did with one workload; None for what was not measured, ``problem`` says why.
 
     ``seconds``: a call, the median of the turns; ``turns``: the median of each turn; ``cpu``: as ``seconds``,
-    of processor time. ``error``: largest, against float64 eager. ``build``: seconds from the module to the
-    first result with nothing cached, ``warm``: with all of it cached, in a new process; ``export``: seconds
-    to make the file that it starts from, which are not in ``build``. ``memory``: bytes held at most while it
-    is called, by all of its processes; ``build_memory``: of the largest process while it was built.
+    of processor time. ``error``: largest, against float64 eager. ``build`` (in a workload's first
+    row): seconds from the module to the first result with nothing cached; ``warm``: with all of it cached, in
+    a new process; ``export``: to make the file that it starts from, which are not in ``build``. ``memory``:
+    bytes held at most while it is called, by all of its processes; ``build_memory``: of the largest process
+    while it was built.
     """
 
     seconds: float | None = None

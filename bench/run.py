@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from .groups import MODELS
 from .limits import Facts
 from .peers import NAME, PEERS, missing
 from .records import Record, Run
@@ -26,7 +27,7 @@ WORK = Path("build/bench")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run: ``peers`` by name; ``again``: each row is compiled from the caches, too."""
+    """What is run: ``peers`` by name; ``again``: models are compiled once more, from the caches."""
 
     workloads: Sequence[Workload]
     peers: Sequence[str]
@@ -93,13 +94,15 @@ def _add_rows(
     shutil.rmtree(folder, ignore_errors=True)
     _say(f"{workload.name}: inputs and the exact result")
     facts = _prepare(workload, folder, any(PEERS[name].exported for name in names))
-    for threads, meter in meters.items():
+    for threads, meter in sorted(meters.items(), reverse=True):  # compile times are of the most threads
         for faults in (True, False) if workload.large else (True,):
             _say(f"{workload.name}: {threads} threads{'' if faults else ', memory kept'}")
             record = Record(workload.name, workload.title, workload.group, threads, faults, workload.streams)
-            again = plan.again and faults and threads == max(plan.threads)
+            cold = faults and threads == max(plan.threads)
+            again = cold and plan.again and workload.group == MODELS
+            special = run.special[str(threads)]
             try:
-                run_row(record, names, facts, folder, meter, run.special[str(threads)], plan.pace, again)
+                run_row(record, names, facts, folder, meter, special, plan.pace, cold, again)
             except PeerError as error:
                 _say(f"{workload.name}: the machine was not measured: {error}")
             run.records.append(record)

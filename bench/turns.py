@@ -106,15 +106,14 @@ class Contestants:
                 self.figures[name].export = facts.export
                 self.figures[name].problem = facts.export_problem
 
-    def build(self) -> None:
-        """Start and build one after the other."""
-        for name in list(self.figures):
-            if not self.figures[name].problem:
-                built = self._start(name)
-                if built is not None:
-                    figures = self.figures[name]
-                    figures.build, figures.error = built["seconds"], built["error"]
-                    figures.build_memory = built["peak"]
+    def build(self, cold: bool) -> None:
+        """Start and build one after the other; ``cold``: nothing is cached, so that it can be timed."""
+        for name, figures in self.figures.items():
+            built = None if figures.problem else self._start(name)
+            if built is not None:
+                figures.error = built["error"]
+                if cold:
+                    figures.build, figures.build_memory = built["seconds"], built["peak"]
 
     def race(self, meter: Process, pace: Pace) -> dict[str, float]:
         """All rounds; the most that the meter found meanwhile."""
@@ -160,7 +159,7 @@ class Contestants:
     def _start(self, name: str) -> dict[str, Any] | None:
         record = self._record
         own = self._folder / name.replace(" ", "-")
-        cache = own / f"cache-{record.threads}-{'default' if record.faults else 'kept'}"
+        cache = own / "cache"
         cache.mkdir(parents=True, exist_ok=True)
         environment = PEERS[name].environment(record.threads, cache)
         if not record.faults:
@@ -196,12 +195,13 @@ def run_row(
     meter: Process,
     special: Mapping[str, float],
     pace: Pace,
+    cold: bool,
     again: bool,
 ) -> None:
-    """Fill ``record``; ``again``: build a second time, from the caches."""
+    """Fill ``record``; ``cold``: it is the workload's first; ``again``: build once more, from the caches."""
     contestants = Contestants(record, names, facts, folder)
     try:
-        contestants.build()
+        contestants.build(cold)
         found = contestants.race(meter, pace)
         if record.faults:
             contestants.weigh()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,6 @@ class OpenVino(Peer):
         self._threads = threads
 
     def build(self, task: Task) -> Call:
-        import os
-
         settings = {
             "INFERENCE_PRECISION_HINT": "f32",
             "PERFORMANCE_HINT": "LATENCY",

@@ -173,7 +173,7 @@ def test_the_process_of_a_peer(tmp_path):
 
     contestants = Contestants(row, ["eager", NAME], facts, tmp_path)
     try:
-        contestants.build()
+        contestants.build(cold=True)
         wrong = np.load(tmp_path / "exact.npy") + 1
         assert contestants.race(Meter(), Pace(2, 0.001)) == {"read": 1.0}
         contestants.weigh()
