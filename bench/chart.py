@@ -29,7 +29,7 @@ def chart(run: Run, path: Path) -> None:
         return
     with pyplot.rc_context({"svg.fonttype": "none", "svg.hashsalt": "mlopt", "font.size": 8}):
         figure, axes = pyplot.subplots(
-            1, len(threads), squeeze=False, figsize=(3 + 4 * len(threads), 1.4 + _ROW * longest)
+            1, len(threads), squeeze=False, sharex=True, figsize=(3 + 4 * len(threads), 1.4 + _ROW * longest)
         )
         for number, each in enumerate(threads):
             _panel(axes[0][number], panels[each], f"{each} thread{'s' if each > 1 else ''}", number == 0)

@@ -170,7 +170,7 @@ _add(
     lambda: ConvBnRelu(64, 64), randn((1, 64, 56, 56)),
 )  # fmt: skip
 _add(
-    CONVOLUTION, "depthwise", "depthwise 3×3, 144 channels, 56² + BN + ReLU",
+    CONVOLUTION, "depthwise", "depthwise 3×3, 56² + BN + ReLU",
     lambda: ConvBnRelu(144, 144, groups=144), randn((1, 144, 56, 56)),
 )  # fmt: skip
 
