@@ -3,7 +3,7 @@
     python -m mlopt.bench.ceilings THREADS
 
 Bandwidth and FMA peak are those of loops written in LLVM IR here, so that no compiler of ours is measured by
-itself; only the rates of exp, tanh … are those of mlopt's kernels (`host_machine`), as no processor has them.
+itself; only the rates of exp, tanh … are those of mlopt's kernels, as no processor has them.
 """
 
 from __future__ import annotations
@@ -11,21 +11,29 @@ from __future__ import annotations
 import ctypes
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 import numpy as np
 
-from ..host_machine import host_machine
-from ..options import Options
+from ..compiler import compile_mlir
 from .serving import hold, serve
 
 _BYTES = 128 << 20  # more than caches hold
 _ROUNDS = 1 << 21  # of the FMA loop: some milliseconds
 _REPEATS = 3
+_ROWS, _COLUMNS = 512, 4096  # of the calls of a function
 _SUMS, _COPIES, _FMAS = 8, 4, 12  # independent vectors in flight: more than latency times units
+_BODIES = {
+    "div": "%y = arith.divf %one, %a : f32",
+    "rem": "%y = arith.remf %one, %a : f32",
+    "pow": "%y = math.powf %a, %one : f32",
+    "idiv": """%n = arith.fptosi %a : f32 to i32
+    %m = arith.divsi %n, %n : i32
+    %y = arith.sitofp %m : i32 to f32""",
+}
 
 
 @dataclass(frozen=True)
@@ -68,9 +76,21 @@ class Meter:
             flops=flops / self._seconds(lambda _: self._fmas(0.5, _ROUNDS), starts),
         )
 
-    def special(self) -> dict[str, float]:
-        """Calls a second of each of `passes.costs.cost.FUNCTIONS` in f32."""
-        return dict(host_machine(Options.resolve(cache=False)).special)
+    def special(self, names: Sequence[str]) -> dict[str, float]:
+        """Calls a second of functions in f32, by `passes.costs.cost`'s names."""
+        return {name: self._rate(name) for name in names}
+
+    def _rate(self, name: str) -> float:
+        """Of the sums over k of f(x[i] + c[k]): hardly any memory, and vectors of one or of the other."""
+        call = compile_mlir(sums_of(name))
+        x, c = np.linspace(0.5, 1, _ROWS, dtype=np.float32), np.linspace(0.5, 1, _COLUMNS, dtype=np.float32)
+        call(x, c)
+        times = []
+        for _ in range(10 * _REPEATS):
+            begin = time.perf_counter()
+            call(x, c)
+            times.append(time.perf_counter() - begin)
+        return _ROWS * _COLUMNS / min(times)
 
     def _seconds(self, work: Callable[[int], object], starts: list[int]) -> float:
         """Of ``work`` on all threads at once, each with its start."""
@@ -124,6 +144,30 @@ declare {kind} @llvm.fma({kind}, {kind}, {kind})
 attributes #0 = {{ "prefer-vector-width"="512" "min-legal-vector-width"="512" }}
 !0 = !{{i32 1}}
 """
+
+
+def sums_of(name: str) -> str:
+    """The sums over k of f(x[i] + c[k]) as linalg."""
+    body = _BODIES.get(name, f"%y = math.{name} %a : f32")
+    kinds = f"tensor<{_ROWS}xf32>, tensor<{_COLUMNS}xf32>"
+    return f"""
+#i = affine_map<(i, k) -> (i)>
+#k = affine_map<(i, k) -> (k)>
+func.func @main(%x: tensor<{_ROWS}xf32>, %c: tensor<{_COLUMNS}xf32>) -> tensor<{_ROWS}xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.5 : f32
+  %e = tensor.empty() : tensor<{_ROWS}xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<{_ROWS}xf32>) -> tensor<{_ROWS}xf32>
+  %r = linalg.generic {{indexing_maps = [#i, #k, #i], iterator_types = ["parallel", "reduction"]}}
+      ins(%x, %c : {kinds}) outs(%f : tensor<{_ROWS}xf32>) {{
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %a = arith.addf %p, %q : f32
+    {body}
+    %s = arith.addf %o, %y : f32
+    linalg.yield %s : f32
+  }} -> tensor<{_ROWS}xf32>
+  return %r : tensor<{_ROWS}xf32>
+}}"""
 
 
 def _loop(

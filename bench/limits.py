@@ -34,14 +34,15 @@ class Limit:
 
 
 def limit_of(facts: Facts, bandwidth: float, flops: float, special: Mapping[str, float]) -> Limit:
-    """max(bytes / bandwidth, FLOPs / peak, calls / their rates).
+    """max(bytes / bandwidth, FLOPs / peak, calls of each function / its rate).
 
+    The units of a processor work side by side, a divider beside multiply-adds, so that parts are not added.
     Where all of the data fits in caches, a workload that is bound by memory can be faster than that.
     """
     parts = {
         MEMORY: facts.bytes / bandwidth,
         COMPUTE: facts.flops / flops,
-        SPECIAL: sum(calls / special[name] for name, calls in facts.special.items()),
+        SPECIAL: max((calls / special[name] for name, calls in facts.special.items()), default=0.0),
     }
     bound = max(parts, key=parts.__getitem__)
     return Limit(parts[bound], bound)

@@ -55,14 +55,15 @@ class Record:
 
 @dataclass
 class Run:
-    """A run: ``machine`` and ``versions`` say where and of what; ``absent``: peers that are not installed."""
+    """A run: ``machine`` and ``versions`` say where and of what; ``absent``: peers that are not installed.
+    ``special``: calls a second of functions, by the number of threads."""
 
     date: str
     machine: str
     clock: str
     versions: Mapping[str, str]
     absent: Mapping[str, str]
-    special: dict[str, Mapping[str, float]] = field(default_factory=dict)
+    special: dict[str, dict[str, float]] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
 
     def write(self, path: Path) -> None:

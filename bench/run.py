@@ -41,9 +41,6 @@ def perform(plan: Plan, output: Path) -> Run:
     run = empty_run(plan)
     names = [name for name in plan.peers if name not in run.absent]
     with _meters(plan.threads) as meters:
-        for threads, meter in meters.items():
-            _say(f"what the machine can do with {threads} threads")
-            run.special[str(threads)] = meter.ask("special")
         for workload in plan.workloads:
             _add_rows(run, workload, names, meters, plan)
             run.write(output)
@@ -100,8 +97,9 @@ def _add_rows(
             record = Record(workload.name, workload.title, workload.group, threads, faults, workload.streams)
             cold = faults and threads == max(plan.threads)
             again = cold and plan.again and workload.group == MODELS
-            special = run.special[str(threads)]
+            special = run.special.setdefault(str(threads), {})
             try:
+                special |= meter.ask("special", [name for name in facts.special if name not in special])
                 run_row(record, names, facts, folder, meter, special, plan.pace, cold, again)
             except PeerError as error:
                 _say(f"{workload.name}: the machine was not measured: {error}")
