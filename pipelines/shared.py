@@ -38,6 +38,8 @@ def kernels(machine: str) -> Stage:
         "mlopt-raise,canonicalize,cse,"
         # A softmax between two products, while queries, keys and values are still moved by ops of their own.
         "mlopt-raise-attention,canonicalize,cse,"
+        # Queries, keys and values of one tensor: one product with all weights, of which readers take parts.
+        "mlopt-join-products,"
         # Slices and transposes become reads at other places; it sees through folded reshapes only.
         "mlopt-fold-moves,canonicalize,cse,"
         # i1 has no layout in memory; an integer division by zero must not trap.

@@ -1,0 +1,269 @@
+"""`mlopt-join-products`: products of one tensor with several weights become one product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+from mlir.dialects import linalg, tensor
+
+from .base import Pass
+from .groups import entry_ops, operands_of
+from .hoist import made_of_weights
+from .moving.reads import is_move
+from .raising.bodies import is_contraction
+from .structured import (
+    ATTENTION,
+    DYNAMIC,
+    body_of,
+    defining_op,
+    erase_dead,
+    has_one_use,
+    inits_of,
+    inputs_of,
+    kinds_of,
+    label_of,
+    make_generic,
+    maps_of,
+    sizes_of,
+)
+from .subsets import Size, split
+
+_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
+
+
+@dataclass(frozen=True)
+class JoinProducts(Pass):
+    """Multiply by the weights of several products at once, and read the parts of the result.
+
+    ::
+
+        %q = generic {matmul} (m, n | k) ins(%x, %wq)     %r = generic {add} ins(%q, %bq at (n))
+        %k = generic {matmul} (m, n | k) ins(%x, %wk)     %s = generic {add} ins(%k, %bk at (n))
+      ->
+        %w = concat %wq, %wk    %b = concat %bq, %bk      // of weights: mlopt-hoist takes them to @prepare
+        %qk = generic {matmul} (m, n | k) ins(%x, %w)     %rs = generic {add} ins(%qk, %b at (n))
+        %r = tensor.extract_slice %rs[0, 0] …             %s = tensor.extract_slice %rs[0, 768] …
+
+    Legal where the right factors are weights, or made of weights, and all else is the same; element-wise ops
+    after them join too while each product has the same one. Done where other products and attention read the
+    results, which read the parts in place: element-wise readers would have been fused with the products.
+    ``%x`` is read once, and one kernel runs instead of several. Run it before mlopt-fold-moves, which lets
+    those who read a slice read the whole.
+    """
+
+    name: ClassVar[str] = "mlopt-join-products"
+
+    def run(self, op: ir.Operation) -> None:
+        for each in op.regions[0].blocks[0].operations:
+            function = each.operation
+            if function.name == "func.func" and len(function.regions[0].blocks) == 1:
+                weights = made_of_weights(function)
+                for products in _alike(function, weights):
+                    chains = _chains(products, weights)
+                    if should_join(chains):
+                        _join(chains, weights)
+                erase_dead(function)
+
+
+def _alike(function: ir.Operation, weights: Set[ir.Value]) -> Iterator[list[ir.Operation]]:
+    """The products that differ in their weights and columns only, two or more at a time."""
+    found: list[list[ir.Operation]] = []
+    for op in entry_ops(function):
+        if not can_join(op, weights):
+            continue
+        same = next((each for each in found if _is_alike(each[0], op)), None)
+        if same is None:
+            found.append([op])
+        else:
+            same.append(op)
+    yield from (each for each in found if len(each) > 1)
+
+
+def can_join(op: ir.Operation, weights: Set[ir.Value]) -> bool:
+    """Whether ``op`` multiplies something by a matrix of weights, whose columns are the result's last dim."""
+    if op.name != "linalg.generic" or not is_contraction(op):
+        return False
+    weight, (left, right, written) = op.operands[1], maps_of(op)
+    exprs = [expr for where in (left, right, written) for expr in where.results]
+    if weight not in weights or op.operands[0] in weights or weight.type.rank != 2:
+        return False
+    if not all(isinstance(expr, ir.AffineDimExpr) for expr in exprs) or not written.results:
+        return False
+    column = written.results[-1]
+    fill = defining_op(inits_of(op)[0], "linalg.fill")
+    is_column = right.results[1] == column and column not in left.results and right.results[0] != column
+    return is_column and fill is not None and op.results[0].type.shape[-1] != DYNAMIC
+
+
+def _is_alike(one: ir.Operation, other: ir.Operation) -> bool:
+    fills = [inits_of(op)[0].owner.operation.operands[0] for op in (one, other)]
+    kinds = [[value.type.element_type for value in op.operands] for op in (one, other)]
+    return (
+        one.operands[0] == other.operands[0]
+        and fills[0] == fills[1]
+        and kinds[0] == kinds[1]
+        and _same_work(one, other)
+    )
+
+
+def _same_work(one: ir.Operation, other: ir.Operation) -> bool:
+    """Whether two generics do the same with their operands."""
+    if one.name != "linalg.generic" or other.name != one.name or len(one.operands) != len(other.operands):
+        return False
+    if (label_of(one), maps_of(one), kinds_of(one)) != (label_of(other), maps_of(other), kinds_of(other)):
+        return False
+    bodies = [[inner.operation for inner in body_of(op).operations] for op in (one, other)]
+    if [inner.name for inner in bodies[0]] != [inner.name for inner in bodies[1]]:
+        return False
+    same = dict(zip(body_of(one).arguments, body_of(other).arguments, strict=True))
+    for left, right in zip(*bodies, strict=True):
+        if left.regions or dict(_attributes(left)) != dict(_attributes(right)):
+            return False
+        if [same.get(value, value) for value in left.operands] != list(right.operands):
+            return False
+        if [value.type for value in left.results] != [value.type for value in right.results]:
+            return False
+        same.update(zip(left.results, right.results, strict=True))
+    return True
+
+
+def _attributes(op: ir.Operation) -> Iterator[tuple[str, ir.Attribute]]:
+    for name in op.attributes:
+        yield name, op.attributes[name]
+
+
+Chain = list[ir.Operation]  # a product, and the element-wise ops after it that all have
+
+
+def _chains(products: Sequence[ir.Operation], weights: Set[ir.Value]) -> list[Chain]:
+    chains = [[op] for op in products]
+    while True:
+        readers = [_only_reader(chain[-1].results[0]) for chain in chains]
+        following = [op for op in readers if op is not None]
+        if len(following) < len(chains) or not all(
+            _continues(op, chain, weights) and _same_work(following[0], op)
+            for op, chain in zip(following, chains, strict=True)
+        ):
+            return chains
+        for op, chain in zip(following, chains, strict=True):
+            chain.append(op)
+
+
+def _only_reader(value: ir.Value) -> ir.Operation | None:
+    return next(iter(value.uses)).owner.operation if has_one_use(value) else None
+
+
+def _continues(op: ir.Operation, chain: Chain, weights: Set[ir.Value]) -> bool:
+    """Whether ``op`` goes through the chain's last result, and vectors of weights along its columns."""
+    if op.name != "linalg.generic" or len(op.results) != 1 or "reduction" in kinds_of(op):
+        return False
+    if any(inner.operation.name == "linalg.index" for inner in body_of(op).operations):
+        return False
+    before, maps = chain[-1].results[0], maps_of(op)
+    identity = ir.AffineMap.get_identity(before.type.rank, op.context)
+    column = ir.AffineMap.get(identity.n_dims, 0, [identity.results[-1]], op.context)
+    for value, where in zip(inputs_of(op), maps, strict=False):
+        is_vector = value in weights and where == column
+        if not (value == before and where == identity) and not is_vector:
+            return False
+    return maps[-1] == identity and defining_op(inits_of(op)[0], "tensor.empty") is not None
+
+
+def should_join(chains: Sequence[Chain]) -> bool:
+    """Whether only products read the results, in their own order or moved: they can read parts in place."""
+    return all(_is_for_products(chain[-1].results[0]) for chain in chains)
+
+
+def _is_for_products(value: ir.Value) -> bool:
+    for use in value.uses:
+        op = use.owner.operation
+        if op.name in _VIEWS or (op.name == "linalg.generic" and is_move(op)):
+            if not _is_for_products(op.results[0]):
+                return False
+        elif op.name != ATTENTION and not (op.name == "linalg.generic" and is_contraction(op)):
+            return False
+    return True
+
+
+def _join(chains: Sequence[Chain], weights: Set[ir.Value]) -> None:
+    """One chain in the place of the first, and slices of it."""
+    first = chains[0]
+    start = first[0]
+    lasts = [chain[-1].results[0] for chain in chains]
+    columns = [value.type.shape[-1] for value in lasts]
+    joined: dict[ir.Value, ir.Value] = {}
+    for step, op in enumerate(first):
+        others = [chain[step] for chain in chains]
+        operands = []
+        for number, value in enumerate(inputs_of(op)):
+            if value in weights:
+                operands.append(_concatenated([each.operands[number] for each in others], start))
+            else:
+                operands.append(joined.get(value, value))
+        with op.location, ir.InsertionPoint(start):
+            before = inits_of(start)[0] if step == 0 else joined[first[step - 1].results[0]]
+            sizes: list[Size] = [*sizes_of(before)[:-1], sum(columns)]
+            init = tensor.EmptyOp(sizes, op.results[0].type.element_type).result
+            fill = defining_op(inits_of(op)[0], "linalg.fill")
+            if fill is not None:
+                init = linalg.fill(fill.operands[0], outs=[init])
+        new = make_generic(
+            operands,
+            [init],
+            maps_of(op),
+            kinds_of(op),
+            label_of(op),
+            location=op.location,
+            at=ir.InsertionPoint(start),
+            body=body_of(op),
+        )
+        joined[op.results[0]] = new.results[0]
+    offset = 0
+    for value, width in zip(lasts, columns, strict=True):
+        part = _columns(joined[lasts[0]], offset, value, start)
+        value.replace_all_uses_with(part)
+        offset += width
+    for chain in chains:
+        for op in reversed(chain):
+            op.erase()
+
+
+def _concatenated(parts: Sequence[ir.Value], at: ir.Operation) -> ir.Value:
+    """Weights side by side along their last dim, before ``at``."""
+    for part in parts:
+        _move_before(part, at)
+    with at.location, ir.InsertionPoint(at):
+        kind = parts[0].type
+        shape = [*kind.shape[:-1], sum(part.type.shape[-1] for part in parts)]
+        whole = tensor.EmptyOp(shape, kind.element_type).result
+        offset = 0
+        for part in parts:
+            sizes, rank = list(part.type.shape), part.type.rank
+            starts = [0] * (rank - 1) + [offset]
+            whole = tensor.InsertSliceOp(part, whole, [], [], [], starts, sizes, [1] * rank).result
+            offset += sizes[-1]
+    return whole
+
+
+def _move_before(value: ir.Value, at: ir.Operation) -> None:
+    """Let ``value``, which depends on weights alone, be made before ``at``."""
+    if isinstance(value, ir.BlockArgument) or value.owner.operation.is_before_in_block(at):
+        return
+    op = value.owner.operation
+    for _, _, operand in operands_of(op):
+        if isinstance(operand, ir.BlockArgument) or operand.owner.operation.parent == at.parent:
+            _move_before(operand, at)
+    op.move_before(at)
+
+
+def _columns(whole: ir.Value, offset: int, like: ir.Value, at: ir.Operation) -> ir.Value:
+    """The part of ``whole`` from a column on, of the shape of ``like``."""
+    rank = like.type.rank
+    with at.location, ir.InsertionPoint(at):
+        static, dynamic = split(sizes_of(whole)[:-1])
+        sizes = [*static, like.type.shape[-1]]
+        starts = [0] * (rank - 1) + [offset]
+        return tensor.ExtractSliceOp(like.type, whole, [], dynamic, [], starts, sizes, [1] * rank).result
