@@ -34,6 +34,7 @@ MODES: dict[str, dict[str, Any]] = {
     "max-autotune": {"opt_level": 3},
     "max-autotune-no-cudagraphs": {"opt_level": 3},
 }
+_NO_GRAPHS = "mode 'reduce-overhead' changes nothing: calls are not captured as CUDA graphs"
 _RANDOM = "random"
 _log = Log()
 
@@ -56,6 +57,7 @@ def mlopt(
     of which ``fallback`` is true unless it is given.
     """
     resolved = _resolve(mode, options or {})
+    note = _NO_GRAPHS if mode == "reduce-overhead" else ""
     frame = current_frame(module)
     strides = eager_strides(module)
 
@@ -67,7 +69,7 @@ def mlopt(
                 keep_strides(graph, strides)
             done = compile_graph(graph, static, resolved, f"{frame.function} {kind}")
             seconds = time.perf_counter() - start
-            _log.add(GraphRecord(frame, kind, done.units, done.eager, done.ops, seconds))
+            _log.add(GraphRecord(frame, kind, done.units, done.eager, done.ops, seconds, note))
             _warn(frame, kind, done, resolved)
             return make_boxed_func(done.call)
 

@@ -26,7 +26,10 @@ class EagerOp:
 
 @dataclass(frozen=True)
 class GraphRecord:
-    """One compiled graph. ``kind`` is "inference", "forward" or "backward"."""
+    """One compiled graph. ``kind`` is "inference", "forward" or "backward".
+
+    ``note`` is what was asked for and not done.
+    """
 
     frame: Frame
     kind: str
@@ -34,6 +37,7 @@ class GraphRecord:
     eager: tuple[EagerOp, ...]
     ops: int
     seconds: float
+    note: str = ""
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -48,7 +52,7 @@ class GraphRecord:
     def __str__(self) -> str:
         calls = sum(kernel.calls for kernel in self.kernels)
         text = f"{self.kind}: {self.ops} ops in {calls} kernels, {self.coverage:.0%} compiled"
-        return text + f", {self.seconds:.2f} s"
+        return text + f", {self.seconds:.2f} s" + (f"; {self.note}" if self.note else "")
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from .compiled import Compiled
 from .errors import CompileError, user_line
 from .frontends.program import Input, Output, Program, Result
-from .frontends.torch import capture
+from .frontends.torch import Keeper, capture
 from .options import Options
 from .report import Report
 from .runtime import pool, requests
@@ -23,7 +23,7 @@ from .runtime.eager_strides import EagerStrides
 from .runtime.executable import Executable
 from .runtime.kept_programs import KeptProgram
 from .runtime.opening import needs_gpu, open_call
-from .runtime.quiet import quiet_fakes
+from .runtime.quiet import quiet_export
 from .runtime.signature import DTYPES, contiguous_strides
 from .runtime.torch_tree import FunctionModule, TreeCall, is_flat, output_structure
 from .runtime.torch_wrapper import TorchWrapper
@@ -41,32 +41,19 @@ def compile_module(
 ) -> Compiled:
     """`mlopt.jit` without its fallback."""
     start = time.perf_counter()
-    module = function if isinstance(function, torch.nn.Module) else FunctionModule(function)
     name = getattr(function, "__name__", type(function).__name__)
     if torch.is_autocast_enabled("cuda" if needs_gpu(options) else "cpu"):
         raise CompileError(
             "autocast is active", remedy="leave the autocast region, or convert the module (model.bfloat16())"
         )
-    args, kwargs = pytree.tree_map_only(
-        np.ndarray, torch.from_numpy, (tuple(example_inputs), dict(example_kwargs))
+    module, program, examples = trace(
+        function,
+        example_inputs,
+        example_kwargs,
+        dynamic_shapes,
+        lambda exported: KeptProgram(exported, options, name, missed=pool.start),
     )
-    with warnings.catch_warnings(), quiet_fakes():
-        # torch's own use of what it deprecates, at each export.
-        warnings.filterwarnings("ignore", message=".*LeafSpec", category=FutureWarning)
-        try:
-            program = capture(
-                module,
-                args,
-                dynamic_shapes,
-                example_kwargs=kwargs,
-                keeper=lambda exported: KeptProgram(exported, options, name, missed=pool.start),
-            )
-        except CompileError as error:
-            error.where = error.where or user_line(error.__cause__)
-            raise
     built = requests.build_torch(program.text, program.weight_positions, options, name)
-    leaves = pytree.tree_leaves((args, kwargs))
-    examples = [leaves[spec.position] for spec in program.inputs]
     eager_strides = EagerStrides(module, program, examples)
     opened: list[LiveWeights] = []
 
@@ -88,6 +75,28 @@ def compile_module(
     if options.verify:
         _verify_first_call(compiled, module)
     return compiled
+
+
+def trace(
+    function: Callable[..., Any],
+    example_inputs: Sequence[Any],
+    example_kwargs: Mapping[str, Any] | None = None,
+    dynamic_shapes: Any = None,
+    keeper: Callable[[ExportedProgram], Keeper] | None = None,
+) -> tuple[torch.nn.Module, Program, list[Any]]:
+    """The module that ``function`` is or becomes, its program, and an example of each input of that."""
+    module = function if isinstance(function, torch.nn.Module) else FunctionModule(function)
+    args, kwargs = pytree.tree_map_only(
+        np.ndarray, torch.from_numpy, (tuple(example_inputs), dict(example_kwargs or {}))
+    )
+    with quiet_export():
+        try:
+            program = capture(module, args, dynamic_shapes, example_kwargs=kwargs, keeper=keeper)
+        except CompileError as error:
+            error.where = error.where or user_line(error.__cause__)
+            raise
+    leaves = pytree.tree_leaves((args, kwargs))
+    return module, program, [leaves[spec.position] for spec in program.inputs]
 
 
 def live_weights(executable: Executable, program: Program, module: torch.nn.Module) -> LiveWeights | None:

@@ -24,6 +24,7 @@ from .decomposing import (  # noqa: F401 (they register when they are imported)
     integers,
     mixed,
     pads,
+    pools,
     reductions,
     rows,
     scatters,

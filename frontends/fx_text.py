@@ -12,6 +12,7 @@ Whether torch-mlir knows an op is for the import worker to say.
 from __future__ import annotations
 
 import json
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -168,7 +169,11 @@ class _Writer(Operands):
         shape = "".join(f"{s}x" for s in value.shape)
         with unset_fake_temporarily():
             item = value.item()
-        asm = float_asm(item).split(" ")[0] if isinstance(item, float) else str(item).lower()
+            bits = value.reshape(1).view(torch.uint8).tolist()
+        if isinstance(item, float) and not math.isfinite(item):
+            asm = f"0x{bytes(reversed(bits)).hex().upper()}"
+        else:
+            asm = float_asm(item).split(" ")[0] if isinstance(item, float) else str(item).lower()
         attr = f" {{value = dense<{asm}> : tensor<{shape}{element}>}}"
         self.values[node, 0] = self.emit("torch.vtensor.literal", [], [type_], attr)[0], type_
 

@@ -1,9 +1,13 @@
-"""Fake tensors log a traceback of each exception before they raise it; the exception is enough."""
+"""What torch says while it traces, and nobody needs to read.
+
+Fake tensors log a traceback of each exception before they raise it; the exception is enough.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,3 +27,11 @@ def quiet_fakes() -> Iterator[None]:
         yield
     finally:
         _LOGGER.removeFilter(is_of_another)
+
+
+@contextmanager
+def quiet_export() -> Iterator[None]:
+    """As `quiet_fakes`, and without warnings of torch's own use of what it deprecates, at each export."""
+    with warnings.catch_warnings(), quiet_fakes():
+        warnings.filterwarnings("ignore", message=".*LeafSpec", category=FutureWarning)
+        yield

@@ -22,8 +22,21 @@ Source = Annotated[
 ]
 Target = Annotated[str | None, typer.Option(help="What to compile for.", show_default="MLOPT_TARGET, or cpu")]
 Function = Annotated[str, typer.Option("--func", help="The function of an .mlir file that is called.")]
-Cpu = Annotated[str, typer.Option(help="The processor, by LLVM's name; host is this one.")]
-OptLevel = Annotated[int, typer.Option("--opt-level", "-O", min=0, max=3, help="LLVM's optimization level.")]
+Cpu = Annotated[
+    str | None,
+    typer.Option(help="The processor, by LLVM's name; host is this one.", show_default="MLOPT_CPU, or host"),
+]
+OptLevel = Annotated[
+    int | None,
+    typer.Option(
+        "--opt-level",
+        "-O",
+        min=0,
+        max=3,
+        help="LLVM's optimization level.",
+        show_default="MLOPT_OPT_LEVEL, or 2",
+    ),
+]
 
 
 @app.command("compile")
@@ -38,8 +51,8 @@ def compile_command(
     ] = None,
     func: Function = "main",
     target: Target = None,
-    cpu: Cpu = "host",
-    opt_level: OptLevel = 2,
+    cpu: Cpu = None,
+    opt_level: OptLevel = None,
 ) -> None:
     """Compile a program: print its kernels, or a stage of it, or write everything to a folder."""
     from . import programs
@@ -101,8 +114,8 @@ def run_command(
     repeat: Annotated[int, typer.Option(min=1, help="How many calls are timed.")] = 10,
     func: Function = "main",
     target: Target = None,
-    cpu: Cpu = "host",
-    opt_level: OptLevel = 2,
+    cpu: Cpu = None,
+    opt_level: OptLevel = None,
 ) -> None:
     """Compile an .mlir file and run it: prints shapes, values and times."""
     from . import programs, running

@@ -14,7 +14,8 @@ from ..errors import InputError, MloptError, user_line
 
 
 def compile_source(source: str, func: str, **options: Any) -> Compiled:
-    """Compile ``FILE.mlir`` or ``FILE.py:FUNCTION``."""
+    """Compile ``FILE.mlir`` or ``FILE.py:FUNCTION``; options that are None are not given."""
+    options = {name: value for name, value in options.items() if value is not None}
     factory = split_source(source)
     if factory is None:
         return compile_mlir(read_mlir(Path(source)), func, **options)

@@ -29,7 +29,7 @@ def _pow(x: Tensor, exponent: float) -> Any:
     y = x.to(compute_dtype(x.dtype))
     if abs(exponent) == 0.5:
         y = torch.sqrt(y) if exponent > 0 else torch.rsqrt(y)
-    elif exponent == int(exponent) and abs(exponent) <= 4:
+    elif float(exponent).is_integer() and abs(exponent) <= 4:
         y = _power(y, int(abs(exponent)))
         y = y if exponent >= 0 else torch.reciprocal(y)
     else:
@@ -62,6 +62,13 @@ def _gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
         inner = math.sqrt(2 / math.pi) * (y + 0.044715 * (y * y * y))
         return (0.5 * y * (1 + torch.tanh(inner))).to(x.dtype)
     return (0.5 * y * (1 + torch.erf(y * math.sqrt(0.5)))).to(x.dtype)
+
+
+@ours(aten.leaky_relu.default)
+def _leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
+    """torch-mlir's own multiplies zeros by the slope, which may be infinite or NaN."""
+    y = x.to(compute_dtype(x.dtype))
+    return torch.where(y > 0, y, y * slope).to(x.dtype)
 
 
 @ours(aten.elu.default)

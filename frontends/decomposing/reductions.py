@@ -154,12 +154,3 @@ def _max_dim(x: Tensor, dim: int, keepdim: bool = False) -> Any:
 def _min_dim(x: Tensor, dim: int, keepdim: bool = False) -> Any:
     place = _argbest(x, dim, keepdim, torch.amin)
     return place if place is NotImplemented else (x.amin(dim, keepdim), place)
-
-
-@ours(aten.max_pool2d_with_indices.default)
-def _max_pool2d(x: Tensor, *args: Any, **kwargs: Any) -> Any:
-    """One image without a batch: torch-mlir wants the batch."""
-    if x.dim() != 3:
-        return NotImplemented
-    values, places = aten.max_pool2d_with_indices(x.unsqueeze(0), *args, **kwargs)
-    return values.squeeze(0), places.squeeze(0)

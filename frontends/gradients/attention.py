@@ -66,10 +66,15 @@ def _attention_backward(
     for_v = _product(weights.to(q.dtype).transpose(-2, -1), grad)
     for_k = _product(for_scores.transpose(-2, -1), q)
     return (
-        _product(for_scores, keys).to(q.dtype),
-        _summed(for_k, group).to(k.dtype),
-        _summed(for_v, group).to(v.dtype),
+        _by_positions(_product(for_scores, keys).to(q.dtype)),
+        _by_positions(_summed(for_k, group).to(k.dtype)),
+        _by_positions(_summed(for_v, group).to(v.dtype)),
     )
+
+
+def _by_positions(x: Tensor) -> Tensor:
+    """``x`` in the memory order of eager's gradients: for each position all heads."""
+    return x.transpose(1, 2).contiguous().transpose(1, 2)
 
 
 def _scores(q: Tensor, k: Tensor, mask: Tensor | None, is_causal: bool, scale: float | None) -> Tensor:

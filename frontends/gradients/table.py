@@ -16,6 +16,9 @@ _CONTIGUOUS = (
     aten._softmax.default,
     aten._log_softmax.default,
     aten.native_layer_norm.default,
+    aten.scatter.src,
+    aten.scatter.value,
+    aten.scatter_add.default,
 )
 
 
@@ -32,9 +35,10 @@ def training_decompositions() -> dict[Any, Callable[..., Any]]:
 
 
 def _contiguous(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` with a contiguous first result: a random op after it draws in the order of its memory.
+    """``function`` with a contiguous first result.
 
-    In a program this costs nothing, as its values have no strides.
+    A random op after it draws in the order of its memory, and gradients have eager's strides. In a program
+    this costs nothing, as its values have no strides.
     """
 
     @functools.wraps(function)

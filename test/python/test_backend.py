@@ -63,6 +63,18 @@ def test_ints_are_sizes_and_numbers():
     assert report().coverage == 1
 
 
+def test_slices_of_dynamic_sizes():
+    def function(x):
+        return x[:, ::2] + 1, x[1::3], x[:, 1::4].relu()
+
+    fast = compiled(function, dynamic=True)
+    for shape in ((7, 9), (8, 11), (13, 17)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(fast(x), function(x))
+    assert len(report().graphs) == 1
+    assert report().coverage == 1
+
+
 def test_inputs_are_mutated_as_in_eager():
     def function(x, y):
         x.add_(1)
@@ -149,6 +161,7 @@ def test_modes_of_torch_are_accepted_and_others_are_not():
     for mode in ("default", "reduce-overhead", "max-autotune"):
         torch._dynamo.reset()
         torch.testing.assert_close(compiled(torch.relu, mode=mode)(x), x.relu())
+        assert ("changes nothing" in str(report())) == (mode == "reduce-overhead")
     with pytest.raises(Exception, match="did you mean 'max-autotune'"):
         compiled(torch.tanh, mode="max-autotun")(x)
     with pytest.raises(Exception, match="did you mean 'opt_level'"):

@@ -92,6 +92,7 @@ def test_gradients(case, dtype):
             assert ours is None
             continue
         assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        assert ours.stride() == theirs.stride()
         usual = (theirs.double() - right).abs()
         share = SHARE[dtype] * terms.clamp(min=torch.maximum(size(right), 0.1 * typical))
         assert ((ours.double() - right).abs() <= torch.maximum(2 * usual, share)).all()

@@ -215,11 +215,14 @@ def test_constants_that_tracing_makes_are_compiled():
     def through_numpy(x, i):
         return torch.from_numpy(x.numpy() * 2) + i[0]
 
-    for function in (put, mask, through_numpy):
+    def not_finite(x, i):
+        return x + torch.tensor(float("nan")), x * torch.tensor(-float("inf")), i / torch.tensor(3e-320)
+
+    for function in (put, mask, through_numpy, not_finite):
         x, i = torch.randn(4, 2), torch.tensor([0, 2])
         twin = x.clone()
         got = torch.compile(function, backend="mlopt")(x, i)
-        torch.testing.assert_close(got, function(twin, i))
+        torch.testing.assert_close(got, function(twin, i), equal_nan=True)
         torch.testing.assert_close(x, twin)
     assert report().coverage == 1
 

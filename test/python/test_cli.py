@@ -49,6 +49,18 @@ def test_compile_takes_a_function_that_returns_a_module(file: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [("MLOPT_CPU", "i386", "MLOPT_CPU=i386"), ("MLOPT_OPT_LEVEL", "7", "MLOPT_OPT_LEVEL=7")],
+)
+def test_the_environment_beats_defaults(file, monkeypatch, name, value, words) -> None:
+    monkeypatch.setenv(name, value)
+    result = CliRunner().invoke(cli.app, ["compile", f"{file}:mlp"])
+    assert words in str(result.exception)
+    result = CliRunner().invoke(cli.app, ["compile", f"{file}:mlp", "--cpu", "x86-64-v3", "-O", "1"])
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
     ("source", "message"),
     [
         (":nothing", "has no function 'nothing'"),

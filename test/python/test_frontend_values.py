@@ -183,6 +183,24 @@ def test_bounds_that_are_nan(dtype):
         torch.testing.assert_close(actual, eager, equal_nan=True)
 
 
+@pytest.mark.parametrize("number", [NAN, INF, -INF], ids=str)
+def test_numbers_that_are_not_finite(number):
+    def function(x):
+        return x**number, F.leaky_relu(x, number), x + number, torch.where(x > 0, x, number), x == number
+
+    for actual, eager in zip(*run(function, FLOATS), strict=True):
+        torch.testing.assert_close(actual, eager, equal_nan=True)
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (7, 4), (3, 5), (9, 1), 1], ids=str)
+def test_windows_of_uneven_sizes(sizes):
+    def function(x):
+        return F.adaptive_max_pool2d(x, sizes, return_indices=True), F.adaptive_max_pool2d(x[0], sizes)
+
+    for actual, eager in zip(*run(function, torch.randn(2, 3, 7, 8)), strict=True):
+        assert torch.equal(actual, eager)
+
+
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
 def test_variance_of_a_dynamic_size(size):
     def moments(x):

@@ -1,0 +1,55 @@
+"""Max pooling: images without a batch, windows of uneven sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .registry import aten, ours
+
+
+@ours(aten.max_pool2d_with_indices.default)
+def _max_pool2d(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """One image without a batch: torch-mlir wants the batch."""
+    if x.dim() != 3:
+        return NotImplemented
+    values, places = aten.max_pool2d_with_indices(x.unsqueeze(0), *args, **kwargs)
+    return values.squeeze(0), places.squeeze(0)
+
+
+@ours(aten.adaptive_max_pool2d.default)
+def _adaptive_max_pool2d(x: Tensor, output_size: Sequence[int]) -> Any:
+    """Equal windows are those of `max_pool2d`; of uneven ones the shorter have an element twice."""
+    sizes, outputs = x.shape[-2:], _both(output_size)
+    if not all(
+        isinstance(size, int) and size > 0 and out > 0 for size, out in zip(sizes, outputs, strict=True)
+    ):
+        return NotImplemented
+    if all(size % out == 0 for size, out in zip(sizes, outputs, strict=True)):
+        window = [size // out for size, out in zip(sizes, outputs, strict=True)]
+        return aten.max_pool2d_with_indices(x, window, window)
+    best, place = x, torch.arange(sizes[0] * sizes[1]).reshape(sizes).expand(x.shape)
+    for dim in (-1, -2):
+        windows = _windows(sizes[dim], outputs[dim])
+        values, places = (
+            y.index_select(dim, windows.reshape(-1)).unflatten(dim, windows.shape) for y in (best, place)
+        )
+        best, at = values.max(dim, keepdim=True)
+        best, place = best.squeeze(dim), places.gather(dim, at).squeeze(dim)
+    return best, place
+
+
+def _windows(size: int, outputs: int) -> Tensor:
+    """For each window along a dimension the elements that it has, the last again where it is shorter."""
+    number = torch.arange(outputs)
+    first, end = (number * size) // outputs, ((number + 1) * size + outputs - 1) // outputs
+    longest = max(-(-(at + 1) * size // outputs) - at * size // outputs for at in range(outputs))
+    return (first.unsqueeze(1) + torch.arange(longest)).minimum(end.unsqueeze(1) - 1)
+
+
+def _both(size: Sequence[int]) -> list[int]:
+    """A size for each of the two dimensions of an image."""
+    return list(size) if len(size) == 2 else [size[0]] * 2
