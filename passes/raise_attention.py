@@ -27,7 +27,7 @@ from .structured import (
 )
 
 WIDEST = 256  # elements of one key or value, that a task holds for each of its rows
-FEWEST_ROWS = 4
+FEWEST_ROWS = 6  # of fewer, most lanes of a vector along the rows would be idle
 
 
 @dataclass(frozen=True)

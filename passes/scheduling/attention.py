@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
@@ -9,16 +10,19 @@ from ..domain import Dim, Domain
 from ..tiling import attention, contraction
 from ..tiling.access import Nest
 from ..tiling.registry import SINGLE, WHOLE, rule_of
+from .common import ROW
+
+START = 8  # a block costs as much as so many rows more, before it has any
+SMALLEST = 1 << 20  # multiply-adds of a task that is worth dividing
 
 
 @dataclass(frozen=True)
 class Block:
-    """The rows and keys of a step, the elements of a key at once (0: all), and the fewest rows of a task."""
+    """The rows that a task may have, most first; keys of a step; elements of a key at once (0: all)."""
 
-    rows: int
+    rows: Sequence[int]
     keys: int
     step: int
-    fewest_rows: int
 
 
 def attention_of(domain: Domain) -> Nest | None:
@@ -27,23 +31,46 @@ def attention_of(domain: Domain) -> Nest | None:
 
 
 def choose_attention(domain: Domain, nest: Nest, tiles: dict[Dim, int], block: Block, tasks: int) -> None:
-    """Fill in ``tiles``: the innermost dim of the rows is divided, until there are ``tasks``."""
+    """Fill in ``tiles``: the innermost dim of the rows is divided, for about ``tasks`` if there is work."""
     loops = domain.loops(nest)
     *outer, inner = (loops[loop] for loop in attention.rows_of(nest))
     for dim in outer:
         tiles[dim] = SINGLE if dim.extent != 1 else WHOLE
-    rows = block.rows
-    matrices = prod(dim.extent or 1 for dim in outer)
-    while (
-        inner.extent is not None and rows > block.fewest_rows and matrices * ceil(inner.extent / rows) < tasks
-    ):
-        rows //= 2
-    tiles[inner] = WHOLE if inner.extent is not None and inner.extent <= rows else rows
     keys = loops[nest.reductions[0]]
-    tiles[keys] = block.keys if keys.extent is None else min(block.keys, max(keys.extent, 1))
-    for other in domain.nests:
-        if rule_of(other) is contraction:
-            stepped = contraction.stepped_loop(other)
-            assert stepped is not None
-            reduced = domain.loops(other)[stepped]
-            tiles[reduced] = block.step or reduced.extent or contraction.DEFAULT_STEP
+    matrices = prod(dim.extent or 1 for dim in outer)
+    work = (keys.extent or ROW) * _widths(domain, nest)
+    tiles[inner] = _rows(inner.extent, block.rows, matrices, work, tasks)
+    tiles[keys] = block.keys if keys.extent is None else _near(max(keys.extent, 1), block.keys)
+    for reduced in _factors(domain):
+        tiles[reduced] = block.step or reduced.extent or contraction.DEFAULT_STEP
+
+
+def _rows(extent: int | None, sizes: Sequence[int], matrices: int, work: int, tasks: int) -> int:
+    """Of the row counts that leave enough tasks, the one that wastes least at the end."""
+    if extent is None:
+        return sizes[0]
+    few = [rows for rows in sizes if rows * work > SMALLEST and matrices * ceil(extent / rows) < tasks]
+    allowed = [rows for rows in sizes if rows not in few] or sizes[-1:]
+    best = min(allowed, key=lambda rows: ceil(extent / rows) * (rows + START))
+    return WHOLE if extent <= best else best
+
+
+def _near(extent: int, wanted: int) -> int:
+    """Up to ``wanted`` elements: a divisor if one is close, so that no step is ragged, else even parts."""
+    if extent <= wanted:
+        return extent
+    divisor = next((size for size in range(wanted, wanted // 2, -1) if extent % size == 0), None)
+    return divisor or ceil(extent / ceil(extent / wanted))
+
+
+def _factors(domain: Domain) -> list[Dim]:
+    """The dim that the product of the scores adds up along, if that is in the kernel."""
+    products = [nest for nest in domain.nests if rule_of(nest) is contraction]
+    stepped = [(nest, contraction.stepped_loop(nest)) for nest in products]
+    return [domain.loops(nest)[loop] for nest, loop in stepped if loop is not None]
+
+
+def _widths(domain: Domain, nest: Nest) -> int:
+    """The elements of a key and of a value."""
+    (own,) = (loop for loop in nest.parallels if loop not in attention.rows_of(nest))
+    return sum(dim.extent or ROW for dim in (domain.loops(nest)[own], *_factors(domain)))

@@ -22,7 +22,7 @@ LARGEST_ROW = 1 << 14
 PANEL_ELEMENTS = 1 << 16  # of the factor that is kept in L2
 ROWS = 128  # of a matrix product
 CONV_PIXELS = 64
-ATTENTION = Block(rows=64, keys=64, step=0, fewest_rows=16)  # 16 KB each of queries, scores and sums
+ATTENTION = Block(rows=(64, 48, 32), keys=64, step=0)  # 16 KB each of queries, scores and sums
 
 
 def choose_tiles(domain: Domain, tasks: int) -> dict[Dim, int]:

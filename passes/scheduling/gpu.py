@@ -33,7 +33,7 @@ CONTRACTION_REGISTERS, OTHER_REGISTERS = 128, 64  # that a thread may have
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
 _IN_STEPS = (elementwise, fill, reduction, slices)
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
-ATTENTION = Block(rows=32, keys=16, step=8, fewest_rows=16)
+ATTENTION = Block(rows=(32, 16), keys=16, step=8)
 CONTRACTION_STEP = 8  # so that both factors of a step fit a thread beside its square
 
 

@@ -7,7 +7,7 @@
 // CHECK: scf.forall (%[[I:.*]]) = (0) to (80) step (16)
 // CHECK-DAG: %[[NEW:.*]] = memref.alloca() {alignment = 64 : i64} : memref<16xf32>
 // CHECK-DAG: %[[SCORES:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x16xf32>
-// CHECK-DAG: %[[ACC:.*]] = memref.alloca() {alignment = 64 : i64} : memref<16x8xf32>
+// CHECK-DAG: %[[ACC:.*]] = memref.alloca() {alignment = 64 : i64} : memref<16x16xf32>
 // CHECK-DAG: %[[QUERIES:.*]] = memref.alloca() {alignment = 64 : i64} : memref<16x16xf32>
 // CHECK:   %[[Q:.*]] = vector.transfer_read %arg0[%[[I]], %c0]
 // CHECK:   vector.transfer_write %[[Q]], %[[QUERIES]]{{.*}}permutation_map = #[[TURN]]

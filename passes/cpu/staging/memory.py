@@ -9,6 +9,7 @@ from mlir import ir
 from mlir.dialects import arith, memref, vector
 
 from ..strips.fragment import element_of, sizes_of
+from ..strips.types import bytes_of
 
 ALIGNMENT = 64
 
@@ -46,9 +47,10 @@ class Buffer:
 
 
 def allocate(block: ir.Block, value: ir.Value, order: Sequence[int]) -> Buffer:
-    """A buffer for tiles like ``value``, made where the task begins."""
-    sizes = sizes_of(value)
-    kind = ir.MemRefType.get([sizes[dim] for dim in order], element_of(value))
+    """A buffer for tiles like ``value``, made where the task begins; its rows are whole vectors."""
+    shape = [sizes_of(value)[dim] for dim in order]
+    whole = ALIGNMENT // bytes_of(element_of(value))
+    kind = ir.MemRefType.get([*shape[:-1], -(-shape[-1] // whole) * whole], element_of(value))
     with ir.InsertionPoint.at_block_begin(block):
         memory = memref.AllocaOp(kind, [], [], alignment=ALIGNMENT).result
     return Buffer(memory, value.type, tuple(order))

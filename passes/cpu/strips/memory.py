@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import memref
 
-from .bounds import DYNAMIC, fits
+from .bounds import DYNAMIC, constant_of, fits
 from .emitter import Emitter
 from .fragment import UNIT, Axis, Key, Strip, sizes_of
 
@@ -54,3 +54,12 @@ def memory_size(em: Emitter, source: ir.Value, dim: int) -> ir.Value:
     axis = em.index(dim)
     with em.here():
         return memref.DimOp(source, axis).result
+
+
+def has_room(op: ir.OpView, memory_dim: int, axis: Axis) -> bool:
+    """Whether the lanes of an axis, valid or not, lie in scratch memory of the task."""
+    owner, shape = op.base.owner, op.base.type.shape
+    if isinstance(owner, ir.Block) or owner.name != "memref.alloca" or memory_dim != len(shape) - 1:
+        return False
+    begins = axis.base is None and constant_of(op.indices[memory_dim]) == 0
+    return begins and axis.offset + axis.count * axis.lanes <= shape[-1]

@@ -14,7 +14,7 @@ from mlir.dialects import arith, memref, vector
 from .emitter import Emitter
 from .fragment import UNIT, Fragment, Key, Strip, keys_of, lane_of
 from .masks import valid_lanes
-from .memory import inside, memory_dims, memory_indices, memory_size
+from .memory import has_room, inside, memory_dims, memory_indices, memory_size
 from .panel import load_packed
 from .registry import no_uses, rule
 from .strided import Row, load_row
@@ -93,7 +93,7 @@ def _load_lanes(
     assert lane is not None
     dim, axis, source = dims[lane], strip[lane], op.base
     assert dim is not None
-    valid = valid_lanes(em, strip, key)
+    valid = None if has_room(op, dim, axis) else valid_lanes(em, strip, key)
     if not inside(op, lane, dim, axis):
         valid = _lanes_inside(em, source, dim, indices[dim], valid)
     return load_row(em, Row(source, indices, dim, axis.lanes, valid, em.scalar(op.padding)))

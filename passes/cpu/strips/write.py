@@ -10,7 +10,7 @@ from mlir.dialects import memref, vector
 from .emitter import Emitter
 from .fragment import Fragment, Key, Strip, is_vector, keys_of, lane_of
 from .masks import lane_mask
-from .memory import memory_dims, memory_indices
+from .memory import has_room, memory_dims, memory_indices
 from .strided import lane_steps
 from .transposed import store_transposed, unrolled_innermost
 from .vectors import spread
@@ -46,8 +46,9 @@ def _store(
         with em.here():
             memref.StoreOp(value, base, indices)
         return
-    mask, dim = lane_mask(em, strip, key), dims[lane]
+    dim = dims[lane]
     assert dim is not None
+    mask = None if has_room(op, dim, strip[lane]) else lane_mask(em, strip, key)
     if dim == base.type.rank - 1:
         with em.here():
             if mask is None:
