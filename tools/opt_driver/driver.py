@@ -17,7 +17,7 @@ _REPLACED = ("mlir-disable-threading",)
 _LISTING = ("list-passes", "help", "help-hidden", "help-list", "help-list-hidden")
 _SLICE = ("from", "to")
 _PICKING = ("mlir-print-ir-after", "mlir-print-ir-before")
-_REPRODUCER = "mlir-pass-pipeline-crash-reproducer"
+_REPRODUCERS = ("mlir-pass-pipeline-crash-reproducer", "mlir-generate-reproducer")
 
 
 def drive(program: str, arguments: Sequence[str], dialect_file: str) -> int:
@@ -68,9 +68,9 @@ def drive(program: str, arguments: Sequence[str], dialect_file: str) -> int:
     gc.enable()  # off while modules are imported
     sys.stdout.flush()
     done = mlir_main.run([program, *words, _SINGLE_THREADED])
-    if not done and passes.names:
+    if passes.names:
         for flag in flags:
-            if flag.name == _REPRODUCER:
+            if flag.name in _REPRODUCERS:
                 _complete(flag.value or "", plugins_of(passes.names))
     if passes.failures and not checks:
         print(f"{program}: {passes.failures[0]}", file=sys.stderr)
@@ -120,5 +120,7 @@ def _complete(reproducer: str, plugins: Sequence[str]) -> None:
     if os.path.isfile(reproducer):  # noqa: PTH113 (pathlib takes 6 ms)
         with open(reproducer, "r+", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
             text = file.read()
+            if text.startswith(command_line.REPRODUCER_MARK):  # of an earlier run
+                return
             file.seek(0)
             file.write(command_line.reproducer_head(text, plugins) + text)

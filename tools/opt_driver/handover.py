@@ -35,6 +35,7 @@ class Flag:
 
 def read_flags(arguments: Sequence[str]) -> Iterator[Flag]:
     """The flags in order; a word that is none (the input file) comes with an empty name."""
+    arguments = list(_expanded(arguments))
     position = 0
     while position < len(arguments):
         word = arguments[position]
@@ -50,6 +51,18 @@ def read_flags(arguments: Sequence[str]) -> Iterator[Flag]:
             position += 1
         else:
             yield Flag(name, None, (word,))
+
+
+def _expanded(arguments: Sequence[str]) -> Iterator[str]:
+    """``arguments`` with what response files (``@FILE``) hold in their places."""
+    for word in arguments:
+        if word.startswith("@") and os.path.isfile(word[1:]):  # noqa: PTH113 (pathlib takes 6 ms)
+            import shlex
+
+            with open(word[1:], encoding="utf-8") as file:  # noqa: PTH123
+                yield from _expanded(shlex.split(file.read()))
+        else:
+            yield word
 
 
 def mlir_opt_alone(arguments: Sequence[str]) -> str:

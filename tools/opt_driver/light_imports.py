@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import typing
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 _NAMED_OPS = "mlir.dialects.linalg.opdsl.ops.core_named_ops"
+_BY_CHANCE = ("List", "Optional", "Sequence", "Union", "ir")
 
 
 def import_bindings() -> None:
-    """Import ``mlir.ir``, and have ``mlir.dialects.linalg`` read the named ops when one is used."""
+    """Import ``mlir.ir``, and have ``mlir.dialects.linalg`` read the named ops when one is called."""
     # numpy is for builders that nobody here calls (40 ms), logging (4 ms) for messages that nobody reads;
     # dataclasses and the bindings seldom ask inspect (5 ms).
     stand_ins: dict[str, Any] = {  # None: importing it is an error
@@ -28,7 +31,7 @@ def import_bindings() -> None:
     finally:
         for name in hidden:
             del sys.modules[name]
-    sys.modules[_NAMED_OPS] = _named_ops_when_used()
+    sys.modules[_NAMED_OPS] = _NamedOps(_NAMED_OPS)
 
 
 class _WhenUsed(ModuleType):
@@ -45,25 +48,25 @@ class _NoLogging(ModuleType):
         return lambda *_: self
 
 
-def _named_ops_when_used() -> ModuleType:
-    """Stands in for opdsl's named ops, which take 100 ms and numpy.
+class _NamedOps(ModuleType):
+    """Stands in for opdsl's named ops, which take 100 ms and numpy, until one of them is called.
 
-    What ``mlir.dialects.linalg`` gets from it is a `__getattr__` that fetches the ops themselves, and the
-    names from other modules that come with them by chance.
+    ``mlir.dialects.linalg`` takes all names from it, of the ops and those that come with them by chance.
     """
 
-    def fetch(name: str) -> Any:
-        if not name.startswith("__") and sys.modules.get(_NAMED_OPS) is stand_in:
-            del sys.modules[_NAMED_OPS]
-            ops = vars(import_module(_NAMED_OPS))
-            known = vars(sys.modules["mlir.dialects.linalg"])
-            known.update({each: value for each, value in ops.items() if each not in known})
-            if name in known:
-                return known[name]
-        raise AttributeError(f"module 'mlir.dialects.linalg' has no attribute '{name}'")
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            path = f"{sys.modules['mlir'].__path__[0]}/dialects/linalg/opdsl/ops/core_named_ops.py"
+            with open(path, encoding="utf-8") as file:  # noqa: PTH123 (pathlib takes 6 ms)
+                return [*_BY_CHANCE, *re.findall(r"^def (\w+)\(", file.read(), re.MULTILINE)]
+        if name == "ir":
+            return sys.modules["mlir.ir"]
+        return getattr(typing, name) if name in _BY_CHANCE else self._op(name)
 
-    stand_in = ModuleType(_NAMED_OPS)
-    given = {name: getattr(typing, name) for name in ("List", "Optional", "Sequence", "Union")}
-    given["ir"] = sys.modules["mlir.ir"]
-    vars(stand_in).update(given, __getattr__=fetch, __all__=[*given, "__getattr__"])
-    return stand_in
+    def _op(self, name: str) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            if sys.modules.get(_NAMED_OPS) is self:
+                del sys.modules[_NAMED_OPS]
+            return getattr(import_module(_NAMED_OPS), name)(*arguments, **named)
+
+        return call
