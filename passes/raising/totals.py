@@ -15,7 +15,8 @@
 Legal for operations that may be done in any order: sums and products of floats are rounded in another one, as
 eager's are; in which order depends on the shapes alone. What reads the partial results adds them up. A
 reduction whose rows are read again afterwards (softmax) stays whole as long as it has several of them: then
-a task owns each row.
+a task owns each row. Columns are split however many they are: a sum of 20,000 numbers one after the other
+would be far less accurate than eager's, whereas along rows each lane has a sum of its own.
 """
 
 from __future__ import annotations
@@ -85,6 +86,8 @@ def should_split(op: ir.Operation) -> bool:
     reduced, results = _product(op, "reduction"), _product(op, "parallel")
     if results == 1:
         return reduced > SMALL
+    if are_columns(op) and reduced > LONGEST:
+        return results > 0
     tasks = _tasks(op)
     if not 0 < tasks < PARTS or reduced * results // tasks <= LARGE:
         return False
@@ -121,10 +124,14 @@ def _product(op: ir.Operation, kind: str) -> int:
 
 def _tasks(op: ir.Operation) -> int:
     """How many tasks the reduction has as it is: one for each result, or for results side by side."""
-    last = [where.results[-1] for where in maps_of(op)[: len(inputs_of(op))] if where.results]
-    beside = any(kinds_of(op)[expr.position] == "parallel" for expr in last if _is_loop(expr))
     results = _product(op, "parallel")
-    return -(-results // LANES) if beside else results
+    return -(-results // LANES) if are_columns(op) else results
+
+
+def are_columns(op: ir.Operation) -> bool:
+    """Whether results lie side by side in memory, as what they are reduced from does."""
+    last = [where.results[-1] for where in maps_of(op)[: len(inputs_of(op))] if where.results]
+    return any(kinds_of(op)[expr.position] == "parallel" for expr in last if _is_loop(expr))
 
 
 def _is_loop(expr: ir.AffineExpr) -> bool:
@@ -168,7 +175,7 @@ def _waits_for_rows(op: ir.Operation) -> bool:
 
 def _split(op: ir.Operation) -> None:
     """Make some reduced loops parallel, one perhaps in part; a second op reduces what comes of them."""
-    wanted = PARTS if _product(op, "parallel") == 1 else -(-MORE_PARTS // _tasks(op))
+    wanted = PARTS if _product(op, "parallel") == 1 else -(-MORE_PARTS // max(_tasks(op), 1))
     extents, loops = loop_extents(op), _reduced(op)
     inner = _product(op, "reduction")
     parts = 1
