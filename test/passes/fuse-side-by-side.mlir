@@ -54,11 +54,11 @@ func.func @shapes(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>, %w: tensor<128
 
 // -----
 
-// Not tried: rows of the one and columns of the other belong to different tasks.
+// Refused: rows of the one and columns of the other belong to different tasks.
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 #col = affine_map<(d0, d1) -> (d1)>
-// CHECK: mlopt.decisions = []
+// CHECK: mlopt.decisions = [{{.*}}ops = "rows | columns", reason = "they have no loops in common"
 // CHECK-LABEL: @across
 // CHECK: mlopt.group = [[R:[0-9]+]] : i64, mlopt.op = "rows"
 // CHECK-NOT: mlopt.group = [[R]]
