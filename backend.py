@@ -7,7 +7,6 @@ then are graphs of aten ops, which are compiled one by one (`mlopt.graph_module`
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 import warnings
@@ -26,6 +25,7 @@ from .frontends.partition import common_place
 from .graph_module import CompiledGraph, compile_graph, misplaced
 from .graph_report import CompileReport, GraphRecord, Log
 from .options import Options, variable
+from .processors import did_you_mean
 from .runtime.dynamo import Frame, current_frame
 
 MODES: dict[str, dict[str, Any]] = {
@@ -90,20 +90,13 @@ mlopt.reset = _log.clear  # type: ignore[attr-defined]  # torch._dynamo.reset() 
 
 def _resolve(mode: str | None, options: Mapping[str, Any]) -> Options:
     if mode is not None and mode not in MODES:
-        raise CompileError(f"there is no mode '{mode}'", remedy=_near(mode, list(MODES)))
-    names = list(Options.__dataclass_fields__)
-    for name in options:
-        if name not in names:
-            raise CompileError(f"there is no option '{name}'", remedy=_near(name, names))
+        raise CompileError(
+            f"there is no mode '{mode}'{did_you_mean(mode, MODES)}", remedy=f"use one of: {', '.join(MODES)}"
+        )
     given = {**MODES[mode or "default"], **options}
     if variable("fallback") not in os.environ:
         given = {"fallback": True, **given}
     return Options.resolve(**given)
-
-
-def _near(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean '{near[0]}'?" if near else f"use one of: {', '.join(known)}"
 
 
 def _warn(frame: Frame, kind: str, done: CompiledGraph, options: Options) -> None:

@@ -72,8 +72,6 @@ class Folder:
         path = self._file(key)
         try:
             data = _read_own(path)
-        except FileNotFoundError:
-            return None
         except OSError:
             return None
         found = _unpack(key, data)

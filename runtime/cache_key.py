@@ -33,11 +33,11 @@ _FIRST_CPU = 1 << 14  # bytes; /proc/cpuinfo of a large machine is long
 def key_of(kind: str, program: Mapping[str, Any], options: Options) -> str | None:
     """The key of ``program`` (plain data, by name) compiled with ``options``.
 
-    None if what it depends on cannot be told: passes of the user's, an unknown host processor, any GPU.
+    None if what it depends on cannot be told: passes of the user's, an unknown host processor.
     """
     processor = host_processor() if options.cpu == "host" else options.cpu
     foreign = options.passes or options.pass_plugins or os.environ.get(PLUGINS_VARIABLE)
-    if not processor or foreign or options.target == "cuda":
+    if not processor or foreign:
         return None
     tools = assemblers() if is_cuda(options.target) else []
     code, versions = code_version(), found_versions()

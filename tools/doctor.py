@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..runtime.cuda.chips import chip_names, find_chip
+from ..runtime.cuda.chips import TOO_OLD, best_chip, chip_names, find_chip
 from ..runtime.cuda.ptxas import find_ptxas
 from ..versions import PINS, TORCH_PIN, installed_version
 
-OLDEST_GPU = (8, 0)
 _CPU_FEATURES = ("sse4_2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512vl", "avx512_bf16", "amx_tile")
 _PROBE_SECONDS = 60.0
 
@@ -141,11 +140,10 @@ def _gpu() -> Iterator[Finding]:
 
 
 def _device(name: str, index: int, capability: tuple[int, int]) -> Finding:
-    remedy = "" if capability >= OLDEST_GPU else "mlopt's GPU code needs compute capability 8.0 (Ampere)"
-    chip = "sm_{}{}".format(*capability)
-    known = [target for target in (f"{chip}a", chip) if target in chip_names()]
-    target = f', target="cuda:{known[0]}"' if known else ""
-    return Finding(f"GPU {index}", f"{name}, {chip}{target}", remedy, needed=False)
+    best = best_chip(capability)
+    target = f', target="cuda:{best.name}"' if best else ""
+    found = "{}, sm_{}{}{}".format(name, *capability, target)
+    return Finding(f"GPU {index}", found, "" if best else TOO_OLD, needed=False)
 
 
 def _torch_cuda() -> Finding:

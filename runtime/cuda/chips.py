@@ -10,6 +10,7 @@ import difflib
 from dataclasses import dataclass
 
 PREFIX = "cuda:"
+TOO_OLD = "mlopt's GPU code needs compute capability 8.0 (Ampere)"
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,15 @@ def find_chip(name: str) -> Chip:
     return Chip(name, capability, _PTX[name], _LIMITS[capability])
 
 
+def best_chip(device: tuple[int, int]) -> Chip | None:
+    """The chip to compile for, for a GPU of compute capability ``device``; None if it is too old."""
+    able = [chip for chip in map(find_chip, _PTX) if chip.runs_on(device)]
+    return max(able, key=lambda chip: (chip.capability, chip.suffix == "a"), default=None)
+
+
 def is_cuda(target: str) -> bool:
     """Whether ``target`` asks for a GPU ("cuda:sm_80")."""
-    return target == "cuda" or target.startswith(PREFIX)
+    return target.startswith(PREFIX)
 
 
 def chip_of(target: str) -> Chip:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .chips import REGISTER_GRANULARITY, WARP
 from .driver import DeviceLimits, FunctionNeeds
+from .occupancy import round_up
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def objection(sizes: LaunchSizes, limits: DeviceLimits, needs: FunctionNeeds) ->
     threads = prod(sizes.block)
     shared = needs.shared + sizes.shared
     warps = -(-threads // WARP)
-    registers = warps * _round_up(needs.registers * WARP, REGISTER_GRANULARITY)
+    registers = warps * round_up(needs.registers * WARP, REGISTER_GRANULARITY)
     return (
         _too_large("blocks", sizes.grid, limits.grid)
         or _too_large("threads", sizes.block, limits.block)
@@ -55,7 +56,3 @@ def _too_large(what: str, wanted: Sequence[int], allowed: Sequence[int]) -> str:
         if not 0 < size <= most:
             return f"{size} {what} along {axis}, the device allows 1 to {most}"
     return ""
-
-
-def _round_up(number: int, step: int) -> int:
-    return -(-number // step) * step

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...dialects.launch_state import NO_JIT
 from ...errors import DeviceError
-from .chips import find_chip
+from .chips import TOO_OLD, best_chip, find_chip
 from .driver import DeviceLimits, FunctionNeeds, driver
 from .library import CudaRuntime
 
@@ -96,10 +96,10 @@ class CudaMachine:
         chip, ptxas = device["chip"], device["ptxas"]
         target, release = find_chip(chip), self._driver.version
         if not target.runs_on(self._capability):
-            here = "sm_{}{}".format(*self._capability)
+            best = best_chip(self._capability)
             raise DeviceError(
-                f"the program is for {chip}, {self.words} is {here}",
-                remedy=f'compile for target="cuda:{here}"',
+                "the program is for {}, {} is sm_{}{}".format(chip, self.words, *self._capability),
+                remedy=f'compile for target="cuda:{best.name}"' if best else TOO_OLD,
             )
         known = bool(ptxas) and int(ptxas.split(".")[0]) <= release[0]
         if cubin and known and target.cubin_runs_on(self._capability):

@@ -51,9 +51,9 @@ def occupancy(limits: Limits, threads: int, registers: int, shared: int) -> Occu
 
 
 def _by_registers(warps: int, registers: int) -> int:
-    a_warp = _round_up(max(registers, 1) * WARP, REGISTER_GRANULARITY)
+    a_warp = round_up(max(registers, 1) * WARP, REGISTER_GRANULARITY)
     # The hardware checks a block as if its warps were spread over all partitions.
-    if a_warp * _round_up(warps, PARTITIONS) > REGISTERS or registers > REGISTERS_PER_THREAD:
+    if a_warp * round_up(warps, PARTITIONS) > REGISTERS or registers > REGISTERS_PER_THREAD:
         return 0
     a_partition = REGISTERS // PARTITIONS // a_warp
     return a_partition * PARTITIONS // warps
@@ -62,8 +62,9 @@ def _by_registers(warps: int, registers: int) -> int:
 def _by_shared(limits: Limits, shared: int) -> int:
     if shared > limits.shared_per_block:
         return 0
-    return limits.shared // _round_up(shared + RESERVED, SHARED_GRANULARITY)
+    return limits.shared // round_up(shared + RESERVED, SHARED_GRANULARITY)
 
 
-def _round_up(number: int, step: int) -> int:
+def round_up(number: int, step: int) -> int:
+    """The least multiple of ``step`` that is no less than ``number``."""
     return -(-number // step) * step

@@ -22,7 +22,9 @@ def images(stub):
     assert loaded(12040, (8, 0)) == loaded(13000, (9, 0)) == "cuModuleLoadDataEx"
     stub.fail("cuModuleLoadDataEx", 218)
     raises(lambda: loaded(13000, (9, 0)), "cannot load the kernels", "line 3; fatal")
-    raises(lambda: loaded(13000, (7, 5)), "the program is for sm_80", "is sm_75", 'target="cuda:sm_75"')
+    raises(
+        lambda: loaded(13000, (7, 5)), "the program is for sm_80", "is sm_75", "needs compute capability 8.0"
+    )
     raises(lambda: loaded(11080, (8, 0)), "PTX for sm_80 needs 12.0", "newer NVIDIA driver")
 
 
