@@ -1,7 +1,7 @@
 """Start-up of mlopt-opt: processor time of whole commands on a small file, beside mlir-opt's.
 
     python bench/opt_startup.py             a table; 25 rounds, the commands in turn
-    python bench/opt_startup.py --check     exit status 1 if a bound is broken; those commands alone, up to 36 rounds
+    python bench/opt_startup.py --check     exit status 1 if a bound is broken; those alone, at most 36 rounds
 
 Bounds are for the least of the rounds, which other processes on the machine disturb least: handing over
 costs at most 20 ms more than mlir-opt itself; a command with one Python pass takes 100 ms at most where
