@@ -8,7 +8,8 @@ from typing import ClassVar
 from mlir import ir
 
 from .attending.causal import index_mask
-from .attending.match import RESHAPES, Attention, attention_of, is_elementwise
+from .attending.guards import is_elementwise
+from .attending.match import RESHAPES, Attention, attention_of
 from .attending.rewrite import Rewriter, Splits, can_split, joined, make_attention, numbered
 from .attending.rows import Rows, Shape, parts, refined
 from .base import Pass

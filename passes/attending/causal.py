@@ -18,7 +18,7 @@ from ..structured import (
     maps_of,
     scalar_constant,
 )
-from .match import is_elementwise
+from .guards import is_elementwise
 
 _GREATER_OR_EQUAL = 5  # arith.cmpi sge
 

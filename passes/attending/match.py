@@ -19,13 +19,11 @@ from ..structured import (
     is_zero,
     kinds_of,
     maps_of,
-    scalar_constant,
 )
+from .guards import is_elementwise, is_identity, unguarded
 
 RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 _CASTS = ("arith.truncf", "arith.extf")
-_SAYS_EQUAL = {1: True, 13: False}  # arith.cmpf oeq, une
-_EQUAL = 0  # arith.cmpi eq
 
 
 @dataclass(frozen=True)
@@ -53,14 +51,14 @@ class Attention:
 
 def attention_of(exp: ir.Operation) -> Attention | None:
     """The attention around ``exp``, the generic that makes the weights; None if it is something else."""
-    if not _computes(exp, "math.exp") or not _is_identity(exp, 0):
+    if not _computes(exp, "math.exp") or not is_identity(exp, 0):
         return None
     less = defining_op(exp.operands[0], "linalg.generic")
     if less is None or not _computes(less, "arith.subf") or not _drops_last(less, 1):
         return None
     scores, top = less.operands[0], less.operands[1]
-    highest, _ = _unguarded(top, -math.inf, 0.0)
-    if not _is_identity(less, 0) or not _reduces(highest, "arith.maximumf", scores, -math.inf):
+    highest, _ = unguarded(top, -math.inf, 0.0)
+    if not is_identity(less, 0) or not _reduces(highest, "arith.maximumf", scores, -math.inf):
         return None
     total = next((reader for reader in _readers(exp.results[0]) if _is_sum_of(reader, exp)), None)
     if (
@@ -88,7 +86,7 @@ def _back_to_product(scores: ir.Value) -> tuple[ir.Operation, list[ir.Operation]
     if op.name in RESHAPES:
         candidates = [0] if _keeps_last(op) else []
     elif is_elementwise(op):
-        candidates = [number for number in range(len(inputs_of(op))) if _is_identity(op, number)]
+        candidates = [number for number in range(len(inputs_of(op))) if is_identity(op, number)]
     else:
         return None
     for number in candidates:
@@ -136,7 +134,7 @@ def _forth_to_sums(
         if after.name not in RESHAPES or not _keeps_last(after):
             break
         output.append(after)
-    plain, guarded = _unguarded(divisor, 0.0, 1.0)
+    plain, guarded = unguarded(divisor, 0.0, 1.0)
     return (path, reader, output, divisor, guarded) if plain == total.results[0] else None
 
 
@@ -146,17 +144,7 @@ def _forth_to_sums(
 def _only_moves_or_casts(op: ir.Operation) -> bool:
     if op.name in RESHAPES:
         return _keeps_last(op)
-    return any(_computes(op, cast) for cast in _CASTS) and _is_identity(op, 0)
-
-
-def is_elementwise(op: ir.Operation) -> bool:
-    """Whether a generic computes one value for each of its loops."""
-    if op.name != "linalg.generic" or "reduction" in kinds_of(op) or len(op.results) != 1:
-        return False
-    names = [inner.operation.name for inner in body_of(op).operations][:-1]
-    return all(name.startswith(("arith.", "math.")) for name in names) and _is_identity(
-        op, len(op.operands) - 1
-    )
+    return any(_computes(op, cast) for cast in _CASTS) and is_identity(op, 0)
 
 
 def _computes(op: ir.Operation, name: str) -> bool:
@@ -167,13 +155,13 @@ def _computes(op: ir.Operation, name: str) -> bool:
     if len(body) != 2 or body[0].name != name or body[1].operands[0] != body[0].results[0]:
         return False
     arguments = list(body_of(op).arguments)[: len(inputs_of(op))]
-    return list(body[0].operands) == arguments and _is_identity(op, len(op.operands) - 1)
+    return list(body[0].operands) == arguments and is_identity(op, len(op.operands) - 1)
 
 
 def _reduces(value: ir.Value, name: str, source: ir.Value, start: float) -> bool:
     """Whether ``value`` is ``source`` reduced by ``name`` along its last dim, beginning with ``start``."""
     op = defining_op(value, "linalg.generic")
-    if op is None or len(inputs_of(op)) != 1 or op.operands[0] != source or not _is_identity(op, 0):
+    if op is None or len(inputs_of(op)) != 1 or op.operands[0] != source or not is_identity(op, 0):
         return False
     kinds = kinds_of(op)
     first = fill_value(inits_of(op)[0])
@@ -192,7 +180,7 @@ def _is_sum_of(op: ir.Operation, exp: ir.Operation) -> bool:
 def _divides(op: ir.Operation, value: ir.Value) -> bool:
     """Whether ``op`` divides ``value`` by one number for each row."""
     return (
-        _computes(op, "arith.divf") and op.operands[0] == value and _is_identity(op, 0) and _drops_last(op, 1)
+        _computes(op, "arith.divf") and op.operands[0] == value and is_identity(op, 0) and _drops_last(op, 1)
     )
 
 
@@ -242,53 +230,11 @@ def _keeps_last(reshape: ir.Operation) -> bool:
     return bool(groups) and len(groups[-1]) == 1
 
 
-def _is_identity(op: ir.Operation, number: int) -> bool:
-    where = maps_of(op)[number]
-    return bool(where == ir.AffineMap.get_identity(where.n_dims, op.context))
-
-
 def _drops_last(op: ir.Operation, number: int) -> bool:
     """Whether an operand is read with all loops but the last, in order."""
     where = maps_of(op)[number]
     wanted = [ir.AffineDimExpr.get(loop, op.context) for loop in range(where.n_dims - 1)]
     return list(where.results) == wanted
-
-
-# -- guards: where(x == number, instead, x) --
-
-
-def _unguarded(value: ir.Value, number: float, instead: float) -> tuple[ir.Value, bool]:
-    """What ``value`` is but where that is ``number``, and whether there is such an exception."""
-    op = defining_op(value, "linalg.generic")
-    if op is None or not is_elementwise(op) or len(inputs_of(op)) != 2:
-        return value, False
-    body = [inner.operation for inner in body_of(op).operations]
-    select = body[0]
-    arguments = list(body_of(op).arguments)
-    if len(body) != 2 or select.name != "arith.select" or list(select.operands)[::2] != arguments[:2]:
-        return value, False
-    other = scalar_constant(select.operands[1])
-    plain = op.operands[1]
-    same = isinstance(other, ir.FloatAttr) and other.value == instead
-    same = same and all(_is_identity(op, each) for each in (0, 1))
-    return (plain, True) if same and _is_equal(op.operands[0], plain, number) else (value, False)
-
-
-def _is_equal(condition: ir.Value, value: ir.Value, number: float, wanted: bool = True) -> bool:
-    """Whether ``condition`` says that ``value`` is ``number`` (or with ``wanted`` false, that it is not)."""
-    op = defining_op(condition, "linalg.generic")
-    if op is None or not is_elementwise(op) or len(inputs_of(op)) != 1 or not has_one_use(condition):
-        return False
-    body = [inner.operation for inner in body_of(op).operations]
-    if len(body) != 2 or body[0].operands[0] != body_of(op).arguments[0] or not _is_identity(op, 0):
-        return False
-    constant = scalar_constant(body[0].operands[1]) if len(body[0].operands) == 2 else None
-    if body[0].name == "arith.cmpf" and isinstance(constant, ir.FloatAttr):
-        kind = _SAYS_EQUAL.get(body[0].attributes["predicate"].value)
-        return kind is wanted and constant.value == number and op.operands[0] == value
-    no = isinstance(constant, (ir.IntegerAttr, ir.BoolAttr)) and not constant.value
-    negates = body[0].name == "arith.cmpi" and body[0].attributes["predicate"].value == _EQUAL and no
-    return negates and _is_equal(op.operands[0], value, number, not wanted)
 
 
 def _alone(value: ir.Value, guarded: ir.Value) -> bool:
