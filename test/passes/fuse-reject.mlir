@@ -155,3 +155,35 @@ func.func @step(%x: tensor<64x128xf32>) -> tensor<64xf32> {
   } -> tensor<64xf32>
   return %t : tensor<64xf32>
 }
+
+// -----
+
+// An attention's values are read from memory, and a reduction of its result runs later.
+#weights = affine_map<(b, m, d, n) -> (b, m, n)>
+#values = affine_map<(b, m, d, n) -> (b, n, d)>
+#sums = affine_map<(b, m, d, n) -> (b, m, d)>
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#row = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK: "exp -> attention: an attention's values would be computed again for each tile"
+// CHECK-SAME: "attention -> sum: an attention's kernel has only element-wise ops beside it"
+// CHECK-LABEL: func.func @attention
+func.func @attention(%t: tensor<12x128x128xf32>, %v: tensor<12x128x64xf32>) -> tensor<12x128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<12x128x64xf32>
+  %w = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%v : tensor<12x128x64xf32>) outs(%e : tensor<12x128x64xf32>) attrs = {mlopt.op = "exp"} {
+  ^bb0(%a: f32, %c: f32):
+    %p = math.exp %a : f32
+    linalg.yield %p : f32
+  } -> tensor<12x128x64xf32>
+  %r = "mlopt.attention"(%t, %w, %e) {indexing_maps = [#weights, #values, #sums], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], mlopt.op = "attention", zero_rows = true, causal = -1 : i64} : (tensor<12x128x128xf32>, tensor<12x128x64xf32>, tensor<12x128x64xf32>) -> tensor<12x128x64xf32>
+  %e2 = tensor.empty() : tensor<12x128xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e2 : tensor<12x128xf32>) -> tensor<12x128xf32>
+  %y = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%r : tensor<12x128x64xf32>) outs(%f : tensor<12x128xf32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%a: f32, %c: f32):
+    %p = arith.addf %a, %c : f32
+    linalg.yield %p : f32
+  } -> tensor<12x128xf32>
+  return %y : tensor<12x128xf32>
+}

@@ -122,3 +122,48 @@ func.func @gathered(%x: tensor<64x128xf32>, %t: tensor<64xi64>) -> tensor<64xf32
   } -> tensor<64xf32>
   return %r : tensor<64xf32>
 }
+
+// -----
+
+// Attention with the product of its scores, what is done to them, and what reads the result with heads and rows
+// turned around.
+#rows = affine_map<(b, m, n, d) -> (b, m, d)>
+#keys = affine_map<(b, m, n, d) -> (b, n, d)>
+#scores = affine_map<(b, m, n, d) -> (b, m, n)>
+#weights = affine_map<(b, m, d, n) -> (b, m, n)>
+#values = affine_map<(b, m, d, n) -> (b, n, d)>
+#sums = affine_map<(b, m, d, n) -> (b, m, d)>
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#turned = affine_map<(d0, d1, d2) -> (d1, d0, d2)>
+// CHECK: mlopt.fusion = []
+// CHECK-LABEL: func.func @attention
+// CHECK-COUNT-4: mlopt.group = 0
+// CHECK-NOT: mlopt.group = 1
+func.func @attention(%q: tensor<12x128x64xf32>, %k: tensor<12x128x64xf32>, %v: tensor<12x128x64xf32>) -> tensor<128x12x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %scale = arith.constant 0.125 : f32
+  %e = tensor.empty() : tensor<12x128x128xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<12x128x128xf32>) -> tensor<12x128x128xf32>
+  %s = linalg.generic {indexing_maps = [#rows, #keys, #scores], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<12x128x64xf32>, tensor<12x128x64xf32>) outs(%f : tensor<12x128x128xf32>) attrs = {mlopt.op = "scores"} {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %t = arith.addf %c, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<12x128x128xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s : tensor<12x128x128xf32>) outs(%e : tensor<12x128x128xf32>) attrs = {mlopt.op = "mul"} {
+  ^bb0(%a: f32, %c: f32):
+    %p = arith.mulf %a, %scale : f32
+    linalg.yield %p : f32
+  } -> tensor<12x128x128xf32>
+  %e2 = tensor.empty() : tensor<12x128x64xf32>
+  %r = "mlopt.attention"(%t, %v, %e2) {indexing_maps = [#weights, #values, #sums], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], mlopt.op = "attention", zero_rows = true, causal = -1 : i64} : (tensor<12x128x128xf32>, tensor<12x128x64xf32>, tensor<12x128x64xf32>) -> tensor<12x128x64xf32>
+  %e3 = tensor.empty() : tensor<128x12x64xf32>
+  %y = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%r : tensor<12x128x64xf32>) outs(%e3 : tensor<128x12x64xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%a: f32, %c: f32):
+    linalg.yield %a : f32
+  } -> tensor<128x12x64xf32>
+  return %y : tensor<128x12x64xf32>
+}
