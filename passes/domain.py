@@ -105,7 +105,6 @@ def _is_passed_over(op: ir.Operation) -> bool:
 
 
 _SHORT_TOTAL = 4096  # elements that a task reduces beside its own work
-_FEW = 8  # a kernel has so many times the elements of partial results that each task adds up again
 
 
 class _Builder:
@@ -301,8 +300,7 @@ class _Builder:
             if nest.reductions:
                 own = {self._find((number, loop)) for loop in nest.parallels}
                 reduced = {self._find((number, loop)) for loop in nest.reductions}
-                again = self._is_short_total(nest) or self._are_few_parts(nest, extents, parallel)
-                whole |= parallel & reduced if again else parallel - own
+                whole |= parallel & reduced if self._is_short_total(nest) else parallel - own
         whole = {name for name in whole if extents[name] != 1}
         for name in whole:
             if extents[name] is None:
@@ -328,15 +326,6 @@ class _Builder:
         sizes = [nest.extents[loop] for loop in nest.reductions]
         known = [size for size in sizes if size is not None]
         return not nest.parallels and len(known) == len(sizes) and math.prod(known) <= _SHORT_TOTAL
-
-    def _are_few_parts(self, nest: Nest, extents: dict[Loop, int | None], parallel: Iterable[Loop]) -> bool:
-        """Whether what is reduced comes from outside and is little beside the kernel's work."""
-        outside = all(access is None or access.value not in self.writers for access in nest.reads[:1])
-        sizes = [nest.extents[loop] for loop in nest.reductions]
-        if not outside or None in nest.extents or math.prod(size or 0 for size in sizes) > _SHORT_TOTAL:
-            return False
-        work = math.prod(extents[name] or 1 for name in parallel)
-        return _FEW * math.prod(extent or 0 for extent in nest.extents) <= work
 
     def _ordered(self, value: ir.Value) -> list[Loop]:
         """The classes of a result's loops in the order of the result's dims."""

@@ -21,6 +21,7 @@ from .raising.simplify import simplify_generics
 from .raising.slices import lower_concat_and_pad
 from .raising.totals import split_totals
 from .raising.unit_dims import drop_unit_dims
+from .raising.variances import combine_variances
 from .raising.windows import lower_windows
 from .structured import erase_dead
 
@@ -65,5 +66,6 @@ def _raise(func: ir.Operation) -> None:
     read_narrow_operands(func)
     check_as_eager(func)
     split_totals(func)
+    combine_variances(func)
     name_generics(func)
     erase_dead(func)

@@ -1,0 +1,113 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-raise,canonicalize,cse)' --split-input-file | FileCheck %s
+
+// A variance of columns, in 32 parts: each around its own mean, which is what its task has summed; the last sum adds
+// how far the parts' means are from that of all.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+#one = affine_map<(d0) -> (d0)>
+// CHECK-LABEL: func.func @columns
+// CHECK: %[[X:.*]] = tensor.expand_shape %arg0
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<32x625x512xf32>) {{.*}}{mlopt.op = "sum"}
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[S]] : tensor<32x512xf32>) {{.*}}{mlopt.op = "sum"}
+// CHECK: %[[MEAN:.*]] = linalg.generic {{.*}} ins(%[[SUM]] : tensor<512xf32>) {{.*}}{mlopt.op = "div"}
+// CHECK: %[[MEANS:.*]] = linalg.generic {{.*}} ins(%[[S]] : tensor<32x512xf32>) {{.*}}{mlopt.op = "div"}
+// CHECK: %[[D:.*]] = linalg.generic {{.*}} ins(%[[X]], %[[MEANS]] : tensor<32x625x512xf32>, tensor<32x512xf32>)
+// CHECK: %[[D2:.*]] = linalg.generic {{.*}} ins(%[[D]] : tensor<32x625x512xf32>)
+// CHECK: %[[Q:.*]] = linalg.generic {{.*}} ins(%[[D2]] : tensor<32x625x512xf32>) {{.*}}{mlopt.op = "sum"}
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]} ins(%[[Q]], %[[S]], %[[MEAN]] :
+// CHECK: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %[[M:.*]]: f32, %[[ACC:.*]]: f32):
+// CHECK: %[[OWN:.*]] = arith.divf %[[B]], %[[W:.*]] : f32
+// CHECK: %[[OFF:.*]] = arith.subf %[[OWN]], %[[M]]
+// CHECK: %[[OFF2:.*]] = arith.mulf %[[OFF]], %[[OFF]]
+// CHECK: %[[FAR:.*]] = arith.mulf %[[OFF2]], %[[W]]
+// CHECK: %[[ONE:.*]] = arith.addf %[[A]], %[[FAR]]
+// CHECK: arith.addf %[[ONE]], %[[ACC]]
+func.func @columns(%x: tensor<20000x512xf32>) -> tensor<512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 20000.0 : f32
+  %o = tensor.empty() : tensor<512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<512xf32>) -> tensor<512xf32>
+  %s = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<20000x512xf32>) outs(%f : tensor<512xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<512xf32>
+  %m = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
+      ins(%s : tensor<512xf32>) outs(%o : tensor<512xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.divf %in, %n : f32
+    linalg.yield %0 : f32
+  } -> tensor<512xf32>
+  %e = tensor.empty() : tensor<20000x512xf32>
+  %d = linalg.generic {indexing_maps = [#id, #column, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m : tensor<20000x512xf32>, tensor<512xf32>) outs(%e : tensor<20000x512xf32>) {
+  ^bb0(%in: f32, %mean: f32, %out: f32):
+    %0 = arith.subf %in, %mean : f32
+    linalg.yield %0 : f32
+  } -> tensor<20000x512xf32>
+  %d2 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%d, %d : tensor<20000x512xf32>, tensor<20000x512xf32>) outs(%e : tensor<20000x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<20000x512xf32>
+  %q = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%d2 : tensor<20000x512xf32>) outs(%f : tensor<512xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<512xf32>
+  return %q : tensor<512xf32>
+}
+
+// -----
+
+// Squares around something else than the mean (here: twice the mean) are summed as they are.
+#id = affine_map<(d0) -> (d0)>
+#none = affine_map<(d0) -> ()>
+#scalar = affine_map<() -> ()>
+// CHECK-LABEL: func.func @around_another
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%{{[0-9]+}} : tensor<64xf32>)
+// CHECK: %[[M:.*]] = linalg.generic {{.*}} ins(%[[SUM]] : tensor<f32>)
+// CHECK: %[[D:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %[[M]] : tensor<64x1024xf32>, tensor<f32>)
+// CHECK: %[[D2:.*]] = linalg.generic {{.*}} ins(%[[D]]
+// CHECK: %[[Q:.*]] = linalg.generic {{.*}} ins(%[[D2]] : tensor<64x1024xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[Q]] : tensor<64xf32>)
+func.func @around_another(%x: tensor<65536xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 32768.0 : f32
+  %o = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<f32>) -> tensor<f32>
+  %s = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+      ins(%x : tensor<65536xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %m = linalg.generic {indexing_maps = [#scalar, #scalar], iterator_types = []} ins(%s : tensor<f32>) outs(%o : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.divf %in, %n : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %e = tensor.empty() : tensor<65536xf32>
+  %d = linalg.generic {indexing_maps = [#id, #none, #id], iterator_types = ["parallel"]}
+      ins(%x, %m : tensor<65536xf32>, tensor<f32>) outs(%e : tensor<65536xf32>) {
+  ^bb0(%in: f32, %mean: f32, %out: f32):
+    %0 = arith.subf %in, %mean : f32
+    linalg.yield %0 : f32
+  } -> tensor<65536xf32>
+  %d2 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+      ins(%d, %d : tensor<65536xf32>, tensor<65536xf32>) outs(%e : tensor<65536xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<65536xf32>
+  %q = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+      ins(%d2 : tensor<65536xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  return %q : tensor<f32>
+}
