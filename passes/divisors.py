@@ -8,7 +8,6 @@ from mlir import ir
 
 from .affine import fold_affine
 
-
 _ONE_OF_TWO = ("arith.minsi", "arith.maxsi", "arith.minui", "arith.maxui")
 
 

@@ -45,8 +45,7 @@ class _Watched:
     def is_unused(self) -> bool:
         """Whether no tensor and no Python object refers to the storage but this one."""
         return (
-            torch._C._storage_Use_Count(self.storage._cdata) == 1
-            and sys.getrefcount(self.storage) == _UNUSED
+            torch._C._storage_Use_Count(self.storage._cdata) == 1 and sys.getrefcount(self.storage) == _UNUSED
         )
 
     def is_intact(self) -> bool:

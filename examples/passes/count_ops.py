@@ -19,6 +19,9 @@ class CountOps(Pass):
     def run(self, op: ir.Operation) -> None:
         counts: Counter[str] = Counter()
         op.walk(lambda inner: counts.update([inner.name]) or ir.WalkResult.ADVANCE)
-        print(f"@{op.attributes['sym_name'].value}:", ", ".join(f"{name} {n}" for name, n in counts.most_common()))
+        print(
+            f"@{op.attributes['sym_name'].value}:",
+            ", ".join(f"{name} {n}" for name, n in counts.most_common()),
+        )
         if counts.total() > self.most:
             raise PassError(op, f"more than {self.most} operations")
