@@ -63,6 +63,18 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Ten
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
+class Projections(nn.Module):
+    """Attention among the rows of one tensor, with a weight each for queries, keys and values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(64, 64) for _ in range(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        parts = (each(x).view(2, 32, 4, 16).transpose(1, 2) for each in (self.query, self.key, self.value))
+        return F.scaled_dot_product_attention(*parts)
+
+
 Row = tuple[int, Callable[..., Any], tuple[torch.Tensor, ...]]
 
 ROWS: dict[str, Row] = {
@@ -84,11 +96,27 @@ ROWS: dict[str, Row] = {
         (X,),
     ),
     "log_softmax and nll": (
-        6,
+        1,
         negative_log_likelihood,
         (torch.randn(4, 128_000), torch.randint(0, 128_000, (4,))),
     ),
+    "cross_entropy": (2, F.cross_entropy, (torch.randn(8, 1000), torch.randint(0, 1000, (8,)))),
+    "softmax of channels": (1, lambda x: x.softmax(1), (torch.randn(2, 64, 28, 28),)),
+    "batch norm in training": (
+        1,
+        lambda x: F.batch_norm(x, None, None, training=True),
+        (torch.randn(4, 64, 14, 14),),
+    ),
+    "variance of columns": (2, lambda x: x.var(0), (torch.randn(20000, 512),)),
+    "mean and variance of all": (2, lambda x: (x.mean(), x.var()), (torch.randn(512, 512),)),
+    "normalized by all": (3, lambda x: (x - x.mean()) / x.std(), (torch.randn(512, 512),)),
+    "norm of all": (2, lambda x: x.norm(), (torch.randn(1 << 20),)),
+    "argmax of all": (3, lambda x: x.argmax(), (torch.randn(512, 512),)),
+    "loss": (2, F.mse_loss, (torch.randn(512, 512), torch.randn(512, 512))),
     "masked attention": (1, attention, (HEADS, HEADS, HEADS, torch.randn(32, 32))),
+    "projections and attention": (2, Projections(), (torch.randn(2, 32, 64),)),
+    "outputs side by side": (1, lambda x: (torch.relu(x), x * 2, x.sum(-1), x.amax(-1)), (X,)),
+    "a scaled factor of few columns": (1, lambda x, w: (x * 0.5) @ w, (X, torch.randn(64, 8))),
     "GPT-2 block": (7, DEMO["gpt2_block"].module(), DEMO["gpt2_block"].inputs()),
     "ResNet basic block": (5, BasicBlock(), (torch.randn(1, 16, 14, 14),)),
 }
