@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from mlir import ir
 
 from .tiling.access import STRUCTURED, Access, Index, Nest, nest_of
+from .tiling.pads import read_through_pads
 
 Loop = tuple[int, int]  # the number of a nest and of a loop in it
 
@@ -68,7 +69,8 @@ class Domain:
     ) -> Domain | str:
         """The domain of ``ops`` (in order, the root last) as one kernel, or why they cannot be one.
 
-        Constants, tensor.empty, tensor.dim and arithmetic on scalars among ``ops`` are passed over.
+        Constants, tensor.empty, tensor.dim and arithmetic on scalars among ``ops`` are passed over, and pads
+        that are read here only.
         """
         nests: list[Nest] = []
         for op in ops:
@@ -78,6 +80,7 @@ class Domain:
                 return f"no tile rule takes {op.operation.name}"
         if not nests:
             return "no op has loops"
+        nests = read_through_pads(nests, values_needed_outside)
         return _Builder(nests, values_needed_outside).build()
 
     def loops(self, nest: Nest) -> tuple[Dim, ...]:

@@ -15,6 +15,7 @@ from .fusion.choose import Chooser
 from .fusion.decisions import Decisions
 from .fusion.graph import Graph
 from .fusion.kinds import Kind
+from .fusion.pads import give_windows_their_pads, pads_of
 from .fusion.price import Prices
 from .groups import entry_ops, give_inits_their_fills, is_init, set_group
 
@@ -52,6 +53,7 @@ class Fuse(Pass):
         for function in op.regions[0].blocks[0].operations:
             if function.operation.name == "func.func":
                 give_inits_their_fills(function.operation)
+                give_windows_their_pads(function.operation)
                 graph = _graph_of(function.operation)
                 made.append(Decisions(graph))
                 Chooser(graph, Prices(graph, machine), made[-1]).run()
@@ -69,8 +71,10 @@ class Fuse(Pass):
 
 def _graph_of(function: ir.Operation) -> Graph:
     graph = Graph(function)
-    for op in entry_ops(function):
-        if not _is_passed_over(op):
+    ops = entry_ops(function)
+    pads = {pad for op in ops for pad in pads_of(op)}
+    for op in ops:
+        if op not in pads and not _is_passed_over(op):
             graph.add(op)
     return graph
 

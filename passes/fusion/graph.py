@@ -14,6 +14,7 @@ from ..domain import Domain
 from ..groups import entry_ops, is_init, operands_of, touches_memory
 from ..tiling.access import Nest, nest_of
 from .kinds import Kind, kind_of
+from .pads import pads_of
 
 
 @dataclass(eq=False)
@@ -57,7 +58,7 @@ class Graph:
             self._readers[value] = {None}
 
     def add(self, op: ir.Operation) -> Group:
-        """Make a group of ``op`` and of the fills that it starts from; ops come in the block's order."""
+        """Make a group of ``op``, of the fills it starts from and of its pads; ops come in order."""
         fills = [
             value.owner.operation
             for number, value in enumerate(op.operands)
@@ -65,8 +66,14 @@ class Graph:
             and not isinstance(value, ir.BlockArgument)
             and value.owner.operation.name == "linalg.fill"
         ]
-        ops = [*fills, op]
-        group = Group(ops, [kind_of(each, self.nest_of) for each in ops], self._new_bit())
+        pads = pads_of(op)
+        ops = [*fills, *pads, op]
+        kinds = [kind_of(each, self.nest_of) for each in ops]
+        kinds = [
+            Kind.PAD if kind is Kind.INSERT and each in pads else kind
+            for each, kind in zip(ops, kinds, strict=True)
+        ]
+        group = Group(ops, kinds, self._new_bit())
         for each, kind in zip(ops, group.kinds, strict=True):
             self._of_op[each] = group
             self._kinds[each] = kind

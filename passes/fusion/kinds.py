@@ -21,6 +21,7 @@ class Kind(Enum):
     GATHER = "gather"
     SLICE = "slice"
     INSERT = "insert"
+    PAD = "pad"  # not made: what reads it in the same kernel reads what was padded
     FILL = "fill"
     ANCHOR = "contraction or window"  # has an accumulator tile; a kernel has at most one
     ATTENTION = "attention"

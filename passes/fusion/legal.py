@@ -128,6 +128,8 @@ def _edge_apart(
     made_by = graph.kind_of(value.owner.operation)
     if made_by is Kind.INSERT or (kind is Kind.INSERT and number == 1):
         return "a buffer that is written in parts is complete only after its kernels"
+    if kind is Kind.PAD:
+        return "what is padded would be computed again for each tile"
     if kind is Kind.ANCHOR:
         return _no_prologue(graph, producer, value, op, number)
     if kind is Kind.ATTENTION and number == 1:

@@ -6,26 +6,25 @@
     linalg.conv_2d_nchw_fchw {strides = 2} ins(%p, %w) outs(%b)
   ->
     %w1 = generic {transpose} (co, ci, kh, kw) -> (ci, kh, kw, co) ins(%w)
-    %p1 = tensor.expand_shape (pad to a multiple of 2) -> n x ci x H/2 x 2 x W/2 x 2
+    %x1 = tensor.expand_shape %x -> n x ci x H/2 x 2 x W/2 x 2
+    %p1 = tensor.pad %x1 low[0, 0, 2, 0, 2, 0] …: whole pairs, one element too many in front
     generic {conv2d} (n, co, oh, ow | ci, kh, kw)
-        ins(%p1 at (n, ci, oh + kh floordiv 2, kh mod 2, ow + kw floordiv 2, kw mod 2), %w1) outs(%b)
+        ins(%p1 at (n, ci, oh + (kh + 1) floordiv 2, (kh + 1) mod 2, ow + …, …), %w1) outs(%b)
 
-Legal for static windows: what the longer padding adds is never read. A tile of the input is then read by
-whole vectors, and one of the weights along its output channels.
+Legal for static windows: what the longer padding adds is never read. A size that is no multiple of the stride
+is padded before it is split. A tile of the input is then read by whole vectors, and one of the weights along
+its output channels; a pad right before its reader needs no kernel.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mlir import ir
-from mlir.dialects import linalg, tensor
+from mlir.dialects import tensor
 
 from ..groups import entry_ops
 from ..structured import (
     DYNAMIC,
     body_of,
-    constant,
     defining_op,
     element_type,
     make_copy,
@@ -34,22 +33,11 @@ from ..structured import (
     replace_op,
     sizes_of,
 )
-from ..subsets import mixed
 from .named import kinds_from
-from .reshape import grouped
-from .slices import add_sizes, insert, padding_value
+from .slices import padding_value
+from .strides import Window, can_split, expanded, split_strides
 
 _PREFIXES = ("linalg.conv_", "linalg.depthwise_conv_", "linalg.pooling_")
-
-
-@dataclass(frozen=True)
-class Window:
-    """One dim of the input, read at ``out * stride + inside * dilation``."""
-
-    out: int
-    stride: int
-    inside: int
-    dilation: int
 
 
 def lower_windows(func: ir.Operation) -> None:
@@ -69,12 +57,13 @@ def label_for(name: str) -> str:
 
 
 def _lower(op: ir.Operation) -> None:
+    op.operands[0] = _padded_last(op)
     source, filters, init = op.operands
     maps = named_maps_of(op)
     windows = [_window(expr) for expr in maps[0].results]
     exprs = list(maps[0].results)
-    if all(window is None or _can_split(window, dim, op) for dim, window in enumerate(windows)):
-        source, exprs = _split_strides(op, maps[0], windows)
+    if all(window is None or can_split(window, dim, op) for dim, window in enumerate(windows)):
+        source, exprs = split_strides(op, maps[0], windows)
     pooling = op.name.startswith("linalg.pooling_")
     filter_map = maps[1]
     if not pooling:
@@ -92,6 +81,39 @@ def _lower(op: ir.Operation) -> None:
     replace_op(op, new.results)
 
 
+def _padded_last(op: ir.Operation) -> ir.Value:
+    """The input, padded after its dims were split into groups, not before."""
+    view = defining_op(op.operands[0], "tensor.expand_shape")
+    pad = None if view is None else defining_op(view.operands[0], "tensor.pad")
+    value = None if pad is None else padding_value(pad)
+    if view is None or pad is None or value is None:
+        return op.operands[0]
+    low, high = list(pad.opview.static_low), list(pad.opview.static_high)
+    groups = [[dim.value for dim in group] for group in view.attributes["reassociation"]]
+    split = [len(group) > 1 for group in groups]
+    if any(low[dim] or high[dim] for dim, many in enumerate(split) if many):
+        return op.operands[0]
+    with op.location, ir.InsertionPoint(op):
+        inner = pad.operands[0]
+        sizes: list[int | ir.Value] = []
+        for dim, (group, size) in enumerate(zip(groups, sizes_of(inner), strict=True)):
+            sizes += [view.results[0].type.shape[each] for each in group] if split[dim] else [size]
+        if any(size == DYNAMIC for size in sizes if isinstance(size, int)):
+            return op.operands[0]
+        spread = [
+            [pads[dim] if each == group[0] else 0 for dim, group in enumerate(groups) for each in group]
+            for pads in (low, high)
+        ]
+        new = tensor.PadOp(
+            view.results[0].type, expanded(inner, groups, sizes), pad.opview.low, pad.opview.high, *spread
+        )
+        index = ir.IndexType.get()
+        block = new.regions[0].blocks.append(*[index] * len(sizes), arg_locs=[op.location] * len(sizes))
+        with ir.InsertionPoint(block):
+            tensor.YieldOp(value)
+    return new.result
+
+
 def _window(expr: ir.AffineExpr) -> Window | None:
     """The parts of ``out * stride + inside * dilation``; None for a single loop."""
     if not isinstance(expr, ir.AffineAddExpr):
@@ -103,89 +125,6 @@ def _window(expr: ir.AffineExpr) -> Window | None:
 def _term(expr: ir.AffineExpr) -> tuple[int, int]:
     """A loop and its factor."""
     return (expr.lhs.position, expr.rhs.value) if isinstance(expr, ir.AffineMulExpr) else (expr.position, 1)
-
-
-def _can_split(window: Window, dim: int, op: ir.Operation) -> bool:
-    """Whether a dim is static, or needs no splitting."""
-    return window.stride == 1 or op.operands[0].type.shape[dim] != DYNAMIC
-
-
-def _split_strides(
-    op: ir.Operation, where: ir.AffineMap, windows: list[Window | None]
-) -> tuple[ir.Value, list[ir.AffineExpr]]:
-    """The input with each strided dim split into (dim / stride, stride), and how it is read."""
-    source = op.operands[0]
-    more = [
-        0 if window is None or window.stride == 1 else _missing(op, dim, window)
-        for dim, window in enumerate(windows)
-    ]
-    with op.location, ir.InsertionPoint(op):
-        if any(more):
-            source = _padded(source, more)
-        exprs: list[ir.AffineExpr] = []
-        groups: list[list[int]] = []
-        sizes: list[int | ir.Value] = []
-        for expr, window, size in zip(where.results, windows, sizes_of(source), strict=True):
-            split = window is not None and window.stride > 1
-            groups.append([len(sizes), len(sizes) + 1] if split else [len(sizes)])
-            if window is None or not split or not isinstance(size, int):
-                exprs.append(expr)
-                sizes.append(size)
-                continue
-            sizes += [size // window.stride, window.stride]
-            inside = ir.AffineDimExpr.get(window.inside) * window.dilation
-            step = ir.AffineExpr.get_floor_div(inside, window.stride)
-            exprs += [ir.AffineDimExpr.get(window.out) + step, ir.AffineExpr.get_mod(inside, window.stride)]
-        if len(exprs) == len(windows):
-            return source, exprs
-        return _expanded(source, groups, sizes), exprs
-
-
-def _expanded(source: ir.Value, groups: list[list[int]], sizes: list[int | ir.Value]) -> ir.Value:
-    static = [DYNAMIC if isinstance(size, ir.Value) else size for size in sizes]
-    dynamic = [size for size in sizes if isinstance(size, ir.Value)]
-    kind = ir.RankedTensorType.get(static, source.type.element_type)
-    return tensor.ExpandShapeOp(kind, source, grouped(groups), dynamic, static).result
-
-
-def _missing(op: ir.Operation, dim: int, window: Window) -> int:
-    """How many elements a strided dim lacks to be a multiple of its stride and to hold every index."""
-    size = op.operands[0].type.shape[dim]
-    maps = named_maps_of(op)
-    outputs = _extent(window.out, maps[2], op.operands[2])
-    insides = _extent(window.inside, maps[1], op.operands[1])
-    last = outputs - 1 + (insides - 1) * window.dilation // window.stride
-    blocks = max(-(-size // window.stride), last + 1)
-    return blocks * window.stride - size
-
-
-def _extent(loop: int, where: ir.AffineMap, value: ir.Value) -> int:
-    for expr, size in zip(where.results, value.type.shape, strict=True):
-        if isinstance(expr, ir.AffineDimExpr) and expr.position == loop:
-            return size
-    raise AssertionError("each loop of a window is a dim of the result or of the filter")
-
-
-def _padded(source: ir.Value, more: list[int]) -> ir.Value:
-    """``source`` with ``more`` elements behind each dim; a tensor.pad before it is done with it."""
-    low: list[int | ir.Value] = [0] * len(more)
-    pad = defining_op(source, "tensor.pad")
-    if pad is not None and padding_value(pad) is not None and _only_pads(pad):
-        sizes = [add_sizes(size, extra) for size, extra in zip(sizes_of(source), more, strict=True)]
-        low, value = mixed(pad.opview.static_low, pad.opview.low), padding_value(pad)
-        source = pad.operands[0]
-    else:
-        sizes = [add_sizes(size, extra) for size, extra in zip(sizes_of(source), more, strict=True)]
-        element = element_type(source)
-        integer = isinstance(element, ir.IntegerType)
-        value = constant(ir.IntegerAttr.get(element, 0) if integer else ir.FloatAttr.get(element, 0.0))
-    filled = linalg.fill(value, outs=[tensor.EmptyOp(sizes, element_type(source)).result])
-    return insert(source, filled, low, sizes_of(source), "pad")
-
-
-def _only_pads(pad: ir.Operation) -> bool:
-    """Whether no side is cropped."""
-    return all(size >= 0 or size == DYNAMIC for size in (*pad.opview.static_low, *pad.opview.static_high))
 
 
 def _channels_last(op: ir.Operation, maps: list[ir.AffineMap]) -> tuple[ir.Value, ir.AffineMap]:

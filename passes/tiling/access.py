@@ -25,7 +25,7 @@ class Index:
 
     ``loops`` are the loops with coefficient 1, ``rest`` is an affine expression of other loops (the window
     of a convolution), ``start`` a number or an index value of the function. ``partial`` says that the
-    loops do not cover the dim.
+    loops do not cover the dim, ``padded`` that the position may lie outside of it.
     """
 
     loops: tuple[int, ...] = ()
@@ -33,6 +33,7 @@ class Index:
     start: int | ir.Value = 0
     stride: int = 1
     partial: bool = False
+    padded: bool = False
 
     @property
     def plain(self) -> bool:
@@ -47,10 +48,14 @@ class Index:
 
 @dataclass(frozen=True)
 class Access:
-    """A tensor (or scalar, without indices) and the index of each of its dims."""
+    """A tensor (or scalar, without indices) and the index of each of its dims.
+
+    ``padding`` is the scalar that is read outside of the tensor, where an index is padded.
+    """
 
     value: ir.Value
     indices: tuple[Index, ...]
+    padding: ir.Value | None = None
 
 
 @dataclass(frozen=True, eq=False)

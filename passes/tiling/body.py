@@ -118,10 +118,10 @@ class Body:
         value = access.value
         if not isinstance(value.type, ir.RankedTensorType):
             return value
-        if self.emitter.domain.writer(value) is None:
+        if self.emitter.domain.writer(value) is None and access.padding is None:
             starts = [self.emitter.position(self.nest, index) for index in access.indices]
             return tensor.ExtractOp(value, starts).result
-        return vector.ExtractOp(self.emitter.tile(value), [], [0] * len(access.indices)).result
+        return vector.ExtractOp(self.emitter.own(self.nest, access), [], [0] * len(access.indices)).result
 
     def asserts(self) -> None:
         """Emit the body's run-time checks; a check for many elements is and-ed to one."""

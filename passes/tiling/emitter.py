@@ -70,7 +70,8 @@ class Emitter(Place):
         axes = self.axes(nest, access, loops)
         present = [axis for axis in axes if axis is not None]
         turned = sorted(present, key=loops.index)
-        if turned == present or self.domain.writer(access.value) is not None:
+        is_whole = access.padding is not None or self.domain.writer(access.value) is not None
+        if turned == present or is_whole:
             return self.arrange(self.own(nest, access), axes, loops, shape)
         own = self.read(nest, access, [axes.index(axis) for axis in turned])
         return self.arrange(own, turned, loops, shape)
@@ -107,9 +108,9 @@ class Emitter(Place):
             spans = [self.span(nest, loop) for loop in index.loops]
             assert index.stride == 1 or all(span.size == 1 for span in spans), "a step takes single elements"
             sizes.append(max((span.size for span in spans), default=1))
-            exact.append(all(span.exact for span in spans))
+            exact.append(not index.padded and all(span.exact for span in spans))
         order = range(len(sizes)) if order is None else order
-        return self.transfer_read(access.value, starts, sizes, exact, order)
+        return self.transfer_read(access.value, starts, sizes, exact, order, access.padding)
 
     def transfer_read(
         self,
@@ -118,9 +119,14 @@ class Emitter(Place):
         sizes: Sequence[int],
         exact: Sequence[bool],
         order: Sequence[int],
+        padding: ir.Value | None = None,
     ) -> ir.Value:
-        """A vector of ``sizes[d]`` elements along each dim d in ``order``, and one along the others."""
-        key = ("read", source, tuple(starts), tuple(sizes), tuple(order))
+        """A vector of ``sizes[d]`` elements along each dim d in ``order``, and one along the others.
+
+        A dim that is not exact may start below 0 and end beyond its size: there ``padding`` (else 0) is read.
+        """
+        known_padding = None if padding is None else hash(padding)  # a value cannot be compared with None
+        key = ("read", source, tuple(starts), tuple(sizes), tuple(order), known_padding)
         known = self.recall(key)
         if known is not None:
             return known
@@ -129,7 +135,7 @@ class Emitter(Place):
         where = ir.AffineMapAttr.get(ir.AffineMap.get(len(sizes), 0, dims))
         bounds = ir.ArrayAttr.get([ir.BoolAttr.get(exact[dim]) for dim in order])
         result = ir.VectorType.get([sizes[dim] for dim in order], element)
-        padding = self.constant(zero_of(element))
+        padding = self.constant(zero_of(element)) if padding is None else padding
         read = vector.TransferReadOp(result, source, list(starts), where, padding, bounds)
         return self.remember(key, read.result)
 

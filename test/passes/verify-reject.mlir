@@ -86,8 +86,7 @@ func.func private @other()
 
 // -----
 
-func.func private @part(%a: memref<8xf32>, %out: memref<8xf32>) attributes {mlopt.kernel} {
-  %one = arith.constant 1.0 : f32
+func.func private @part(%a: memref<8xf32>, %one: f32, %out: memref<8xf32>) attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   scf.forall (%i) = (0) to (8) step (4) {
@@ -96,7 +95,7 @@ func.func private @part(%a: memref<8xf32>, %out: memref<8xf32>) attributes {mlop
     // expected-error@+2 {{a tile is read from a whole buffer}}
     // expected-error@+1 {{a kernel may not read what it writes}}
     %v = vector.transfer_read %s[%c0], %zero : memref<4xf32, strided<[1], offset: ?>>, vector<4xf32>
-    // expected-error@below {{the padding value of a tile must be the constant zero}}
+    // expected-error@below {{the padding value of a tile must be a constant}}
     %w = vector.transfer_read %a[%i], %one : memref<8xf32>, vector<4xf32>
     %x = arith.addf %v, %w : vector<4xf32>
     // expected-error@below {{a tile is written into a whole buffer}}

@@ -51,6 +51,8 @@ def range_of(value: ir.Value) -> Range:
         if name == "arith.muli":
             return _times(left, right)
         return _plus(left, right if name == "arith.addi" else _times(right, Range(-1, -1, 1)))
+    if name == "arith.minsi":
+        return _least(*(range_of(operand) for operand in owner.operands))
     return UNKNOWN
 
 
@@ -82,6 +84,12 @@ def _plus(left: Range, right: Range) -> Range:
     low = None if left.low is None or right.low is None else left.low + right.low
     high = None if left.high is None or right.high is None else left.high + right.high
     return Range(low, high, gcd(left.multiple, right.multiple))
+
+
+def _least(left: Range, right: Range) -> Range:
+    low = None if left.low is None or right.low is None else min(left.low, right.low)
+    highs = [side.high for side in (left, right) if side.high is not None]
+    return Range(low, min(highs, default=None), gcd(left.multiple, right.multiple))
 
 
 def _times(left: Range, right: Range) -> Range:

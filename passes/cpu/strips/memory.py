@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import memref
 
-from .bounds import DYNAMIC, constant_of, fits
+from .bounds import DYNAMIC, Range, constant_of, fits, range_of
 from .emitter import Emitter
 from .fragment import UNIT, Axis, Key, Strip, sizes_of
 
@@ -27,6 +27,28 @@ def inside(op: ir.OpView, tile_dim: int, memory_dim: int, axis: Axis) -> bool:
     if op.in_bounds[tile_dim].value or fits(index, sizes_of(tile_of(op))[tile_dim], size):
         return True
     return axis.bound is not None and axis.bound[1] == size and axis.bound[0] == index
+
+
+def range_at(op: ir.OpView, memory_dim: int, axis: Axis, step: int = 0) -> Range:
+    """Where the ``step``-th position of an axis (the first of its lanes) may lie in a memory dim."""
+    start, base = (
+        range_of(op.indices[memory_dim]),
+        Range(0, 0, 0) if axis.base is None else range_of(axis.base),
+    )
+    offset = axis.offset + step * max(axis.lanes, 1)
+    low = None if start.low is None or base.low is None else start.low + base.low + offset
+    high = None if start.high is None or base.high is None else start.high + base.high + offset
+    return Range(low, high, 1)
+
+
+def lies_inside(op: ir.OpView, tile_dim: int, memory_dim: int, axis: Axis, step: int) -> bool:
+    """Whether the ``step``-th position of an axis is known to lie inside memory, if it is valid."""
+    if inside(op, tile_dim, memory_dim, axis):
+        return True
+    size, known = op.base.type.shape[memory_dim], range_at(op, memory_dim, axis, step)
+    if size == DYNAMIC or known.low is None or known.high is None:
+        return False
+    return known.low >= 0 and known.high + max(axis.lanes, 1) <= size
 
 
 def tile_of(op: ir.OpView) -> ir.Value:

@@ -14,7 +14,7 @@ from mlir.dialects import arith, memref, vector
 from .emitter import Emitter
 from .fragment import UNIT, Fragment, Key, Strip, keys_of, lane_of
 from .masks import valid_lanes
-from .memory import has_room, inside, memory_dims, memory_indices, memory_size
+from .memory import has_room, lies_inside, memory_dims, memory_indices, memory_size, range_at
 from .panel import load_packed
 from .registry import no_uses, rule
 from .strided import Row, load_row
@@ -50,7 +50,9 @@ def _load(
     guards = [
         (tile_dim, dim)
         for tile_dim, dim in enumerate(dims)
-        if dim is not None and tile_dim != lane and not inside(op, tile_dim, dim, strip[tile_dim])
+        if dim is not None
+        and tile_dim != lane
+        and not lies_inside(op, tile_dim, dim, strip[tile_dim], key[tile_dim])
     ]
     within, indices = _guard(em, op, indices, [dim for _, dim in guards])
     if lane is None:
@@ -94,9 +96,19 @@ def _load_lanes(
     dim, axis, source = dims[lane], strip[lane], op.base
     assert dim is not None
     valid = None if has_room(op, dim, axis) else valid_lanes(em, strip, key)
-    if not inside(op, lane, dim, axis):
+    before = None
+    if not lies_inside(op, lane, dim, axis, key[lane]):
         valid = _lanes_inside(em, source, dim, indices[dim], valid)
-    return load_row(em, Row(source, indices, dim, axis.lanes, valid, em.scalar(op.padding)))
+        low = range_at(op, dim, axis, key[lane]).low
+        if low is not None and low < 0:
+            before = _lanes_before(em, indices[dim])
+    return load_row(em, Row(source, indices, dim, axis.lanes, valid, em.scalar(op.padding), before))
+
+
+def _lanes_before(em: Emitter, first: ir.Value) -> ir.Value:
+    zero = em.index(0)
+    with em.here():
+        return arith.SubIOp(zero, first).result
 
 
 def _lanes_inside(

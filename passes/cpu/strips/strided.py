@@ -30,7 +30,8 @@ def is_dense(source: ir.Value, dim: int) -> bool:
 class Row:
     """``lanes`` elements along ``dim`` of ``source``, from ``indices`` on.
 
-    ``valid`` of them lie in memory (None: all); the others are ``padding``.
+    The first ``valid`` of them (None: all) lie in memory, but for the first ``before``; the others are
+    ``padding``.
     """
 
     source: ir.Value
@@ -39,6 +40,7 @@ class Row:
     lanes: int
     valid: ir.Value | int | None
     padding: ir.Value
+    before: ir.Value | None = None
 
     @property
     def kind(self) -> ir.VectorType:
@@ -50,10 +52,10 @@ def load_row(em: Emitter, row: Row) -> ir.Value:
     """The vector of a row: a load along memory's innermost dim, else as strides allow."""
     if row.dim < row.source.type.rank - 1:
         return _load_dense(em, row) if is_dense(row.source, row.dim) else _gather(em, row)
-    if row.valid is None or (isinstance(row.valid, int) and row.valid >= row.lanes):
+    if row.before is None and (row.valid is None or (isinstance(row.valid, int) and row.valid >= row.lanes)):
         with em.here():
             return vector.LoadOp(row.kind, row.source, list(row.indices)).result
-    mask = mask_of(em, row.valid, row.lanes)
+    mask = _mask(em, row)
     with em.here():
         padding = spread(row.padding, row.lanes)
         return vector.MaskedLoadOp(row.kind, row.source, list(row.indices), mask, padding).result
@@ -61,10 +63,23 @@ def load_row(em: Emitter, row: Row) -> ir.Value:
 
 def _gather(em: Emitter, row: Row) -> ir.Value:
     steps = lane_steps(em, row.source, row.dim, row.lanes)
-    mask = mask_of(em, row.lanes if row.valid is None else row.valid, row.lanes)
+    mask = _mask(em, row)
     with em.here():
         padding = spread(row.padding, row.lanes)
         return vector.GatherOp(row.kind, row.source, list(row.indices), steps, mask, padding).result
+
+
+def _mask(em: Emitter, row: Row) -> ir.Value:
+    """The mask of the lanes that lie in memory."""
+    mask = mask_of(em, row.lanes if row.valid is None else row.valid, row.lanes)
+    if row.before is None:
+        return mask
+    before = mask_of(em, row.before, row.lanes)
+    with em.here():
+        ones = arith.ConstantOp(
+            mask.type, ir.DenseElementsAttr.get_splat(mask.type, ir.BoolAttr.get(True))
+        ).result
+        return arith.AndIOp(mask, arith.XOrIOp(before, ones)).result
 
 
 def lane_steps(em: Emitter, source: ir.Value, dim: int, lanes: int) -> ir.Value:
@@ -91,8 +106,9 @@ def _load_dense(em: Emitter, row: Row) -> ir.Value:
     chunks = []
     for chunk in range(stride):
         left = _elements_left(em, lanes if row.valid is None else row.valid, stride, chunk * lanes)
+        before = None if row.before is None else _elements_before(em, row.before, stride, chunk * lanes)
         place = [*outer, em.sum(first, em.index(chunk * lanes))]
-        chunks.append(load_row(em, replace(row, indices=place, dim=len(outer), valid=left)))
+        chunks.append(load_row(em, replace(row, indices=place, dim=len(outer), valid=left, before=before)))
     with em.here():
         while len(chunks) > 1:
             chunks = [
@@ -100,6 +116,13 @@ def _load_dense(em: Emitter, row: Row) -> ir.Value:
                 for left, right in zip(chunks[::2], chunks[1::2], strict=True)
             ]
     return chunks[0]
+
+
+def _elements_before(em: Emitter, before: ir.Value, stride: int, skipped: int) -> ir.Value:
+    """Elements from ``skipped`` up to the first lane's that lies in memory."""
+    width, less = em.index(stride), em.index(skipped)
+    with em.here():
+        return arith.SubIOp(arith.MulIOp(before, width).result, less).result
 
 
 def _elements_left(em: Emitter, valid: ir.Value | int, stride: int, skipped: int) -> ir.Value | int:

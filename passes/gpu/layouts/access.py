@@ -36,6 +36,11 @@ class Access:
         return bytes_of(ir.MemRefType(self.buffer.type).element_type)
 
     @property
+    def padding(self) -> ir.Attribute:
+        """What is read where there is no memory."""
+        return self.op.operands[len(self.indices) + 1].owner.attributes["value"]
+
+    @property
     def bytes(self) -> int:
         """What the tile moves."""
         return self.element_bytes * prod(sizes_of(self.tile))

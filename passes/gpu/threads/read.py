@@ -37,7 +37,7 @@ def _load(place: Place, whole: Truth, positions: Sequence[Position]) -> list[ir.
     """The elements of some accesses, all of which are possible if ``whole`` holds."""
     em, kind = place.em, place.buffer.element
     build, size = em.build, place.access.element_bytes
-    padding = build.constant(kind, 0)
+    padding = build.constant(kind, place.access.padding)
     constant = place.buffer.constant
     # Addresses are computed outside of the branch, where others find them.
     pointers = [place.pointer(position) for position in positions]

@@ -1,0 +1,63 @@
+"""Pads that go with the convolution or pooling that reads them, whose kernel then needs no padded copy."""
+
+from __future__ import annotations
+
+from mlir import ir
+
+from ..domain import Domain
+from ..groups import is_init
+from ..structured import defining_op, is_used, structured_ops
+from ..tiling.access import nest_of
+from ..tiling.pads import fill_of_pad
+from ..tiling.registry import can_tile
+from .kinds import Kind, kind_of
+
+
+def give_windows_their_pads(func: ir.Operation) -> None:
+    """Give each window op that can read through a pad a pad of its own, with its fill."""
+    for pad in structured_ops(func, "tensor.insert_slice"):
+        fill = fill_of_pad(pad)
+        if fill is None:
+            continue
+        for use in list(pad.results[0].uses):
+            reader, number = use.owner.operation, use.operand_number
+            if reader.name == "linalg.generic" and not is_init(reader, number) and can_read_through(reader):
+                at = ir.InsertionPoint(reader)
+                own = pad.clone(at).operation
+                own.operands[1] = fill.clone(ir.InsertionPoint(own)).operation.results[0]
+                reader.operands[number] = own.results[0]
+        for op in (pad, fill):
+            if not is_used(op.results[0]):
+                op.erase()
+
+
+def can_read_through(op: ir.Operation) -> bool:
+    """Whether the pads that a window op reads can be part of its kernel."""
+    if kind_of(op, nest_of) is not Kind.ANCHOR:
+        return False
+    fills = [
+        defining_op(value, "linalg.fill") for number, value in enumerate(op.operands) if is_init(op, number)
+    ]
+    ops = [*(fill for fill in fills if fill is not None), *_pads_and_fills(op), op]
+    domain = Domain.build(ops, list(op.results))
+    return not isinstance(domain, str) and can_tile(domain) is None
+
+
+def pads_of(op: ir.Operation) -> list[ir.Operation]:
+    """The pads, each after its fill, that nobody but ``op`` reads, which can read through them."""
+    own = [each for each in _pads_and_fills(op) if len(list(each.results[0].uses)) == 1]
+    return own if own and can_read_through(op) else []
+
+
+def _pads_and_fills(op: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+    for number, value in enumerate(op.operands):
+        pad = (
+            None
+            if op.name != "linalg.generic" or is_init(op, number)
+            else defining_op(value, "tensor.insert_slice")
+        )
+        fill = None if pad is None else fill_of_pad(pad)
+        if pad is not None and fill is not None and pad not in found:
+            found += [fill, pad]
+    return found
