@@ -17,10 +17,9 @@
 // CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[C]], %[[T]] : {{.*}}mlopt.op = "add"
 // CHECK-NOT: linalg.generic
 // CHECK: return %[[R]]
-// KERNELS: @kernel_0_mul({{.*}}tensor<8x3x3x16xf32>
-// KERNELS: @kernel_1_mul_add({{.*}}tensor<16xf32>
+// KERNELS: @kernel_0_mul_add({{.*}} -> (tensor<8x3x3x16xf32>, tensor<16xf32>)
 // KERNELS: func.func @prepare
-// KERNELS: @kernel_2_conv2d_add(
+// KERNELS: func.func private @kernel_1_conv2d_add(
 // KERNELS: func.func @main
 func.func @main(%x: tensor<2x8x7x7xf32>, %w: tensor<8x3x3x16xf32> {mlopt.weight}, %bias: tensor<16xf32> {mlopt.weight}, %scale: tensor<16xf32> {mlopt.weight}, %shift: tensor<16xf32> {mlopt.weight}) -> tensor<2x16x5x5xf32> {
   %zero = arith.constant 0.0 : f32
