@@ -6,11 +6,14 @@ order. The status is 0, or the number of the assert that failed (see mlopt-cpu-s
 
     func.func @main(%x: memref<?xf32>, %out: memref<?xf32>) { … call @kernel_0 … }
 
-    func.func private @main(%x: …, %out: …, %threads: index {mlopt.threads},
-                            %status: memref<i32> {mlopt.status}) …
+    func.func private @main(%threads: index {mlopt.threads}, %status: memref<i32> {mlopt.status},
+                            %args: !llvm.ptr) {
+      // pointers and sizes become memrefs where they are needed
+      … call @kernel_0 …
+    }
     func.func @mlopt_main(%args: !llvm.ptr) -> i32 {
-      // pointers and sizes become memrefs, a status cell is made
-      call @main(…)
+      // a status cell is made
+      call @main(…, %args)
       return the status cell
     }
 

@@ -7,7 +7,8 @@ from mlir.dialects import func
 
 from ...dialects.attributes import ARENA, DEVICE_STATUS, HOOK, STATUS, STREAM, THREADS, WORKSPACE
 from ..base import PassError
-from .entry_text import entry_function, unhooked_function, workspace_function
+from .argument_reads import read_where_used
+from .entry_text import entry_function, reader_function, unhooked_function, workspace_function
 from .functions import adopt_function, marked_argument
 
 PREFIX = "mlopt_"
@@ -33,17 +34,20 @@ def check_host(function: func.FuncOp) -> None:
 def add_entry(module: ir.Operation, function: func.FuncOp, sizes: func.FuncOp | None) -> None:
     """`@mlopt_NAME`, which calls ``function``, and `@mlopt_NAME_workspace`, which calls ``sizes``.
 
+    ``function`` takes the array and reads its arguments where it needs them.
     One that has a hook gets `@mlopt_NAME_hooked`, too, which takes it; `@mlopt_NAME` passes none.
     """
     name = function.sym_name.value
-    marks = {
+    types = list(function.type.inputs)
+    found = {
         argument.arg_number: mark
         for mark in _MARKS
         if (argument := marked_argument(function, mark)) is not None
     }
+    marks = dict(sorted(found.items()))
     hooked = HOOK in marks.values()
     entry_name = f"{PREFIX}{name}_hooked" if hooked else PREFIX + name
-    texts = [entry_function(entry_name, name, list(function.type.inputs), marks)]
+    texts = [entry_function(entry_name, name, types, marks)]
     if hooked:
         texts.append(unhooked_function(PREFIX + name, entry_name))
     if sizes is not None:
@@ -54,6 +58,10 @@ def add_entry(module: ir.Operation, function: func.FuncOp, sizes: func.FuncOp | 
         size = WORKSPACE.get(function)
         if size is not None:
             WORKSPACE.set(entry, size)
+
+    given = [number for number in range(len(types)) if number not in marks]
+    reader = adopt_function(module, reader_function(f"{name}_arguments", types, marks))
+    read_where_used(function, given, reader)
 
 
 def _identity(type_: ir.MemRefType) -> ir.Attribute:

@@ -14,10 +14,12 @@ def entry_function(
 ) -> str:
     """`func.func @name(!llvm.ptr) -> i32` that calls ``callee`` and returns its status.
 
-    If ``callee`` takes a hook, it is the second argument of ``name``.
+    Of the arguments of ``types``, ``callee`` takes those with ``marks``, and the array for the others.
+    If it takes a hook, that is the second argument of ``name``.
     """
     writer = _Writer(types, marks)
-    operands = [writer.operand(number) for number in range(len(types))]
+    operands = [*(writer.operand(number) for number in marks), "%args"]
+    types = [*(types[number] for number in marks), ir.Type.parse("!llvm.ptr")]
     lines = [
         "%status = memref.alloca() : memref<i32>",
         "%zero = arith.constant 0 : i32",
@@ -29,6 +31,16 @@ def entry_function(
     ]
     more = ("%hook",) if HOOK in marks.values() else ()
     return _declaration(callee, types) + _function(name, "i32", lines, more)
+
+
+def reader_function(name: str, types: Sequence[ir.Type], marks: Mapping[int, ArgumentMark[bool]]) -> str:
+    """`func.func @name(!llvm.ptr) -> (…)`: the arguments without ``marks``, one after the other."""
+    writer = _Writer(types, marks)
+    given = [number for number in range(len(types)) if number not in marks]
+    operands = [writer.operand(number) for number in given]
+    results = ", ".join(str(types[number]) for number in given)
+    lines = [*writer.lines, f"func.return {', '.join(operands)} : {results}" if given else "func.return"]
+    return _function(name, f"({results})", lines)
 
 
 def unhooked_function(name: str, callee: str) -> str:

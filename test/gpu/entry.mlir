@@ -36,9 +36,16 @@ func.func private @checked(%x: memref<2xf32>) attributes {mlopt.kernel} {
 }
 
 // CHECK: func.func private @main(
-// CHECK-SAME: %[[S:[a-z0-9]+]]: !llvm.ptr {mlopt.stream}, %[[D:[a-z0-9]+]]: !llvm.ptr {mlopt.device_status}, %[[H:[a-z0-9]+]]: memref<i32> {mlopt.status})
+// CHECK-SAME: %[[S:[a-z0-9]+]]: !llvm.ptr {mlopt.stream}, %[[D:[a-z0-9]+]]: !llvm.ptr {mlopt.device_status}, %[[H:[a-z0-9]+]]: memref<i32> {mlopt.status}, %[[ARGS:[a-z0-9]+]]: !llvm.ptr)
+// CHECK: llvm.getelementptr %[[ARGS]][0]
+// CHECK: llvm.getelementptr %[[ARGS]][5]
 // CHECK: call @plain(%{{.*}}, %[[S]])
+// CHECK: llvm.getelementptr %[[ARGS]][1]
 // CHECK: call @checked(%{{.*}}, %[[S]], %[[D]])
+// CHECK: func.func private @prepare(%[[S:[a-z0-9]+]]: !llvm.ptr {mlopt.stream}, %[[ARGS:[a-z0-9]+]]: !llvm.ptr)
+// CHECK: llvm.getelementptr %[[ARGS]][0]
+// CHECK: llvm.getelementptr %[[ARGS]][3]
+// CHECK: call @plain(%{{.*}}, %[[S]])
 func.func @main(%x: memref<?x4xf32>, %y: memref<2xf32>, %ws: memref<?xi8> {mlopt.workspace}) attributes {mlopt.workspace = 640 : i64} {
   %true = arith.constant true
   cf.assert %true, "RuntimeError: sizes differ"
@@ -50,15 +57,12 @@ func.func @main(%x: memref<?x4xf32>, %y: memref<2xf32>, %ws: memref<?xi8> {mlopt
 // Two given arguments, so: workspace 2, stream 3, device status 4, the dynamic size 5.
 // CHECK: func.func @mlopt_main(%[[ARGS:.*]]: !llvm.ptr) -> i32 attributes {mlopt.workspace = 640 : i64}
 // CHECK: %[[CELL:.*]] = memref.alloca() : memref<i32>
-// CHECK: llvm.getelementptr %[[ARGS]][0]
-// CHECK: llvm.getelementptr %[[ARGS]][5]
-// CHECK: llvm.getelementptr %[[ARGS]][1]
 // CHECK: llvm.getelementptr %[[ARGS]][2]
 // CHECK: %[[AT:.*]] = llvm.getelementptr %[[ARGS]][3]
 // CHECK: %[[STREAM:.*]] = llvm.load %[[AT]] : !llvm.ptr -> !llvm.ptr
 // CHECK: %[[AT:.*]] = llvm.getelementptr %[[ARGS]][4]
 // CHECK: %[[STATUS:.*]] = llvm.load %[[AT]] : !llvm.ptr -> !llvm.ptr
-// CHECK: call @main(%{{.*}}, %[[STREAM]], %[[STATUS]], %[[CELL]])
+// CHECK: call @main(%{{.*}}, %[[STREAM]], %[[STATUS]], %[[CELL]], %[[ARGS]])
 // CHECK: return
 
 // Without a kernel that can fail, sizes follow the stream.
@@ -67,8 +71,6 @@ func.func @prepare(%x: memref<?x4xf32>) {
   return
 }
 // CHECK: func.func @mlopt_prepare(%[[ARGS:.*]]: !llvm.ptr) -> i32
-// CHECK: llvm.getelementptr %[[ARGS]][0]
-// CHECK: llvm.getelementptr %[[ARGS]][3]
 // CHECK: llvm.getelementptr %[[ARGS]][2]
 // CHECK: call @prepare
 }
