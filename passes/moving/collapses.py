@@ -149,7 +149,9 @@ def _expanded(value: ir.Value, where: ir.AffineMap, parts: Parts) -> ir.Value:
     kind = ir.RankedTensorType.get(static, value.type.element_type)
     collapse = defining_op(value, "tensor.collapse_shape")
     if collapse is not None and collapse.attributes["reassociation"] == attribute:
-        return collapse.operands[0]
+        source = collapse.operands[0]
+        if source.type == kind:  # not in other sizes of the same product
+            return source
     if defining_op(value, "tensor.empty") is not None:
         return tensor.EmptyOp(shape, kind.element_type).result
     return tensor.ExpandShapeOp(kind, value, attribute, dynamic, static).result

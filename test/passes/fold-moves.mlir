@@ -213,3 +213,33 @@ func.func @gathered(%x: tensor<?x100xf32>, %m: tensor<?xf32>, %w: tensor<100xf32
   } -> tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// What is read beside a collapsed contraction is split as that was, whatever it was collapsed from itself.
+// CHECK-LABEL: func.func @two_collapses
+// CHECK: %[[FLAT:.*]] = tensor.collapse_shape %arg2 {{.*}} : tensor<4x8xf32> into tensor<32xf32>
+// CHECK: %[[OTHER:.*]] = tensor.expand_shape %[[FLAT]] {{.*}} : tensor<32xf32> into tensor<8x4xf32>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[OTHER]] : tensor<8x4xf32>, tensor<8x4xf32>)
+func.func @two_collapses(%x: tensor<8x2xf32>, %y: tensor<2x4xf32>, %z: tensor<4x8xf32>) -> tensor<32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+                                        affine_map<(i, j, k) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : tensor<8x2xf32>, tensor<2x4xf32>) outs(%f : tensor<8x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x4xf32>
+  %p = tensor.collapse_shape %m [[0, 1]] : tensor<8x4xf32> into tensor<32xf32>
+  %q = tensor.collapse_shape %z [[0, 1]] : tensor<4x8xf32> into tensor<32xf32>
+  %g = tensor.empty() : tensor<32xf32>
+  %r = linalg.generic {indexing_maps = [#one, #one, #one], iterator_types = ["parallel"]}
+      ins(%p, %q : tensor<32xf32>, tensor<32xf32>) outs(%g : tensor<32xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<32xf32>
+  return %r : tensor<32xf32>
+}
