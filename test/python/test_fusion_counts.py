@@ -118,7 +118,7 @@ ROWS: dict[str, Row] = {
     "outputs side by side": (1, lambda x: (torch.relu(x), x * 2, x.sum(-1), x.amax(-1)), (X,)),
     "a scaled factor of few columns": (1, lambda x, w: (x * 0.5) @ w, (X, torch.randn(64, 8))),
     "GPT-2 block": (7, DEMO["gpt2_block"].module(), DEMO["gpt2_block"].inputs()),
-    "ResNet basic block": (5, BasicBlock(), (torch.randn(1, 16, 14, 14),)),
+    "ResNet basic block": (2, BasicBlock(), (torch.randn(1, 16, 14, 14),)),
 }
 
 
