@@ -9,6 +9,7 @@ import numpy as np
 from .random_graphs import Array, Graph, as_numbers_of
 
 SHARE = {"f32": 1e-5, "f16": 2e-3, "bf16": 1.6e-2}
+SMALLEST = {"f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133}  # subnormals are that far apart
 SAMPLES = 8
 STEP = 2.0**-20
 
@@ -23,7 +24,7 @@ def difference(graph: Graph, results: Sequence[Array]) -> str | None:
         if ours.shape != right.shape:
             return f"result {number} has the shape {ours.shape}, not {right.shape}"
         allowed = np.maximum(2 * np.abs(near - right), SHARE[graph.element] * terms)
-        wrong = ~(np.abs(ours.astype(np.float64) - right) <= allowed)
+        wrong = ~(np.abs(ours.astype(np.float64) - right) <= allowed + SMALLEST[graph.element])
         if wrong.any():
             place = tuple(int(each) for each in np.argwhere(wrong)[0])
             values = [float(each[place]) for each in (ours, near, right)]
