@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .contractions import sum_bmm
 from .registry import aten, count, ours
@@ -41,11 +44,14 @@ def _attention(
         return q.new_zeros((*outer, length, v.shape[-1]))
     matrices = count(batch)
     q_rows = q if heads is None else q.reshape(*q.shape[:-3], heads, group * length, width)
-    q3 = q_rows.expand(*batch, *q_rows.shape[-2:]).reshape(matrices, group * length, width)
-    k3 = k.expand(*batch, *k.shape[-2:]).reshape(matrices, span, width)
-    v3 = v.expand(*batch, *v.shape[-2:]).reshape(matrices, span, v.shape[-1])
+    q3 = _across(q_rows, batch).reshape(matrices, group * length, width)
+    k3 = _across(k, batch).reshape(matrices, span, width)
+    v3 = _across(v, batch).reshape(matrices, span, v.shape[-1])
 
-    scores = sum_bmm(q3, k3.transpose(1, 2)).reshape(*outer, length, span)
+    # Reshapes with two lengths that are not known cannot be seen through: only where a mask needs the dims.
+    flat = group == 1 and (attn_mask is None or attn_mask.dim() <= 2)
+    scores = sum_bmm(q3, k3.transpose(1, 2))
+    scores = scores if flat else scores.reshape(*outer, length, span)
     scores = scores * (1.0 / math.sqrt(max(width, 1)) if scale is None else scale)
     if is_causal:
         rows = torch.arange(length, dtype=torch.int32).unsqueeze(1)
@@ -61,5 +67,16 @@ def _attention(
     total = torch.where(total == 0, 1.0, total)
     if dropout_p > 0:
         weights = torch.dropout(weights, dropout_p, True)
-    out = sum_bmm(weights.to(v.dtype).reshape(matrices, group * length, span), v3)
+    weights = weights.to(v.dtype)
+    out = sum_bmm(weights if flat else weights.reshape(matrices, group * length, span), v3)
+    if flat:
+        return (out / total).to(q.dtype).reshape(*outer, length, v.shape[-1])
     return (out.reshape(*outer, length, v.shape[-1]) / total).to(q.dtype)
+
+
+def _across(x: Tensor, batch: Sequence[Any]) -> Tensor:
+    """``x`` for each matrix of a batch; as it is if it has them all, known sizes or not."""
+    known = len(batch) == x.dim() - 2 and all(
+        statically_known_true(have == want) for have, want in zip(x.shape, batch, strict=False)
+    )
+    return x if known else x.expand(*batch, *x.shape[-2:])

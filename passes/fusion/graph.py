@@ -150,7 +150,7 @@ class Graph:
             each.outputs.add(joined)
         for each in joined.outputs:
             each.inputs.add(joined)
-        for value in dict.fromkeys(value for part in groups for value in part.sources):
+        for value in joined.sources:
             self._readers[value].add(joined)
         self.groups[joined] = None
         for op in joined.ops:
