@@ -16,6 +16,7 @@ from .registry import did_you_mean
 _OPTION = re.compile(
     r"""\s*(?P<key>[A-Za-z][\w.-]*)(?:=(?P<value>"[^"]*"|'[^']*'|\{[^{}]*\}|[^\s{}"']*))?(?=\s|$)"""
 )
+_SCALARS = (bool, int, float, str)
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -36,7 +37,10 @@ def parse_options(cls: type[Pass], text: str) -> Pass:
         if field in values:
             raise OptionError(f"{cls.name}: option '{key}' is given twice")
         values[field] = _convert(cls.name, key, value, types[key])
-    return cls(**values)
+    try:
+        return cls(**values)
+    except (TypeError, ValueError) as error:  # no default, no `run`, values that do not go together
+        raise OptionError(f"{cls.name}: {error}") from None
 
 
 def split_options(text: str, pass_name: str) -> list[tuple[str, str | None]]:
@@ -72,6 +76,11 @@ def _option_types(cls: type[Pass]) -> dict[str, Any]:
 
 
 def _convert(pass_name: str, key: str, value: str | None, expected: Any) -> object:
+    if expected not in _SCALARS and get_origin(expected) is not tuple:
+        raise OptionError(
+            f"{pass_name}: option '{key}' is declared as {expected}; "
+            "write bool, int, float, str or tuple[int, ...]"
+        )
     try:
         return _convert_value(value, expected)
     except ValueError:

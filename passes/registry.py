@@ -46,7 +46,7 @@ def find_pass(name: str) -> type[Pass]:
     if name in _installed:
         return _load_installed(name)
     module_name = _module_of(name)
-    if not (name.startswith(PREFIX) and os.path.isfile(_file_of(module_name))):  # noqa: PTH113
+    if not _is_own(name):
         raise UnknownPassError(f"unknown pass '{name}'{did_you_mean(name, pass_names())}")
     module = importlib.import_module(f".{module_name}", __package__)
     found = [cls for cls in _passes_in(module) if cls.name == name]
@@ -92,6 +92,8 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     passes = {cls.name: cls for cls in _passes_in(module)}
     if not passes:
         raise ImportError(f"pass plug-in {file} defines no subclass of mlopt.passes.base.Pass with a name")
+    if own := next(filter(_is_own, passes), ""):
+        raise ImportError(f"pass plug-in {file} calls a pass '{own}', as mlopt does: give it another name")
     _plugins.update(passes)
     _files.update(dict.fromkeys(passes, file))
     return sorted(passes)
@@ -160,6 +162,10 @@ def _module_of(name: str) -> str:
     words = name.removeprefix(PREFIX).split("-")
     folder = f"{words.pop(0)}." if len(words) > 1 and words[0] in _SUBPACKAGES else ""
     return folder + "_".join(words)
+
+
+def _is_own(name: str) -> bool:
+    return name.startswith(PREFIX) and os.path.isfile(_file_of(_module_of(name)))  # noqa: PTH113
 
 
 def _file_of(module: str) -> str:

@@ -27,6 +27,7 @@ from ..passes.registry import (
 from .diagnostics import Diagnostic, PipelineError
 from .stages import Stage
 from .text import NestNode, PassNode, PipelineSyntaxError, parse_pipeline
+from .upstream import upstream_pass_names
 
 _PLACE = re.compile(r"(?P<passes>.*?)(?:\s+(?P<side>before|after)\s+(?P<place>[\w-]+))?\s*", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
@@ -69,10 +70,13 @@ _REMEDY = "mend the pass, or what it was given: mlopt-opt --load-pass-plugin run
 
 def _load(path: str) -> None:
     try:
-        load_plugin(path)
+        names = load_plugin(path)
     except Exception as error:
         what = f"the pass plug-in {path} cannot be loaded: {type(error).__name__}: {error}"
         raise CompileError(what, where=user_line(error)) from None
+    if taken := sorted({*names} & {*upstream_pass_names()}):
+        what = f"the pass plug-in {path} calls a pass '{taken[0]}', as MLIR does"
+        raise CompileError(what, remedy="give it another name")
 
 
 def _place(diagnostic: Diagnostic) -> str:
@@ -93,6 +97,8 @@ def _with(stages: tuple[Stage, ...], text: str) -> tuple[tuple[Stage, ...], set[
         new = [_nested(node) for node in parse_pipeline(f"builtin.module({match['passes']})").elements]
     except (PipelineSyntaxError, UnknownPassError) as error:
         raise CompileError(f"passes={text!r}: {error}") from None
+    if not stages:
+        raise CompileError(f"passes={text!r}: no stage is left to run them in")
     names = set(_NAME.findall(match["passes"]))
     if place is None:
         places = [number for number, stage in enumerate(stages) if stage.name == _BY_DEFAULT]

@@ -66,7 +66,7 @@ PIPELINES = {
         "builtin.module(func.func(inline))",
         "builtin.module(canonicalize{max-iterations=x})", "builtin.module(canonicalize{max-iterations})",
         "builtin.module( cse , canonicalize )", "builtin.module(gpu.module(cse))",
-        "builtin.module(any(cse))", "",
+        "builtin.module(any(cse))", "", "builtin.module(snapshot-op-locations{filename=./mlopt-places.mlir})",
     ),
     "gpu.mlir": (
         "builtin.module(gpu.module(convert-gpu-to-nvvm,canonicalize),gpu-to-llvm)",
@@ -115,7 +115,8 @@ FLAGS = (
     "arith.mlir -emit-bytecode -emit-bytecode-version=5",
     "linalg.mlir -elide-resource-data-from-bytecode -emit-bytecode", "arith.mlir -no-implicit-module",
     "arith.mlir -show-dialects", "-show-dialects", "passes.mlir -run-reproducer", "passes.mlir",
-    "passes.mlir -cse",
+    "passes.mlir -cse", "arith.mlir -run-reproducer", "arith.mlir -run-reproducer=false -cse",
+    "- -run-reproducer", "-run-reproducer",
     "arith.mlir -cse -o out.mlir", "arith.mlir -o no-such-folder/out.mlir", "arith.mlir -cse -o -",
     "- -cse", "-cse",
     "linalg.mlir -mlir-print-stacktrace-on-diagnostic -cse", "arith.mlir --no-such-flag",

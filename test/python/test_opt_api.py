@@ -155,10 +155,18 @@ def test_what_is_wrong_with_passes_is_said(passes: str, message: str) -> None:
     assert len(str(caught.value).splitlines()) <= 15
 
 
+def test_passes_need_a_stage_to_run_in() -> None:
+    text = mlopt.compile_mlir(TEXT).asm["llvm"]
+    with pytest.raises(CompileError, match="no stage is left"):
+        mlopt.compile_mlir(text, stage="llvm", passes="count-ops", pass_plugins=PASSES / "count_ops.py")
+
+
 def test_a_plug_in_with_a_mistake_is_named(tmp_path: Path) -> None:
     plugin = tmp_path / "mine.py"
     plugin.write_text("import mlopt\n1 / 0\n")
     with pytest.raises(CompileError, match=r"cannot be loaded: ZeroDivisionError[\s\S]*mine.py:2"):
         mlopt.compile_mlir(TEXT, pass_plugins=plugin)
+    with pytest.raises(CompileError, match="calls a pass 'cse', as MLIR does"):
+        mlopt.compile_mlir(TEXT, passes="cse", pass_plugins=INPUTS / "misdeclared.py")
     with pytest.raises(CompileError, match="expected texts, got 3"):
         mlopt.compile_mlir(TEXT, passes=3)

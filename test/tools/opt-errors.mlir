@@ -8,6 +8,10 @@
 // RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(cse,func.func(cse,mlopt-test-refuse))' 2>&1 | FileCheck %s --check-prefix=REFUSE
 // RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(mlopt-test-raise)' 2>&1 | FileCheck %s --check-prefix=BUG
 // RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/planted.py --pass-pipeline='builtin.module(func.func(mlopt-test-break,cse))' 2>&1 | FileCheck %s --check-prefix=INVALID
+// RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/misdeclared.py --test-required 2>&1 | FileCheck %s --check-prefix=REQUIRED
+// RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/misdeclared.py --test-union=size=3 2>&1 | FileCheck %s --check-prefix=UNION
+// RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/misdeclared.py --cse 2>&1 | FileCheck %s --check-prefix=TAKEN
+// RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/same_name.py 2>&1 | FileCheck %s --check-prefix=OWN
 // RUN: not mlopt-opt %s.no-such-file 2>&1 | FileCheck %s --check-prefix=FILE
 // RUN: not mlopt-opt %s --load-pass-plugin=%s.py 2>&1 | FileCheck %s --check-prefix=PLUGIN
 // RUN: echo 'func.func @f() { return %%x : i32 }' | not mlopt-opt 2>&1 | FileCheck %s --check-prefix=PARSE
@@ -20,7 +24,7 @@
 // OPTION: mlopt-test-note: no option 'siz'; did you mean 'size'
 // TYPE: mlopt-test-note: option 'size' takes a value of type int, not 'x'
 // NEST: 'mlopt-test-note' runs on 'func.func', not on 'builtin.module'; write func.func(mlopt-test-note)
-// REFUSE: opt-errors.mlir:[[#@LINE+15]]:1: error: this function is refused
+// REFUSE: opt-errors.mlir:[[#@LINE+21]]:1: error: this function is refused
 // REFUSE-NEXT: func.func @f
 // REFUSE-NEXT: ^
 // REFUSE-NEXT: mlopt-opt: pass mlopt-test-refuse failed; all of the IR is in {{.*}}.mlir
@@ -31,6 +35,12 @@
 // INVALID: error: 'func.func' op entry block
 // INVALID-NOT: see current operation
 // INVALID: invalid IR after pass mlopt-test-break; all of the IR is in {{.*}}.mlir
+// REQUIRED: error: test-required: {{.*}} missing 1 required positional argument: 'size'
+// REQUIRED-NOT: func.func
+// UNION: error: test-union: option 'size' is declared as int | None; write bool, int, float, str or tuple
+// UNION-NOT: func.func
+// TAKEN: mlopt-opt: error: MLIR has a pass called 'cse': give yours another name
+// OWN: calls a pass 'mlopt-fuse', as mlopt does: give it another name
 // FILE: cannot open input file '{{.*}}.no-such-file': No such file or directory
 // PLUGIN: not a Python file that can be read
 // PARSE: <stdin>:1:25: error: use of undeclared SSA value

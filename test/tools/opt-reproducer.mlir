@@ -7,12 +7,13 @@
 // RUN: echo "// mlopt-plugins: %S/Inputs/planted.py" >> %t.head.mlir
 // RUN: echo "func.func @f() { return }" >> %t.head.mlir
 // RUN: not mlopt-opt %t.head.mlir --run-reproducer 2>&1 | FileCheck %s --check-prefix=AGAIN
+// RUN: not mlopt-opt --run-reproducer < %t.head.mlir 2>&1 | FileCheck %s --check-prefix=AGAIN
 // FAILS: opt-reproducer.mlir:[[#@LINE+8]]:1: error: this function is refused
 // FILE: // mlopt-reproducer: pipeline=builtin.module(func.func(mlopt-test-note{size=8}), mlopt-test-nothing, func.func(mlopt-test-refuse))
 // FILE-NEXT: // mlopt-plugins: {{.*}}planted.py
 // FILE: func.func @f
 // FILE: mlir_reproducer
 // FILE: pipeline: "builtin.module(func.func(mlopt-test-note{size=8}), mlopt-test-nothing, func.func(mlopt-test-refuse))"
-// AGAIN: .mlir:{{[34]}}:{{[13]}}: error: this function is refused
+// AGAIN: {{\.mlir|<stdin>}}:{{[34]}}:{{[13]}}: error: this function is refused
 // AGAIN: mlopt-opt: pass mlopt-test-refuse failed
 func.func @f() { return }

@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Sequence
 
-from .handover import Flag
+from .handover import Flag, input_data, is_on
 
 REPRODUCER_MARK = "// mlopt-reproducer: "
 PLUGINS_MARK = "// mlopt-plugins: "
-_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_NAME = re.compile(r"(?<![\w./-])[A-Za-z_][\w.-]*")  # not in paths
 
 
 def names_in(flags: Sequence[Flag], text: str = "") -> set[str]:
@@ -22,26 +22,16 @@ def names_in(flags: Sequence[Flag], text: str = "") -> set[str]:
     return names - {""}
 
 
-def input_text(flags: Sequence[Flag]) -> str:
-    """What the input file holds; empty for standard input, and for a file that cannot be read."""
-    path = next((flag.value for flag in flags if not flag.name and flag.value), "-")
-    if path == "-":
-        return ""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 (pathlib takes 6 ms)
-            return file.read()
-    except OSError:
-        return ""
-
-
 def reproducer_text(flags: Sequence[Flag]) -> str:
     """The pipeline in the file that ``--run-reproducer`` repeats; empty without that flag."""
-    return _pipeline_in(input_text(flags)) if _repeats(flags) else ""
+    return _pipeline_in(_input_text(flags)) if is_on(flags, "run-reproducer") else ""
 
 
 def reproducer_plugins(flags: Sequence[Flag]) -> list[str]:
     """The plug-ins that the file which ``--run-reproducer`` repeats needs."""
-    found = re.search(rf"^{PLUGINS_MARK}(.*)$", input_text(flags), re.MULTILINE) if _repeats(flags) else None
+    if not is_on(flags, "run-reproducer"):
+        return []
+    found = re.search(rf"^{PLUGINS_MARK}(.*)$", _input_text(flags), re.MULTILINE)
     return found[1].split(os.pathsep) if found else []
 
 
@@ -51,8 +41,8 @@ def reproducer_head(text: str, plugins: Sequence[str]) -> str:
     return "\n".join([f"{REPRODUCER_MARK}pipeline={_pipeline_in(text)}", *loads, ""])
 
 
-def _repeats(flags: Sequence[Flag]) -> bool:
-    return any(flag.name == "run-reproducer" for flag in flags)
+def _input_text(flags: Sequence[Flag]) -> str:
+    return input_data(flags).decode(errors="replace")
 
 
 def _pipeline_in(text: str) -> str:
@@ -67,12 +57,13 @@ def rewrite(flags: Sequence[Flag], dialect_file: str) -> list[str]:
     Comments and line breaks leave pipelines; a reproducer in our form becomes its pipeline; a file
     with operations of our dialect is read with it.
     """
-    text = input_text(flags)
+    text = _input_text(flags)
+    repeats = is_on(flags, "run-reproducer") and REPRODUCER_MARK in text and "mlir_reproducer" not in text
     words: list[str] = []
     for flag in flags:
         if flag.name == "pass-pipeline" and ("//" in (flag.value or "") or "\n" in (flag.value or "")):
             words.append(f"--pass-pipeline={_plain(flag.value or '')}")
-        elif flag.name == "run-reproducer" and "mlir_reproducer" not in text:
+        elif flag.name == "run-reproducer" and repeats:
             words.append(f"--pass-pipeline={reproducer_text(flags)}")
         else:
             words.extend(flag.words)

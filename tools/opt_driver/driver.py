@@ -8,13 +8,12 @@ import sys
 from collections.abc import Sequence
 
 from . import command_line, mlir_main
-from .handover import Flag, installed_passes, is_plugin, read_flags
+from .handover import LISTING, Flag, installed_passes, is_on, is_plugin, read_flags
 
 # Python runs one pass at a time anyway, and only outside of threads can a pass load dialects.
 _SINGLE_THREADED = "--mlir-disable-threading"
 _WITHOUT_OPERATIONS = "--mlir-print-op-on-diagnostic=false"
 _REPLACED = ("mlir-disable-threading",)
-_LISTING = ("list-passes", "help", "help-hidden", "help-list", "help-list-hidden")
 _SLICE = ("from", "to")
 _PICKING = ("mlir-print-ir-after", "mlir-print-ir-before")
 _REPRODUCERS = ("mlir-pass-pipeline-crash-reproducer", "mlir-generate-reproducer")
@@ -53,7 +52,7 @@ def drive(program: str, arguments: Sequence[str], dialect_file: str) -> int:
     named = command_line.names_in(flags, command_line.reproducer_text(flags))
     checks = any(flag.name == "verify-diagnostics" for flag in flags)
     passes = PythonPasses(_picked(flags), _verifies(flags), checks)
-    everything = any(flag.name in _LISTING for flag in flags)
+    everything = any(flag.name in LISTING for flag in flags)
     try:
         passes.register([*NAMED_PIPELINES, *pass_names()] if everything else filter(is_ours, named))
     except UnknownPassError as error:
@@ -112,7 +111,8 @@ def _picked(flags: Sequence[Flag]) -> frozenset[str]:
 
 
 def _verifies(flags: Sequence[Flag]) -> bool:
-    return not any(flag.name == "verify-each" and flag.value in ("0", "false") for flag in flags)
+    given = [flag for flag in flags if flag.name == "verify-each"]
+    return not given or is_on(given, "verify-each")
 
 
 def _complete(reproducer: str, plugins: Sequence[str]) -> None:

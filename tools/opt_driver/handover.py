@@ -14,8 +14,10 @@ from collections.abc import Iterator, Sequence
 
 PLUGINS_VARIABLE = "MLOPT_PASS_PLUGINS"
 ENTRY_POINT_GROUP = "mlopt.passes"
-_OWN_FLAGS = ("describe", "from", "to", "list-passes", "help", "help-hidden", "help-list", "help-list-hidden")
+LISTING = ("list-passes", "help", "help-hidden", "help-list", "help-list-hidden")
+_OWN_FLAGS = ("describe", "from", "to", *LISTING)
 _NAMES_PASSES = ("pass-pipeline", "load-pass-plugin", "mlir-print-ir-after", "mlir-print-ir-before")
+_WITHOUT_INPUT = ("describe", "show-dialects", "version", *LISTING)
 # The flags that take a value which may be the next word.
 _TAKES_VALUE = (
     *_NAMES_PASSES, "o", "load-dialect-plugin", "irdl-file", "describe", "from", "to",
@@ -70,7 +72,8 @@ def mlir_opt_alone(arguments: Sequence[str]) -> str:
     if os.environ.get(PLUGINS_VARIABLE):
         return ""
     ours = ("mlopt-", *installed_passes())
-    for flag in read_flags(arguments):
+    flags = list(read_flags(arguments))
+    for flag in flags:
         value = flag.value or ""
         if flag.name in _OWN_FLAGS or flag.name == "run-reproducer" or is_plugin(flag):
             return ""
@@ -79,9 +82,13 @@ def mlir_opt_alone(arguments: Sequence[str]) -> str:
             return ""
         if flag.name == "pass-pipeline" and ("//" in value or "\n" in value):  # mlir-opt has no comments
             return ""
-        if not flag.name and _mentions_our_dialect(value):
-            return ""
-    return tool_path()
+    # It may hold operations of our dialect, which mlir-opt learns from a file only.
+    return "" if b"mlopt" in input_data(flags) else tool_path()
+
+
+def is_on(flags: Sequence[Flag], name: str) -> bool:
+    """Whether the flag ``name`` is there, and is not said to be false."""
+    return any(flag.name == name and (flag.value or "").lower() not in ("0", "false") for flag in flags)
 
 
 def is_plugin(flag: Flag) -> bool:
@@ -138,10 +145,27 @@ def _entry_points(path: str) -> Iterator[tuple[str, str]]:
             yield name.strip(), place.strip()
 
 
-def _mentions_our_dialect(path: str) -> bool:
-    """Whether the file may hold operations of our dialect, which mlir-opt learns from a file only."""
+def input_data(flags: Sequence[Flag]) -> bytes:
+    """What the input holds, a file or standard input; empty if it is not read, or cannot be read twice."""
+    words = [flag.value or "" for flag in flags if not flag.name]
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
-            return b"mlopt" in file.read()
-    except OSError:  # standard input too: mlir-opt says what is wrong
-        return False
+        for path in filter(os.path.isfile, words):  # others are values of flags
+            with open(path, "rb") as file:  # noqa: PTH123
+                return file.read()
+        if (words and "-" not in words) or any(flag.name in _WITHOUT_INPUT for flag in flags):
+            return b""
+        return b"" if os.isatty(0) else _standard_input()
+    except OSError:  # mlir-opt says what is wrong
+        return b""
+
+
+def _standard_input() -> bytes:
+    """All of standard input, which MLIR then reads from its start again."""
+    data = b"".join(iter(lambda: os.read(0, 1 << 20), b""))
+    copy = os.memfd_create("input")
+    with os.fdopen(copy, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(copy, 0, os.SEEK_SET)
+    os.dup2(copy, 0)
+    os.close(copy)
+    return data

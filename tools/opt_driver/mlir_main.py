@@ -117,7 +117,7 @@ def run(arguments: Sequence[str]) -> bool:
 
 
 def register(argument: str, allocate: Callable[[], int], build: Builder) -> None:
-    """Put a pass into MLIR's registry.
+    """Put a pass into MLIR's registry; ValueError if one of MLIR's own is called so.
 
     ``allocate`` makes one with its default options, for listings; ``build`` adds it to a pipeline.
     """
@@ -131,10 +131,13 @@ def register(argument: str, allocate: Callable[[], int], build: Builder) -> None
         return problem is None or _report(report.contents, problem)
 
     library = _library()
-    getattr(library, _REGISTER_PASS)(ctypes.byref(_function(_ALLOCATE(allocate_into))))
     lookup = getattr(library, _LOOKUP_PASS)
     lookup.argtypes, lookup.restype = [_StringRef], ctypes.c_void_p
-    entry = lookup(_text(argument.encode()))
+    name = _text(argument.encode())
+    if lookup(name):  # MLIR would abort
+        raise ValueError(f"MLIR has a pass called '{argument}': give yours another name")
+    getattr(library, _REGISTER_PASS)(ctypes.byref(_function(_ALLOCATE(allocate_into))))
+    entry = lookup(name)
     # The registry's own way to build a pass cannot set options of an external one: ours takes its place.
     ctypes.memmove(entry + _BUILDER_AT, ctypes.byref(_function(_BUILD(build_from))), ctypes.sizeof(_Function))
 

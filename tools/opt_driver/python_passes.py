@@ -92,6 +92,8 @@ class PythonPasses:
                 return str(error)
             except (ValueError, LookupError) as error:
                 return f"{cls.name}: {error}"
+            except Exception as error:  # of the class itself; MLIR would go on without the pass
+                return f"{cls.name}: {type(error).__name__}: {error}"
 
         mlir_main.register(cls.name, lambda: self._external(cls, cls.name, lambda _: None), build)
 
