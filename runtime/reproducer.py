@@ -69,14 +69,6 @@ def parse(text: str) -> Reproducer:
     return Reproducer(text, call=match[1], argument=match[2], others=others)
 
 
-def pipeline_of(text: str) -> str:
-    """The pipeline of a reproducer for mlopt-opt; ValueError if it is none."""
-    pipeline = parse(text).pipeline
-    if not pipeline:
-        raise ValueError("this reproducer repeats a call: run python -P -m mlopt.runtime.reproducer FILE")
-    return pipeline
-
-
 def write(reproducer: Reproducer, notes: str) -> tuple[str, str]:
     """Write a file of its own, ``notes`` as comments in its head.
 

@@ -8,6 +8,10 @@
 // RUN: echo "func.func @f() { return }" >> %t.head.mlir
 // RUN: not mlopt-opt %t.head.mlir --run-reproducer 2>&1 | FileCheck %s --check-prefix=AGAIN
 // RUN: not mlopt-opt --run-reproducer < %t.head.mlir 2>&1 | FileCheck %s --check-prefix=AGAIN
+// Those that repeat a call are not for this tool.
+// RUN: echo "// mlopt-reproducer: call=a:b argument=text others={}" > %t.call.mlir
+// RUN: not mlopt-opt %t.call.mlir --run-reproducer 2>&1 | FileCheck %s --check-prefix=CALL
+// CALL: mlopt-opt: error: this reproducer repeats a call: python -P -m mlopt.runtime.reproducer FILE
 // FAILS: opt-reproducer.mlir:[[#@LINE+8]]:1: error: this function is refused
 // FILE: // mlopt-reproducer: pipeline=builtin.module(func.func(mlopt-test-note{size=8}), mlopt-test-nothing, func.func(mlopt-test-refuse))
 // FILE-NEXT: // mlopt-plugins: {{.*}}planted.py

@@ -55,7 +55,7 @@ def rewrite(flags: Sequence[Flag], dialect_file: str) -> list[str]:
     """The same command in mlir-opt's own words.
 
     Comments and line breaks leave pipelines; a reproducer in our form becomes its pipeline; a file
-    with operations of our dialect is read with it.
+    with operations of our dialect is read with it. ValueError for a reproducer that has no pipeline.
     """
     text = _input_text(flags)
     repeats = is_on(flags, "run-reproducer") and REPRODUCER_MARK in text and "mlir_reproducer" not in text
@@ -64,7 +64,9 @@ def rewrite(flags: Sequence[Flag], dialect_file: str) -> list[str]:
         if flag.name == "pass-pipeline" and ("//" in (flag.value or "") or "\n" in (flag.value or "")):
             words.append(f"--pass-pipeline={_plain(flag.value or '')}")
         elif flag.name == "run-reproducer" and repeats:
-            words.append(f"--pass-pipeline={reproducer_text(flags)}")
+            if not (pipeline := _pipeline_in(text)):
+                raise ValueError("this reproducer repeats a call: python -P -m mlopt.runtime.reproducer FILE")
+            words.append(f"--pass-pipeline={pipeline}")
         else:
             words.extend(flag.words)
     if re.search(r"(?<![\w.#\"])\"?mlopt\.\w+\"?\s*\(|!mlopt\.|#mlopt\.", text) and not any(
