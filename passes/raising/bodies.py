@@ -118,8 +118,10 @@ def name_of(op: ir.Operation) -> str:
     if "math.exp" in names and "arith.negf" in names and "arith.divf" in names:
         return "silu" if names.count("arith.mulf") else "sigmoid"
     heavy = _heavy(names)
+    if "linalg.index" in names and set(heavy) <= {"arith.addi", "arith.muli"}:
+        return "arange"
     if not heavy:
-        return "arange" if "linalg.index" in names else "cast"
+        return "cast"
     return _word(heavy[-1]) if len(heavy) < 3 or heavy[-1].startswith("math.") else "pointwise"
 
 
