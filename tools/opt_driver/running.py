@@ -45,7 +45,7 @@ class Runner:
         context = operation.context
         try:
             with context, mlir_main.outside_threads(capi.context_address(context)):
-                self._prepare(context, LOADED_DIALECTS if cls.dialects is None else cls.dialects)
+                self._prepare(context, dialects_of(cls))
                 try:
                     action(operation)
                 except PassError as error:
@@ -93,6 +93,11 @@ class Runner:
     def _note(self, what: str, operation: ir.Operation) -> None:
         saved = "" if self.failures or self._checks_messages else _saved(operation)
         self.failures.append(f"{what}{saved}")
+
+
+def dialects_of(cls: type[Pass]) -> tuple[str, ...]:
+    """The dialects that the pass writes."""
+    return LOADED_DIALECTS if cls.dialects is None else cls.dialects
 
 
 def _places(diagnostics: Iterable[Diagnostic]) -> list[tuple[ir.Location, str]]:

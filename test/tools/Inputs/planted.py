@@ -69,3 +69,16 @@ class Nothing(Pass):
 
     def run(self, op: ir.Operation) -> None:
         pass
+
+
+@dataclass(frozen=True)
+class Device(Pass):
+    """Put a gpu.module behind the rest, with an operation that nothing uses."""
+
+    name: ClassVar[str] = "mlopt-test-device"
+    dialects: ClassVar[tuple[str, ...] | None] = ("gpu",)
+
+    def run(self, op: ir.Operation) -> None:
+        text = "gpu.module @device { func.func @f() { %unused = arith.constant 1 : i32 return } }"
+        module = ir.Module.parse(text, op.context)
+        op.regions[0].blocks[0].append(module.body.operations[0].detach_from_parent())
