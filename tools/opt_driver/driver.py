@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from . import command_line, mlir_main
 from .handover import LISTING, Flag, installed_passes, is_on, is_plugin, read_flags
+from .output import flush_printed, guard_printed
 
 # Python runs one pass at a time anyway, and only outside of threads can a pass load dialects.
 _SINGLE_THREADED = "--mlir-disable-threading"
@@ -21,6 +22,7 @@ _REPRODUCERS = ("mlir-pass-pipeline-crash-reproducer", "mlir-generate-reproducer
 
 def drive(program: str, arguments: Sequence[str], dialect_file: str) -> int:
     """Run ``arguments`` through MLIR's driver in this process; returns the exit status."""
+    guard_printed()
     mlir_main.load()
     from ...errors import user_line
     from ...passes.registry import (
@@ -65,7 +67,7 @@ def drive(program: str, arguments: Sequence[str], dialect_file: str) -> int:
     if named & set(NAMED_PIPELINES) and "mlir-print-op-on-diagnostic" not in names:
         words.append(_WITHOUT_OPERATIONS)  # modules of thousands of lines
     gc.enable()  # off while modules are imported
-    sys.stdout.flush()
+    flush_printed()
     done = mlir_main.run([program, *words, _SINGLE_THREADED])
     if passes.names:
         for flag in flags:

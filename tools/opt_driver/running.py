@@ -16,6 +16,7 @@ from ...passes.base import Pass, PassError
 from ...pipelines import capi
 from ...pipelines.diagnostics import Diagnostic, PipelineError, captured_diagnostics
 from . import mlir_main
+from .output import flush_printed
 
 _KEPT_ERRORS = 3
 _KEPT_FRAMES = 2
@@ -56,7 +57,7 @@ class Runner:
         except BaseException as error:
             return self._stop(cls.name, operation, error)
         finally:
-            sys.stdout.flush()
+            flush_printed()
 
     def _prepare(self, context: ir.Context, dialects: Iterable[str]) -> None:
         """Load what the pass writes: creating an operation of a dialect that is not loaded aborts."""

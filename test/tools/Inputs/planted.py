@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -82,3 +83,27 @@ class Device(Pass):
         text = "gpu.module @device { func.func @f() { %unused = arith.constant 1 : i32 return } }"
         module = ir.Module.parse(text, op.context)
         op.regions[0].blocks[0].append(module.body.operations[0].detach_from_parent())
+
+
+@dataclass(frozen=True)
+class Print(Pass):
+    """Print lines."""
+
+    name: ClassVar[str] = "mlopt-test-print"
+    dialects: ClassVar[tuple[str, ...] | None] = ()
+    lines: int = 1
+
+    def run(self, op: ir.Operation) -> None:
+        for number in range(self.lines):
+            print("line", number)
+
+
+@dataclass(frozen=True)
+class Wait(Pass):
+    """Say that it waits, and wait."""
+
+    name: ClassVar[str] = "mlopt-test-wait"
+
+    def run(self, op: ir.Operation) -> None:
+        print("waiting", flush=True)
+        time.sleep(60)
