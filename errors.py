@@ -67,6 +67,10 @@ class CompileError(MloptError):
     """A module could not be compiled."""
 
 
+class PassBugError(CompileError):
+    """A user's own pass raised an exception that is not a refusal."""
+
+
 class UnsupportedOpError(CompileError):
     """The module uses ops, dtypes or features that mlopt cannot compile (yet)."""
 

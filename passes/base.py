@@ -22,8 +22,16 @@ class PassError(Exception):
 
     def __init__(self, op: ir.Operation | ir.OpView, message: str) -> None:
         super().__init__(message)
-        self.location = op.location
+        self.location = _location_of(op)
         self.message = message
+
+
+def _location_of(op: ir.Operation | ir.OpView) -> ir.Location:
+    """Where ``op`` is in the user's program; a function may not know, but what is in it does."""
+    if op.location != op.location.unknown(op.context):
+        return op.location
+    inner = (each for region in op.regions for block in region for each in block)
+    return next((each.location for each in inner if each.location != op.location), op.location)
 
 
 class UnsupportedError(PassError):

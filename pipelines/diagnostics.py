@@ -48,6 +48,21 @@ class PipelineError(Exception):
         return "\n".join([self.message, *(str(diagnostic) for diagnostic in self.diagnostics)])
 
 
+_RAISED = "in pass {}, {}"
+
+
+def note_pass(error: BaseException, name: str, place: str) -> None:
+    """Note on an exception that is no `PassError` which pass it came from, and where that was."""
+    error.add_note(_RAISED.format(name, place))
+
+
+def noted_pass(error: BaseException) -> str:
+    """The pass that an exception came from, with its options, as `note_pass` noted it; else empty."""
+    start = _RAISED.partition("{}")[0]
+    notes = [note for note in getattr(error, "__notes__", ()) if note.startswith(start)]
+    return notes[0].removeprefix(start).rpartition(", ")[0] if notes else ""
+
+
 @contextmanager
 def captured_diagnostics(context: ir.Context, sink: Callable[[Diagnostic], None]) -> Iterator[None]:
     """Send each diagnostic of ``context`` to ``sink`` instead of the standard error stream."""

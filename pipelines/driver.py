@@ -18,7 +18,7 @@ from ..passes.options import OptionError, parse_options
 from ..passes.registry import UnknownPassError, did_you_mean, find_pass, is_ours, pass_names
 from ..runtime import progress
 from .capi import PassTree, operation_at, verify_operation
-from .diagnostics import Diagnostic, PipelineError, captured_diagnostics, source_of
+from .diagnostics import Diagnostic, PipelineError, captured_diagnostics, note_pass, source_of
 from .text import NestNode, PassNode, parse_pipeline
 from .upstream import upstream_pass_names
 from .whereabouts import Whereabouts
@@ -75,7 +75,7 @@ def _execute(run: _Run, operation: ir.Operation, on_diagnostic: Callable[[Diagno
     except ir.MLIRError as error:
         culprit = run.where.culprit
         if run.exception is not None and not isinstance(run.exception, PassError):
-            run.exception.add_note(f"in pass {culprit}, {run.place}")
+            note_pass(run.exception, culprit, run.place)
             raise run.exception from None
         what = f"invalid IR after pass {culprit}" if run.invalid else f"pass {culprit} failed"
         raise PipelineError(what if culprit else error.message, culprit, tuple(errors)) from run.exception

@@ -7,12 +7,13 @@ name of a stage, too. Without a place a pass runs on linalg, before the stage "k
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import entry_points
 
-from ..errors import CompileError, user_line
+from ..errors import CompileError, PassBugError, user_line
 from ..passes.registry import (
     ENTRY_POINT_GROUP,
     UnknownPassError,
@@ -24,7 +25,7 @@ from ..passes.registry import (
     load_plugin,
     registered_for_now,
 )
-from .diagnostics import Diagnostic, PipelineError
+from .diagnostics import Diagnostic, PipelineError, noted_pass
 from .stages import Stage
 from .text import NestNode, PassNode, PipelineSyntaxError, parse_pipeline
 from .upstream import upstream_pass_names
@@ -33,6 +34,7 @@ _PLACE = re.compile(r"(?P<passes>.*?)(?:\s+(?P<side>before|after)\s+(?P<place>[\
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
 _BY_DEFAULT = "kernels"
 _ANYWHERE = ("any", "builtin.module")
+_KEPT_FRAMES = 2
 _Elements = list[PassNode | NestNode]
 
 
@@ -63,9 +65,21 @@ def user_passes(
             where = next((_place(each) for each in error.diagnostics if each.line), "")
             details = "\n".join(each.message for each in error.diagnostics)
             raise CompileError(error.message, where=where, details=details, remedy=_REMEDY) from None
+        except (Exception, SystemExit) as error:
+            name = noted_pass(error)
+            if not is_foreign(name.split("{")[0]):
+                raise
+            raise _bug(name, error) from None
 
 
 _REMEDY = "mend the pass, or what it was given: mlopt-opt --load-pass-plugin runs it alone"
+
+
+def _bug(name: str, error: BaseException) -> PassBugError:
+    """What the user gets if a pass of theirs raises anything but a `PassError`."""
+    what = f"pass {name} raised {type(error).__name__}: {error}"
+    details = "".join(traceback.format_tb(error.__traceback__, limit=-_KEPT_FRAMES))
+    return PassBugError(what, where=user_line(error), details=details, remedy=_REMEDY)
 
 
 def _load(path: str) -> None:

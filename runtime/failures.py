@@ -11,6 +11,7 @@ from ..errors import (
     CompileError,
     CompileTimeout,
     MloptError,
+    PassBugError,
     WorkerDied,
     WorkerOutOfMemory,
 )
@@ -74,6 +75,8 @@ class Call:
                 where=self._where(outcome),
                 remedy=_REPORT if self.argument else "",
             )
+            self._attach_reproducer(error, outcome, f"{outcome.log}\n{remote.traceback}")
+        elif isinstance(error, PassBugError):
             self._attach_reproducer(error, outcome, f"{outcome.log}\n{remote.traceback}")
         if isinstance(error, MloptError):  # what the caller did wrong needs no reproducer
             raise error

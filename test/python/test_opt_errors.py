@@ -7,6 +7,7 @@ from pathlib import Path
 
 import mlopt
 import pytest
+import torch
 from mlopt.errors import CompileError
 
 INPUTS = Path(__file__).parent.parent / "tools" / "Inputs"
@@ -64,9 +65,20 @@ def test_a_bug_in_a_pass_of_a_compilation_is_repeated_by_one_command() -> None:
     with pytest.raises(CompileError, match="a bug in a pass") as caught:
         mlopt.compile_mlir(text, passes="cse,mlopt-test-raise", pass_plugins=INPUTS / "planted.py")
     assert len(str(caught.value).splitlines()) <= MOST_LINES
+    assert re.fullmatch(rf"{INPUTS / 'planted.py'}:\d+", caught.value.where)
+    assert 'raise KeyError("a bug in a pass")' in caught.value.details
+    assert "mend the pass" in caught.value.remedy
     head = Path(caught.value.reproducer).read_text().splitlines()[:2]
     assert "mlopt-test-raise" in head[0]
     assert head[1] == f"// mlopt-plugins: {INPUTS / 'planted.py'}"
     again = subprocess.run(caught.value.command, shell=True, capture_output=True, text=True, check=False)
     assert again.returncode == 1
     assert "pass mlopt-test-raise raised KeyError: 'a bug in a pass'" in again.stderr
+
+
+def test_a_refusal_in_jit_is_at_the_users_line() -> None:
+    with pytest.raises(CompileError, match="this function is refused") as caught:
+        mlopt.jit(
+            lambda x: x + 1, torch.ones(3), passes="mlopt-test-refuse", pass_plugins=INPUTS / "planted.py"
+        )
+    assert re.match(rf"{Path(__file__)}:\d+", caught.value.where)
