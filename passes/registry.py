@@ -34,6 +34,10 @@ _installed: dict[str, str] = {}
 _files: dict[str, str] = {}  # where a plug-in's pass comes from
 
 
+class PluginError(ImportError):
+    """A file that `PLUGINS_VARIABLE` names, or an entry point, cannot be used; the message says why."""
+
+
 class UnknownPassError(LookupError):
     """No pass has this name; the message says which ones come close."""
 
@@ -71,6 +75,12 @@ def pass_names() -> list[str]:
     _load_plugins_of_environment()
     own = [name for name in _named_by_files() if f'"{name}"' in _text_of(_file_of(_module_of(name)))]
     return sorted({*own, *_plugins, *_installed})
+
+
+def foreign_passes() -> dict[str, str]:
+    """The passes from outside of the package, each with what brings it, in words."""
+    brought = {name: f"the entry point '{name} = {place}'" for name, place in _installed.items()}
+    return brought | {name: f"the pass plug-in {file}" for name, file in _files.items()}
 
 
 def summary_of(cls: type[Pass]) -> str:
@@ -120,8 +130,13 @@ def plugins_of(names: Iterable[str]) -> list[str]:
 def add_installed(places: Mapping[str, str]) -> None:
     """Passes of other packages (entry-point group ``mlopt.passes``): name to ``module:class``.
 
-    Each is imported when it is first asked for.
+    Each is imported when it is first asked for. `PluginError` for one that is called like mlopt's own.
     """
+    if own := next(filter(_is_own, places), ""):
+        raise PluginError(
+            f"the entry point '{own} = {places[own]}' calls a pass '{own}', as mlopt does: "
+            "give it another name"
+        )
     _installed.update(places)
 
 
@@ -154,7 +169,13 @@ def _without_prefix(word: str) -> str:
 def _load_plugins_of_environment() -> None:
     for path in os.environ.get(PLUGINS_VARIABLE, "").split(os.pathsep):
         if path:
-            load_plugin(path)
+            try:
+                load_plugin(path)
+            except Exception as error:
+                raise PluginError(
+                    f"the pass plug-in {path}, which {PLUGINS_VARIABLE} names, cannot be loaded: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
 
 
 def _module_of(name: str) -> str:

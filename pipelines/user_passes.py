@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib.metadata import entry_points
 
 from ..errors import CompileError, PassBugError, user_line
 from ..passes.registry import (
     ENTRY_POINT_GROUP,
+    PluginError,
     UnknownPassError,
     add_installed,
     did_you_mean,
     find_pass,
+    foreign_passes,
     is_foreign,
     is_ours,
     load_plugin,
@@ -47,11 +49,7 @@ def user_passes(
     Passes of other packages are found by their entry points (group ``mlopt.passes``). What is wrong with
     the passes, or in one of them inside of the context, is a `CompileError`.
     """
-    with registered_for_now():
-        if passes:
-            add_installed({each.name: each.value for each in entry_points(group=ENTRY_POINT_GROUP)})
-        for path in plugins:
-            _load(path)
+    with _registered(plugins, installed=bool(passes)):
         asked: set[str] = set()
         for each in passes:
             stages, names = _with(tuple(stages), each)
@@ -72,6 +70,25 @@ def user_passes(
             raise _bug(name, error) from None
 
 
+@contextmanager
+def _registered(plugins: Sequence[str], installed: bool) -> Iterator[None]:
+    """What the environment, the files ``plugins`` and other packages bring, under names of their own."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(registered_for_now())
+            if installed:
+                add_installed({each.name: each.value for each in entry_points(group=ENTRY_POINT_GROUP)})
+        except PluginError as error:
+            raise CompileError(str(error), where=user_line(error.__cause__)) from None
+        for path in plugins:
+            _load(path)
+        brought = foreign_passes()
+        if taken := sorted({*brought} & {*(upstream_pass_names() if brought else ())}):
+            what = f"{brought[taken[0]]} calls a pass '{taken[0]}', as MLIR does"
+            raise CompileError(what, remedy="give it another name")
+        yield
+
+
 _REMEDY = "mend the pass, or what it was given: mlopt-opt --load-pass-plugin runs it alone"
 
 
@@ -84,13 +101,10 @@ def _bug(name: str, error: BaseException) -> PassBugError:
 
 def _load(path: str) -> None:
     try:
-        names = load_plugin(path)
+        load_plugin(path)
     except Exception as error:
         what = f"the pass plug-in {path} cannot be loaded: {type(error).__name__}: {error}"
         raise CompileError(what, where=user_line(error)) from None
-    if taken := sorted({*names} & {*upstream_pass_names()}):
-        what = f"the pass plug-in {path} calls a pass '{taken[0]}', as MLIR does"
-        raise CompileError(what, remedy="give it another name")
 
 
 def _place(diagnostic: Diagnostic) -> str:

@@ -170,3 +170,43 @@ def test_a_plug_in_with_a_mistake_is_named(tmp_path: Path) -> None:
         mlopt.compile_mlir(TEXT, passes="cse", pass_plugins=INPUTS / "misdeclared.py")
     with pytest.raises(CompileError, match="expected texts, got 3"):
         mlopt.compile_mlir(TEXT, passes=3)
+
+
+def failing_with(plugin: Path) -> list[str]:
+    """What the API and the tool say, in a process each, while the environment names a plug-in."""
+    environment = {**os.environ, "MLOPT_PASS_PLUGINS": str(plugin), "MLOPT_CACHE": "0"}
+    code = (
+        f"import mlopt\ntry: mlopt.compile_mlir('''{TEXT}''')\nexcept mlopt.CompileError as e: exit(str(e))"
+    )
+    tool = [str(Path(sys.executable).with_name("mlopt-opt")), "--cse", "--mlopt-verify"]
+    said = []
+    for command in ([sys.executable, "-c", code], tool):
+        done = subprocess.run(command, input="", env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        said.append(done.stderr)
+    return said
+
+
+def test_a_plug_in_of_the_environment_with_a_mistake_is_named_too(tmp_path: Path) -> None:
+    plugin = tmp_path / "mine.py"
+    plugin.write_text("def x(:\n")
+    for said in failing_with(plugin):
+        assert f"the pass plug-in {plugin}, which MLOPT_PASS_PLUGINS names, cannot be loaded" in said
+        assert "line 1" in said
+        assert len(said.splitlines()) <= 2
+
+
+@pytest.mark.parametrize(("name", "whose"), [("cse", "MLIR"), ("mlopt-fuse", "mlopt")])
+def test_nor_can_it_take_the_place_of_another_pass(name: str, whose: str, tmp_path: Path) -> None:
+    plugin = tmp_path / "mine.py"
+    plugin.write_text((PASSES / "count_ops.py").read_text().replace('"count-ops"', f'"{name}"'))
+    by_api, by_tool = failing_with(plugin)
+    assert f"{plugin} calls a pass '{name}', as {whose} does" in by_api
+    assert "give" in by_tool
+
+
+def test_nor_can_an_installed_one() -> None:
+    with registry.registered_for_now():
+        with pytest.raises(registry.PluginError, match=r"'mlopt-fuse = a:B' calls a pass 'mlopt-fuse'"):
+            registry.add_installed({"mlopt-fuse": "a:B"})
+        assert not registry.is_foreign("mlopt-fuse")

@@ -8,6 +8,9 @@
 // RUN: not mlopt-opt %s --mlopt-cpu --to=tiel 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not mlopt-opt %s --mlopt-cpu --from=llvm --to=tile 2>&1 | FileCheck %s --check-prefix=ORDER
 // RUN: not mlopt-opt %s --mlopt-cuda=chip=sm_9 2>&1 | FileCheck %s --check-prefix=CHIP
+// RUN: not mlopt-opt %s --mlopt-cpu --from 2>&1 | FileCheck %s --check-prefix=VALUE
+// RUN: not mlopt-opt %s --from= 2>&1 | FileCheck %s --check-prefix=VALUE
+// VALUE: mlopt-opt: for the --from option: requires a value!
 // Contracts of stages are checked.
 // RUN: not mlopt-opt %S/Inputs/opt/gpu.mlir --mlopt-cpu --to=linalg 2>&1 | FileCheck %s --check-prefix=CONTRACT
 // CONTRACT: gpu.mlir:{{[0-9]+:[0-9]+}}: error: 'gpu.{{.*}}' may not remain after stage 'linalg'

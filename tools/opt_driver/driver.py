@@ -47,6 +47,10 @@ def drive(program: str, arguments: Sequence[str], dialect_file: str) -> int:
     flags = list(read_flags(command_line.rewrite(given, dialect_file)))
     add_installed(installed_passes())
     flags = [flag for flag in flags if not is_plugin(flag) and flag.name not in _REPLACED]
+    valued = (flag for flag in flags if flag.name in (*_SLICE, "describe"))
+    if missing := next((flag.name for flag in valued if not flag.value), ""):
+        print(f"{program}: for the --{missing} option: requires a value!", file=sys.stderr)
+        return 1
     described = [flag.value or "" for flag in flags if flag.name == "describe"]
     if described:
         return _describe(program, described)
