@@ -36,6 +36,16 @@ def test_pages_made_from_the_sources_are_current(page: str, module: str) -> None
     assert options.table().startswith("# Options")
 
 
+def test_the_page_of_the_tool_lists_the_stages() -> None:
+    page = (ROOT / "docs" / "mlopt-opt.md").read_text()
+    code = "from mlopt.tools.opt_driver.named_pipelines import PIPELINES as all\n"
+    row = "f'| `--{name}` | ' + ', '.join(f'`{stage.name}`' for stage in all[name]().stages()) + ' |'"
+    command = [sys.executable, "-c", f"{code}for name in all: print({row})"]
+    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert len(made.splitlines()) == 2
+    assert all(line in page for line in made.splitlines())
+
+
 def test_the_guide_leads_to_a_tested_pass(tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples" / "passes" / "lit.cfg.py", tmp_path)
     (tmp_path / "halve.mlir").write_text(block("mlir", "RUN"))
