@@ -12,6 +12,8 @@
 // RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/misdeclared.py --test-union=size=3 2>&1 | FileCheck %s --check-prefix=UNION
 // RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/misdeclared.py --cse 2>&1 | FileCheck %s --check-prefix=TAKEN
 // RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/same_name.py 2>&1 | FileCheck %s --check-prefix=OWN
+// RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/misdeclared.py --test-requird 2>&1 | FileCheck %s --check-prefix=FLAG
+// RUN: not mlopt-opt %s --load-pass-plugin=%S/Inputs/misdeclared.py --pass-pipeline='builtin.module(func.func(sccp),test-requird)' 2>&1 | FileCheck %s --check-prefix=NEAR
 // RUN: not mlopt-opt %s.no-such-file 2>&1 | FileCheck %s --check-prefix=FILE
 // RUN: not mlopt-opt %s --load-pass-plugin=%s.py 2>&1 | FileCheck %s --check-prefix=PLUGIN
 // RUN: echo 'func.func @f() { return %%x : i32 }' | not mlopt-opt 2>&1 | FileCheck %s --check-prefix=PARSE
@@ -24,7 +26,7 @@
 // OPTION: mlopt-test-note: no option 'siz'; did you mean 'size'
 // TYPE: mlopt-test-note: option 'size' takes a value of type int, not 'x'
 // NEST: 'mlopt-test-note' runs on 'func.func', not on 'builtin.module'; write func.func(mlopt-test-note)
-// REFUSE: opt-errors.mlir:[[#@LINE+21]]:1: error: this function is refused
+// REFUSE: opt-errors.mlir:[[#@LINE+24]]:1: error: this function is refused
 // REFUSE-NEXT: func.func @f
 // REFUSE-NEXT: ^
 // REFUSE-NEXT: mlopt-opt: pass mlopt-test-refuse failed; all of the IR is in {{.*}}.mlir
@@ -41,6 +43,9 @@
 // UNION-NOT: func.func
 // TAKEN: mlopt-opt: error: MLIR has a pass called 'cse': give yours another name
 // OWN: calls a pass 'mlopt-fuse', as mlopt does: give it another name
+// FLAG: Unknown command line argument '--test-requird'
+// FLAG-NEXT: Did you mean '--test-required'?
+// NEAR: mlopt-opt: error: unknown pass 'test-requird'; did you mean 'test-required'
 // FILE: cannot open input file '{{.*}}.no-such-file': No such file or directory
 // PLUGIN: not a Python file that can be read
 // PARSE: <stdin>:1:25: error: use of undeclared SSA value

@@ -33,6 +33,7 @@ def drive(program: str, arguments: Sequence[str], dialect_file: str) -> int:
         pass_names,
         plugins_of,
     )
+    from .near_names import check_pipelines, near_flags
     from .python_passes import NAMED_PIPELINES, PythonPasses
 
     given = list(read_flags(arguments))
@@ -61,6 +62,8 @@ def drive(program: str, arguments: Sequence[str], dialect_file: str) -> int:
     everything = any(flag.name in LISTING for flag in flags)
     try:
         passes.register([*NAMED_PIPELINES, *pass_names()] if everything else filter(is_ours, named))
+        passes.register(near_flags(flags))
+        check_pipelines(flags)
     except UnknownPassError as error:
         print(f"{program}: error: {error}", file=sys.stderr)
         return 1

