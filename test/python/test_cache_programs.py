@@ -29,9 +29,9 @@ def decomposed(monkeypatch):
     seen = []
     original = frontend._decompose
 
-    def decompose(exported, module):
-        seen.append(type(module).__name__)
-        return original(exported, module)
+    def decompose(exported, name):
+        seen.append(name)
+        return original(exported, name)
 
     monkeypatch.setattr(frontend, "_decompose", decompose)
     return seen
