@@ -1,14 +1,20 @@
 """Arguments of a compiled graph that stay from call to call: its weights.
 
 torch.compile passes parameters and buffers as arguments of each call and says which they
-are. What depends on them alone is prepared once, and again when one of them is another
-tensor, at another address or of another version; `mlopt.runtime.weights` says why that is
-what has to be looked at.
+are. What depends on them alone is prepared once, and again when one of them is at another
+address or of another version; `mlopt.runtime.weights` says why that is what has to be looked at.
+
+Modules of one class share one compiled graph: the layers of a model that are compiled one by one, say. So
+what was prepared is kept for each of them, until one of its weights dies: nothing here keeps a weight alive.
+No weight is in what was prepared for two of them, so there is never more of that than there are weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import torch
 
@@ -18,8 +24,23 @@ from .executable import Bound, Executable
 from .optimizer_steps import Watch
 from .torch_place import place_of
 
-_Seen = tuple[torch.Tensor, int, int | None, torch.Tensor]
-"""A tensor, its address, its version where that matters, an alias that keeps its memory."""
+_Key = tuple[int, ...]
+"""The ids of weights: as long as they live, no others have them."""
+
+
+class _State(NamedTuple):
+    """What was ``seen`` of weights (addresses, and versions where they matter) and made of them.
+
+    ``prepared`` are the ids of those whose values are in what was made. ``memory`` are aliases, so that no
+    other memory, of a later ``.data`` say, has the same address; ``lives`` end it all with the first weight.
+    """
+
+    seen: tuple[tuple[int, int | None], ...]
+    bound: Bound
+    watch: Watch
+    prepared: frozenset[int]
+    memory: tuple[torch.Tensor, ...]
+    lives: tuple[weakref.ref[torch.Tensor], ...]
 
 
 class GraphWeights:
@@ -35,22 +56,18 @@ class GraphWeights:
         self._in_prepare = (
             [arg.used for arg in prepare.signature.args] if prepare else [False] * len(arguments)
         )
-        # Replaced as a whole: a call in another thread sees the old state or the new one.
-        self._state: tuple[tuple[_Seen, ...], Bound, Watch] | None = None
+        # A state is never changed: a call in another thread sees the old one or the new one.
+        self._states: dict[_Key, _State] = {}
 
     def bound(self, *tensors: torch.Tensor) -> Bound:
         """The addresses of ``tensors`` and of the constants, and what was prepared from them."""
-        state = self._state
-        if state is None or state[2].stepped:
+        state = self._states.get(_ids(tensors))
+        if state is None or state.watch.stepped:
             return self._bind(tensors)
-        for now, (tensor, pointer, version, _) in zip(tensors, state[0], strict=True):
-            if (
-                now is not tensor
-                or now.data_ptr() != pointer
-                or (version is not None and now._version != version)
-            ):
+        for now, (pointer, version) in zip(tensors, state.seen, strict=True):
+            if now.data_ptr() != pointer or (version is not None and now._version != version):
                 return self._bind(tensors)
-        return state[1]
+        return state.bound
 
     def _bind(self, tensors: Sequence[torch.Tensor]) -> Bound:
         given = iter(tensors)
@@ -71,10 +88,12 @@ class GraphWeights:
         trackable = not any(m and value.is_inference() for m, value in zip(matters, values, strict=True))
         # Versions are read before values: a change in between is then seen by the next call.
         watch = Watch(value for value, m in zip(values, matters, strict=True) if m)
+        key = _ids(tensors)
         seen = tuple(
-            (value, value.data_ptr(), value._version if trackable and m else None, value.detach())
-            for value, m in list(zip(values, matters, strict=True))[: len(tensors)]
+            (value.data_ptr(), value._version if trackable and m else None)
+            for value, m in zip(tensors, matters[: len(tensors)], strict=True)
         )
+        memory = tuple(value.detach() for value in tensors)
         held = [
             value.detach() if same else _in_order(value, arg)
             for value, arg, same in zip(values, self.arguments, plain, strict=True)
@@ -88,8 +107,26 @@ class GraphWeights:
         prepared = self.executable.run_prepare(pointers, shapes, torch.get_num_threads())
         addresses = [*pointers, *(buffer.address for buffer in prepared)]
         bound = Bound(self.executable.main, self.first, addresses, held, prepared)
-        self._state = (seen, bound, watch) if trackable else None
+        used = frozenset(_ids(value for value, m in zip(values, matters, strict=True) if m)).intersection(key)
+        for known, state in self._states.copy().items():
+            if known == key or not used.isdisjoint(state.prepared):
+                self._states.pop(known, None)
+        if trackable:
+            forget = functools.partial(_forget, weakref.ref(self), key)
+            lives = tuple(weakref.ref(value, forget) for value in tensors)
+            self._states[key] = _State(seen, bound, watch, used, memory, lives)
         return bound
+
+
+def _ids(tensors: Iterable[torch.Tensor]) -> _Key:
+    return tuple(map(id, tensors))
+
+
+def _forget(weights: weakref.ref[GraphWeights], key: _Key, _: object) -> None:
+    """One of the tensors with these ids dies."""
+    alive = weights()
+    if alive is not None:
+        alive._states.pop(key, None)
 
 
 def _is_plain(value: torch.Tensor, arg: Argument) -> bool:
