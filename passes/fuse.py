@@ -51,7 +51,7 @@ class Fuse(Pass):
         made: list[Decisions] = []
         number = 0
         for function in op.regions[0].blocks[0].operations:
-            if function.operation.name == "func.func":
+            if function.operation.name == "func.func" and len(function.operation.regions[0].blocks) == 1:
                 give_inits_their_fills(function.operation)
                 give_windows_their_pads(function.operation)
                 graph = _graph_of(function.operation)

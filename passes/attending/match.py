@@ -57,7 +57,7 @@ def attention_of(exp: ir.Operation) -> Attention | None:
     if less is None or not _computes(less, "arith.subf") or not _drops_last(less, 1):
         return None
     scores, top = less.operands[0], less.operands[1]
-    highest, _ = unguarded(top, -math.inf, 0.0)
+    highest, finite = unguarded(top, -math.inf, 0.0)
     if not is_identity(less, 0) or not _reduces(highest, "arith.maximumf", scores, -math.inf):
         return None
     total = next((reader for reader in _readers(exp.results[0]) if _is_sum_of(reader, exp)), None)
@@ -72,8 +72,9 @@ def attention_of(exp: ir.Operation) -> Attention | None:
     forth = _forth_to_sums(exp, total)
     if back is None or forth is None or not _alone(highest, top) or not _alone(total.results[0], forth[3]):
         return None
-    path, sums, output, _, zero_rows = forth
-    return Attention(back[0], back[1], [less, exp, *path], sums, output, zero_rows)
+    path, sums, output, _, guarded = forth
+    # Without the first, -inf - -inf makes NaN of a row before the second could make zeros of it.
+    return Attention(back[0], back[1], [less, exp, *path], sums, output, finite and guarded)
 
 
 def _back_to_product(scores: ir.Value) -> tuple[ir.Operation, list[ir.Operation]] | None:

@@ -30,8 +30,10 @@ from ..structured import (
     constant,
     defining_op,
     element_type,
+    fill_value,
     inits_of,
     inputs_of,
+    is_zero,
     kinds_of,
     loop_extents,
     make_empty,
@@ -53,10 +55,12 @@ def combine_variances(func: ir.Operation) -> None:
 
 
 def can_combine(op: ir.Operation, difference: ir.Operation, sums: ir.Operation) -> bool:
-    """Whether ``op`` and ``sums`` sum over the same parts of one tensor, which are known to have elements."""
+    """Whether ``op`` and ``sums`` sum over the same parts, known to have elements, ``sums`` from zero on."""
     source, other = difference.operands[0], inputs_of(sums)
     same = len(other) == 1 and _same(source, other[0])
     if not same or kinds_of(op) != kinds_of(sums) or maps_of(op) != maps_of(sums):
+        return False
+    if not is_zero(fill_value(inits_of(sums)[0])):
         return False
     kept = {expr.position for expr in maps_of(sums)[-1].results}
     of_mean = {expr.position for expr in maps_of(difference)[1].results}

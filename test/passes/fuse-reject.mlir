@@ -187,3 +187,12 @@ func.func @attention(%t: tensor<12x128x128xf32>, %v: tensor<12x128x64xf32>) -> t
   } -> tensor<12x128xf32>
   return %y : tensor<12x128xf32>
 }
+
+// -----
+
+// A function without a body has nothing to fuse.
+// CHECK: module attributes {mlopt.decisions = [], mlopt.fusion = []} {
+// CHECK-NEXT: func.func private @elsewhere(tensor<4xf32>) -> tensor<4xf32>
+module {
+  func.func private @elsewhere(tensor<4xf32>) -> tensor<4xf32>
+}

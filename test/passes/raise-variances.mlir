@@ -111,3 +111,72 @@ func.func @around_another(%x: tensor<65536xf32>) -> tensor<f32> {
   } -> tensor<f32>
   return %q : tensor<f32>
 }
+
+// -----
+
+// Sums that start from another number than zero are no parts of the mean.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#one = affine_map<(d0) -> (d0)>
+#none = affine_map<(d0) -> ()>
+#scalar = affine_map<() -> ()>
+#all = affine_map<(d0, d1) -> ()>
+// CHECK-LABEL: func.func @starts_elsewhere
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<4x8xf32>)
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[S]] : tensor<4xf32>)
+// CHECK: %[[M:.*]] = linalg.generic {{.*}} ins(%[[SUM]] : tensor<f32>)
+// CHECK: %[[D:.*]] = linalg.generic {{.*}} ins(%arg0, %[[M]] : tensor<4x8xf32>, tensor<f32>)
+func.func @starts_elsewhere(%x: tensor<4x8xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %five = arith.constant 5.0 : f32
+  %n = arith.constant 32.0 : f32
+  %e4 = tensor.empty() : tensor<4xf32>
+  %f5 = linalg.fill ins(%five : f32) outs(%e4 : tensor<4xf32>) -> tensor<4xf32>
+  %z4 = linalg.fill ins(%zero : f32) outs(%e4 : tensor<4xf32>) -> tensor<4xf32>
+  %e = tensor.empty() : tensor<f32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x8xf32>) outs(%f5 : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %a, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  %t = linalg.generic {indexing_maps = [#one, #none], iterator_types = ["reduction"]}
+      ins(%s : tensor<4xf32>) outs(%z : tensor<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %a, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<f32>
+  %m = linalg.generic {indexing_maps = [#scalar, #scalar], iterator_types = []}
+      ins(%t : tensor<f32>) outs(%e : tensor<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.divf %a, %n : f32
+    linalg.yield %r : f32
+  } -> tensor<f32>
+  %e48 = tensor.empty() : tensor<4x8xf32>
+  %d = linalg.generic {indexing_maps = [#id, #all, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m : tensor<4x8xf32>, tensor<f32>) outs(%e48 : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.subf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %q = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%d : tensor<4x8xf32>) outs(%e48 : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.mulf %a, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %p = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%q : tensor<4x8xf32>) outs(%z4 : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %a, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  %v = linalg.generic {indexing_maps = [#one, #none], iterator_types = ["reduction"]}
+      ins(%p : tensor<4xf32>) outs(%z : tensor<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %a, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<f32>
+  return %v : tensor<f32>
+}

@@ -148,6 +148,20 @@ def test_rows_of_lowest_scores_alone_are_nan_if_written_out() -> None:
     check(lambda q, k, v, m: (q @ k.transpose(-1, -2) + m).softmax(-1) @ v, [*inputs, mask], "cpu")
 
 
+@pytest.mark.parametrize("top_too", [False, True])
+def test_rows_of_lowest_scores_alone_are_zero_only_if_their_top_is_guarded(top_too: bool) -> None:
+    def function(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        scores = q @ k.transpose(-1, -2) + mask
+        top = scores.amax(-1, keepdim=True)
+        weights = torch.exp(scores - (torch.where(top == -math.inf, 0.0, top) if top_too else top))
+        total = weights.sum(-1, keepdim=True)
+        return (weights / torch.where(total == 0, 1.0, total)) @ v
+
+    mask = torch.zeros(21, 70)
+    mask[5] = -math.inf
+    check(function, [*qkv((1, 2, 21, 8), 70, 8, torch.float32), mask], "cpu")
+
+
 class Projected(torch.nn.Module):
     """Queries, keys and values out of one projection; heads next to each other in the result."""
 
