@@ -66,3 +66,35 @@ func.func private @attention(%q: memref<80x16xf32>, %k: memref<128x16xf32>, %v: 
   }
   return
 }
+
+// Queries of one head of three: their buffer's rows are queries, not the one head, in the strips too.
+// CHECK-LABEL: @heads
+// CHECK-DAG: %[[QUERIES:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1x16x16xf32>
+// CHECK: vector.transfer_write %{{.*}}, %[[QUERIES]]
+// STRIPS-LABEL: @heads
+// STRIPS-NOT: vector.scatter
+// STRIPS-NOT: vector.gather
+// STRIPS: vector.fma {{.*}} : vector<16xf32>
+// STRIPS: vector.fma {{.*}} : vector<8xf32>
+#head_rows = affine_map<(h, m, n, d) -> (m, h, d)>
+#head_keys = affine_map<(h, m, n, d) -> (n, d)>
+#head_scores = affine_map<(h, m, n, d) -> (h, m, n)>
+#head_weights = affine_map<(h, m, d, n) -> (h, m, n)>
+#head_values = affine_map<(h, m, d, n) -> (n, d)>
+#head_sums = affine_map<(h, m, d, n) -> (h, m, d)>
+func.func private @heads(%q: memref<80x3x16xf32>, %k: memref<64x16xf32>, %v: memref<64x8xf32>, %o: memref<3x80x8xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %none = arith.constant dense<0.0> : vector<1x16x64xf32>
+  %start = arith.constant dense<0.0> : vector<1x16x8xf32>
+  scf.forall (%i, %h) = (0, 0) to (80, 3) step (16, 1) {
+    %a = vector.transfer_read %q[%i, %h, %c0], %pad {in_bounds = [true, true, true]} : memref<80x3x16xf32>, vector<16x1x16xf32>
+    %b = vector.transfer_read %k[%c0, %c0], %pad {in_bounds = [true, true]} : memref<64x16xf32>, vector<64x16xf32>
+    %s = vector.contract {indexing_maps = [#head_rows, #head_keys, #head_scores], iterator_types = ["parallel", "parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %b, %none : vector<16x1x16xf32>, vector<64x16xf32> into vector<1x16x64xf32>
+    %p = math.exp %s : vector<1x16x64xf32>
+    %y = vector.transfer_read %v[%c0, %c0], %pad {in_bounds = [true, true]} : memref<64x8xf32>, vector<64x8xf32>
+    %r = vector.contract {indexing_maps = [#head_weights, #head_values, #head_sums], iterator_types = ["parallel", "parallel", "parallel", "reduction"], kind = #vector.kind<add>} %p, %y, %start : vector<1x16x64xf32>, vector<64x8xf32> into vector<1x16x8xf32>
+    vector.transfer_write %r, %o[%h, %i, %c0] {in_bounds = [true, true, true]} : vector<1x16x8xf32>, memref<3x80x8xf32>
+  }
+  return
+}

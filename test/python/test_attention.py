@@ -148,20 +148,6 @@ def test_rows_of_lowest_scores_alone_are_nan_if_written_out() -> None:
     check(lambda q, k, v, m: (q @ k.transpose(-1, -2) + m).softmax(-1) @ v, [*inputs, mask], "cpu")
 
 
-@pytest.mark.parametrize("top_too", [False, True])
-def test_rows_of_lowest_scores_alone_are_zero_only_if_their_top_is_guarded(top_too: bool) -> None:
-    def function(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
-        scores = q @ k.transpose(-1, -2) + mask
-        top = scores.amax(-1, keepdim=True)
-        weights = torch.exp(scores - (torch.where(top == -math.inf, 0.0, top) if top_too else top))
-        total = weights.sum(-1, keepdim=True)
-        return (weights / torch.where(total == 0, 1.0, total)) @ v
-
-    mask = torch.zeros(21, 70)
-    mask[5] = -math.inf
-    check(function, [*qkv((1, 2, 21, 8), 70, 8, torch.float32), mask], "cpu")
-
-
 class Projected(torch.nn.Module):
     """Queries, keys and values out of one projection; heads next to each other in the result."""
 
@@ -184,6 +170,28 @@ def test_reads_and_writes_where_its_neighbours_do() -> None:
         torch.testing.assert_close(compiled(x), module(x), rtol=0, atol=2e-5)
     main = [kernel for kernel in compiled.kernels if kernel.function == "main"]
     assert [kernel.ops[-1] for kernel in main] == ["add", "transpose"]  # the projection, and attention
+
+
+@pytest.mark.parametrize("length", [15, 64, 65, 131])
+def test_heads_side_by_side(length: int) -> None:
+    """Queries, keys and values of all heads in one tensor; the same bits on any number of threads."""
+
+    def attend(x: Tensor) -> Tensor:
+        parts = x.view(1, length, 3, 5, 24).permute(2, 0, 3, 1, 4)
+        return scaled_dot_product_attention(*parts.unbind(0), is_causal=True).transpose(1, 2)
+
+    x = torch.randn(1, length, 3 * 5 * 24)
+    check(attend, [x], "cpu", kernels=None)
+    compiled = mlopt.jit(attend, x)
+    assert "vector.scatter" not in compiled.asm["loops"]
+    before, made = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 5):
+            torch.set_num_threads(threads)
+            made.append(compiled(x))
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(one, made[0]) for one in made)
 
 
 @pytest.mark.parametrize("lengths", [(40, 40), (7, 130), (130, 7)], ids=str)

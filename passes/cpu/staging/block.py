@@ -7,15 +7,15 @@ from mlir.dialects import scf
 
 from ...operations import nested_ops
 from ..strips.fragment import is_vector
-from .choice import is_staged, order_of, rows_factor
+from .choice import is_staged, order_of, read_through_casts, rows_factor
 from .memory import Buffer, allocate
 
 
 def stage_block(block: ir.Block) -> None:
     """Stage the tiles of a task."""
     for op in list(nested_ops(block)):
-        if op.name == "vector.contract" and (read := rows_factor(op)) is not None:
-            _stage_read(block, read)
+        if op.name == "vector.contract" and (factor := rows_factor(op)) is not None:
+            _stage_read(block, factor)
     for op in [op.operation for op in block.operations]:
         if op.name == "scf.for" and any(is_vector(value) for value in op.results):
             _carry_in_memory(block, op)
@@ -83,15 +83,17 @@ def _in_block(op: ir.Operation, block: ir.Block) -> ir.Operation:
     return op
 
 
-def _stage_read(block: ir.Block, read: ir.Operation) -> None:
+def _stage_read(block: ir.Block, value: ir.Value) -> None:
     """Turn what is read so that its lanes are contiguous; before the loop, if it is the same in each step."""
-    value = read.results[0]
+    read, *casts = read_through_casts(value)
     loop = read.parent.operation
     if loop.name == "scf.for" and not any(_made_in(operand, loop) for operand in read.operands):
-        read.move_before(loop)
+        for op in (read, *casts):
+            op.move_before(loop)
     uses = [(use.owner.operation, use.operand_number) for use in value.uses]
     buffer = allocate(block, value, order_of(value))
-    with ir.InsertionPoint.after(read), read.location:
+    last = value.owner.operation
+    with ir.InsertionPoint.after(last), last.location:
         write = buffer.write(value)
     for owner, number in uses:
         place = ir.InsertionPoint.after(write) if owner.block == write.block else ir.InsertionPoint(owner)

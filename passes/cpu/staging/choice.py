@@ -44,24 +44,38 @@ def is_staged(value: ir.Value) -> bool:
     return any(use.owner.name == "vector.multi_reduction" and use.operand_number == 0 for use in value.uses)
 
 
-def rows_factor(op: ir.Operation) -> ir.Operation | None:
-    """The read of a contraction's first factor, if neither factor has lanes: dims that stay, contiguous."""
-    reads = []
-    for place, loops in zip((0, 1), loops_of(op.opview), strict=False):
-        read = op.operands[place].owner
-        if isinstance(read, ir.Block) or read.name != "vector.transfer_read":
+def rows_factor(op: ir.Operation) -> ir.Value | None:
+    """A contraction's first factor, if neither factor has lanes: dims that stay, contiguous in memory."""
+    for value, loops in zip(list(op.operands)[:2], loops_of(op.opview), strict=False):
+        read = read_through_casts(value)[0]
+        if read.name != "vector.transfer_read":
             return None
         innermost = read.opview.base.type.rank - 1
-        dims = memory_dims(read.opview)
-        along = [loop for loop, dim in zip(loops, dims, strict=True) if dim == innermost]
+        tile = zip(sizes_of(read.results[0]), memory_dims(read.opview), strict=True)
+        places = [dim for size, dim in tile if size != 1]
+        kept = [loop for size, loop in zip(sizes_of(value), loops, strict=True) if size != 1]
+        along = [loop for loop, dim in zip(kept, places, strict=True) if dim == innermost]
         if not along or along[0] in loops_of(op.opview)[2]:
             return None
-        reads.append(read.operation)
-    return reads[0]
+    return op.operands[0]
+
+
+def read_through_casts(value: ir.Value) -> list[ir.Operation]:
+    """The ops from the one that makes a tile to ``value``'s: after the first, those that drop unit dims."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return [owner.owner.operation]
+    if owner.name != "vector.shape_cast" or not is_vector(owner.operands[0]):
+        return [owner]
+    return [*read_through_casts(owner.operands[0]), owner]
 
 
 def order_of(value: ir.Value) -> list[int]:
-    """The tile's dims as memory holds them, outermost first: one that is reduced comes before the others."""
+    """The tile's dims as memory holds them, outermost first: units, what is reduced, the others.
+
+    A unit dim inside would leave a register's lanes apart: of 128 heads' rows read from one projection
+    of queries, keys and values the factor is 64x1x64, and its lanes are the rows.
+    """
     reduced: set[int] = set()
     for use in value.uses:
         op = use.owner.operation
@@ -70,4 +84,5 @@ def order_of(value: ir.Value) -> list[int]:
         elif op.name == "vector.contract" and use.operand_number < 2:
             loops = loops_of(op.opview)
             reduced |= {dim for dim, loop in enumerate(loops[use.operand_number]) if loop not in loops[2]}
-    return sorted(range(len(sizes_of(value))), key=lambda dim: (dim not in reduced, dim))
+    sizes = sizes_of(value)
+    return sorted(range(len(sizes)), key=lambda dim: (sizes[dim] != 1, dim not in reduced, dim))
