@@ -6,14 +6,19 @@
     %t = generic {transpose} (i, j) -> (j, i) ins(%s)      ->  (i, j) -> (j, i + 16) ins(%x)
     generic {add} (i, j) ins(%t)                           ->  generic {add} (j, i + 16) ins(%x)
 
-Legal always. Done where it does not spoil the order in memory: contractions and reductions must read on along
-the same innermost loop; so a transposed weight stays an op of its own, which is hoisted.
+Legal always. Done where it does not spoil the order in memory: reductions must read on along the same
+innermost loop. A product takes both of its factors transposed, but for one along whose columns the result is
+written; a weight that mlopt-hoist transposes once stays as it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
+
 from mlir import ir
 
+from ..hoist import made_of_weights
+from ..raising.bodies import is_contraction
 from ..structured import (
     ATTENTION,
     SCORES,
@@ -33,19 +38,23 @@ from ..structured import (
 
 def read_originals(func: ir.Operation) -> None:
     """Let each generic of ``func`` read through the moves before it, the first op first."""
+    weights = made_of_weights(func)
     for op in [*structured_ops(func), *structured_ops(func, ATTENTION)]:
         for number in range(len(inputs_of(op))):
-            _read_original(op, number)
+            _read_original(op, number, weights)
 
 
-def _read_original(op: ir.Operation, number: int) -> None:
+def _read_original(op: ir.Operation, number: int, weights: Set[ir.Value]) -> None:
     move = defining_op(op.operands[number], "linalg.generic")
     if move is None or not is_move(move):
         return
     maps = maps_of(op)
     composed = _composed(maps_of(move)[0], maps[number], loop_extents(op))
     new = [*maps[:number], composed, *maps[number + 1 :]]
-    if not shows_all_loops(new) or not should_read(op, move, maps[number], composed):
+    if not shows_all_loops(new):
+        return
+    turned = move.operands[0] not in weights and should_turn(op, new)
+    if not turned and not should_read(op, move, maps[number], composed):
         return
     op.operands[number] = move.operands[0]
     with op.location:
@@ -72,6 +81,26 @@ def should_read(op: ir.Operation, move: ir.Operation, before: ir.AffineMap, afte
         return op.name == ATTENTION or label_of(op) == SCORES  # their tasks keep what they read close by
     in_order = _loops(after) == sorted(_loops(after))
     return in_order or has_one_use(move.results[0])
+
+
+def should_turn(op: ir.Operation, maps: Sequence[ir.AffineMap]) -> bool:
+    """Whether ``op`` is a product that reads its factors at ``maps`` as well as in any other order.
+
+    Lanes run along the result's last loop: where a factor has it last, or else both have the summed one last.
+    """
+    if not is_contraction(op) or kinds_of(op).count("reduction") != 1:
+        return False
+    if not all(isinstance(expr, ir.AffineDimExpr) for where in maps for expr in where.results):
+        return False
+    one, other, result = ([expr.position for expr in where.results] for where in maps)
+    summed = kinds_of(op).index("reduction")
+    if not one or not other or not result or loop_extents(op)[summed] is None:
+        return False
+    lanes = result[-1]
+    if lanes not in one or lanes not in other:
+        own = one if lanes in one else other
+        return own[-1] == lanes or one[-1] == other[-1] == summed
+    return False
 
 
 def _composed(outer: ir.AffineMap, inner: ir.AffineMap, extents: list[int | None]) -> ir.AffineMap:

@@ -1,7 +1,8 @@
 """Matrix products and convolutions: vector.contract inside scf.for over the reduced loops.
 
-``acc[p] += a * b`` where each factor is an input of the body (perhaps through one widening cast) and one of
-them has a parallel loop of its own in its last dim: there the registers' lanes can run. The reduced loop that
+``acc[p] += a * b`` where each factor is an input of the body (perhaps through one widening cast). The
+registers' lanes run along a parallel loop that only one of them has: one in which it is contiguous, or else
+the result's last, as for a product with a transposed matrix. The reduced loop that
 both factors have in a dim alone is taken in steps (its tail is one shorter contraction after the loop), the
 others, such as a convolution's window, one element at a time around it.
 
@@ -35,8 +36,8 @@ def can_tile(nest: Nest) -> str | None:
         return "not a contraction"
     if len(nest.writes) != 1 or _factors(nest) is None:
         return "not a sum of products of two inputs"
-    if _lane_loop(nest) is None and OP.get(nest.op) != SCORES:
-        return "a contraction without a factor that is contiguous along a loop of its own"
+    if _lane_loop(nest) is None and OP.get(nest.op) != SCORES and not _is_turned(nest):
+        return "a contraction whose factors do not both have a loop of their own to run lanes along"
     one, other = (_all_loops(access) for access in _accesses(nest))
     if not set(nest.parallels) <= one | other or stepped_loop(nest) is None:
         return "a contraction with a loop that neither factor has"
@@ -85,6 +86,26 @@ def _own_last_loop(nest: Nest, access: Access, other: Access) -> int | None:
     if len(last) != 1 or last[0] not in nest.parallels or last[0] in _all_loops(other):
         return None
     return last[0] if nest.extents[last[0]] != 1 else None
+
+
+def _is_turned(nest: Nest) -> bool:
+    """Whether both factors are contiguous along the one reduced loop, and have several rows of their own.
+
+    The result's last loop must be one of these.
+    """
+    one, other = _accesses(nest)
+    rows = _own_rows(nest, one, other), _own_rows(nest, other, one)
+    along = all(
+        access.indices[-1].plain and access.indices[-1].loops == nest.reductions for access in (one, other)
+    )
+    written = nest.writes[0].indices[-1].loops if nest.writes[0].indices else ()
+    return along and all(rows) and len(written) == 1 and written[0] in rows[0] | rows[1]
+
+
+def _own_rows(nest: Nest, access: Access, other: Access) -> set[int]:
+    """The parallel loops of more than one element that ``access`` has and ``other`` has not."""
+    own = _all_loops(access) - _all_loops(other) - {*nest.reductions}
+    return {loop for loop in own if nest.extents[loop] != 1}
 
 
 def _all_loops(access: Access) -> set[int]:

@@ -2,6 +2,7 @@
 
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
+#t = affine_map<(m, n, k) -> (n, k)>
 #c = affine_map<(m, n, k) -> (m, n)>
 
 // 4 x 64 accumulators through the loop over k; bias and relu on them before they are stored. The
@@ -142,6 +143,38 @@ func.func private @wide_epilogue(%x: memref<64x8xf32>, %y: memref<8x256xf32>, %o
     %d = arith.extf %c : vector<64x64xf32> to vector<64x64xf64>
     vector.transfer_write %c, %out[%c0, %j] {in_bounds = [true, true]} : vector<64x64xf32>, memref<64x256xf32>
     vector.transfer_write %d, %wide[%c0, %j] {in_bounds = [true, true]} : vector<64x64xf64>, memref<64x256xf64>
+  }
+  return
+}
+
+// A factor whose rows become lanes: its squares of 16 x 16 are turned into the panel, not gathered.
+// CHECK-LABEL: @turned
+// CHECK-SAME: (%[[A:.*]]: memref<128x512xf32>, %[[B:.*]]: memref<256x512xf32>
+// CHECK: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<512x64xf32>
+// CHECK: scf.for %{{.*}} = %c0 to %c128 step %c64
+// CHECK:   scf.for %[[STRIP:.*]] = %c0 to %c64 step %c16
+// CHECK:     scf.for %[[K:.*]] = %c0 to %c512 step %c16
+// CHECK-COUNT-16: vector.load %[[B]][%{{.*}}, %[[K]]] : memref<256x512xf32>, vector<16xf32>
+// CHECK:       vector.shuffle
+// CHECK:       vector.store %{{.*}}, %[[PANEL]][%[[K]], %[[STRIP]]]
+// CHECK:   scf.for %{{.*}} = %c0 to %c128 step %c4
+// CHECK:     memref.load %[[A]]
+// CHECK:     vector.load %[[PANEL]]
+// CHECK-NOT: vector.gather
+func.func private @turned(%x: memref<128x512xf32>, %y: memref<256x512xf32>, %out: memref<128x256xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<128x128xf32>
+  scf.forall (%j) = (0) to (256) step (128) {
+    %r = scf.for %k = %c0 to %c512 step %c2 iter_args(%acc = %zero) -> (vector<128x128xf32>) {
+      %a = vector.transfer_read %x[%c0, %k], %pad {in_bounds = [true, true]} : memref<128x512xf32>, vector<128x2xf32>
+      %b = vector.transfer_read %y[%j, %k], %pad {in_bounds = [true, true]} : memref<256x512xf32>, vector<128x2xf32>
+      %c = vector.contract {indexing_maps = [#a, #t, #c], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %b, %acc : vector<128x2xf32>, vector<128x2xf32> into vector<128x128xf32>
+      scf.yield %c : vector<128x128xf32>
+    }
+    vector.transfer_write %r, %out[%c0, %j] {in_bounds = [true, true]} : vector<128x128xf32>, memref<128x256xf32>
   }
   return
 }

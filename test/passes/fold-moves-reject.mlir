@@ -1,6 +1,7 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fold-moves)' --split-input-file | FileCheck %s
 
-// A weight whose innermost dim would become an outer one is transposed once, beforehand.
+// A weight whose innermost dim would become an outer one is transposed once, beforehand; so is a factor along
+// whose columns the result is written, if the other factor's summed dim is not the innermost, or sizes are unknown.
 #tr = affine_map<(d0, d1) -> (d1, d0)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #a = affine_map<(m, n, k) -> (m, k)>
@@ -9,7 +10,8 @@
 // CHECK-LABEL: func.func @weight
 // CHECK: %[[T:.*]] = linalg.generic {{.*}}{mlopt.op = "transpose"}
 // CHECK: linalg.generic {{.*}} ins(%arg0, %[[T]] :
-func.func @weight(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>, %init: tensor<4x16xf32>) -> tensor<4x16xf32> {
+func.func @weight(%x: tensor<4x8xf32>, %w: tensor<16x8xf32> {mlopt.weight}, %init: tensor<4x16xf32>)
+    -> tensor<4x16xf32> {
   %e = tensor.empty() : tensor<8x16xf32>
   %t = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel"]}
       ins(%w : tensor<16x8xf32>) outs(%e : tensor<8x16xf32>) attrs = {mlopt.op = "transpose"} {
@@ -18,6 +20,60 @@ func.func @weight(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>, %init: tensor<4x16x
   } -> tensor<8x16xf32>
   %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%x, %t : tensor<4x8xf32>, tensor<8x16xf32>) outs(%init : tensor<4x16xf32>) {
+  ^bb0(%p: f32, %s: f32, %out: f32):
+    %0 = arith.mulf %p, %s : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
+
+// -----
+
+#tr = affine_map<(d0, d1) -> (d1, d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#a = affine_map<(m, n, k) -> (k, m)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: func.func @columns
+// CHECK: %[[T:.*]] = linalg.generic {{.*}}{mlopt.op = "transpose"}
+// CHECK: linalg.generic {{.*}} ins(%arg0, %[[T]] :
+func.func @columns(%x: tensor<8x4xf32>, %w: tensor<16x8xf32>, %init: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %e = tensor.empty() : tensor<8x16xf32>
+  %t = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<16x8xf32>) outs(%e : tensor<8x16xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x16xf32>
+  %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %t : tensor<8x4xf32>, tensor<8x16xf32>) outs(%init : tensor<4x16xf32>) {
+  ^bb0(%p: f32, %s: f32, %out: f32):
+    %0 = arith.mulf %p, %s : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
+
+// -----
+
+#tr = affine_map<(d0, d1) -> (d1, d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: func.func @unknown
+// CHECK: %[[T:.*]] = linalg.generic {{.*}}{mlopt.op = "transpose"}
+// CHECK: linalg.generic {{.*}} ins(%arg0, %[[T]] :
+func.func @unknown(%x: tensor<4x?xf32>, %w: tensor<16x?xf32>, %init: tensor<4x16xf32>, %k: index) -> tensor<4x16xf32> {
+  %e = tensor.empty(%k) : tensor<?x16xf32>
+  %t = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<16x?xf32>) outs(%e : tensor<?x16xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<?x16xf32>
+  %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %t : tensor<4x?xf32>, tensor<?x16xf32>) outs(%init : tensor<4x16xf32>) {
   ^bb0(%p: f32, %s: f32, %out: f32):
     %0 = arith.mulf %p, %s : f32
     %1 = arith.addf %out, %0 : f32

@@ -243,3 +243,51 @@ func.func @two_collapses(%x: tensor<8x2xf32>, %y: tensor<2x4xf32>, %z: tensor<4x
   } -> tensor<32xf32>
   return %r : tensor<32xf32>
 }
+
+// -----
+
+// A product reads factors that are no weights where they are: transposed on the right, or on the left.
+#tr = affine_map<(d0, d1) -> (d1, d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+// CHECK-DAG: #[[MK:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #[[KM:.*]] = affine_map<(d0, d1, d2) -> (d2, d0)>
+// CHECK-DAG: #[[KN:.*]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG: #[[NK:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK-LABEL: func.func @transposed
+// CHECK-NOT: "transpose"
+// CHECK: linalg.generic {indexing_maps = [#[[MK]], #[[NK]], {{.*}} ins(%arg0, %arg1 :
+// CHECK-NOT: "transpose"
+// CHECK: linalg.generic {indexing_maps = [#[[KM]], #[[KN]], {{.*}} ins(%arg0, %arg2 :
+func.func @transposed(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>, %y: tensor<4x16xf32>, %init: tensor<4x16xf32>,
+    %other: tensor<8x16xf32>) -> (tensor<4x16xf32>, tensor<8x16xf32>) {
+  %e = tensor.empty() : tensor<8x16xf32>
+  %t = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<16x8xf32>) outs(%e : tensor<8x16xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x16xf32>
+  %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %t : tensor<4x8xf32>, tensor<8x16xf32>) outs(%init : tensor<4x16xf32>) {
+  ^bb0(%p: f32, %s: f32, %out: f32):
+    %0 = arith.mulf %p, %s : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x16xf32>
+  %f = tensor.empty() : tensor<8x4xf32>
+  %u = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x8xf32>) outs(%f : tensor<8x4xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x4xf32>
+  %q = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%u, %y : tensor<8x4xf32>, tensor<4x16xf32>) outs(%other : tensor<8x16xf32>) {
+  ^bb0(%p: f32, %s: f32, %out: f32):
+    %0 = arith.mulf %p, %s : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x16xf32>
+  return %r, %q : tensor<4x16xf32>, tensor<8x16xf32>
+}

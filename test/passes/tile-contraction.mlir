@@ -71,3 +71,22 @@ func.func private @no_terms(%a: tensor<8x0xf32>, %b: tensor<0x16xf32>, %out: ten
   } -> tensor<8x16xf32>
   return %r : tensor<8x16xf32>
 }
+
+// Both factors end in the reduced dim: still a contraction, along the rows of the second.
+// CHECK-LABEL: @rows_with_rows
+// CHECK:   scf.for %[[K:.*]] = %c0 to %c64 step %c8
+// CHECK:     vector.transfer_read {{.*}} : tensor<40x64xf32>, vector<40x8xf32>
+// CHECK:     vector.transfer_read {{.*}} : tensor<96x64xf32>, vector<64x8xf32>
+// CHECK:     vector.contract {{.*}} : vector<40x8xf32>, vector<64x8xf32> into vector<40x64xf32>
+func.func private @rows_with_rows(%a: tensor<40x64xf32>, %b: tensor<96x64xf32>, %out: tensor<40x96xf32>) -> tensor<40x96xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 0, 64, 8>}} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<40x96xf32>) -> tensor<40x96xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<40x64xf32>, tensor<96x64xf32>) outs(%f : tensor<40x96xf32>) {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %q = arith.mulf %x, %y : f32
+    %t = arith.addf %s, %q : f32
+    linalg.yield %t : f32
+  } -> tensor<40x96xf32>
+  return %p : tensor<40x96xf32>
+}

@@ -74,6 +74,38 @@ def test_long_products_in_blocks() -> None:
             check_strips(kernels.matmul(rows, columns, k), arrays, tile, tolerance=1e-4)
 
 
+TURNED = "m,n,k -> m,k | n,k | m,n"
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5), (5, 70, 9), (70, 129, 40), (3, 200, 300), (66, 64, 131)])
+def test_products_of_rows_with_rows(shape: tuple[int, int, int]) -> None:
+    """Squares of the right factor are turned, in panels that end past its last row and column."""
+    m, n, k = shape
+    text = kernels.generic_kernel(
+        "matmul", [f"tensor<{a}x{b}xf32>" for a, b in ((m, k), (n, k), (m, n))], TURNED, "ppr", kernels.MAC,
+        inits=["0.0"],
+    )  # fmt: skip
+    for tile in (None, (0, 64, 4), (8, 100, 8), (0, 0, 0)):
+        check_strips(text, [data(m, k), data(n, k), data(m, n)], tile, tolerance=1e-4)
+
+
+def test_long_products_of_rows_with_rows() -> None:
+    """In blocks of the summed dim; the last, which does not divide into steps, in one panel."""
+    for k, tile in ((2048, (0, 64, 8)), (2052, (5, 0, 4)), (3001, (0, 64, 8))):
+        kinds = [f"tensor<70x{k}xf32>", f"tensor<67x{k}xf32>", "tensor<70x67xf32>"]
+        text = kernels.generic_kernel("matmul", kinds, TURNED, "ppr", kernels.MAC, inits=["0.0"])
+        emitted = check_strips(text, [data(70, k), data(67, k), data(70, 67)], tile, tolerance=5e-4)
+        assert "vector.gather" not in emitted
+
+
+def test_batches_of_rows_with_any_number_of_rows() -> None:
+    kinds = ["tensor<3x?x20xf32>", "tensor<3x?x20xf32>", "tensor<3x?x?xf32>"]
+    text = kernels.generic_kernel(
+        "bmm", kinds, "b,m,n,k -> b,m,k | b,n,k | b,m,n", "pppr", kernels.MAC, inits=["0.0"]
+    )
+    check_strips(text, [data(3, 9, 20), data(3, 70, 20), data(3, 9, 70)], (1, 8, 64, 4), tolerance=1e-5)
+
+
 def test_matmul_of_any_number_of_rows() -> None:
     arrays = [data(13, 7), data(7, 70), data(13, 70)]
     check_strips(kernels.matmul("?", 70, 7, a=("?", 7)), arrays, (8, 64, 3), tolerance=1e-5)

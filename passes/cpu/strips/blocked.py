@@ -26,7 +26,7 @@ from .emitter import Emitter, normal_strip
 from .fragment import UNIT, Axis, Strip, sizes_of
 from .layout import Layout
 from .loop import run_loop
-from .panel import LARGEST_BYTES, LEAST_USES, held_dims
+from .panel import LARGEST_BYTES, LEAST_USES, held_dims, is_turned, most_turned
 from .registry import rule_of
 from .scratch import Scratch
 from .types import bytes_of
@@ -76,27 +76,34 @@ def walked_dim(loop: scf.ForOp, read: ir.OpView) -> int | None:
 def plan_blocks(
     loop: scf.ForOp,
     read: ir.OpView,
+    along: int,
     covers: Sequence[Cover],
     lane: int,
     rows: int,
     tile: Sequence[int],
     element: ir.Type,
 ) -> Blocks | None:
-    """How to cut ``loop``, which reads the operand ``read`` in strips along the root's dim ``lane``."""
+    """How to cut ``loop``, which reads the operand ``read`` in strips along the root's dim ``lane``.
+
+    That is the dim ``along`` of what is read.
+    """
     walked = walked_dim(loop, read)
     if walked is None:
         return None
     place = next(at for at, how in enumerate(covers) if how.dim == lane)
     shape, step = read.base.type.shape, constant_of(loop.operands[2]) or 1
-    row = prod(shape[dim] for dim in held_dims(read) if dim != walked) * bytes_of(read.base.type.element_type)
-    if rows <= _FEW_ROWS:
+    held, turned = held_dims(read, along), is_turned(read, along)
+    row = prod(shape[dim] for dim in held if dim != walked) * bytes_of(read.base.type.element_type)
+    if rows <= _FEW_ROWS and not turned:
         large = row * shape[walked] * tile[lane] >= _LARGE_BYTES
         small = rows * tile[lane] * bytes_of(element) <= _SUMS_BYTES
         apart = tile[lane] > covers[place].width
         return Blocks(loop, max(_SHORT_BLOCK // step, 1) * step, place) if large and small and apart else None
     width = covers[place].width
-    size = LARGEST_BYTES // (row * width) // step * step
-    enough = rows // _rows_at_once(covers, place) >= LEAST_USES and size >= _LEAST_BLOCK
+    uses = rows // _rows_at_once(covers, place)
+    most = most_turned(uses) if turned else LARGEST_BYTES
+    size = most // (row * width) // step * step
+    enough = (uses >= LEAST_USES or turned) and size >= _LEAST_BLOCK
     if not enough or rows * width * bytes_of(element) > _SUMS_BYTES:
         return None
     return Blocks(loop, size, place + 1)

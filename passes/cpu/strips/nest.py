@@ -28,7 +28,7 @@ from .fragment import UNIT, Axis, Strip, element_of, is_vector, sizes_of
 from .guests import Guest, Nest
 from .layout import Layout
 from .memory import memory_dims, memory_size
-from .panel import plan_panel
+from .panel import LARGEST_TURNED_BYTES, LONGEST_SIDE, Packing, plan_panels
 from .reduce import reduced_dims
 from .strided import is_dense
 from .types import bits_of, widest
@@ -171,9 +171,8 @@ def _contraction_nest(
         for read in reads_of(layout, op.operands)
         if mine[lane] in layout.classes.all_of(read.results[0])
     ]
-    return _packed(
-        Nest(tuple(covers), lanes), layout, root, op, lane, prod(sizes[dim] for dim in rows), found_reads
-    )
+    all_rows, side = prod(sizes[dim] for dim in rows), min(native, lanes, LONGEST_SIDE)
+    return _packed(Nest(tuple(covers), lanes), layout, root, op, lane, all_rows, side, found_reads)
 
 
 def _packed(
@@ -183,27 +182,26 @@ def _packed(
     op: ir.OpView,
     lane: int,
     rows: int,
+    side: int,
     reads: Sequence[tuple[ir.OpView, int]],
 ) -> Nest:
     """The nest with the reads of its lanes packed, and cut into blocks, where that pays."""
-    width = next(how.width for how in nest.covers if how.dim == lane)
-    uses = rows // prod(how.count for how in nest.covers if how.dim != lane)
-    packed = {
-        read.operation: plan
-        for read, dim in reads
-        if (plan := plan_panel(read, dim, width, uses)) is not None
-    }
+    how = Packing(
+        next(how.width for how in nest.covers if how.dim == lane),
+        rows // prod(how.count for how in nest.covers if how.dim != lane),
+        side,
+    )
+    packed = plan_panels(reads, how)
     loop = contraction_loop(layout, root)
     if packed or loop is None or len(reads) != 1:
-        return replace(nest, packed=packed)
+        return replace(nest, packed=packed or plan_panels(reads, replace(how, most=LARGEST_TURNED_BYTES)))
     read, dim = reads[0]
     tile = sizes_of(root.valueToStore)
-    blocks = plan_blocks(loop, read, nest.covers, lane, rows, tile, element_of(op.acc))
+    blocks = plan_blocks(loop, read, dim, nest.covers, lane, rows, tile, element_of(op.acc))
     walked = walked_dim(loop, read)
     if blocks is None or walked is None:
-        return nest
-    plan = plan_panel(read, dim, width, uses, (walked, blocks.size))
-    return replace(nest, packed={read.operation: plan} if plan else {}, blocks=blocks)
+        return replace(nest, packed=plan_panels(reads, replace(how, most=LARGEST_TURNED_BYTES)))
+    return replace(nest, packed=plan_panels(reads, replace(how, window=(walked, blocks.size))), blocks=blocks)
 
 
 def reads_of(layout: Layout, values: Iterable[ir.Value]) -> list[ir.OpView]:

@@ -9,6 +9,7 @@ filled once a strip of lanes, outside of the loop over rows. (1024^3: 94 to 110 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from .bounds import DYNAMIC
 from .fragment import Axis, Fragment, Key, Strip, keys_of, sizes_of
 from .masks import mask_of, valid_lanes
 from .memory import inside, memory_dims
+from .turned import fill_turned
 from .types import bytes_of
 from .vectors import spread
 
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from .emitter import Emitter
 
 LARGEST_BYTES = 256 * 1024
+# A panel that is used by few strips of rows stays in L1; one that is turned and cannot be cut may be larger.
+SMALL_BYTES = 32 * 1024
+LARGEST_TURNED_BYTES = 1024 * 1024
+LONGEST_SIDE = 16  # rows that are turned at once
 # A panel is used by at least this many strips of rows, and replaces rows at least so far apart.
 LEAST_USES = 16
 _FAR_APART_BYTES = 1024
@@ -36,48 +42,84 @@ _FAR_APART_BYTES = 1024
 class PanelPlan:
     """How one transfer_read is packed: the tile's lane dim, the memory dims that the panel holds.
 
-    Of the dim ``window[0]`` it holds ``window[1]`` positions, those of the current block.
+    Of the dim ``window[0]`` it holds ``window[1]`` positions, those of the current block. ``side`` rows of
+    memory are turned into lanes at once; 0: the lanes lie side by side.
     """
 
     lane: int
     held: tuple[int, ...]
     window: tuple[int, int] | None = None
+    side: int = 0
 
     def size(self, op: ir.OpView, dim: int) -> int:
         """The panel's extent along a memory dim of the read ``op``."""
         return self.window[1] if self.window and self.window[0] == dim else op.base.type.shape[dim]
 
 
-def plan_panel(
-    op: ir.OpView, lane: int, width: int, uses: int, window: tuple[int, int] | None = None
-) -> PanelPlan | None:
-    """Pack the read ``op`` in strips of ``width`` along its tile dim ``lane``, if that is legal and pays."""
-    dims = memory_dims(op)
-    if dims[lane] != op.base.type.rank - 1 or not can_pack(op, dims, lane):
+@dataclass(frozen=True)
+class Packing:
+    """What panels are for: strips of ``width`` lanes, each for ``uses`` strips of rows.
+
+    ``side`` rows of memory can be turned at once. A panel holds the positions of ``window`` (`PanelPlan`);
+    a turned one has at most ``most`` bytes.
+    """
+
+    width: int
+    uses: int
+    side: int
+    window: tuple[int, int] | None = None
+    most: int | None = None
+
+
+def plan_panels(reads: Sequence[tuple[ir.OpView, int]], how: Packing) -> dict[ir.Operation, PanelPlan]:
+    """The panels of those of ``reads``, each with the tile dim of its lanes, that can have one and gain."""
+    plans = {read.operation: plan_panel(read, lane, how) for read, lane in reads}
+    return {read: plan for read, plan in plans.items() if plan is not None}
+
+
+def plan_panel(op: ir.OpView, lane: int, how: Packing) -> PanelPlan | None:
+    """Pack the read ``op`` in strips along its tile dim ``lane``, if that is legal and pays."""
+    if not can_pack(op, memory_dims(op), lane):
         return None
-    plan = PanelPlan(lane, held_dims(op), window)
+    turned = is_turned(op, lane)
+    plan = PanelPlan(lane, held_dims(op, lane), how.window, how.side if turned else 0)
     sizes = [plan.size(op, dim) for dim in plan.held]
-    element = bytes_of(op.base.type.element_type)
-    if DYNAMIC in sizes or uses < LEAST_USES or not plan.held:
+    if DYNAMIC in sizes or not plan.held:
         return None
-    total = prod(sizes) * width * element
-    if total > LARGEST_BYTES or op.base.type.shape[-1] * element < _FAR_APART_BYTES:
+    element = bytes_of(op.base.type.element_type)
+    total = prod(sizes) * how.width * element
+    if turned:
+        return plan if total <= (how.most or most_turned(how.uses)) else None
+    if how.uses < LEAST_USES or total > LARGEST_BYTES or op.base.type.shape[-1] * element < _FAR_APART_BYTES:
         return None
     return plan
 
 
-def held_dims(op: ir.OpView) -> tuple[int, ...]:
-    """The memory dims, but the innermost, that a read walks along inside a task."""
+def most_turned(uses: int) -> int:
+    """The bytes of a turned panel: few strips of rows do not pay for it to come from L2."""
+    return LARGEST_BYTES if uses >= LEAST_USES else SMALL_BYTES
+
+
+def is_turned(op: ir.OpView, lane: int) -> bool:
+    """Whether lanes along the tile dim ``lane`` are rows of memory, along which alone a task walks."""
+    dims, innermost = memory_dims(op), op.base.type.rank - 1
+    return dims[lane] not in (None, innermost) and held_dims(op, lane) == (innermost,)
+
+
+def held_dims(op: ir.OpView, lane: int) -> tuple[int, ...]:
+    """The memory dims, but that of the lanes, that a read walks along inside a task."""
     dims, sizes = memory_dims(op), sizes_of(op.results[0])
     return tuple(
         dim
-        for dim in range(op.base.type.rank - 1)
-        if _varies(op.indices[dim]) or (dim in dims and sizes[dims.index(dim)] != 1)
+        for dim in range(op.base.type.rank)
+        if dim != dims[lane] and (_varies(op.indices[dim]) or (dim in dims and sizes[dims.index(dim)] != 1))
     )
 
 
 def can_pack(op: ir.OpView, dims: list[int | None], lane: int) -> bool:
     """Whether every position is known to lie in memory, but for lanes past the end."""
+    if dims[lane] != op.base.type.rank - 1 and not is_turned(op, lane):
+        return False
     axes = [(dim, place) for dim, place in enumerate(dims) if dim != lane]
     return all(place is not None and inside(op, dim, place, Axis()) for dim, place in axes)
 
@@ -116,7 +158,7 @@ def load_packed(em: Emitter, op: ir.OpView, plan: PanelPlan, strip: Strip) -> Fr
 
 def _panel(em: Emitter, op: ir.OpView, plan: PanelPlan, strip: Strip) -> ir.Value:
     axis = strip[plan.lane]
-    fixed = [dim for dim in range(op.base.type.rank - 1) if dim not in plan.held]
+    fixed = [dim for dim in range(op.base.type.rank) if dim not in (*plan.held, memory_dims(op)[plan.lane])]
     depth = em.depth_of(axis)
     key: tuple[object, ...] = (op.base, axis, *(op.indices[dim] for dim in fixed))
     if plan.window:
@@ -132,7 +174,12 @@ def _panel(em: Emitter, op: ir.OpView, plan: PanelPlan, strip: Strip) -> ir.Valu
             with em.at_start():
                 em.panel_memory[kind, key] = memref.AllocaOp(kind, [], [], alignment=64).result
         panel = em.levels[-1].panels[key] = em.panel_memory[kind, key]
-        _fill(em, op, plan, strip, panel)
+        if plan.side:
+            whole = (em.index(0), em.index(op.base.type.shape[-1]))
+            columns = (block_start(em), block_end(em)) if plan.window else whole
+            fill_turned(em, op, plan.lane, axis, plan.side, columns, panel)
+        else:
+            _fill(em, op, plan, strip, panel)
     return panel
 
 

@@ -52,7 +52,7 @@ def load_transposed(em: Emitter, op: ir.OpView, dims: Sequence[int | None], stri
         with em.here():
             while len(rows) > count:
                 rows = [_shuffle(a, b, range(2 * a.type.shape[0])) for a, b in _pairs(rows)]
-            columns = _deinterleaved(rows)
+            columns = deinterleaved(rows)
         for step, value in enumerate(columns):
             values[_with(key, column, step)] = value
     return Fragment(values)
@@ -168,7 +168,7 @@ def _interleaved(columns: list[ir.Value]) -> list[ir.Value]:
     return runs[0]
 
 
-def _deinterleaved(rows: list[ir.Value]) -> list[ir.Value]:
+def deinterleaved(rows: list[ir.Value]) -> list[ir.Value]:
     """The inverse: as many columns as there are vectors of rows."""
     lanes = rows[0].type.shape[0]
     runs = [rows]
