@@ -90,12 +90,12 @@ def test_products_of_rows_with_rows(shape: tuple[int, int, int]) -> None:
 
 
 def test_long_products_of_rows_with_rows() -> None:
-    """In blocks of the summed dim; the last, which does not divide into steps, in one panel."""
+    """In blocks of the summed dim; what does not divide into steps of it is gathered."""
     for k, tile in ((2048, (0, 64, 8)), (2052, (5, 0, 4)), (3001, (0, 64, 8))):
         kinds = [f"tensor<70x{k}xf32>", f"tensor<67x{k}xf32>", "tensor<70x67xf32>"]
         text = kernels.generic_kernel("matmul", kinds, TURNED, "ppr", kernels.MAC, inits=["0.0"])
         emitted = check_strips(text, [data(70, k), data(67, k), data(70, 67)], tile, tolerance=5e-4)
-        assert "vector.gather" not in emitted
+        assert emitted.count("vector.gather") <= k % 4
 
 
 def test_batches_of_rows_with_any_number_of_rows() -> None:
