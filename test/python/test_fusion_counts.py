@@ -122,19 +122,24 @@ ROWS: dict[str, Row] = {
 }
 
 
-def kernels_of(module: Any, inputs: tuple[torch.Tensor, ...]) -> list[str]:
-    """The kernels that one call runs, each as often as it is called."""
+TARGETS = {"cpu": {}, "emulator": {"target": "cuda:sm_80", "device": "emulator"}}
+
+
+def kernels_of(module: Any, inputs: tuple[torch.Tensor, ...], target: str) -> list[str]:
+    """The kernels that one call runs, each as often as it is called; all of them are one scf.forall."""
     if isinstance(module, nn.Module):
         module.eval()
     with torch.no_grad():
-        kernels = mlopt.jit(module, *inputs).kernels
+        kernels = mlopt.jit(module, *inputs, **TARGETS[target]).kernels
+    assert all(each.path == "tile" for each in kernels), [(each.name, each.path) for each in kernels]
     return [each.name for each in kernels if each.function == "main" for _ in range(each.calls)]
 
 
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ROWS)
-def test_kernels(name: str) -> None:
+def test_kernels(name: str, target: str) -> None:
     most, module, inputs = ROWS[name]
-    names = kernels_of(module, inputs)
+    names = kernels_of(module, inputs, target)
     assert len(names) <= most, names
 
 
