@@ -24,7 +24,8 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from .tiling.access import STRUCTURED, Access, Index, Nest, nest_of
+from .structured import STRUCTURED
+from .tiling.access import Access, Index, Nest, nest_of
 from .tiling.pads import read_through_pads
 
 Loop = tuple[int, int]  # the number of a nest and of a loop in it

@@ -8,12 +8,9 @@ from collections.abc import Iterator
 from mlir import ir
 
 from ..dialects.attributes import GROUP
-from .structured import ATTENTION, is_used, structured_ops
+from .structured import ATTENTION, STRUCTURED, is_used, structured_ops
 
 _MEMREFS = (ir.MemRefType, ir.UnrankedMemRefType)
-STRUCTURED = frozenset(
-    {"linalg.generic", "linalg.fill", "tensor.insert_slice", "tensor.extract_slice", ATTENTION}
-)
 
 
 def group_of(op: ir.Operation) -> int | None:

@@ -12,6 +12,9 @@ from ..dialects.attributes import OP
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 ATTENTION = "mlopt.attention"  # loops, maps and init as a linalg.generic has them, but no body
 SCORES = "scores"  # the label of the product before it
+# What has loops, and so can be part of a kernel.
+STRUCTURED = ("linalg.generic", "linalg.fill", "tensor.extract_slice", "tensor.insert_slice", ATTENTION)
+ASSUMED = 64  # the size that a dynamic dim is taken for where a decision needs a number
 # Ops of a body that change a number's type: all, and those that are exact.
 WIDENING = ("arith.extf", "arith.extsi", "arith.extui")
 CASTS = (

@@ -33,9 +33,9 @@ from mlir.dialects import scf, tensor, vector
 from ..dialects.attributes import KERNEL, SCHEDULE
 from .base import Pass, PassError
 from .domain import Dim, Domain
-from .structured import defining_op, dim_of, shaped_like
+from .structured import STRUCTURED, defining_op, dim_of, shaped_like
 from .subsets import part_sizes
-from .tiling.access import STRUCTURED, shape_of
+from .tiling.access import shape_of
 from .tiling.emitter import Emitter
 from .tiling.place import Span
 from .tiling.registry import can_tile

@@ -11,8 +11,8 @@ from mlir import ir
 from ..groups import is_init
 from ..operations import nested_ops
 from ..raising.bodies import is_contraction
-from ..structured import ATTENTION
-from ..tiling.access import STRUCTURED, Access, Nest, nest_of, shape_of
+from ..structured import ATTENTION, STRUCTURED
+from ..tiling.access import Access, Nest, nest_of, shape_of
 from ..tiling.analysis import loops_in
 from .cost import SPECIAL, Cost
 

@@ -8,8 +8,8 @@ from enum import Enum
 from mlir import ir
 
 from ..raising.bodies import is_contraction
-from ..structured import ATTENTION
-from ..tiling.access import STRUCTURED, Nest
+from ..structured import ATTENTION, STRUCTURED
+from ..tiling.access import Nest
 
 LONGEST_VECTOR = 16384  # a full reduction of one dim up to this long is one row, not a barrier
 

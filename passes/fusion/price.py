@@ -13,12 +13,12 @@ from ..costs.count import Reads, bytes_of, reads_of, work_of
 from ..costs.machine import Machine
 from ..costs.roofline import arithmetic_of, busy_part, predict
 from ..domain import Domain
+from ..structured import ASSUMED
 from ..tiling.access import Nest
 from .graph import Graph, Group
 from .kinds import Kind
 from .repeats import repeats, tasks_of
 
-UNKNOWN = 64  # the size that a dynamic dim is taken for
 _NOTHING = Cost(0)
 _NOT_READ = ("arith.constant", "tensor.empty")
 
@@ -109,7 +109,7 @@ class Prices:
         self, groups: Collection[Group], writes: dict[ir.Value, int], domain: Domain | None
     ) -> Price:
         prices = [self.of(group) for group in groups]
-        reads, work = Reads(UNKNOWN), _NOTHING
+        reads, work = Reads(ASSUMED), _NOTHING
         for price in prices:
             reads = reads.joined(price.reads, lambda value: self.graph.group_of(value) in groups)
             work += price.work
@@ -118,17 +118,17 @@ class Prices:
         return self._price(reads, writes, work, self._again(domain), tasks_of(domain))
 
     def _alone(self, group: Group) -> Price:
-        reads, work, tasks = Reads(UNKNOWN), Cost(0), 1
+        reads, work, tasks = Reads(ASSUMED), Cost(0), 1
         for op, kind in zip(group.ops, group.kinds, strict=True):
             if kind is Kind.HOST:
                 continue
             nest = self.graph.nest_of(op)
-            for value, part, amount in reads_of(nest, UNKNOWN):
+            for value, part, amount in reads_of(nest, ASSUMED):
                 if self.graph.group_of(value) is not group and not _is_made_anywhere(value):
                     reads.add(value, part, amount)
             work += self._work_of(nest)
             tasks = prod(
-                UNKNOWN * UNKNOWN if (extent := nest.extents[loop]) is None else extent
+                ASSUMED * ASSUMED if (extent := nest.extents[loop]) is None else extent
                 for loop in nest.parallels
             )
         writes = {
@@ -155,7 +155,7 @@ class Prices:
     def _work_of(self, nest: Nest) -> Cost:
         work = self._work.get(nest)
         if work is None:
-            work = self._work[nest] = work_of(nest, UNKNOWN)
+            work = self._work[nest] = work_of(nest, ASSUMED)
         return work
 
     def _written(self, value: ir.Value, inside: Collection[Group]) -> int:
@@ -163,10 +163,10 @@ class Prices:
         parts, base = 0, value
         while self.graph.group_of(base) in inside and base.owner.name == "tensor.insert_slice":
             part, base = base.owner.operands[0], base.owner.operands[1]
-            parts += bytes_of(part, UNKNOWN)
+            parts += bytes_of(part, ASSUMED)
         if parts and self.graph.group_of(base) not in inside:
             return parts
-        return bytes_of(value, UNKNOWN)
+        return bytes_of(value, ASSUMED)
 
 
 def _is_made_anywhere(value: ir.Value) -> bool:

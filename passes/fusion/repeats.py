@@ -17,10 +17,10 @@ from math import ceil, prod
 
 from ..domain import Dim, Domain
 from ..raising.bodies import is_contraction
+from ..structured import ASSUMED
 from ..tiling.access import Nest
 
 MANY = 1 << 30  # stands for an extent that is not known
-UNKNOWN_REPEATS = 64  # and for how often something is repeated along it
 REGISTERS = (
     2  # rows or vectors of a product that share a factor: fewer than there are, as it is made by scalars
 )
@@ -57,7 +57,7 @@ def _split(domain: Domain) -> list[Dim]:
 
 
 def _size(dim: Dim) -> int:
-    return UNKNOWN_REPEATS if dim.extent is None else dim.extent
+    return ASSUMED if dim.extent is None else dim.extent
 
 
 def _before(domain: Domain, product: Nest) -> set[Nest]:

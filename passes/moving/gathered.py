@@ -21,6 +21,7 @@ from mlir.dialects import tensor
 
 from ..hoist import made_of_weights
 from ..structured import (
+    ASSUMED,
     DYNAMIC,
     body_of,
     defining_op,
@@ -36,7 +37,6 @@ from ..structured import (
 )
 from .gathers import is_whole
 
-_ASSUMED = 64  # the size that a dynamic dim is taken for
 _PURE = ("arith.", "math.", "linalg.index", "linalg.yield", "tensor.extract")
 _CHECKED = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi", "arith.ceildivsi")
 
@@ -100,7 +100,7 @@ def should_compute(op: ir.Operation, maker: ir.Operation, weights: set[ir.Value]
 
 
 def _elements(value: ir.Value) -> int:
-    return math.prod(_ASSUMED if size == DYNAMIC else size for size in value.type.shape)
+    return math.prod(ASSUMED if size == DYNAMIC else size for size in value.type.shape)
 
 
 def _computed(op: ir.Operation, extract: ir.Operation, maker: ir.Operation) -> ir.Operation:

@@ -27,6 +27,7 @@ from mlir import ir
 from mlir.dialects import linalg, tensor
 
 from ..structured import (
+    ASSUMED,
     DYNAMIC,
     body_of,
     constant,
@@ -52,7 +53,6 @@ SMALL = 1 << 14  # elements that one task reduces soon enough
 PARTS = 64  # tasks that a large reduction of everything has, at least
 MORE_PARTS = 256  # the same for one with several results, each of whose tasks is to be
 LARGE = 1 << 16  # larger than this
-ASSUMED = 64  # the extent that a dynamic loop is taken for
 LANES = 64  # results that lie side by side and that one task makes
 SHORTEST, LONGEST = 64, 4096  # elements of a partial result of which nothing else says how many
 _NEUTRAL = {"arith.addf": 0.0, "arith.addi": 0, "arith.mulf": 1.0, "arith.muli": 1}

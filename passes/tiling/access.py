@@ -16,8 +16,6 @@ from mlir import ir
 from ..structured import ATTENTION, DYNAMIC, same_size
 from ..subsets import kept_dims, mixed
 
-STRUCTURED = ("linalg.generic", "linalg.fill", "tensor.extract_slice", "tensor.insert_slice", ATTENTION)
-
 
 @dataclass(frozen=True)
 class Index:
@@ -90,7 +88,7 @@ class Nest:
 
 
 def nest_of(op: ir.Operation | ir.OpView) -> Nest:
-    """The loops of ``op``, whose name is one of `STRUCTURED`."""
+    """The loops of ``op``, whose name is one of `structured.STRUCTURED`."""
     op = op.operation
     return _NESTS[op.name](op)
 
