@@ -90,17 +90,16 @@ def should_turn(op: ir.Operation, maps: Sequence[ir.AffineMap]) -> bool:
     """
     if not is_contraction(op) or kinds_of(op).count("reduction") != 1:
         return False
-    if not all(isinstance(expr, ir.AffineDimExpr) for where in maps for expr in where.results):
-        return False
-    one, other, result = ([expr.position for expr in where.results] for where in maps)
-    summed = kinds_of(op).index("reduction")
-    if not one or not other or not result or loop_extents(op)[summed] is None:
+    one, other, result = (list(where.results) for where in maps)
+    number = kinds_of(op).index("reduction")
+    summed = ir.AffineDimExpr.get(number, op.context)
+    if summed not in one or summed not in other or not result or loop_extents(op)[number] is None:
         return False
     lanes = result[-1]
-    if lanes not in one or lanes not in other:
-        own = one if lanes in one else other
-        return own[-1] == lanes or one[-1] == other[-1] == summed
-    return False
+    if not isinstance(lanes, ir.AffineDimExpr) or (lanes in one) == (lanes in other):
+        return False
+    own = one if lanes in one else other
+    return own[-1] == lanes or one[-1] == other[-1] == summed
 
 
 def _composed(outer: ir.AffineMap, inner: ir.AffineMap, extents: list[int | None]) -> ir.AffineMap:
