@@ -10,14 +10,12 @@ from mlir import ir
 
 from ..dialects.attributes import GROUP, Decision
 from ..passes.costs.count import bytes_of
+from ..passes.fusion.legal import PARTS, RESHAPE
 from ..passes.groups import operands_of
 
 _VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
 _NO_VALUES = ("tensor.dim", "tensor.empty")  # they depend on sizes only
 
-RESHAPE = "a reshape is between them"
-PARTS = "a buffer that is written in parts is complete only after its kernels"
-GATHER = "a gather reads any element, so all of them must be there"
 COPY = "it copies a result into memory of its own, which is decided after fusion"
 NOT_TRIED = "mlopt-fuse did not try it"
 
@@ -96,5 +94,4 @@ def _between(source: _Source, callee: ir.OpView, place: int) -> str:
     arguments = callee.regions[0].blocks[0].arguments
     if place >= len(arguments) - len(callee.regions[0].blocks[0].operations[-1].operands):
         return PARTS
-    gathered = any(use.owner.operation.name == "tensor.extract" for use in arguments[place].uses)
-    return GATHER if gathered else NOT_TRIED
+    return NOT_TRIED

@@ -8,6 +8,7 @@ from itertools import combinations
 from mlir import ir
 
 from ..domain import Domain
+from ..groups import operands_of
 from ..raising.bodies import is_contraction
 from ..tiling.access import Access, Nest
 from ..tiling.registry import can_tile
@@ -15,6 +16,9 @@ from .graph import Graph, Group
 from .kinds import Kind
 
 LARGEST = 256  # ops of a kernel
+RESHAPE = "a reshape is between them"
+PARTS = "a buffer that is written in parts is complete only after its kernels"
+GATHER = "a gather reads any element, so all of them must be there"
 _REDUCTIONS = (Kind.ROW, Kind.BARRIER)
 _EPILOGUES = (Kind.POINTWISE, Kind.INSERT)
 
@@ -61,7 +65,7 @@ def can_copy(graph: Graph, producer: Group, consumer: Group) -> Domain | str:
 def _apart(graph: Graph, groups: Sequence[Group]) -> str | None:
     """Why groups do not go together."""
     if any(group.has(Kind.HOST) for group in groups):
-        return "a reshape is between them"
+        return RESHAPE
     if sum(len(group.ops) for group in groups) > LARGEST:
         return f"a kernel has at most {LARGEST} ops, so that it compiles in bounded time"
     for one, other in combinations(groups, 2):
@@ -114,11 +118,14 @@ def _edges_apart(graph: Graph, producer: Group, consumer: Group) -> str | None:
     if producer not in consumer.inputs:
         return None
     for op, kind in zip(consumer.ops, consumer.kinds, strict=True):
-        for number, value in enumerate(op.operands):
-            if graph.group_of(value) is producer:
-                reason = _edge_apart(graph, producer, value, op, kind, number)
-                if reason:
-                    return reason
+        for owner, number, value in operands_of(op):
+            if graph.group_of(value) is not producer:
+                continue
+            if owner != op:
+                return GATHER
+            reason = _edge_apart(graph, producer, value, op, kind, number)
+            if reason:
+                return reason
     return None
 
 
@@ -127,7 +134,7 @@ def _edge_apart(
 ) -> str | None:
     made_by = graph.kind_of(value.owner.operation)
     if made_by is Kind.INSERT or (kind is Kind.INSERT and number == 1):
-        return "a buffer that is written in parts is complete only after its kernels"
+        return PARTS
     if kind is Kind.PAD:
         return "what is padded would be computed again for each tile"
     if kind is Kind.ANCHOR:

@@ -13,6 +13,7 @@ from mlopt.compiler import compile_mlir
 from mlopt.dialects.attributes import DECISIONS, Decision
 from mlopt.dialects.context import make_context
 from mlopt.errors import CompileError, InputError
+from mlopt.passes.fusion.legal import GATHER
 from mlopt.pipelines import explain_edges
 from mlopt.tools import cli, explain, explain_svg, explain_text, programs
 from mlopt.tools.layered import lay_out
@@ -174,7 +175,7 @@ def test_an_exported_program_that_cannot_be_read_is_named(tmp_path: Path) -> Non
 def test_what_a_gather_reads_is_named(file: Path) -> None:
     found = explain.explain(f"{file}:gather", "main", "cpu", "cpu")
     reasons = [each["reason"] for edge in found.edges for each in edge["reasons"]]
-    assert reasons == [explain_edges.GATHER]
+    assert reasons == [GATHER]
 
 
 DYNAMIC = """
