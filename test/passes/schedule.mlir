@@ -59,6 +59,38 @@ func.func private @matmul(%a: tensor<129x766xf32>, %b: tensor<766x1000xf32>, %ou
   return %r : tensor<129x1000xf32>
 }
 
+// Twelve tasks of 128 rows: more tasks would each fill a panel for fewer rows.
+// CHECK-LABEL: @wide_rows
+// CHECK-SAME: tile = array<i64: 0, 64, 8>
+func.func private @wide_rows(%a: tensor<128x3072xf32>, %b: tensor<3072x768xf32>, %out: tensor<128x768xf32>) -> tensor<128x768xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<128x768xf32>) -> tensor<128x768xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<128x3072xf32>, tensor<3072x768xf32>) outs(%f : tensor<128x768xf32>) {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %p = arith.mulf %x, %y : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<128x768xf32>
+  return %r : tensor<128x768xf32>
+}
+
+// One panel and many rows: eight tasks of 128 would leave processors without work.
+// CHECK-LABEL: @narrow
+// CHECK-SAME: tile = array<i64: 64, 0, 8>
+func.func private @narrow(%a: tensor<1024x256xf32>, %b: tensor<256x64xf32>, %out: tensor<1024x64xf32>) -> tensor<1024x64xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<1024x64xf32>) -> tensor<1024x64xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<1024x256xf32>, tensor<256x64xf32>) outs(%f : tensor<1024x64xf32>) {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %p = arith.mulf %x, %y : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<1024x64xf32>
+  return %r : tensor<1024x64xf32>
+}
+
 // 64 channels, whole rows of the image, windows one element at a time. Loops: n, co, h, w, then ci, kh, kw.
 // CHECK-LABEL: @conv
 // CHECK-SAME: tile = array<i64: 0, 64, 1, 0, 4, 1, 1>

@@ -1,0 +1,94 @@
+"""Matrix products on the CPU at sizes around the edges of tiles, on one thread and on several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import mlopt
+import pytest
+import torch
+from torch import Tensor
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    torch.manual_seed(0)
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+class Layer(torch.nn.Module):
+    """A product with weights, and what is added to it."""
+
+    def __init__(self, inner: int, outer: int) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(inner, outer)
+
+    def forward(self, x: Tensor, more: Tensor) -> Tensor:
+        return torch.relu(self.linear(x)) + more
+
+
+def product(x: Tensor, y: Tensor) -> Tensor:
+    return x @ y
+
+
+def check(function: torch.nn.Module | None, inputs: tuple[Tensor, ...]) -> None:
+    """Against float64, and the same bits on 1, 2 and 5 threads and again."""
+    called = function or product
+    with torch.no_grad():
+        compiled = mlopt.jit(called, *inputs)
+        made = []
+        for threads in (1, 2, 5, 2):
+            torch.set_num_threads(threads)
+            made.append(compiled(*inputs))
+        wide = [value.double() for value in inputs]
+        wanted = function.double()(*wide) if function else product(*wide)
+    assert all(torch.equal(one, made[0]) for one in made)
+    assert all(kernel.path == "tile" for kernel in compiled.kernels)
+    torch.testing.assert_close(made[0].double(), wanted, rtol=0, atol=2e-6 * wanted.abs().max().item())
+
+
+@pytest.mark.parametrize(
+    ("rows", "inner", "outer"),
+    [
+        (1, 65, 64),
+        (3, 130, 63),
+        (4, 64, 128),
+        (31, 768, 65),
+        (33, 300, 300),
+        (127, 3073, 130),
+        (129, 1030, 191),
+        (257, 129, 257),
+        (300, 64, 16),
+    ],
+)
+def test_edges_of_tiles(rows: int, inner: int, outer: int) -> None:
+    check(Layer(inner, outer).eval(), (torch.randn(rows, inner), torch.randn(rows, outer)))
+    check(None, (torch.randn(rows, inner), torch.randn(inner, outer)))
+
+
+@pytest.mark.parametrize(("rows", "inner", "outer"), [(0, 5, 7), (5, 0, 7), (5, 7, 0), (1, 1, 1)])
+def test_none_and_one(rows: int, inner: int, outer: int) -> None:
+    x, y = torch.randn(rows, inner), torch.randn(inner, outer)
+    assert torch.equal(mlopt.jit(product, x, y)(x, y), x @ y)
+
+
+def test_not_finite_and_subnormal() -> None:
+    """What lies behind the last row, column or summand reaches no other element."""
+    x, y = torch.randn(37, 70), torch.randn(70, 67)
+    x[36, :] = torch.inf
+    y[:, 66] = torch.nan
+    x[3, :], y[:, 5] = 1e-40, 1.0
+    made, wanted = mlopt.jit(product, x, y)(x, y), x.double() @ y.double()
+    torch.testing.assert_close(made[:36, :66].double(), wanted[:36, :66], rtol=0, atol=1e-4)
+    assert made[3, 5] != 0
+    assert made[:, 66].isnan().all()
+    assert not made[36, :66].isfinite().any()
+
+
+def test_bases_that_are_not_aligned() -> None:
+    x = torch.randn(40 * 70 + 1)[1:].view(40, 70)
+    y = torch.randn(70 * 130 + 3)[3:].view(70, 130)
+    made = mlopt.jit(product, x, y)(x, y)
+    torch.testing.assert_close(made.double(), x.double() @ y.double(), rtol=0, atol=1e-4)
