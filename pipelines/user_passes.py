@@ -63,6 +63,8 @@ def user_passes(
             where = next((_place(each) for each in error.diagnostics if each.line), "")
             details = "\n".join(each.message for each in error.diagnostics)
             raise CompileError(error.message, where=where, details=details, remedy=_REMEDY) from None
+        except MemoryError:  # the worker's limit, whoever reaches it
+            raise
         except (Exception, SystemExit) as error:
             name = noted_pass(error)
             if not is_foreign(name.split("{")[0]):

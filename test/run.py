@@ -59,6 +59,7 @@ def pytest() -> Outcome:
     REPORT.unlink(missing_ok=True)
     processes = min(os.cpu_count() or 1, MOST_PROCESSES)
     command = [str(BIN / "pytest"), f"--junitxml={REPORT}", "-n", str(processes), "--dist", "loadfile"]
+    command += ["--max-worker-restart", "2"]  # xdist runs a file that ends its process again from the top
     status, _, seconds = run(*command)
     if not REPORT.exists():
         return Outcome(0, 1, seconds)

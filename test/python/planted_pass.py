@@ -1,4 +1,4 @@
-"""A pass plug-in that fails as it is told to: it stands in for mlopt-cpu-status, and does its work too.
+"""A pass plug-in that fails as it is told to.
 
 What happens is the text of the file that PLANTED names: nothing if it is empty.
 """
@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from mlir import ir
 from mlopt.passes.base import Pass
-from mlopt.passes.cpu.status import CpuStatus
 
 # memref<i1> lowers to memory of one bit a number, which an assertion of upstream's does not like.
 I1_MEMREF = """
@@ -26,11 +25,10 @@ func.func private @planted(%m: memref<4xi1>, %i: index) -> i1 {
 class Planted(Pass):
     """Abort later on, or take all memory or time."""
 
-    name: ClassVar[str] = "mlopt-cpu-status"
+    name: ClassVar[str] = "planted"
 
     def run(self, op: ir.Operation) -> None:
         """Do what is planted."""
-        CpuStatus().run(op)
         file = Path(os.environ["PLANTED"])
         planted = file.read_text()
         if planted:
