@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -57,18 +58,18 @@ class GraphRecord:
 
 @dataclass(frozen=True)
 class CompileReport:
-    """All graphs since the process started or `torch._dynamo.reset()`; ``str()`` is a summary."""
+    """All graphs since the process started or `torch._dynamo.reset()`; ``str()`` is a summary.
+
+    ``graph_breaks`` say why and where Dynamo ended a graph before its function ends; before some of them
+    there is nothing to compile, so they have no graph.
+    """
 
     graphs: tuple[GraphRecord, ...]
+    graph_breaks: tuple[str, ...] = ()
 
     @property
     def frames(self) -> tuple[Frame, ...]:
         return tuple(dict.fromkeys(graph.frame for graph in self.graphs))
-
-    @property
-    def graph_breaks(self) -> tuple[str, ...]:
-        """Why and where each graph that ends early does."""
-        return tuple(frame.graph_break for frame in self.frames if frame.graph_break)
 
     @property
     def recompilations(self) -> tuple[Frame, ...]:
@@ -106,6 +107,9 @@ class CompileReport:
                     yield from (f"    in eager: {op}" for op in graph.eager)
             if frame.graph_break:
                 yield f"  graph break: {frame.graph_break}"
+        shown = Counter(frame.graph_break for frame in self.frames)
+        for text in (Counter(self.graph_breaks) - shown).elements():
+            yield f"graph break with nothing to compile before it: {text}"
 
 
 class Log:
@@ -119,8 +123,8 @@ class Log:
         with self._lock:
             self._graphs = [*self._graphs, graph][-_KEPT:]
 
-    def report(self) -> CompileReport:
-        return CompileReport(tuple(self._graphs))
+    def report(self, graph_breaks: tuple[str, ...]) -> CompileReport:
+        return CompileReport(tuple(self._graphs), graph_breaks)
 
     def clear(self) -> None:
         with self._lock:

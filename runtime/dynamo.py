@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from torch._dynamo.output_graph import GraphCompileReason
 from torch._dynamo.symbolic_convert import InstructionTranslator
-from torch._dynamo.utils import guard_failures
+from torch._dynamo.utils import graph_break_reasons, guard_failures
 from torch._guards import CompileContext
 from torch.fx import GraphModule
 
@@ -70,8 +71,15 @@ def _guard(text: str) -> str:
 
 def _graph_break(module: GraphModule) -> str:
     reason = getattr(module, "compile_subgraph_reason", None)
-    if reason is None or not reason.graph_break:
-        return ""
+    return _break_text(reason) if reason is not None and reason.graph_break else ""
+
+
+def graph_breaks() -> tuple[str, ...]:
+    """Why and where Dynamo ended graphs early since its last reset; it has no graph for some."""
+    return tuple(map(_break_text, graph_break_reasons))
+
+
+def _break_text(reason: GraphCompileReason) -> str:
     text = " ".join(str(reason.reason).split("\n\n")[0].split())
     if not reason.user_stack:
         return text

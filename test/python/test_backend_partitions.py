@@ -164,6 +164,23 @@ def test_a_graph_break_is_counted_and_explained():
     assert "1 graph break" in str(report())
 
 
+def test_breaks_with_nothing_to_compile_before_them_are_counted():
+    def function(x):
+        torch._dynamo.graph_break()
+        y = torch.relu(x) + 1
+        torch._dynamo.graph_break()
+        torch._dynamo.graph_break()
+        return y * 2
+
+    x = torch.randn(4)
+    torch.testing.assert_close(torch.compile(function, backend="mlopt")(x), function(x))
+    assert len(report().graphs) == 2
+    assert len(report().graph_breaks) == 3
+    assert "3 graph breaks" in str(report())
+    for line in (1, 3, 4):
+        assert str(report()).count(f", at {line_of(function, line)}") == 1
+
+
 def test_a_recompilation_is_counted_and_explained():
     def function(x, flag):
         return x + 1 if flag else x - 1
