@@ -19,6 +19,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from ..compiler import compile_mlir
+from ..runtime.loader import LoadedObject, load
 from .serving import hold, serve
 
 _BYTES = 128 << 20  # more than caches hold
@@ -59,7 +60,7 @@ class Meter:
         self._clock = time.process_time if threads == 1 else time.perf_counter
         self._pool = ThreadPoolExecutor(threads)
         self._lanes = 16 if llvm.get_host_cpu_features().get("avx512f") else 8
-        self._engine = _engine(program(self._lanes))
+        self._loaded = loaded(program(self._lanes))
         self._from, self._to = (_lines(_BYTES) for _ in range(2))
         self._sum = self._function("sum", ctypes.c_float, ctypes.c_void_p, ctypes.c_int64)
         self._copy = self._function("copy", None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
@@ -104,8 +105,8 @@ class Meter:
         return min(times)
 
     def _function(self, name: str, result: object, *arguments: object) -> Callable[..., object]:
-        address = self._engine.get_function_address(name)
-        function: Callable[..., object] = ctypes.CFUNCTYPE(result, *arguments)(address)  # type: ignore[arg-type]
+        prototype = ctypes.CFUNCTYPE(result, *arguments)  # type: ignore[arg-type]
+        function: Callable[..., object] = prototype(self._loaded.address(name))
         return function
 
 
@@ -195,15 +196,14 @@ end:
 }}"""
 
 
-def _engine(text: str) -> llvm.ExecutionEngine:
+def loaded(text: str) -> LoadedObject:
+    """The functions of `program`, for this processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2, reloc="pic"
     )
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
-    engine.finalize_object()
-    return engine
+    return load(machine.emit_object(llvm.parse_assembly(text)), ("sum", "copy", "fmas"))
 
 
 def _lines(size: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

@@ -192,16 +192,14 @@ def test_the_process_of_a_peer(tmp_path):
 
 @pytest.mark.parametrize("lanes", [8, 16] if ceilings.llvm.get_host_cpu_features().get("avx512f") else [8])
 def test_the_loops_that_measure_the_machine(lanes):
-    engine = ceilings._engine(ceilings.program(lanes))
+    functions = ceilings.loaded(ceilings.program(lanes))
     source, target = (ceilings._lines(4096) for _ in range(2))
     source.view(np.float32)[:] = np.arange(1024)
     copy = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-    copy(engine.get_function_address("copy"))(source.ctypes.data, target.ctypes.data, 4096)
+    copy(functions.address("copy"))(source.ctypes.data, target.ctypes.data, 4096)
     assert (source == target).all()
     assert target.base[-64:].tobytes() != bytes(64)  # nothing after it was written
-    add = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_void_p, ctypes.c_int64)(
-        engine.get_function_address("sum")
-    )
+    add = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_void_p, ctypes.c_int64)(functions.address("sum"))
     vectors = np.arange(1024).reshape(-1, 8, lanes).sum(0)
     assert add(source.ctypes.data, 4096) == vectors[0, 0] + vectors[:, 0].sum()
 
