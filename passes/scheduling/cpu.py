@@ -20,7 +20,8 @@ LANES = 64  # the widest strip of registers, in f32
 TASK_ELEMENTS = 8192
 LARGEST_ROW = 1 << 14
 PANEL_ELEMENTS = 1 << 16  # of the factor that is kept in L2
-ROWS = 128  # of a matrix product
+ROWS = 512  # of a matrix product, at most
+UNKNOWN_ROWS = 128  # of one with dynamic rows: if there is a single one, it should not wait for a panel
 FEWEST_ROWS = 32
 # Filling a panel takes as long as so many rows of the product: 0.25 ns an element on a Zen 4 core (of 3072 by
 # 64), which makes 58 multiply-adds in a ns.
@@ -108,10 +109,11 @@ def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks
 def _split_rows(
     domain: Domain, rows: Sequence[Dim], tiles: dict[Dim, int], start: int, processors: int
 ) -> None:
-    """Halve the block where so many processors gain more by it than one loses, of which each has two tasks.
+    """Halve the block where ``processors`` gain more by it than one loses, until each of them has two.
 
     A block takes as long as its rows and ``start`` more, for what they share. Nobody knows the number of
-    processors here: the product of one's and many's time is the least.
+    processors here: the product of one's and many's time is the least. A dynamic dim is taken for so few rows
+    that it is halved while there are too few tasks.
     """
     size = {dim: tiles[dim] or dim.extent or 1 for dim in rows}
     best, least = dict(tiles), None
@@ -129,9 +131,9 @@ def _split_rows(
 
 
 def _count(domain: Domain, tiles: dict[Dim, int]) -> int:
-    """The tasks of a kernel; a dim that is dynamic counts as a tile."""
+    """The tasks of a kernel."""
     return prod(
-        ceil((dim.extent or LANES) / (tiles.get(dim, 0) or dim.extent or 1))
+        ceil((dim.extent or FEWEST_ROWS) / (tiles.get(dim, 0) or dim.extent or 1))
         for dim in domain.dims
         if dim.kind == "parallel" and dim.extent != 0
     )
@@ -147,7 +149,7 @@ def _step(extent: int | None, wanted: int) -> int:
 def _rows(extent: int | None, wanted: int) -> int:
     """About ``wanted`` rows: even parts, in whole register tiles of 8."""
     if extent is None or wanted < 8:
-        return wanted
+        return min(wanted, UNKNOWN_ROWS)
     return WHOLE if extent <= wanted else 8 * ceil(extent / ceil(extent / wanted) / 8)
 
 

@@ -36,7 +36,7 @@ _FEW_ROWS = 4
 _LARGE_BYTES = 512 * 1024
 _SHORT_BLOCK = 4
 # The buffer of sums, and the least positions that a packed block is worth.
-_SUMS_BYTES = 64 * 1024
+_SUMS_BYTES = 128 * 1024
 _LEAST_BLOCK = 64
 
 
