@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -141,7 +142,19 @@ def _culprits(module: GraphModule, options: Options, error: CompileError) -> dic
             works = middle
         except CompileError as caught:
             fails, why = middle, str(caught).splitlines()[0]
-    return {nodes[fails - 1]: why}
+    return {_blamed(nodes[fails - 1], why): why}
+
+
+def _blamed(node: Node, why: str) -> Node:
+    """``node`` or the view that it reads of which ``why`` speaks: views alone need no program."""
+    names = set(re.findall(r"[\w.]+", why))
+    reached = [node]
+    while reached:
+        found = reached.pop()
+        if op_name(found).rpartition(".")[0] in names:
+            return found
+        reached += [n for n in found.all_input_nodes if getattr(n.target, "is_view", False)]
+    return node
 
 
 def _compile_parts(

@@ -43,6 +43,18 @@ def test_an_unsupported_op_runs_in_eager_and_is_reported():
     assert "in eager: aten.special_bessel_j0.default at" in str(report())
 
 
+def test_a_view_that_cannot_be_compiled_is_blamed_and_not_its_reader():
+    def function(x, part):
+        part.add_(1)
+        return torch.exp(x.as_strided((2, 2), (1, 2), 1).t()) * x[0]
+
+    x, y = torch.arange(6.0), torch.arange(6.0)
+    torch.testing.assert_close(torch.compile(function, backend="mlopt")(x, x[1:4]), function(y, y[1:4]))
+    torch.testing.assert_close(x, y)
+    names = {op.name for op in report().eager}
+    assert names == {"aten.as_strided.default", "aten.as_strided_scatter.default"}
+
+
 def test_without_fallback_it_is_an_error():
     def function(x):
         return torch.special.bessel_j0(x) + 1
