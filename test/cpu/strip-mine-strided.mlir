@@ -42,3 +42,18 @@ func.func private @far_apart(%x: memref<64x100xf32>, %out: memref<64xf32>) attri
   vector.transfer_write %s, %out[%c0] {in_bounds = [true]} : vector<64xf32>, memref<64xf32>
   return
 }
+
+// So far apart as is not known: each step has 64 bits, of which a register holds eight.
+// CHECK-LABEL: @unknown_apart
+// CHECK: %[[LOW:.*]] = vector.gather %[[X:.*]][%[[I:.*]], %{{.*}}] [%[[STEPS:.*]]], {{.*}} : memref<64x?xi8>, vector<8xindex>, vector<8xi1>, vector<8xi8> into vector<8xi8>
+// CHECK: vector.insert_strided_slice %[[LOW]], %{{.*}} {offsets = [0], strides = [1]} : vector<8xi8> into vector<64xi8>
+// CHECK: vector.gather %[[X]]{{.*}} vector<8xi8>
+// CHECK: vector.insert_strided_slice %{{.*}} {offsets = [8], strides = [1]} : vector<8xi8> into vector<64xi8>
+// CHECK-COUNT-8: vector.scatter %{{.*}} : memref<64x?xi8>, vector<8xindex>, vector<8xi1>, vector<8xi8>
+func.func private @unknown_apart(%x: memref<64x?xi8>, %out: memref<64x?xi8>, %at: index) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0 : i8
+  %v = vector.transfer_read %x[%c0, %at], %pad {in_bounds = [true, true]} : memref<64x?xi8>, vector<64x1xi8>
+  vector.transfer_write %v, %out[%c0, %at] {in_bounds = [true, true]} : vector<64x1xi8>, memref<64x?xi8>
+  return
+}

@@ -47,6 +47,9 @@ CASES = {
     "roll_back": (lambda x: x.roll(-1, 0), ONE),
     "ends": (lambda x: x[:2] + x[-2:], ONE),
     "flip": (lambda x: x.flip(0), ONE),
+    # Rows of the result, as long as is not known, are written across.
+    "cat_turned": (lambda x: torch.cat([x.t(), torch.ones(300, 4)], 1), (rows(300),)),
+    "pad_turned": (lambda x: torch.nn.functional.pad(x.t(), (1, 2)), (rows(300),)),
 }
 
 
@@ -60,6 +63,22 @@ def test_dynamic_rows(name):
     for size in SIZES:
         inputs = [make(size) for make in makers]
         torch.testing.assert_close(compiled(*inputs), function(*inputs), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int8], ids=str)
+def test_an_addend_whose_rows_are_read_across(dtype):
+    def make(*shape):
+        return torch.randint(-3, 4, shape).to(dtype)
+
+    def function(x, w, y):
+        return x @ w + y.t()
+
+    weight = make(9, 300)
+    shapes = ({0: ROWS}, None, {1: ROWS})
+    compiled = mlopt.jit(function, make(6, 9), weight, make(300, 6), dynamic_shapes=shapes)
+    for size in SIZES:
+        inputs = make(size, 9), weight, make(300, size)
+        torch.testing.assert_close(compiled(*inputs), function(*inputs))
 
 
 def test_loops_over_buffers_are_reported():

@@ -1,12 +1,13 @@
 """Loads of lanes: side by side in memory, or a stride apart.
 
 Strides of 2 and 4 (pooling and depthwise convolution with strides) load everything and keep
-every other lane; other strides gather.
+every other lane; other strides gather. A stride that is not known takes 64 bits a lane, so that a strip is
+gathered, or scattered, in parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mlir import ir
@@ -19,6 +20,7 @@ from .memory import memory_size
 from .vectors import spread
 
 _DENSE_STRIDES = (2, 4)
+_LONG_STEPS = 8  # lanes whose steps have 64 bits: more than four of the narrowest registers are too many
 
 
 def is_dense(source: ir.Value, dim: int) -> bool:
@@ -62,11 +64,45 @@ def load_row(em: Emitter, row: Row) -> ir.Value:
 
 
 def _gather(em: Emitter, row: Row) -> ir.Value:
-    steps = lane_steps(em, row.source, row.dim, row.lanes)
     mask = _mask(em, row)
     with em.here():
-        padding = spread(row.padding, row.lanes)
-        return vector.GatherOp(row.kind, row.source, list(row.indices), steps, mask, padding).result
+        whole = spread(row.padding, row.lanes)
+    for start, indices, steps in _parts(em, row.source, row.indices, row.dim, row.lanes):
+        with em.here():
+            inside, padding = (_lanes(value, start, steps) for value in (mask, whole))
+            part = vector.GatherOp(padding.type, row.source, indices, steps, inside, padding).result
+            alone = part.type == whole.type
+            whole = part if alone else vector.InsertStridedSliceOp(part, whole, [start], [1]).result
+    return whole
+
+
+def scatter(
+    em: Emitter, target: ir.Value, indices: Sequence[ir.Value], dim: int, mask: ir.Value, row: ir.Value
+) -> None:
+    """Store the lanes of ``row`` along ``dim`` of ``target``, from ``indices`` on, where ``mask`` is true."""
+    for start, places, steps in _parts(em, target, indices, dim, row.type.shape[0]):
+        with em.here():
+            part, inside = (_lanes(value, start, steps) for value in (row, mask))
+            vector.ScatterOp(None, target, places, steps, inside, part)
+
+
+def _parts(
+    em: Emitter, memory: ir.Value, indices: Sequence[ir.Value], dim: int, lanes: int
+) -> Iterator[tuple[int, list[ir.Value], ir.Value]]:
+    """The first lane of each part of a row, where it lies in memory, and its lanes' steps."""
+    width = lanes if _has_short_steps(memory, dim, lanes) else min(lanes, _LONG_STEPS)
+    for start in range(0, lanes, width):
+        places = [em.plus(index, start) if at == dim else index for at, index in enumerate(indices)]
+        yield start, places, _lane_steps(em, memory, dim, width)
+
+
+def _lanes(value: ir.Value, start: int, steps: ir.Value) -> ir.Value:
+    """As many lanes of ``value`` as there are steps, from ``start`` on."""
+    shape = steps.type.shape
+    kind = ir.VectorType.get(shape, value.type.element_type)
+    if kind == value.type:
+        return value
+    return vector.ExtractStridedSliceOp(kind, value, [start], shape, [1]).result
 
 
 def _mask(em: Emitter, row: Row) -> ir.Value:
@@ -82,10 +118,16 @@ def _mask(em: Emitter, row: Row) -> ir.Value:
         return arith.AndIOp(mask, arith.XOrIOp(before, ones)).result
 
 
-def lane_steps(em: Emitter, source: ir.Value, dim: int, lanes: int) -> ir.Value:
+def _has_short_steps(memory: ir.Value, dim: int, lanes: int) -> bool:
+    """Whether lane × stride of a memory dim is known and fits 32 bits."""
+    known = memory.type.get_strides_and_offset()[0][dim]
+    return known != DYNAMIC and bool(known * lanes < 1 << 31)
+
+
+def _lane_steps(em: Emitter, source: ir.Value, dim: int, lanes: int) -> ir.Value:
     """Lane × stride of a memory dim, for gathers and scatters."""
     known = source.type.get_strides_and_offset()[0][dim]
-    if known != DYNAMIC and known * lanes < 1 << 31:
+    if _has_short_steps(source, dim, lanes):
         kind = ir.VectorType.get([lanes], ir.IntegerType.get_signless(32))
         places = ", ".join(str(known * lane) for lane in range(lanes))
         return em.constant(ir.Attribute.parse(f"dense<[{places}]> : {kind}"), kind)

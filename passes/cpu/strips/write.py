@@ -11,7 +11,7 @@ from .emitter import Emitter
 from .fragment import Fragment, Key, Strip, is_vector, keys_of, lane_of
 from .masks import lane_mask
 from .memory import has_room, memory_dims, memory_indices
-from .strided import lane_steps
+from .strided import scatter
 from .transposed import store_transposed, unrolled_innermost
 from .vectors import spread
 
@@ -57,9 +57,7 @@ def _store(
                 vector.MaskedStoreOp(base, indices, mask, value)
         return
     lanes = strip[lane].lanes
-    steps = lane_steps(em, base, dim, lanes)
     if mask is None:
         kind = ir.VectorType.get([lanes], ir.IntegerType.get_signless(1))
         mask = em.constant(ir.Attribute.parse(f"dense<true> : {kind}"), kind)
-    with em.here():
-        vector.ScatterOp(None, base, indices, steps, mask, value)
+    scatter(em, base, indices, dim, mask, value)
