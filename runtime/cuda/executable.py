@@ -138,7 +138,8 @@ class GpuEntryPoint(EntryPoint):
                 remedy="call it outside of the graph's capture",
             )
         status = self._run(address)
-        error = "" if status else machine.synchronize(stream)
+        # Also after a check of the host's failed: kernels that were launched before it write to the cell.
+        error = machine.synchronize(stream)
         if error:
             raise DeviceError(f"a kernel failed on {machine.words}: {error}", remedy=_BLOCKING)
         found = ctypes.c_int32.from_address(cell)
