@@ -71,8 +71,11 @@ def choose(domain: Domain) -> Choice:
     keep_inside(domain, tiles)
     tiles = {dim: tiles.get(dim, WHOLE) for dim in domain.dims}
     warps = _warps(_covered(domain, tiles))
-    # Windows are unrolled, and all of their elements are loaded before the first is used.
-    light = heavy is None and not any(rule_of(nest) is window for nest in domain.nests)
+    # Windows and steps of a reduction are unrolled: what they load is on its way before the first is used.
+    unrolled = any(rule_of(nest) is window for nest in domain.nests) or any(
+        0 < tiles[dim] < (dim.extent or ROW) for dim in _reduced_in_tiles(domain)
+    )
+    light = heavy is None and not unrolled
     registers = OTHER_REGISTERS if light else CONTRACTION_REGISTERS
     return Choice(tiles, warps, max(REGISTERS // (registers * warps * WARP), 1))
 
@@ -115,10 +118,13 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
         dims.sort(key=lambda dim: dim not in inner)  # a square first: both sides are read in whole sectors
     budget = _budget(domain, dims)
     left = _tasks_wanted(dims) if reduced else budget
-    owned = used = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
+    owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
+    beside = _beside(domain)
+    placed: set[Dim] = set()  # those whose elements a task holds at once
     for dim in dims:
         if dim in tiles:
             continue
+        used = owned * prod(tiles[other] or other.extent or 1 for other in placed & beside[dim])
         wanted = SQUARE if transposed and dim in inner else max(budget // used, 1)
         if dim.kind == "reduction":
             wanted *= owned  # a task reduces first, and holds what it owns then
@@ -127,7 +133,18 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
             left = max(left // _power_above(min(wanted, dim.extent or ROW)), 1)
         tiles[dim] = _part(dim.extent, wanted)
         if dim.kind == "parallel" or owned == 1:
-            used *= tiles[dim] or dim.extent or 1
+            placed.add(dim)
+
+
+def _beside(domain: Domain) -> dict[Dim, set[Dim]]:
+    """For each dim those that a tile has beside it: two reductions, one after the other, share none."""
+    found: dict[Dim, set[Dim]] = {dim: set() for dim in domain.dims}
+    for nest in domain.nests:
+        loops = domain.loops(nest)
+        together = {loops[loop] for loop in range(len(nest.kinds)) if _in_tile(nest, loop)}
+        for dim in together:
+            found[dim] |= together - {dim}
+    return found
 
 
 def _reduced_in_tiles(domain: Domain) -> set[Dim]:

@@ -31,7 +31,7 @@ func.func private @transpose(%x: tensor<1000x1001xf32>, %out: tensor<1001x1000xf
 
 // A column sum: the reduced dim in steps, since no block can hold all of it.
 // CHECK-LABEL: @column_sum
-// CHECK-SAME: tile = array<i64: 32, 64>
+// CHECK-SAME: {min_blocks = array<i64: 4>, tile = array<i64: 32, 64>
 func.func private @column_sum(%x: tensor<1001x1000xf32>, %out: tensor<1000xf32>) -> tensor<1000xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%out : tensor<1000xf32>) -> tensor<1000xf32>
@@ -93,4 +93,28 @@ func.func private @add(%x: tensor<1000000xf32>, %y: tensor<1000000xf32>, %out: t
     linalg.yield %s : f32
   } -> tensor<1000000xf32>
   return %r : tensor<1000000xf32>
+}
+
+// Two reductions of a row, one after the other: each has the whole budget for its steps.
+// CHECK-LABEL: @statistics
+// CHECK-SAME: tile = array<i64: 1, 2048, 2048>
+func.func private @statistics(%x: tensor<64x32768xf32>, %most: tensor<64xf32>, %out: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %f = linalg.fill ins(%low : f32) outs(%most : tensor<64xf32>) -> tensor<64xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x32768xf32>) outs(%f : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.maximumf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<64xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%out : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %m : tensor<64x32768xf32>, tensor<64xf32>) outs(%g : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %d = arith.subf %a, %b : f32
+    %y = arith.addf %c, %d : f32
+    linalg.yield %y : f32
+  } -> tensor<64xf32>
+  return %m, %s : tensor<64xf32>, tensor<64xf32>
 }

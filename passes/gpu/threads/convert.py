@@ -23,27 +23,43 @@ from .registry import rule
 from .shared import Region
 from .stored import load_stored, store_stored, stored_type
 
-PADDINGS = (0, 4, 8, 16, 32)  # bytes
+PADDINGS = (0, 4, 8, 16, 32)  # bytes after a row
+GROUPS = (2, 4, 8, 16)  # rows that may share a padding
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """A tile in memory: the stride of each dim in elements, and the dim of neighbours."""
+    """A tile in memory: the stride of each dim in elements, and the dim of neighbours.
+
+    ``gap`` elements lie between groups of ``group`` positions of the dim ``rows``.
+    """
 
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
     inner: int
     elements: int
     element_bytes: int
+    rows: int = 0
+    group: int = 1
+    gap: int = 0
 
     def width(self, layout: Layout) -> int:
         """The elements that a thread can access at once; all of them lie within the tile, or none."""
         others = (stride for dim, stride in enumerate(self.strides) if dim != self.inner)
-        return gcd(layout.run(self.inner), WIDE // self.element_bytes, self.sizes[self.inner], *others)
+        most = WIDE // self.element_bytes
+        return gcd(layout.run(self.inner), most, self.sizes[self.inner], self.gap, *others)
 
     def place(self, position: Sequence[int]) -> int:
         """Where a position lies, in elements."""
-        return sum(at * stride for at, stride in zip(position, self.strides, strict=True))
+        linear = sum(at * stride for at, stride in zip(position, self.strides, strict=True))
+        return linear + position[self.rows] // self.group * self.gap
+
+    def adds_up(self, layout: Layout) -> bool:
+        """Whether a place is the sum of the thread's and the register's: no group is left on the way."""
+        if not self.gap:
+            return True
+        own = sum(step[self.rows] % self.group for step in layout.bits)
+        return own + max(at[self.rows] % self.group for at in layout.register_positions) < self.group
 
     def passes(self, layout: Layout, registers: int) -> int:
         """The passes over the banks that all accesses of one warp take."""
@@ -58,9 +74,10 @@ class Arrangement:
 
 
 def arrangements(sizes: Sequence[int], inners: Sequence[int], element_bytes: int) -> Iterator[Arrangement]:
-    """Rows along each of ``inners``, padded."""
+    """Rows along each of ``inners``, padded: each of them, or groups of them."""
     for inner in dict.fromkeys(inners):
         order = [inner, *(dim for dim in reversed(range(len(sizes))) if dim != inner)]
+        yield from _grouped(sizes, order, element_bytes)
         for padding in PADDINGS:
             if padding % element_bytes:
                 continue
@@ -71,6 +88,25 @@ def arrangements(sizes: Sequence[int], inners: Sequence[int], element_bytes: int
                 if dim == inner and len(sizes) > 1:
                     stride += padding // element_bytes
             yield Arrangement(tuple(sizes), tuple(strides), inner, stride, element_bytes)
+
+
+def _grouped(sizes: Sequence[int], order: Sequence[int], element_bytes: int) -> Iterator[Arrangement]:
+    """Groups of rows, 16 bytes apart: wide accesses stay aligned."""
+    if len(sizes) < 2:
+        return
+    inner, rows = order[0], order[1]
+    block = sizes[inner] * sizes[rows]
+    gap = WIDE // element_bytes
+    for group in GROUPS:
+        if group >= sizes[rows]:
+            break
+        strides = [0] * len(sizes)
+        strides[inner], strides[rows] = 1, sizes[inner]
+        stride = block + (sizes[rows] - 1) // group * gap
+        for dim in order[2:]:
+            strides[dim] = stride
+            stride *= sizes[dim]
+        yield Arrangement(tuple(sizes), tuple(strides), inner, stride, element_bytes, rows, group, gap)
 
 
 @lru_cache(maxsize=256)
@@ -86,7 +122,12 @@ def best_arrangement(
         passes = one.passes(source, registers[0]) + one.passes(target, registers[1])
         return passes, one.elements
 
-    return min(arrangements(sizes, inners, element_bytes), key=cost)
+    fitting = [
+        one
+        for one in arrangements(sizes, inners, element_bytes)
+        if one.adds_up(source) and one.adds_up(target)
+    ]
+    return min(fitting, key=cost)
 
 
 @dataclass(frozen=True)
@@ -152,6 +193,9 @@ def _first(em: Emitter, how: Arrangement, layout: Layout, base: ir.Value, stored
     place: Number = 0
     for dim, stride in enumerate(how.strides):
         place = em.build.add(place, em.build.mul(em.thread(layout, dim), stride))
+    if how.gap:
+        groups = em.build.div(em.thread(layout, how.rows), how.group)
+        place = em.build.add(place, em.build.mul(groups, how.gap))
     return em.build.offset(base, stored, place)
 
 

@@ -82,16 +82,12 @@ def _across_warps(
     base = em.shared.pointer(region)
     slot = build.mul(_packed(em, owns), count)
     mine = build.offset(base, stored, build.add(slot, _packed(em, warps)))
-    acts = em.only(sum(1 << bit for bit in range(_bits(em)) if bit not in (*warps, *owns)))
     em.shared.writes(region)
-
-    def store() -> list[ir.Value]:
-        for number, value in enumerate(totals.values()):
-            pointer = build.offset(mine, stored, number * slots * count)
-            store_stored(build, [value], pointer, size)
-        return []
-
-    em.choose(acts, [], store)
+    # All lanes that have the total store it, to one place: a branch would cost more, and let LLVM move
+    # loads behind it.
+    for number, value in enumerate(totals.values()):
+        pointer = build.offset(mine, stored, number * slots * count)
+        store_stored(build, [value], pointer, size)
     em.shared.reads(region)
     ours = build.offset(base, stored, slot)
     result = {}
@@ -104,10 +100,6 @@ def _across_warps(
         result[position] = tree(build, kind, parts)
     em.shared.free(region)
     return result
-
-
-def _bits(em: Emitter) -> int:
-    return LANE_BITS + em.warps.bit_length() - 1
 
 
 def _packed(em: Emitter, bits: list[int]) -> Number:
