@@ -59,6 +59,12 @@ class Options:
         changes_code=True,
     )
     opt_level: int = _option(2, "LLVM's optimization level.", choices=(0, 1, 2, 3), changes_code=True)
+    fast_math: bool = _option(
+        False,
+        "Arithmetic as that of real numbers: reciprocals, fused multiply-adds, joined constants, x - x = 0. "
+        "Results differ in their last bits, and where there are NaN or infinities (docs/semantics.md).",
+        changes_code=True,
+    )
     fallback: bool = _option(
         False, "Run in eager what cannot be compiled, with a warning, instead of an error."
     )

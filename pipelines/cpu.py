@@ -7,7 +7,7 @@ the IR after each stage under the stage's name.
 from __future__ import annotations
 
 from ..passes.costs.machine import DEFAULT_CPU
-from .shared import BUFFERIZE, LINALG, TILES, kernels
+from .shared import BUFFERIZE, LINALG, kernels, tile
 from .stages import Rule, Stage, no_memory_of_type, vectors_of_at_most
 
 _LOOPS = ("builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub", "llvm")
@@ -16,13 +16,13 @@ _REGISTERS_A_VECTOR = 4
 _NO_I1 = no_memory_of_type("i1", "loads and stores of i1 abort in finalize-memref-to-llvm")
 
 
-def cpu_stages(vector_bits: int = 512) -> tuple[Stage, ...]:
+def cpu_stages(vector_bits: int = 512, fast_math: bool = False) -> tuple[Stage, ...]:
     """The stages for a CPU whose vector registers have ``vector_bits`` bits (128, 256 or 512)."""
     narrow: Rule = vectors_of_at_most(_REGISTERS_A_VECTOR * vector_bits)
     return (
         LINALG,
         kernels(DEFAULT_CPU),
-        Stage("tile", "mlopt-schedule,mlopt-tile,mlopt-verify", TILES),
+        tile("mlopt-schedule", fast_math),
         Stage(
             "loops",
             f"{BUFFERIZE},"

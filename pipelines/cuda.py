@@ -7,19 +7,19 @@ the IR after each stage under the stage's name, and the PTX that becomes of the 
 from __future__ import annotations
 
 from ..passes.costs.machine import machine_for_code
-from .shared import BUFFERIZE, LINALG, TILES, kernels
+from .shared import BUFFERIZE, LINALG, kernels, tile
 from .stages import Stage
 
 _LAYOUTS = ("builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub", "mlopt")
 _THREADS = (*_LAYOUTS, "gpu", "llvm", "nvvm")
 
 
-def cuda_stages(chip: str, ptx: int) -> tuple[Stage, ...]:
+def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ...]:
     """The stages for the GPU ``chip`` ("sm_80") in PTX of version ``ptx`` (80 is 8.0), both known to LLVM."""
     return (
         LINALG,
         kernels(machine_for_code(chip)),
-        Stage("tile", "mlopt-schedule{target=cuda},mlopt-tile,mlopt-verify", TILES),
+        tile("mlopt-schedule{target=cuda}", fast_math),
         Stage(
             "layouts",
             # Only kernels touch the device's memory. Half floats compute in f32: said while values are

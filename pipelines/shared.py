@@ -18,7 +18,7 @@ TENSORS = (
     "bufferization",
     "memref",
 )
-TILES = (*TENSORS, "vector")
+_TILES = (*TENSORS, "vector")
 
 LINALG = Stage(
     "linalg",
@@ -28,6 +28,13 @@ LINALG = Stage(
     "int-range-optimizations,canonicalize,cse",
     TENSORS,
 )
+
+
+def tile(schedule: str, fast_math: bool) -> Stage:
+    """From kernels to tiles, by the pass ``schedule`` as a pipeline names it."""
+    # Where the ops of a kernel stand side by side.
+    algebra = "mlopt-fast-math," if fast_math else ""
+    return Stage("tile", f"{schedule},mlopt-tile,{algebra}mlopt-verify", _TILES)
 
 
 def kernels(machine: str) -> Stage:

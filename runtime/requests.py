@@ -64,6 +64,7 @@ def _compile(linalg: str, options: Options, func_name: str, stage: str = "") -> 
         cpu=options.cpu,
         features=options.features,
         opt_level=options.opt_level,
+        fast_math=options.fast_math,
         stage=stage,
         passes=options.passes,
         plugins=[os.path.abspath(path) for path in options.pass_plugins],  # noqa: PTH100 (links stay)

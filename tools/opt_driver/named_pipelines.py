@@ -56,9 +56,10 @@ class CpuPipeline(NamedPipeline):
 
     name: ClassVar[str] = "mlopt-cpu"
     vector_bits: int = 512
+    fast_math: bool = False
 
     def stages(self) -> tuple[Stage, ...]:
-        return cpu_stages(self.vector_bits)
+        return cpu_stages(self.vector_bits, self.fast_math)
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,11 @@ class CudaPipeline(NamedPipeline):
 
     name: ClassVar[str] = "mlopt-cuda"
     chip: str = "sm_90"
+    fast_math: bool = False
 
     def stages(self) -> tuple[Stage, ...]:
         known = find_chip(self.chip)
-        return cuda_stages(known.name, known.ptx)
+        return cuda_stages(known.name, known.ptx, self.fast_math)
 
 
 PIPELINES: dict[str, type[NamedPipeline]] = {each.name: each for each in (CpuPipeline, CudaPipeline)}
