@@ -29,6 +29,7 @@ from torch.utils import _pytree as pytree
 from .empties import resolve_empties
 from .fx_text import graph_to_text
 from .graph_steps import (
+    drop_empty_expansions,
     drop_size_checks,
     flatten_before_views,
     lift_literals,
@@ -36,6 +37,7 @@ from .graph_steps import (
     memory_order,
     order_placeholders,
     permute_before,
+    split_and_join,
 )
 from .program import Size
 from .sizes import Sizes
@@ -139,6 +141,8 @@ class _Capture:
         ops = list_ops(self.graph)
         drop_size_checks(self.graph)
         resolve_empties(self.graph)
+        drop_empty_expansions(self.graph)
+        split_and_join(self.graph)
         flatten_before_views(self.graph)
         make_formats_explicit(self.graph)
         constants = {node: tensor for node, _, tensor in lift_literals(self.graph, self.module)}

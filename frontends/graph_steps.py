@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import sympy
@@ -158,6 +159,91 @@ def _flatten_before(graph: Graph, node: Node) -> None:
     flat.meta["stack_trace"] = node.meta.get("stack_trace")
     flat.meta["val"] = source.meta["val"].new_empty(math.prod(source.meta["val"].shape))
     node.replace_input_with(source, flat)
+
+
+def drop_empty_expansions(graph: Graph) -> None:
+    """An expansion to the shape that a tensor has is that tensor.
+
+    Of symbolic sizes torch-mlir does not see it, and asks of each whether it is 1 when the program runs.
+    """
+    for node in [node for node in graph.nodes if node.target is torch.ops.aten.expand.default]:
+        source = node.args[0]
+        shapes = [[_expression(size) for size in each.meta["val"].shape] for each in (source, node)]
+        if shapes[0] == shapes[1] and not any(user.op == "output" for user in node.users):
+            node.replace_all_uses_with(source)
+            graph.erase_node(node)
+
+
+def split_and_join(graph: Graph) -> None:
+    """A view of several symbolic sizes says which dimensions it splits and joins.
+
+    For ``[6, s0, s1]`` as ``[2, 3, s0, s1]`` torch-mlir would compute the shape when the program runs, and
+    write a reshape to whatever it is: nothing could be fused across it, and a GPU's host cannot make it.
+    """
+    for node in [node for node in graph.nodes if node.target in _VIEWS]:
+        source = node.args[0]
+        assert isinstance(source, Node)
+        shapes = [[_expression(size) for size in each.meta["val"].shape] for each in (source, node)]
+        groups = _groups(*shapes) if max(map(_symbols_in, shapes)) > 1 else None
+        if groups is None or any(_symbols_in(new) > 1 and len(new) > 1 for _, new in groups):
+            continue
+        value, dim = source, 0
+        for old, new in groups:
+            value = _reshape_group(graph, value, dim, len(old), new, node)
+            dim += len(new)
+        if value is not source:
+            value.meta["val"] = node.meta["val"]  # with its strides
+            node.replace_all_uses_with(value)
+            graph.erase_node(node)
+
+
+def _symbols_in(sizes: Sequence[Any]) -> int:
+    return sum(not size.is_Integer for size in sizes)
+
+
+def _groups(before: Sequence[Any], after: Sequence[Any]) -> list[tuple[list[Any], list[Any]]] | None:
+    """The least neighbours that have as many elements before as after; None if there are no such groups."""
+    groups: list[tuple[list[Any], list[Any]]] = []
+    left, right = list(before), list(after)
+    if 0 in left or 0 in right:
+        return None
+    while left and right:
+        old, new = [left.pop(0)], [right.pop(0)]
+        while (ratio := sympy.cancel(sympy.prod(old) / sympy.prod(new))) != 1:
+            if sympy.denom(ratio) == 1 and right:
+                new.append(right.pop(0))
+            elif sympy.numer(ratio) == 1 and left:
+                old.append(left.pop(0))
+            else:
+                return None
+        groups.append((old, new))
+    if not groups or any(size != 1 for size in (*left, *right)):
+        return None
+    groups[-1] = ([*groups[-1][0], *left], [*groups[-1][1], *right])
+    return groups
+
+
+def _reshape_group(graph: Graph, value: Node, dim: int, old: int, new: list[Any], view: Node) -> Node:
+    """``value`` with sizes ``new`` for ``old`` dimensions from ``dim`` on, which is part of ``view``."""
+    aten, shape = torch.ops.aten, value.meta["val"].shape
+    if old > 1:
+        joined = (*shape[:dim], math.prod(shape[dim : dim + old]), *shape[dim + old :])
+        value = _call(graph, view, aten.flatten.using_ints, (value, dim, dim + old - 1), joined)
+    if len(new) > 1:
+        sizes = [int(size) if size.is_Integer else -1 for size in new]
+        parts = view.meta["val"].shape[dim : dim + len(new)]
+        split = (*shape[:dim], *parts, *shape[dim + old :])
+        value = _call(graph, view, aten.unflatten.int, (value, dim, sizes), split)
+    return value
+
+
+def _call(graph: Graph, view: Node, op: Any, args: tuple[Any, ...], shape: Sequence[Any]) -> Node:
+    """A new op before ``view``, whose result has ``shape``."""
+    with graph.inserting_before(view):
+        node = graph.call_function(op, args)
+    node.meta["stack_trace"] = view.meta.get("stack_trace")
+    node.meta["val"] = view.meta["val"].new_empty(shape)
+    return node
 
 
 def _symbolic(sizes: Any) -> list[Any]:

@@ -19,7 +19,8 @@ from .unsupported import EAGER_REMEDY, unsupported_ops
 
 TO_BACKEND = (
     "builtin.module(func.func(torch-match-quantized-custom-ops),"
-    "torchdynamo-export-to-torch-backend-pipeline{backend-legal-ops= extra-library=})"
+    "torchdynamo-export-to-torch-backend-pipeline{backend-legal-ops=aten.flatten.using_ints,aten.unflatten.int"
+    " extra-library=})"
 )
 TO_LINALG = "builtin.module(torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true})"
 # MLIR 22 does not know tm_tensor (scan, sort, scatter): they become loops.

@@ -24,7 +24,14 @@ from .decompositions import decomposition_table
 from .empties import resolve_empties
 from .fx_operands import DTYPE_ASM
 from .fx_text import graph_to_text
-from .graph_steps import drop_size_checks, flatten_before_views, is_random, list_ops
+from .graph_steps import (
+    drop_empty_expansions,
+    drop_size_checks,
+    flatten_before_views,
+    is_random,
+    list_ops,
+    split_and_join,
+)
 from .program import Program, Result
 from .refusals import check_refusals, sizes_of_extremes
 from .results import Results
@@ -152,6 +159,8 @@ def _program(
     _refuse_random_ops(graph)
     drop_size_checks(graph)
     resolve_empties(graph)
+    drop_empty_expansions(graph)
+    split_and_join(graph)
     flatten_before_views(graph)
     make_formats_explicit(graph)
     arguments = Arguments(exported)

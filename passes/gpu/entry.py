@@ -41,9 +41,10 @@ from ..cpu.functions import (
 from ..operations import nested_ops, ops_named
 from .launches import Launch, takes_status
 
-# What host functions may do with buffers: nothing that touches what is in them.
+# What host functions may do with buffers and sizes: nothing that touches what is in the buffers.
 _ADDRESSING = frozenset(
     {
+        "affine.apply", "affine.max", "affine.min",
         "memref.cast", "memref.collapse_shape", "memref.dim", "memref.expand_shape",
         "memref.extract_aligned_pointer_as_index", "memref.extract_strided_metadata",
         "memref.reinterpret_cast", "memref.subview", "memref.view",

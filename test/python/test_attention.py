@@ -209,6 +209,41 @@ def test_batch_and_lengths_that_are_not_known(lengths: tuple[int, int]) -> None:
     assert sum(kernel.calls for kernel in compiled.kernels) == 1
 
 
+def masked(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+
+
+def masked_by_hand(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return (q @ k.transpose(-1, -2) * 0.25 + mask).softmax(-1) @ v
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("function", "groups"),
+    [(masked, 1), (masked, 2), (masked_by_hand, 1)],
+    ids=["called", "grouped", "by hand"],
+)
+def test_a_mask_for_each_batch_with_lengths_that_are_not_known(
+    function: Callable[..., Tensor], groups: int, target: str
+) -> None:
+    """One kernel on both targets: no reshape is left to the host."""
+    batch, rows, keys = (Dim(name, min=2, max=4096) for name in ("batch", "rows", "keys"))
+    first = {0: batch} if groups == 1 else {}
+    shapes = tuple({**first, **dims} for dims in ({2: rows}, {2: keys}, {2: keys}, {2: rows, 3: keys}))
+
+    def inputs(size: int, rows: int, keys: int) -> list[Tensor]:
+        queries = (size, 2 * groups, rows, 8)
+        return [*qkv(queries, keys, 8, torch.float32, heads=2), torch.randn(size, 1, rows, keys)]
+
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+        compiled = mlopt.jit(function, *inputs(2, 9, 12), dynamic_shapes=shapes, **TARGETS[target])
+        for sizes in ((2, 9, 12), (3 if groups == 1 else 2, 21, 40)):
+            given = inputs(*sizes)
+            wanted = function(*(value.double() for value in given))
+            torch.testing.assert_close(compiled(*given).double(), wanted, rtol=0, atol=2e-5)
+    assert sum(kernel.calls for kernel in compiled.kernels) == 1
+
+
 def test_training_keeps_what_the_backward_pass_reads() -> None:
     def loss(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return scaled_dot_product_attention(q, k, v, is_causal=True).square().sum()
