@@ -26,7 +26,7 @@ from .graph_module import CompiledGraph, compile_graph, misplaced
 from .graph_report import CompileReport, GraphRecord, Log
 from .options import Options, variable
 from .processors import did_you_mean
-from .runtime.dynamo import Frame, current_frame, graph_breaks
+from .runtime.dynamo import Frame, current_frame
 
 MODES: dict[str, dict[str, Any]] = {
     "default": {},
@@ -41,7 +41,7 @@ _log = Log()
 
 def report() -> CompileReport:
     """All that the backend has compiled since the process started, or since `torch._dynamo.reset()`."""
-    return _log.report(graph_breaks())
+    return _log.report()
 
 
 def mlopt(

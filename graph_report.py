@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .report import Kernel, Report
-from .runtime.dynamo import Frame
+from .runtime.dynamo import Frame, graph_breaks, skipped_frames
 
 _KEPT = 1000
 
@@ -61,11 +62,13 @@ class CompileReport:
     """All graphs since the process started or `torch._dynamo.reset()`; ``str()`` is a summary.
 
     ``graph_breaks`` say why and where Dynamo ended a graph before its function ends; before some of them
-    there is nothing to compile, so they have no graph.
+    there is nothing to compile, so they have no graph. ``skipped`` are the functions that Dynamo leaves to
+    eager as a whole, with the reason (a graph break in a loop, for example).
     """
 
     graphs: tuple[GraphRecord, ...]
     graph_breaks: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
 
     @property
     def frames(self) -> tuple[Frame, ...]:
@@ -95,6 +98,7 @@ class CompileReport:
             f"{_count(len(self.graphs), 'graph')}, {self.coverage:.0%} of the ops compiled, "
             f"{_count(len(self.graph_breaks), 'graph break')}, "
             f"{_count(len(self.recompilations), 'recompilation')}"
+            + (f", {_count(len(self.skipped), 'function')} left to eager" if self.skipped else "")
         )
         for frame in self.frames:
             place = f" at {frame.line}" if frame.line else ""
@@ -110,6 +114,7 @@ class CompileReport:
         shown = Counter(frame.graph_break for frame in self.frames)
         for text in (Counter(self.graph_breaks) - shown).elements():
             yield f"graph break with nothing to compile before it: {text}"
+        yield from (f"in eager as a whole: {text}" for text in self.skipped)
 
 
 class Log:
@@ -117,18 +122,19 @@ class Log:
 
     def __init__(self) -> None:
         self._graphs: list[GraphRecord] = []
+        self._since = time.time()
         self._lock = threading.Lock()
 
     def add(self, graph: GraphRecord) -> None:
         with self._lock:
             self._graphs = [*self._graphs, graph][-_KEPT:]
 
-    def report(self, graph_breaks: tuple[str, ...]) -> CompileReport:
-        return CompileReport(tuple(self._graphs), graph_breaks)
+    def report(self) -> CompileReport:
+        return CompileReport(tuple(self._graphs), graph_breaks(), skipped_frames(self._since))
 
     def clear(self) -> None:
         with self._lock:
-            self._graphs = []
+            self._graphs, self._since = [], time.time()
 
 
 def _count(number: int, noun: str) -> str:

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from torch._dynamo.exc import Unsupported
 from torch._dynamo.output_graph import GraphCompileReason
 from torch._dynamo.symbolic_convert import InstructionTranslator
-from torch._dynamo.utils import graph_break_reasons, guard_failures
+from torch._dynamo.utils import (
+    CompilationMetrics,
+    get_compilation_metrics,
+    graph_break_reasons,
+    guard_failures,
+)
 from torch._guards import CompileContext
 from torch.fx import GraphModule
 
@@ -77,6 +83,19 @@ def _graph_break(module: GraphModule) -> str:
 def graph_breaks() -> tuple[str, ...]:
     """Why and where Dynamo ended graphs early since its last reset; it has no graph for some."""
     return tuple(map(_break_text, graph_break_reasons))
+
+
+def skipped_frames(since: float) -> tuple[str, ...]:
+    """Functions that Dynamo left to eager as a whole after ``since`` (of `time.time`), and why."""
+    known = [each for each in get_compilation_metrics() if (each.start_time or 0) > since]
+    return tuple(dict.fromkeys(_skip_text(each) for each in known if each.fail_type == Unsupported.__name__))
+
+
+def _skip_text(metrics: CompilationMetrics) -> str:
+    # Of one break, or of one that led to another: what it is, on a line of its own before the explanation.
+    reason = "; ".join(re.findall(r"^(\S.*)\n  Explanation", metrics.fail_reason or "", re.MULTILINE))
+    name = f"{metrics.co_name} at {metrics.co_filename}:{metrics.co_firstlineno}"
+    return f"{name}: {reason}, at {metrics.fail_user_frame_filename}:{metrics.fail_user_frame_lineno}"
 
 
 def _break_text(reason: GraphCompileReason) -> str:

@@ -176,6 +176,25 @@ def test_a_graph_break_is_counted_and_explained():
     assert "1 graph break" in str(report())
 
 
+def test_a_function_that_is_left_to_eager_is_named():
+    def function(x):
+        for _ in range(3):
+            x = x + 1
+            torch._dynamo.graph_break()
+        return x
+
+    x = torch.randn(4)
+    torch.testing.assert_close(torch.compile(function, backend="mlopt")(x), function(x))
+    assert not report().graphs
+    (skipped,) = report().skipped
+    assert skipped.startswith(f"function at {line_of(function, 0)}: ")
+    assert "graph break in loop" in skipped
+    assert line_of(function, 3) in skipped
+    assert f"1 function left to eager\nin eager as a whole: {skipped}" in str(report())
+    torch._dynamo.reset()
+    assert not report().skipped
+
+
 def test_breaks_with_nothing_to_compile_before_them_are_counted():
     def function(x):
         torch._dynamo.graph_break()
