@@ -1,0 +1,57 @@
+"""``python -m mlopt.bench.gpu``: the gates of memory-bound kernels as a table (bench/gpu/gates.py).
+
+    python -m mlopt.bench.gpu                      every operation, for sm_80
+    python -m mlopt.bench.gpu softmax --chip sm_90a
+    python -m mlopt.bench.gpu --save               and write bench/results/gpu_gates.md
+
+No GPU is needed: code is ptxas's, disassembled by nvdisasm, and the PTX runs on the emulator. Exits with 1 if
+a kernel misses a gate for which bench/gpu/known.py has no reason, or holds one for which it has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .gates import measure, missing
+from .operations import OPERATIONS
+from .table import surprises, table
+
+RESULTS = Path(__file__).parent.parent / "results" / "gpu_gates.md"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure, print; 0 if everything is as known."""
+    parser = argparse.ArgumentParser(prog="python -m mlopt.bench.gpu", description="Gates of GPU kernels.")
+    parser.add_argument(
+        "only", nargs="*", metavar="PART", help="operations whose names have it; default: all"
+    )
+    parser.add_argument("--chip", default="sm_80", help="default: sm_80")
+    parser.add_argument("--save", action="store_true", help=f"write {RESULTS.name}; only with all operations")
+    options = parser.parse_args(arguments)
+    if options.save and options.only:
+        parser.error("--save writes the whole table: name no operations")
+    lacks = missing(options.chip)
+    if lacks is not None:
+        parser.error(f"this needs {lacks}")
+    chosen = [
+        one
+        for one in OPERATIONS.values()
+        if not options.only or any(part in one.name for part in options.only)
+    ]
+    if not chosen:
+        parser.error(f"no operation has this in its name; there are {', '.join(OPERATIONS)}")
+    found = {one.name: measure(one, options.chip) for one in chosen}
+    text = table(found, options.chip)
+    print(text)
+    if options.save:
+        RESULTS.write_text(text + "\n", encoding="utf-8")
+    wrong = [line for name, kernels in found.items() for line in surprises(name, kernels)]
+    print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,38 @@
+"""The gates that kernels miss, and why: a test compares them with what is measured."""
+
+from __future__ import annotations
+
+_WEIGHTS = "each block reads a row of weights again; that comes from the L2 cache, HBM gives it once"
+_LATE_WEIGHTS = "ptxas puts the weights' loads off until the row is being reduced"
+_TWICE = "a row is longer than a block holds: read for the maximum, and again for the sum"
+_RESULT = "one number a row is stored, or read by all lanes at once"
+_UNROLLED = "LLVM unrolls the steps: dozens of wide loads are under way before the first is used, not all"
+
+MISSES: dict[str, dict[str, str]] = {
+    "relu_scale i8": {"wide": "a thread has the four neighbours that fill 16 bytes of the f32 result"},
+    "residual_gelu f32": {"bytes": _WEIGHTS},
+    "softmax_32768 f32": {"bytes": f"{_TWICE}; {_RESULT}", "first": _UNROLLED, "wide": _RESULT},
+    "layer_norm_1024 f32": {"bytes": _WEIGHTS, "first": _LATE_WEIGHTS},
+    "rms_norm_4096 bf16": {"bytes": _WEIGHTS, "first": _LATE_WEIGHTS},
+    "cross_entropy_128k f32": {"bytes": _TWICE, "wide": _RESULT},
+    "divide_by_sum f32": {
+        "bytes": "each block adds up the partial sums, 2 KB from the L2 cache",
+        "wide": _RESULT,
+    },
+    "column_sum f32": {"first": _UNROLLED},
+    "rotary f32": {"bytes": "all heads read the same angles; that comes from the L2 cache"},
+    "embedding f32": {
+        "bytes": "the index of a row is read again by each block that has a part of it",
+        "wide": "one index a row, read by all lanes at once",
+    },
+    "gather f32": {
+        "bytes": "neighbours come from anywhere in the row: 32 bytes for each of 4",
+        "wide": "neighbours come from anywhere in the row; a thread has one",
+    },
+    "max_pool f32": {
+        "bytes": "both columns of a window are read one by one; the second comes from the L1 cache",
+        "sectors": "every second element along a row",
+        "wide": "every second element along a row",
+    },
+    "mean_pool f32": {"wide": _RESULT},
+}

@@ -1,0 +1,157 @@
+"""The operations that fusion lives for: none is a matrix product, each should run at the speed of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ...test.corpus.basic import Function, gelu_by_hand, normalize_by_sum, relu_scale
+from ...test.corpus.cases import Case, Maker, randn
+
+F32, BF16 = torch.float32, torch.bfloat16
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A module in one dtype, at a size that is large enough for the layouts of a large one."""
+
+    name: str
+    case: Case
+    dtype: torch.dtype
+
+    def module(self) -> nn.Module:
+        """The module."""
+        return self.case.module(self.dtype)
+
+    def inputs(self) -> tuple[Tensor, ...]:
+        """Random inputs."""
+        return self.case.inputs(self.dtype)
+
+
+def scaled_sigmoid(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+    return torch.sigmoid(torch.relu(x * w + b))
+
+
+def residual_gelu(x: Tensor, residual: Tensor, bias: Tensor) -> Tensor:
+    return F.gelu(x + bias) + residual
+
+
+def softmax(x: Tensor) -> Tensor:
+    return x.softmax(-1)
+
+
+def log_softmax(x: Tensor) -> Tensor:
+    return x.log_softmax(-1)
+
+
+def layer_norm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    return F.layer_norm(x, x.shape[-1:], weight, bias)
+
+
+def rms_norm(x: Tensor, weight: Tensor) -> Tensor:
+    return F.rms_norm(x, x.shape[-1:], weight)
+
+
+def column_sum(x: Tensor) -> Tensor:
+    return x.sum(0)
+
+
+def transpose(x: Tensor) -> Tensor:
+    return x.t().contiguous()
+
+
+def swiglu(x: Tensor) -> Tensor:
+    gate, up = x.chunk(2, -1)
+    return F.silu(gate) * up
+
+
+def rotary(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    first, second = x.chunk(2, -1)
+    return x * cos + torch.cat([-second, first], -1) * sin
+
+
+def concat(x: Tensor, y: Tensor) -> Tensor:
+    return torch.cat([x, y], -1)
+
+
+def gather(x: Tensor, columns: Tensor) -> Tensor:
+    return x.gather(1, columns)
+
+
+def lookup(tokens: Tensor, table: Tensor) -> Tensor:
+    return F.embedding(tokens, table)
+
+
+def nll(x: Tensor, target: Tensor) -> Tensor:
+    return F.cross_entropy(x, target)
+
+
+def max_pool(x: Tensor) -> Tensor:
+    return F.max_pool2d(x, 2)
+
+
+def mean_pool(x: Tensor) -> Tensor:
+    return x.mean((2, 3))
+
+
+def numbers(below: int, shape: tuple[int, ...], *others: tuple[int, ...], first: bool = True) -> Maker:
+    """Random tensors, and an index tensor of ``shape`` before or after them."""
+
+    def make(generator: torch.Generator, dtype: torch.dtype) -> tuple[Tensor, ...]:
+        index = torch.randint(below, shape, generator=generator)
+        rest = randn(*others)(generator, dtype)
+        return (index, *rest) if first else (*rest, index)
+
+    return make
+
+
+_BOTH = (F32, BF16)
+_SMALL, _WIDE = (512, 1024), (128, 4096)
+_SPOTS = (1, 4, 256, 64)  # batch, heads, positions, features of a head
+
+_ROWS: tuple[tuple[str, Callable[..., Any], Maker, tuple[torch.dtype, ...]], ...] = (
+    ("relu_scale", relu_scale, randn(_SMALL), (*_BOTH, torch.float64, torch.int8)),
+    ("scaled_sigmoid", scaled_sigmoid, randn(_SMALL, _SMALL, _SMALL), (F32,)),
+    ("gelu_tanh", gelu_by_hand, randn(_SMALL), (BF16,)),
+    ("residual_gelu", residual_gelu, randn(_SMALL, _SMALL, (1024,)), (F32,)),
+    ("softmax_128", softmax, randn((4096, 128)), (BF16,)),
+    ("softmax_1024", softmax, randn(_SMALL), _BOTH),
+    ("softmax_4096", softmax, randn(_WIDE), (F32,)),
+    ("softmax_32768", softmax, randn((8, 32768)), (F32,)),
+    ("log_softmax_1024", log_softmax, randn(_SMALL), (F32,)),
+    ("layer_norm_1024", layer_norm, randn(_SMALL, (1024,), (1024,)), (F32,)),
+    ("rms_norm_4096", rms_norm, randn(_WIDE, (4096,)), (BF16,)),
+    ("cross_entropy_128k", nll, numbers(128256, (2,), (2, 128256), first=False), (F32,)),
+    ("divide_by_sum", normalize_by_sum, randn(_SMALL), (F32,)),
+    ("column_sum", column_sum, randn(_SMALL), _BOTH),
+    ("transpose", transpose, randn(_SMALL), _BOTH),
+    ("swiglu", swiglu, randn((128, 4096)), (BF16,)),
+    ("rotary", rotary, randn(_SPOTS, _SPOTS[2:], _SPOTS[2:]), (F32,)),
+    ("concat", concat, randn((256, 512), (256, 1024)), (F32,)),
+    ("embedding", lookup, numbers(1000, (512,), (1000, 768)), (F32,)),
+    ("gather", gather, numbers(1024, (64, 1024), (64, 1024), first=False), (F32,)),
+    ("max_pool", max_pool, randn((4, 16, 64, 64)), (F32,)),
+    ("mean_pool", mean_pool, randn((4, 64, 32, 32)), (F32,)),
+)
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.").replace("float", "f").replace("int", "i")
+
+
+def _operations() -> dict[str, Operation]:
+    found = {}
+    for name, function, make, dtypes in _ROWS:
+        for dtype in dtypes:
+            key = f"{name} {_name(dtype)}"
+            found[key] = Operation(key, Case(name, partial(Function, function), make), dtype)
+    return found
+
+
+OPERATIONS = _operations()
