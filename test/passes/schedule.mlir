@@ -29,7 +29,7 @@ func.func private @transpose(%x: tensor<1000x1001xf32>, %out: tensor<1001x1000xf
 
 // A column sum: full strips of lanes, the reduced dim whole.
 // CHECK-LABEL: @column_sum
-// CHECK-SAME: tile = array<i64: 64, 0>
+// CHECK-SAME: tile = array<i64: 256, 0>
 func.func private @column_sum(%x: tensor<1001x1000xf32>, %out: tensor<1000xf32>) -> tensor<1000xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%out : tensor<1000xf32>) -> tensor<1000xf32>

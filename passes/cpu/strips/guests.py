@@ -13,6 +13,7 @@ from mlir import ir
 
 from .blocked import Blocks
 from .bounds import fits
+from .columns import Columns
 from .cover import Cover
 from .fragment import sizes_of
 from .layout import Layout
@@ -22,12 +23,16 @@ from .panel import PanelPlan
 
 @dataclass(frozen=True)
 class Nest:
-    """The covers of a written tile's dims, outermost first, the lanes of a full strip, packed reads."""
+    """The covers of a written tile's dims, outermost first, the lanes of a full strip, packed reads.
+
+    ``blocks`` cut a contraction, ``columns`` a reduction of rows.
+    """
 
     covers: tuple[Cover, ...]
     lanes: int
     packed: dict[ir.Operation, PanelPlan] = field(default_factory=dict)
     blocks: Blocks | None = None
+    columns: Columns | None = None
 
 
 @dataclass(frozen=True)

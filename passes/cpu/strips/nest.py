@@ -20,6 +20,7 @@ from mlir.dialects import arith
 
 from .blocked import contraction_loop, emit_blocks, plan_blocks, walked_dim
 from .bounds import DYNAMIC, Extent, fits, range_of
+from .columns import emit_columns, plan_columns
 from .contract import loops_of
 from .cover import Cover, cover
 from .dims import Dim
@@ -50,7 +51,8 @@ def plan_nest(layout: Layout, root: ir.OpView, roots: Sequence[ir.OpView], vecto
         nest = _contraction_nest(layout, root, contractions[0], vector_bits, most_lanes)
         if nest is not None:
             return nest
-    return _plain_nest(layout, root, made, most_lanes)
+    nest = _plain_nest(layout, root, made, most_lanes)
+    return replace(nest, columns=plan_columns(layout, root, nest.covers)) if len(roots) == 1 else nest
 
 
 def _widest_bits(layout: Layout, roots: Sequence[ir.OpView]) -> int:
@@ -287,6 +289,8 @@ def emit_nest(em: Emitter, root: ir.OpView, nest: Nest, guests: Sequence[Guest])
     def level(at: int, axes: dict[int, Axis]) -> list[ir.Value]:
         if nest.blocks and nest.blocks.depth == at:
             emit_blocks(em, nest.blocks, root, nest.covers, extents, axes)
+        if nest.columns and nest.columns.depth == at:
+            emit_columns(em, nest.columns, root, nest.covers, extents, axes)
         if at == len(nest.covers):
             _store(em, root, tuple(axes.get(dim, UNIT) for dim in range(rank)))
         else:
