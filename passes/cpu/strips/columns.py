@@ -94,7 +94,7 @@ def emit_columns(
     sums = Sums(total, op, {dim: dim for dim, known in enumerate(names) if known in chosen})
 
     def strip_of(axis: Axis) -> Strip:
-        return tuple(axis if known == lane else chosen.get(known, UNIT) for known in names)
+        return tuple(axis if known == lane else chosen.get(known, UNIT) if known else UNIT for known in names)
 
     def start(axis: Axis, _: list[ir.Value]) -> list[ir.Value]:
         strip = strip_of(axis)
