@@ -240,6 +240,8 @@ GROUP = Mark("mlopt.group", INTEGER)
 FUSION = Mark("mlopt.fusion", STRINGS, _MODULE)
 # Each fusion that it made or refused, with what that saves; mlopt-outline takes it off with the groups.
 DECISIONS = Mark("mlopt.decisions", DECISIONS_KIND, _MODULE)
+# Softmaxes between two products that did not become one op with them: where, and why.
+APART = Mark("mlopt.apart", STRINGS, _MODULE)
 # The front end has shown that sizes agree wherever ops want it: mlopt-check-sizes has nothing to do.
 SIZES_AGREE = Mark("mlopt.sizes_agree", FLAG, _MODULE)
 # A function that is one kernel, what it fuses, and what it costs.
@@ -266,7 +268,7 @@ LAUNCHES = Mark("mlopt.launches", LAUNCHES_KIND, _MODULE)
 MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
-        OP, GROUP, FUSION, DECISIONS, SIZES_AGREE, KERNEL, OPS, BYTES,
+        OP, GROUP, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
         FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip

@@ -7,12 +7,14 @@ from typing import ClassVar
 
 from mlir import ir
 
+from ..dialects.attributes import APART
 from .attending.causal import index_mask
 from .attending.guards import is_elementwise
 from .attending.match import RESHAPES, Attention, attention_of
 from .attending.rewrite import Rewriter, Splits, can_split, joined, make_attention, numbered
 from .attending.rows import Rows, Shape, parts, refined
 from .base import Pass
+from .locations import source_of
 from .moving.reads import is_move
 from .structured import (
     DYNAMIC,
@@ -60,36 +62,60 @@ class RaiseAttention(Pass):
     reshape lies between the products. Run it before mlopt-fold-moves, which reads queries, keys and values in
     place.
 
+    A softmax between two products that stays as it is leaves a line in ``mlopt.apart`` of the module: where its
+    exp is, and why.
+
     Effect: 1 kernel for 4, and 2 * rows * keys * 4 bytes less to move in either direction.
     """
 
     name: ClassVar[str] = "mlopt-raise-attention"
 
     def run(self, op: ir.Operation) -> None:
+        apart = []
         for func in op.regions[0].blocks[0].operations:
             if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
                 for generic in structured_ops(func.operation):
                     if label_of(generic) != "exp" or not len(generic.regions[0].blocks):
                         continue  # the latter has given its body to the op that stands for it
-                    if (found := attention_of(generic)) is not None and should_raise(found):
-                        _raise(found)
+                    (file, line, _), reason = source_of(generic.location), _try(generic)
+                    if reason is not None:
+                        apart.append(f"{file}:{line}: {reason}" if line else reason)
                 erase_dead(func.operation)
+        if apart:
+            with op.location:
+                APART.set(op, tuple(dict.fromkeys(apart)))
 
 
-def should_raise(found: Attention) -> bool:
-    """Whether one task can hold a row, and has rows enough to share what it reads of the keys."""
+def _try(exp: ir.Operation) -> str | None:
+    """Raise what ``exp`` is part of; or why not, if it is of a softmax between two products."""
+    found = attention_of(exp)
+    if not isinstance(found, Attention):
+        return found
+    return reason_against(found) or _raise(found)
+
+
+def reason_against(found: Attention) -> str | None:
+    """Why one task cannot hold a row, or has too few rows to share what it reads of the keys."""
     _, keys, scores = maps_of(found.product)
     widths = (found.product.operands[0].type.shape[-1], found.sums.results[0].type.shape[-1])
     if any(width == DYNAMIC or not 0 < width <= WIDEST for width in widths):
-        return False
+        return (
+            f"keys and values have 1 to {WIDEST} elements in a task, not {' and '.join(map(_size, widths))}"
+        )
     if scores.n_dims < 3 or scores.results[-2] in list(keys.results):
-        return False  # each row has keys of its own
+        return "each row has keys of its own"
     rows = found.product.results[0].type.shape[-2]
-    return bool(rows == DYNAMIC or rows >= FEWEST_ROWS)
+    if rows == DYNAMIC or rows >= FEWEST_ROWS:
+        return None
+    return f"{rows} rows are too few to share what a task reads of the keys; it takes {FEWEST_ROWS}"
 
 
-def _raise(found: Attention) -> None:
-    """Write the op, if the rows' dims are known."""
+def _size(size: int) -> str:
+    return "an unknown number" if size == DYNAMIC else str(size)
+
+
+def _raise(found: Attention) -> str | None:
+    """Write the op; or why reshapes do not let it."""
     rows = Rows()
     shape: Shape | None = rows.first(found.product.results[0])
     shapes = [shape]
@@ -100,15 +126,16 @@ def _raise(found: Attention) -> None:
     known = [each for each in shapes if each is not None]
     factors = refined(known) if len(known) == len(shapes) else None
     if factors is None or any(size.symbols and size not in rows.known for size in factors):
-        return
+        return "reshapes of its rows are not known to split and join the same sizes"
     groups = [parts(each, factors) for each in known]
     splits = [each for each in groups if each is not None]
-    if len(splits) == len(known):
-        with found.result.owner.location, ir.InsertionPoint(found.result.owner):
-            _write(found, Rewriter(rows, factors), splits)
+    if len(splits) < len(known):
+        return "reshapes split its rows across one another"
+    with found.result.owner.location, ir.InsertionPoint(found.result.owner):
+        return _write(found, Rewriter(rows, factors), splits)
 
 
-def _write(found: Attention, write: Rewriter, splits: list[list[list[int]]]) -> None:
+def _write(found: Attention, write: Rewriter, splits: list[list[list[int]]]) -> str | None:
     chain = found.chain
     of_ops: list[Splits] = [[*groups, None] for groups in splits]
     pairs = list(zip(chain, of_ops[1:], strict=False))
@@ -117,7 +144,7 @@ def _write(found: Attention, write: Rewriter, splits: list[list[list[int]]]) -> 
         (op, how, on) for (op, how), on in zip(pairs, carried, strict=True) if op.name not in RESHAPES
     ]
     if not all(can_split(op, how, [on]) for op, how, on in generics):
-        return
+        return "what is done to its scores uses the numbers of rows that reshapes split"
     for op, number in ((found.product, 0), (found.product, 1), (found.sums, 1)):
         _read_where_it_was(op, number)
     product_splits = [*of_ops[0], None]
@@ -140,6 +167,7 @@ def _write(found: Attention, write: Rewriter, splits: list[list[list[int]]]) -> 
     init = write.empty(sums.results[0], result, sums_splits)
     made = make_attention(scores, values, init, maps, found.zero_rows, causal)
     _follow(found.result, made, write, of_ops[-1])
+    return None
 
 
 def _read_where_it_was(op: ir.Operation, number: int) -> None:

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..passes.locations import source_of
+
 if TYPE_CHECKING:
     from mlir import ir
 
@@ -88,23 +90,3 @@ def read_diagnostic(info: ir.Diagnostic) -> Diagnostic:
     notes = (read_diagnostic(note) for note in info.notes)
     kept = tuple(note for note in notes if not note.message.startswith(_WHOLE_OPERATION))
     return Diagnostic(severity, info.message, file, line, column, kept)
-
-
-def source_of(location: ir.Location) -> tuple[str, int, int]:
-    """File, line and column of the first file location inside ``location``, or ``("", 0, 0)``."""
-    for inner in _walk(location):
-        if inner.is_a_file():
-            return inner.filename, inner.start_line, inner.start_col
-    return "", 0, 0
-
-
-def _walk(location: ir.Location) -> Iterator[ir.Location]:
-    yield location
-    if location.is_a_name():
-        yield from _walk(location.child_loc)
-    elif location.is_a_callsite():
-        yield from _walk(location.callee)
-        yield from _walk(location.caller)
-    elif location.is_a_fused():
-        for inner in location.locations:
-            yield from _walk(inner)

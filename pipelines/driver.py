@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from mlir import ir
 
 from ..passes.base import Pass, PassError
+from ..passes.locations import source_of
 from ..passes.options import OptionError, parse_options
 from ..passes.registry import UnknownPassError, did_you_mean, find_pass, is_ours, pass_names
 from ..runtime import progress
 from .capi import PassTree, operation_at, verify_operation
-from .diagnostics import Diagnostic, PipelineError, captured_diagnostics, note_pass, source_of
+from .diagnostics import Diagnostic, PipelineError, captured_diagnostics, note_pass
 from .text import NestNode, PassNode, parse_pipeline
 from .upstream import upstream_pass_names
 from .whereabouts import Whereabouts

@@ -10,17 +10,17 @@ from typing import Any
 
 from mlir import ir
 
-from ..dialects.attributes import DECISIONS, GROUP, KERNEL, OPS, SCHEDULE, SLOW, Decision
+from ..dialects.attributes import APART, DECISIONS, GROUP, KERNEL, OPS, SCHEDULE, SLOW, Decision
 from ..dialects.context import make_context
 from ..passes.costs.count import cost_alone, cost_of, is_kernel_alone
 from ..passes.cpu.functions import calls_in
+from ..passes.locations import source_of
 from ..passes.structured import label_of
 from ..runtime.cuda.chips import find_chip
 from .accept import accept
 from .compile import refusals
 from .cpu import cpu_stages
 from .cuda import cuda_stages
-from .diagnostics import source_of
 from .explain_edges import edges_of
 from .metadata import ENTRY_FUNCTIONS
 from .shared import LINALG
@@ -41,7 +41,8 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
                     "fused": [{"ops": "exp -> add", "bytes_saved", "seconds_saved"}]}],
          "edges": [{"from": id, "to": id, "bytes",
                     "reasons": [{"ops": "exp -> add" or "", "reason", and what fusion would save, if known:
-                                 "bytes_saved", "seconds_saved"}]}]}
+                                 "bytes_saved", "seconds_saved"}]}],
+         "apart": ["file:line: why" of each softmax between two products that is not one op with them]}
 
     Bytes and FLOPs count dynamic sizes as 1; "dynamic" says that there are some.
     """
@@ -50,6 +51,7 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
         module = accept(linalg_text, func_name)
         run_stages(module.operation, stages[:2])
         decisions = DECISIONS.get(module.operation) or ()
+        apart = APART.get(module.operation) or ()
         groups = _groups(module, decisions)
         run_stages(module.operation, stages[2:3])
         reasons: dict[tuple[int, int], list[Decision]] = {}
@@ -71,7 +73,7 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
             for function in module.body.operations
             if KERNEL.get(function.operation)
         ]
-    return {"kernels": kernels, "calls": calls, "edges": edges}
+    return {"kernels": kernels, "calls": calls, "edges": edges, "apart": list(apart)}
 
 
 def _stages(chip: str) -> tuple[Stage, ...]:

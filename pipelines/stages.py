@@ -14,7 +14,8 @@ from typing import Protocol
 
 from mlir import ir
 
-from .diagnostics import Diagnostic, PipelineError, source_of
+from ..passes.locations import source_of
+from .diagnostics import Diagnostic, PipelineError
 from .driver import Observer, run_pipeline
 
 # Why an operation may not be there after a stage, or None if it may.

@@ -80,6 +80,7 @@ class Explanation:
     machine: Machine
     kernels: tuple[Explained, ...]
     edges: tuple[Mapping[str, Any], ...]
+    apart: tuple[str, ...] = ()  # softmaxes between two products that are not one op with them, and why
 
     def of(self, function: str) -> list[Explained]:
         """The kernels that @main or @prepare calls."""
@@ -102,6 +103,7 @@ class Explanation:
                 }
                 for edge in self.edges
             ],
+            "attention_apart": list(self.apart),
             "total": total(self.of("main")),
         }
 
@@ -144,6 +146,7 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
     )
     for op in (op for call in found["calls"] for op in call["ops"]):
         op["where"] = _FROM_TEXT.sub(lambda _: f"{source}:", op["where"])
+    apart = tuple(_FROM_TEXT.sub(lambda _: f"{source}:", line) for line in found["apart"])
     by_name = {kernel["name"]: kernel for kernel in found["kernels"]}
     calls: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for call in found["calls"]:
@@ -151,7 +154,7 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
     kernels = [
         _explained(by_name[name], function, tuple(each), chosen) for (function, name), each in calls.items()
     ]
-    return Explanation(source, target, chosen, tuple(kernels), tuple(found["edges"]))
+    return Explanation(source, target, chosen, tuple(kernels), tuple(found["edges"]), apart)
 
 
 def _explained(

@@ -17,6 +17,9 @@ def text(explained: Explanation) -> str:
         kernels = explained.of(function)
         if kernels:
             lines += ["", *_function_lines(explained, function, kernels)]
+    if explained.apart:
+        lines += ["", "softmaxes that are kernels of their own between two products:"]
+        lines += [f"    {reason}" for reason in explained.apart]
     if any(kernel.dynamic for kernel in explained.kernels):
         lines += ["", "dynamic sizes count as 1 in bytes, FLOPs and times"]
     return "\n".join(lines)

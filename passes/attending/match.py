@@ -20,6 +20,7 @@ from ..structured import (
     kinds_of,
     maps_of,
 )
+from .between import is_between_products
 from .guards import is_elementwise, is_identity, unguarded
 
 RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
@@ -49,8 +50,11 @@ class Attention:
         return (self.output[-1] if self.output else self.sums).results[0]
 
 
-def attention_of(exp: ir.Operation) -> Attention | None:
-    """The attention around ``exp``, the generic that makes the weights; None if it is something else."""
+def attention_of(exp: ir.Operation) -> Attention | str | None:
+    """The attention around ``exp``, the generic that makes the weights; None if it is something else.
+
+    Of a softmax between two products that is no attention the reason.
+    """
     if not _computes(exp, "math.exp") or not is_identity(exp, 0):
         return None
     less = defining_op(exp.operands[0], "linalg.generic")
@@ -61,17 +65,20 @@ def attention_of(exp: ir.Operation) -> Attention | None:
     if not is_identity(less, 0) or not _reduces(highest, "arith.maximumf", scores, -math.inf):
         return None
     total = next((reader for reader in _readers(exp.results[0]) if _is_sum_of(reader, exp)), None)
-    if (
-        total is None
-        or _count(scores) != 2
-        or _count(exp.results[0]) != 2
-        or not has_one_use(exp.operands[0])
-    ):
+    if total is None or not is_between_products(scores, exp):
         return None
+    if _count(scores) != 2:
+        return "its scores are read by others, too"
+    if _count(exp.results[0]) != 2 or not has_one_use(exp.operands[0]):
+        return "its weights are read by others, too, as for a backward pass"
     back = _back_to_product(scores)
+    if back is None:
+        return "its scores are moved, read by others before all is done to them, or no product in f32 or f64"
     forth = _forth_to_sums(exp, total)
-    if back is None or forth is None or not _alone(highest, top) or not _alone(total.results[0], forth[3]):
-        return None
+    if forth is None:
+        return "its weights are read by others, too, or more is done to them than to divide, cast and reshape"
+    if not _alone(highest, top) or not _alone(total.results[0], forth[3]):
+        return "the greatest scores or the sums of its rows are read by others, too"
     path, sums, output, _, guarded = forth
     # Without the first, -inf - -inf makes NaN of a row before the second could make zeros of it.
     return Attention(back[0], back[1], [less, exp, *path], sums, output, finite and guarded)

@@ -1,6 +1,7 @@
 // RUN: mlopt-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(convert-elementwise-to-linalg),mlopt-raise,mlopt-fold-moves,canonicalize,cse,mlopt-raise-attention)' | FileCheck %s --implicit-check-not=mlopt.attention
 
-// The weights are needed elsewhere, as for a backward pass.
+// The weights are needed elsewhere, as for a backward pass; the module says so.
+// CHECK: mlopt.apart = ["{{.*}}:[[#@LINE+15]]: its weights are read by others, too, {{.*}}"]
 // CHECK-LABEL: func.func @weights_kept
 // CHECK: math.exp
 func.func @weights_kept(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x4xf32>, %other: tensor<2x8x9xf32>, %row: tensor<2x8xf32>) -> (tensor<2x8x4xf32>, tensor<2x8x9xf32>) {

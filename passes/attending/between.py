@@ -1,0 +1,46 @@
+"""Whether a softmax stands between two products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from mlir import ir
+
+from ..raising.bodies import is_contraction
+from ..structured import kinds_of
+
+_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+
+
+def is_between_products(scores: ir.Value, exp: ir.Operation) -> bool:
+    """Whether a product makes ``scores`` and one reads what ``exp`` makes, other ops in between."""
+    makers = _reaches([scores], lambda op: op.operands, _makers)
+    return makers and _reaches(exp.results, lambda op: op.results, _readers)
+
+
+def _makers(value: ir.Value) -> Iterable[ir.Operation]:
+    return [] if isinstance(value, ir.BlockArgument) else [value.owner.operation]
+
+
+def _readers(value: ir.Value) -> Iterable[ir.Operation]:
+    return [use.owner.operation for use in value.uses]
+
+
+def _reaches(
+    values: Iterable[ir.Value],
+    further: Callable[[ir.Operation], Iterable[ir.Value]],
+    neighbours: Callable[[ir.Value], Iterable[ir.Operation]],
+) -> bool:
+    """Whether a product is found by going from op to op, reductions being the end."""
+    pending, seen = list(values), set()
+    while pending:
+        for op in neighbours(pending.pop()):
+            if op in seen:
+                continue
+            seen.add(op)
+            if op.name == "linalg.generic" and "reduction" in kinds_of(op):
+                if is_contraction(op):
+                    return True
+            elif op.name == "linalg.generic" or op.name in _RESHAPES:
+                pending += further(op)
+    return False
