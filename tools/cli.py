@@ -89,10 +89,16 @@ def explain_command(
     svg: Annotated[
         Path | None, typer.Option(help="Draw the kernels and what goes between them into this file, too.")
     ] = None,
+    layout: Annotated[
+        bool, typer.Option("--layout", help="Draw instead which thread of a GPU holds which elements.")
+    ] = False,
 ) -> None:
     """Say what each kernel holds, costs and is bound by, and why kernels were not fused. Runs nothing."""
-    from . import explain, explain_svg, explain_text
+    from . import explain, explain_layout, explain_svg, explain_text
 
+    if layout:
+        print(explain_layout.text(source, func, target))
+        return
     explained = explain.explain(source, func, target, machine)
     if svg is not None:
         explain_svg.write(explained, svg)

@@ -1,0 +1,50 @@
+"""The layouts of a GPU program's tiles, as plain data: which thread holds which elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mlir import ir
+
+from ..dialects.attributes import KERNEL, LAYOUT
+from ..dialects.context import make_context
+from ..passes.locations import source_of
+from ..passes.operations import nested_ops
+from ..runtime.cuda.chips import find_chip
+from .accept import accept
+from .compile import refusals
+from .cuda import cuda_stages
+from .stages import run_stages
+
+
+def layouts_of_text(linalg_text: str, *, func_name: str = "main", chip: str) -> list[dict[str, Any]]:
+    """The tiles of each kernel of the module ``linalg_text`` in code for ``chip`` ("sm_80").
+
+    Returns ``[{"name", "tiles": [{"op", "where", "type", "shape", "layout"}]}]`` in the order of the program.
+    """
+    with make_context(), ir.Location.unknown(), refusals():
+        module = accept(linalg_text, func_name)
+        run_stages(module.operation, cuda_stages(chip, find_chip(chip).ptx), stop_after="layouts")
+        return [
+            {
+                "name": ir.StringAttr(function.attributes["sym_name"]).value,
+                "tiles": list(_tiles(function.operation)),
+            }
+            for function in module.body.operations
+            if KERNEL.get(function.operation)
+        ]
+
+
+def _tiles(function: ir.Operation) -> Iterator[dict[str, Any]]:
+    for op in nested_ops(function.regions[0].blocks[0]):
+        for result, layout in zip(op.results, LAYOUT.get(op) or (), strict=False):
+            if layout:
+                file, line, _ = source_of(op.location)
+                yield {
+                    "op": op.name,
+                    "where": f"{file}:{line}" if line else "",
+                    "type": str(result.type),
+                    "shape": list(ir.VectorType(result.type).shape),
+                    "layout": layout,
+                }

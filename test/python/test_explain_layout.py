@@ -1,0 +1,93 @@
+"""`mlopt explain --layout`: pictures of which thread holds what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from mlopt.dialects.layouts import Layout
+from mlopt.errors import InputError
+from mlopt.tools import cli, explain_layout
+from typer.testing import CliRunner
+
+ROWS = Layout.parse("reg 4:(0,256) 4:(0,1) lane 32:(0,4) warp 2:(1,0) 2:(0,128)")
+
+SOFTMAX = """
+import torch
+
+def softmax():
+    return (lambda x: x.softmax(-1)), torch.ones(64, 1000)
+"""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("layouts") / "programs.py"
+    path.write_text(SOFTMAX)
+    return path
+
+
+def cells(picture: str) -> list[list[str]]:
+    return [line.split() for line in picture.splitlines()]
+
+
+def test_a_cell_is_the_thread_and_the_registers() -> None:
+    own, head, first, second = cells(explain_layout.draw(ROWS, [2, 1024]))
+    assert own == ["a", "thread", "holds", "16", "elements"]
+    assert head == ["0-3", "4-7", "8-11", "12-15", "16-19", "20-23", "24-27", "28-31", "…", "1020-1023"]
+    assert first[:3] == ["0", "0:0/0-3", "0:1/0-3"]
+    assert second[-2:] == ["…", "3:31/12-15"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("reg 2:(32,0) 8:(0,1) lane 4:(0,8) 8:(1,0) warp 4:(8,0)", [64, 32]),
+        ("reg 3:(0,128) 4:(0,1) lane 32:(0,4) warp 1:(0,0)", [1, 300]),
+        ("reg 2:(0,0,1) lane 32:(0,1,0) warp 2:(1,0,0)", [2, 9, 2]),
+    ],
+)
+def test_cells_say_what_the_layout_says(text: str, shape: list[int]) -> None:
+    layout = Layout.parse(text)
+    head, *rows = cells(explain_layout.draw(layout, shape))[1:]
+    for row in (row for row in rows if row[0] != "…"):
+        for span, cell in zip(head, row[1:], strict=True):
+            if span == "…":
+                assert cell == "…"
+                continue
+            place, registers = cell.split("/")
+            warp, lane = map(int, place.split(":"))
+            own = layout.thread_position(32 * warp + lane)
+            there = layout.register_positions[int(registers.split("-")[0])]
+            position = [one + other for one, other in zip(own, there, strict=True)]
+            assert position == [*[0] * (len(shape) - 2), int(row[0]), int(span.split("-")[0])]
+
+
+def test_copies_are_counted_and_scalars_have_no_picture() -> None:
+    assert "and 128 threads the same ones" in explain_layout.draw(
+        Layout.parse("reg lane 32:() warp 4:()"), []
+    )
+    assert cells(explain_layout.draw(Layout.parse("reg lane 32:(0) warp 4:(1)"), [4]))[-1] == [
+        "0", "0:0/0", "1:0/0", "2:0/0", "3:0/0",
+    ]  # fmt: skip
+
+
+def test_the_command_draws_every_kernel(file: Path) -> None:
+    arguments = ["explain", f"{file}:softmax", "--layout", "--target", "cuda:sm_80"]
+    result = CliRunner().invoke(cli.app, arguments)
+    assert result.exit_code == 0, result.output
+    name, *_ = result.output.splitlines()
+    assert name == "kernel_0_amax_sub_exp_sum_more: 128 threads, 4 warps"
+    assert "vector<1x1000xf32>  reg 2:(0,512) 4:(0,1) lane 32:(0,4) warp 4:(0,128)" in result.output
+    assert f"transfer_read {file}:5" in result.output
+    assert "multi_reduction" in result.output
+
+
+def test_a_kernel_without_tiles_says_so() -> None:
+    text = explain_layout.kernel_text({"name": "kernel_0_sort", "tiles": []})
+    assert text == "kernel_0_sort: no tiles; a thread runs each task alone"
+
+
+def test_a_cpu_has_no_layouts(file: Path) -> None:
+    with pytest.raises(InputError, match="layouts are of GPU kernels"):
+        explain_layout.text(f"{file}:softmax", "main", "cpu")
