@@ -11,6 +11,7 @@ from .base import Pass
 from .moving.collapses import sink_collapses
 from .moving.gathered import compute_what_is_gathered
 from .moving.gathers import gathers_to_moves
+from .moving.lifts import lift_collapses
 from .moving.reads import read_originals
 from .moving.reshapes import sink_expansions
 from .moving.sizes import fold_sizes
@@ -47,6 +48,7 @@ class FoldMoves(Pass):
                 lower_slices(func.operation)
                 sink_expansions(func.operation)
                 sink_collapses(func.operation)
+                lift_collapses(func.operation)
                 read_originals(func.operation)
                 compute_what_is_gathered(func.operation)
                 erase_dead(func.operation)

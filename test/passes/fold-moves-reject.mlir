@@ -179,3 +179,32 @@ func.func @gathered(%a: tensor<10x8xi64>, %x: tensor<10x8xf32>, %w: tensor<10x8x
   } -> tensor<4xf32>
   return %r0, %r1, %r2, %r3 : tensor<4xi64>, tensor<100xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Heads that lie between the rows cannot be joined with the batch before they are moved: they are copied.
+#tr = affine_map<(b, h, n, d) -> (b, n, h, d)>
+#id = affine_map<(b, h, n, d) -> (b, h, n, d)>
+#a = affine_map<(b, m, n, d) -> (b, m, d)>
+#b = affine_map<(b, m, n, d) -> (b, n, d)>
+#c = affine_map<(b, m, n, d) -> (b, m, n)>
+// CHECK-LABEL: func.func @heads_apart
+// CHECK: linalg.generic {{.*}}{mlopt.op = "transpose"}
+// CHECK: tensor.collapse_shape
+func.func @heads_apart(%x: tensor<6x4x8xf32>, %y: tensor<2x5x3x8xf32>, %init: tensor<6x4x5xf32>) -> tensor<6x4x5xf32> {
+  %e = tensor.empty() : tensor<2x3x5x8xf32>
+  %t = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%y : tensor<2x5x3x8xf32>) outs(%e : tensor<2x3x5x8xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x3x5x8xf32>
+  %f = tensor.collapse_shape %t [[0, 1], [2], [3]] : tensor<2x3x5x8xf32> into tensor<6x5x8xf32>
+  %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %f : tensor<6x4x8xf32>, tensor<6x5x8xf32>) outs(%init : tensor<6x4x5xf32>) {
+  ^bb0(%p: f32, %s: f32, %out: f32):
+    %0 = arith.mulf %p, %s : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<6x4x5xf32>
+  return %r : tensor<6x4x5xf32>
+}

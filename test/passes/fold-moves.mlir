@@ -291,3 +291,36 @@ func.func @transposed(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>, %y: tensor<4x16
   } -> tensor<8x16xf32>
   return %r, %q : tensor<4x16xf32>, tensor<8x16xf32>
 }
+
+// -----
+
+// So does one that reads batches of a transposed tensor joined; sizes that are not known come from the original.
+#tr = affine_map<(b, h, d, n) -> (b, h, n, d)>
+#id = affine_map<(b, h, d, n) -> (b, h, d, n)>
+#a = affine_map<(b, m, n, d) -> (b, m, d)>
+#b = affine_map<(b, m, n, d) -> (b, d, n)>
+#c = affine_map<(b, m, n, d) -> (b, m, n)>
+// CHECK-DAG: #[[Q:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+// CHECK-DAG: #[[K:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
+// CHECK-LABEL: func.func @joined_batches
+// CHECK-SAME: (%[[X:[^:]*]]: tensor<6x4x8xf32>, %[[Y:[^:]*]]: tensor<2x3x?x8xf32>
+// CHECK: %[[C:.*]] = tensor.collapse_shape %[[Y]] {{\[\[}}0, 1], [2], [3]] : tensor<2x3x?x8xf32> into tensor<6x?x8xf32>
+// CHECK-NOT: "transpose"
+// CHECK: linalg.generic {indexing_maps = [#[[Q]], #[[K]], {{.*}} ins(%[[X]], %[[C]] :
+func.func @joined_batches(%x: tensor<6x4x8xf32>, %y: tensor<2x3x?x8xf32>, %init: tensor<6x4x?xf32>, %n: index) -> tensor<6x4x?xf32> {
+  %e = tensor.empty(%n) : tensor<2x3x8x?xf32>
+  %t = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%y : tensor<2x3x?x8xf32>) outs(%e : tensor<2x3x8x?xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x3x8x?xf32>
+  %f = tensor.collapse_shape %t [[0, 1], [2], [3]] : tensor<2x3x8x?xf32> into tensor<6x8x?xf32>
+  %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %f : tensor<6x4x8xf32>, tensor<6x8x?xf32>) outs(%init : tensor<6x4x?xf32>) {
+  ^bb0(%p: f32, %s: f32, %out: f32):
+    %0 = arith.mulf %p, %s : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<6x4x?xf32>
+  return %r : tensor<6x4x?xf32>
+}

@@ -89,6 +89,9 @@ ROWS: dict[str, Row] = {
     "divided by sums of rows": (1, lambda x: x / x.sum(-1, keepdim=True), (X,)),
     "divided by the sum": (2, lambda x: x / x.sum(), (torch.randn(512, 512),)),
     "relu of affine": (1, lambda x, w, b: torch.relu(x @ w + b), (X, W, B)),
+    "a weight that is an argument": (1, lambda x, w, b: F.gelu(F.linear(x, w, b)), (X, W, B)),
+    "a gradient of a weight": (1, lambda x, y: x.t() @ y, (X, W)),
+    "batches of rows with rows": (1, lambda q, k: q @ k.transpose(-1, -2), (HEADS, HEADS)),
     "linear, gelu, residual": (1, LinearGeluResidual(), (X,)),
     "norm, linear, gelu, dropout": (
         2,
