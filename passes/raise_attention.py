@@ -62,8 +62,8 @@ class RaiseAttention(Pass):
     reshape lies between the products. Run it before mlopt-fold-moves, which reads queries, keys and values in
     place.
 
-    A softmax between two products that stays as it is leaves a line in ``mlopt.apart`` of the module: where its
-    exp is, and why.
+    A softmax between two products that stays as it is leaves a line in ``mlopt.apart`` of the module: where
+    its exp is, and why.
 
     Effect: 1 kernel for 4, and 2 * rows * keys * 4 bytes less to move in either direction.
     """
