@@ -46,15 +46,15 @@ func.func private @relu(%x: memref<1001x256xf32>, %out: memref<1001x256xf32>) at
 // -----
 
 // A row of 300 for four warps: what lies beyond does not count; lanes by butterflies, warps through shared
-// memory; one thread writes.
+// memory, where all lanes store their one total; one thread writes.
 // CHECK: llvm.mlir.global external @dyn() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
 // CHECK: llvm.func @sum
+// CHECK: %[[BASE:.*]] = llvm.mlir.addressof @dyn
 // CHECK: %[[V:.*]] = scf.if
 // CHECK: %[[LAST:.*]] = arith.select %{{.*}}, %{{.*}}, %cst{{.*}} : f32
 // CHECK-COUNT-5: nvvm.shfl.sync  bfly
-// CHECK: %[[BASE:.*]] = llvm.mlir.addressof @dyn
-// CHECK: scf.if
-// CHECK:   llvm.store %{{.*}} : f32, !llvm.ptr<3>
+// CHECK-NOT: scf.if
+// CHECK: llvm.store %{{.*}} : f32, !llvm.ptr<3>
 // CHECK: nvvm.barrier0
 // CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
 // CHECK-COUNT-4: arith.addf

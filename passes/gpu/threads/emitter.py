@@ -55,6 +55,7 @@ class Emitter:
         self.alone = False  # whether each thread runs a task of its own
         self.status = status
         self.shared = Shared(build)
+        self.in_pieces = False  # whether a loop's steps are being written out
         self.wide = False  # whether an access rests on the buffers' alignment
         self.multiples: set[Buffer] = set()  # those whose innermost size must be a multiple of 16 bytes
         self.buffers: dict[ir.Value, Buffer] = {}
@@ -145,6 +146,13 @@ class Emitter:
         self._memo.append({})
         yield
         self._memo.pop()
+
+    @contextmanager
+    def written_out(self) -> Iterator[None]:
+        """A step of a loop that is written out."""
+        before, self.in_pieces = self.in_pieces, True
+        yield
+        self.in_pieces = before
 
     def choose(
         self,

@@ -1,26 +1,41 @@
-"""scf.for: a loop that carries each thread's registers."""
+"""scf.for: a loop that carries each thread's registers; one of a few steps, like a window's, is written out.
+
+Written out, positions are numbers, so that LLVM sees which elements are neighbours and loads them at once.
+"""
 
 from __future__ import annotations
 
 from mlir import ir
 
+from ...operations import nested_ops
 from ..layouts.tiles import is_tile
+from .builder import Number
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
 from .registry import rule
+
+Positions = list[tuple[int, ...]] | None  # None for a scalar
+FEW_STEPS = 4
+# What may be written several times: its rules keep nothing by which they know what they have emitted.
+_REPEATABLE = ("arith.", "math.", "affine.", "vector.transfer_read", "vector.broadcast", "vector.shape_cast")
 
 
 @rule("scf.for")
 def emit_loop(em: Emitter, op: ir.Operation) -> None:
     """The loop over the scalars of all that is carried."""
     body = op.regions[0].blocks[0]
-    bounds = [em.scalar(operand) for operand in list(op.operands)[:3]]
+    numbers = [em.number(operand) for operand in list(op.operands)[:3]]
     places = [_positions(em, op, number) for number in range(len(op.results))]
     starts = [
         value
         for number, positions in enumerate(places)
         for value in _registers(em, op.operands[3 + number], positions)
     ]
+    steps = _few_steps(op, numbers)
+    if steps is not None:
+        _write_out(em, op, steps, places, starts)
+        return
+    bounds = [em.build.number(number) for number in numbers]
     kinds = [value.type for value in starts]
     loop = ir.Operation.create("scf.for", kinds, [*bounds, *starts], regions=1)
     block = loop.regions[0].blocks.append(em.build.index, *kinds)
@@ -38,7 +53,37 @@ def emit_loop(em: Emitter, op: ir.Operation) -> None:
     _bind(em, op, list(op.results), places, list(loop.results))
 
 
-Positions = list[tuple[int, ...]] | None  # None for a scalar
+def _few_steps(op: ir.Operation, bounds: list[Number]) -> range | None:
+    """The steps of a loop that is written out, or None."""
+    first, end, step = bounds
+    if not (isinstance(first, int) and isinstance(end, int) and isinstance(step, int)):
+        return None
+    steps = range(first, end, step)
+    names = [inner.name for inner in nested_ops(op)]
+    if len(steps) > FEW_STEPS or not all(
+        name.startswith(_REPEATABLE) or name in (op.name, "scf.yield") for name in names
+    ):
+        return None
+    return steps
+
+
+def _write_out(
+    em: Emitter, op: ir.Operation, steps: range, places: list[Positions], carried: list[ir.Value]
+) -> None:
+    """The body, step by step."""
+    body = op.regions[0].blocks[0]
+    *ops, end = (inner.operation for inner in body.operations)
+    for step in steps:
+        em.set_scalar(body.arguments[0], step)
+        _bind(em, op, list(body.arguments)[1:], places, carried)
+        with em.written_out():
+            em.emit(ops)
+        carried = [
+            value
+            for operand, positions in zip(end.operands, places, strict=True)
+            for value in _registers(em, operand, positions)
+        ]
+    _bind(em, op, list(op.results), places, carried)
 
 
 def _positions(em: Emitter, op: ir.Operation, number: int) -> Positions:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mlir import ir
 
 from ....dialects.layouts import Layout, Position
+from ...divisors import divisor
 from ..layouts.access import Access
 from ..layouts.tiles import sizes_of
 from .builder import Number, Truth
@@ -29,6 +30,37 @@ class Place:
     def alignment(self) -> int:
         """What divides the address of each access."""
         return self.width * self.access.element_bytes
+
+    def alignment_at(self, position: Position) -> int:
+        """What divides the address of the access at a register's position.
+
+        A single element of a loop that is written out may be the first of two neighbours, at an even place:
+        LLVM loads both at once then. No more than that: of three in four it would load the fourth, too.
+        """
+        if self.width > 1 or not (self.em.in_pieces and self.em.aligned and self._is_even(position)):
+            return self.alignment
+        self.em.wide = True
+        return 2 * self.alignment
+
+    def _is_even(self, position: Position) -> bool:
+        """Whether all threads' elements of a register lie an even number of elements after the buffer."""
+        strides = self._strides()
+        known = 0
+        for index, stride in zip(self.access.indices, strides, strict=True):
+            number = self.em.number(index)
+            if not isinstance(stride, int):
+                return False
+            if isinstance(number, int):
+                known += number * stride
+            elif divisor(index) * stride % 2:
+                return False
+        for dim, memory in enumerate(self.access.dims):
+            stride = strides[memory]
+            assert isinstance(stride, int), "sizes are known"
+            known += position[dim] * stride
+            if any(step[dim] * stride % 2 for step in self.layout.bits):
+                return False
+        return known % 2 == 0
 
     def leads(self, position: Position) -> bool:
         """Whether an access begins at this register."""

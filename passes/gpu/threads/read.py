@@ -43,7 +43,10 @@ def _load(place: Place, whole: Truth, positions: Sequence[Position]) -> list[ir.
     pointers = [place.pointer(position) for position in positions]
 
     def together() -> list[ir.Value]:
-        loads = [build.load(pointer, kind, place.width, place.alignment, constant) for pointer in pointers]
+        loads = [
+            build.load(pointer, kind, place.width, place.alignment_at(position), constant)
+            for position, pointer in zip(positions, pointers, strict=True)
+        ]
         return [value for load in loads for value in load]
 
     def one_by_one() -> list[ir.Value]:

@@ -1,0 +1,72 @@
+// RUN: mlopt-opt %s --split-input-file --pass-pipeline='builtin.module(mlopt-gpu-assign-layouts,mlopt-gpu-distribute,canonicalize,cse)' | FileCheck %s
+
+// A window's loop is written out. Its first element lies at an even place in every thread: LLVM may load the
+// two at once. The twin for pointers that are not aligned does not say so.
+// CHECK: llvm.func @pairs(
+// CHECK-NOT: scf.for
+// CHECK: llvm.load %{{.*}} invariant {alignment = 8 : i64} : !llvm.ptr -> f32
+// CHECK: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr -> f32
+// CHECK: llvm.func @pairs_unaligned(
+// CHECK-NOT: alignment = 8
+// CHECK: func.func private @pairs
+func.func private @pairs(%x: memref<64x128x2xf32>, %out: memref<64x128xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %pad = arith.constant 0.0 : f32
+  %low = arith.constant dense<0xFF800000> : vector<1x128xf32>
+  scf.forall (%i) in (64) {
+    %m = scf.for %k = %c0 to %c2 step %c1 iter_args(%a = %low) -> (vector<1x128xf32>) {
+      %v = vector.transfer_read %x[%i, %c0, %k], %pad {in_bounds = [true, true], permutation_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : memref<64x128x2xf32>, vector<1x128xf32>
+      %y = arith.maximumf %a, %v : vector<1x128xf32>
+      scf.yield %y : vector<1x128xf32>
+    }
+    vector.transfer_write %m, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x128xf32>, memref<64x128xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0, 1>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Three elements: every second thread's first lies at an odd place.
+// CHECK: llvm.func @triples(
+// CHECK-NOT: alignment = 8
+// CHECK: func.func private @triples
+func.func private @triples(%x: memref<64x128x3xf32>, %out: memref<64x128xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %pad = arith.constant 0.0 : f32
+  %low = arith.constant dense<0xFF800000> : vector<1x128xf32>
+  scf.forall (%i) in (64) {
+    %m = scf.for %k = %c0 to %c3 step %c1 iter_args(%a = %low) -> (vector<1x128xf32>) {
+      %v = vector.transfer_read %x[%i, %c0, %k], %pad {in_bounds = [true, true], permutation_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : memref<64x128x3xf32>, vector<1x128xf32>
+      %y = arith.maximumf %a, %v : vector<1x128xf32>
+      scf.yield %y : vector<1x128xf32>
+    }
+    vector.transfer_write %m, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x128xf32>, memref<64x128xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0, 1>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Many steps stay a loop.
+// CHECK: llvm.func @many(
+// CHECK: scf.for
+func.func private @many(%x: memref<64x128x8xf32>, %out: memref<64x128xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %pad = arith.constant 0.0 : f32
+  %low = arith.constant dense<0xFF800000> : vector<1x128xf32>
+  scf.forall (%i) in (64) {
+    %m = scf.for %k = %c0 to %c8 step %c1 iter_args(%a = %low) -> (vector<1x128xf32>) {
+      %v = vector.transfer_read %x[%i, %c0, %k], %pad {in_bounds = [true, true], permutation_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : memref<64x128x8xf32>, vector<1x128xf32>
+      %y = arith.maximumf %a, %v : vector<1x128xf32>
+      scf.yield %y : vector<1x128xf32>
+    }
+    vector.transfer_write %m, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x128xf32>, memref<64x128xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0, 1>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
+  return
+}
