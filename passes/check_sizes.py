@@ -10,8 +10,9 @@
 
 Compared are the sizes that one loop of a linalg op runs to, what a window reads with what there is, both
 sides of a tensor.cast and of a tensor.expand_shape, the operands of a tensor.concat, slices with their
-tensors. Nothing is checked that types, or where the sizes come from, show already. A module marked
-`mlopt.sizes_agree`, as of a program whose shapes torch has worked out, only loses the mark.
+tensors. Nothing is checked that types, or where the sizes come from, show already. Of a module marked
+`mlopt.sizes_agree`, as of a program whose shapes torch has worked out, only pads are checked, and the mark
+goes: torch takes a negative amount for a cut, a tensor.pad reads beside the tensor.
 
 Legal always. Run before canonicalize, which believes whichever operand has the narrower type. A check stands
 at the beginning of its block where it is about the block's arguments: before kernels that read them.
@@ -29,7 +30,7 @@ from mlir.dialects import affine, arith, cf, tensor
 
 from ..dialects.attributes import SIZES_AGREE
 from .base import Pass
-from .operations import nested_ops
+from .operations import nested_ops, ops_named
 from .structured import DYNAMIC, defining_op, index_constant, named_maps_of, origin_of_size, scalar_constant
 from .subsets import kept_dims, mixed, part_of
 
@@ -46,6 +47,9 @@ class CheckSizes(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Check all ops, those inside of loops too."""
+        for pad in ops_named(op, "tensor.pad"):
+            with pad.location:
+                _check_pad(pad)
         if SIZES_AGREE.get(op):
             SIZES_AGREE.drop(op)
             return
@@ -156,6 +160,20 @@ def _check_slice(op: ir.Operation) -> None:
     for dim, place in enumerate(kept_dims(op) if is_insert else ()):
         words = f"dim {dim} of what is inserted differs from its place in size"
         _check_same(op, (part_of(op), dim), sizes[place], words)
+
+
+def _check_pad(op: ir.Operation) -> None:
+    """No amount is negative: it would be read as a place outside of the tensor."""
+    view = op.opview
+    for side, amounts in (
+        ("low", mixed(view.static_low, view.low)),
+        ("high", mixed(view.static_high, view.high)),
+    ):
+        for dim, amount in enumerate(amounts):
+            if isinstance(_origin(amount), ir.Value):
+                with _place(op, amount):
+                    inside = arith.cmpi(arith.CmpIPredicate.sge, _value(amount), index_constant(0))
+                    _assert(op, inside, f"the {side} padding of dim {dim} is negative")
 
 
 _CHECKS = {

@@ -64,6 +64,22 @@ def _gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
     return (0.5 * y * (1 + torch.erf(y * math.sqrt(0.5)))).to(x.dtype)
 
 
+@ours(aten.rrelu_with_noise_backward.default)
+def _rrelu_backward(
+    grad: Tensor,
+    x: Tensor,
+    noise: Tensor,
+    lower: float,
+    upper: float,
+    training: bool,
+    self_is_result: bool,
+) -> Tensor:
+    """torch-mlir takes the mean slope times x for the gradient where the slopes are not random."""
+    if training and upper - lower > 1e-6:  # as eager has it
+        return grad * noise
+    return aten.leaky_relu_backward(grad, x, (lower + upper) / 2, self_is_result)
+
+
 @ours(aten.leaky_relu.default)
 def _leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
     """torch-mlir's own multiplies zeros by the slope, which may be infinite or NaN."""

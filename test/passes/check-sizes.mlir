@@ -70,3 +70,23 @@ func.func @shapes(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %n: index)
   %e = tensor.insert_slice %x into %y[0, 0] [%h, %w] [1, 1] : tensor<?x?xf32> into tensor<?x?xf32>
   return %a, %b, %c, %d, %e : tensor<6x?xf32>, tensor<?x?xf32>, tensor<?x2x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>
 }
+
+// -----
+
+// Also where the front end has shown sizes: torch takes a negative amount for a cut.
+// CHECK-LABEL: func.func @pad
+// CHECK-SAME: %{{.*}}: tensor<5xf32>, %[[N:.*]]: index
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK: %[[FINE:.*]] = arith.cmpi sge, %[[N]], %[[ZERO]]
+// CHECK: cf.assert %[[FINE]], "RuntimeError: tensor.pad{{.*}}: the high padding of dim 0 is negative"
+// CHECK-NOT: cf.assert
+module attributes {mlopt.sizes_agree} {
+  func.func @pad(%x: tensor<5xf32>, %n: index) -> tensor<?xf32> {
+    %zero = arith.constant 0.0 : f32
+    %r = tensor.pad %x low[2] high[%n] {
+    ^bb0(%i: index):
+      tensor.yield %zero : f32
+    } : tensor<5xf32> to tensor<?xf32>
+    return %r : tensor<?xf32>
+  }
+}

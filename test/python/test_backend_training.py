@@ -141,3 +141,33 @@ def test_average_pooling_with_windows_beyond_the_edge(size, with_padding):
     (torch.compile(function, backend="mlopt")(x) * factor).sum().backward()
     (function(wanted) * factor.double()).sum().backward()
     torch.testing.assert_close(x.grad.double(), wanted.grad, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_rrelu(training):
+    def gradient(function):
+        torch.manual_seed(1)
+        x = torch.tensor([-2.0, -1.0, 1.0, 2.0], requires_grad=True)
+        y = function(x, training=training)
+        y.square().sum().backward()
+        return y.detach(), x.grad
+
+    torch.testing.assert_close(gradient(torch.compile(F.rrelu, backend="mlopt")), gradient(F.rrelu))
+
+
+def test_pads_of_dynamic_amounts():
+    """The gradient of a pad is one by a negative amount; a call with the other sign compiles anew."""
+
+    def function(x, n):
+        return x[abs(n) :] * n, F.pad(x, (n, n + 1))
+
+    def results(function, x, n):
+        x = x.clone().requires_grad_()
+        outputs = function(x, n)
+        sum((y * y).sum() for y in outputs).backward()
+        return [*(y.detach() for y in outputs), x.grad]
+
+    fast = torch.compile(function, backend="mlopt", dynamic=True)
+    for n, rows in ((2, 5), (3, 7), (-2, 5), (-3, 7), (4, 6), (0, 5)):
+        x = torch.randn(rows, 9)
+        torch.testing.assert_close(results(fast, x, n), results(function, x, n))
