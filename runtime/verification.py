@@ -8,13 +8,20 @@ change of y counts (of a change and its opposite, the smaller one: a step functi
 element that is small beside others, or small because much cancels, is measured by what it is made of,
 not by the output's typical size.
 
-Integers and bools must be equal to eager's; NaN and infinities must be where eager has them.
+Integers and bools must be equal to eager's. Where eager or its float64 result is not finite, an element
+has to agree with either: eager's own dtype may overflow where float64 does not.
+
+In float64 also what the module makes for itself is float64 (`float64.py`). A module that does not run so
+is compared with eager alone, with a warning: both may be off from the truth, so the bound is twice the share
+of the terms, which are estimated in eager's dtype.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,10 +29,12 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..errors import VerifyError
+from .float64 import InFloat64
 from .torch_inputs import describe
 
 _SHARE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 SAMPLES = 8
+_REFUSALS = (RuntimeError, TypeError, ValueError, AssertionError)  # of a module that insists on its dtype
 STEP = 2.0**-20  # the inputs' relative change: small against 1, large against float64's rounding
 
 
@@ -36,14 +45,7 @@ class Verifier:
         positional: tuple[Any, ...]
         positional, by_name = pytree.tree_map(_as_tensor, (tuple(args), dict(kwargs)))
         self.eager = _leaves(module, positional, by_name)
-        try:
-            double = copy.deepcopy(module).double()
-            arguments = pytree.tree_map(_to_double, (positional, by_name))
-            self.exact = _leaves(double, *arguments)
-            self.terms = _terms(double, arguments, self.exact)
-        except (RuntimeError, TypeError):  # a module that insists on its dtype
-            self.exact = self.eager
-            self.terms = [abs(x) if isinstance(x, torch.Tensor) else None for x in self.eager]
+        self.exact, self.terms = _reference(module, (positional, by_name), self.eager)
 
     def check(self, outputs: Any) -> None:
         """Raise `VerifyError` if ``outputs`` are not what eager returns."""
@@ -80,22 +82,61 @@ def _check_tensor(
     )
 
 
-def _terms(double: torch.nn.Module, arguments: tuple[Any, Any], exact: Sequence[Any]) -> list[Any]:
-    """For each element of ``exact``, what ``double`` returns, the size of the terms that it is made of."""
-    found: list[Any] = [abs(value) if _is_float(value) else None for value in exact]
+def _reference(
+    module: torch.nn.Module, arguments: tuple[Any, Any], eager: list[Any]
+) -> tuple[list[Any], list[Any]]:
+    """What ``module`` returns in float64, and the sizes of the terms; ``eager`` itself where it cannot."""
+    problem = ""
+    double = copy.deepcopy(module).double()
+    converted = pytree.tree_map(_to_double, arguments)
+    for each in (InFloat64(double, lift=False), InFloat64(double, lift=True)):
+        try:
+            exact = _leaves(each, *converted)
+            if list(map(_kind, exact)) == list(map(_kind, pytree.tree_map(_to_double, eager))):
+                return exact, _terms(each, converted, exact, STEP)
+            problem = "other dtypes or shapes come out"
+        except _REFUSALS as error:
+            problem = f"{type(error).__name__}: {error}".splitlines()[0]
+    warnings.warn(
+        f"verify: the module does not run in float64 ({problem}); it is compared with eager in its own"
+        " dtype, with twice the bound",
+        stacklevel=2,
+    )
+    try:
+        return eager, [None if value is None else 2 * value for value in _own_terms(module, arguments, eager)]
+    except _REFUSALS:  # values that may not be changed
+        return eager, [2 * abs(value) if _is_float(value) else None for value in eager]
+
+
+def _own_terms(module: torch.nn.Module, arguments: tuple[Any, Any], eager: list[Any]) -> list[Any]:
+    """The terms as eager's coarsest dtype shows them, with a step between its rounding and 1."""
+    dtypes = [value.dtype for value in eager if _is_float(value)]
+    step = math.sqrt(max((torch.finfo(dtype).eps for dtype in dtypes), default=STEP))
+    return _terms(module, arguments, eager, step)
+
+
+def _kind(value: Any) -> str:
+    return describe(value.dtype, value.shape) if isinstance(value, torch.Tensor) else ""
+
+
+def _terms(
+    module: torch.nn.Module, arguments: tuple[Any, Any], result: Sequence[Any], size: float
+) -> list[Any]:
+    """For each element of ``result``, what ``module`` returns, the size of the terms that it is made of."""
+    found: list[Any] = [abs(value) if _is_float(value) else None for value in result]
     for sample in range(SAMPLES):
-        up, down = (_leaves_near(double, arguments, step, sample) for step in (STEP, -STEP))
-        for number, (high, low, here) in enumerate(zip(up, down, exact, strict=True)):
+        up, down = (_leaves_near(module, arguments, step, sample) for step in (size, -size))
+        for number, (high, low, here) in enumerate(zip(up, down, result, strict=True)):
             if found[number] is not None:
-                terms = torch.minimum((high - here).abs(), (low - here).abs()) / STEP
+                terms = torch.minimum((high - here).abs(), (low - here).abs()) / size
                 found[number] = torch.maximum(found[number], torch.nan_to_num(terms, nan=0.0, posinf=0.0))
     return found
 
 
-def _leaves_near(double: torch.nn.Module, arguments: tuple[Any, Any], step: float, seed: int) -> list[Any]:
-    """What ``double`` returns where all floats are changed by ``step`` of theirs, with random signs."""
+def _leaves_near(module: torch.nn.Module, arguments: tuple[Any, Any], step: float, seed: int) -> list[Any]:
+    """What ``module`` returns where all floats are changed by ``step`` of theirs, with random signs."""
     change = functools.partial(_change, step=step, generator=torch.Generator().manual_seed(seed))
-    changed = copy.deepcopy(double)
+    changed = copy.deepcopy(module)
     for weight in (*changed.parameters(), *changed.buffers()):
         weight.data = change(weight.data)
     return _leaves(changed, *pytree.tree_map_only(torch.Tensor, change, arguments))
@@ -110,7 +151,7 @@ def _change(value: torch.Tensor, step: float, generator: torch.Generator) -> tor
     if not value.is_floating_point():
         return value
     signs = torch.randint(2, value.shape, generator=generator).double() - 0.5
-    return value * (1 + step * signs)
+    return value * (1 + step * signs).to(value.dtype)
 
 
 def _wrong(
@@ -120,11 +161,28 @@ def _wrong(
     if not value.is_floating_point():
         return value != eager
     share = _SHARE[value.dtype]
+    rounded = exact.to(value.dtype)
+    agrees = _same(value, eager) | _same(value, rounded)
     value, eager, exact = value.double(), eager.double(), exact.double()
     finite = eager.isfinite() & exact.isfinite()
     allowed = torch.maximum(2 * (eager - exact).abs(), share * terms.double())
-    special = ~finite & (value != eager) & ~(value.isnan() & eager.isnan())
-    return special | (finite & ~((value - exact).abs() <= allowed))
+    near = torch.where(
+        finite, (value - exact).abs() <= allowed, _near_finite(value, eager, exact, terms, share)
+    )
+    return ~(agrees | near)
+
+
+def _near_finite(
+    value: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor, terms: torch.Tensor, share: float
+) -> torch.Tensor:
+    """Which elements are near the one of the two results that is finite, where the other is not."""
+    near_exact = exact.isfinite() & ((value - exact).abs() <= share * terms.double())
+    near_eager = eager.isfinite() & ((value - eager).abs() <= share * eager.abs())
+    return near_exact | near_eager
+
+
+def _same(value: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    return (value == other) | (value.isnan() & other.isnan())
 
 
 def _leaves(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -83,3 +83,75 @@ def test_not_a_number_stays_where_it_is():
     assert check(torch.sqrt, x, torch.zeros(4))
     assert not check(torch.sqrt, x, torch.tensor([0.0, 0.0, 0.0, torch.nan]))
     assert not check(torch.sqrt, x, torch.tensor([0.0, -torch.inf, 0.0, 0.0]))
+
+
+def test_what_the_module_makes_is_float64_too():
+    """Eager's rounding of a product is no error of ours; a product of zeros and float64 alone is refused."""
+
+    def function(x):
+        zeros = torch.zeros(2, 3, 3)
+        return torch.baddbmm(zeros, x.float(), x.mT.to(torch.float32), beta=0, alpha=0.3)
+
+    x = torch.randn(2, 3, 64)
+    verifier = Verifier(Call(function), (x,), {})
+    assert verifier.exact[0].dtype == torch.float64
+    torch.testing.assert_close(verifier.exact[0], 0.3 * (x.double() @ x.double().mT), rtol=1e-12, atol=0)
+    off = torch.zeros(2, 3, 3)
+    terms = 0.3 * (x.abs() @ x.abs().mT)[1, 2, 0]
+    off[1, 2, 0] = 5e-7 * terms
+    verifier.check(function(x) + off)
+    off[1, 2, 0] = 5e-5 * terms
+    with pytest.raises(VerifyError, match="in 1 of 18 elements"):
+        verifier.check(function(x) + off)
+
+
+def test_a_constant_of_the_module_keeps_its_value():
+    third = torch.full((4,), 1 / 3)
+    verifier = Verifier(Call(lambda x: torch.addmv(torch.full((4,), 1 / 3), x, third)), (torch.eye(4),), {})
+    assert verifier.exact[0].equal(2 * third.double())
+
+
+def only_float32(x):
+    if x.dtype != torch.float32:
+        raise TypeError("float32 only")
+    return x.sum(0, keepdim=True)
+
+
+def bits(x):
+    return (x.view(torch.int32) & -2).view(torch.float32).sum(0, keepdim=True)
+
+
+@pytest.mark.parametrize("function", [only_float32, bits])
+def test_a_module_without_float64_is_compared_with_eager(function):
+    x = torch.rand(1000)
+    with pytest.warns(UserWarning, match=r"does not run in float64 \(.*compared with eager"):
+        verifier = Verifier(Call(function), (x,), {})
+    verifier.check(function(x) * (1 + 1.5e-5))
+    with pytest.raises(VerifyError):
+        verifier.check(function(x) * (1 + 3e-5))
+
+
+def test_infinities_of_eager_or_of_float64():
+    """exp(100) is finite in float64: infinite when rounded, and eager has inf - inf."""
+    x = torch.tensor([100.0, 1.0])
+
+    def function(x):
+        return x.exp() - x.exp().sqrt()
+
+    verifier = Verifier(Call(function), (x,), {})
+    assert verifier.eager[0].isnan().tolist() == [True, False]
+    fine = function(x)[1]
+    for first in (torch.inf, torch.nan):
+        verifier.check(torch.tensor([first, fine]))
+        with pytest.raises(VerifyError):
+            verifier.check(torch.tensor([first, torch.nan]))
+    for first in (0.0, -torch.inf):
+        with pytest.raises(VerifyError, match="in 1 of 2 elements"):
+            verifier.check(torch.tensor([first, fine]))
+
+
+def test_gelu_of_infinity():
+    x = torch.randn(5, 17)
+    x[1, 2], x[2] = torch.inf, -torch.inf
+    compiled = mlopt.jit(nn.GELU(), x, verify=True)
+    assert compiled(x)[1, 2] == torch.inf
