@@ -55,7 +55,9 @@ def _functions(module: ir.Module) -> dict[str, ir.OpView]:
 def _function(module: ir.Module, name: str) -> ir.OpView:
     functions = _functions(module)
     if name not in functions:
-        known = ", ".join(f"@{known}" for known in functions) or "none"
+        known = ", ".join(f"@{known}" for known in functions)
+        if not known:
+            raise CompileError("the module has no function", remedy=f"pass one with a func.func @{name}")
         raise CompileError(f"the module has no function @{name}", remedy=f"func_name= names one of: {known}")
     function = functions[name]
     if not function.regions[0].blocks:

@@ -1,6 +1,7 @@
 """What torch says while it traces, and nobody needs to read.
 
-Fake tensors log a traceback of each exception before they raise it; the exception is enough.
+Fake tensors, and torch.export.load, log a traceback of each exception before they raise it; the exception is
+enough.
 """
 
 from __future__ import annotations
@@ -9,24 +10,35 @@ import logging
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
-_LOGGER = logging.getLogger("torch._subclasses.fake_tensor")
+_FAKES = logging.getLogger("torch._subclasses.fake_tensor")
+_LOADS = logging.getLogger("torch.export")
 
 
 @contextmanager
-def quiet_fakes() -> Iterator[None]:
-    """Drop what fake tensors log in this thread."""
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    """Drop what ``logger`` itself logs in this thread."""
     thread = threading.get_ident()
 
     def is_of_another(record: logging.LogRecord) -> bool:
         return record.thread != thread
 
-    _LOGGER.addFilter(is_of_another)
+    logger.addFilter(is_of_another)
     try:
         yield
     finally:
-        _LOGGER.removeFilter(is_of_another)
+        logger.removeFilter(is_of_another)
+
+
+def quiet_fakes() -> AbstractContextManager[None]:
+    """Drop what fake tensors log in this thread."""
+    return _quiet(_FAKES)
+
+
+def quiet_load() -> AbstractContextManager[None]:
+    """Drop what torch.export.load logs in this thread before it raises."""
+    return _quiet(_LOADS)
 
 
 @contextmanager

@@ -196,6 +196,7 @@ def _sorted(counts: dict[str, int]) -> list[tuple[str, int]]:
 
 def profile(source: str, func: str, target: str, size: int, seed: int) -> list[Report]:
     """Compile FILE.mlir or FILE.py:FUNCTION for an emulated GPU, and call it once: a report each launch."""
+    programs.check_func(source, func)
     path, _, name = source.rpartition(":")
     if path.endswith(".py"):
         module, examples = programs.call_factory(Path(path), name)

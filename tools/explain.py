@@ -18,7 +18,7 @@ from ..passes.costs.machine import DEFAULT_CPU, Machine, find_machine, machine_f
 from ..passes.costs.roofline import Prediction, predict
 from ..runtime import pool, requests
 from ..runtime.cuda.chips import chip_of, is_cuda
-from .programs import call_factory, read_mlir, split_source
+from .programs import call_factory, check_func, read_mlir, split_source
 
 _EXPLAIN = "mlopt.pipelines.explain:explain_text"
 HOST = "host"
@@ -81,6 +81,7 @@ class Explanation:
     kernels: tuple[Explained, ...]
     edges: tuple[Mapping[str, Any], ...]
     apart: tuple[str, ...] = ()  # softmaxes between two products that are not one op with them, and why
+    entry: str = "main"  # what the source calls @main
 
     def of(self, function: str) -> list[Explained]:
         """The kernels that @main or @prepare calls."""
@@ -90,6 +91,7 @@ class Explanation:
         """Plain data for programs."""
         names = {call["id"]: kernel for kernel in self.kernels for call in kernel.calls}
         return {
+            "entry": self.entry,
             "source": self.source,
             "target": self.target,
             "machine": self.machine.as_dict(),
@@ -129,8 +131,9 @@ def total(kernels: Sequence[Explained]) -> dict[str, Any]:
 def explain(source: str, func: str, target: str | None = None, machine: str = "") -> Explanation:
     """Explain ``FILE.mlir``, ``FILE.py:FUNCTION`` or ``FILE.pt2``; ``machine`` as `choose_machine`'s.
 
-    ``func`` is the function of an .mlir file that is called.
+    ``func`` is the function of an .mlir file that is called; InputError for another one than main elsewhere.
     """
+    check_func(source, func)
     options = Options.resolve(**({} if target is None else {"target": target}))
     target = options.target
     chosen = choose_machine(target, machine)
@@ -141,7 +144,7 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
         timeout=options.timeout,
         reproducer="linalg_text",
         linalg_text=linalg_of(source, options),
-        func_name=func if source.endswith(".mlir") else "main",
+        func_name=func,
         chip=chip,
     )
     for op in (op for call in found["calls"] for op in call["ops"]):
@@ -154,7 +157,7 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
     kernels = [
         _explained(by_name[name], function, tuple(each), chosen) for (function, name), each in calls.items()
     ]
-    return Explanation(source, target, chosen, tuple(kernels), tuple(found["edges"]), apart)
+    return Explanation(source, target, chosen, tuple(kernels), tuple(found["edges"]), apart, func)
 
 
 def _explained(

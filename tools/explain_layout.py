@@ -24,6 +24,7 @@ from ..runtime import pool
 from ..runtime.cuda.chips import chip_of, is_cuda
 from ..tables import aligned
 from .explain import linalg_of
+from .programs import check_func
 
 _LAYOUTS = "mlopt.pipelines.explain_layouts:layouts_of_text"
 COLUMNS, ROWS = 8, 8  # of a picture; one more for the last
@@ -31,6 +32,7 @@ COLUMNS, ROWS = 8, 8  # of a picture; one more for the last
 
 def text(source: str, func: str, target: str | None) -> str:
     """The pictures of all kernels of a program; InputError for a target without threads."""
+    check_func(source, func)
     options = Options.resolve(**({} if target is None else {"target": target}))
     if not is_cuda(options.target):
         raise InputError(
@@ -43,7 +45,7 @@ def text(source: str, func: str, target: str | None) -> str:
         timeout=options.timeout,
         reproducer="linalg_text",
         linalg_text=linalg_of(source, options),
-        func_name=func if source.endswith(".mlir") else "main",
+        func_name=func,
         chip=chip_of(options.target).name,
     )
     for tile in (tile for kernel in kernels for tile in kernel["tiles"]):

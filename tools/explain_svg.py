@@ -45,7 +45,7 @@ def svg(explained: Explanation) -> str:
     for function in ("main", "prepare"):
         kernels = explained.of(function)
         if kernels:
-            heading = summary(function, kernels)
+            heading = summary(explained, function)
             _write(root, heading, (_MARGIN, height), {"class": "name"})
             group = SubElement(root, "g", transform=f"translate({_MARGIN} {height + 2 * _LINE:.1f})")
             size = _draw(group, kernels, explained.edges)

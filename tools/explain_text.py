@@ -26,7 +26,7 @@ def text(explained: Explanation) -> str:
 
 
 def _function_lines(explained: Explanation, function: str, kernels: Sequence[Explained]) -> Iterator[str]:
-    yield summary(function, kernels)
+    yield summary(explained, function)
     rows = [("kernel", "calls", "MB", "unfused", "MFLOP", "special", "FLOP/B", "bound by", "µs", "schedule")]
     yield from aligned(rows + [_row(kernel) for kernel in kernels], left=(0, 7, 9))
     yield ""
@@ -39,11 +39,12 @@ def _function_lines(explained: Explanation, function: str, kernels: Sequence[Exp
         yield from edges
 
 
-def summary(function: str, kernels: Sequence[Explained]) -> str:
-    """The sums of @main or @prepare."""
-    sums = total(kernels)
+def summary(explained: Explanation, function: str) -> str:
+    """The sums of @main, by the name that the source gives it, or of @prepare."""
+    sums = total(explained.of(function))
+    name = explained.entry if function == "main" else function
     return (
-        f"@{function}: {_count(sums['calls'], 'call')} of {_count(sums['kernels'], 'kernel')},"
+        f"@{name}: {_count(sums['calls'], 'call')} of {_count(sums['kernels'], 'kernel')},"
         f" {mega(sums['bytes'])} MB ({mega(sums['bytes_unfused'])} if nothing were fused),"
         f" {mega(sums['flops'])} MFLOP, {micro(sums['seconds'])} µs"
         + (" whenever weights change" if function == "prepare" else "")

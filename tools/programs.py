@@ -16,6 +16,7 @@ from ..errors import InputError, MloptError, user_line
 def compile_source(source: str, func: str, **options: Any) -> Compiled:
     """Compile ``FILE.mlir`` or ``FILE.py:FUNCTION``; options that are None are not given."""
     options = {name: value for name, value in options.items() if value is not None}
+    check_func(source, func)
     factory = split_source(source)
     if factory is None:
         return compile_mlir(read_mlir(Path(source)), func, **options)
@@ -35,12 +36,33 @@ def split_source(source: str) -> tuple[Path, str] | None:
     return None
 
 
+def check_func(source: str, func: str) -> None:
+    """InputError if ``func`` names a function of a source that has only one to call."""
+    if func != "main" and source.rpartition(":")[0].endswith(".py"):
+        raise InputError(
+            f"--func {func} names a function of an .mlir file, and {source} is Python",
+            remedy="leave out --func; what comes behind the colon is the function that is called",
+        )
+    if func != "main" and source.endswith(".pt2"):
+        raise InputError(
+            f"--func {func} names a function of an .mlir file, and {source} is an exported program",
+            remedy="leave out --func; an exported program is one function",
+        )
+
+
 def read_mlir(path: Path) -> str:
     """The text of an .mlir file."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}", remedy="pass an .mlir file") from None
+        raise InputError(f"{path} cannot be read: {why_unread(error)}", remedy="pass an .mlir file") from None
+
+
+def why_unread(error: Exception) -> str:
+    """What an error on reading a file says, without the file's name."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def stage_text(compiled: Compiled, stage: str) -> str:

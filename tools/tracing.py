@@ -12,7 +12,8 @@ from .. import torch_module
 from ..errors import InputError
 from ..frontends.program import Program
 from ..frontends.torch import program_of
-from ..runtime.quiet import quiet_export
+from ..runtime.quiet import quiet_export, quiet_load
+from .programs import why_unread
 
 
 def trace(function: Callable[..., Any], examples: Sequence[Any]) -> Program:
@@ -24,10 +25,11 @@ def load(path: Path) -> Program:
     """The program in a .pt2 file, which torch.export.save wrote."""
     with quiet_export():
         try:
-            exported = torch.export.load(path)
+            with quiet_load():
+                exported = torch.export.load(path)
         except Exception as error:
             raise InputError(
-                f"{path} cannot be read: {type(error).__name__}: {str(error).splitlines()[0]}",
+                f"{path} cannot be read: {why_unread(error)}",
                 remedy=f"pass a file that torch.export.save of torch {torch.__version__} wrote",
             ) from error
         return program_of(exported, path.name)

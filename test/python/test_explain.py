@@ -2,8 +2,10 @@
 
 import itertools
 import json
+import logging
 import random
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from mlopt.dialects.context import make_context
 from mlopt.errors import CompileError, InputError
 from mlopt.passes.fusion.legal import GATHER
 from mlopt.pipelines import explain_edges
-from mlopt.tools import cli, explain, explain_svg, explain_text, programs
+from mlopt.tools import cli, explain, explain_layout, explain_svg, explain_text, programs
 from mlopt.tools.layered import lay_out
 from typer.testing import CliRunner
 
@@ -232,6 +234,61 @@ def test_what_is_wrong_is_named(
 ) -> None:
     with pytest.raises(error, match=message):
         explain.explain(f"{file}{source}", "main", target, machine)
+
+
+def test_other_commands_refuse_func_too() -> None:
+    for command in (["compile"], ["profile", "--emulate"]):
+        result = CliRunner().invoke(cli.app, [*command, "factories.py:mlp", "--func", "f"])
+        assert isinstance(result.exception, InputError)
+        assert "--func f names a function of an .mlir file" in str(result.exception)
+
+
+@pytest.mark.parametrize("draw", [explain.explain, explain_layout.text])
+@pytest.mark.parametrize(("name", "kind"), [("factories.py:mlp", "is Python"), ("p.pt2", "is an exported")])
+def test_func_is_for_mlir_files(draw: Callable[..., object], name: str, kind: str) -> None:
+    with pytest.raises(InputError, match=f"--func f names a function of an .mlir file, and {name} {kind}"):
+        draw(name, "f", "cuda:sm_80")
+
+
+def test_the_function_has_its_own_name(tmp_path: Path) -> None:
+    path, drawing = tmp_path / "dynamic.mlir", tmp_path / "kernels.svg"
+    path.write_text(DYNAMIC)
+    found = explain.explain(str(path), "f", "cpu", "cpu")
+    text = explain_text.text(found)
+    assert "\n@f: 2 calls of 2 kernels" in text
+    assert "@main" not in text
+    explain_svg.write(found, drawing)
+    assert "@f: " in drawing.read_text()
+    assert found.as_dict()["entry"] == "f"
+
+
+@pytest.mark.parametrize("name", ["missing.pt2", "missing.mlir"])
+def test_a_file_that_is_not_there_is_named_once(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError) as raised:
+        explain.explain(str(tmp_path / name), "main", "cpu", "cpu")
+    assert str(raised.value).splitlines()[0] == f"{tmp_path / name} cannot be read: No such file or directory"
+
+
+def test_torch_logs_no_traceback_of_a_broken_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "not.pt2"
+    path.write_text("nothing")
+    logger = logging.getLogger("torch.export")
+    logger.addHandler(caplog.handler)
+    try:
+        with pytest.raises(InputError, match="cannot be read: BadZipFile"):
+            explain.explain(str(path), "main", "cpu", "cpu")
+        assert caplog.records == []
+        logger.warning("still heard")
+        assert "still heard" in caplog.text
+    finally:
+        logger.removeHandler(caplog.handler)
+
+
+def test_a_file_without_functions(tmp_path: Path) -> None:
+    path = tmp_path / "empty.mlir"
+    path.write_text("")
+    with pytest.raises(CompileError, match=r"the module has no function\n.*pass one with a func.func @main"):
+        explain.explain(str(path), "main", "cpu", "cpu")
 
 
 def test_text_that_cannot_be_parsed_is_named(tmp_path: Path) -> None:
