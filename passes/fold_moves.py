@@ -16,6 +16,7 @@ from .moving.reads import read_originals
 from .moving.reshapes import sink_expansions
 from .moving.sizes import fold_sizes
 from .moving.slices import lower_slices
+from .moving.writes import make_in_order
 from .structured import erase_dead
 
 
@@ -35,7 +36,8 @@ class FoldMoves(Pass):
 
     Legal always; see the modules for where it is done. Run it on folded reshapes: after canonicalize. The
     queries and the values of attention are then never copied. What a gather reads of an element-wise result
-    is computed for the elements that it reads.
+    is computed for the elements that it reads. What is made in one order and read in another by its only
+    reader is made in the reader's.
     """
 
     name: ClassVar[str] = "mlopt-fold-moves"
@@ -50,5 +52,6 @@ class FoldMoves(Pass):
                 sink_collapses(func.operation)
                 lift_collapses(func.operation)
                 read_originals(func.operation)
+                make_in_order(func.operation)
                 compute_what_is_gathered(func.operation)
                 erase_dead(func.operation)

@@ -88,6 +88,8 @@ ROWS: dict[str, Row] = {
     "rms_norm": (1, nn.RMSNorm(64), (X,)),
     "divided by sums of rows": (1, lambda x: x / x.sum(-1, keepdim=True), (X,)),
     "divided by the sum": (2, lambda x: x / x.sum(), (torch.randn(512, 512),)),
+    "of a transposed view": (1, lambda x: torch.relu(x.t()) + 1, (torch.randn(48, 32),)),
+    "transposed and stored": (1, lambda x: (torch.relu(x) + 1).t().contiguous(), (torch.randn(48, 32),)),
     "relu of affine": (1, lambda x, w, b: torch.relu(x @ w + b), (X, W, B)),
     "a weight that is an argument": (1, lambda x, w, b: F.gelu(F.linear(x, w, b)), (X, W, B)),
     "a gradient of a weight": (1, lambda x, y: x.t() @ y, (X, W)),

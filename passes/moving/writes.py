@@ -1,0 +1,145 @@
+"""What is made in one order and read in another by its only reader is made in the reader's order.
+
+::
+
+    %r = generic {relu} (i, j) ins(%x at (j, i))           ->  generic {relu} (i, j) ins(%x at (i, j))
+    %a = generic {add} (i, j) ins(%r at (i, j), 1)         ->  generic {add} (i, j) ins(… at (i, j), 1)
+    %t = generic {transpose} (i, j) -> (j, i) ins(%a)
+
+Legal where all of it is element-wise and each tensor between has one reader: their loops have no order. Done
+for the whole chain of what the reader reads, where no more tensors are read across their rows than before,
+and nothing leaves the kernel of what made its input: a reduction's rows stay with it.
+"""
+
+from __future__ import annotations
+
+from mlir import ir
+from mlir.dialects import tensor
+
+from ..structured import (
+    ATTENTION,
+    body_of,
+    defining_op,
+    has_one_use,
+    indexing_maps,
+    inits_of,
+    inputs_of,
+    kinds_of,
+    maps_of,
+    replace_op,
+    sizes_of,
+    structured_ops,
+)
+from .reads import is_move
+
+_Edge = tuple[ir.Operation, int, ir.AffineMap]  # a reader, the number of its operand, where it reads that
+
+
+def make_in_order(func: ir.Operation) -> None:
+    """Turn what element-wise ops of ``func`` read in another order than it was made in, the last op first."""
+    for op in reversed(structured_ops(func)):
+        if "reduction" in kinds_of(op):
+            continue
+        edges: list[_Edge] = []
+        for number, turn in enumerate(maps_of(op)[: len(inputs_of(op))]):
+            if can_turn(op.operands[number], turn):
+                edges = _chain((op, number, turn))
+                if should_turn(edges):
+                    for edge in edges:
+                        _turn(*edge)
+        in_order = maps_of(op)[0] == maps_of(op)[-1]
+        if edges and is_move(op) and in_order and op.operands[0].type == op.results[0].type:
+            replace_op(op, [op.operands[0]])
+
+
+def can_turn(value: ir.Value, turn: ir.AffineMap) -> bool:
+    """Whether ``value``, read at ``turn``, can be made in the order of the reader's loops instead."""
+    maker = defining_op(value, "linalg.generic")
+    if maker is None or turn == _identity(turn) or not turn.is_permutation:
+        return False
+    if "reduction" in kinds_of(maker) or len(maker.results) != 1 or not has_one_use(value):
+        return False
+    block, made_at = body_of(maker), maps_of(maker)[-1]
+    starts_from_init = any(True for _ in list(block.arguments)[-1].uses)
+    extracts = any(inner.operation.name.startswith("tensor.") for inner in block.operations)
+    return made_at == _identity(made_at) and not starts_from_init and not extracts
+
+
+def should_turn(edges: list[_Edge]) -> bool:
+    """Whether the ops at ``edges``, turned, read no more tensors across their rows than before.
+
+    Nor may one of them then read across what it reads in order, within the kernel of what makes it.
+    """
+    before = after = 0
+    inside = {(op, number) for op, number, _ in edges[1:]}
+    for op, number, turn in edges:
+        before += _is_across(maps_of(op)[number])
+        maker = op.operands[number].owner.operation
+        for at, (value, where) in enumerate(zip(inputs_of(maker), maps_of(maker), strict=False)):
+            if (maker, at) in inside:
+                continue
+            turned = _after(where, turn)
+            before += _is_across(where)
+            after += _is_across(turned)
+            source = defining_op(value)
+            is_made = source is not None and source.name.startswith(("linalg.", ATTENTION))
+            if is_made and turned not in (where, _identity(turned)):
+                return False
+    return after <= before
+
+
+def _chain(last: _Edge) -> list[_Edge]:
+    """The edge ``last`` and those before it whose makers turn with it, readers first."""
+    edges = [last]
+    for op, number, turn in edges:  # grows
+        maker = op.operands[number].owner.operation
+        for at, (value, where) in enumerate(zip(inputs_of(maker), maps_of(maker), strict=False)):
+            turned = _after(where, turn)
+            if can_turn(value, turned):
+                edges.append((maker, at, turned))
+    return edges
+
+
+def _turn(op: ir.Operation, number: int, turn: ir.AffineMap) -> None:
+    """Let operand ``number`` of ``op``, read at ``turn``, be made in the order of the loops of ``op``."""
+    maker = op.operands[number].owner.operation
+    loops = [expr.position for expr in turn.results]
+    kind = maker.results[0].type.element_type
+    with maker.location, ir.InsertionPoint(maker):
+        sizes = sizes_of(inits_of(maker)[0])
+        init = tensor.EmptyOp([sizes[loops.index(loop)] for loop in range(len(loops))], kind).result
+        maps = [_after(where, turn) for where in maps_of(maker)[:-1]]
+        maker.attributes["indexing_maps"] = indexing_maps([*maps, _identity(turn)])
+        for inner in body_of(maker).operations:
+            if inner.operation.name == "linalg.index":
+                loop = loops[inner.operation.attributes["dim"].value]
+                inner.operation.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), loop)
+    maker.operands[len(maps)] = init
+    maker.results[0].set_type(init.type)
+    with op.location:
+        op.attributes["indexing_maps"] = indexing_maps(
+            [_identity(turn) if at == number else where for at, where in enumerate(maps_of(op))]
+        )
+
+
+def _identity(where: ir.AffineMap) -> ir.AffineMap:
+    """The map that reads at each loop, in order."""
+    return ir.AffineMap.get_identity(where.n_dims, where.context)
+
+
+def _after(where: ir.AffineMap, turn: ir.AffineMap) -> ir.AffineMap:
+    """The places ``where`` of an op's operand when loop n of the op is the loop that ``turn`` has at n."""
+    return ir.AffineMap.get(turn.n_dims, 0, [expr.compose(turn) for expr in where.results], where.context)
+
+
+def _is_across(where: ir.AffineMap) -> bool:
+    """Whether a step of the last loop goes to another row of what is read at ``where``."""
+    last = where.n_dims - 1
+    zeros = [
+        ir.AffineExpr.get_constant(0, where.context)
+        if loop == last
+        else ir.AffineDimExpr.get(loop, where.context)
+        for loop in range(where.n_dims)
+    ]
+    still = ir.AffineMap.get(where.n_dims, 0, zeros, where.context)
+    return any(expr.compose(still) != expr for expr in list(where.results)[:-1])
