@@ -95,7 +95,7 @@ def test_what_the_module_makes_is_float64_too():
     x = torch.randn(2, 3, 64)
     verifier = Verifier(Call(function), (x,), {})
     assert verifier.exact[0].dtype == torch.float64
-    torch.testing.assert_close(verifier.exact[0], 0.3 * (x.double() @ x.double().mT), rtol=1e-12, atol=0)
+    torch.testing.assert_close(verifier.exact[0], 0.3 * (x.double() @ x.double().mT), rtol=1e-12, atol=1e-12)
     off = torch.zeros(2, 3, 3)
     terms = 0.3 * (x.abs() @ x.abs().mT)[1, 2, 0]
     off[1, 2, 0] = 5e-7 * terms
