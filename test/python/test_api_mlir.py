@@ -89,7 +89,7 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<16x8xf32> {mlopt.weight}) -> ten
     ("text", "message"),
     [
         ("func.func @main(", r"cannot be parsed[\s\S]*line 1, column 16"),
-        ("module {}", r"no function @main[\s\S]*none"),
+        ("module {}", r"the module has no function[\s\S]*@main"),
         ("func.func @f(%x: tensor<4xf32>) { return }", r"no function @main[\s\S]*@f"),
         ("func.func private @main(%x: tensor<4xf32>)", "has no body"),
         ("func.func @main(%x: tensor<4xf32>) { return }", "has no results"),
