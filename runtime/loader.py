@@ -119,8 +119,8 @@ def _torch_libgomp() -> list[str]:
 
 
 def _linker() -> llvm.LLJIT:
-    # JITLink puts an object into one block of memory. RuntimeDyld asks for its sections one by one; where they
-    # come to lie more than 2 GiB apart, as beside large tensors they may, it ends the process.
+    # JITLink puts an object into one block of memory. RuntimeDyld asks for its sections one by one; where
+    # they come to lie more than 2 GiB apart, as beside large tensors they may, it ends the process.
     _initialize()
     return llvm.create_lljit_compiler(use_jit_link=True)
 

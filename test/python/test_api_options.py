@@ -82,7 +82,12 @@ def test_llvm_knows_the_processors_and_their_features():
 
 def test_the_key_is_of_what_decides_the_code():
     assert Options(verify=True, timeout=1.0).key() == Options().key()
-    others = [Options(opt_level=1), Options(fast_math=True), Options(cpu="x86-64-v3"), Options(features="-fma")]
+    others = [
+        Options(opt_level=1),
+        Options(fast_math=True),
+        Options(cpu="x86-64-v3"),
+        Options(features="-fma"),
+    ]
     assert len({options.key() for options in [Options(), *others]}) == 5
 
 

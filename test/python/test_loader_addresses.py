@@ -15,7 +15,7 @@ llvm.func @f(%i: i64) -> i32 {
 }
 """
 
-# Holes of a page are left high up; what needs more lies gigabytes below them, as beside a user's large tensors.
+# Holes of a page are left high up; what needs more lies gigabytes below them, as beside large tensors.
 PROGRAM = """
 import ctypes, mmap, sys
 from pathlib import Path
