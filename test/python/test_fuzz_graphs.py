@@ -17,9 +17,10 @@ from mlopt.errors import MloptError
 from mlopt.runtime import requests
 from mlopt.runtime.arrays import numpy_dtype
 
-from .graph_bound import difference
-from .random_graphs import Array, Graph, Node, batch
-from .random_ops import DTYPES, MOST_STEPS, make_graph
+from .fuzz.bound import difference
+from .fuzz.graphs import Array, Graph, Node, batch
+from .fuzz.maker import DTYPES, MOST_STEPS
+from .fuzz.ops import make_graph
 
 GRAPHS = int(os.environ.get("MLOPT_FUZZ", "300"))
 FIRST = int(os.environ.get("MLOPT_FUZZ_FIRST", "0"))

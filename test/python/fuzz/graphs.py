@@ -1,4 +1,4 @@
-"""Graphs of tensors that are linalg text and numpy at once: those of random_ops.py are made of this."""
+"""Graphs of tensors that are linalg text and numpy at once: those of ops.py are made of this."""
 
 from __future__ import annotations
 

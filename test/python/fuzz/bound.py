@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .random_graphs import Array, Graph, as_numbers_of
+from .graphs import Array, Graph, as_numbers_of
 
 SHARE = {"f32": 1e-5, "f16": 2e-3, "bf16": 1.6e-2}
 SMALLEST = {"f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133}  # subnormals are that far apart

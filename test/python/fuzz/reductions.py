@@ -1,0 +1,83 @@
+"""Reductions of random graphs, and softmax."""
+
+from __future__ import annotations
+
+from .element_wise import DIVIDE, EXP, SUBTRACT, element_wise
+from .graphs import Array, Operand, dims, empty, filled, generic
+from .maker import Maker
+
+
+def reduction(maker: Maker) -> bool:
+    """Over some dims, which stay with size 1, or go."""
+    x = maker.pick(least_rank=1)
+    rank, rng = len(maker.shape(x)), maker.rng
+    axes = rng.choice([(rank - 1,), (rank - 1,), (rng.randrange(rank),), tuple(range(rank))])
+    kind = rng.choice(("sum", "sum", "squares", "maximum"))
+    return _reduce(maker, x, kind, axes, keep=rng.random() < 0.6)
+
+
+def softmax(maker: Maker) -> bool:
+    """Over one dim, as four ops."""
+    x = maker.pick(least_rank=1)
+    shape = maker.shape(x)
+    axis = maker.rng.choice((len(shape) - 1, maker.rng.randrange(len(shape))))
+    row = ", ".join("0" if dim == axis else f"d{dim}" for dim in range(len(shape)))
+    wheres = [dims(len(shape)), row]
+    _reduce(maker, x, "maximum", (axis,), keep=True)
+    element_wise(maker, [x, maker.last], SUBTRACT, wheres)
+    element_wise(maker, [maker.last], EXP, wheres[:1])
+    top = maker.last
+    return _reduce(maker, top, "sum", (axis,), keep=True) and element_wise(
+        maker, [top, maker.last], DIVIDE, wheres
+    )
+
+
+def _reduce(maker: Maker, x: int, kind: str, axes: tuple[int, ...], *, keep: bool) -> bool:
+    """A sum, a sum of squares or a maximum; sums of half floats are f32 until they are complete."""
+    shape, element = maker.shape(x), maker.graph.element
+    wide = element if kind == "maximum" else "f32"
+
+    def function(a: Array) -> Array:
+        if kind == "maximum":
+            return a.max(axes, keepdims=keep)
+        return (a * a if kind == "squares" else a).sum(axes, keepdims=keep)
+
+    def text(out: str, name: str) -> str:
+        left = [dim for dim in range(len(shape)) if keep or dim not in axes]
+        total = Operand(
+            out if wide == element else f"{out}_t",
+            [1 if dim in axes else shape[dim] for dim in left],
+            wide,
+            ", ".join("0" if dim in axes else f"d{dim}" for dim in left),
+        )
+        kinds = "".join("r" if dim in axes else "p" for dim in range(len(shape)))
+        body = "%w = arith.extf %a : E to f32\n    " if wide != element else ""
+        value = "%w" if wide != element else "%a"
+        if kind == "squares":
+            body += f"%s = arith.mulf {value}, {value} : f32\n    "
+            value = "%s"
+        body += f"%y = arith.{'maximumf' if kind == 'maximum' else 'addf'} %o, {value} : {wide}"
+        lines = [
+            filled(f"{out}_i", "-inf" if kind == "maximum" else 0, total.shape, wide),
+            generic(
+                total,
+                f"{out}_i",
+                [Operand(name, shape, element, dims(len(shape)))],
+                kinds,
+                body.replace(" E", f" {element}"),
+            ),
+        ]
+        return "\n".join(lines + narrowed(out, total, element))
+
+    return maker.add([x], function, text)
+
+
+def narrowed(out: str, total: Operand, element: str) -> list[str]:
+    """``total`` as ``out`` of the graph's type, if it is not that."""
+    if total.name == out:
+        return []
+    where = dims(len(total.shape))
+    read, made = Operand(total.name, total.shape, "f32", where), Operand(out, total.shape, element, where)
+    body = f"%y = arith.truncf %a : f32 to {element}"
+    kinds = "p" * len(total.shape)
+    return [empty(f"{out}_e", total.shape, element), generic(made, f"{out}_e", [read], kinds, body)]
