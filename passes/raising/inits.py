@@ -37,6 +37,7 @@ from ..structured import (
 )
 from .bodies import is_contraction
 from .reshape import grouped
+from .simplify import inline_splat
 
 
 def make_inits_explicit(func: ir.Operation) -> None:
@@ -64,6 +65,9 @@ def _free_parallel(op: ir.Operation) -> None:
     """Let the inits of an op without reductions be empty; what it reads of them becomes an input."""
     inputs, inits, maps, body = inputs_of(op), inits_of(op), maps_of(op), body_of(op)
     arguments = list(body.arguments)[len(inputs) :]
+    for argument, init in zip(arguments, inits, strict=True):
+        if is_used(argument):
+            inline_splat(op, argument, init)
     read = [number for number, argument in enumerate(arguments) if is_used(argument)]
     if not read:
         for number, init in enumerate(inits):

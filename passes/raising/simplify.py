@@ -47,14 +47,18 @@ def _inline_splats(op: ir.Operation) -> None:
     """Read the one value of a constant or a fill in the body instead of as a tensor."""
     arguments = body_of(op).arguments
     for number, value in enumerate(inputs_of(op)):
-        if not is_used(arguments[number]):
-            continue
-        splat, fill = splat_of(value), defining_op(value, "linalg.fill")
-        if splat is not None:
-            with ir.InsertionPoint(op), op.location:
-                arguments[number].replace_all_uses_with(constant(splat))
-        elif fill is not None and fill.operands[0].type == arguments[number].type:
-            arguments[number].replace_all_uses_with(fill.operands[0])
+        if is_used(arguments[number]):
+            inline_splat(op, arguments[number], value)
+
+
+def inline_splat(op: ir.Operation, argument: ir.Value, value: ir.Value) -> None:
+    """Let the body of ``op`` use the one value of a constant or a fill instead of the ``argument`` for it."""
+    splat, fill = splat_of(value), defining_op(value, "linalg.fill")
+    if splat is not None:
+        with ir.InsertionPoint(op), op.location:
+            argument.replace_all_uses_with(constant(splat))
+    elif fill is not None and fill.operands[0].type == argument.type:
+        argument.replace_all_uses_with(fill.operands[0])
 
 
 def _fold_casts(op: ir.Operation) -> None:

@@ -263,3 +263,15 @@ func.func @constant_result() -> tensor<5x7xf32> {
   %c = arith.constant dense<2.0> : tensor<5x7xf32>
   return %c : tensor<5x7xf32>
 }
+
+// A reduction over a dim of one element is element-wise, and knows the number that it starts from.
+// CHECK-LABEL: @of_one
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel"]} ins(%{{.*}} : tensor<4xf32>) outs(%{{.*}} : tensor<4xf32>)
+// CHECK: arith.addf %{{.*}}, %cst
+func.func @of_one(%x: tensor<4x1xf32>) -> tensor<4xf32> {
+  %two = arith.constant 2.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%two : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %r = linalg.reduce { arith.addf } ins(%x : tensor<4x1xf32>) outs(%f : tensor<4xf32>) dimensions = [1]
+  return %r : tensor<4xf32>
+}

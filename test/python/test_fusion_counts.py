@@ -84,6 +84,7 @@ ROWS: dict[str, Row] = {
     "chain with reuse": (1, reused, (X,)),
     "two outputs": (1, two_outputs, (X,)),
     "softmax": (1, lambda x: x.softmax(-1), (X,)),
+    "softmax of one element": (1, lambda x: x.softmax(-1), (torch.randn(64, 1),)),
     "layer_norm": (1, nn.LayerNorm(64), (X,)),
     "rms_norm": (1, nn.RMSNorm(64), (X,)),
     "divided by sums of rows": (1, lambda x: x / x.sum(-1, keepdim=True), (X,)),
