@@ -147,7 +147,7 @@ class Prices:
 
     def _again(self, domain: Domain) -> Cost:
         total = _NOTHING
-        for nest, times in repeats(domain, self.machine.tasks):
+        for nest, times in repeats(domain, self.machine):
             if times > 1:
                 total += self._work_of(nest).repeated(times - 1)
         return total

@@ -6,6 +6,9 @@ computed once for each part of that dim::
     %e = exp(%v[n])               again for each row m that it is broadcast to
     %r = %x[m, n] + %e[n]
 
+    %s = sum over k of %v[k]      again by each task, of which there are as many as mlopt-schedule makes
+    %r = %x[m, n] * %s
+
     %s = %x[m, k] * 0.125         again for each strip of columns n that the registers hold
     %y = sum over k of %s[m, k] * %w[k, n]
 """
@@ -15,8 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil, prod
 
+from ..costs.machine import Machine
 from ..domain import Dim, Domain
 from ..raising.bodies import is_contraction
+from ..scheduling import cpu, gpu
+from ..scheduling.common import TASKS
 from ..structured import ASSUMED
 from ..tiling.access import Nest
 
@@ -31,24 +37,33 @@ def tasks_of(domain: Domain) -> int:
     return prod(MANY if dim.extent is None else dim.extent for dim in _split(domain))
 
 
-def repeats(domain: Domain, tasks: int) -> Iterator[tuple[Nest, int]]:
-    """Each nest with how often its work is done, if the kernel is split into about ``tasks``."""
+def repeats(domain: Domain, machine: Machine) -> Iterator[tuple[Nest, int]]:
+    """Each nest with how often its work is done, in the tasks that ``machine``'s schedule makes."""
     split = _split(domain)
+    missing = {nest: [dim for dim in split if dim not in domain.loops(nest)] for nest in domain.nests}
+    if not any(missing.values()):
+        yield from ((nest, 1) for nest in domain.nests)
+        return
+    parts = _parts(domain, machine)
     product = next((nest for nest in domain.nests if is_contraction(nest.op)), None)
     factors = set() if product is None else _before(domain, product)
-    for nest in domain.nests:
-        dims = domain.loops(nest)
-        missing = [dim for dim in split if dim not in dims]
-        if not missing:
-            yield nest, 1
-        elif nest in factors:
-            yield nest, prod(ceil(_size(dim) / REGISTERS) for dim in missing)
-        elif not any(dim.extent != 1 for dim in dims) or nest.reductions:
-            # One value, or rows of a total: each task computes it, and no strip of a task does it again.
-            yield nest, min(prod(_size(dim) for dim in missing), tasks)
+    for nest, without in missing.items():
+        dims = [dim for dim in domain.loops(nest) if dim.extent != 1]
+        if nest in factors:
+            yield nest, prod(ceil(_size(dim) / REGISTERS) for dim in without)
+        elif all(dim.kind == "parallel" for dim in dims) and dims:
+            # Columns are innermost: each element of an outer dim computes it, each task of an inner one.
+            last = max(dim.id for dim in dims)
+            yield nest, prod(_size(dim) if dim.id < last else parts[dim] for dim in without)
         else:
-            last = max(dim.id for dim in dims if dim.extent != 1)
-            yield nest, prod(_size(dim) for dim in missing if dim.id < last)
+            # One value, or a total and what is added up: each task computes it, no strip of a task again.
+            yield nest, prod(parts[dim] for dim in without)
+
+
+def _parts(domain: Domain, machine: Machine) -> dict[Dim, int]:
+    """How many tasks share each dim, as mlopt-schedule chooses its tiles."""
+    tiles = gpu.choose(domain).tiles if machine.chips else cpu.choose_tiles(domain, TASKS)
+    return {dim: ceil(_size(dim) / tiles[dim]) if tiles[dim] else 1 for dim in domain.dims}
 
 
 def _split(domain: Domain) -> list[Dim]:

@@ -8,6 +8,7 @@ from ..domain import Dim, Domain
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 
 ROW = 64  # the size that a dynamic dim is taken for
+TASKS = 32  # that a big kernel should have at least on a CPU
 
 
 def forced(domain: Domain) -> dict[Dim, int]:

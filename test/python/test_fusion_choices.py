@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -30,7 +31,7 @@ def elementwise(name, inputs, out, body="%y = arith.negf %a0 : f32", element="f3
     loops = '"parallel"' if out.count("x") == 1 else '"parallel", "parallel"'
     own = "#vec" if out.count("x") == 1 else "#id"
     arguments = ", ".join(
-        f"%a{number}: {kind.rsplit('x', 1)[1].rstrip('>')}" for number, kind in enumerate(kinds)
+        f"%a{number}: {re.split('[x<]', kind)[-1].rstrip('>')}" for number, kind in enumerate(kinds)
     )
     return f"""  %{name}_e = tensor.empty() : {out}
   %{name} = linalg.generic {{indexing_maps = [{", ".join((*maps, own))}], iterator_types = [{loops}]}}
@@ -166,6 +167,34 @@ def test_work_on_a_vector_is_repeated_for_rows_only_if_that_is_less_than_a_launc
 
     assert groups_of(1) == [["exp", "add"]]
     assert groups_of(65536) == [["add"], ["exp"]]
+
+
+@pytest.mark.parametrize(
+    ("machine", "sizes"),
+    [
+        # 4096 elements, added up in each of 128 tasks, take longer than a launch; one task repeats nothing.
+        ("cpu", {(1024, 1024, 4096): False, (64, 32, 1000): True, (64, 64, 64): True}),
+        # Blocks run side by side: what each adds up takes less than a launch until there are very many.
+        ("a100", {(1024, 1024, 4096): True, (64, 32, 4096): True, (32768, 4096, 4096): False}),
+    ],
+)
+def test_a_total_is_added_up_again_by_as_many_tasks_as_the_schedule_makes(machine, sizes):
+    def is_one_kernel(rows, columns, length):
+        kind, vector = f"tensor<{rows}x{columns}xf32>", f"tensor<{length}xf32>"
+        body = f"""  %one_e = tensor.empty() : tensor<f32>
+  %one_f = linalg.fill ins(%zero : f32) outs(%one_e : tensor<f32>) -> tensor<f32>
+  %one = linalg.generic {{indexing_maps = [#vec, affine_map<(j) -> ()>], iterator_types = ["reduction"]}}
+      ins(%v : {vector}) outs(%one_f : tensor<f32>) attrs = {{mlopt.op = "total"}} {{
+  ^bb0(%p: f32, %s: f32):
+    %u = arith.addf %s, %p : f32
+    linalg.yield %u : f32
+  }} -> tensor<f32>
+"""
+        reads = [("%x", "#id", kind), ("%one", "affine_map<(i, j) -> ()>", "tensor<f32>")]
+        body += elementwise("mul", reads, kind, "%y = arith.mulf %a0, %a1 : f32")
+        return len(fused(program(f"%x: {kind}, %v: {vector}", body, [("%mul", kind)]), machine)[0]) == 1
+
+    assert {each: is_one_kernel(*each) for each in sizes} == sizes
 
 
 def test_machines_differ():
