@@ -9,6 +9,7 @@ from mlir import ir
 
 from .base import Pass
 from .moving.collapses import sink_collapses
+from .moving.expansions import lift_expansions
 from .moving.gathered import compute_what_is_gathered
 from .moving.gathers import gathers_to_moves
 from .moving.lifts import lift_collapses
@@ -50,8 +51,10 @@ class FoldMoves(Pass):
                 lower_slices(func.operation)
                 sink_expansions(func.operation)
                 sink_collapses(func.operation)
+                lift_expansions(func.operation)
                 lift_collapses(func.operation)
                 read_originals(func.operation)
+                erase_dead(func.operation)  # moves that nothing reads now are no readers, either
                 make_in_order(func.operation)
                 compute_what_is_gathered(func.operation)
                 erase_dead(func.operation)

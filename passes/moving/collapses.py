@@ -1,4 +1,4 @@
-"""Element-wise ops run on a grouped convolution's result as it is, and collapse what they make.
+"""Ops run on what was made apart as it is, and collapse what they make.
 
 ::
 
@@ -11,6 +11,8 @@
 
 Legal where each tensor that has the collapsed dim's loop has it as a dim of its own, the sizes are known, and
 the body does not ask for its number. The view between two kernels would keep them apart; it moves to the end.
+Done for what grouped convolutions make, and for what was moved or computed where all its readers can follow
+and none of them reads another op's result that would have to be expanded instead.
 """
 
 from __future__ import annotations
@@ -19,53 +21,73 @@ from mlir import ir
 from mlir.dialects import tensor
 
 from ..raising.bodies import is_contraction
-from ..raising.reshape import grouped
 from ..structured import (
-    DYNAMIC,
-    body_of,
+    ATTENTION,
     defining_op,
     has_one_use,
     inputs_of,
     kinds_of,
-    label_of,
-    make_generic,
     maps_of,
     replace_op,
-    sizes_of,
     structured_ops,
 )
+from .expansions import can_lift
+from .splits import Parts, can_split, groups_of, parts_of, split
 
-Parts = dict[int, list[int]]  # the static sizes that a loop splits into
+_MAKERS = ("linalg.generic", ATTENTION)
 
 
 def sink_collapses(func: ir.Operation) -> None:
-    """Move collapse_shapes of contractions behind the element-wise ops of ``func`` that read them."""
+    """Move collapse_shapes of what ops of ``func`` make behind the ops that read them, the first op first."""
     for op in structured_ops(func):
-        if "reduction" in kinds_of(op):
-            continue
-        for value, where in zip(inputs_of(op), maps_of(op), strict=False):
-            parts = _loop_parts(value, where)
-            if parts is not None and can_split(op):
-                _split(op, parts)
+        for number, where in enumerate(maps_of(op)[: len(inputs_of(op))]):
+            collapse = defining_op(op.operands[number], "tensor.collapse_shape")
+            parts = None if collapse is None else parts_of(collapse, where)
+            if collapse is not None and parts is not None and should_split(op, collapse, parts):
+                _sink(op, parts)
                 break
 
 
-def _loop_parts(value: ir.Value, where: ir.AffineMap) -> Parts | None:
-    """What the loops become that read the dims of a collapsed contraction; None if ``value`` is none."""
-    collapse = defining_op(value, "tensor.collapse_shape")
-    maker = None if collapse is None else _first_maker(collapse.operands[0])
-    if collapse is None or maker is None or not has_one_use(value) or not is_contraction(maker):
-        return None
-    source = collapse.operands[0]
-    parts: Parts = {}
-    for expr, group in zip(where.results, collapse.attributes["reassociation"], strict=True):
-        sizes = [source.type.shape[each.value] for each in group]
-        if len(sizes) == 1:
-            continue
-        if DYNAMIC in sizes or not isinstance(expr, ir.AffineDimExpr) or expr.position in parts:
-            return None
-        parts[expr.position] = sizes
-    return parts
+def should_split(op: ir.Operation, collapse: ir.Operation, parts: Parts) -> bool:
+    """Whether ``op``, its loops split into ``parts``, can be in one kernel with what was collapsed for it."""
+    value = collapse.results[0]
+    if not _can_follow(op) or defining_op(collapse.operands[0], *_MAKERS) is None:
+        return False
+    maker = _first_maker(collapse.operands[0])
+    if maker is not None and is_contraction(maker):
+        return has_one_use(value) and "reduction" not in kinds_of(op)
+    if not all(_takes_parts(use.owner.operation) for use in value.uses):
+        return False
+    return not any(
+        other != value
+        and any(expr.position in parts for expr in where.results)
+        and defining_op(other, *_MAKERS) is not None
+        and not can_lift(other)
+        for other, where in zip(inputs_of(op), maps_of(op), strict=False)
+    )
+
+
+def _can_follow(op: ir.Operation) -> bool:
+    """Whether the loops of ``op`` may split; a product's tiles run along three."""
+    return not is_contraction(op) and can_split(op)
+
+
+def _takes_parts(reader: ir.Operation) -> bool:
+    """Whether it is all one to ``reader`` that the parts of what it reads are computed as such."""
+    return reader.name == "func.return" or (reader.name == "linalg.generic" and _can_follow(reader))
+
+
+def _sink(op: ir.Operation, parts: Parts) -> None:
+    maps = maps_of(op)[len(inputs_of(op)) :]
+    kinds = [result.type for result in op.results]
+    with ir.InsertionPoint(op), op.location:
+        results = [
+            tensor.CollapseShapeOp(kind, result, groups_of(where, parts)).result
+            if any(expr.position in parts for expr in where.results)
+            else result
+            for result, kind, where in zip(split(op, parts), kinds, maps, strict=True)
+        ]
+    replace_op(op, results)
 
 
 def _first_maker(value: ir.Value) -> ir.Operation | None:
@@ -75,83 +97,3 @@ def _first_maker(value: ir.Value) -> ir.Operation | None:
         before = [defining_op(operand, "linalg.generic") for operand in inputs_of(maker)]
         maker = next((each for each in before if each is not None), None)
     return maker
-
-
-def can_split(op: ir.Operation) -> bool:
-    """Whether each dim of what ``op`` reads and writes is one loop, of which it needs no number."""
-    for inner in body_of(op).operations:
-        if inner.operation.name == "linalg.index":
-            return False
-    return all(isinstance(expr, ir.AffineDimExpr) for where in maps_of(op) for expr in where.results)
-
-
-def _split(op: ir.Operation, parts: Parts) -> None:
-    first = _places(len(kinds_of(op)), parts)
-    with op.location, ir.InsertionPoint(op):
-        operands, maps = [], []
-        for value, where in zip(op.operands, maps_of(op), strict=True):
-            operands.append(_expanded(value, where, parts))
-            loops = [at for expr in where.results for at in first[expr.position]]
-            exprs = [ir.AffineExpr.get_dim(at) for at in loops]
-            maps.append(ir.AffineMap.get(sum(map(len, first)), 0, exprs))
-        inputs = len(inputs_of(op))
-        new = make_generic(
-            operands[:inputs],
-            operands[inputs:],
-            maps,
-            [kind for kind, places in zip(kinds_of(op), first, strict=True) for _ in places],
-            label_of(op),
-            location=op.location,
-            at=ir.InsertionPoint(op),
-            body=body_of(op),
-        )
-        results = [
-            tensor.CollapseShapeOp(old.type, result, _groups(where, parts)).result
-            if any(expr.position in parts for expr in where.results)
-            else result
-            for result, old, where in zip(new.results, op.results, maps_of(op)[inputs:], strict=True)
-        ]
-    replace_op(op, results)
-
-
-def _places(count: int, parts: Parts) -> list[list[int]]:
-    """The numbers of the loops that each loop becomes."""
-    places: list[list[int]] = []
-    total = 0
-    for loop in range(count):
-        more = len(parts.get(loop, [1]))
-        places.append(list(range(total, total + more)))
-        total += more
-    return places
-
-
-def _groups(where: ir.AffineMap, parts: Parts) -> ir.ArrayAttr:
-    """How the dims of the new operand group to those of the old one."""
-    groups: list[list[int]] = []
-    total = 0
-    for expr in where.results:
-        more = len(parts.get(expr.position, [1]))
-        groups.append(list(range(total, total + more)))
-        total += more
-    return grouped(groups)
-
-
-def _expanded(value: ir.Value, where: ir.AffineMap, parts: Parts) -> ir.Value:
-    """``value`` with the dims split whose loops are; what it was collapsed from, if that is it."""
-    if not any(expr.position in parts for expr in where.results):
-        return value
-    attribute = _groups(where, parts)
-    shape: list[int | ir.Value] = []
-    for expr, size in zip(where.results, sizes_of(value), strict=True):
-        shape += parts.get(expr.position, [size])
-    static = [DYNAMIC if isinstance(size, ir.Value) else size for size in shape]
-    dynamic = [size for size in shape if isinstance(size, ir.Value)]
-    kind = ir.RankedTensorType.get(static, value.type.element_type)
-    collapse = defining_op(value, "tensor.collapse_shape")
-    if collapse is not None and collapse.attributes["reassociation"] == attribute:
-        source = collapse.operands[0]
-        if source.type == kind:  # not in other sizes of the same product
-            return source
-    if defining_op(value, "tensor.empty") is not None:
-        return tensor.EmptyOp(shape, kind.element_type).result
-    return tensor.ExpandShapeOp(kind, value, attribute, dynamic, static).result

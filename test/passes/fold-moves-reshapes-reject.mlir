@@ -1,0 +1,142 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fold-moves)' --split-input-file | FileCheck %s
+
+// The number of an element among the joined ones is asked for.
+#tr = affine_map<(d0, d1, d2) -> (d1, d0, d2)>
+#id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func.func @number
+// CHECK: %[[T:.*]] = linalg.generic {{.*}}mlopt.op = "transpose"
+// CHECK: tensor.collapse_shape %[[T]]
+// CHECK: linalg.index 1
+func.func @number(%x: tensor<2x3x4xf32>) -> tensor<3x8xf32> {
+  %e = tensor.empty() : tensor<3x2x4xf32>
+  %o = tensor.empty() : tensor<3x8xf32>
+  %t = linalg.generic {indexing_maps = [#tr, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x3x4xf32>) outs(%e : tensor<3x2x4xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%p: f32, %out: f32):
+    linalg.yield %p : f32
+  } -> tensor<3x2x4xf32>
+  %c = tensor.collapse_shape %t [[0], [1, 2]] : tensor<3x2x4xf32> into tensor<3x8xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%c : tensor<3x8xf32>) outs(%o : tensor<3x8xf32>) {
+  ^bb0(%p: f32, %out: f32):
+    %0 = linalg.index 1 : index
+    %1 = arith.index_cast %0 : index to i64
+    %2 = arith.sitofp %1 : i64 to f32
+    %3 = arith.mulf %p, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<3x8xf32>
+  return %a : tensor<3x8xf32>
+}
+
+// -----
+
+// The sum is the epilogue of a product, which makes joined rows.
+#tr = affine_map<(d0, d1, d2) -> (d1, d0, d2)>
+#id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func.func @epilogue
+// CHECK: linalg.generic {{.*}}mlopt.op = "transpose"
+// CHECK: %[[M:.*]] = linalg.generic {{.*}}mlopt.op = "matmul"
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[M]] : tensor<3x8xf32>, tensor<3x8xf32>)
+func.func @epilogue(%x: tensor<2x3x4xf32>, %y: tensor<3x5xf32>, %w: tensor<5x8xf32>, %zero: tensor<3x8xf32>)
+    -> tensor<3x8xf32> {
+  %e = tensor.empty() : tensor<3x2x4xf32>
+  %o = tensor.empty() : tensor<3x8xf32>
+  %t = linalg.generic {indexing_maps = [#tr, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x3x4xf32>) outs(%e : tensor<3x2x4xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%p: f32, %out: f32):
+    linalg.yield %p : f32
+  } -> tensor<3x2x4xf32>
+  %c = tensor.collapse_shape %t [[0], [1, 2]] : tensor<3x2x4xf32> into tensor<3x8xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+                                        affine_map<(i, j, k) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%y, %w : tensor<3x5xf32>, tensor<5x8xf32>) outs(%zero : tensor<3x8xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %0 = arith.mulf %p, %q : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<3x8xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%c, %m : tensor<3x8xf32>, tensor<3x8xf32>) outs(%o : tensor<3x8xf32>) {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %0 = arith.addf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<3x8xf32>
+  return %a : tensor<3x8xf32>
+}
+
+// -----
+
+// One reader of the joined tensor, a product, takes it as it is: the others do, too.
+#tr = affine_map<(d0, d1, d2) -> (d1, d0, d2)>
+#id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func.func @product
+// CHECK: %[[T:.*]] = linalg.generic {{.*}}mlopt.op = "transpose"
+// CHECK: %[[C:.*]] = tensor.collapse_shape %[[T]]
+// CHECK: linalg.generic {{.*}} ins(%[[C]] : tensor<3x8xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[C]], %arg1 :
+func.func @product(%x: tensor<2x3x4xf32>, %w: tensor<8x5xf32>, %zero: tensor<3x5xf32>)
+    -> (tensor<3x8xf32>, tensor<3x5xf32>) {
+  %e = tensor.empty() : tensor<3x2x4xf32>
+  %o = tensor.empty() : tensor<3x8xf32>
+  %t = linalg.generic {indexing_maps = [#tr, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x3x4xf32>) outs(%e : tensor<3x2x4xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%p: f32, %out: f32):
+    linalg.yield %p : f32
+  } -> tensor<3x2x4xf32>
+  %c = tensor.collapse_shape %t [[0], [1, 2]] : tensor<3x2x4xf32> into tensor<3x8xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%c : tensor<3x8xf32>) outs(%o : tensor<3x8xf32>) {
+  ^bb0(%p: f32, %out: f32):
+    %0 = arith.negf %p : f32
+    linalg.yield %0 : f32
+  } -> tensor<3x8xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+                                        affine_map<(i, j, k) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%c, %w : tensor<3x8xf32>, tensor<8x5xf32>) outs(%zero : tensor<3x5xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %0 = arith.mulf %p, %q : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<3x5xf32>
+  return %a, %m : tensor<3x8xf32>, tensor<3x5xf32>
+}
+
+// -----
+
+// What is split was made of sums of rows, whose kernel it stays in.
+#tr = affine_map<(d0, d1, d2) -> (d1, d0, d2)>
+#id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+// CHECK-LABEL: func.func @rows
+// CHECK: %[[S:.*]] = linalg.generic {{.*}}mlopt.op = "sum"
+// CHECK: %[[D:.*]] = linalg.generic {{.*}} ins(%arg0, %[[S]] : tensor<3x8xf32>, tensor<3xf32>)
+// CHECK: tensor.expand_shape %[[D]]
+func.func @rows(%x: tensor<3x8xf32>, %zero: tensor<3xf32>) -> tensor<2x3x4xf32> {
+  %e = tensor.empty() : tensor<3x8xf32>
+  %o = tensor.empty() : tensor<2x3x4xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<3x8xf32>) outs(%zero : tensor<3xf32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%p: f32, %out: f32):
+    %0 = arith.addf %p, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<3xf32>
+  %d = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<3x8xf32>, tensor<3xf32>) outs(%e : tensor<3x8xf32>) attrs = {mlopt.op = "div"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %0 = arith.divf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<3x8xf32>
+  %v = tensor.expand_shape %d [[0], [1, 2]] output_shape [3, 2, 4] : tensor<3x8xf32> into tensor<3x2x4xf32>
+  %t = linalg.generic {indexing_maps = [#tr, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%v : tensor<3x2x4xf32>) outs(%o : tensor<2x3x4xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%p: f32, %out: f32):
+    linalg.yield %p : f32
+  } -> tensor<2x3x4xf32>
+  return %t : tensor<2x3x4xf32>
+}
