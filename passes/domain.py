@@ -27,6 +27,7 @@ from mlir import ir
 from .structured import STRUCTURED
 from .tiling.access import Access, Index, Nest, nest_of
 from .tiling.pads import read_through_pads
+from .tiling.parts import lie_apart, parts_below
 
 Loop = tuple[int, int]  # the number of a nest and of a loop in it
 
@@ -185,13 +186,22 @@ class _Builder:
         if onto in self.results or len(list(onto.uses)) > 1:
             return "a tensor that is written in parts is needed before its last part"
         writer, below = self.writers[onto]
+        op = self.nests[number].op
+        apart = self.nests[writer].onto is not None and all(lie_apart(op, each) for each in parts_below(op))
         for made, placed in zip(below.indices, self.nests[number].writes[0].indices, strict=True):
-            if made.plain and placed.plain:
+            if (made.plain and placed.plain) or (apart and self._run_alike(writer, made, number, placed)):
                 self._union((writer, made.loops[0]), (number, placed.loops[0]))
                 continue
             # The later part may cover any of the earlier ones: one task must write both, in order.
             self.whole += [(writer, loop) for loop in made.loops] + [(number, loop) for loop in placed.loops]
         return None
+
+    def _run_alike(self, one: int, made: Index, other: int, placed: Index) -> bool:
+        """Whether parts that lie apart have one known size along a dim, and can share its loop."""
+        if len(made.loops) != 1 or len(placed.loops) != 1:
+            return False
+        extent = self.nests[one].extents[made.loops[0]]
+        return extent is not None and extent == self.nests[other].extents[placed.loops[0]]
 
     def _tie_side_by_side(self) -> None:
         """Tie parts of the kernel between which no value goes."""

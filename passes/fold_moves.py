@@ -9,6 +9,7 @@ from mlir import ir
 
 from .base import Pass
 from .moving.collapses import sink_collapses
+from .moving.concats import split_by_concats
 from .moving.expansions import lift_expansions
 from .moving.gathered import compute_what_is_gathered
 from .moving.gathers import gathers_to_moves
@@ -56,5 +57,6 @@ class FoldMoves(Pass):
                 read_originals(func.operation)
                 erase_dead(func.operation)  # moves that nothing reads now are no readers, either
                 make_in_order(func.operation)
+                split_by_concats(func.operation)
                 compute_what_is_gathered(func.operation)
                 erase_dead(func.operation)

@@ -11,6 +11,7 @@ from ..domain import Domain
 from ..groups import operands_of
 from ..raising.bodies import is_contraction
 from ..tiling.access import Access, Nest
+from ..tiling.parts import why_not_together
 from ..tiling.registry import can_tile
 from .graph import Graph, Group
 from .kinds import Kind
@@ -94,6 +95,8 @@ def _kinds_apart(producer: Group, consumer: Group) -> str | None:
         return _apart_from_attention(producer, consumer)
     if Kind.ANCHOR in kinds and kinds & {*_REDUCTIONS, Kind.GATHER}:
         return "a contraction's kernel has only element-wise ops beside it"
+    if kinds & {Kind.ANCHOR, Kind.BARRIER} and (producer.kinds + consumer.kinds).count(Kind.INSERT) > 1:
+        return "a kernel with a contraction or a full reduction writes one part of a buffer"
     if producer.has(Kind.BARRIER):
         if consumer.has(*_REDUCTIONS):
             return "a reduction needs the result of another one that needs all tasks"
@@ -133,6 +136,8 @@ def _edge_apart(
     graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, kind: Kind, number: int
 ) -> str | None:
     made_by = graph.kind_of(value.owner.operation)
+    if made_by is Kind.INSERT and kind is Kind.INSERT and number == 1:
+        return why_not_together(op)
     if made_by is Kind.INSERT or (kind is Kind.INSERT and number == 1):
         return PARTS
     if kind is Kind.PAD:

@@ -1,0 +1,49 @@
+"""Concats as raising leaves them: a chain of tensor.insert_slice into an empty tensor, along one dim."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlir import ir
+
+from ..structured import DYNAMIC, defining_op, has_one_use
+
+
+@dataclass(frozen=True)
+class Concat:
+    """Tensors one after the other along ``dim``; ``places`` has the start and the size of each there."""
+
+    dim: int
+    values: tuple[ir.Value, ...]
+    places: tuple[tuple[int, int], ...]
+
+
+def concat_of(value: ir.Value) -> Concat | None:
+    """What ``value`` is put together from; None if it is not one tensor after the other, of known sizes."""
+    op = defining_op(value, "tensor.insert_slice")
+    values: list[ir.Value] = []
+    places: list[tuple[int, int]] = []
+    dim = None if op is None else _dim_of_part(op)
+    end = None if dim is None else value.type.shape[dim]
+    while op is not None and dim is not None and _dim_of_part(op) == dim:
+        start, size = op.opview.static_offsets[dim], op.opview.static_sizes[dim]
+        if DYNAMIC in (start, size, end) or start + size != end:
+            return None
+        values.insert(0, op.operands[0])
+        places.insert(0, (start, size))
+        end, onto = start, op.operands[1]
+        if end == 0:
+            empty = defining_op(onto, "tensor.empty") is not None
+            return Concat(dim, tuple(values), tuple(places)) if empty else None
+        op = defining_op(onto, "tensor.insert_slice") if has_one_use(onto) else None
+    return None
+
+
+def _dim_of_part(op: ir.Operation) -> int | None:
+    """The one dim along which a tensor.insert_slice puts a part and not all of what it is put into."""
+    view, whole = op.opview, op.operands[1].type
+    if op.operands[0].type.rank != whole.rank or any(step != 1 for step in view.static_strides):
+        return None
+    known = zip(view.static_offsets, view.static_sizes, whole.shape, strict=True)
+    dims = [dim for dim, (start, size, extent) in enumerate(known) if start != 0 or size != extent]
+    return dims[0] if len(dims) == 1 else None
