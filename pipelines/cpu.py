@@ -47,7 +47,7 @@ def cpu_stages(vector_bits: int = 512, fast_math: bool = False) -> tuple[Stage, 
             "lower-affine,convert-scf-to-cf,"
             # A failed assert returns its number: possible only where control flow is flat.
             "mlopt-cpu-status,"
-            "expand-strided-metadata,lower-affine,arith-expand{include-bf16=true},"
+            "mlopt-lower-expansions,expand-strided-metadata,lower-affine,arith-expand{include-bf16=true},"
             # What stays of math becomes calls lane by lane, of which vector ops remain.
             "convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,convert-arith-to-llvm,"
             "convert-index-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"

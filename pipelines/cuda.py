@@ -52,9 +52,9 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
             # A failed assert of a host function returns its number; launches become calls of MLIR's CUDA
             # runtime, on the stream given.
             "lower-affine,convert-scf-to-cf,mlopt-cpu-status,mlopt-gpu-launch,"
-            "expand-strided-metadata,lower-affine,arith-expand,convert-arith-to-llvm,convert-index-to-llvm,"
-            "finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,reconcile-unrealized-casts,"
-            "canonicalize,cse",
+            "mlopt-lower-expansions,expand-strided-metadata,lower-affine,arith-expand,convert-arith-to-llvm,"
+            "convert-index-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"
+            "reconcile-unrealized-casts,canonicalize,cse",
             ("builtin", "llvm", "nvvm", "gpu.module", "gpu.module_end"),
         ),
     )
