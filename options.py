@@ -65,6 +65,12 @@ class Options:
         "Results differ in their last bits, and where there are NaN or infinities (docs/semantics.md).",
         changes_code=True,
     )
+    tune: bool = _option(
+        False,
+        "Measure a few schedules of each kernel, with the number of threads of now, and keep the fastest "
+        "(docs/tuning.md).",
+        changes_code=True,
+    )
     fallback: bool = _option(
         False, "Run in eager what cannot be compiled, with a warning, instead of an error."
     )
@@ -106,6 +112,11 @@ class Options:
             raise CompileError(
                 f'device="{resolved.device}" runs programs for GPUs, the target is the CPU',
                 remedy='pass target="cuda:sm_80" too, or another of them',
+            )
+        if resolved.tune and (resolved.target, resolved.cpu) != ("cpu", "host"):
+            raise CompileError(
+                f"tune=True measures on this CPU, and the program is for {resolved.target} ({resolved.cpu})",
+                remedy="leave out tune, or target and cpu",
             )
         return resolved
 

@@ -53,7 +53,8 @@ def compile_module(
         dynamic_shapes,
         lambda exported: KeptProgram(exported, options, name, missed=pool.start),
     )
-    built = requests.build_torch(program.text, program.weight_positions, options, name)
+    shapes = [tuple(example.shape) for example in examples]
+    built = requests.build_torch(program.text, program.weight_positions, options, name, shapes)
     eager_strides = EagerStrides(module, program, examples)
     opened: list[LiveWeights] = []
 

@@ -14,12 +14,16 @@ After::
 them; for the reduced dim of a contraction the step of the loop over it. A kernel that no tile rule takes gets
 ``mlopt.slow = "why"`` instead and stays linalg. Always legal: it only adds attributes.
 
+``choices`` takes others of a CPU's candidates than the first: ``choices=2`` for all kernels, or
+``choices="kernel_0_matmul:2 kernel_3_sum:1"``; those that are not named get the first.
+
 For ``target=cuda`` the schedule also has ``warps``, of a block, and ``min_blocks``, that a multiprocessor
 should hold (nvvm.minctasm). How sizes are chosen: ``passes/scheduling``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,6 +34,7 @@ from .base import Pass, PassError
 from .costs.count import cost_of
 from .domain import Domain
 from .scheduling import cpu, gpu
+from .scheduling.common import TASKS
 from .tile import kernel_domain
 from .tiling.registry import can_tile
 
@@ -38,21 +43,47 @@ TARGETS = ("cpu", "cuda")
 
 @dataclass(frozen=True)
 class Schedule(Pass):
-    """Choose tile sizes for ``target``; ``tasks``: how many a big kernel should have at least on a CPU."""
+    """Choose tile sizes for ``target``; ``tasks``: how many a big kernel should have at least on a CPU;
+    ``choices``: which candidates to take on a CPU.
+    """
 
     name: ClassVar[str] = "mlopt-schedule"
     target: str = "cpu"
-    tasks: int = 32
+    tasks: int = TASKS
+    choices: str = ""
 
     def run(self, op: ir.Operation) -> None:
         """Schedule each kernel of the module."""
         if self.target not in TARGETS:
             raise PassError(op, f"schedule: no target '{self.target}'; use one of {', '.join(TARGETS)}")
-        for function in op.regions[0].blocks[0].operations:
-            if KERNEL.get(function.operation):
-                self._schedule(function.operation)
+        kernels = {
+            function.attributes["sym_name"].value: function.operation
+            for function in op.regions[0].blocks[0].operations
+            if KERNEL.get(function.operation)
+        }
+        choices = self._choices(op, tuple(kernels))
+        for name, kernel in kernels.items():
+            self._schedule(kernel, choices.get(name, 0))
 
-    def _schedule(self, function: ir.Operation) -> None:
+    def _choices(self, op: ir.Operation, kernels: Sequence[str]) -> dict[str, int]:
+        """The number of each kernel's candidate, of those for which one is asked."""
+        if self.choices.isdecimal():
+            asked = dict.fromkeys(kernels, self.choices)
+        else:
+            pairs = [each.partition(":") for each in self.choices.split()]
+            asked = {name: number for name, _, number in pairs}
+        for name, number in asked.items():
+            if name not in kernels:
+                raise PassError(op, f"schedule: no kernel '{name}'; there are: {', '.join(kernels)}")
+            if not number.isdecimal() or int(number) >= len(cpu.CANDIDATES) or self.target != "cpu":
+                raise PassError(
+                    op,
+                    f"schedule: no candidate '{number}' for @{name}; a kernel has"
+                    f" {len(cpu.CANDIDATES)} of them on a CPU, from 0, and one on a GPU",
+                )
+        return {name: int(number) for name, number in asked.items()}
+
+    def _schedule(self, function: ir.Operation, candidate: int) -> None:
         cost = cost_of(function)
         BYTES.set(function, cost.bytes)
         FLOPS.set(function, cost.flops)
@@ -61,15 +92,15 @@ class Schedule(Pass):
         if isinstance(domain, str) or reason is not None:
             SLOW.set(function, reason or "")
             return
-        SCHEDULE.set(function, self._choice(domain))
+        SCHEDULE.set(function, self._choice(domain, candidate))
 
     def _problem(self, domain: Domain) -> str | None:
         return gpu.problem(domain) if self.target == "cuda" else None
 
-    def _choice(self, domain: Domain) -> dict[str, tuple[int, ...]]:
+    def _choice(self, domain: Domain, candidate: int) -> dict[str, tuple[int, ...]]:
         if self.target == "cuda":
             choice = gpu.choose(domain)
             tiles = tuple(choice.tiles[dim] for dim in domain.dims)
             return {"tile": tiles, "warps": (choice.warps,), "min_blocks": (choice.min_blocks,)}
-        chosen = cpu.choose_tiles(domain, self.tasks)
+        chosen = cpu.choose_tiles(domain, self.tasks, cpu.CANDIDATES[candidate])
         return {"tile": tuple(chosen[dim] for dim in domain.dims)}

@@ -32,19 +32,21 @@ def compile_text(
     features: str = "",
     opt_level: int = 2,
     fast_math: bool = False,
+    choices: str = "",
     **extras: Any,
 ) -> dict[str, Any]:
     """Compile the module ``linalg_text`` for a CPU.
 
     ``func_name`` is the function that callers call; ``cpu`` and ``features`` are LLVM's names
-    ("host": this machine's); ``fast_math`` adds mlopt-fast-math; ``extras`` are those of `lower_text`.
+    ("host": this machine's); ``fast_math`` adds mlopt-fast-math; ``choices`` are mlopt-schedule's;
+    ``extras`` are those of `lower_text`.
     Returns the object's bytes under "object", each stage's IR as text under "stages", under "metadata"
     plain data: functions (arguments, results, workspace), kernels, asserts, what was not fused; and what
     the user's passes "printed".
     """
     target = Target.resolve(cpu, features)
     with make_context(), ir.Location.unknown():
-        stages = cpu_stages(target.vector_bits, fast_math)
+        stages = cpu_stages(target.vector_bits, fast_math, choices)
         lowered = lower_text(linalg_text, func_name, stages, entries_after="loops", **extras)
         progress.phase("code generation")
         code = generate(lowered.module, target, opt_level)

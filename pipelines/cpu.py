@@ -7,6 +7,8 @@ the IR after each stage under the stage's name.
 from __future__ import annotations
 
 from ..passes.costs.machine import DEFAULT_CPU
+from ..passes.options import format_pass
+from ..passes.schedule import Schedule
 from .shared import BUFFERIZE, LINALG, kernels, tile
 from .stages import Rule, Stage, no_memory_of_type, vectors_of_at_most
 
@@ -16,13 +18,16 @@ _REGISTERS_A_VECTOR = 4
 _NO_I1 = no_memory_of_type("i1", "loads and stores of i1 abort in finalize-memref-to-llvm")
 
 
-def cpu_stages(vector_bits: int = 512, fast_math: bool = False) -> tuple[Stage, ...]:
-    """The stages for a CPU whose vector registers have ``vector_bits`` bits (128, 256 or 512)."""
+def cpu_stages(vector_bits: int = 512, fast_math: bool = False, choices: str = "") -> tuple[Stage, ...]:
+    """The stages for a CPU whose vector registers have ``vector_bits`` bits (128, 256 or 512).
+
+    ``choices`` are those of mlopt-schedule.
+    """
     narrow: Rule = vectors_of_at_most(_REGISTERS_A_VECTOR * vector_bits)
     return (
         LINALG,
         kernels(DEFAULT_CPU),
-        tile("mlopt-schedule", fast_math),
+        tile(format_pass(Schedule(choices=choices)), fast_math),
         Stage(
             "loops",
             f"{BUFFERIZE},"

@@ -49,6 +49,11 @@ class AlignedBytes:
         self.address = start + -start % ALIGNMENT
         self.size = size
 
+    def view(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """The memory as elements of ``dtype``."""
+        start = self.address - self._memory.ctypes.data
+        return self._memory[start : start + self.size].view(dtype)
+
 
 class Frame:
     """The argument array of one call at a time, and its workspace."""
@@ -85,6 +90,7 @@ class EntryPoint:
         self.signature = signature
         self.asserts = tuple(asserts)
         self.label = name
+        self.hook: Any = None  # a `profiling.HOOK` that `call` tells when a kernel begins and ends
         self.function: Callable[[int], int] = _ENTRY(code.address(f"mlopt_{name}"))
         self._hooked = None
         if hooked_name(name) in code:
@@ -146,7 +152,10 @@ class EntryPoint:
             frame.array[slot] = value
         if self._workspace_bytes is not None:
             self.fit_workspace(frame)
-        status = (self.profiled if profiling.is_active() else self.function)(frame.address)
+        if self.hook is not None and self._hooked is not None:
+            status = self._hooked(frame.address, self.hook)
+        else:
+            status = (self.profiled if profiling.is_active() else self.function)(frame.address)
         self._frames.append(frame)
         if status:
             self.raise_status(status)

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 PREFIX = "mlopt::"
-_HOOK = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int32)
-HOOKED_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, _HOOK)
+HOOK = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int32)
+HOOKED_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, HOOK)
 
 
 class _Open(threading.local):
@@ -74,4 +74,4 @@ def _tell(kernel: bytes, begins: int) -> None:
         end(_open.ranges.pop())
 
 
-_hook = _HOOK(_tell)
+_hook = HOOK(_tell)

@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections import ChainMap
 from typing import Any
 
 from ..options import Options
-from . import pool
+from . import pool, tuning
 from .cache import Cached
 from .cuda.chips import chip_of, is_cuda
 
 _IMPORT = "mlopt.frontends.importer:import_text"
 _COMPILE = "mlopt.pipelines.compile:compile_text"
+_CANDIDATES = "mlopt.pipelines.candidates:candidate_schedules"
 _COMPILE_CUDA = "mlopt.pipelines.compile_cuda:compile_text"
 # Where an op comes from: it is in the errors of a compilation, not in what a compilation makes.
 _SOURCE_LINE = re.compile(r' loc\("(?:[^"\\]|\\.)*":\d+:\d+\)$', re.MULTILINE)
 
 
-def build_torch(text: str, weights: list[int], options: Options, label: str = "") -> dict[str, Any]:
+def build_torch(
+    text: str, weights: list[int], options: Options, label: str = "", shapes: tuning.Shapes | None = None
+) -> dict[str, Any]:
     """Torch dialect text as an object, its stages and metadata; ``weights`` are argument numbers.
 
-    ``label`` names the program in ``mlopt cache``.
+    ``label`` names the program in ``mlopt cache``. ``shapes`` of the inputs are what ``tune=True`` measures.
     """
-    cached = Cached("torch", {"text": _SOURCE_LINE.sub("", text), "weights": weights}, options, label)
+    program = {"text": _SOURCE_LINE.sub("", text), "weights": weights, **_measured(options, shapes)}
+    cached = Cached("torch", program, options, label)
     built = cached.load()
     if built is None:
         pool.start()  # the compile worker loads while the import worker works
-        built = _compile(import_program(text, weights, options), options, "main")
+        built = _compile(import_program(text, weights, options), options, "main", shapes=shapes)
         cached.store(built)
     return {**built, "stages": ChainMap(built["stages"], {"torch": text})}
 
 
 def build(linalg: str, options: Options, func_name: str = "main", stage: str = "") -> dict[str, Any]:
     """Linalg text (or that of a stage) as an object, its stages and metadata."""
-    program = {"text": linalg, "func_name": func_name, "stage": stage}
+    program = {"text": linalg, "func_name": func_name, "stage": stage, **_measured(options)}
     cached = Cached("linalg", program, options, f"@{func_name}")
     built = cached.load()
     if built is None:
@@ -52,8 +57,44 @@ def import_program(text: str, weights: list[int], options: Options) -> str:
     return linalg
 
 
-def _compile(linalg: str, options: Options, func_name: str, stage: str = "") -> dict[str, Any]:
+def _measured(options: Options, shapes: tuning.Shapes | None = None) -> dict[str, Any]:
+    """What a program that is tuned depends on beside the rest, by name."""
+    return {"threads": tuning.threads(), "shapes": shapes} if options.tune else {}
+
+
+def _compile(
+    linalg: str, options: Options, func_name: str, stage: str = "", shapes: tuning.Shapes | None = None
+) -> dict[str, Any]:
     """By a compile worker; what the user's own passes print is printed here."""
+    compile_with = functools.partial(_compile_with, linalg, options, func_name, stage)
+    if options.tune and not stage:
+        built = tuning.tuned(_schedules(linalg, options, func_name), compile_with, shapes)
+    else:
+        built = compile_with("")
+    print(built.pop("printed"), end="")
+    return built
+
+
+def _schedules(linalg: str, options: Options, func_name: str) -> list[dict[str, str]]:
+    """What there is to choose from."""
+    found: list[dict[str, str]] = pool.call(
+        "compile",
+        _CANDIDATES,
+        timeout=options.timeout,
+        reproducer="linalg_text",
+        linalg_text=linalg,
+        func_name=func_name,
+        **_user_passes(options),
+    )
+    return found
+
+
+def _user_passes(options: Options) -> dict[str, Any]:
+    plugins = [os.path.abspath(path) for path in options.pass_plugins]  # noqa: PTH100 (links stay)
+    return {"passes": options.passes, "plugins": plugins}
+
+
+def _compile_with(linalg: str, options: Options, func_name: str, stage: str, choices: str) -> dict[str, Any]:
     built: dict[str, Any] = pool.call(
         "compile",
         _COMPILE_CUDA if is_cuda(options.target) else _COMPILE,
@@ -66,9 +107,7 @@ def _compile(linalg: str, options: Options, func_name: str, stage: str = "") -> 
         opt_level=options.opt_level,
         fast_math=options.fast_math,
         stage=stage,
-        passes=options.passes,
-        plugins=[os.path.abspath(path) for path in options.pass_plugins],  # noqa: PTH100 (links stay)
-        **({"chip": chip_of(options.target).name} if is_cuda(options.target) else {}),
+        **_user_passes(options),
+        **({"chip": chip_of(options.target).name} if is_cuda(options.target) else {"choices": choices}),
     )
-    print(built.pop("printed"), end="")
     return built

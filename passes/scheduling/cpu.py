@@ -1,12 +1,14 @@
-"""Tile sizes for CPUs: fixed choices.
+"""Tile sizes for CPUs.
 
 A task of an element-wise or row kernel covers about 32 KB of its largest tensor; of a contraction, a block
-whose factor panel fits L2; of a convolution, 64 channels of some rows.
+whose factor panel fits L2; of a convolution, 64 channels of some rows. How much that is, `Sizes` says; there
+are a few of them to try (`CANDIDATES`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from math import ceil, prod
 
 from ..domain import Dim, Domain
@@ -17,45 +19,65 @@ from .attention import Block, attention_of, choose_attention
 from .common import forced, innermost_dims, keep_inside, memory_order
 
 LANES = 64  # the widest strip of registers, in f32
-TASK_ELEMENTS = 8192
 LARGEST_ROW = 1 << 14
 # Columns that are summed, at most, and tasks if there are enough: a Zen 4 core reads 4 KB a row at 18 GB/s
 # and more, 1 KB at 13, 256 B at 9.
 COLUMNS = 1024
 COLUMN_TASKS = 4
-PANEL_ELEMENTS = 1 << 16  # of the factor that is kept in L2
-ROWS = 512  # of a matrix product, at most
 UNKNOWN_ROWS = 128  # of one with dynamic rows: if there is a single one, it should not wait for a panel
 FEWEST_ROWS = 32
 # Filling a panel takes as long as so many rows of the product: 0.25 ns an element on a Zen 4 core (of 3072 by
 # 64), which makes 58 multiply-adds in a ns.
 PANEL_ROWS = 15
-CONV_PIXELS = 64
-ATTENTION = Block(rows=(64, 48, 32), keys=64, step=0)  # 16 KB each of queries, scores and sums
 
 
-def choose_tiles(domain: Domain, tasks: int) -> dict[Dim, int]:
+@dataclass(frozen=True)
+class Sizes:
+    """How much a task has.
+
+    ``elements`` of an element-wise kernel; of a matrix product ``rows`` at most, and ``panel`` elements of
+    the factor that is kept in L2; ``pixels`` of a convolution; a block of ``attention``.
+    """
+
+    elements: int = 8192
+    rows: int = 512
+    panel: int = 1 << 16
+    pixels: int = 64
+    # 16 KB each of queries, scores and sums
+    attention: Block = field(default=Block(rows=(64, 48, 32), keys=64, step=0))
+
+
+# The first is the cost model's choice; `tune=True` measures the others beside it.
+CANDIDATES = (
+    Sizes(),
+    Sizes(2048, 128, 1 << 15, 32, Block(rows=(32,), keys=64, step=0)),
+    Sizes(4096, 256, 1 << 17, 128, Block(rows=(64, 48, 32), keys=128, step=0)),
+    Sizes(16384, 64, 1 << 16, 16, Block(rows=(96, 64), keys=64, step=0)),
+    Sizes(32768, 1024, 1 << 18, 256, Block(rows=(128, 64), keys=32, step=0)),
+)
+
+
+def choose_tiles(domain: Domain, tasks: int, sizes: Sizes = CANDIDATES[0]) -> dict[Dim, int]:
     """The tile size of each dim."""
     tiles = forced(domain)
     heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
     attention = attention_of(domain)
     if attention is not None:
-        choose_attention(domain, attention, tiles, ATTENTION, tasks)
+        choose_attention(domain, attention, tiles, sizes.attention, tasks)
     elif heavy is None:
-        _choose_rows(domain, tiles, tasks)
+        _choose_rows(domain, tiles, tasks, sizes.elements)
     else:
-        _choose_contraction(domain, heavy, tiles, tasks)
+        _choose_contraction(domain, heavy, tiles, tasks, sizes)
     keep_inside(domain, tiles)
     return {dim: tiles.get(dim, 0) for dim in domain.dims}
 
 
-def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int) -> None:
-    """Fill a task's budget of elements along the largest tensor's memory, innermost dim first."""
+def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int, budget: int) -> None:
+    """Fill a task's ``budget`` of elements along the largest tensor's memory, innermost dim first."""
     memory = memory_order(domain)
     inner = innermost_dims(domain)
-    budget = TASK_ELEMENTS
     total = prod(dim.extent or LANES for dim in memory if tiles.get(dim) != SINGLE)
-    budget = min(budget, max(total // tasks, TASK_ELEMENTS // 4))
+    budget = min(budget, max(total // tasks, budget // 4))
     used = prod(dim.extent or 1 for dim in memory if tiles.get(dim) == WHOLE)
     transposed = len([dim for dim in inner if dim not in tiles]) > 1
     for dim in (*memory, *(dim for dim in domain.dims if dim not in memory)):
@@ -86,7 +108,7 @@ def _columns(domain: Domain, dim: Dim) -> int | None:
     return ceil(min(max(dim.extent * others // COLUMN_TASKS, LANES), COLUMNS) / LANES)
 
 
-def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks: int) -> None:
+def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks: int, sizes: Sizes) -> None:
     """A block of the product: lanes first, then rows; the reduced dim in steps of 8 or 4."""
     loops = domain.loops(nest)
     stepped = contraction.stepped_loop(nest)
@@ -100,16 +122,16 @@ def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks
     lanes = loops[contraction.lane_loop(nest)]
     reduced = prod(loops[loop].extent or LANES for loop in nest.reductions)
     if lanes not in tiles:
-        wanted = LANES if windows else LANES * max(PANEL_ELEMENTS // max(reduced, 1) // LANES, 1)
+        wanted = LANES if windows else LANES * max(sizes.panel // max(reduced, 1) // LANES, 1)
         tiles[lanes] = _lanes(lanes.extent, wanted)
     for loop in contraction.batch_loops(nest):
         tiles.setdefault(loops[loop], SINGLE)  # each has factors of its own: nothing to share in a task
     rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in tiles]
-    left = CONV_PIXELS if windows else ROWS
+    left = sizes.pixels if windows else sizes.rows
     if lanes.whole and lanes.extent is not None:  # the block is rows that are reduced, too
-        left = max(TASK_ELEMENTS // lanes.extent, 8)
+        left = max(sizes.elements // lanes.extent, 8)
     for dim in rows:
-        if windows and dim is rows[0] and dim.extent is not None and dim.extent <= 2 * CONV_PIXELS:
+        if windows and dim is rows[0] and dim.extent is not None and dim.extent <= 2 * sizes.pixels:
             tiles[dim] = WHOLE
         else:
             tiles[dim] = _near(dim.extent, max(left, 1)) if windows else _rows(dim.extent, max(left, 1))

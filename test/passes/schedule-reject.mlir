@@ -1,5 +1,14 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule)' | FileCheck %s
 // RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=tpu})' 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{choices="relu:1"})' 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{choices=5})' 2>&1 | FileCheck %s --check-prefix=NUMBER
+// RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{choices="calls:x"})' 2>&1 | FileCheck %s --check-prefix=WORD
+// RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda choices="calls:1"})' 2>&1 | FileCheck %s --check-prefix=CUDA
+
+// NAME: error: schedule: no kernel 'relu'; there are: calls, branches
+// NUMBER: error: schedule: no candidate '5' for @calls; a kernel has 5 of them on a CPU, from 0, and one on a GPU
+// WORD: error: schedule: no candidate 'x' for @calls;
+// CUDA: error: schedule: no candidate '1' for @calls;
 
 // TARGET: error: schedule: no target 'tpu'; use one of cpu, cuda
 

@@ -1,4 +1,13 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule)' | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{choices=3})' | FileCheck %s --check-prefix=ALL
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{choices="conv:1 relu:4"})' | FileCheck %s --check-prefix=SOME
+
+// Another candidate than the first: for all kernels, or for some.
+// ALL: @relu{{.*}} mlopt.schedule = {tile = array<i64: 13, 0>}
+// ALL: @conv{{.*}} mlopt.schedule = {tile = array<i64: 0, 64, 1, 14, 4, 1, 1>}
+// SOME: @relu{{.*}} mlopt.schedule = {tile = array<i64: 31, 0>}
+// SOME: @transpose{{.*}} mlopt.schedule = {tile = array<i64: 64, 64>
+// SOME: @conv{{.*}} mlopt.schedule = {tile = array<i64: 0, 64, 1, 0, 4, 1, 1>}
 
 // Whole innermost rows, as many as make a task of some thousand elements.
 // CHECK-LABEL: @relu
