@@ -26,24 +26,19 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 from torch.utils import _pytree as pytree
 
-from .empties import resolve_empties
 from .fx_text import graph_to_text
 from .graph_steps import (
-    drop_empty_expansions,
-    drop_size_checks,
-    flatten_before_views,
     lift_literals,
     list_ops,
     memory_order,
     order_placeholders,
     permute_before,
-    split_and_join,
+    simplify,
 )
 from .program import Size
 from .sizes import Sizes
 from .source_lines import source_line
 from .unsupported import unsupported_ops
-from .widen import make_formats_explicit
 
 
 @dataclass(frozen=True)
@@ -139,12 +134,7 @@ class _Capture:
 
     def program(self) -> GraphProgram:
         ops = list_ops(self.graph)
-        drop_size_checks(self.graph)
-        resolve_empties(self.graph)
-        drop_empty_expansions(self.graph)
-        split_and_join(self.graph)
-        flatten_before_views(self.graph)
-        make_formats_explicit(self.graph)
+        simplify(self.graph)
         constants = {node: tensor for node, _, tensor in lift_literals(self.graph, self.module)}
         returned = list(self.output.args[0])
         self._find_roots(returned)

@@ -11,7 +11,9 @@ import sympy
 import torch
 from torch.fx import Graph, Node
 
+from .empties import resolve_empties
 from .source_lines import source_line
+from .widen import make_formats_explicit
 
 # Checks of symbolic sizes: whoever calls the compiled code checks sizes before.
 _SIZE_CHECKS = {
@@ -48,7 +50,17 @@ def list_ops(graph: Graph) -> tuple[tuple[str, str], ...]:
     )
 
 
-def drop_size_checks(graph: Graph) -> None:
+def simplify(graph: Graph) -> None:
+    """What torch-mlir would compute when the program runs, or not do as eager does, is said by the graph."""
+    _drop_size_checks(graph)
+    resolve_empties(graph)
+    _drop_empty_expansions(graph)
+    _split_and_join(graph)
+    _flatten_before_views(graph)
+    make_formats_explicit(graph)
+
+
+def _drop_size_checks(graph: Graph) -> None:
     """Remove the checks of sizes, and what only they needed."""
     for node in list(graph.nodes):
         if str(node.target) in _SIZE_CHECKS:
@@ -138,7 +150,7 @@ def _example(size: int | torch.SymInt) -> int:
     return 0 if hint is None else int(hint)
 
 
-def flatten_before_views(graph: Graph) -> None:
+def _flatten_before_views(graph: Graph) -> None:
     """A view that merges symbolic sizes is made of the flat tensor.
 
     torch-mlir would take ``[s0, s1, 24]`` as ``[s0 * s1, 24]`` for one whose ``s1`` is 1. The
@@ -161,7 +173,7 @@ def _flatten_before(graph: Graph, node: Node) -> None:
     node.replace_input_with(source, flat)
 
 
-def drop_empty_expansions(graph: Graph) -> None:
+def _drop_empty_expansions(graph: Graph) -> None:
     """An expansion to the shape that a tensor has is that tensor.
 
     Of symbolic sizes torch-mlir does not see it, and asks of each whether it is 1 when the program runs.
@@ -174,7 +186,7 @@ def drop_empty_expansions(graph: Graph) -> None:
             graph.erase_node(node)
 
 
-def split_and_join(graph: Graph) -> None:
+def _split_and_join(graph: Graph) -> None:
     """A view of several symbolic sizes says which dimensions it splits and joins.
 
     For ``[6, s0, s1]`` as ``[2, 3, s0, s1]`` torch-mlir would compute the shape when the program runs, and

@@ -21,24 +21,15 @@ from torch.utils import _pytree as pytree
 from ..errors import CompileError, MloptError, UnsupportedOpError
 from .arguments import Arguments
 from .decompositions import decomposition_table
-from .empties import resolve_empties
 from .fx_operands import DTYPE_ASM
 from .fx_text import graph_to_text
-from .graph_steps import (
-    drop_empty_expansions,
-    drop_size_checks,
-    flatten_before_views,
-    is_random,
-    list_ops,
-    split_and_join,
-)
+from .graph_steps import is_random, list_ops, simplify
 from .program import Program, Result
 from .refusals import check_refusals, sizes_of_extremes
 from .results import Results
 from .sizes import Sizes
 from .source_lines import source_line
 from .unsupported import EAGER_REMEDY, unsupported_dtype, unsupported_ops
-from .widen import make_formats_explicit
 
 
 class Keeper(Protocol):
@@ -157,12 +148,7 @@ def _program(
     graph = exported.graph
     ops = list_ops(graph)
     _refuse_random_ops(graph)
-    drop_size_checks(graph)
-    resolve_empties(graph)
-    drop_empty_expansions(graph)
-    split_and_join(graph)
-    flatten_before_views(graph)
-    make_formats_explicit(graph)
+    simplify(graph)
     arguments = Arguments(exported)
     sizes = Sizes(arguments.inputs)
     returned = Results(exported, arguments, eager_inputs, eager_outputs, sizes)
