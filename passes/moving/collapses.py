@@ -62,7 +62,7 @@ def should_split(op: ir.Operation, collapse: ir.Operation, parts: Parts) -> bool
         other != value
         and any(expr.position in parts for expr in where.results)
         and defining_op(other, *_MAKERS) is not None
-        and not can_lift(other)
+        and not can_lift(other, [dim for dim, expr in enumerate(where.results) if expr.position in parts])
         for other, where in zip(inputs_of(op), maps_of(op), strict=False)
     )
 

@@ -12,11 +12,13 @@
     %t = generic {transpose} (h, i, d) ins(%e at (i, h, d))
 
 Legal where each tensor that has a split loop has it as a dim of its own, the sizes are known, and the body
-does not ask for its number. Done where nothing else reads what is expanded and it was not made of rows or
-products, whose kernels the ops would leave.
+does not ask for its number. Done where nothing else reads what is expanded. What was made of rows stays in
+their kernel, as it is; a product whose batches are split has batches of both factors.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from mlir import ir
 
@@ -25,6 +27,7 @@ from ..structured import (
     ATTENTION,
     defining_op,
     has_one_use,
+    inits_of,
     inputs_of,
     kinds_of,
     maps_of,
@@ -35,39 +38,52 @@ from .splits import can_split, parts_of, split
 
 
 def lift_expansions(func: ir.Operation) -> None:
-    """Move expand_shapes of ``func`` before the element-wise ops that they expand, the last op first."""
+    """Move expand_shapes of ``func`` before the ops that make what they expand, the last op first."""
     for op in reversed(structured_ops(func)):
-        if not can_lift(op.results[0]):
+        if not has_one_use(op.results[0]):
             continue
         expand = next(iter(op.results[0].uses)).owner.operation
         if expand.name != "tensor.expand_shape" or not _is_read_by_generics(expand.results[0]):
             continue
         parts = parts_of(expand, maps_of(op)[-1])
-        if parts is not None:
+        if parts is not None and can_lift(op.results[0], _split_dims(maps_of(op)[-1], parts)):
             replace_op(expand, split(op, parts))
             op.erase()
 
 
-def can_lift(value: ir.Value) -> bool:
-    """Whether what makes ``value`` is element-wise, for one reader, and can be computed in parts."""
+def can_lift(value: ir.Value, dims: Sequence[int]) -> bool:
+    """Whether what makes ``value``, and must be in its kernel, can be made with ``dims`` in parts."""
     op = defining_op(value, "linalg.generic")
-    if op is None or "reduction" in kinds_of(op) or len(op.results) != 1 or not has_one_use(value):
+    if op is None or len(op.results) != 1 or not has_one_use(value) or not can_split(op):
         return False
-    return can_split(op) and not _rests_on_rows(op)
+    loops = {maps_of(op)[-1].results[dim].position for dim in dims}
+    if is_contraction(op):
+        both = [{expr.position for expr in where.results} for where in maps_of(op)[:2]]
+        return loops <= both[0] & both[1] and defining_op(inits_of(op)[0], "linalg.fill") is not None
+    if "reduction" in kinds_of(op):
+        return False
+    return all(
+        can_lift(other, _split_dims(where, dict.fromkeys(loops)))
+        for other, where in zip(inputs_of(op), maps_of(op), strict=False)
+        if _rests_on_rows(other)
+    )
 
 
-def _rests_on_rows(op: ir.Operation) -> bool:
-    """Whether ``op`` reads, by way of other element-wise ops or not, a reduction, a product or attention."""
-    seen, ops = {op}, [op]
-    for each in ops:  # grows
-        for value in inputs_of(each):
-            maker = defining_op(value, "linalg.generic", ATTENTION)
-            if maker is None or maker in seen:
-                continue
-            if maker.name == ATTENTION or "reduction" in kinds_of(maker):
-                return True
-            seen.add(maker)
-            ops.append(maker)
+def _split_dims(where: ir.AffineMap, parts: Mapping[int, object]) -> list[int]:
+    """The dims of a tensor, read or written at ``where``, whose loops are among ``parts``."""
+    return [dim for dim, expr in enumerate(where.results) if expr.position in parts]
+
+
+def _rests_on_rows(value: ir.Value) -> bool:
+    """Whether a reduction, a product or attention made ``value``, element-wise ops after it or not."""
+    values = [value]
+    for each in values:  # grows
+        maker = defining_op(each, "linalg.generic", ATTENTION)
+        if maker is None:
+            continue
+        if maker.name == ATTENTION or "reduction" in kinds_of(maker):
+            return True
+        values += [before for before in inputs_of(maker) if before not in values]
     return False
 
 

@@ -6,16 +6,18 @@
     %a = generic {add} (i, j) ins(%r at (i, j), 1)         ->  generic {add} (i, j) ins(… at (i, j), 1)
     %t = generic {transpose} (i, j) -> (j, i) ins(%a)
 
-Legal where all of it is element-wise and each tensor between has one reader: their loops have no order. Done
-for the whole chain of what the reader reads, where no more tensors are read across their rows than before,
-and nothing leaves the kernel of what made its input: a reduction's rows stay with it.
+Legal where all of it is element-wise and each tensor between has one reader: their loops have no order. Nor
+have those of a product that starts from a fill: its rows, but not what is in them, are made in the reader's
+order. Done for the whole chain of what the reader reads, where no more tensors are read across rows than
+before, and nothing leaves the kernel of what made its input: a reduction's rows stay with it.
 """
 
 from __future__ import annotations
 
 from mlir import ir
-from mlir.dialects import tensor
+from mlir.dialects import linalg, tensor
 
+from ..raising.bodies import is_contraction
 from ..structured import (
     ATTENTION,
     body_of,
@@ -31,6 +33,7 @@ from ..structured import (
     structured_ops,
 )
 from .reads import is_move
+from .splits import can_split
 
 _Edge = tuple[ir.Operation, int, ir.AffineMap]  # a reader, the number of its operand, where it reads that
 
@@ -57,12 +60,28 @@ def can_turn(value: ir.Value, turn: ir.AffineMap) -> bool:
     maker = defining_op(value, "linalg.generic")
     if maker is None or turn == _identity(turn) or not turn.is_permutation:
         return False
-    if "reduction" in kinds_of(maker) or len(maker.results) != 1 or not has_one_use(value):
+    if len(maker.results) != 1 or not has_one_use(value) or not _is_made_in_order(maker):
         return False
-    block, made_at = body_of(maker), maps_of(maker)[-1]
+    block = body_of(maker)
+    if "reduction" in kinds_of(maker):
+        return _keeps_rows(maker, turn)
     starts_from_init = any(True for _ in list(block.arguments)[-1].uses)
     extracts = any(inner.operation.name.startswith("tensor.") for inner in block.operations)
-    return made_at == _identity(made_at) and not starts_from_init and not extracts
+    return not starts_from_init and not extracts
+
+
+def _is_made_in_order(maker: ir.Operation) -> bool:
+    """Whether a result has the parallel loops in order, the reduced ones after them."""
+    made_at = maps_of(maker)[-1]
+    loops = [ir.AffineDimExpr.get(loop, made_at.context) for loop in range(len(made_at.results))]
+    return list(made_at.results) == loops and kinds_of(maker)[: len(loops)].count("reduction") == 0
+
+
+def _keeps_rows(maker: ir.Operation, turn: ir.AffineMap) -> bool:
+    """Whether ``maker`` is a product whose vectors, along the result's last loop, stay as they are."""
+    if not is_contraction(maker) or defining_op(inits_of(maker)[0], "linalg.fill") is None:
+        return False
+    return can_split(maker) and turn.results[-1] == ir.AffineDimExpr.get(turn.n_dims - 1, turn.context)
 
 
 def should_turn(edges: list[_Edge]) -> bool:
@@ -78,11 +97,12 @@ def should_turn(edges: list[_Edge]) -> bool:
         for at, (value, where) in enumerate(zip(inputs_of(maker), maps_of(maker), strict=False)):
             if (maker, at) in inside:
                 continue
-            turned = _after(where, turn)
+            turned = _after(where, _whole(maker, turn))
             before += _is_across(where)
             after += _is_across(turned)
             source = defining_op(value)
             is_made = source is not None and source.name.startswith(("linalg.", ATTENTION))
+            is_made = is_made and not is_contraction(maker)  # whose factors come from memory
             if is_made and turned not in (where, _identity(turned)):
                 return False
     return after <= before
@@ -94,7 +114,7 @@ def _chain(last: _Edge) -> list[_Edge]:
     for op, number, turn in edges:  # grows
         maker = op.operands[number].owner.operation
         for at, (value, where) in enumerate(zip(inputs_of(maker), maps_of(maker), strict=False)):
-            turned = _after(where, turn)
+            turned = _after(where, _whole(maker, turn))
             if can_turn(value, turned):
                 edges.append((maker, at, turned))
     return edges
@@ -108,8 +128,11 @@ def _turn(op: ir.Operation, number: int, turn: ir.AffineMap) -> None:
     with maker.location, ir.InsertionPoint(maker):
         sizes = sizes_of(inits_of(maker)[0])
         init = tensor.EmptyOp([sizes[loops.index(loop)] for loop in range(len(loops))], kind).result
-        maps = [_after(where, turn) for where in maps_of(maker)[:-1]]
-        maker.attributes["indexing_maps"] = indexing_maps([*maps, _identity(turn)])
+        if is_contraction(maker):
+            init = linalg.fill(inits_of(maker)[0].owner.operands[0], outs=[init])
+        whole = _whole(maker, turn)
+        maps = [_after(where, whole) for where in maps_of(maker)[:-1]]
+        maker.attributes["indexing_maps"] = indexing_maps([*maps, maps_of(maker)[-1]])
         for inner in body_of(maker).operations:
             if inner.operation.name == "linalg.index":
                 loop = loops[inner.operation.attributes["dim"].value]
@@ -120,6 +143,13 @@ def _turn(op: ir.Operation, number: int, turn: ir.AffineMap) -> None:
         op.attributes["indexing_maps"] = indexing_maps(
             [_identity(turn) if at == number else where for at, where in enumerate(maps_of(op))]
         )
+
+
+def _whole(maker: ir.Operation, turn: ir.AffineMap) -> ir.AffineMap:
+    """``turn`` with the reduced loops of ``maker``, which stay where they are."""
+    count = len(kinds_of(maker))
+    reduced = [ir.AffineDimExpr.get(loop, turn.context) for loop in range(turn.n_dims, count)]
+    return ir.AffineMap.get(count, 0, [*turn.results, *reduced], turn.context)
 
 
 def _identity(where: ir.AffineMap) -> ir.AffineMap:

@@ -68,3 +68,44 @@ func.func @round(%x: tensor<3x5x7xf32>, %y: tensor<7x3x5xf32>) -> tensor<7x3x5xf
   } -> tensor<7x3x5xf32>
   return %a : tensor<7x3x5xf32>
 }
+
+// -----
+
+// Rows of products are made where they are wanted: (batch, head, row) becomes (batch, row, head) with the epilogue.
+#tr = affine_map<(d0, d1, d2, d3) -> (d0, d2, d1, d3)>
+#id = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+#a = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d4)>
+#b = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4, d3)>
+#c = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>
+// CHECK-DAG: #[[A:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d1, d4)>
+// CHECK-DAG: #[[B:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d4, d3)>
+// CHECK-DAG: #[[C:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>
+// CHECK-DAG: #[[ID4:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+// CHECK-LABEL: func.func @product
+// CHECK: %[[F:.*]] = linalg.fill {{.*}} -> tensor<?x7x3x4xf32>
+// CHECK: %[[M:.*]] = linalg.generic {indexing_maps = [#[[A]], #[[B]], #[[C]]], {{.*}} ins(%arg0, %arg1 : {{.*}} outs(%[[F]] :
+// CHECK: linalg.generic {indexing_maps = [#[[ID4]], #[[ID4]]], {{.*}} ins(%[[M]] : tensor<?x7x3x4xf32>)
+// CHECK-NOT: linalg.generic
+func.func @product(%x: tensor<?x3x7x5xf32>, %y: tensor<?x3x5x4xf32>) -> tensor<?x7x3x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x3x7x5xf32>
+  %e = tensor.empty(%n) : tensor<?x3x7x4xf32>
+  %o = tensor.empty(%n) : tensor<?x7x3x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x3x7x4xf32>) -> tensor<?x3x7x4xf32>
+  %m = linalg.generic {indexing_maps = [#a, #b, #c],
+                       iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %y : tensor<?x3x7x5xf32>, tensor<?x3x5x4xf32>) outs(%f : tensor<?x3x7x4xf32>) {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %0 = arith.mulf %p, %q : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<?x3x7x4xf32>
+  %r = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%m : tensor<?x3x7x4xf32>) outs(%o : tensor<?x7x3x4xf32>) {
+  ^bb0(%p: f32, %out: f32):
+    %0 = math.exp %p : f32
+    linalg.yield %0 : f32
+  } -> tensor<?x7x3x4xf32>
+  return %r : tensor<?x7x3x4xf32>
+}
