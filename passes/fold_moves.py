@@ -57,6 +57,8 @@ class FoldMoves(Pass):
                 read_originals(func.operation)
                 erase_dead(func.operation)  # moves that nothing reads now are no readers, either
                 make_in_order(func.operation)
-                split_by_concats(func.operation)
+                if split_by_concats(func.operation):  # the parts stood apart from what reads them until now
+                    read_originals(func.operation)
+                    make_in_order(func.operation)
                 compute_what_is_gathered(func.operation)
                 erase_dead(func.operation)

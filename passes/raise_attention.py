@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from ..dialects.attributes import APART
 from .attending.causal import index_mask
 from .attending.guards import is_elementwise
 from .attending.match import RESHAPES, Attention, attention_of
+from .attending.repeated import unrepeated
 from .attending.rewrite import Rewriter, Splits, can_split, joined, make_attention, numbered
 from .attending.rows import Rows, Shape, parts, refined
 from .base import Pass
@@ -124,7 +126,7 @@ def _raise(found: Attention) -> str | None:
             shape = rows.reshaped(shape, op)
         shapes.append(shape)
     known = [each for each in shapes if each is not None]
-    factors = refined(known) if len(known) == len(shapes) else None
+    factors = refined([*known, *_unrepeated(rows, found, shapes)]) if len(known) == len(shapes) else None
     if factors is None or any(size.symbols and size not in rows.known for size in factors):
         return "reshapes of its rows are not known to split and join the same sizes"
     groups = [parts(each, factors) for each in known]
@@ -133,6 +135,14 @@ def _raise(found: Attention) -> str | None:
         return "reshapes split its rows across one another"
     with found.result.owner.location, ir.InsertionPoint(found.result.owner):
         return _write(found, Rewriter(rows, factors), splits)
+
+
+def _unrepeated(rows: Rows, found: Attention, shapes: Sequence[Shape | None]) -> list[Shape]:
+    """The rows with dims split as those of keys and values that are repeated for them."""
+    at = len(found.chain) + len(found.path)
+    factors = ((shapes[0], found.product, 1), (shapes[at], found.sums, 1))
+    split = (unrepeated(rows, shape, op, number) for shape, op, number in factors if shape is not None)
+    return [each for each in split if each is not None]
 
 
 def _write(found: Attention, write: Rewriter, splits: list[list[list[int]]]) -> str | None:

@@ -32,7 +32,6 @@ from ..structured import (
     indexing_maps,
     inits_of,
     inputs_of,
-    is_used,
     kinds_of,
     maps_of,
     sizes_of,
@@ -45,16 +44,24 @@ from .reads import is_move
 MOST_PARTS = 4  # each repeats the code of all that reads it
 
 
-def split_by_concats(func: ir.Operation) -> None:
-    """Compute part by part what reads concats in ``func``."""
-    for op in structured_ops(func, "tensor.insert_slice"):
+def split_by_concats(func: ir.Operation) -> bool:
+    """Compute part by part what reads concats in ``func``; whether there was anything."""
+    found = False
+    waiting = dict.fromkeys(structured_ops(func, "tensor.insert_slice"))
+    while waiting:
+        op = next(iter(waiting))
+        del waiting[op]
         concat = concat_of(op.results[0])
         if concat is None or not 1 < len(concat.values) <= MOST_PARTS:
             continue
         region = _Region(op.results[0], concat)
         region.grow(structured_ops(func))
         if region.should_split():
-            region.split()
+            found = True
+            for dead in region.split():
+                waiting.pop(dead, None)
+                dead.erase()
+    return found
 
 
 class _Region:
@@ -128,8 +135,8 @@ class _Region:
         """What others read of what is made here."""
         return [op.results[0] for op in self.loops if not self._is_all_of(op.results[0])]
 
-    def split(self) -> None:
-        """Make each generic part by part, put together what others read, and erase what is not read now."""
+    def split(self) -> list[ir.Operation]:
+        """Make each generic part by part, and put together what others read; returns what is not read now."""
         parts = {value: list(concat.values) for value, concat in self.concats.items()}
         exits = self._exits()
         for op, loop in self.loops.items():
@@ -143,10 +150,11 @@ class _Region:
                 for use in list(result.uses):
                     if use.owner.operation not in self.loops:
                         use.owner.operation.operands[use.operand_number] = whole
-        for op in reversed(self.loops):
-            op.erase()
+        dead = list(reversed(self.loops))
         for value in self.concats:
-            _erase_chain(value)
+            if self._is_all_of(value):
+                dead += _chain(value)
+        return dead
 
     def _put_together(self, op: ir.Operation, values: list[ir.Value]) -> ir.Value:
         dim = self.dims[op.results[0]]
@@ -254,10 +262,11 @@ def _shifted(where: ir.AffineMap, value: ir.Value, loop: int, start: int) -> ir.
     return ir.AffineMap.get(where.n_dims, 0, exprs)
 
 
-def _erase_chain(value: ir.Value) -> None:
-    """Erase the insert_slices that put together what nobody reads now."""
+def _chain(value: ir.Value) -> list[ir.Operation]:
+    """The insert_slices that make a concat, the last first."""
     op = defining_op(value, "tensor.insert_slice")
-    while op is not None and not is_used(op.results[0]):
-        below = defining_op(op.operands[1], "tensor.insert_slice")
-        op.erase()
-        op = below
+    found = []
+    while op is not None:
+        found.append(op)
+        op = defining_op(op.operands[1], "tensor.insert_slice")
+    return found

@@ -75,6 +75,20 @@ class Projections(nn.Module):
         return F.scaled_dot_product_attention(*parts)
 
 
+def rotary(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    half = x.shape[-1] // 2
+    return x * cos + torch.cat((-x[..., half:], x[..., :half]), -1) * sin
+
+
+def repeated(x: torch.Tensor, times: int) -> torch.Tensor:
+    batch, heads, rows, width = x.shape
+    return x[:, :, None].expand(batch, heads, times, rows, width).reshape(batch, -1, rows, width)
+
+
+def few_keys(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return F.scaled_dot_product_attention(q, repeated(k, 2), repeated(v, 2))
+
+
 Row = tuple[int, Callable[..., Any], tuple[torch.Tensor, ...]]
 
 ROWS: dict[str, Row] = {
@@ -121,6 +135,19 @@ ROWS: dict[str, Row] = {
     "loss": (2, F.mse_loss, (torch.randn(512, 512), torch.randn(512, 512))),
     "masked attention": (1, attention, (HEADS, HEADS, HEADS, torch.randn(32, 32))),
     "projections and attention": (2, Projections(), (torch.randn(2, 32, 64),)),
+    "rotary embedding": (1, rotary, (HEADS, torch.randn(32, 16), torch.randn(32, 16))),
+    "rotary embedding of heads": (
+        1,
+        lambda x, cos, sin: rotary(x.view(2, 32, 4, 16).transpose(1, 2), cos, sin),
+        (torch.randn(2, 32, 64), torch.randn(32, 16), torch.randn(32, 16)),
+    ),
+    "keys and values for two heads each": (1, few_keys, (HEADS, HEADS[:, :2], HEADS[:, 2:])),
+    "a norm of a concat": (
+        2,
+        lambda x, y: F.layer_norm(torch.cat((x.relu(), y)), (64,)),
+        (X, torch.randn(33, 64)),
+    ),
+    "concat and gelu": (1, lambda x, y: F.gelu(torch.cat((x.exp(), y * 2), -1)), (X, torch.randn(64, 33))),
     "outputs side by side": (1, lambda x: (torch.relu(x), x * 2, x.sum(-1), x.amax(-1)), (X,)),
     "a scaled factor of few columns": (1, lambda x, w: (x * 0.5) @ w, (X, torch.randn(64, 8))),
     "GPT-2 block": (7, DEMO["gpt2_block"].module(), DEMO["gpt2_block"].inputs()),
