@@ -104,6 +104,9 @@ def _columns(domain: Domain, dim: Dim) -> int | None:
     summed = [each for each in domain.dims if each.kind == "reduction" and each.extent != 1]
     if [rule_of(nest) for nest in reducing] != [reduction] or not summed or dim.extent is None:
         return None
+    loops = domain.loops(reducing[0])
+    if dim not in [loops[loop] for loop in reducing[0].parallels]:
+        return None  # of what reads a total
     others = prod(each.extent or 1 for each in domain.dims if each.kind != "reduction" and each != dim)
     return ceil(min(max(dim.extent * others // COLUMN_TASKS, LANES), COLUMNS) / LANES)
 

@@ -141,3 +141,25 @@ func.func private @gathered(%x: tensor<100x3xf32>, %i: tensor<3xi64>, %out: tens
   } -> tensor<5x3xf32>
   return %r : tensor<5x3xf32>
 }
+
+// Rows that read a total, which each task adds up: they are no columns that are summed.
+// CHECK-LABEL: @divided_by_total
+// CHECK-SAME: mlopt.schedule = {tile = array<i64: 8192, 0>}
+func.func private @divided_by_total(%p: tensor<512xf32>, %x: tensor<1048576xf32>, %out: tensor<1048576xf32>) -> tensor<1048576xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%p : tensor<512xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %t = arith.addf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x, %s : tensor<1048576xf32>, tensor<f32>) outs(%out : tensor<1048576xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %y = arith.divf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<1048576xf32>
+  return %r : tensor<1048576xf32>
+}
