@@ -28,7 +28,7 @@ from .layout import Layout
 from .loop import run_loop
 from .panel import LARGEST_BYTES, LEAST_USES, held_dims, is_turned, most_turned
 from .registry import rule_of
-from .scratch import Scratch
+from .scratch import Buffer
 from .types import bytes_of
 
 # Of few rows, products with at least this much memory are blocked, so many positions of k a block.
@@ -49,11 +49,14 @@ class Blocks:
     depth: int
 
 
-class Sums(Scratch):
+class Sums(Buffer):
     """The buffer of the sums: filled by the blocks before anything asks for it."""
 
-    def fill(self, em: Emitter, strip: Strip) -> None:
-        """Nothing is left to do."""
+    filled = None
+
+    def buffer_at(self, _: Emitter, __: Strip) -> Buffer:
+        """Itself, for all strips."""
+        return self
 
 
 def contraction_loop(layout: Layout, root: ir.OpView) -> scf.ForOp | None:
@@ -125,8 +128,8 @@ def emit_blocks(
     loop = blocks.loop
     total = loop.results[0]
     known = {em.layout.classes.of(root.valueToStore, dim) for dim in axes}
-    kept = {dim: dim for dim, same in enumerate(em.layout.classes.all_of(total)) if same in known}
-    sums = Sums(total, loop, kept)
+    kept = [dim for dim, same in enumerate(em.layout.classes.all_of(total)) if same in known]
+    sums = Sums(total, kept)
     rank = len(sizes_of(root.valueToStore))
 
     def strips(once: bool, body: Callable[[Strip], None], at: int, chosen: dict[int, Axis]) -> None:

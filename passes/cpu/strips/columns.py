@@ -91,7 +91,7 @@ def emit_columns(
     chosen = {classes.of(root.valueToStore, dim): axis for dim, axis in axes.items()}
     lane = classes.of(root.valueToStore, how.dim)
     names = classes.all_of(total)
-    sums = Sums(total, op, {dim: dim for dim, known in enumerate(names) if known in chosen})
+    sums = Sums(total, [dim for dim, known in enumerate(names) if known in chosen])
 
     def strip_of(axis: Axis) -> Strip:
         return tuple(axis if known == lane else chosen.get(known, UNIT) if known else UNIT for known in names)

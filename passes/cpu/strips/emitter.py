@@ -23,6 +23,7 @@ from .fragment import UNIT, Axis, Fragment, Strip, is_vector, sizes_of
 from .registry import rule_of
 
 if TYPE_CHECKING:
+    from .blocked import Sums
     from .layout import Layout
     from .panel import PanelPlan
     from .scratch import Scratch
@@ -48,7 +49,7 @@ class Emitter:
     def __init__(self, block: ir.Block, layout: Layout) -> None:
         self.layout = layout
         self.lanes = 1
-        self.scratches: dict[ir.Value, Scratch] = {}
+        self.scratches: dict[ir.Value, Scratch | Sums] = {}
         self.packed: dict[ir.Operation, PanelPlan] = {}
         self.block: tuple[ir.Value, ir.Value] | None = None
         self.panel_memory: dict[tuple[object, ...], ir.Value] = {}
@@ -74,17 +75,17 @@ class Emitter:
         if not is_vector(value) and not self._emits_scalar(value):
             return Fragment({(): value})
         scratch = self.scratches.get(value)
-        if scratch and not scratch.filling:
-            scratch.fill(self, strip)
-        depth = max(self._depth_of_strip(strip), self._scope(op), scratch.depth if scratch else 0)
+        filled = scratch.filled if scratch else None
+        buffer = scratch.buffer_at(self, strip) if scratch and not filled else filled
+        depth = max(self._depth_of_strip(strip), self._scope(op), buffer.depth if buffer else 0)
         with self.at_level(depth):
-            if scratch and not scratch.filling:
-                fragment = scratch.load(self, strip)
+            if buffer and not filled:
+                fragment = buffer.load(self, strip)
             else:
                 with op.location:
                     fragment = rule_of(op).emit(self, value, strip)
-                if scratch:
-                    scratch.store(self, strip, fragment)
+                if filled:
+                    filled.store(self, strip, fragment)
             self.levels[depth].memo[value, strip] = fragment
         return fragment
 

@@ -10,6 +10,7 @@ in the tile's order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from mlir import ir
 from mlir.dialects import arith, vector
@@ -20,6 +21,7 @@ from .emitter import Emitter
 from .fragment import UNIT, Axis, Fragment, Key, Strip, element_of, is_vector, keys_of, lane_of, sizes_of
 from .masks import lane_mask
 from .registry import rule
+from .scratch import Scratch
 from .types import combine
 from .vectors import spread
 
@@ -55,9 +57,6 @@ def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     lanes = strip[kept_lane].lanes if kept_lane is not None else max((how.lanes for how in covers), default=0)
     with em.here():
         totals = [spread(start, lanes) if lanes else start for _ in keys]
-    scratches = [scratch for scratch in em.scratches.values() if scratch.owner == op]
-    for scratch in scratches:
-        scratch.begin(em)
 
     def body(reduced: dict[int, Axis], values: list[ir.Value]) -> list[ir.Value]:
         asked = source_strip(op, strip, reduced)
@@ -76,9 +75,11 @@ def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
             em, extent, how, True, values, lambda axis, inner: nest(at + 1, {**reduced, how.dim: axis}, inner)
         )
 
-    totals = nest(0, {}, totals)
-    for scratch in scratches:
-        scratch.filling = False
+    with ExitStack() as filling:
+        for scratch in em.scratches.values():
+            if isinstance(scratch, Scratch) and scratch.owner == op:
+                filling.enter_context(scratch.filling(em, strip))
+        totals = nest(0, {}, totals)
     if kept_lane is None and lanes:
         totals = [_tree(em, kind, total, element) for total in totals]
     first = em.emit(op.acc, strip)

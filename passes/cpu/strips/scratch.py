@@ -7,20 +7,20 @@ buffer holds what one turn of the loops around the owner needs: a row, not the w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING
 
 from mlir import ir
 from mlir.dialects import memref, vector
 
-from ...base import PassError
+from .emitter import Emitter, normal_strip
 from .fragment import Axis, Fragment, Key, Strip, element_of, keys_of, lane_of, sizes_of
 from .types import bits_of, bytes_of
 from .vectors import spread
 
 if TYPE_CHECKING:
-    from .emitter import Emitter
     from .layout import Layout
 
 LARGEST_BYTES = 32 * 1024
@@ -46,37 +46,28 @@ _CHEAP_MATH = (
 )
 
 
-class Scratch:
-    """The buffer of one tile; ``depth`` is the loop level of its owner once it was filled."""
+class Buffer:
+    """Memory of one tile; along the dims of ``kept`` it holds the positions of one strip alone.
 
-    def __init__(self, value: ir.Value, owner: ir.OpView, kept: dict[int, int]) -> None:
+    ``depth`` is the loop level from which on it may be read.
+    """
+
+    def __init__(self, value: ir.Value, kept: Collection[int], depth: int = 0) -> None:
         self.value = value
-        self.owner = owner
         self.kept = kept
-        self.depth = 0
-        self.filling = False
+        self.depth = depth
         self._memory: ir.Value | None = None
         self._lane: int | None = None
-
-    def begin(self, em: Emitter) -> None:
-        """The owner's loops start: what they emit is to be stored."""
-        self.filling = True
-        self.depth = em.depth
-
-    def fill(self, em: Emitter, strip: Strip) -> None:
-        """Have the owner's loop run for the kept positions of ``strip``."""
-        places = {result: dim for dim, result in self.kept.items()}
-        rank = len(sizes_of(self.owner.results[0]))
-        asked = tuple(strip[places[dim]] if dim in places else Axis() for dim in range(rank))
-        em.emit(self.owner.results[0], asked)
+        self._lanes_agree = True
 
     def store(self, em: Emitter, strip: Strip, fragment: Fragment) -> None:
-        """Store a fragment that the owner's loop has just computed."""
+        """Store a fragment; all have their lanes along the same dim, or none is kept."""
         lane = lane_of(strip)
         if self._memory is None:
             self._memory, self._lane = self._allocate(em, strip), lane
         if lane != self._lane:
-            raise PassError(self.owner, "strip-mine: a scratch tile is filled along two lane dims")
+            self._lanes_agree = False
+            return
         for key in keys_of(strip):
             indices = self._indices(em, strip, key)
             with em.here():
@@ -85,11 +76,13 @@ class Scratch:
                 else:
                     vector.StoreOp(spread(fragment[key], strip[lane].lanes), self._memory, indices)
 
+    def can_load(self, strip: Strip) -> bool:
+        """Whether what was stored can be read in the lanes of ``strip``."""
+        return self._memory is not None and self._lanes_agree and lane_of(strip) in (None, self._lane)
+
     def load(self, em: Emitter, strip: Strip) -> Fragment:
-        """Load a fragment that the owner's loop has stored."""
+        """Load a fragment."""
         lane = lane_of(strip)
-        if self._memory is None or (lane is not None and lane != self._lane):
-            raise PassError(self.owner, "strip-mine: a scratch tile is read along another lane dim")
         values = {}
         for key in keys_of(strip):
             indices = self._indices(em, strip, key)
@@ -120,6 +113,36 @@ class Scratch:
             kept = dim in self.kept
             places.append(em.index(step * max(axis.lanes, 1)) if kept else em.position(axis, step))
         return [places[dim] for dim in self._order(self._lane, len(places))]
+
+
+class Scratch:
+    """The buffers of one tile: one for each strip at which the owner's loop runs."""
+
+    def __init__(self, value: ir.Value, owner: ir.OpView, kept: dict[int, int]) -> None:
+        self.value = value
+        self.owner = owner
+        self.kept = kept
+        self.filled: Buffer | None = None  # while the owner's loop is emitted
+        self._buffers: dict[Strip, Buffer] = {}
+
+    @contextmanager
+    def filling(self, em: Emitter, strip: Strip) -> Iterator[None]:
+        """The owner's loops for ``strip`` are emitted: what they compute is to be stored."""
+        self.filled = self._buffers[strip] = Buffer(self.value, self.kept, em.depth)
+        yield
+        self.filled = None
+
+    def buffer_at(self, em: Emitter, strip: Strip) -> Buffer | None:
+        """What ``strip`` can be loaded from, after the owner's loop; None if it has to be computed again.
+
+        That is so where the loop has run before anyone wanted to keep the tile, or along other lanes.
+        """
+        places = {result: dim for dim, result in self.kept.items()}
+        result = self.owner.results[0]
+        asked = tuple(strip[places[dim]] if dim in places else Axis() for dim in range(len(sizes_of(result))))
+        em.emit(result, asked)
+        buffer = self._buffers.get(normal_strip(result, asked))
+        return buffer if buffer is not None and buffer.can_load(strip) else None
 
 
 def plan_scratches(
