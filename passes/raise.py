@@ -16,6 +16,7 @@ from .raising.buffers import take_tensors_late
 from .raising.contractions import read_narrow_operands
 from .raising.generated import fill_constants, lower_generated
 from .raising.inits import make_inits_explicit
+from .raising.maxima import combine_around_maxima
 from .raising.named import generalize_named_ops
 from .raising.simplify import simplify_generics
 from .raising.slices import lower_concat_and_pad
@@ -67,5 +68,6 @@ def _raise(func: ir.Operation) -> None:
     check_as_eager(func)
     split_totals(func)
     combine_variances(func)
+    combine_around_maxima(func)
     name_generics(func)
     erase_dead(func)

@@ -21,8 +21,10 @@ def squeeze(value: ir.Value, dropped: Collection[int]) -> ir.Value:
         return value
     kind = _squeezed_type(value.type, dropped)
     expand = defining_op(value, "tensor.expand_shape")
-    if expand is not None and expand.operands[0].type == kind:
-        return expand.operands[0]
+    while expand is not None:  # dims that were added one by one
+        if expand.operands[0].type == kind:
+            return expand.operands[0]
+        expand = defining_op(expand.operands[0], "tensor.expand_shape")
     if defining_op(value, "tensor.empty") is not None:
         sizes = [size for dim, size in enumerate(sizes_of(value)) if dim not in dropped]
         return tensor.EmptyOp(sizes, kind.element_type).result

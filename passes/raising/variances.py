@@ -20,7 +20,6 @@ been split.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from mlir import ir
 from mlir.dialects import arith, linalg
@@ -36,13 +35,13 @@ from ..structured import (
     is_zero,
     kinds_of,
     loop_extents,
-    make_empty,
     make_generic,
     maps_of,
     replace_op,
     scalar_constant,
     structured_ops,
 )
+from .parts import body_ops, elementwise, is_elementwise, is_same, readers_of
 
 
 def combine_variances(func: ir.Operation) -> None:
@@ -57,7 +56,7 @@ def combine_variances(func: ir.Operation) -> None:
 def can_combine(op: ir.Operation, difference: ir.Operation, sums: ir.Operation) -> bool:
     """Whether ``op`` and ``sums`` sum over the same parts, known to have elements, ``sums`` from zero on."""
     source, other = difference.operands[0], inputs_of(sums)
-    same = len(other) == 1 and _same(source, other[0])
+    same = len(other) == 1 and is_same(source, other[0])
     if not same or kinds_of(op) != kinds_of(sums) or maps_of(op) != maps_of(sums):
         return False
     if not is_zero(fill_value(inits_of(sums)[0])):
@@ -68,25 +67,17 @@ def can_combine(op: ir.Operation, difference: ir.Operation, sums: ir.Operation) 
     return wide and of_mean <= kept and None not in loop_extents(op) and 0 not in loop_extents(op)
 
 
-def _body(op: ir.Operation | None, *names: str) -> list[ir.Operation]:
-    """The ops of a generic's body if they are called ``names``; else none."""
-    if op is None or op.name != "linalg.generic":
-        return []
-    ops = [inner.operation for inner in body_of(op).operations][:-1]
-    return ops if [inner.name for inner in ops] == list(names) else []
-
-
 def _is_sum(op: ir.Operation | None) -> bool:
     """Whether a generic sums floats that it reads in its loops' order."""
     if (
-        not _body(op, "arith.addf")
+        not body_ops(op, "arith.addf")
         or op is None
         or len(inputs_of(op)) != 1
         or "reduction" not in kinds_of(op)
     ):
         return False
     identity = ir.AffineMap.get_identity(len(kinds_of(op)), op.context)
-    (add,) = _body(op, "arith.addf")
+    (add,) = body_ops(op, "arith.addf")
     return maps_of(op)[0] == identity and set(add.operands) == set(body_of(op).arguments)
 
 
@@ -94,33 +85,24 @@ def _is_part(op: ir.Operation) -> bool:
     """Whether ``op`` makes partial sums, which one op sums up."""
     if not _is_sum(op) or "parallel" not in kinds_of(op):
         return False
-    readers = _readers(op.results[0])
+    readers = readers_of(op.results[0])
     return len(readers) == 1 and _is_sum(readers[0])
-
-
-def _readers(value: ir.Value) -> list[ir.Operation]:
-    """What reads a tensor, in its shape or with dims joined."""
-    readers = []
-    for use in value.uses:
-        reader = use.owner.operation
-        readers += _readers(reader.results[0]) if reader.name == "tensor.collapse_shape" else [reader]
-    return readers
 
 
 def _difference_of(op: ir.Operation) -> ir.Operation | None:
     """The difference whose square ``op`` sums."""
     square = defining_op(inputs_of(op)[0], "linalg.generic")
-    if square is None or not _body(square, "arith.mulf") or not _is_elementwise(square):
+    if square is None or not body_ops(square, "arith.mulf") or not is_elementwise(square):
         return None
     inputs = set(inputs_of(square))
-    (product,) = _body(square, "arith.mulf")
+    (product,) = body_ops(square, "arith.mulf")
     arguments = list(body_of(square).arguments)[: len(inputs_of(square))]
     if len(inputs) != 1 or not set(product.operands) <= set(arguments):
         return None
     difference = defining_op(next(iter(inputs)), "linalg.generic")
-    if difference is None or not _body(difference, "arith.subf") or len(inputs_of(difference)) != 2:
+    if difference is None or not body_ops(difference, "arith.subf") or len(inputs_of(difference)) != 2:
         return None
-    (minus,) = _body(difference, "arith.subf")
+    (minus,) = body_ops(difference, "arith.subf")
     identity = ir.AffineMap.get_identity(len(kinds_of(difference)), op.context)
     tensor, mean, result = maps_of(difference)
     in_order = list(minus.operands) == list(body_of(difference).arguments)[:2]
@@ -128,15 +110,11 @@ def _difference_of(op: ir.Operation) -> ir.Operation | None:
     return difference if in_order and broadcast and tensor == result == identity else None
 
 
-def _is_elementwise(op: ir.Operation) -> bool:
-    return "reduction" not in kinds_of(op) and all(where == maps_of(op)[-1] for where in maps_of(op))
-
-
 def _parts_of_mean(mean: ir.Value) -> ir.Operation | None:
     """The partial sums that ``mean`` is made of, if it is their sum by the number of elements."""
     quotient = defining_op(mean, "linalg.generic")
-    ops = _body(quotient, "arith.divf")
-    if quotient is None or not ops or len(inputs_of(quotient)) != 1 or not _is_elementwise(quotient):
+    ops = body_ops(quotient, "arith.divf")
+    if quotient is None or not ops or len(inputs_of(quotient)) != 1 or not is_elementwise(quotient):
         return None
     count = scalar_constant(ops[0].operands[1])
     total = defining_op(inputs_of(quotient)[0], "linalg.generic")
@@ -161,18 +139,6 @@ def _elements(op: ir.Operation) -> int:
     return math.prod(extent or 0 for extent, kind in extents if kind == "reduction")
 
 
-def _same(one: ir.Value, other: ir.Value) -> bool:
-    """Whether two values are one, or one tensor in the same shape."""
-    if one == other:
-        return True
-    makers = [defining_op(value, "tensor.expand_shape") for value in (one, other)]
-    first, second = makers
-    if first is None or second is None or one.type != other.type:
-        return False
-    same_dims = first.attributes["reassociation"] == second.attributes["reassociation"]
-    return bool(same_dims and first.operands[0] == second.operands[0])
-
-
 def _combine(op: ir.Operation, difference: ir.Operation, sums: ir.Operation) -> None:
     """Let ``op`` sum around the parts' means, and what sums it up add how far these are from the mean."""
     source, mean = difference.operands[0], difference.operands[1]
@@ -181,10 +147,10 @@ def _combine(op: ir.Operation, difference: ir.Operation, sums: ir.Operation) -> 
     every, part = ir.AffineMap.get_identity(count, op.context), ir.AffineMap.get_identity(rank, op.context)
     with at, op.location:
         elements = constant(ir.FloatAttr.get(element_type(source), float(_elements(sums))))
-    means = _elementwise(sums.results[0], [sums.results[0]], [part], at, lambda x: arith.divf(x, elements))
-    apart = _elementwise(source, [source, means], [every, parts], at, arith.subf)
-    op.operands[0] = _elementwise(source, [apart], [every], at, lambda x: arith.mulf(x, x))
-    total, other = _readers(op.results[0])[0], _readers(sums.results[0])
+    means = elementwise(sums.results[0], [sums.results[0]], [part], at, lambda x: arith.divf(x, elements))
+    apart = elementwise(source, [source, means], [every, parts], at, arith.subf)
+    op.operands[0] = elementwise(source, [apart], [every], at, lambda x: arith.mulf(x, x))
+    total, other = readers_of(op.results[0])[0], readers_of(sums.results[0])
     in_shape = next(inputs_of(each)[0] for each in other if _is_sum(each) and maps_of(each) == maps_of(total))
     _add_distances(total, in_shape, mean, elements)
 
@@ -202,22 +168,3 @@ def _add_distances(total: ir.Operation, sums: ir.Value, mean: ir.Value, elements
         one = arith.addf(squares, arith.mulf(elements, arith.mulf(off, off)))
         linalg.YieldOp([arith.addf(one, accumulator)])
     replace_op(total, list(op.results))
-
-
-def _elementwise(
-    like: ir.Value,
-    inputs: list[ir.Value],
-    maps: list[ir.AffineMap],
-    at: ir.InsertionPoint,
-    compute: Callable[..., ir.Value],
-) -> ir.Value:
-    """A new generic in the shape of ``like``."""
-    location = like.location
-    identity = ir.AffineMap.get_identity(like.type.rank, like.context)
-    init = make_empty(like, location=location, at=at)
-    kinds = ["parallel"] * like.type.rank
-    op = make_generic(inputs, [init], [*maps, identity], kinds, None, location=location, at=at)
-    block = body_of(op)
-    with ir.InsertionPoint(block), location:
-        linalg.YieldOp([compute(*list(block.arguments)[: len(inputs)])])
-    return op.results[0]

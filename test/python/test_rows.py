@@ -147,6 +147,25 @@ def test_columns_of_infinities_and_nan(name: str) -> None:
     check(COLUMNS[name], x)
 
 
+@pytest.mark.parametrize("options", [{}, {"target": "cuda:sm_80", "device": "emulator"}], ids=["cpu", "gpu"])
+def test_parts_of_infinities_and_nan(options: dict[str, Any]) -> None:
+    """Whole parts of a softmax and of an argmax are -inf; the largest number comes twice, and so does NaN."""
+
+    def function(x: torch.Tensor) -> Any:
+        return x.softmax(0), x.max(0)
+
+    x = draw((40000,), torch.float32)
+    x[0:15000], x[17000], x[39000] = -torch.inf, 11.0, 11.0
+    module = Module(function)
+    compiled = mlopt.jit(module, x, **options)
+    inputs = [x, torch.full_like(x, -torch.inf), torch.zeros_like(x)]
+    for number in (-torch.inf, torch.inf, torch.nan):
+        inputs += [x.clone()]
+        inputs[-1][[16000, 33333]] = number
+    for each in inputs:
+        Verifier(module, (each,), {}).check(compiled(each))
+
+
 @pytest.mark.parametrize("name", ["sum", "divided by sums", "log_softmax"])
 @pytest.mark.parametrize("shape", [(0, 70000), (3, 0)], ids=str)
 def test_nothing_to_reduce(name: str, shape: tuple[int, ...]) -> None:

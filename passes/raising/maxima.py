@@ -1,0 +1,301 @@
+"""What is computed with the maximum of everything, in parts: each part takes its own maximum.
+
+::
+
+    %mp = generic {amax} (p | w reduced) ins(%x);  %m = the maximum of %mp
+    sum of exp(%x - %m), in parts
+  ->
+    %sp = generic {sum} (p | w reduced) ins(exp(%x - %mp))
+    sum of %sp * exp(%mp - %m)
+
+    the least of where(%x == %m or %x is NaN, %place, n), in parts
+  ->
+    %ip = generic {amin} (p | w reduced) ins(where(%x == %mp or %x is NaN, %place, n))
+    the least of where(%mp == %m or %mp is NaN, %ip, n)
+
+A task then reads its part from memory once, and both results of a part are of one kernel; before, all of
+memory was read for the maximum, and again with it. Legal for places always: the parts whose own maximum is
+the maximum of all are those that hold it, and they hold it at the same places; minima likewise. Legal for
+sums as they may be done in any order; a part of nothing but -inf subtracts 0 in place of its maximum, so that
+its sum is 0 and not NaN. Run it when totals have been split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mlir import ir
+from mlir.dialects import arith, linalg, math
+
+from ..structured import (
+    body_of,
+    constant,
+    defining_op,
+    element_type,
+    fill_value,
+    inits_of,
+    inputs_of,
+    is_zero,
+    kinds_of,
+    label_of,
+    loop_extents,
+    make_empty,
+    make_generic,
+    maps_of,
+    replace_op,
+    scalar_constant,
+    structured_ops,
+)
+from .parts import body_ops, elementwise, is_same, readers_of
+
+_EXTREMES = ("arith.maximumf", "arith.minimumf", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui")
+_EQUAL = {"arith.cmpf": (1, 13), "arith.cmpi": (0, 1)}  # the predicates oeq and une, eq and ne
+_LONGEST_CHAIN = 8  # ops that say where the maximum is
+
+
+@dataclass(frozen=True)
+class _Extreme:
+    """The maximum (or minimum) of everything: its parts', as it reads them too, and what they are of."""
+
+    whole: ir.Value
+    parts: ir.Value
+    in_shape: ir.Value
+    source: ir.Value
+    combiner: str
+
+
+def combine_around_maxima(func: ir.Operation) -> None:
+    """Rewrite the partial results of ``func`` that wait for a maximum of everything."""
+    for op in reversed(structured_ops(func)):  # what combines parts is written again
+        total = _total_of(op)
+        if total is None:
+            continue
+        if body_ops(op, "arith.addf"):
+            _combine_sum(op, total)
+        else:
+            _combine_places(op, total)
+
+
+def _total_of(op: ir.Operation) -> ir.Operation | None:
+    """What combines the partial results that ``op`` makes of one tensor, if it makes such."""
+    if not {"parallel", "reduction"} <= set(kinds_of(op)) or _combiner(op) is None:
+        return None
+    readers = readers_of(op.results[0])
+    same = (
+        len(readers) == 1 and readers[0].name == "linalg.generic" and _combiner(readers[0]) == _combiner(op)
+    )
+    known = None not in loop_extents(op) and 0 not in loop_extents(op)
+    return readers[0] if same and known and "reduction" in kinds_of(readers[0]) else None
+
+
+def _combiner(op: ir.Operation) -> str | None:
+    """The op that combines the elements of the one tensor that a reduction reads as it lies."""
+    body = [inner.operation for inner in body_of(op).operations][:-1]
+    if len(inputs_of(op)) != 1 or len(op.results) != 1 or len(body) != 1:
+        return None
+    if maps_of(op)[0] != _identity(maps_of(op)[0]) or set(body[0].operands) != set(body_of(op).arguments):
+        return None
+    return str(body[0].name)
+
+
+def _identity(like: ir.AffineMap) -> ir.AffineMap:
+    return ir.AffineMap.get_identity(like.n_dims, like.context)
+
+
+def _combine_sum(op: ir.Operation, total: ir.Operation) -> None:
+    """Sum each part of exp(x - max) around the part's own maximum."""
+    exp = defining_op(op.operands[0], "linalg.generic")
+    difference = None if exp is None or not body_ops(exp, "math.exp") else defining_op(exp.operands[0])
+    if exp is None or difference is None or not body_ops(difference, "arith.subf"):
+        return
+    (minus,) = body_ops(difference, "arith.subf")
+    in_order = list(minus.operands) == list(body_of(difference).arguments)[:2]
+    chain = [exp, difference]
+    extreme = _extreme_of(chain, op, total) if in_order else None
+    if (
+        extreme is None
+        or extreme.combiner != "arith.maximumf"
+        or not is_same(difference.operands[0], extreme.source)
+    ):
+        return
+    if element_type(extreme.source).width < 32 or not is_zero(fill_value(inits_of(op)[0])):
+        return
+    parts, at = maps_of(op)[-1], ir.InsertionPoint(op)
+    own = ir.AffineMap.get_identity(len(parts.results), op.context)
+    finite = elementwise(extreme.parts, [extreme.parts], [own], at, _zero_for_infinite)
+    op.operands[0] = _again(chain, {extreme.whole: (finite, parts)}, extreme.source, at)
+    at = ir.InsertionPoint(total)
+    _weigh(total, _again([difference], _of_parts(extreme, total), extreme.in_shape, at))
+
+
+def _weigh(total: ir.Operation, exponents: ir.Value) -> None:
+    """Let ``total`` sum what it reads times exp(``exponents``); a product would go with the parts."""
+    every, result = maps_of(total)
+    op = make_generic(
+        [total.operands[0], exponents],
+        inits_of(total),
+        [every, every, result],
+        kinds_of(total),
+        label_of(total),
+        location=total.location,
+        at=ir.InsertionPoint(total),
+    )
+    block = body_of(op)
+    with ir.InsertionPoint(block), total.location:
+        part, exponent, accumulator = block.arguments
+        linalg.YieldOp([arith.addf(arith.mulf(part, math.exp(exponent)), accumulator)])
+    replace_op(total, list(op.results))
+
+
+def _zero_for_infinite(value: ir.Value) -> ir.Value:
+    least = constant(ir.FloatAttr.get(value.type, -float("inf")))
+    is_least = arith.cmpf(arith.CmpFPredicate.OEQ, value, least)
+    return arith.select(is_least, constant(ir.FloatAttr.get(value.type, 0.0)), value)
+
+
+def _combine_places(op: ir.Operation, total: ir.Operation) -> None:
+    """Look for each part's own maximum in it, then for the parts that have the maximum of all."""
+    where = defining_op(op.operands[0], "linalg.generic")
+    if _combiner(op) not in _EXTREMES or where is None or len(inputs_of(where)) != 2:
+        return
+    select = body_ops(where, "arith.select")
+    arguments = list(body_of(where).arguments)
+    every, at_place, result = maps_of(where)
+    if not select or list(select[0].operands)[:2] != arguments[:2] or not every == result == _identity(every):
+        return
+    other = select[0].operands[2]
+    chain = _condition(where.operands[0])
+    extreme = _extreme_of(chain, op, total)
+    if scalar_constant(other) is None or extreme is None or not _says_where(chain[0], extreme):
+        return
+    parts, at = maps_of(op)[-1], ir.InsertionPoint(op)
+    hits = _again(chain, {extreme.whole: (extreme.parts, parts)}, extreme.source, at)
+    op.operands[0] = elementwise(
+        op.operands[0],
+        [hits, where.operands[1]],
+        [every, at_place],
+        at,
+        lambda hit, place: arith.select(hit, place, other),
+    )
+    every, at = maps_of(total)[0], ir.InsertionPoint(total)
+    holds = _again(chain, _of_parts(extreme, total), extreme.in_shape, at)
+    places = total.operands[0]
+    total.operands[0] = elementwise(
+        places, [holds, places], [every, every], at, lambda hit, place: arith.select(hit, place, other)
+    )
+
+
+def _condition(value: ir.Value) -> list[ir.Operation]:
+    """The element-wise ops that make a truth value of others, each before what it reads."""
+    chain: list[ir.Operation] = []
+    todo = [value]
+    while todo:
+        op = defining_op(todo.pop(0), "linalg.generic")
+        if op is None or op in chain or element_type(op.results[0]).width != 1:
+            continue
+        chain.append(op)
+        todo += inputs_of(op)
+    return chain
+
+
+def _says_where(op: ir.Operation | None, extreme: _Extreme, wanted: bool = True) -> bool:
+    """Whether ``op`` is true (or with ``wanted`` false, not true) where the source is the extreme, or NaN."""
+    if op is None or op.name != "linalg.generic" or "reduction" in kinds_of(op):
+        return False
+    body = [inner.operation for inner in body_of(op).operations][:-1]
+    arguments = list(body_of(op).arguments)[: len(inputs_of(op))]
+    if len(body) != 1 or not set(arguments) <= set(body[0].operands):
+        return False
+    if body[0].name == "arith.ori" and wanted and len(arguments) == 2:
+        return all(_says_where(defining_op(value), extreme) for value in inputs_of(op))
+    equal, unequal = _EQUAL.get(body[0].name, (None, None))
+    if equal is None:
+        return False
+    predicate = body[0].attributes["predicate"].value
+    if len(arguments) == 1:
+        no = scalar_constant(body[0].operands[1])
+        negates = body[0].name == "arith.cmpi" and predicate == equal and no is not None and not no.value
+        return negates and _says_where(defining_op(op.operands[0]), extreme, not wanted)
+    one, other = inputs_of(op)
+    if predicate == (unequal if wanted else equal) and body[0].name == "arith.cmpf":  # NaN is not itself
+        return is_same(one, extreme.source) and is_same(other, extreme.source)
+    compared = is_same(one, extreme.source) and other == extreme.whole
+    return compared and predicate == (equal if wanted else unequal)
+
+
+def _extreme_of(chain: Sequence[ir.Operation], op: ir.Operation, total: ir.Operation) -> _Extreme | None:
+    """The maximum of everything that ``chain`` reads, over the parts that ``op`` and ``total`` have."""
+    if not 0 < len(chain) <= _LONGEST_CHAIN:
+        return None
+    made = {each.results[0] for each in chain}
+    outside = {value for each in chain for value in inputs_of(each) if value not in made}
+    found = [extreme for value in outside if (extreme := _extreme(value)) is not None]
+    if len(found) != 1 or any(
+        value != found[0].whole and not is_same(value, found[0].source) for value in outside
+    ):
+        return None
+    extreme = found[0]
+    parts, whole = extreme.parts.owner.operation, extreme.whole.owner.operation
+    alike = kinds_of(parts) == kinds_of(op) and maps_of(parts) == maps_of(op)
+    alike = alike and kinds_of(whole) == kinds_of(total) and maps_of(whole) == maps_of(total)
+    kept = maps_of(op)[-1].results
+    results = maps_of(total)[-1].results
+    read = ir.AffineMap.get(
+        len(kinds_of(op)), 0, [kept[expr.position] for expr in results] if len(results) else []
+    )
+    for each in chain:
+        for value, where in zip(inputs_of(each), maps_of(each), strict=False):
+            alike = alike and (where == read if value == extreme.whole else where == _identity(where))
+    return extreme if alike else None
+
+
+def _extreme(whole: ir.Value) -> _Extreme | None:
+    """``whole`` as the maximum (or minimum) of partial ones."""
+    last = defining_op(whole, "linalg.generic")
+    if last is None or "reduction" not in kinds_of(last) or _combiner(last) not in _EXTREMES:
+        return None
+    collapse = defining_op(last.operands[0], "tensor.collapse_shape")
+    first = defining_op(last.operands[0] if collapse is None else collapse.operands[0], "linalg.generic")
+    if first is None or _combiner(first) != _combiner(last) or "parallel" not in kinds_of(first):
+        return None
+    return _Extreme(whole, first.results[0], last.operands[0], first.operands[0], str(_combiner(first)))
+
+
+def _of_parts(extreme: _Extreme, total: ir.Operation) -> dict[ir.Value, tuple[ir.Value, ir.AffineMap]]:
+    """What is read in the loops of ``total`` in place of the source and of the extreme of all."""
+    every, result = maps_of(total)
+    return {extreme.source: (extreme.in_shape, every), extreme.whole: (extreme.whole, result)}
+
+
+def _again(
+    chain: Sequence[ir.Operation],
+    instead: dict[ir.Value, tuple[ir.Value, ir.AffineMap]],
+    like: ir.Value,
+    at: ir.InsertionPoint,
+) -> ir.Value:
+    """The element-wise ``chain`` once more, in the shape of ``like``; it reads other values ``instead``."""
+    identity = ir.AffineMap.get_identity(like.type.rank, like.context)
+    made: dict[ir.Value, ir.Value] = {}
+
+    def read(value: ir.Value) -> tuple[ir.Value, ir.AffineMap]:
+        others = [new for old, new in instead.items() if is_same(value, old)]
+        return others[0] if others else (made.get(value, value), identity)
+
+    for op in reversed(chain):
+        reads = [read(value) for value in inputs_of(op)]
+        init = make_empty(like, location=op.location, at=at, element=element_type(op.results[0]))
+        copy = op.clone(at).operation
+        new = make_generic(
+            [value for value, _ in reads],
+            [init],
+            [*(where for _, where in reads), identity],
+            ["parallel"] * like.type.rank,
+            None,
+            location=op.location,
+            at=at,
+            body=body_of(copy),
+        )
+        copy.erase()
+        made[op.results[0]] = new.results[0]
+    return made[chain[0].results[0]]
