@@ -26,6 +26,12 @@ def pytest_configure(config):
 
 
 @pytest.fixture
+def seeded():
+    """Random numbers are the same in each run of a test."""
+    torch.manual_seed(0)
+
+
+@pytest.fixture
 def inference():
     """Grad mode is off."""
     with torch.no_grad():

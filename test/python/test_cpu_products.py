@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import mlopt
 import pytest
 import torch
 from torch import Tensor
 
+from .threads import on_any_number
 
-@pytest.fixture(autouse=True)
-def _threads() -> Iterator[None]:
-    torch.manual_seed(0)
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("seeded")
 
 
 class Layer(torch.nn.Module):
@@ -38,15 +32,11 @@ def check(function: torch.nn.Module | None, inputs: tuple[Tensor, ...]) -> None:
     called = function or product
     with torch.no_grad():
         compiled = mlopt.jit(called, *inputs)
-        made = []
-        for threads in (1, 2, 5, 2):
-            torch.set_num_threads(threads)
-            made.append(compiled(*inputs))
+        made = on_any_number(lambda: compiled(*inputs))
         wide = [value.double() for value in inputs]
         wanted = function.double()(*wide) if function else product(*wide)
-    assert all(torch.equal(one, made[0]) for one in made)
     assert all(kernel.path == "tile" for kernel in compiled.kernels)
-    torch.testing.assert_close(made[0].double(), wanted, rtol=0, atol=2e-6 * wanted.abs().max().item())
+    torch.testing.assert_close(made.double(), wanted, rtol=0, atol=2e-6 * wanted.abs().max().item())
 
 
 @pytest.mark.parametrize(

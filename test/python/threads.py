@@ -1,6 +1,8 @@
-"""Several threads at once."""
+"""Several threads at once, and any number of torch's."""
 
 import threading
+
+import torch
 
 
 def at_once(work, *arguments):
@@ -20,3 +22,17 @@ def at_once(work, *arguments):
         thread.join()
     if raised:
         raise raised[0]
+
+
+def on_any_number(call, counts=(1, 2, 5, 2)):
+    """What ``call`` returns, with the same bits on so many of torch's threads and again."""
+    before, made = torch.get_num_threads(), []
+    try:
+        for count in counts:
+            torch.set_num_threads(count)
+            made.append(call())
+    finally:
+        torch.set_num_threads(before)
+    for other in made[1:]:
+        torch.testing.assert_close(other, made[0], rtol=0, atol=0, equal_nan=True)
+    return made[0]
