@@ -11,6 +11,7 @@ from mlir import ir
 from ..dialects.attributes import DECISIONS, FUSION
 from .base import Pass, PassError
 from .costs.machine import DEFAULT_CPU, find_machine
+from .fusion.buffers import give_concats_their_buffers
 from .fusion.choose import Chooser
 from .fusion.decisions import Decisions
 from .fusion.graph import Graph
@@ -53,6 +54,7 @@ class Fuse(Pass):
         for function in op.regions[0].blocks[0].operations:
             if function.operation.name == "func.func" and len(function.operation.regions[0].blocks) == 1:
                 give_inits_their_fills(function.operation)
+                give_concats_their_buffers(function.operation)
                 give_windows_their_pads(function.operation)
                 graph = _graph_of(function.operation)
                 made.append(Decisions(graph))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from ..structured import DYNAMIC, defining_op, has_one_use
+from ..structured import DYNAMIC, defining_op
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,13 @@ def concat_of(value: ir.Value) -> Concat | None:
         if end == 0:
             empty = defining_op(onto, "tensor.empty") is not None
             return Concat(dim, tuple(values), tuple(places)) if empty else None
-        op = defining_op(onto, "tensor.insert_slice") if has_one_use(onto) else None
+        op = defining_op(onto, "tensor.insert_slice") if _is_for_parts(onto) else None
     return None
+
+
+def _is_for_parts(value: ir.Value) -> bool:
+    """Whether parts are put into ``value``, of one concat or of several, and nothing else reads it."""
+    return all(use.owner.name == "tensor.insert_slice" and use.operand_number == 1 for use in value.uses)
 
 
 def _dim_of_part(op: ir.Operation) -> int | None:

@@ -263,10 +263,11 @@ def _shifted(where: ir.AffineMap, value: ir.Value, loop: int, start: int) -> ir.
 
 
 def _chain(value: ir.Value) -> list[ir.Operation]:
-    """The insert_slices that make a concat, the last first."""
+    """The insert_slices that make this concat only, the last first."""
     op = defining_op(value, "tensor.insert_slice")
     found = []
     while op is not None:
         found.append(op)
-        op = defining_op(op.operands[1], "tensor.insert_slice")
+        alone = has_one_use(op.operands[1])
+        op = defining_op(op.operands[1], "tensor.insert_slice") if alone else None
     return found

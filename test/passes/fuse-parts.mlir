@@ -49,3 +49,21 @@ func.func @main(%a: tensor<5000x33xf32>, %b: tensor<5000x7xf32>) -> tensor<5000x
   %2 = tensor.insert_slice %b into %1[0, 33] [5000, 7] [1, 1] {mlopt.op = "concat"} : tensor<5000x7xf32> into tensor<5000x40xf32>
   return %2 : tensor<5000x40xf32>
 }
+
+// -----
+
+// Two buffers that begin with the same part: each is written by itself, and none is copied.
+// CHECK: mlopt.fusion = []
+// CHECK-LABEL: func.func private @kernel_0_concat(
+// CHECK-NOT: func.func private
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%[[A:arg0]]: {{.*}}, %[[B:arg1]]: {{.*}}, %[[C:arg2]]: tensor
+// CHECK-DAG: call @kernel_0_concat(%[[A]], %[[B]],
+// CHECK-DAG: call @kernel_0_concat(%[[A]], %[[C]],
+func.func @main(%a: tensor<5000x8xf32>, %b: tensor<5000x8xf32>, %c: tensor<5000x8xf32>) -> (tensor<5000x16xf32>, tensor<5000x16xf32>) {
+  %o = tensor.empty() : tensor<5000x16xf32>
+  %1 = tensor.insert_slice %a into %o[0, 0] [5000, 8] [1, 1] {mlopt.op = "concat"} : tensor<5000x8xf32> into tensor<5000x16xf32>
+  %2 = tensor.insert_slice %b into %1[0, 8] [5000, 8] [1, 1] {mlopt.op = "concat"} : tensor<5000x8xf32> into tensor<5000x16xf32>
+  %3 = tensor.insert_slice %c into %1[0, 8] [5000, 8] [1, 1] {mlopt.op = "concat"} : tensor<5000x8xf32> into tensor<5000x16xf32>
+  return %2, %3 : tensor<5000x16xf32>, tensor<5000x16xf32>
+}
