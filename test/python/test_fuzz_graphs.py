@@ -19,14 +19,15 @@ from mlopt.runtime.arrays import numpy_dtype
 
 from .fuzz.bound import difference
 from .fuzz.graphs import Array, Graph, Node, batch
-from .fuzz.maker import DTYPES, MOST_STEPS
+from .fuzz.maker import DTYPES
 from .fuzz.ops import make_graph
+from .fuzz.shrink import smallest, used
 
 GRAPHS = int(os.environ.get("MLOPT_FUZZ", "300"))
 FIRST = int(os.environ.get("MLOPT_FUZZ_FIRST", "0"))
 IN_A_MODULE = 50
 
-Outcome = list[Array] | str  # a graph's results, or why there are none
+Outcome = list[list[Array]] | str  # a graph's results at each call, or why there are none
 
 
 def batches() -> Iterator[range]:
@@ -39,16 +40,24 @@ def batches() -> Iterator[range]:
 
 def run(graphs: Sequence[Graph]) -> list[Outcome]:
     """What each graph computes; those of a module that cannot be compiled or called are run by themselves."""
-    arrays = [array.astype(numpy_dtype(graph.element)) for graph in graphs for array in graph.inputs]
+    made: list[list[list[Array]]] = [[] for _ in graphs]
     try:
-        made = mlopt.compile_mlir(batch(graphs), cache=False)(*arrays)
+        compiled = mlopt.compile_mlir(batch(graphs), cache=False)
+        for call in range(max(graph.calls for graph in graphs)):
+            called = compiled(*(each for graph in graphs for each in arrays(graph, call)))
+            values = iter(called if isinstance(called, tuple) else (called,))
+            for graph, results in zip(graphs, made, strict=True):
+                results.append([next(values) for _ in graph.results])
     except MloptError as error:
         if len(graphs) == 1:
             return [str(error)]
         middle = len(graphs) // 2
         return [*run(graphs[:middle]), *run(graphs[middle:])]
-    values = iter(made if isinstance(made, tuple) else (made,))
-    return [[next(values) for _ in graph.results] for graph in graphs]
+    return [results[: graph.calls] for graph, results in zip(graphs, made, strict=True)]
+
+
+def arrays(graph: Graph, call: int) -> list[Array]:
+    return [array.astype(numpy_dtype(graph.element)) for array in graph.inputs_of(call)]
 
 
 def run_all(graphs: Sequence[Graph]) -> list[Outcome]:
@@ -59,16 +68,14 @@ def run_all(graphs: Sequence[Graph]) -> list[Outcome]:
 
 
 def problem(graph: Graph, outcome: Outcome) -> str | None:
-    return outcome if isinstance(outcome, str) else difference(graph, outcome)
+    if isinstance(outcome, str):
+        return outcome
+    wrong = (difference(graph, call, results) for call, results in enumerate(outcome))
+    return next(filter(None, wrong), None)
 
 
-def smallest(seed: int) -> Graph:
-    """The graph of ``seed``, with as few of its steps as fail."""
-    for steps in range(1, MOST_STEPS + 1):
-        graph = make_graph(seed, steps)
-        if problem(graph, run([graph])[0]):
-            return graph
-    return make_graph(seed)
+def fails(graph: Graph) -> bool:
+    return problem(graph, run([graph])[0]) is not None
 
 
 @pytest.mark.parametrize("seeds", list(batches()), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
@@ -83,19 +90,20 @@ def test_graphs(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
             what = problem(graph, outcome)
             if what:
                 # One is made small: each trial is a compilation, and what breaks all graphs would take hours.
-                text = "" if failures else batch([smallest(graph.seed)])
+                text = "" if failures else batch([smallest(graph, fails)])
                 failures.append(f"{how}, make fuzz FIRST={graph.seed} GRAPHS=1\n{what}\n{text}")
     assert not failures, "\n\n".join(failures)
 
 
 def test_what_is_wrong_is_said() -> None:
     graph = make_graph(0)
-    (right,) = run([graph])
-    assert not isinstance(right, str)
-    assert difference(graph, right) is None
+    (outcome,) = run([graph])
+    assert not isinstance(outcome, str)
+    right = outcome[0]
+    assert difference(graph, 0, right) is None
     wrong = [right[0] + right[0].dtype.type(1), *right[1:]]
-    assert "result 0 is wrong in" in str(difference(graph, wrong))
-    assert "shape" in str(difference(graph, [right[0][None], *right[1:]]))
+    assert "result 0 is wrong in" in str(difference(graph, 0, wrong))
+    assert "shape" in str(difference(graph, 0, [right[0][None], *right[1:]]))
 
 
 def test_a_graph_that_cannot_be_compiled_spoils_no_other() -> None:
@@ -104,3 +112,20 @@ def test_a_graph_that_cannot_be_compiled_spoils_no_other() -> None:
     outcomes = run(graphs)
     assert [isinstance(outcome, str) for outcome in outcomes] == [False, True, False]
     assert "nonsense" in str(outcomes[1])
+
+
+def test_the_smallest_part_is_the_op_that_fails() -> None:
+    graphs = (used(make_graph(seed)) for seed in range(300))
+    graph = next(graph for graph in graphs if len(graph.nodes) > 9 and "math.tanh" in graph.text())
+    part = smallest(graph, lambda part: "math.tanh" in part.text())
+    assert len(part.results) == 1
+    assert sum(node.function is not None for node in part.nodes) == 1
+    assert not fails(part)
+
+
+def test_there_are_graphs_of_all_kinds() -> None:
+    graphs = [make_graph(seed) for seed in range(300)]
+    assert sum(graph.calls > 1 for graph in graphs) >= 60
+    assert sum(any(max(size.calls) > 250 for size in node.shape) for g in graphs for node in g.nodes) >= 60
+    words = ("batch_matmul", "concat", "pad", "extract_slice", "expand_shape", "collapse_shape", "transpose")
+    assert all(sum(word in graph.text() for graph in graphs) >= 20 for word in words)

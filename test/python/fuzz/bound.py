@@ -14,12 +14,12 @@ SAMPLES = 8
 STEP = 2.0**-20
 
 
-def difference(graph: Graph, results: Sequence[Array]) -> str | None:
-    """Which result is how wrong; None if all are as they should be."""
-    exact = graph.evaluate(np.float64, lambda value: value)
-    eager = graph.evaluate(np.float32, lambda value: as_numbers_of(graph.element, value))
+def difference(graph: Graph, call: int, results: Sequence[Array]) -> str | None:
+    """Which result of a call is how wrong; None if all are as they should be."""
+    exact = graph.evaluate(call, np.float64, lambda value: value)
+    eager = graph.evaluate(call, np.float32, lambda value: as_numbers_of(graph.element, value))
     for number, (ours, right, near, terms) in enumerate(
-        zip(results, exact, eager, _terms(graph, exact), strict=True)
+        zip(results, exact, eager, _terms(graph, call, exact), strict=True)
     ):
         if ours.shape != right.shape:
             return f"result {number} has the shape {ours.shape}, not {right.shape}"
@@ -35,7 +35,7 @@ def difference(graph: Graph, results: Sequence[Array]) -> str | None:
     return None
 
 
-def _terms(graph: Graph, exact: Sequence[Array]) -> list[Array]:
+def _terms(graph: Graph, call: int, exact: Sequence[Array]) -> list[Array]:
     """For each element the size of the terms that it is made of, from below: see runtime/verification.py.
 
     All values change by a tiny share with random signs, not the inputs alone: a graph knows them, and what
@@ -43,15 +43,15 @@ def _terms(graph: Graph, exact: Sequence[Array]) -> list[Array]:
     """
     found = [np.abs(value) for value in exact]
     for sample in range(SAMPLES):
-        up, down = (_near(graph, step, sample) for step in (STEP, -STEP))
+        up, down = (_near(graph, call, step, sample) for step in (STEP, -STEP))
         for number, (high, low, here) in enumerate(zip(up, down, exact, strict=True)):
             change = np.minimum(np.abs(high - here), np.abs(low - here)) / STEP
             found[number] = np.maximum(found[number], change)
     return found
 
 
-def _near(graph: Graph, step: float, seed: int) -> list[Array]:
+def _near(graph: Graph, call: int, step: float, seed: int) -> list[Array]:
     signs = np.random.default_rng(seed)
     return graph.evaluate(
-        np.float64, lambda value: value * (1 + step * (signs.integers(2, size=value.shape) - 0.5))
+        call, np.float64, lambda value: value * (1 + step * (signs.integers(2, size=value.shape) - 0.5))
     )

@@ -66,8 +66,8 @@ def broadcast(maker: Maker) -> bool:
     shape = maker.shape(x)
     kept = [maker.rng.random() < 0.5 for _ in shape]
     if maker.rng.random() < 0.5:
-        other = [size if keep else 1 for size, keep in zip(shape, kept, strict=True)]
-        where = ", ".join(f"d{dim}" if size > 1 else "0" for dim, size in enumerate(other))
+        other = [size if keep else maker.one for size, keep in zip(shape, kept, strict=True)]
+        where = ", ".join("0" if size == maker.one else f"d{dim}" for dim, size in enumerate(other))
     else:
         first = maker.rng.randrange(len(shape) + 1)  # as in numpy: the leading dims
         other = list(shape[first:])
@@ -85,17 +85,18 @@ def element_wise(maker: Maker, operands: Sequence[int], scalar: Scalar, wheres: 
     """A generic with the loops of the result; ``wheres``: with which of them each operand is read."""
     function, number, body = scalar
     element = maker.graph.element
-    shape = np.broadcast_shapes(*(maker.shape(each) for each in operands))
+    shapes = [maker.shape(each) for each in operands]
+    whole = [shape for shape, where in zip(shapes, wheres, strict=True) if where == dims(len(shape))]
+    shape = max(whole, key=len)
 
     def text(out: str, *names: str) -> str:
-        shapes = [maker.shape(each) for each in operands]
         reads = [
             Operand(name, shape, element, where)
             for name, shape, where in zip(names, shapes, wheres, strict=True)
         ]
         result = Operand(out, shape, element, dims(len(shape)))
         lines = [] if number is None else [constant(f"{out}_c", number, element)]
-        lines.append(empty(f"{out}_e", shape, element))
+        lines.append(empty(f"{out}_e", shape, element, reads))
         written = body.replace("%c", f"{out}_c").replace(": E", f": {element}\n   ").rstrip()
         return "\n".join([*lines, generic(result, f"{out}_e", reads, "p" * len(shape), written)])
 

@@ -10,17 +10,43 @@ import numpy as np
 from mlopt.runtime.arrays import numpy_dtype
 
 Array = np.ndarray[Any, Any]
-Shape = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How long a dim is at each call; as text that number, or ``?`` where they differ."""
+
+    calls: tuple[int, ...]
+
+    @property
+    def is_dynamic(self) -> bool:
+        return len(set(self.calls)) > 1
+
+    def __str__(self) -> str:
+        return "?" if self.is_dynamic else str(self.calls[0])
+
+    def __add__(self, other: Size) -> Size:
+        return Size(tuple(a + b for a, b in zip(self.calls, other.calls, strict=True)))
+
+    def __mul__(self, other: Size) -> Size:
+        return Size(tuple(a * b for a, b in zip(self.calls, other.calls, strict=True)))
+
+    def __floordiv__(self, other: Size) -> Size:
+        return Size(tuple(a // b for a, b in zip(self.calls, other.calls, strict=True)))
+
+
+Shape = Sequence[Size]
 
 
 @dataclass(frozen=True)
 class Node:
     """A value: what makes it of ``operands``, in numpy, and as text for names (``%v3``, its operands')."""
 
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     operands: tuple[int, ...] = ()
     function: Callable[..., Array] | None = None  # None: an input
     text: Callable[..., str] | None = None
+    given: tuple[Array, ...] = ()  # of an input, at each call: float64s that are numbers of the graph's type
 
 
 @dataclass
@@ -29,18 +55,27 @@ class Graph:
 
     seed: int
     element: str
+    calls: int = 1
     nodes: list[Node] = field(default_factory=list)
-    inputs: list[Array] = field(default_factory=list)  # in float64, and each a number of ``element``
     results: list[int] = field(default_factory=list)
 
-    def evaluate(self, dtype: type, rounded: Callable[[Array], Array]) -> list[Array]:
-        """The results, computed in ``dtype``; ``rounded`` is applied to each value as soon as it is there."""
+    def inputs_of(self, call: int) -> list[Array]:
+        """What the graph gets when its module is called for the ``call``th time."""
+        at = min(call, self.calls - 1)
+        return [node.given[at] for node in self.nodes if node.function is None]
+
+    def values(self, call: int, dtype: type, rounded: Callable[[Array], Array]) -> list[Array]:
+        """All values, computed in ``dtype``; ``rounded`` is applied to each as soon as it is there."""
         values: list[Array] = []
-        inputs = iter(self.inputs)
         for node in self.nodes:
             operands = [values[each] for each in node.operands]
-            made = next(inputs) if node.function is None else node.function(*operands)
+            made = node.given[call] if node.function is None else node.function(*operands)
             values.append(rounded(np.asarray(made, dtype)))
+        return values
+
+    def evaluate(self, call: int, dtype: type, rounded: Callable[[Array], Array]) -> list[Array]:
+        """Those of `values` that are results."""
+        values = self.values(call, dtype, rounded)
         return [values[each] for each in self.results]
 
     def text(self) -> str:
@@ -120,8 +155,24 @@ class Operand:
         return tensor(self.shape, self.element)
 
 
-def empty(name: str, shape: Shape, element: str) -> str:
-    return f"  {name} = tensor.empty() : {tensor(shape, element)}"
+def sizes(name: str, shape: Shape, sources: Sequence[Operand]) -> tuple[list[str], list[str]]:
+    """Lines that ask ``sources`` for the dynamic sizes of ``shape``, and all sizes as text."""
+    known = {size: (source, dim) for source in sources for dim, size in enumerate(source.shape)}
+    lines, names = [], [str(size) for size in shape]
+    for dim, size in enumerate(shape):
+        if size.is_dynamic:
+            source, place = known[size]
+            names[dim] = f"{name}_n{dim}"
+            lines.append(f"  {name}_d{dim} = arith.constant {place} : index")
+            lines.append(f"  {names[dim]} = tensor.dim {source.name}, {name}_d{dim} : {source.type}")
+    return lines, names
+
+
+def empty(name: str, shape: Shape, element: str, sources: Sequence[Operand]) -> str:
+    """``sources`` have the dynamic sizes of ``shape``."""
+    lines, names = sizes(name, shape, sources)
+    dynamic = ", ".join(each for each, size in zip(names, shape, strict=True) if size.is_dynamic)
+    return "\n".join([*lines, f"  {name} = tensor.empty({dynamic}) : {tensor(shape, element)}"])
 
 
 def constant(name: str, value: float | str, element: str) -> str:
@@ -130,13 +181,13 @@ def constant(name: str, value: float | str, element: str) -> str:
     return f"  {name} = arith.constant {infinities[element] if value == '-inf' else float(value)} : {element}"
 
 
-def filled(name: str, value: float | str, shape: Shape, element: str) -> str:
-    """A tensor of one number, for a reduction to start from."""
+def filled(name: str, value: float | str, shape: Shape, element: str, sources: Sequence[Operand]) -> str:
+    """A tensor of one number, for a reduction to start from; ``sources`` as for `empty`."""
     kind = tensor(shape, element)
     return "\n".join(
         [
             constant(f"{name}_c", value, element),
-            empty(f"{name}_e", shape, element),
+            empty(f"{name}_e", shape, element, sources),
             f"  {name} = linalg.fill ins({name}_c : {element}) outs({name}_e : {kind}) -> {kind}",
         ]
     )

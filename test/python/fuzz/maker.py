@@ -1,17 +1,18 @@
 """What makes random graphs: it adds nodes, each of which an op has chosen.
 
-A node is kept only if its values stay well inside what f16 holds, so that a wrong number is the compiler's
-fault and not an overflow's.
+A node is kept only if its values stay well inside what its type holds, so that a wrong number is the
+compiler's fault and not an overflow's.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .graphs import Array, Graph, Node, Shape, as_numbers_of
+from .graphs import Array, Graph, Node, Shape, Size, as_numbers_of
 
 DTYPES = ("f32", "f16", "bf16")
 SIZES = (1, 2, 3, 4, 8, 17, 24, 33)
@@ -19,55 +20,119 @@ MOST_ELEMENTS = 3000
 LARGEST = 100.0
 MOST_STEPS = 8
 
+DYNAMIC = 0.3  # of the graphs are called twice, with other sizes
+LONG = 0.06  # of them have a dim of LONG_SIZES: totals are split, kernels have several tasks
+LONG_SIZES = (257, 389, 1009, 4099, 20011, 65536, 100003)
+MOST_OF_LONG = 200_000
+LARGEST_OF_LONG = {"f32": 1e6, "f16": 3e4, "bf16": 1e6}  # sums of so many are no small numbers
+
+Op = Callable[["Maker"], bool]
+
 
 class Maker:
-    """Adds random nodes to a graph; knows the float64 value of each."""
+    """Adds random nodes to a graph; knows the float64 values of each, at each call."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.numbers = np.random.default_rng(seed)
-        self.graph = Graph(seed, DTYPES[seed % len(DTYPES)])
-        self.values: list[Array] = []
+        calls = 2 if self.rng.random() < DYNAMIC else 1
+        self.is_long = self.rng.random() < LONG
+        self.graph = Graph(seed, DTYPES[seed % len(DTYPES)], calls)
+        self.values: list[list[Array]] = []
+        self.late = 0.5  # how often the newest value is read
+        self.one = self.fixed(1)
+        self.dynamic = [self._dynamic() for _ in range(self.rng.choice((1, 1, 2)))] if calls > 1 else []
 
-    def make(self, ops: Sequence[Callable[[Maker], bool]], steps: int | None) -> Graph:
-        self.leaf([self.rng.choice(SIZES) for _ in range(self.rng.choice((1, 2, 2, 2, 3, 3)))])
-        wanted = self.rng.randrange(2, MOST_STEPS + 1)
-        for _ in range(wanted if steps is None else min(wanted, steps)):
+    def make(self, ops: Sequence[Op]) -> Graph:
+        self._first()
+        for _ in range(self.rng.randrange(2, MOST_STEPS + 1)):
             while not self.rng.choice(ops)(self):
                 pass
         made = [number for number, node in enumerate(self.graph.nodes) if node.function is not None]
-        self.graph.results = made[-1:]
-        if steps is None:
-            others = min(len(made) - 1, self.rng.choice((0, 0, 1, 2)))
-            self.graph.results += self.rng.sample(made[:-1], others)
+        others = min(len(made) - 1, self.rng.choice((0, 0, 1, 2)))
+        self.graph.results = made[-1:] + self.rng.sample(made[:-1], others)
         return self.graph
+
+    def fixed(self, size: int) -> Size:
+        """The same size at each call."""
+        return Size((size,) * self.graph.calls)
+
+    def size(self) -> Size:
+        """A small one, or one of the dynamic ones."""
+        if self.dynamic and not self.is_long and self.rng.random() < 0.25:
+            return self.rng.choice(self.dynamic)
+        return self.fixed(self.rng.choice(SIZES))
+
+    def _dynamic(self) -> Size:
+        sizes = self.rng.sample((*SIZES, 5, 64), self.graph.calls)
+        if self.is_long:
+            sizes[self.rng.randrange(len(sizes))] = self.rng.choice(LONG_SIZES)
+        return Size(tuple(sizes))
+
+    def _first(self) -> None:
+        """The first input, with one of the dynamic sizes, and a long one, where there shall be such."""
+        while True:
+            shape = [self.fixed(self.rng.choice(SIZES)) for _ in range(self.rng.choice((1, 2, 2, 2, 3, 3)))]
+            at = self.rng.randrange(len(shape))
+            if self.dynamic:
+                shape = [self.rng.choice((size, *self.dynamic)) for size in shape]
+                shape[at] = self.dynamic[0]
+            elif self.is_long:
+                shape[at] = self.fixed(self.rng.choice(LONG_SIZES))
+            if self._fits(shape):
+                self.leaf(shape)
+                return
+
+    def _fits(self, shape: Shape) -> bool:
+        most = MOST_OF_LONG if self.is_long else MOST_ELEMENTS
+        counts = (math.prod(size.calls[call] for size in shape) for call in range(self.graph.calls))
+        return all(0 < count <= most for count in counts)
 
     def leaf(self, shape: Shape) -> int:
         """A new input."""
-        value = as_numbers_of(self.graph.element, self.numbers.standard_normal(shape))
-        self.graph.inputs.append(value)
-        return self._append(Node(tuple(shape)), value)
+        shapes = zip(*(size.calls for size in shape), strict=True) if shape else [()] * self.graph.calls
+        numbers = [self.numbers.standard_normal(each) for each in shapes]
+        values = [as_numbers_of(self.graph.element, each) for each in map(np.asarray, numbers)]
+        return self._append(Node(tuple(shape), given=tuple(values)), values)
 
     def pick(self, least_rank: int = 0, most_rank: int = 4) -> int | None:
         """A value, rather a late one."""
         fit = [n for n, node in enumerate(self.graph.nodes) if least_rank <= len(node.shape) <= most_rank]
-        return (fit[-1] if self.rng.random() < 0.5 else self.rng.choice(fit)) if fit else None
+        return (fit[-1] if self.rng.random() < self.late else self.rng.choice(fit)) if fit else None
 
-    def operand(self, shape: Shape) -> int:
-        """A value of this shape, or a new input."""
+    def operand(self, shape: Shape) -> int | None:
+        """A value of this shape, or a new input; None if that would be too large."""
         fit = [number for number, node in enumerate(self.graph.nodes) if node.shape == tuple(shape)]
-        return self.rng.choice(fit) if fit and self.rng.random() < 0.7 else self.leaf(shape)
+        if fit and self.rng.random() < 0.7:
+            return self.rng.choice(fit)
+        return self.leaf(shape) if self._fits(shape) else None
 
-    def shape(self, number: int) -> tuple[int, ...]:
+    def shape(self, number: int) -> tuple[Size, ...]:
         return self.graph.nodes[number].shape
 
     def add(self, operands: Sequence[int], function: Callable[..., Array], text: Callable[..., str]) -> bool:
         """Add a node, if its values are fit for each type."""
         with np.errstate(all="ignore"):
-            value = function(*(self.values[each] for each in operands))
-        if not 0 < value.size <= MOST_ELEMENTS or not np.all(np.abs(value) <= LARGEST):
+            values = [
+                np.asarray(function(*(self.values[each][call] for each in operands)))
+                for call in range(self.graph.calls)
+            ]
+        largest = LARGEST_OF_LONG[self.graph.element] if self.is_long else LARGEST
+        shape = tuple(Size(sizes) for sizes in zip(*(value.shape for value in values), strict=True))
+        if not self._fits(shape) or not all(np.all(np.abs(value) <= largest) for value in values):
             return False
-        self._append(Node(value.shape, tuple(operands), function, text), value)
+        self._append(Node(shape, tuple(operands), function, text), values)
+        return True
+
+    def chain(self, ops: Sequence[Op]) -> bool:
+        """Each reads what the one before it made, if it can; whether the first one was possible."""
+        first, *others = ops
+        if not first(self):
+            return False
+        late, self.late = self.late, 1.0
+        for op in others:
+            op(self)
+        self.late = late
         return True
 
     @property
@@ -75,7 +140,7 @@ class Maker:
         """The newest value."""
         return len(self.values) - 1
 
-    def _append(self, node: Node, value: Array) -> int:
+    def _append(self, node: Node, values: list[Array]) -> int:
         self.graph.nodes.append(node)
-        self.values.append(value)
+        self.values.append(values)
         return self.last

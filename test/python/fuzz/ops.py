@@ -10,14 +10,25 @@ from .graphs import Graph
 from .maker import Maker
 from .products import product
 from .reductions import reduction, softmax
-from .views import concat, flip, merge, slices, split, transpose
+from .views import concat, flip, merge, pad, slices, split, transpose
+
+VIEWS = (transpose, merge, split, slices, concat, flip, pad)
+
+
+def moved(maker: Maker) -> bool:
+    """A result of a product, a reduction or a softmax, with one or two views of it and work on those."""
+    rng = maker.rng
+    first = rng.choice((product, product, reduction, softmax))
+    views = rng.choices(VIEWS, k=rng.choice((1, 1, 2)))
+    return maker.chain([first, *views, rng.choice((unary, binary, broadcast, reduction, product))])
+
 
 OPS = (
     *(unary, unary, binary, binary, broadcast, broadcast, broadcast, reduction, reduction, softmax),
-    *(product, product, transpose, merge, split, slices, concat, flip),
+    *(product, product, *VIEWS, moved, moved),
 )
 
 
-def make_graph(seed: int, steps: int | None = None) -> Graph:
-    """The graph of ``seed``; with ``steps`` only its first ones, the last of which is the result."""
-    return Maker(seed).make(OPS, steps)
+def make_graph(seed: int) -> Graph:
+    """The graph of ``seed``."""
+    return Maker(seed).make(OPS)

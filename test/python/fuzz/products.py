@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .graphs import Array, Operand, filled, tensor
-from .maker import SIZES, Maker
+from .graphs import Array, Operand, filled
+from .maker import Maker
 from .reductions import narrowed
 from .views import transposed
 
@@ -15,9 +15,11 @@ def product(maker: Maker) -> bool:
         return False
     *outer, rows, inner = maker.shape(x)
     element, rng = maker.graph.element, maker.rng
-    columns = rng.choice(SIZES)
+    columns = maker.size()
     turned = rng.random() < 0.4
     y = maker.operand([*outer, columns, inner] if turned else [*outer, inner, columns])
+    if y is None:
+        return False
     last = (*range(len(outer)), len(outer) + 1, len(outer))  # a permutation
 
     def function(a: Array, b: Array) -> Array:
@@ -29,10 +31,11 @@ def product(maker: Maker) -> bool:
             lines += [transposed(f"{out}_b", b, maker.shape(y), last, element)]
             b = f"{out}_b"
         total = Operand(out if element == "f32" else f"{out}_t", [*outer, rows, columns], "f32", "")
-        types = ", ".join(tensor(shape, element) for shape in shapes)
+        reads = [Operand(name, shape, element, "") for name, shape in zip((a, b), shapes, strict=True)]
+        types = ", ".join(read.type for read in reads)
         name = "batch_matmul" if outer else "matmul"
         lines += [
-            filled(f"{out}_i", 0, total.shape, "f32"),
+            filled(f"{out}_i", 0, total.shape, "f32", reads),
             f"  {total.name} = linalg.{name} ins({a}, {b} : {types})"
             f" outs({out}_i : {total.type}) -> {total.type}",
         ]

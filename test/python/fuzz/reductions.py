@@ -46,7 +46,7 @@ def _reduce(maker: Maker, x: int, kind: str, axes: tuple[int, ...], *, keep: boo
         left = [dim for dim in range(len(shape)) if keep or dim not in axes]
         total = Operand(
             out if wide == element else f"{out}_t",
-            [1 if dim in axes else shape[dim] for dim in left],
+            [maker.one if dim in axes else shape[dim] for dim in left],
             wide,
             ", ".join("0" if dim in axes else f"d{dim}" for dim in left),
         )
@@ -57,15 +57,10 @@ def _reduce(maker: Maker, x: int, kind: str, axes: tuple[int, ...], *, keep: boo
             body += f"%s = arith.mulf {value}, {value} : f32\n    "
             value = "%s"
         body += f"%y = arith.{'maximumf' if kind == 'maximum' else 'addf'} %o, {value} : {wide}"
+        reads = [Operand(name, shape, element, dims(len(shape)))]
         lines = [
-            filled(f"{out}_i", "-inf" if kind == "maximum" else 0, total.shape, wide),
-            generic(
-                total,
-                f"{out}_i",
-                [Operand(name, shape, element, dims(len(shape)))],
-                kinds,
-                body.replace(" E", f" {element}"),
-            ),
+            filled(f"{out}_i", "-inf" if kind == "maximum" else 0, total.shape, wide, reads),
+            generic(total, f"{out}_i", reads, kinds, body.replace(" E", f" {element}")),
         ]
         return "\n".join(lines + narrowed(out, total, element))
 
@@ -80,4 +75,4 @@ def narrowed(out: str, total: Operand, element: str) -> list[str]:
     read, made = Operand(total.name, total.shape, "f32", where), Operand(out, total.shape, element, where)
     body = f"%y = arith.truncf %a : f32 to {element}"
     kinds = "p" * len(total.shape)
-    return [empty(f"{out}_e", total.shape, element), generic(made, f"{out}_e", [read], kinds, body)]
+    return [empty(f"{out}_e", total.shape, element, [read]), generic(made, f"{out}_e", [read], kinds, body)]
