@@ -33,8 +33,10 @@ def cpu_stages(vector_bits: int = 512, fast_math: bool = False, choices: str = "
             f"{BUFFERIZE},"
             # What a contraction makes of another one's tiles waits in memory.
             "mlopt-cpu-stage-tiles,"
-            # Tiles become loops over registers; kernels without a tile rule become plain loops.
-            f"mlopt-cpu-strip-mine{{vector-bits={vector_bits}}},convert-linalg-to-loops,canonicalize,cse,"
+            # Tiles become loops over registers; kernels without a tile rule become plain loops. Sizes of
+            # views are those that they were made with: the arena asks for no buffer's size.
+            f"mlopt-cpu-strip-mine{{vector-bits={vector_bits}}},convert-linalg-to-loops,"
+            "resolve-ranked-shaped-type-result-dims,canonicalize,cse,"
             # After the loops exist: half floats compute in f32, then functions become polynomials.
             f"mlopt-cpu-widen-floats,mlopt-cpu-expand-math{{vector-bits={vector_bits}}},"
             # No kernel or host function calls malloc.
@@ -56,7 +58,8 @@ def cpu_stages(vector_bits: int = 512, fast_math: bool = False, choices: str = "
             # What stays of math becomes calls lane by lane, of which vector ops remain.
             "convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,convert-arith-to-llvm,"
             "convert-index-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"
-            "convert-ub-to-llvm,reconcile-unrealized-casts,canonicalize,cse",
+            # LLVM has no masked loads and stores of bf16 that are worth the name.
+            "convert-ub-to-llvm,reconcile-unrealized-casts,mlopt-cpu-mask-halves,canonicalize,cse",
             ("builtin", "llvm"),
         ),
     )

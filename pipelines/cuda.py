@@ -35,8 +35,9 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
         ),
         Stage(
             "threads",
-            # Each thread's share of the tiles; kernels become gpu functions and their launches.
-            "mlopt-gpu-distribute,canonicalize,cse,"
+            # Each thread's share of the tiles; kernels become gpu functions and their launches. Sizes of
+            # views are those that they were made with: the arena asks for no buffer's size.
+            "mlopt-gpu-distribute,resolve-ranked-shaped-type-result-dims,canonicalize,cse,"
             # No host function allocates: torch owns memory.
             "mlopt-cpu-arena,"
             # The stream and the status reach the launches.

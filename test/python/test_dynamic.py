@@ -133,3 +133,41 @@ def test_torchs_guards_stand_for_checks_of_sizes():
     compiled = mlopt.jit(lambda x, y: x + y, rows(9)(6), rows(9)(6), dynamic_shapes=shapes)
     assert "cf.assert" not in compiled.asm["linalg"]
     assert "sizes_agree" not in compiled.asm["linalg"]
+
+
+# Buffers whose sizes are asked of a reshape of another one.
+RESHAPED = """
+func.func @main(%x: tensor<?x3xf32>, %w: tensor<3x5xf32>, %v: tensor<1x5x7xf32>, %z: tensor<1x7x2xf32>)
+    -> tensor<1x?x2xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.dim %x, %c0 : tensor<?x3xf32>
+  %te = tensor.empty(%n) : tensor<?x5xf32>
+  %ti = linalg.fill ins(%zero : f32) outs(%te : tensor<?x5xf32>) -> tensor<?x5xf32>
+  %t = linalg.matmul ins(%x, %w : tensor<?x3xf32>, tensor<3x5xf32>) outs(%ti : tensor<?x5xf32>)
+    -> tensor<?x5xf32>
+  %s = tensor.expand_shape %t [[0, 1], [2]] output_shape [1, %n, 5]
+    : tensor<?x5xf32> into tensor<1x?x5xf32>
+  %m = tensor.dim %s, %c1 : tensor<1x?x5xf32>
+  %ue = tensor.empty(%m) : tensor<1x?x7xf32>
+  %ui = linalg.fill ins(%zero : f32) outs(%ue : tensor<1x?x7xf32>) -> tensor<1x?x7xf32>
+  %u = linalg.batch_matmul ins(%s, %v : tensor<1x?x5xf32>, tensor<1x5x7xf32>)
+    outs(%ui : tensor<1x?x7xf32>) -> tensor<1x?x7xf32>
+  %re = tensor.empty(%m) : tensor<1x?x2xf32>
+  %ri = linalg.fill ins(%zero : f32) outs(%re : tensor<1x?x2xf32>) -> tensor<1x?x2xf32>
+  %r = linalg.batch_matmul ins(%u, %z : tensor<1x?x7xf32>, tensor<1x7x2xf32>)
+    outs(%ri : tensor<1x?x2xf32>) -> tensor<1x?x2xf32>
+  return %r : tensor<1x?x2xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("options", [{}, {"target": "cuda:sm_80", "device": "emulator"}], ids=["cpu", "gpu"])
+def test_sizes_of_reshaped_buffers(options):
+    compiled = mlopt.compile_mlir(RESHAPED, **options)
+    assert "memref.alloc(" not in compiled.asm["threads" if options else "loops"]
+    w, v, z = torch.randn(3, 5), torch.randn(1, 5, 7), torch.randn(1, 7, 2)
+    for size in SIZES:
+        x = torch.randn(size, 3)
+        torch.testing.assert_close(compiled(x, w, v, z), x @ w @ v @ z, rtol=1e-5, atol=1e-5)
