@@ -50,7 +50,7 @@ def can_divide(op: ir.Operation, loop: int) -> bool:
 def divide_loop(op: ir.Operation, loop: int, width: int, depth: int = LONGEST_CHAIN) -> ir.Operation:
     """``op`` with ``loop`` as two loops, the inner one of ``width`` steps; its results keep their shapes."""
     inputs = len(inputs_of(op))
-    places = [_dim_of_loop(where, loop) for where in maps_of(op)]
+    places = [dim_of_loop(where, loop) for where in maps_of(op)]
     with op.location, ir.InsertionPoint(op):
         operands = []
         for number, dim in enumerate(places):
@@ -82,7 +82,7 @@ def divide_loop(op: ir.Operation, loop: int, width: int, depth: int = LONGEST_CH
     return new
 
 
-def _dim_of_loop(where: ir.AffineMap, loop: int) -> int | None:
+def dim_of_loop(where: ir.AffineMap, loop: int) -> int | None:
     """The dim that runs along ``loop``."""
     exprs = list(where.results)
     mine = ir.AffineDimExpr.get(loop, where.context)

@@ -12,6 +12,8 @@
     %p = generic (p, j | i reduced) ins(expand_shape %x : 32x625x512) -> tensor<32x512xf32>
     generic (j | p reduced) ins(%p) -> tensor<512xf32>
 
+Where no divisor makes parts of a fitting width, what is left over is reduced by itself (`ragged`).
+
 Legal for operations that may be done in any order: sums and products of floats are rounded in another one, as
 eager's are; in which order depends on the shapes alone. What reads the partial results adds them up. A
 reduction whose rows are read again afterwards (softmax) stays whole as long as it has several of them: then
@@ -47,6 +49,7 @@ from ..structured import (
 )
 from .bodies import is_contraction
 from .divided import can_divide, divide_loop
+from .ragged import split_raggedly
 from .reshape import grouped
 
 SMALL = 1 << 14  # elements that one task reduces soon enough
@@ -187,10 +190,16 @@ def _split(op: ir.Operation) -> None:
             kept.append(loop)
             parts *= extent
         else:
-            width = _width(extent, inner, -(-wanted // parts)) if can_divide(op, loop) else None
-            if width is not None:
+            wanted = -(-wanted // parts)
+            width = _width(extent, inner, wanted) if can_divide(op, loop) else None
+            if width is not None and extent // width <= LONGEST:
                 op = divide_loop(op, loop, width)
                 kept.append(loop)
+            elif can_divide(op, loop) and extents[loop] is not None:
+                width = _ragged_width(extent, inner, wanted)
+                if 1 < width < extent:
+                    op = split_raggedly(op, loop, extent, width)
+                    kept.append(loop)
             break
         if parts >= wanted:
             break
@@ -204,6 +213,12 @@ def _width(extent: int, inner: int, wanted: int) -> int | None:
     widths = [width for width in range(least, min(LONGEST, extent // 2) + 1) if extent % width == 0]
     enough = [width for width in widths if extent // width >= wanted]
     return max(enough) if enough else min(widths, default=None)
+
+
+def _ragged_width(extent: int, inner: int, wanted: int) -> int:
+    """Elements of a part where no divisor fits: whole cache lines, as many as leave the parts wanted."""
+    width = min(LONGEST, extent // wanted)
+    return width // LANES * LANES if width > LANES else -(-SHORTEST // max(inner, 1))
 
 
 def _reduce_twice(op: ir.Operation, early: list[int]) -> None:

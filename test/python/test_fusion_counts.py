@@ -134,6 +134,7 @@ ROWS: dict[str, Row] = {
     "argmax of all": (2, lambda x: x.argmax(), (torch.randn(512, 512),)),
     "largest number and its place": (2, lambda x: x.max(0), (torch.randn(1 << 18),)),
     "softmax of one long row": (3, lambda x: x.softmax(0), (torch.randn(1 << 20),)),
+    "sum of a prime number": (2, lambda x: x.relu().sum(), (torch.randn(100003),)),
     "loss": (2, F.mse_loss, (torch.randn(512, 512), torch.randn(512, 512))),
     "masked attention": (1, attention, (HEADS, HEADS, HEADS, torch.randn(32, 32))),
     "projections and attention": (2, Projections(), (torch.randn(2, 32, 64),)),

@@ -203,9 +203,12 @@ def threads() -> Iterator[Callable[[int], None]]:
 @pytest.mark.parametrize(
     "function", [COLUMNS["var"], TOTALS["normalized"], TOTALS["norm"], ROWS["sum"], ROWS["softmax"]]
 )
-def test_any_number_of_threads(function: Callable[..., Any], threads: Callable[[int], None]) -> None:
+@pytest.mark.parametrize("shape", [(4000, 300), (20011, 1)], ids=str)
+def test_any_number_of_threads(
+    function: Callable[..., Any], shape: tuple[int, int], threads: Callable[[int], None]
+) -> None:
     """Bit for bit: the parts of a reduction depend on the shapes alone."""
-    x = draw((4000, 300), torch.float32)
+    x = draw(shape, torch.float32)
     compiled = mlopt.jit(Module(function), x)
     results = []
     for count in (1, 2, 5, 2):
@@ -258,6 +261,7 @@ ON_GPU: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "softmax of columns": (COLUMNS["softmax"], (300, 70)),
     "variance": (TOTALS["var"], (101, 307)),
     "argmax": (TOTALS["argmax"], (20000,)),
+    "a prime number": (TOTALS["mean and var"], (20011,)),
     "normalized": (TOTALS["normalized"], (20000,)),
     "long layer_norm": (ROWS["layer_norm"], (1, 66003)),
     "long rows": (ROWS["sum"], (2, 140000)),
