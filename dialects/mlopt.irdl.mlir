@@ -22,6 +22,7 @@ irdl.dialect @mlopt {
     %maps = irdl.base "#builtin.array"
     %kinds = irdl.base "#builtin.array"
     %bool = irdl.base "#builtin.integer"
+    %nans = irdl.base "#builtin.integer"
     %loop = irdl.base "#builtin.integer"
     irdl.operands(scores: %scores, values: %values, init: %made)
     irdl.results(result: %made)
@@ -29,6 +30,7 @@ irdl.dialect @mlopt {
       "indexing_maps" = %maps,
       "iterator_types" = %kinds,
       "zero_rows" = %bool,
+      "zero_nans" = %nans,
       "causal" = %loop
     }
   }

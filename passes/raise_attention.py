@@ -54,9 +54,10 @@ class RaiseAttention(Pass):
 
     ``mlopt.attention`` is sum over n of exp(t - max of t) * v, divided by sum over n of exp(t - max of t):
     loops, maps and inits as a linalg.generic has them, the last loop along the keys. ``zero_rows``: a row
-    whose scores are all -inf is zero, else NaN. ``causal`` is the loop that keys are not ahead of, or -1: the
-    scores beyond are -inf. Its tile rule goes through the keys in blocks and keeps a running maximum and sum
-    (`passes/tiling/attention.py`), so that mlopt-fuse can put all of it into one kernel.
+    whose scores are all -inf is zero, else NaN; ``zero_nans``: a row with a NaN is zero, too. ``causal`` is
+    the loop that keys are not ahead of, or -1: the scores beyond are -inf. Its tile rule goes through the
+    keys in blocks and keeps a running maximum and sum (`passes/tiling/attention.py`), so that mlopt-fuse can
+    put all of it into one kernel.
 
     Legal where nobody else reads what lies between: a graph that keeps the weights for its backward pass
     stays as it is. The weights are not rounded to half floats on the way, and divided after the second
@@ -64,8 +65,9 @@ class RaiseAttention(Pass):
     reshape lies between the products. Run it before mlopt-fold-moves, which reads queries, keys and values in
     place.
 
-    A softmax between two products that stays as it is leaves a line in ``mlopt.apart`` of the module: where
-    its exp is, and why.
+    A softmax may be written as the exp of a log_softmax, and zeros may stand for its NaN (torch.nan_to_num).
+    One between two products that stays as it is leaves a line in ``mlopt.apart`` of the module: where its exp
+    is, and why.
 
     Effect: 1 kernel for 4, and 2 * rows * keys * 4 bytes less to move in either direction.
     """
@@ -175,7 +177,7 @@ def _write(found: Attention, write: Rewriter, splits: list[list[list[int]]]) -> 
         ir.AffineMap.get(count + 2, 0, [ir.AffineDimExpr.get(at) for at in range(count + 1)]),
     ]
     init = write.empty(sums.results[0], result, sums_splits)
-    made = make_attention(scores, values, init, maps, found.zero_rows, causal)
+    made = make_attention(scores, values, init, maps, found.zero_rows, found.zero_nans, causal)
     _follow(found.result, made, write, of_ops[-1])
     return None
 

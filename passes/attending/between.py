@@ -10,12 +10,26 @@ from ..raising.bodies import is_contraction
 from ..structured import kinds_of
 
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+_PARTS = ("tensor.insert_slice", "tensor.extract_slice")
 
 
-def is_between_products(scores: ir.Value, exp: ir.Operation) -> bool:
-    """Whether a product makes ``scores`` and one reads what ``exp`` makes, other ops in between."""
+def is_between_products(scores: ir.Value, less: ir.Operation) -> bool:
+    """Whether a product makes ``scores`` and one reads what ``less`` makes of them, other ops in between."""
     makers = _reaches([scores], lambda op: op.operands, _makers)
-    return makers and _reaches(exp.results, lambda op: op.results, _readers)
+    return makers and _reaches(less.results, lambda op: op.results, _readers)
+
+
+def is_joined_with_others(scores: ir.Value) -> bool:
+    """Whether ``scores`` are a concat, or made of one element by element."""
+    pending, seen = [scores], set()
+    while pending:
+        for op in _makers(pending.pop()):
+            if op.name == "tensor.insert_slice":
+                return True
+            if op not in seen and op.name == "linalg.generic" and "reduction" not in kinds_of(op):
+                seen.add(op)
+                pending += op.operands
+    return False
 
 
 def _makers(value: ir.Value) -> Iterable[ir.Operation]:
@@ -41,6 +55,6 @@ def _reaches(
             if op.name == "linalg.generic" and "reduction" in kinds_of(op):
                 if is_contraction(op):
                     return True
-            elif op.name == "linalg.generic" or op.name in _RESHAPES:
+            elif op.name == "linalg.generic" or op.name in (*_RESHAPES, *_PARTS):
                 pending += further(op)
     return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from mlir import ir
 
 from ..structured import (
@@ -15,24 +17,82 @@ from ..structured import (
 )
 
 _SAYS_EQUAL = {1: True, 13: False}  # arith.cmpf oeq, une
+_SAYS_NAN = (13, 14)  # arith.cmpf une, uno, of a value and itself
 _EQUAL = 0  # arith.cmpi eq
+
+
+def without_nans(value: ir.Value) -> ir.Operation | None:
+    """The op after which 0 stands for each NaN of ``value``, and nothing else differs if 0 <= value <= 1.
+
+    ::
+
+        %n = generic {ne} ins(%value, %value)                  where(isnan(value), 0, value),
+        %a = generic {where} (%n ? 0.0 : %value)               and what torch.nan_to_num makes of infinities
+        %i = generic {eq} ins(%value), inf
+        %b = generic {where} (%i ? 3.4e38 : %a)
+
+    None if there is no such op, or others read ``value``, too.
+    """
+    readers = [use.owner.operation for use in value.uses]
+    found = next((op for op in readers if _is_zero_for_nan(op, value)), None)
+    if found is None:
+        return None
+    wide = next((op.results[0] for op in readers if _widens(op)), value)  # half floats are compared as f32
+    infinities = 0
+    while has_one_use(found.results[0]):
+        after = next(iter(found.results[0].uses)).owner.operation
+        chosen = _chosen(after)
+        if chosen is None or chosen[2] != found.results[0]:
+            break
+        if not any(_is_equal(chosen[0], wide, number) for number in (math.inf, -math.inf)):
+            break
+        found, infinities = after, infinities + 1
+    counts = (3 + infinities,) if wide == value else (4, infinities)  # three readers make 0 of NaN
+    return found if counts == tuple(len(list(each.uses)) for each in dict.fromkeys((value, wide))) else None
+
+
+def _widens(op: ir.Operation) -> bool:
+    if not is_elementwise(op) or len(inputs_of(op)) != 1 or not is_identity(op, 0):
+        return False
+    return [inner.operation.name for inner in body_of(op).operations][:-1] == ["arith.extf"]
+
+
+def _is_zero_for_nan(op: ir.Operation, value: ir.Value) -> bool:
+    """Whether ``op`` is where(value != value, 0, value)."""
+    chosen = _chosen(op)
+    if chosen is None or chosen[2] != value or chosen[1] != 0.0:
+        return False
+    compare = defining_op(chosen[0], "linalg.generic")
+    if compare is None or not is_elementwise(compare) or not has_one_use(chosen[0]):
+        return False
+    body = [inner.operation for inner in body_of(compare).operations]
+    if len(body) != 2 or body[0].name != "arith.cmpf" or list(inputs_of(compare)) != [value, value]:
+        return False
+    inputs = list(body_of(compare).arguments)[:2]
+    is_unequal = body[0].attributes["predicate"].value in _SAYS_NAN and list(body[0].operands) == inputs
+    return is_unequal and all(is_identity(compare, each) for each in (0, 1))
+
+
+def _chosen(op: ir.Operation) -> tuple[ir.Value, float, ir.Value] | None:
+    """The condition, the number and the other value of where(condition, number, value)."""
+    if not is_elementwise(op) or len(inputs_of(op)) != 2:
+        return None
+    body = [inner.operation for inner in body_of(op).operations]
+    if len(body) != 2 or body[0].name != "arith.select" or not all(is_identity(op, each) for each in (0, 1)):
+        return None
+    number = scalar_constant(body[0].operands[1])
+    if list(body[0].operands)[::2] != list(body_of(op).arguments)[:2] or not isinstance(number, ir.FloatAttr):
+        return None
+    return op.operands[0], number.value, op.operands[1]
 
 
 def unguarded(value: ir.Value, number: float, instead: float) -> tuple[ir.Value, bool]:
     """What ``value`` is but where that is ``number``, and whether there is such an exception."""
     op = defining_op(value, "linalg.generic")
-    if op is None or not is_elementwise(op) or len(inputs_of(op)) != 2:
+    chosen = None if op is None else _chosen(op)
+    if chosen is None or chosen[1] != instead or not _is_equal(chosen[0], chosen[2], number):
         return value, False
-    body = [inner.operation for inner in body_of(op).operations]
-    select = body[0]
-    arguments = list(body_of(op).arguments)
-    if len(body) != 2 or select.name != "arith.select" or list(select.operands)[::2] != arguments[:2]:
-        return value, False
-    other = scalar_constant(select.operands[1])
-    plain = op.operands[1]
-    same = isinstance(other, ir.FloatAttr) and other.value == instead
-    same = same and all(is_identity(op, each) for each in (0, 1))
-    return (plain, True) if same and _is_equal(op.operands[0], plain, number) else (value, False)
+    return chosen[2], True
 
 
 def _is_equal(condition: ir.Value, value: ir.Value, number: float, wanted: bool = True) -> bool:

@@ -20,8 +20,8 @@ from ..structured import (
     kinds_of,
     maps_of,
 )
-from .between import is_between_products
-from .guards import is_elementwise, is_identity, unguarded
+from .between import is_between_products, is_joined_with_others
+from .guards import is_elementwise, is_identity, unguarded, without_nans
 
 RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 _CASTS = ("arith.truncf", "arith.extf")
@@ -34,7 +34,7 @@ class Attention:
     ``chain`` leads from the first product's result to the scores, ``path`` from there to the weights that the
     second product reads, ``output`` from the second product to what has been divided by the weights' sum, and
     through the reshapes behind that.
-    ``zero_rows``: a row with nothing to attend to is zero, else NaN.
+    ``zero_rows``: a row with nothing to attend to is zero, else NaN. ``zero_nans``: so is a row of NaN.
     """
 
     product: ir.Operation
@@ -43,6 +43,7 @@ class Attention:
     sums: ir.Operation
     output: Sequence[ir.Operation]
     zero_rows: bool
+    zero_nans: bool
 
     @property
     def result(self) -> ir.Value:
@@ -65,23 +66,64 @@ def attention_of(exp: ir.Operation) -> Attention | str | None:
     if not is_identity(less, 0) or not _reduces(highest, "arith.maximumf", scores, -math.inf):
         return None
     total = next((reader for reader in _readers(exp.results[0]) if _is_sum_of(reader, exp)), None)
-    if total is None or not is_between_products(scores, exp):
+    if total is None or not is_between_products(scores, less):
         return None
     if _count(scores) != 2:
         return "its scores are read by others, too"
-    if _count(exp.results[0]) != 2 or not has_one_use(exp.operands[0]):
+    weights = _weights(less, exp, total)
+    if weights is None:
         return "its weights are read by others, too, as for a backward pass"
     back = _back_to_product(scores)
+    if back is None and is_joined_with_others(scores):
+        return "its scores are joined with others, as with an attention sink, that no values belong to"
     if back is None:
         return "its scores are moved, read by others before all is done to them, or no product in f32 or f64"
-    forth = _forth_to_sums(exp, total)
-    if forth is None:
+    forth = _forth_to_sums(weights)
+    plain, guarded = (None, False) if forth is None else unguarded(forth.divisor, 0.0, 1.0)
+    if forth is None or plain != total.results[0]:
         return "its weights are read by others, too, or more is done to them than to divide, cast and reshape"
-    if not _alone(highest, top) or not _alone(total.results[0], forth[3]):
+    if not _alone(highest, top) or not _alone(total.results[0], forth.divisor):
         return "the greatest scores or the sums of its rows are read by others, too"
-    path, sums, output, _, guarded = forth
     # Without the first, -inf - -inf makes NaN of a row before the second could make zeros of it.
-    return Attention(back[0], back[1], [less, exp, *path], sums, output, finite and guarded)
+    zero_rows = forth.zero_nans or (finite and guarded)
+    path = [less, exp, *forth.path]
+    return Attention(back[0], back[1], path, forth.sums, forth.output, zero_rows, forth.zero_nans)
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """Weights as they are made, by ``path`` from the first exp on; their ``divisor`` if they are divided."""
+
+    value: ir.Value
+    reader: ir.Operation
+    path: tuple[ir.Operation, ...]
+    divisor: ir.Value | None
+
+
+def _weights(less: ir.Operation, exp: ir.Operation, total: ir.Operation) -> _Weights | None:
+    """What ``exp`` makes, or exp(less - log(total)), which is that divided by ``total``."""
+    if _count(exp.results[0]) == 2 and has_one_use(less.results[0]):
+        reader = next(each for each in _readers(exp.results[0]) if each != total)
+        return _Weights(exp.results[0], reader, (), None)
+    if not has_one_use(exp.results[0]) or not has_one_use(total.results[0]) or _count(less.results[0]) != 2:
+        return None
+    shifted = next(each for each in _readers(less.results[0]) if each != exp)
+    log = _readers(total.results[0])[0]
+    if not _computes(log, "math.log") or not has_one_use(log.results[0]) or not is_identity(log, 0):
+        return None
+    if not _computes(shifted, "arith.subf") or shifted.operands[0] != less.results[0]:
+        return None
+    if shifted.operands[1] != log.results[0] or not is_identity(shifted, 0) or not _drops_last(shifted, 1):
+        return None
+    path = [shifted]
+    while not _computes(path[-1], "math.exp"):
+        if not has_one_use(path[-1].results[0]) or (len(path) > 1 and not _only_moves_or_casts(path[-1])):
+            return None
+        path.append(_readers(path[-1].results[0])[0])
+    if not is_identity(path[-1], 0) or not has_one_use(path[-1].results[0]):
+        return None
+    value = path[-1].results[0]
+    return _Weights(value, _readers(value)[0], tuple(path), total.results[0])
 
 
 def _back_to_product(scores: ir.Value) -> tuple[ir.Operation, list[ir.Operation]] | None:
@@ -104,25 +146,36 @@ def _back_to_product(scores: ir.Value) -> tuple[ir.Operation, list[ir.Operation]
     return None
 
 
-def _forth_to_sums(
-    exp: ir.Operation, total: ir.Operation
-) -> tuple[list[ir.Operation], ir.Operation, list[ir.Operation], ir.Value, bool] | None:
-    """The path to the second product, that, what follows it, the divisor, and whether it is never zero."""
-    reader = next(each for each in _readers(exp.results[0]) if each != total)
-    path: list[ir.Operation] = []
-    value, divisor = exp.results[0], None
+@dataclass(frozen=True)
+class _Forth:
+    """The path to the second product, that, what follows it, the divisor, and what becomes of NaN."""
+
+    path: list[ir.Operation]
+    sums: ir.Operation
+    output: list[ir.Operation]
+    divisor: ir.Value
+    zero_nans: bool
+
+
+def _forth_to_sums(weights: _Weights) -> _Forth | None:
+    """From the weights to the second product and what divides it."""
+    path, reader, value, divisor = list(weights.path), weights.reader, weights.value, weights.divisor
+    zero_nans = False
     while True:
-        if is_contraction(reader):
+        guard = without_nans(value) if divisor is not None and not zero_nans else None
+        if guard is not None:
+            reader, zero_nans = guard, True
+        elif not has_one_use(value) and (value != weights.value or divisor is not None):
+            return None
+        elif is_contraction(reader):
             break
-        if divisor is None and _divides(reader, value):
+        elif divisor is None and _divides(reader, value):
             divisor = reader.operands[1]
         elif not _only_moves_or_casts(reader):
             return None
         path.append(reader)
         value = reader.results[0]
-        if not has_one_use(value):
-            return None
-        reader = _readers(value)[0]
+        reader = _readers(value)[0] if _count(value) else reader
     if reader.operands[0] != value or not _is_plain_product(reader) or not _is_weighted_sum(reader):
         return None
     output: list[ir.Operation] = []
@@ -142,8 +195,7 @@ def _forth_to_sums(
         if after.name not in RESHAPES or not _keeps_last(after):
             break
         output.append(after)
-    plain, guarded = unguarded(divisor, 0.0, 1.0)
-    return (path, reader, output, divisor, guarded) if plain == total.results[0] else None
+    return _Forth(path, reader, output, divisor, zero_nans)
 
 
 # -- one op --

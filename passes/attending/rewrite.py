@@ -156,6 +156,7 @@ def make_attention(
     init: ir.Value,
     maps: Sequence[ir.AffineMap],
     zero_rows: bool,
+    zero_nans: bool,
     causal: int,
 ) -> ir.Value:
     """The op ``mlopt.attention``; the last loop runs along the keys."""
@@ -168,6 +169,7 @@ def make_attention(
             "indexing_maps": indexing_maps(maps),
             "iterator_types": iterator_types(kinds),
             "zero_rows": ir.BoolAttr.get(zero_rows),
+            "zero_nans": ir.BoolAttr.get(zero_nans),
             "causal": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), causal),
         },
     )

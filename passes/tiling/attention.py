@@ -20,7 +20,8 @@ After, in a task that has 64 rows of one matrix::
     %r#2 / %r#1
 
 Keys past the end, and those that the mask takes away, score -inf. A row of only such ones keeps -inf for its
-maximum, of which exp makes NaN: 0 stands for it there. With ``causal`` the loop ends after the task's last
+maximum, of which exp makes NaN: 0 stands for it there. ``zero_nans`` looks at the sums of the weights, which
+are NaN where one of them is. With ``causal`` the loop ends after the task's last
 row. The weights stay in the accumulator's type, in which values are widened.
 """
 
@@ -106,6 +107,9 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
         empty = arith.CmpFOp(arith.CmpFPredicate.OEQ, total, starts[1]).result
         total = arith.SelectOp(empty, emitter.splat(number[1.0], shape), total).result
     result = arith.DivFOp(sums, emitter.arrange(total, rows, outs, wide)).result
+    if ir.BoolAttr(nest.op.attributes["zero_nans"]).value:
+        nan = arith.CmpFOp(arith.CmpFPredicate.UNO, total, total).result
+        result = arith.SelectOp(emitter.arrange(nan, rows, outs, wide), starts[2], result).result
     return [emitter.result(result, outs, nest.writes[0])]
 
 

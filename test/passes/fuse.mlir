@@ -158,7 +158,7 @@ func.func @attention(%q: tensor<12x128x64xf32>, %k: tensor<12x128x64xf32>, %v: t
     linalg.yield %p : f32
   } -> tensor<12x128x128xf32>
   %e2 = tensor.empty() : tensor<12x128x64xf32>
-  %r = "mlopt.attention"(%t, %v, %e2) {indexing_maps = [#weights, #values, #sums], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], mlopt.op = "attention", zero_rows = true, causal = -1 : i64} : (tensor<12x128x128xf32>, tensor<12x128x64xf32>, tensor<12x128x64xf32>) -> tensor<12x128x64xf32>
+  %r = "mlopt.attention"(%t, %v, %e2) {indexing_maps = [#weights, #values, #sums], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], mlopt.op = "attention", zero_rows = true, zero_nans = false, causal = -1 : i64} : (tensor<12x128x128xf32>, tensor<12x128x64xf32>, tensor<12x128x64xf32>) -> tensor<12x128x64xf32>
   %e3 = tensor.empty() : tensor<128x12x64xf32>
   %y = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel"]}
       ins(%r : tensor<12x128x64xf32>) outs(%e3 : tensor<128x12x64xf32>) attrs = {mlopt.op = "transpose"} {

@@ -11,7 +11,7 @@
 // CHECK: %[[S:.*]] = linalg.generic {indexing_maps = [#[[ROWS]], #[[KEYS]], #[[OUT]]], {{.*}} ins(%[[Q]], %[[K]] : {{.*}}mlopt.op = "scores"
 // CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[S]], %[[MASK]] : {{.*}}mlopt.op = "add"
 // CHECK: %[[E:.*]] = tensor.empty() : tensor<6x40x8xf32>
-// CHECK: %[[R:.*]] = "mlopt.attention"(%[[T]], %[[V]], %[[E]]) {causal = -1 : i64, indexing_maps = [#[[ROWS]], #[[VALUES]], #[[OUT]]], {{.*}}mlopt.op = "attention", zero_rows = true}
+// CHECK: %[[R:.*]] = "mlopt.attention"(%[[T]], %[[V]], %[[E]]) {causal = -1 : i64, indexing_maps = [#[[ROWS]], #[[VALUES]], #[[OUT]]], {{.*}}mlopt.op = "attention", zero_nans = false, zero_rows = true}
 // CHECK-NOT: linalg.generic
 // CHECK: return %[[R]]
 func.func @called(%q: tensor<6x40x16xf32>, %k: tensor<6x50x16xf32>, %v: tensor<6x50x8xf32>, %mask: tensor<40x50xf32>) -> tensor<6x40x8xf32> {
@@ -58,7 +58,7 @@ func.func @called(%q: tensor<6x40x16xf32>, %k: tensor<6x50x16xf32>, %v: tensor<6
 // CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[S]] : {{.*}}mlopt.op = "where"
 // CHECK-DAG: linalg.index 3
 // CHECK-DAG: linalg.index 4
-// CHECK: %[[R:.*]] = "mlopt.attention"(%[[T]], %[[V]], %{{.*}}) {causal = 3 : i64, {{.*}}zero_rows = false}
+// CHECK: %[[R:.*]] = "mlopt.attention"(%[[T]], %[[V]], %{{.*}}) {causal = 3 : i64, {{.*}}zero_nans = false, zero_rows = false}
 // CHECK: %[[H:.*]] = linalg.generic {{.*}} ins(%[[R]] : tensor<2x2x3x7x8xf32>) outs({{.*}} : tensor<2x2x3x7x8xf16>)
 // CHECK: %[[J:.*]] = tensor.collapse_shape %[[H]] {{.*}} into tensor<2x6x7x8xf16>
 // CHECK: return %[[J]]

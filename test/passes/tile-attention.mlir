@@ -50,14 +50,14 @@ func.func private @attention(%q: tensor<6x80x16xf32>, %k: tensor<6x100x16xf32>, 
     %p = arith.mulf %a, %scale : f32
     linalg.yield %p : f32
   } -> tensor<6x80x100xf32>
-  %r = "mlopt.attention"(%t, %v, %o) {indexing_maps = [#weights, #values, #out], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], zero_rows = true, causal = -1 : i64} : (tensor<6x80x100xf32>, tensor<6x100x8xf32>, tensor<6x80x8xf32>) -> tensor<6x80x8xf32>
+  %r = "mlopt.attention"(%t, %v, %o) {indexing_maps = [#weights, #values, #out], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], zero_rows = true, zero_nans = false, causal = -1 : i64} : (tensor<6x80x100xf32>, tensor<6x100x8xf32>, tensor<6x80x8xf32>) -> tensor<6x80x8xf32>
   return %r : tensor<6x80x8xf32>
 }
 
 // -----
 
 // Scores from memory, half-float values, lengths that are not known; keys after the task's last row are passed
-// over, and rows of -inf alone are NaN.
+// over; rows of -inf alone are NaN, for which 0 stands in the result.
 // CHECK-LABEL: @causal
 // CHECK:   scf.forall (%[[B:.*]], %[[M:.*]]) = (0, 0) to (6, %{{.*}}) step (1, 32)
 // CHECK:     %[[AFTER:.*]] = arith.addi %[[M]], %c32
@@ -68,11 +68,13 @@ func.func private @attention(%q: tensor<6x80x16xf32>, %k: tensor<6x100x16xf32>, 
 // CHECK:       %[[WIDE:.*]] = arith.extf %[[V]] : vector<1x16x8xf16> to vector<1x16x8xf32>
 // CHECK:       vector.contract {{.*}} %{{.*}}, %[[WIDE]], %{{.*}}
 // CHECK:     %[[SUM:.*]] = vector.broadcast
-// CHECK:     arith.divf %[[R]]#2, %[[SUM]]
+// CHECK:     %[[Q:.*]] = arith.divf %[[R]]#2, %[[SUM]]
+// CHECK:     %[[NAN:.*]] = arith.cmpf uno, %[[R]]#1, %[[R]]#1
+// CHECK:     arith.select %{{.*}}, %{{.*}}, %[[Q]]
 #weights = affine_map<(b, m, d, n) -> (b, m, n)>
 #values = affine_map<(b, m, d, n) -> (b, n, d)>
 #out = affine_map<(b, m, d, n) -> (b, m, d)>
 func.func private @causal(%t: tensor<6x?x?xf32>, %v: tensor<6x?x8xf16>, %o: tensor<6x?x8xf32>) -> tensor<6x?x8xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 1, 32, 0, 16>}} {
-  %r = "mlopt.attention"(%t, %v, %o) {indexing_maps = [#weights, #values, #out], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], zero_rows = false, causal = 1 : i64} : (tensor<6x?x?xf32>, tensor<6x?x8xf16>, tensor<6x?x8xf32>) -> tensor<6x?x8xf32>
+  %r = "mlopt.attention"(%t, %v, %o) {indexing_maps = [#weights, #values, #out], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], zero_rows = false, zero_nans = true, causal = 1 : i64} : (tensor<6x?x?xf32>, tensor<6x?x8xf16>, tensor<6x?x8xf32>) -> tensor<6x?x8xf32>
   return %r : tensor<6x?x8xf32>
 }

@@ -110,6 +110,33 @@ def test_infinities_and_nan(target: str) -> None:
     )
 
 
+def log_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    """The softmax as the exp of a log_softmax."""
+    return (q @ k.transpose(-1, -2) / 4 + mask).log_softmax(-1).exp() @ v
+
+
+def zero_for_nan(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    """Rows of NaN, and those that the mask takes away, have no weights."""
+    return torch.nan_to_num((q @ k.transpose(-1, -2) / 4 + mask).softmax(-1)) @ v
+
+
+def zero_where_nan(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    """The same, by hand."""
+    weights = (q @ k.transpose(-1, -2) / 4 + mask).softmax(-1)
+    return torch.where(weights.isnan(), 0.0, weights) @ v
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("form", [log_weights, zero_for_nan, zero_where_nan])
+def test_forms_of_softmax(form: Callable[..., Tensor], dtype: torch.dtype, target: str) -> None:
+    q, k, v = qkv((1, 2, 21, 8), 130, 12, dtype)
+    q[0, 0, 3, 2], q[0, 1, 4, 1] = math.nan, math.inf
+    mask = torch.zeros(21, 130, dtype=dtype).masked_fill(torch.rand(21, 130) < 0.3, -math.inf)
+    mask[5] = -math.inf
+    check(form, [q, k, v, mask], target)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("causal", [False, True])
 def test_grouped_heads(causal: bool, target: str) -> None:
