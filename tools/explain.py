@@ -137,19 +137,10 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
     options = Options.resolve(**({} if target is None else {"target": target}))
     target = options.target
     chosen = choose_machine(target, machine)
-    chip = chip_of(target).name if is_cuda(target) else ""
-    found = pool.call(
-        "compile",
-        _EXPLAIN,
-        timeout=options.timeout,
-        reproducer="linalg_text",
-        linalg_text=linalg_of(source, options),
-        func_name=func,
-        chip=chip,
-    )
+    found: dict[str, Any] = ask(_EXPLAIN, source, func, options)
     for op in (op for call in found["calls"] for op in call["ops"]):
-        op["where"] = _FROM_TEXT.sub(lambda _: f"{source}:", op["where"])
-    apart = tuple(_FROM_TEXT.sub(lambda _: f"{source}:", line) for line in found["apart"])
+        op["where"] = in_source(source, op["where"])
+    apart = tuple(in_source(source, line) for line in found["apart"])
     by_name = {kernel["name"]: kernel for kernel in found["kernels"]}
     calls: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for call in found["calls"]:
@@ -167,6 +158,24 @@ def _explained(
     prediction = predict(cost, machine)
     schedule, path, dynamic = kernel["schedule"], kernel["path"], kernel["dynamic"]
     return Explained(kernel["name"], function, calls, cost, prediction, schedule, path, dynamic)
+
+
+def ask(entry: str, source: str, func: str, options: Options) -> Any:
+    """What the function ``entry`` of a compile worker ("module:name") says of a program for the target."""
+    return pool.call(
+        "compile",
+        entry,
+        timeout=options.timeout,
+        reproducer="linalg_text",
+        linalg_text=linalg_of(source, options),
+        func_name=func,
+        chip=chip_of(options.target).name if is_cuda(options.target) else "",
+    )
+
+
+def in_source(source: str, place: str) -> str:
+    """A place that a worker names, with the name of the file that it comes from."""
+    return _FROM_TEXT.sub(lambda _: f"{source}:", place)
 
 
 def linalg_of(source: str, options: Options) -> str:

@@ -20,10 +20,9 @@ from typing import Any
 from ..dialects.layouts import WARP, Layout, Position
 from ..errors import InputError
 from ..options import Options
-from ..runtime import pool
-from ..runtime.cuda.chips import chip_of, is_cuda
+from ..runtime.cuda.chips import is_cuda
 from ..tables import aligned
-from .explain import linalg_of
+from .explain import ask, in_source
 from .programs import check_func
 
 _LAYOUTS = "mlopt.pipelines.explain_layouts:layouts_of_text"
@@ -39,18 +38,9 @@ def text(source: str, func: str, target: str | None) -> str:
             f"layouts are of GPU kernels, and the target is {options.target}",
             remedy="pass --target cuda:sm_80",
         )
-    kernels: list[dict[str, Any]] = pool.call(
-        "compile",
-        _LAYOUTS,
-        timeout=options.timeout,
-        reproducer="linalg_text",
-        linalg_text=linalg_of(source, options),
-        func_name=func,
-        chip=chip_of(options.target).name,
-    )
+    kernels: list[dict[str, Any]] = ask(_LAYOUTS, source, func, options)
     for tile in (tile for kernel in kernels for tile in kernel["tiles"]):
-        if tile["where"].startswith("-:"):  # MLIR's name for the file of a text that it is given
-            tile["where"] = source + tile["where"][1:]
+        tile["where"] = in_source(source, tile["where"])
     return "\n\n".join(map(kernel_text, kernels))
 
 
