@@ -58,8 +58,7 @@ def cpu_stages(vector_bits: int = 512, fast_math: bool = False, choices: str = "
             # What stays of math becomes calls lane by lane, of which vector ops remain.
             "convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,convert-arith-to-llvm,"
             "convert-index-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"
-            # LLVM has no masked loads and stores of bf16 that are worth the name.
-            "convert-ub-to-llvm,reconcile-unrealized-casts,mlopt-cpu-mask-halves,canonicalize,cse",
+            "convert-ub-to-llvm,reconcile-unrealized-casts,canonicalize,cse",
             ("builtin", "llvm"),
         ),
     )
