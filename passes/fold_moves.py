@@ -17,6 +17,7 @@ from .moving.lifts import lift_collapses
 from .moving.reads import read_originals
 from .moving.reshapes import sink_expansions
 from .moving.sizes import fold_sizes
+from .moving.sliced import compute_what_is_taken
 from .moving.slices import lower_slices
 from .moving.writes import make_in_order
 from .structured import erase_dead
@@ -49,6 +50,7 @@ class FoldMoves(Pass):
             if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
                 fold_sizes(func.operation)
                 gathers_to_moves(func.operation)
+                compute_what_is_taken(func.operation)
                 lower_slices(func.operation)
                 sink_expansions(func.operation)
                 sink_collapses(func.operation)

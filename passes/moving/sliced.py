@@ -1,0 +1,132 @@
+"""Of an element-wise result of which parts are taken, those parts are computed.
+
+::
+
+    %e = generic {exp} (i, j) ins(%x at (i, j), %b at (j))        %x : tensor<8x?xf32>
+    %s = tensor.extract_slice %e[0, %at] [8, %n]
+  ->
+    %x1 = tensor.extract_slice %x[0, %at] [8, %n]
+    %b1 = tensor.extract_slice %b[%at] [%n]
+    %s = generic {exp} (i, j) ins(%x1 at (i, j), %b1 at (j))
+
+What is read at another place than it was made for cannot stay in a kernel, and what nobody takes need not be
+computed. Legal where the body checks nothing and does not ask for its place. Done where nothing is computed
+twice, but for casts, which are cheap; and not for the epilogue of a product or of a reduction.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from mlir import ir
+from mlir.dialects import tensor
+
+from ..structured import (
+    ASSUMED,
+    ATTENTION,
+    CASTS,
+    DYNAMIC,
+    body_of,
+    defining_op,
+    inits_of,
+    inputs_of,
+    is_used,
+    kinds_of,
+    maps_of,
+    replace_op,
+    structured_ops,
+)
+from ..subsets import Size, mixed, split
+
+_PURE = ("arith.", "math.", "linalg.yield")
+_CHECKED = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi", "arith.ceildivsi")
+
+
+def compute_what_is_taken(func: ir.Operation) -> None:
+    """Take the slices of element-wise results of ``func`` from what they are computed from."""
+    for op in reversed(structured_ops(func)):
+        slices = _slices_of(op)
+        if slices and can_take(op) and should_take(op, slices):
+            for each in slices:
+                _take(op, each)
+            if not is_used(op.results[0]):
+                op.erase()
+
+
+def _slices_of(op: ir.Operation) -> list[ir.Operation]:
+    """The slices, of the same rank, that are taken of what ``op`` makes."""
+    readers = [use.owner.operation for result in op.results for use in result.uses]
+    return [
+        each
+        for each in readers
+        if each.name == "tensor.extract_slice" and each.results[0].type.rank == each.operands[0].type.rank
+    ]
+
+
+def can_take(op: ir.Operation) -> bool:
+    """Whether each element of what ``op`` makes is computed by itself, from elements at its own place."""
+    if len(op.results) != 1 or "reduction" in kinds_of(op):
+        return False
+    names = [inner.operation.name for inner in body_of(op).operations]
+    if not all(name.startswith(_PURE) and name not in _CHECKED for name in names):
+        return False
+    if defining_op(inits_of(op)[0], "tensor.empty") is None:
+        return False
+    plain = all(isinstance(expr, ir.AffineDimExpr) for where in maps_of(op) for expr in where.results)
+    identity = ir.AffineMap.get_identity(len(kinds_of(op)), op.context)
+    return plain and maps_of(op)[-1] == identity
+
+
+def should_take(op: ir.Operation, slices: list[ir.Operation]) -> bool:
+    """Whether no more is computed than before, or next to nothing, and no producer loses its epilogue."""
+    makers = [defining_op(value, "linalg.generic", ATTENTION) for value in inputs_of(op)]
+    if any(maker is not None and not _is_elementwise(maker) for maker in makers):
+        return False
+    if all(inner.operation.name in (*CASTS, "linalg.yield") for inner in body_of(op).operations):
+        return True
+    readers = list(op.results[0].uses)
+    taken = sum(_elements(each.results[0]) for each in slices)
+    return len(readers) == len(slices) and taken <= _elements(op.results[0])
+
+
+def _is_elementwise(op: ir.Operation) -> bool:
+    return op.name == "linalg.generic" and "reduction" not in kinds_of(op)
+
+
+def _elements(value: ir.Value) -> int:
+    return prod(ASSUMED if size == DYNAMIC else size for size in value.type.shape)
+
+
+def _take(op: ir.Operation, taken: ir.Operation) -> None:
+    """Compute ``taken``, a slice of what ``op`` makes, from slices of what that reads."""
+    view = taken.opview
+    offsets = mixed(view.static_offsets, view.offsets)
+    sizes = mixed(view.static_sizes, view.sizes)
+    strides = mixed(view.static_strides, view.strides)
+    at = ir.InsertionPoint(taken)
+    with at, op.location:
+        inputs = []
+        for value, where in zip(inputs_of(op), maps_of(op), strict=False):
+            loops = [expr.position for expr in where.results]
+            inputs.append(
+                _slice(value, *([part[loop] for loop in loops] for part in (offsets, sizes, strides)))
+            )
+        init = tensor.EmptyOp(sizes, op.results[0].type.element_type).result
+        copy = op.clone(at).operation
+        for number, value in enumerate([*inputs, init]):
+            copy.operands[number] = value
+        copy.results[0].set_type(init.type)
+    replace_op(taken, list(copy.results))
+
+
+def _slice(value: ir.Value, offsets: list[Size], sizes: list[Size], strides: list[Size]) -> ir.Value:
+    """The part of ``value``, a tensor or a number."""
+    if not offsets:
+        return value
+    (starts, more_starts), (lengths, more_lengths), (steps, more_steps) = map(
+        split, (offsets, sizes, strides)
+    )
+    kind = ir.RankedTensorType.get(lengths, value.type.element_type)
+    return tensor.ExtractSliceOp(
+        kind, value, more_starts, more_lengths, more_steps, starts, lengths, steps
+    ).result

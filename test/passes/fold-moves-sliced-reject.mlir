@@ -1,0 +1,38 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(func.func(convert-elementwise-to-linalg),mlopt-raise,canonicalize,cse,mlopt-fold-moves,canonicalize,cse)' --split-input-file | FileCheck %s
+
+// Overlapping parts would be computed twice.
+// CHECK-LABEL: @twice
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<8x12xf32>) {{.*}}"exp"
+func.func @twice(%x: tensor<8x12xf32>) -> tensor<8x11xf32> {
+  %e = math.exp %x : tensor<8x12xf32>
+  %a = tensor.extract_slice %e[0, 1] [8, 11] [1, 1] : tensor<8x12xf32> to tensor<8x11xf32>
+  %b = tensor.extract_slice %e[0, 0] [8, 11] [1, 1] : tensor<8x12xf32> to tensor<8x11xf32>
+  %d = arith.subf %a, %b : tensor<8x11xf32>
+  return %d : tensor<8x11xf32>
+}
+
+// -----
+
+// A product's epilogue stays with it.
+// CHECK-LABEL: @epilogue
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<8x12xf32>) {{.*}}"exp"
+func.func @epilogue(%x: tensor<8x16xf32>, %w: tensor<16x12xf32>) -> tensor<8x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x12xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x12xf32>) -> tensor<8x12xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<8x16xf32>, tensor<16x12xf32>) outs(%f : tensor<8x12xf32>) -> tensor<8x12xf32>
+  %r = math.exp %m : tensor<8x12xf32>
+  %p = tensor.extract_slice %r[0, 4] [8, 5] [1, 1] : tensor<8x12xf32> to tensor<8x5xf32>
+  return %p : tensor<8x5xf32>
+}
+
+// -----
+
+// A division by zero is an error wherever it is.
+// CHECK-LABEL: @checked
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<8x12xi32>) {{.*}}"div"
+func.func @checked(%x: tensor<8x12xi32>, %y: tensor<8x12xi32>) -> tensor<8x5xi32> {
+  %r = arith.divsi %x, %y : tensor<8x12xi32>
+  %p = tensor.extract_slice %r[0, 4] [8, 5] [1, 1] : tensor<8x12xi32> to tensor<8x5xi32>
+  return %p : tensor<8x5xi32>
+}
