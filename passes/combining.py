@@ -1,4 +1,4 @@
-"""The kinds of reductions, as the vector dialect names them: which op combines, and what changes nothing."""
+"""Reductions of vectors: their kinds (which op combines, and what changes nothing), and their dims."""
 
 from __future__ import annotations
 
@@ -30,6 +30,22 @@ _NEUTRAL_FLOATS = {
 }  # fmt: skip
 # The kind of each op that combines.
 KINDS = {op: kind for ops in (_FLOAT_OPS, _INTEGER_OPS) for kind, op in ops.items()}
+
+
+def kind_of(op: ir.Operation | ir.OpView) -> str:
+    """How a multi_reduction combines: "add", "maximumf", …"""
+    return str(op.attributes["kind"]).split("<")[1].rstrip(">")
+
+
+def reduced_dims(op: ir.Operation | ir.OpView) -> list[int]:
+    """The dims of its operand that a multi_reduction takes away."""
+    return list(ir.DenseI64ArrayAttr(op.attributes["reduction_dims"]))
+
+
+def kept_dims(op: ir.Operation | ir.OpView) -> list[int]:
+    """The dims of its operand that a multi_reduction's result has."""
+    gone = reduced_dims(op)
+    return [dim for dim in range(ir.VectorType(op.operands[0].type).rank) if dim not in gone]
 
 
 def op_of(kind: str, element: ir.Type) -> str:

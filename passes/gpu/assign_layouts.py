@@ -35,6 +35,7 @@ from mlir import ir
 from ...dialects.attributes import KERNEL, LAYOUT
 from ...dialects.layouts import Layout
 from ..base import Pass, PassError
+from ..combining import reduced_dims
 from ..operations import nested_ops
 from .layouts.access import WIDE, Access, access_of
 from .layouts.anchors import anchor_of
@@ -42,7 +43,7 @@ from .layouts.coalescing import is_scattered
 from .layouts.dims import Dims
 from .layouts.order import last_of_reads, loads_first
 from .layouts.spread import Spread
-from .layouts.tiles import RESHAPES, is_tile, is_uniform, reduced_dims, sizes_of
+from .layouts.tiles import RESHAPES, is_tile, is_uniform, sizes_of
 from .layouts.warps import warps_of
 
 TRANSFERS = ("vector.transfer_read", "vector.transfer_write")

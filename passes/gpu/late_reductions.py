@@ -29,9 +29,8 @@ from typing import ClassVar
 from mlir import ir
 
 from ..base import Pass
-from ..combining import neutral_of, op_of
+from ..combining import kind_of, neutral_of, op_of
 from ..operations import nested_ops
-from .threads.combine import kind_of
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ An element's products are added in the same order as without blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -20,8 +20,8 @@ from mlir import ir
 from mlir.dialects import arith, scf
 
 from ...operations import ops_named
-from .bounds import Extent, constant_of
-from .cover import Cover, cover
+from .bounds import constant_of
+from .cover import Cover, Inside, cover
 from .emitter import Emitter, normal_strip
 from .fragment import UNIT, Axis, Strip, sizes_of
 from .layout import Layout
@@ -116,23 +116,16 @@ def _rows_at_once(covers: Sequence[Cover], place: int) -> int:
     return prod(how.count for how in covers[place + 1 :])
 
 
-def emit_blocks(
-    em: Emitter,
-    blocks: Blocks,
-    root: ir.OpView,
-    covers: Sequence[Cover],
-    extents: dict[int, Extent],
-    axes: dict[int, Axis],
-) -> None:
+def emit_blocks(em: Emitter, blocks: Blocks, inside: Inside) -> None:
     """Sum the contraction for the axes chosen so far, and have it read from the buffer from now on."""
-    loop = blocks.loop
+    loop, root, covers = blocks.loop, inside.root, inside.covers
     total = loop.results[0]
-    known = {em.layout.classes.of(root.valueToStore, dim) for dim in axes}
+    known = {em.layout.classes.of(root.valueToStore, dim) for dim in inside.axes}
     kept = [dim for dim, same in enumerate(em.layout.classes.all_of(total)) if same in known]
     sums = Sums(total, kept)
     rank = len(sizes_of(root.valueToStore))
 
-    def strips(once: bool, body: Callable[[Strip], None], at: int, chosen: dict[int, Axis]) -> None:
+    def strips(once: bool, body: Callable[[Strip], None], at: int, chosen: Mapping[int, Axis]) -> None:
         if at == len(covers):
             body(_asked_of(root, tuple(chosen.get(dim, UNIT) for dim in range(rank)), total))
             return
@@ -142,20 +135,23 @@ def emit_blocks(
             strips(once, body, at + 1, {**chosen, how.dim: axis})
             return []
 
-        cover(em, extents[how.dim], how, once, [], deeper)
+        cover(em, inside.extents[how.dim], how, once, [], deeper)
 
-    strips(False, lambda strip: sums.store(em, strip, em.emit(loop.initArgs[0], strip)), blocks.depth, axes)
+    def start(strip: Strip) -> None:
+        sums.store(em, strip, em.emit(loop.initArgs[0], strip))
+
+    strips(False, start, blocks.depth, inside.axes)
     lower, upper, step = (em.scalar(operand) for operand in loop.operands[:3])
     with em.loop(lower, upper, em.index(blocks.size)) as block:
-        start = block.induction_variable
+        first = block.induction_variable
         with em.here():
-            end = arith.MinSIOp(em.sum(start, em.index(blocks.size)), upper).result
-        em.block = (start, end)
+            end = arith.MinSIOp(em.sum(first, em.index(blocks.size)), upper).result
+        em.block = (first, end)
 
         def add(strip: Strip) -> None:
-            sums.store(em, strip, run_loop(em, total, strip, {0: sums.load(em, strip)}, (start, end, step)))
+            sums.store(em, strip, run_loop(em, total, strip, {0: sums.load(em, strip)}, (first, end, step)))
 
-        strips(True, add, blocks.depth, axes)
+        strips(True, add, blocks.depth, inside.axes)
     em.block = None
     sums.depth = em.depth
     em.scratches[total] = sums

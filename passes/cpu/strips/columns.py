@@ -17,20 +17,20 @@ from math import prod
 
 from mlir import ir
 
+from ...combining import kept_dims, kind_of
 from .blocked import Sums
-from .bounds import Extent
-from .cover import Cover, cover, known_extent
+from .cover import Cover, Inside, cover, known_extent
 from .emitter import Emitter
 from .fragment import UNIT, Axis, Fragment, Strip, element_of, keys_of, sizes_of
 from .layout import Layout
-from .reduce import reduced_dims, source_strip
+from .panel import FAR_APART_BYTES
+from .reduce import looped_dims, source_strip
 from .types import bytes_of, combine
 from .vectors import spread
 
 ROWS = 16
-# Of at least so many rows, whose parts that a task reads are at least so far apart.
+# Of at least so many rows, whose parts that a task reads are at least FAR_APART_BYTES apart.
 _LEAST_ROWS = 32
-_FAR_APART_BYTES = 1024
 _SUMS_BYTES = 32 * 1024
 
 
@@ -54,7 +54,7 @@ def plan_columns(layout: Layout, root: ir.OpView, covers: Sequence[Cover]) -> Co
         return None
     op, lane = reductions[0], layout.classes.of(root.valueToStore, covers[place].dim)
     size = sizes_of(root.valueToStore)[covers[place].dim]
-    kept, rows = layout.classes.all_of(op.results[0]), reduced_dims(op)
+    kept, rows = layout.classes.all_of(op.results[0]), looped_dims(op)
     summed = [layout.classes.of(op.source, dim) for dim in rows]
     if lane is None or lane not in kept or not rows or size <= covers[place].width:
         return None
@@ -70,26 +70,20 @@ def plan_columns(layout: Layout, root: ir.OpView, covers: Sequence[Cover]) -> Co
     apart = any(
         layout.contiguous(read) == lane
         and summed[-1] in layout.classes.all_of(read.results[0])
-        and read.base.type.shape[-1] * bytes_of(read.base.type.element_type) >= _FAR_APART_BYTES
+        and read.base.type.shape[-1] * bytes_of(read.base.type.element_type) >= FAR_APART_BYTES
         for read in reads
     )
     return Columns(op, place) if apart else None
 
 
-def emit_columns(
-    em: Emitter,
-    columns: Columns,
-    root: ir.OpView,
-    covers: Sequence[Cover],
-    extents: dict[int, Extent],
-    axes: dict[int, Axis],
-) -> None:
+def emit_columns(em: Emitter, columns: Columns, inside: Inside) -> None:
     """Make the sums for the axes chosen so far, and have them read from the buffer from now on."""
-    op, how = columns.op, covers[columns.depth]
+    op, how, kept = columns.op, inside.covers[columns.depth], kept_dims(columns.op)
     total, classes = op.results[0], em.layout.classes
-    kind, element = str(op.kind).split("<")[1].rstrip(">"), element_of(op.source)
-    chosen = {classes.of(root.valueToStore, dim): axis for dim, axis in axes.items()}
-    lane = classes.of(root.valueToStore, how.dim)
+    kind, element = kind_of(op), element_of(op.source)
+    written, extent = inside.root.valueToStore, inside.extents[how.dim]
+    chosen = {classes.of(written, dim): axis for dim, axis in inside.axes.items()}
+    lane = classes.of(written, how.dim)
     names = classes.all_of(total)
     sums = Sums(total, [dim for dim, known in enumerate(names) if known in chosen])
 
@@ -109,28 +103,31 @@ def emit_columns(
             before = sums.load(em, strip)
             joined = {}
             for key in keys_of(strip):
-                parts = [_spread(em, rows[at], axis.lanes) for at in keys_of(asked) if _kept(op, at) == key]
+                parts = [
+                    _spread(em, rows[at], axis.lanes)
+                    for at in keys_of(asked)
+                    if tuple(at[dim] for dim in kept) == key
+                ]
                 with em.here():
                     joined[key] = combine(kind, before[key], _pairwise(kind, parts, element), element)
             sums.store(em, strip, Fragment(joined))
             return []
 
-        cover(em, extents[how.dim], how, True, [], add)
+        cover(em, extent, how, True, [], add)
 
-    dims = reduced_dims(op)
+    dims = looped_dims(op)
     blocks = [*(Cover(dim) for dim in dims[:-1]), Cover(dims[-1], ROWS)]
 
     def nest(at: int, reduced: dict[int, Axis]) -> list[ir.Value]:
         if at == len(blocks):
             block(reduced)
             return []
-        extent = known_extent(sizes_of(op.source)[blocks[at].dim])
-        cover(
-            em, extent, blocks[at], True, [], lambda axis, _: nest(at + 1, {**reduced, blocks[at].dim: axis})
-        )
+        rows, dim = blocks[at], blocks[at].dim
+        every = known_extent(sizes_of(op.source)[dim])
+        cover(em, every, rows, True, [], lambda axis, _: nest(at + 1, {**reduced, dim: axis}))
         return []
 
-    cover(em, extents[how.dim], how, True, [], start)
+    cover(em, extent, how, True, [], start)
     nest(0, {})
     sums.depth = em.depth
     em.scratches[total] = sums
@@ -140,11 +137,6 @@ def _spread(em: Emitter, value: ir.Value, lanes: int) -> ir.Value:
     """A vector of a row's values, where new ops go."""
     with em.here():
         return spread(value, lanes)
-
-
-def _kept(op: ir.OpView, key: Sequence[int]) -> tuple[int, ...]:
-    gone = set(ir.DenseI64ArrayAttr(op.attributes["reduction_dims"]))
-    return tuple(step for dim, step in enumerate(key) if dim not in gone)
 
 
 def _pairwise(kind: str, parts: list[ir.Value], element: ir.Type) -> ir.Value:

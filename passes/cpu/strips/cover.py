@@ -9,7 +9,7 @@ Full strips go in one scf.for. What is left over is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
@@ -34,6 +34,16 @@ class Cover:
     def width(self) -> int:
         """Positions in a full strip."""
         return self.count * max(self.lanes, 1)
+
+
+@dataclass(frozen=True)
+class Inside:
+    """A place in a nest for a write: its covers, their extents, the axes chosen in those that are around."""
+
+    root: ir.OpView
+    covers: Sequence[Cover]
+    extents: Mapping[int, Extent]
+    axes: Mapping[int, Axis]
 
 
 def known_extent(size: int) -> Extent:

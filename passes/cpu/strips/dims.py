@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mlir import ir
 
+from ...combining import kept_dims
 from ...operations import nested_ops
 from .fragment import sizes_of
 from .reshape import POSITIONS
@@ -47,9 +48,7 @@ class DimClasses:
                 if place is not None:
                     self._join((op.operands[0], dim), (op.results[0], place))
         elif name == "vector.multi_reduction":
-            reduced = set(ir.DenseI64ArrayAttr(op.attributes["reduction_dims"]))
-            kept = [dim for dim in range(len(sizes_of(op.operands[0]))) if dim not in reduced]
-            for place, dim in enumerate(kept):
+            for place, dim in enumerate(kept_dims(op)):
                 self._join((op.operands[0], dim), (op.results[0], place))
             self._join_all(op.operands[1], op.results[0])
         elif name == "vector.contract":

@@ -22,7 +22,7 @@ from .blocked import contraction_loop, emit_blocks, plan_blocks, walked_dim
 from .bounds import DYNAMIC, Extent, fits, range_of
 from .columns import emit_columns, plan_columns
 from .contract import loops_of
-from .cover import Cover, cover
+from .cover import Cover, Inside, cover
 from .dims import Dim
 from .emitter import Emitter
 from .fragment import UNIT, Axis, Strip, element_of, is_vector, sizes_of
@@ -30,7 +30,7 @@ from .guests import Guest, Nest
 from .layout import Layout
 from .memory import memory_dims, memory_size
 from .panel import LARGEST_TURNED_BYTES, LONGEST_SIDE, Packing, plan_panels
-from .reduce import reduced_dims
+from .reduce import looped_dims
 from .strided import is_dense
 from .types import bits_of, widest
 from .write import store_strip
@@ -99,7 +99,7 @@ def _summed(layout: Layout, made: Sequence[ir.OpView]) -> set[Dim]:
         layout.classes.of(op.source, dim)
         for op in made
         if op.operation.name == "vector.multi_reduction"
-        for dim in reduced_dims(op)
+        for dim in looped_dims(op)
     }
 
 
@@ -287,10 +287,11 @@ def emit_nest(em: Emitter, root: ir.OpView, nest: Nest, guests: Sequence[Guest])
     once = any(updates(em.layout, each) for each in (root, *(guest.root for guest in guests)))
 
     def level(at: int, axes: dict[int, Axis]) -> list[ir.Value]:
+        inside = Inside(root, nest.covers, extents, axes)
         if nest.blocks and nest.blocks.depth == at:
-            emit_blocks(em, nest.blocks, root, nest.covers, extents, axes)
+            emit_blocks(em, nest.blocks, inside)
         if nest.columns and nest.columns.depth == at:
-            emit_columns(em, nest.columns, root, nest.covers, extents, axes)
+            emit_columns(em, nest.columns, inside)
         if at == len(nest.covers):
             _store(em, root, tuple(axes.get(dim, UNIT) for dim in range(rank)))
         else:

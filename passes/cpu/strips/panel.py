@@ -35,7 +35,7 @@ LARGEST_TURNED_BYTES = 1024 * 1024
 LONGEST_SIDE = 16  # rows that are turned at once
 # A panel is used by at least this many strips of rows, and replaces rows at least so far apart.
 LEAST_USES = 16
-_FAR_APART_BYTES = 1024
+FAR_APART_BYTES = 1024
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def plan_panel(op: ir.OpView, lane: int, how: Packing) -> PanelPlan | None:
     total = prod(sizes) * how.width * element
     if turned:
         return plan if total <= (how.most or most_turned(how.uses)) else None
-    if how.uses < LEAST_USES or total > LARGEST_BYTES or op.base.type.shape[-1] * element < _FAR_APART_BYTES:
+    if how.uses < LEAST_USES or total > LARGEST_BYTES or op.base.type.shape[-1] * element < FAR_APART_BYTES:
         return None
     return plan
 

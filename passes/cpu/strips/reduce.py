@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from mlir import ir
 from mlir.dialects import arith, vector
 
-from ...combining import neutral_of
+from ...combining import kind_of, neutral_of, reduced_dims
 from .cover import Cover, cover, known_extent
 from .emitter import Emitter
 from .fragment import UNIT, Axis, Fragment, Key, Strip, element_of, is_vector, keys_of, lane_of, sizes_of
@@ -30,16 +30,15 @@ def _uses(value: ir.Value, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
     return [(value.owner.operands[1], strip)]
 
 
-def reduced_dims(op: ir.OpView) -> list[int]:
+def looped_dims(op: ir.OpView) -> list[int]:
     """The dims of the source that a multi_reduction takes away, unit dims left out."""
     sizes = sizes_of(op.operands[0])
-    return [dim for dim in ir.DenseI64ArrayAttr(op.attributes["reduction_dims"]) if sizes[dim] != 1]
+    return [dim for dim in reduced_dims(op) if sizes[dim] != 1]
 
 
 def source_strip(op: ir.OpView, kept: Strip, reduced: dict[int, Axis]) -> Strip:
     """The source's strip for the result's strip and the positions in the reduced dims."""
-    gone = set(ir.DenseI64ArrayAttr(op.attributes["reduction_dims"]))
-    rest = iter(kept)
+    gone, rest = reduced_dims(op), iter(kept)
     return tuple(
         reduced.get(dim, UNIT) if dim in gone else next(rest) for dim in range(len(sizes_of(op.operands[0])))
     )
@@ -49,7 +48,7 @@ def source_strip(op: ir.OpView, kept: Strip, reduced: dict[int, Axis]) -> Strip:
 def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """Loops over the reduced dims, then the lanes' tree if they were reduced."""
     op = value.owner.opview
-    kind = str(op.kind).split("<")[1].rstrip(">")
+    kind = kind_of(op)
     element = element_of(op.source)
     start = em.constant(neutral_of(kind, element), element)
     keys, kept_lane = list(keys_of(strip)), lane_of(strip)
@@ -93,7 +92,7 @@ def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
 
 def _covers(em: Emitter, op: vector.MultiDimReductionOp, lanes_free: bool) -> list[Cover]:
     """One position at a time, but lanes along the dim that lies innermost in memory."""
-    dims = reduced_dims(op)
+    dims = looped_dims(op)
     if not dims or not lanes_free:
         return [Cover(dim) for dim in dims]
     lane = em.layout.innermost(op.source, dims)
@@ -102,7 +101,7 @@ def _covers(em: Emitter, op: vector.MultiDimReductionOp, lanes_free: bool) -> li
 
 
 def _source_key(op: vector.MultiDimReductionOp, key: Key) -> Key:
-    gone, rest = set(ir.DenseI64ArrayAttr(op.attributes["reduction_dims"])), iter(key)
+    gone, rest = reduced_dims(op), iter(key)
     return tuple(0 if dim in gone else next(rest) for dim in range(len(sizes_of(op.source))))
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mlir import ir
 from mlir.dialects import memref, vector
 
+from ...combining import kept_dims, reduced_dims
 from .emitter import Emitter, normal_strip
 from .fragment import Axis, Fragment, Key, Strip, element_of, keys_of, lane_of, sizes_of
 from .types import bits_of, bytes_of
@@ -192,8 +193,7 @@ def _worth_keeping(
     layout: Layout, value: ir.Value, owner: ir.OpView, planned: dict[ir.Value, Scratch]
 ) -> bool:
     """Whether it has a dear op over the reduced dims behind it, and a row of it is small."""
-    gone = set(ir.DenseI64ArrayAttr(owner.attributes["reduction_dims"]))
-    sizes = sizes_of(owner.source)
+    gone, sizes = reduced_dims(owner), sizes_of(owner.source)
     classes = {layout.classes.of(owner.source, dim) for dim in gone if sizes[dim] != 1}
     row = prod(sizes[dim] for dim in gone) * bytes_of(element_of(value))
     if row > LARGEST_BYTES or bits_of(element_of(value)) == 0:
@@ -212,14 +212,12 @@ def _kept_dims(layout: Layout, value: ir.Value, owner: ir.OpView) -> dict[int, i
     """For each dim that the owner keeps: dim of the tile -> dim of the owner's result; None if
     the tile's dims are not the dims of the owner's source.
     """
-    gone = set(ir.DenseI64ArrayAttr(owner.attributes["reduction_dims"]))
     source = layout.classes.all_of(owner.source)
     mine = layout.classes.all_of(value)
     if {known for known in source if known} != {known for known in mine if known}:
         return None
-    survivors = [dim for dim in range(len(source)) if dim not in gone]
     kept = {}
-    for place, dim in enumerate(survivors):
+    for place, dim in enumerate(kept_dims(owner)):
         if source[dim] is not None:
             kept[mine.index(source[dim])] = place
     return kept

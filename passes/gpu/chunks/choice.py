@@ -8,9 +8,10 @@ from math import prod
 
 from mlir import ir
 
+from ...combining import reduced_dims
 from ..layouts.access import access_of
 from ..layouts.dims import Dims
-from ..layouts.tiles import ELEMENTWISE, RESHAPES, is_tile, reduced_dims, sizes_of
+from ..layouts.tiles import ELEMENTWISE, RESHAPES, is_tile, sizes_of
 
 _TAKEN = ("vector.transfer_read", "vector.transfer_write", "vector.multi_reduction", "vector.step")
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, vector
 
-from ...combining import neutral_of
+from ...combining import kind_of, neutral_of
 from ..layouts.access import access_of
 from ..layouts.tiles import RESHAPES, is_tile, is_uniform, sizes_of
-from ..threads.combine import kind_of
 from .choice import Steps
 
 

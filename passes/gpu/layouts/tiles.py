@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from mlir import ir
 
+from ...combining import kept_dims
+
 Link = tuple[int, ir.Value, int]  # a dim of an operand; a value and its dim that runs along
 
 ELEMENTWISE = ("arith.", "math.")
@@ -49,17 +51,6 @@ RESHAPES = {
     "vector.shape_cast": cast_dims,
     "vector.transpose": transpose_dims,
 }
-
-
-def reduced_dims(op: ir.Operation) -> list[int]:
-    """The dims that a multi_reduction takes away."""
-    return list(ir.DenseI64ArrayAttr(op.attributes["reduction_dims"]))
-
-
-def kept_dims(op: ir.Operation) -> list[int]:
-    """The dims of its operand that a multi_reduction's result has."""
-    gone = reduced_dims(op)
-    return [dim for dim in range(len(sizes_of(op.operands[0]))) if dim not in gone]
 
 
 def contract_loops(op: ir.Operation) -> list[list[int]]:

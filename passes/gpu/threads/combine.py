@@ -11,11 +11,6 @@ _FULL = -1
 _LAST_LANE = 31
 
 
-def kind_of(op: ir.Operation) -> str:
-    """How a multi_reduction combines: "add", "maximumf", …"""
-    return str(op.attributes["kind"]).split("<")[1].rstrip(">")
-
-
 def combine(build: Builder, kind: str, left: ir.Value, right: ir.Value) -> ir.Value:
     """One step."""
     return build.op(op_of(kind, left.type), [left, right])

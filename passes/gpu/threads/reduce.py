@@ -10,10 +10,11 @@ from __future__ import annotations
 from mlir import ir
 
 from ....dialects.layouts import LANE_BITS, Layout, Position
+from ...combining import kept_dims, kind_of, reduced_dims
 from ..layouts.access import bytes_of
-from ..layouts.tiles import kept_dims, reduced_dims, sizes_of
+from ..layouts.tiles import sizes_of
 from .builder import Number
-from .combine import combine, kind_of, neutral, shuffle, tree
+from .combine import combine, neutral, shuffle, tree
 from .emitter import Emitter, build_bits
 from .fragment import Fragment
 from .registry import rule
