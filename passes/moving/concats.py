@@ -47,10 +47,9 @@ MOST_PARTS = 4  # each repeats the code of all that reads it
 def split_by_concats(func: ir.Operation) -> bool:
     """Compute part by part what reads concats in ``func``; whether there was anything."""
     found = False
-    waiting = dict.fromkeys(structured_ops(func, "tensor.insert_slice"))
+    waiting = structured_ops(func, "tensor.insert_slice")
     while waiting:
-        op = next(iter(waiting))
-        del waiting[op]
+        op = waiting.pop(0)
         concat = concat_of(op.results[0])
         if concat is None or not 1 < len(concat.values) <= MOST_PARTS:
             continue
@@ -58,9 +57,10 @@ def split_by_concats(func: ir.Operation) -> bool:
         region.grow(structured_ops(func))
         if region.should_split():
             found = True
-            for dead in region.split():
-                waiting.pop(dead, None)
-                dead.erase()
+            dead = region.split()
+            waiting = [each for each in waiting if each not in dead]  # an op's hash changes with its operands
+            for each in dead:
+                each.erase()
     return found
 
 

@@ -77,3 +77,28 @@ func.func @sums(%a: tensor<5x8xf32>, %b: tensor<3x8xf32>) -> tensor<8xf32> {
   } -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// What is put together again afterwards: those parts take the place of the sums, and are looked at, too.
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0, 0)>
+// CHECK-LABEL: @sums_twice
+// CHECK-SAME: %[[A:.*]]: tensor<5x8xf32>, %[[B:.*]]: tensor<3x8xf32>
+// CHECK-DAG: linalg.generic {{.*}} ins(%[[A]] : tensor<5x8xf32>) outs(%{{.*}} : tensor<5xf32>)
+// CHECK-DAG: linalg.generic {{.*}} ins(%[[B]] : tensor<3x8xf32>) outs(%{{.*}} : tensor<3xf32>)
+// CHECK: return %{{.*}} : tensor<8x2xf32>
+func.func @sums_twice(%a: tensor<5x8xf32>, %b: tensor<3x8xf32>) -> tensor<8x2xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c = tensor.concat dim(0) %a, %b : (tensor<5x8xf32>, tensor<3x8xf32>) -> tensor<8x8xf32>
+  %e = tensor.empty() : tensor<8x1xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x1xf32>) -> tensor<8x1xf32>
+  %s = linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%c : tensor<8x8xf32>) outs(%f : tensor<8x1xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x1xf32>
+  %r = tensor.concat dim(1) %s, %s : (tensor<8x1xf32>, tensor<8x1xf32>) -> tensor<8x2xf32>
+  return %r : tensor<8x2xf32>
+}
