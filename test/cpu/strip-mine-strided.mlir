@@ -57,3 +57,30 @@ func.func private @unknown_apart(%x: memref<64x?xi8>, %out: memref<64x?xi8>, %at
   vector.transfer_write %v, %out[%c0, %at] {in_bounds = [true, true]} : vector<64x1xi8>, memref<64x?xi8>
   return
 }
+
+// A product that is stored turned: each row of the result if it is there; half floats turn as integers.
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: @turned_rest
+// CHECK: vector.shuffle %{{.*}} : vector<64xi16>, vector<64xi16>
+// CHECK: scf.if
+// CHECK-NEXT: vector.store %{{.*}} : memref<70x8xbf16>, vector<4xbf16>
+// CHECK-NOT: vector.maskedstore
+func.func private @turned_rest(%x: memref<8x4xbf16>, %y: memref<4x70xbf16>, %out: memref<70x8xbf16>)
+    attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<8x64xf32>
+  scf.forall (%i) = (0) to (70) step (64) {
+    %v = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true]} : memref<8x4xbf16>, vector<8x4xbf16>
+    %w = vector.transfer_read %y[%c0, %i], %pad {in_bounds = [true, false]} : memref<4x70xbf16>, vector<4x64xbf16>
+    %m = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"],
+                          kind = #vector.kind<add>} %v, %w, %zero
+        : vector<8x4xbf16>, vector<4x64xbf16> into vector<8x64xf32>
+    %h = arith.truncf %m : vector<8x64xf32> to vector<8x64xbf16>
+    %t = vector.transpose %h, [1, 0] : vector<8x64xbf16> to vector<64x8xbf16>
+    vector.transfer_write %t, %out[%i, %c0] {in_bounds = [false, true]} : vector<64x8xbf16>, memref<70x8xbf16>
+  }
+  return
+}

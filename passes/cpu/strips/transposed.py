@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlir import ir
-from mlir.dialects import arith, vector
+from mlir.dialects import arith, scf, vector
 
 from .emitter import Emitter
 from .fragment import Axis, Fragment, Key, Strip, keys_of, lane_of
@@ -98,6 +98,12 @@ def _store_row(
         number, some, none = em.index(row), em.index(count), em.index(0)
         with em.here():
             within = arith.CmpIOp(arith.CmpIPredicate.slt, number, valid).result
+            if count == width:  # a branch that is always taken but in the last strip; a mask costs each time
+                inside = scf.IfOp(within)
+                with ir.InsertionPoint(inside.then_block):
+                    vector.StoreOp(value, op.base, list(indices))
+                    scf.YieldOp([])
+                return
             stored = arith.SelectOp(within, some, none).result
         mask = mask_of(em, stored, width)
     with em.here():
@@ -134,7 +140,13 @@ def _pairs(values: list[ir.Value]) -> list[tuple[ir.Value, ir.Value]]:
 
 
 def _shuffle(left: ir.Value, right: ir.Value, places: Sequence[int]) -> ir.Value:
-    return vector.ShuffleOp(left, right, list(places)).result
+    """A shuffle; of half floats as integers, which LLVM keeps in registers where it takes others apart."""
+    kind = left.type.element_type
+    if isinstance(kind, ir.IntegerType) or kind.width >= 32:
+        return vector.ShuffleOp(left, right, list(places)).result
+    bits = ir.VectorType.get(left.type.shape, ir.IntegerType.get_signless(kind.width))
+    shuffled = vector.ShuffleOp(arith.bitcast(bits, left), arith.bitcast(bits, right), list(places)).result
+    return arith.bitcast(ir.VectorType.get([len(places)], kind), shuffled)
 
 
 def _part(chunks: list[ir.Value], start: int, width: int) -> ir.Value:
