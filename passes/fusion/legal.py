@@ -15,6 +15,7 @@ from ..tiling.parts import why_not_together
 from ..tiling.registry import can_tile
 from .graph import Graph, Group
 from .kinds import Kind
+from .turned import no_turned_store
 
 LARGEST = 256  # ops of a kernel
 RESHAPE = "a reshape is between them"
@@ -155,8 +156,11 @@ def _edge_apart(
     if read is None:
         return "an init is written, not read"
     order = _loops_in_order(read)
-    if order is None and producer.has(Kind.ATTENTION) and kind is Kind.POINTWISE and _is_turned(read, nest):
-        return None  # its tiles have one element along the dims that are turned around
+    if order is None and kind is Kind.POINTWISE and _is_turned(read, nest):
+        if producer.has(Kind.ATTENTION):
+            return None  # its tiles have one element along the dims that are turned around
+        if producer.has(Kind.ANCHOR):
+            return no_turned_store(graph, producer, read, nest)
     if order is None:
         return "a value made in the kernel is read there transposed or shifted"
     is_epilogue = (kind in _EPILOGUES and len(order) == len(nest.kinds)) or kind is Kind.ATTENTION

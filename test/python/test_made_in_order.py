@@ -5,6 +5,7 @@ from collections.abc import Callable
 import mlopt
 import pytest
 import torch
+import torch.nn.functional as F
 
 CASES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "of a view": lambda x: torch.relu(x.transpose(1, 2)) + 1,
@@ -19,6 +20,12 @@ CASES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "behind rows": lambda x: x.softmax(-1).transpose(1, 2).contiguous() * 2,
 }
 
+PRODUCTS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "merged rows": lambda x, y: torch.relu(x @ y).transpose(0, 1).reshape(7, 65) + x[0, :, :1],
+    "turned": lambda x, y: (x[0] @ y[1]).t().contiguous() + 1,
+    "batches turned": lambda x, y: (x @ y).transpose(1, 2).contiguous(),
+    "of channels": lambda x, y: F.conv2d(x[None], y.permute(1, 0, 2)[:, :, :3, None]).permute(0, 2, 3, 1) + 1,
+}
 ONE_KERNEL = {"of a view", "round, twice", "of flat rows", "joined", "sums of joined rows", "of parts"}
 
 
@@ -35,6 +42,19 @@ def test_same_as_eager(name: str, target: str, dtype: torch.dtype) -> None:
     expected = CASES[name](x.double())
     rounding = torch.finfo(dtype).eps * max(1, expected.abs().max().item())
     torch.testing.assert_close(result.double(), expected, rtol=4 * rounding, atol=4 * rounding)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products(name: str, target: str, dtype: torch.dtype) -> None:
+    inputs = torch.randn(5, 7, 11, dtype=dtype), torch.randn(5, 11, 13, dtype=dtype)
+    device = "gpu" if target == "cpu" else "emulator"
+    compiled = mlopt.jit(PRODUCTS[name], *inputs, target=target, device=device)
+    assert len(compiled.kernels) == (2 if name == "of channels" else 1)  # a kernel of its weight's order
+    expected = PRODUCTS[name](*(each.double() for each in inputs))
+    rounding = torch.finfo(dtype).eps * 16
+    torch.testing.assert_close(compiled(*inputs).double(), expected, rtol=2 * rounding, atol=rounding)
 
 
 def test_sizes_of_each_call() -> None:
