@@ -58,7 +58,8 @@ def cpu_stages(vector_bits: int = 512, fast_math: bool = False, choices: str = "
             # What stays of math becomes calls lane by lane, of which vector ops remain.
             "convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,convert-arith-to-llvm,"
             "convert-index-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"
-            "convert-ub-to-llvm,reconcile-unrealized-casts,canonicalize,cse",
+            # LLVM takes loads and stores of bf16 apart.
+            "convert-ub-to-llvm,reconcile-unrealized-casts,mlopt-cpu-bf16-bits,canonicalize,cse",
             ("builtin", "llvm"),
         ),
     )
