@@ -40,7 +40,8 @@ class FoldMoves(Pass):
     Legal always; see the modules for where it is done. Run it on folded reshapes: after canonicalize. The
     queries and the values of attention are then never copied. What a gather reads of an element-wise result
     is computed for the elements that it reads. What is made in one order and read in another by its only
-    reader is made in the reader's.
+    reader is made in the reader's. What reads a concat element by element is computed part by part, and of an
+    element-wise result only the parts that are taken.
     """
 
     name: ClassVar[str] = "mlopt-fold-moves"

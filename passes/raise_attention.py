@@ -62,8 +62,8 @@ class RaiseAttention(Pass):
     Legal where nobody else reads what lies between: a graph that keeps the weights for its backward pass
     stays as it is. The weights are not rounded to half floats on the way, and divided after the second
     product. Dims of rows that reshapes join and split (grouped heads) become the finest ones, so that no
-    reshape lies between the products. Run it before mlopt-fold-moves, which reads queries, keys and values in
-    place.
+    reshape lies between the products; keys and values that were repeated for several heads are read as they
+    are. Run it before mlopt-fold-moves, which reads queries, keys and values in place.
 
     A softmax may be written as the exp of a log_softmax, and zeros may stand for its NaN (torch.nan_to_num).
     One between two products that stays as it is leaves a line in ``mlopt.apart`` of the module: where its exp
