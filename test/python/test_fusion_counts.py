@@ -105,6 +105,17 @@ ROWS: dict[str, Row] = {
     "divided by the sum": (2, lambda x: x / x.sum(), (torch.randn(512, 512),)),
     "of a transposed view": (1, lambda x: torch.relu(x.t()) + 1, (torch.randn(48, 32),)),
     "transposed and stored": (1, lambda x: (torch.relu(x) + 1).t().contiguous(), (torch.randn(48, 32),)),
+    "merged heads and residual": (
+        1,
+        lambda x, r: x.transpose(1, 2).reshape(2, 32, 64) + r,
+        (HEADS, torch.randn(2, 32, 64)),
+    ),
+    "merged heads of products": (
+        1,
+        lambda p, v: (p @ v).transpose(1, 2).reshape(2, 32, 64),
+        (torch.randn(2, 4, 32, 32), HEADS),
+    ),
+    "transposed product": (1, lambda x, w: (x @ w).t().contiguous() + 1, (X, W)),
     "relu of affine": (1, lambda x, w, b: torch.relu(x @ w + b), (X, W, B)),
     "a weight that is an argument": (1, lambda x, w, b: F.gelu(F.linear(x, w, b)), (X, W, B)),
     "a gradient of a weight": (1, lambda x, y: x.t() @ y, (X, W)),
