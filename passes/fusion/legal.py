@@ -18,6 +18,7 @@ from .kinds import Kind
 from .turned import no_turned_store
 
 LARGEST = 256  # ops of a kernel
+MOST_PARTS = 16  # that it writes of buffers
 RESHAPE = "a reshape is between them"
 PARTS = "a buffer that is written in parts is complete only after its kernels"
 GATHER = "a gather reads any element, so all of them must be there"
@@ -96,8 +97,11 @@ def _kinds_apart(producer: Group, consumer: Group) -> str | None:
         return _apart_from_attention(producer, consumer)
     if Kind.ANCHOR in kinds and kinds & {*_REDUCTIONS, Kind.GATHER}:
         return "a contraction's kernel has only element-wise ops beside it"
-    if kinds & {Kind.ANCHOR, Kind.BARRIER} and (producer.kinds + consumer.kinds).count(Kind.INSERT) > 1:
+    parts = (producer.kinds + consumer.kinds).count(Kind.INSERT)
+    if parts > 1 and kinds & {Kind.ANCHOR, Kind.BARRIER}:
         return "a kernel with a contraction or a full reduction writes one part of a buffer"
+    if parts > MOST_PARTS:
+        return f"a kernel writes at most {MOST_PARTS} parts of buffers, so that it compiles in bounded time"
     if producer.has(Kind.BARRIER):
         if consumer.has(*_REDUCTIONS):
             return "a reduction needs the result of another one that needs all tasks"

@@ -54,3 +54,29 @@ func.func @product(%x: tensor<64x16xf32>, %w: tensor<16x64xf32>, %y: tensor<64x6
   %2 = tensor.insert_slice %y into %1[0, 64] [64, 64] [1, 1] {mlopt.op = "concat"} : tensor<64x64xf32> into tensor<64x128xf32>
   return %2 : tensor<64x128xf32>
 }
+
+// -----
+
+// More parts than one kernel writes.
+// CHECK: mlopt.fusion = ["concat -> concat: a kernel writes at most 16 parts of buffers, so that it compiles in bounded time"]
+func.func @many(%x: tensor<64x4xf32>) -> tensor<64x68xf32> {
+  %0 = tensor.empty() : tensor<64x68xf32>
+  %1 = tensor.insert_slice %x into %0[0, 0] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %2 = tensor.insert_slice %x into %1[0, 4] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %3 = tensor.insert_slice %x into %2[0, 8] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %4 = tensor.insert_slice %x into %3[0, 12] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %5 = tensor.insert_slice %x into %4[0, 16] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %6 = tensor.insert_slice %x into %5[0, 20] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %7 = tensor.insert_slice %x into %6[0, 24] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %8 = tensor.insert_slice %x into %7[0, 28] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %9 = tensor.insert_slice %x into %8[0, 32] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %10 = tensor.insert_slice %x into %9[0, 36] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %11 = tensor.insert_slice %x into %10[0, 40] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %12 = tensor.insert_slice %x into %11[0, 44] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %13 = tensor.insert_slice %x into %12[0, 48] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %14 = tensor.insert_slice %x into %13[0, 52] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %15 = tensor.insert_slice %x into %14[0, 56] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %16 = tensor.insert_slice %x into %15[0, 60] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  %17 = tensor.insert_slice %x into %16[0, 64] [64, 4] [1, 1] {mlopt.op = "concat"} : tensor<64x4xf32> into tensor<64x68xf32>
+  return %17 : tensor<64x68xf32>
+}
