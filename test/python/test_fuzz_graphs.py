@@ -115,9 +115,9 @@ def test_a_graph_that_cannot_be_compiled_spoils_no_other() -> None:
 
 
 def test_the_smallest_part_is_the_op_that_fails() -> None:
-    graphs = (used(make_graph(seed)) for seed in range(300))
-    graph = next(graph for graph in graphs if len(graph.nodes) > 9 and "math.tanh" in graph.text())
-    part = smallest(graph, lambda part: "math.tanh" in part.text())
+    graphs = (used(make_graph(seed)) for seed in range(100))
+    graph = max((each for each in graphs if "math.exp" in each.text()), key=lambda each: len(each.nodes))
+    part = smallest(graph, lambda part: "math.exp" in part.text())
     assert len(part.results) == 1
     assert sum(node.function is not None for node in part.nodes) == 1
     assert not fails(part)
@@ -125,7 +125,7 @@ def test_the_smallest_part_is_the_op_that_fails() -> None:
 
 def test_there_are_graphs_of_all_kinds() -> None:
     graphs = [make_graph(seed) for seed in range(300)]
-    assert sum(graph.calls > 1 for graph in graphs) >= 60
+    assert sum(graph.calls > 1 for graph in graphs) >= 30
     assert sum(any(max(size.calls) > 250 for size in node.shape) for g in graphs for node in g.nodes) >= 60
     words = ("batch_matmul", "concat", "pad", "extract_slice", "expand_shape", "collapse_shape", "transpose")
     assert all(sum(word in graph.text() for graph in graphs) >= 20 for word in words)

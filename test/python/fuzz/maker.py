@@ -18,10 +18,11 @@ DTYPES = ("f32", "f16", "bf16")
 SIZES = (1, 2, 3, 4, 8, 17, 24, 33)
 MOST_ELEMENTS = 3000
 LARGEST = 100.0
-MOST_STEPS = 8
+MOST_STEPS = 7
 
-DYNAMIC = 0.3  # of the graphs are called twice, with other sizes
-LONG = 0.06  # of them have a dim of LONG_SIZES: totals are split, kernels have several tasks
+DYNAMIC = 0.15  # of the graphs are called twice, with other sizes
+MOST_DYNAMIC_STEPS = 4  # each takes three times as long to compile
+LONG = 0.05  # of them have a dim of LONG_SIZES: totals are split, kernels have several tasks
 LONG_SIZES = (257, 389, 1009, 4099, 20011, 65536, 100003)
 MOST_OF_LONG = 200_000
 LARGEST_OF_LONG = {"f32": 1e6, "f16": 3e4, "bf16": 1e6}  # sums of so many are no small numbers
@@ -45,7 +46,7 @@ class Maker:
 
     def make(self, ops: Sequence[Op]) -> Graph:
         self._first()
-        for _ in range(self.rng.randrange(2, MOST_STEPS + 1)):
+        for _ in range(self.rng.randrange(2, (MOST_DYNAMIC_STEPS if self.dynamic else MOST_STEPS) + 1)):
             while not self.rng.choice(ops)(self):
                 pass
         made = [number for number, node in enumerate(self.graph.nodes) if node.function is not None]

@@ -25,7 +25,7 @@ def moved(maker: Maker) -> bool:
 
 OPS = (
     *(unary, unary, binary, binary, broadcast, broadcast, broadcast, reduction, reduction, softmax),
-    *(product, product, *VIEWS, moved, moved),
+    *(product, product, *VIEWS, moved),
 )
 
 
