@@ -25,7 +25,7 @@ class Kind(Enum):
     FILL = "fill"
     ANCHOR = "contraction or window"  # has an accumulator tile; a kernel has at most one
     ATTENTION = "attention"
-    ROW = "row reduction"  # the reduced dims are static: a task can own whole rows, or columns
+    ROW = "row reduction"  # a task can own whole rows, or columns
     BARRIER = "reduction over all tasks"
     HOST = "host"
 
@@ -62,11 +62,10 @@ def _has_window(nest: Nest) -> bool:
 
 
 def _reduces_rows(nest: Nest) -> bool:
-    """Whether a task can own what is reduced for one result: static loops, and results for several tasks."""
-    if any(nest.extents[loop] is None for loop in nest.reductions):
-        return False
+    """Whether a task can own what is reduced for one result: there are several results, or it is short."""
     return bool(nest.parallels) or _is_short_vector(nest)
 
 
 def _is_short_vector(nest: Nest) -> bool:
-    return len(nest.reductions) == 1 and (nest.extents[nest.reductions[0]] or 0) <= LONGEST_VECTOR
+    extent = nest.extents[nest.reductions[0]]
+    return len(nest.reductions) == 1 and extent is not None and extent <= LONGEST_VECTOR

@@ -8,11 +8,12 @@ last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from mlir import ir
 from mlir.dialects import arith, vector
 
+from ..domain import Dim
 from .access import Nest
 from .analysis import single_loops
 from .body import Body
@@ -49,9 +50,22 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
         loop for loop in nest.reductions if not isinstance(emitter.extents[emitter.dim(nest, loop)], int)
     ]
     divided = [loop for loop in nest.reductions if _is_divided(emitter, nest, loop)]
+    _emit_before(emitter, nest, {emitter.dim(nest, loop) for loop in (*unknown, *divided)})
     if divided and not unknown:
         return finish(emitter, nest, found, _in_chunks(emitter, nest, found, divided, accumulators))
     return finish(emitter, nest, found, _over(emitter, nest, found, unknown, accumulators))
+
+
+def _emit_before(emitter: Emitter, nest: Nest, chunked: Collection[Dim]) -> None:
+    """Emit what the chunks read and no chunk changes, as the maximum in a sum of exp(x - max), once."""
+    for access in nest.reads if chunked else ():
+        made = None if access is None else emitter.domain.writer(access.value)
+        if access is None or made is None:
+            continue
+        if any(dim in chunked for dim in emitter.domain.value_dims(access.value)):
+            _emit_before(emitter, made[0], chunked)
+        else:
+            emitter.tile(access.value)
 
 
 def _is_divided(emitter: Emitter, nest: Nest, loop: int) -> bool:

@@ -98,3 +98,45 @@ func.func private @ones(%n: index, %out: tensor<128xf32>) -> tensor<128xf32> att
   } -> tensor<128xf32>
   return %r : tensor<128xf32>
 }
+
+// Rows whose length is not known, summed around their maximum: the maximum's loop comes before the sum's.
+// CHECK-LABEL: @around_the_maximum
+// CHECK: scf.forall
+// CHECK: %[[M:.*]] = scf.for
+// CHECK: vector.multi_reduction <maximumf>
+// CHECK: scf.yield
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: vector.broadcast %[[M]]
+// CHECK-NOT: scf.for
+// CHECK: vector.multi_reduction <add>
+func.func private @around_the_maximum(%x: tensor<32x?xf32>, %out: tensor<32xf32>) -> tensor<32xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 8, 0, 0>}} {
+  %ninf = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : tensor<32x?xf32>
+  %e = tensor.empty() : tensor<32xf32>
+  %low = linalg.fill ins(%ninf : f32) outs(%e : tensor<32xf32>) -> tensor<32xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<32x?xf32>) outs(%low : tensor<32xf32>) {
+  ^bb0(%in: f32, %o: f32):
+    %0 = arith.maximumf %in, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<32xf32>
+  %f = tensor.empty(%n) : tensor<32x?xf32>
+  %d = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m : tensor<32x?xf32>, tensor<32xf32>) outs(%f : tensor<32x?xf32>) {
+  ^bb0(%in: f32, %b: f32, %o: f32):
+    %0 = arith.subf %in, %b : f32
+    %1 = math.exp %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<32x?xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%out : tensor<32xf32>) -> tensor<32xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%d : tensor<32x?xf32>) outs(%start : tensor<32xf32>) {
+  ^bb0(%in: f32, %o: f32):
+    %0 = arith.addf %in, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<32xf32>
+  return %s : tensor<32xf32>
+}

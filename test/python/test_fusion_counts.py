@@ -190,6 +190,22 @@ def test_kernels(name: str, target: str) -> None:
     assert len(names) <= most, names
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_rows_of_unknown_length(target: str) -> None:
+    """A task reads its row twice, for the sum around the maximum; another kernel writes the results."""
+
+    class Softmax(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.softmax(-1)
+
+    sizes = ({1: torch.export.Dim("length", min=2)},)
+    compiled = mlopt.jit(Softmax(), X, dynamic_shapes=sizes, **TARGETS[target])
+    assert sum(each.calls for each in compiled.kernels) == 2
+    for length in (2, 65, 4099):
+        x = torch.randn(64, length)
+        torch.testing.assert_close(compiled(x), x.softmax(-1))
+
+
 def test_kernels_do_not_grow_with_layers() -> None:
     def calls(layers: int) -> Counter[str]:
         stack = nn.Sequential(*[Gpt2Block(16, 2) for _ in range(layers)]).eval()
