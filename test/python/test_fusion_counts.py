@@ -169,7 +169,7 @@ ROWS: dict[str, Row] = {
 }
 
 
-TARGETS = {"cpu": {}, "emulator": {"target": "cuda:sm_80", "device": "emulator"}}
+TARGETS: dict[str, dict[str, Any]] = {"cpu": {}, "emulator": {"target": "cuda:sm_80", "device": "emulator"}}
 
 
 def kernels_of(module: Any, inputs: tuple[torch.Tensor, ...], target: str) -> list[str]:
