@@ -25,6 +25,7 @@ from ..structured import (
 )
 from ..subsets import Size as Extent
 from ..subsets import split
+from ..tiling.analysis import loops_in
 from .rows import Rows, Shape
 
 # For each loop of an op the factors that it is split into; None: it stays one loop.
@@ -144,7 +145,7 @@ def can_split(op: ir.Operation, splits: Splits, known: Sequence[int]) -> bool:
         for expr in where.results:
             if isinstance(expr, ir.AffineDimExpr):
                 continue
-            if number in known or any(expr.is_function_of_dim(loop) for loop in changed):
+            if number in known or loops_in(expr) & changed:
                 return False
     indices = [inner.operation for inner in body_of(op).operations if inner.operation.name == "linalg.index"]
     return not any(index.attributes["dim"].value in changed for index in indices)

@@ -102,7 +102,7 @@ class Chooser:
             return
         joined = can_fuse(self.graph, pair, candidate.domain)
         if isinstance(joined, str):
-            self.decisions.refuse(*pair, joined, self.prices.saving(pair))
+            self.decisions.refuse(*pair, joined, self.prices.refused(*pair))
             return
         saving = self.prices.saving(pair, joined.domain)
         reason = should_fuse(saving, self.prices.machine.tasks)

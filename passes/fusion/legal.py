@@ -178,7 +178,7 @@ def _edge_apart(
 def _no_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, number: int) -> str | None:
     """Why a contraction cannot compute an operand itself, tile by tile."""
     read = graph.nest_of(op).reads[number]
-    if not is_contraction(op) or read is None:
+    if not is_contraction(op) or read is None or _is_window(read):
         return "what a window reads would be computed again for each of its positions"
     if any(kind is not Kind.POINTWISE for kind in producer.kinds):
         return "the operands of a contraction would be computed again for each tile"
@@ -191,6 +191,10 @@ def _no_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operatio
     if consumer is not None and graph.is_read_outside(value, producer, consumer):
         return "what a contraction reads is stored for others as well"
     return None
+
+
+def _is_window(read: Access) -> bool:
+    return any(len(index.loops) > 1 or index.rest is not None for index in read.indices)
 
 
 def _is_turned(read: Access, nest: Nest) -> bool:

@@ -17,7 +17,7 @@ from ..structured import ASSUMED
 from ..tiling.access import Nest
 from .graph import Graph, Group
 from .kinds import Kind
-from .repeats import repeats, tasks_of
+from .repeats import repeats, tasks_of, window_repeats
 
 _NOTHING = Cost(0)
 _NOT_READ = ("arith.constant", "tensor.empty")
@@ -93,6 +93,23 @@ class Prices:
     def saving(self, groups: Collection[Group], domain: Domain | None = None) -> Saving:
         """What fusing them saves, less than nothing if it costs; ``domain`` as for `joined`."""
         return saved([self.of(group) for group in groups], [self.joined(groups, domain)])
+
+    def refused(self, producer: Group, consumer: Group) -> Saving:
+        """What fusing them would save if they could be fused; a window would compute what it reads again."""
+        pair = (producer, consumer)
+        if not consumer.has(Kind.ANCHOR) or any(kind is not Kind.POINTWISE for kind in producer.kinds):
+            return self.saving(pair)
+        domain = Domain.build(consumer.ops, self.graph.results(consumer.ops, consumer), self.graph.nest_of)
+        times = 1
+        if isinstance(domain, Domain):
+            values = [value for op in producer.ops for value in op.results]
+            times = window_repeats(domain, values, self.machine)
+        alone = self.joined(pair)
+        again = self.of(producer).work.repeated(times - 1)
+        return saved(
+            [self.of(group) for group in pair],
+            [self._price(alone.reads, alone.writes, alone.work, again, alone.tasks)],
+        )
 
     def replace(self, groups: Collection[Group], joined: Group) -> None:
         """Let ``joined``, with its domain, take the place of what it was made of."""

@@ -15,16 +15,19 @@ computed once for each part of that dim::
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import ceil, prod
+
+from mlir import ir
 
 from ..costs.machine import Machine
 from ..domain import Dim, Domain
 from ..raising.bodies import is_contraction
 from ..scheduling import cpu, gpu
 from ..scheduling.common import TASKS
-from ..structured import ASSUMED
-from ..tiling.access import Nest
+from ..structured import ASSUMED, DYNAMIC
+from ..tiling.access import Access, Nest
+from ..tiling.analysis import loops_in
 
 MANY = 1 << 30  # stands for an extent that is not known
 REGISTERS = (
@@ -58,6 +61,34 @@ def repeats(domain: Domain, machine: Machine) -> Iterator[tuple[Nest, int]]:
         else:
             # One value, or a total and what is added up: each task computes it, no strip of a task again.
             yield nest, prod(parts[dim] for dim in without)
+
+
+def window_repeats(domain: Domain, values: Collection[ir.Value], machine: Machine) -> int:
+    """How often the tasks of a kernel with a window read each element of ``values``, about; 1 at least.
+
+    A 3 by 3 window reads it 9 times, again for each block of output channels.
+    """
+    parts = _parts(domain, machine)
+    times = 1
+    for nest in domain.nests:
+        sizes = [_size(dim) for dim in domain.loops(nest)]
+        for access in nest.reads:
+            if access is None or access.value not in values:
+                continue
+            own = [loop for loop in range(len(sizes)) if _is_used(access, loop)]
+            others = [domain.loops(nest)[loop] for loop in nest.parallels if loop not in own]
+            count = prod(sizes[loop] for loop in own) * prod(parts[dim] for dim in others)
+            elements = prod(ASSUMED if size == DYNAMIC else size for size in access.value.type.shape)
+            times = max(times, ceil(count / max(elements, 1)))
+    return times
+
+
+def _is_used(access: Access, loop: int) -> bool:
+    """Whether the places of an access depend on a loop."""
+    return any(
+        loop in index.loops or (index.rest is not None and loop in loops_in(index.rest))
+        for index in access.indices
+    )
 
 
 def _parts(domain: Domain, machine: Machine) -> dict[Dim, int]:

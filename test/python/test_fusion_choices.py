@@ -197,6 +197,43 @@ def test_a_total_is_added_up_again_by_as_many_tasks_as_the_schedule_makes(machin
     assert {each: is_one_kernel(*each) for each in sizes} == sizes
 
 
+@pytest.mark.parametrize(("machine", "pays"), [("cpu", (False, False, True)), ("a100", (True, False, True))])
+def test_a_window_computes_again_what_it_reads(machine, pays):
+    # y[i, o] = sum of f(x[s * i + k, c]) * w[k, c, o]: f is computed for each k and each block of o. It is
+    # priced, and refused in any case; windows that do not overlap would compute nothing again.
+    def would_pay(step, window, channels, body):
+        size, filters = f"{step * 4096 + window - step}x64", f"{window}x64x{channels}"
+        kind, result = f"tensor<{size}xf32>", f"tensor<4096x{channels}xf32>"
+        place = f"i * {step} + k" if step > 1 else "i + k"
+        text = elementwise("made", [("%x", "#id", kind)], kind, body)
+        text += f"""  %y_e = tensor.empty() : {result}
+  %y_f = linalg.fill ins(%zero : f32) outs(%y_e : {result}) -> {result}
+  %y = linalg.generic {{indexing_maps = [affine_map<(i, o, k, c) -> ({place}, c)>,
+      affine_map<(i, o, k, c) -> (k, c, o)>, affine_map<(i, o, k, c) -> (i, o)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}}
+      ins(%made, %w : {kind}, tensor<{filters}xf32>) outs(%y_f : {result}) attrs = {{mlopt.op = "conv"}} {{
+  ^bb0(%p: f32, %q: f32, %s: f32):
+    %t = arith.mulf %p, %q : f32
+    %u = arith.addf %s, %t : f32
+    linalg.yield %u : f32
+  }} -> {result}
+"""
+        arguments = f"%x: {kind}, %w: tensor<{filters}xf32>"
+        groups, decisions = fused(program(arguments, text, [("%y", result)]), machine)
+        assert groups == [["conv"], ["made"]]
+        (decision,) = decisions
+        assert decision.reason == "what a window reads would be computed again for each of its positions"
+        return decision.seconds > 0
+
+    cheap = "%y = arith.negf %a0 : f32"
+    dear = "%e = math.exp %a0 : f32\n    %l = math.log %e : f32\n    %y = math.tanh %l : f32"
+    assert pays == (
+        would_pay(1, 9, 512, cheap),
+        would_pay(1, 9, 512, dear),
+        would_pay(2, 2, 64, cheap),
+    )
+
+
 def test_machines_differ():
     # 16 rows of 2048: a launch of a GPU is worth 32768 calls of exp, one of a CPU is not.
     kind, vector = "tensor<16x2048xf32>", "tensor<2048xf32>"
