@@ -22,7 +22,7 @@ from .rows import Rows, Shape, Size
 
 
 def unrepeated(rows: Rows, shape: Shape, op: ir.Operation, number: int) -> Shape | None:
-    """The rows of a product, of ``shape``, split as the dims of the broadcast are that factor ``number`` joins.
+    """The rows of a product, of ``shape``, split as the dims of the broadcast that factor ``number`` joins.
 
     None if the factor repeats nothing, or of sizes of which more than one is not known.
     """
