@@ -46,7 +46,8 @@ def lift_expansions(func: ir.Operation) -> None:
         if expand.name != "tensor.expand_shape" or not _is_read_by_generics(expand.results[0]):
             continue
         parts = parts_of(expand, maps_of(op)[-1])
-        if parts is not None and can_lift(op.results[0], _split_dims(maps_of(op)[-1], parts)):
+        # Of a single element there is nothing to split.
+        if parts and can_lift(op.results[0], _split_dims(maps_of(op)[-1], parts)):
             replace_op(expand, split(op, parts))
             op.erase()
 

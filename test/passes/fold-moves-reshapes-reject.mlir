@@ -140,3 +140,28 @@ func.func @rows(%x: tensor<3x8xf32>, %zero: tensor<3xf32>) -> tensor<2x3x4xf32> 
   } -> tensor<2x3x4xf32>
   return %t : tensor<2x3x4xf32>
 }
+
+// -----
+
+// Nothing is split where a single element is reshaped.
+#none = affine_map<() -> ()>
+#both = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: @single
+// CHECK: %[[MADE:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<f32>)
+// CHECK: tensor.expand_shape %[[MADE]] [] output_shape [1, 1]
+func.func @single(%x: tensor<f32>) -> tensor<1x1xf32> {
+  %e = tensor.empty() : tensor<f32>
+  %y = linalg.generic {indexing_maps = [#none, #none], iterator_types = []} ins(%x : tensor<f32>) outs(%e : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %s = tensor.expand_shape %y [] output_shape [1, 1] : tensor<f32> into tensor<1x1xf32>
+  %f = tensor.empty() : tensor<1x1xf32>
+  %r = linalg.generic {indexing_maps = [#both, #both], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<1x1xf32>) outs(%f : tensor<1x1xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<1x1xf32>
+  return %r : tensor<1x1xf32>
+}

@@ -21,7 +21,7 @@ LARGEST = 100.0
 MOST_STEPS = 7
 
 DYNAMIC = 0.15  # of the graphs are called twice, with other sizes
-MOST_DYNAMIC_STEPS = 4  # each takes three times as long to compile
+MOST_DYNAMIC_STEPS = 3  # each takes three times as long to compile
 LONG = 0.05  # of them have a dim of LONG_SIZES: totals are split, kernels have several tasks
 LONG_SIZES = (257, 389, 1009, 4099, 20011, 65536, 100003)
 MOST_OF_LONG = 200_000
