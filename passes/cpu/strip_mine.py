@@ -159,7 +159,7 @@ def emit_writes(
         nest = plan_nest(layout, main, group, vector_bits)
         guests = [guest for root in group if root != main if (guest := guest_of(layout, main, nest, root))]
         written = [main, *(guest.root for guest in guests)]
-        em.scratches = plan_scratches(layout, ops, [root.valueToStore for root in written])
+        em.scratches = {**plan_scratches(layout, ops, [root.valueToStore for root in written])}
         emit_nest(em, main, nest, guests)
         em.scratches = {}
         waiting = [root for root in waiting if root not in written]
