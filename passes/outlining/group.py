@@ -36,7 +36,7 @@ class Group:
 def analyse(ops: list[ir.Operation]) -> Group:
     """The signature of the kernel that ``ops`` would be."""
     group = Group(ops)
-    inside = set(ops)
+    inside = made_by(ops)
     for op in ops:
         for result in op.results:
             if is_read_outside(result, ops):
@@ -62,12 +62,16 @@ def analyse(ops: list[ir.Operation]) -> Group:
     return group
 
 
-def is_outside(value: ir.Value, op: ir.Operation, inside: set[ir.Operation]) -> bool:
+def made_by(ops: list[ir.Operation]) -> set[ir.Value]:
+    """What ``ops`` make: unlike an op's, a value's hash stays as it is while operands change."""
+    return {value for op in ops for value in op.results}
+
+
+def is_outside(value: ir.Value, op: ir.Operation, inside: set[ir.Value]) -> bool:
     """Whether ``value`` is made neither by the group nor inside ``op``."""
     if isinstance(value, ir.BlockArgument):
         return value.owner.owner.operation == op.parent.operation
-    maker = value.owner.operation
-    return maker not in inside and maker.parent.operation == op.parent.operation
+    return value not in inside and value.owner.operation.parent.operation == op.parent.operation
 
 
 def is_read_outside(value: ir.Value, ops: list[ir.Operation]) -> bool:
@@ -110,13 +114,13 @@ def _size_of(scalar: ir.Value, tensors: list[ir.Value]) -> tuple[int, int] | Non
     return None
 
 
-def _destination(value: ir.Value, inside: set[ir.Operation]) -> tuple[ir.Operation, int]:
+def _destination(value: ir.Value, inside: set[ir.Value]) -> tuple[ir.Operation, int]:
     """The operand inside the group that ``value`` is written onto: the inits lead to the group's edge."""
     while True:
         op = value.owner.operation
         is_insert = op.name == "tensor.insert_slice"
         operand = 1 if is_insert else len(op.operands) - len(op.results) + value.result_number
         below = op.operands[operand]
-        if isinstance(below, ir.BlockArgument) or below.owner.operation not in inside:
+        if below not in inside:
             return op, operand
         value = below

@@ -7,9 +7,18 @@ from mlir.dialects import func, tensor
 
 from ...dialects.attributes import GROUP, KERNEL, OPS
 from ..groups import operands_of
-from ..structured import constant, defining_op, index_constant, label_of, make_copy
-from ..subsets import part_sizes
-from .group import Group, analyse, is_outside, is_read_outside, is_scalar_constant, top_op
+from ..structured import (
+    constant,
+    defining_op,
+    erase_dead,
+    index_constant,
+    label_of,
+    make_copy,
+    origin_of_size,
+    same_size,
+)
+from ..subsets import mixed, part_sizes
+from .group import Group, analyse, is_outside, is_read_outside, is_scalar_constant, made_by, top_op
 
 _NAMED_OPS = 4  # how many ops a kernel's name spells out
 
@@ -82,8 +91,9 @@ def _fill_in(group: Group, entry: ir.Block, location: ir.Location) -> None:
         for size, (number, dim) in group.sizes.items():
             known[size] = tensor.dim(entry.arguments[number], index_constant(dim))
         terminator = func.ReturnOp(group.results).operation
-    inside = set(group.ops)
-    for op in group.ops:
+    inside = made_by(group.ops)
+    covered = [_covered_dims(op) for op in group.ops]
+    for op, dims in zip(group.ops, covered, strict=True):
         outside = [
             (owner, operand, value)
             for owner, operand, value in operands_of(op)
@@ -98,6 +108,41 @@ def _fill_in(group: Group, entry: ir.Block, location: ir.Location) -> None:
             if value not in known:
                 known[value] = _remake(value, known, op, entry)
             owner.operands[operand] = known[value]
+        for operand, dim in dims:
+            _read_off_whole(op, operand, dim, entry)
+    erase_dead(entry.owner.operation)
+
+
+def _whole(part: ir.Operation) -> ir.Value:
+    """The larger tensor of a slice op."""
+    return part.operands[1 if part.name == "tensor.insert_slice" else 0]
+
+
+def _covered_dims(op: ir.Operation) -> list[tuple[int, int]]:
+    """The operands of a slice op that are sizes of the larger tensor, as the host function shows; the dims.
+
+    Its dim may be known there as the size of other tensors too, and the kernel gets them apart.
+    """
+    if op.name not in ("tensor.extract_slice", "tensor.insert_slice"):
+        return []
+    sizes = mixed(op.opview.static_sizes, op.opview.sizes)
+    dynamic = [dim for dim, size in enumerate(sizes) if isinstance(size, ir.Value)]
+    first = len(op.operands) - len(op.opview.strides) - len(dynamic)
+    return [
+        (first + number, dim) for number, dim in enumerate(dynamic) if same_size(sizes[dim], _whole(op), dim)
+    ]
+
+
+def _read_off_whole(op: ir.Operation, operand: int, dim: int, entry: ir.Block) -> None:
+    """Let a slice op of a kernel show that its part covers a dim of the larger tensor."""
+    whole = _whole(op)
+    origin = origin_of_size(whole, dim)
+    if same_size(op.operands[operand], whole, dim):
+        return
+    if isinstance(origin, tuple):
+        with op.location, ir.InsertionPoint.at_block_begin(entry):
+            origin = tensor.dim(origin[0], index_constant(origin[1]))
+    op.operands[operand] = origin
 
 
 def _remake(value: ir.Value, known: dict[ir.Value, ir.Value], op: ir.Operation, entry: ir.Block) -> ir.Value:

@@ -180,3 +180,30 @@ func.func @main(%x: tensor<8xf32>, %y: tensor<3xf32>)
   %q = tensor.insert_slice %y into %f[5] [3] [1] : tensor<3xf32> into tensor<8xf32>
   return %c, %b, %p, %q : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// A part covers the buffer's columns, whose number is that of %x's too: the kernel reads it off the buffer.
+// CHECK-LABEL: func.func private @kernel_0_neg_first_second
+// CHECK-SAME: (%{{.*}}: tensor<?xf32>, %{{.*}}: tensor<?xf32>, %[[OUT:.*]]: tensor<2x?xf32>)
+// CHECK-DAG: %[[SECOND:.*]] = tensor.dim %[[OUT]], %{{.*}} : tensor<2x?xf32>
+// CHECK-DAG: %[[FIRST:.*]] = tensor.dim %[[OUT]], %{{.*}} : tensor<2x?xf32>
+// CHECK-NOT: tensor.dim
+// CHECK: tensor.insert_slice %{{.*}} into %[[OUT]][0, 0] [1, %[[FIRST]]] [1, 1]
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[1, 0] [1, %[[SECOND]]] [1, 1]
+#id = affine_map<(d0) -> (d0)>
+func.func @main(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<2x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>)
+      outs(%e : tensor<?xf32>) attrs = {mlopt.group = 0 : i64, mlopt.op = "neg"} {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.negf %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<?xf32>
+  %b = tensor.empty(%n) : tensor<2x?xf32>
+  %1 = tensor.insert_slice %x into %b[0, 0] [1, %n] [1, 1] {mlopt.group = 0 : i64, mlopt.op = "first"} : tensor<?xf32> into tensor<2x?xf32>
+  %2 = tensor.insert_slice %r into %1[1, 0] [1, %n] [1, 1] {mlopt.group = 0 : i64, mlopt.op = "second"} : tensor<?xf32> into tensor<2x?xf32>
+  return %r, %2 : tensor<?xf32>, tensor<2x?xf32>
+}
