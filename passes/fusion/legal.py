@@ -11,7 +11,7 @@ from ..domain import Domain
 from ..groups import operands_of
 from ..raising.bodies import is_contraction
 from ..tiling.access import Access, Nest
-from ..tiling.parts import why_not_together
+from ..tiling.parts import parts_below, why_not_together
 from ..tiling.registry import can_tile
 from .graph import Graph, Group
 from .kinds import Kind
@@ -97,10 +97,9 @@ def _kinds_apart(producer: Group, consumer: Group) -> str | None:
         return _apart_from_attention(producer, consumer)
     if Kind.ANCHOR in kinds and kinds & {*_REDUCTIONS, Kind.GATHER}:
         return "a contraction's kernel has only element-wise ops beside it"
-    parts = (producer.kinds + consumer.kinds).count(Kind.INSERT)
-    if parts > 1 and kinds & {Kind.ANCHOR, Kind.BARRIER}:
+    if kinds & {Kind.ANCHOR, Kind.BARRIER} and _write_one_buffer(producer, consumer):
         return "a kernel with a contraction or a full reduction writes one part of a buffer"
-    if parts > MOST_PARTS:
+    if (producer.kinds + consumer.kinds).count(Kind.INSERT) > MOST_PARTS:
         return f"a kernel writes at most {MOST_PARTS} parts of buffers, so that it compiles in bounded time"
     if producer.has(Kind.BARRIER):
         if consumer.has(*_REDUCTIONS):
@@ -110,6 +109,15 @@ def _kinds_apart(producer: Group, consumer: Group) -> str | None:
     if Kind.GATHER in kinds and Kind.BARRIER in kinds:
         return "a gather's rows are not kept for a reduction over all tasks"
     return None
+
+
+def _write_one_buffer(*groups: Group) -> bool:
+    """Whether groups would write several parts of the same buffer."""
+    inserts = [
+        op for group in groups for op, kind in zip(group.ops, group.kinds, strict=True) if kind is Kind.INSERT
+    ]
+    below = [each for op in inserts for each in parts_below(op)]
+    return any(op in below for op in inserts)
 
 
 def _apart_from_attention(producer: Group, consumer: Group) -> str | None:

@@ -67,3 +67,35 @@ func.func @main(%a: tensor<5000x8xf32>, %b: tensor<5000x8xf32>, %c: tensor<5000x
   %3 = tensor.insert_slice %c into %1[0, 8] [5000, 8] [1, 1] {mlopt.op = "concat"} : tensor<5000x8xf32> into tensor<5000x16xf32>
   return %2, %3 : tensor<5000x16xf32>, tensor<5000x16xf32>
 }
+
+// -----
+
+// A product's kernel stores a part each of two buffers, as a convolution that is padded for two others.
+#a = affine_map<(d0, d1, d2) -> (d0, d2)>
+#b = affine_map<(d0, d1, d2) -> (d2, d1)>
+#c = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK: mlopt.fusion = ["fill -> pad: a buffer that is written in parts is complete only after its kernels (2 times)"]
+// CHECK-LABEL: func.func private @kernel_2_matmul_pad(
+// CHECK: scf.forall
+// CHECK: vector.contract
+// CHECK-COUNT-2: tensor.parallel_insert_slice
+// CHECK-NOT: func.func private
+func.func @main(%x: tensor<64x16xf32>, %w: tensor<16x64xf32>) -> (tensor<66x66xf32>, tensor<65x65xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<64x16xf32>, tensor<16x64xf32>) outs(%f : tensor<64x64xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%l: f32, %r: f32, %out: f32):
+    %0 = arith.mulf %l, %r : f32
+    %1 = arith.addf %0, %out : f32
+    linalg.yield %1 : f32
+  } -> tensor<64x64xf32>
+  %o = tensor.empty() : tensor<66x66xf32>
+  %g = linalg.fill {mlopt.op = "fill"} ins(%zero : f32) outs(%o : tensor<66x66xf32>) -> tensor<66x66xf32>
+  %1 = tensor.insert_slice %p into %g[1, 1] [64, 64] [1, 1] {mlopt.op = "pad"} : tensor<64x64xf32> into tensor<66x66xf32>
+  %q = tensor.empty() : tensor<65x65xf32>
+  %h = linalg.fill {mlopt.op = "fill"} ins(%zero : f32) outs(%q : tensor<65x65xf32>) -> tensor<65x65xf32>
+  %2 = tensor.insert_slice %p into %h[0, 0] [64, 64] [1, 1] {mlopt.op = "pad"} : tensor<64x64xf32> into tensor<65x65xf32>
+  return %1, %2 : tensor<66x66xf32>, tensor<65x65xf32>
+}
