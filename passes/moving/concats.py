@@ -11,7 +11,8 @@
 
 So the concat itself is never written, and a rotary embedding, whose parts are halves of what it reads anyway,
 is one kernel. Legal where the loop that reads the concat's dim is parallel, and reads other tensors along it
-one step apart. Done for all that follows at once, if no more is put together after it than before.
+one step apart, and all that it reads of what is in parts along them; no part may be made of another concat's
+parts. Done for all that follows at once, if no more is put together after it than before.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def split_by_concats(func: ir.Operation) -> bool:
             continue
         region = _Region(op.results[0], concat)
         region.grow(structured_ops(func))
-        if region.should_split():
+        if region.can_split() and region.should_split():
             found = True
             dead = region.split()
             waiting = [each for each in waiting if each not in dead]  # an op's hash changes with its operands
@@ -117,6 +118,16 @@ class _Region:
         expr = maps_of(maker)[len(inputs_of(maker)) + value.result_number].results[dim]
         alone = is_plain and has_one_use(value) and "reduction" not in kinds_of(maker)
         return alone and isinstance(expr, ir.AffineDimExpr) and self._take(maker, expr.position)
+
+    def can_split(self) -> bool:
+        """Whether each generic reads what will be in parts along its loop, and none makes a part."""
+        made = [op.results[0] for op in self.loops]
+        return not any(part in made for concat in self.concats.values() for part in concat.values) and all(
+            _loop_along(op, value, self.dims[value]) == loop
+            for op, loop in self.loops.items()
+            for value in inputs_of(op)
+            if value in self.dims
+        )
 
     def should_split(self) -> bool:
         """Whether what is put together afterwards is no more than the concats that need not be any more."""

@@ -99,3 +99,51 @@ func.func @place(%a: tensor<8x4xi64>, %b: tensor<8x4xi64>) -> tensor<8x8xi64> {
   } -> tensor<8x8xi64>
   return %r : tensor<8x8xi64>
 }
+
+// -----
+
+// What is made of the concat is read along another loop, too, all of it by each part.
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#left = affine_map<(d0, d1, d2) -> (d0, d1)>
+#right = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-LABEL: @crosswise
+// CHECK: %[[C:.*]] = tensor.insert_slice %arg1 into %{{.*}}[0, 4]
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[C]] : tensor<8x8xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[C]], %[[R]] : tensor<8x8xf32>, tensor<8x8xf32>)
+func.func @crosswise(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) -> tensor<8x8x8xf32> {
+  %c = tensor.concat dim(1) %a, %b : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
+  %r = math.exp %c : tensor<8x8xf32>
+  %e = tensor.empty() : tensor<8x8x8xf32>
+  %s = linalg.generic {indexing_maps = [#left, #right, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%c, %r : tensor<8x8xf32>, tensor<8x8xf32>) outs(%e : tensor<8x8x8xf32>) {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %0 = arith.addf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x8x8xf32>
+  return %s : tensor<8x8x8xf32>
+}
+
+// -----
+
+// A part of the other concat is made of the first one, whole: it is what is read in parts.
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#left = affine_map<(d0, d1, d2) -> (d0, d1)>
+#right = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK-LABEL: @nested
+// CHECK: %[[C:.*]] = tensor.insert_slice %arg1 into %{{.*}}[0, 4]
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[C]] : tensor<4x8xf32>)
+// CHECK: linalg.generic {{.*}} ins(%arg0, %[[R]] : tensor<4x4xf32>, tensor<4x8xf32>)
+// CHECK: linalg.generic {{.*}} ins(%arg1, %arg2 : tensor<4x4xf32>, tensor<4x8xf32>)
+func.func @nested(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %y: tensor<4x8xf32>) -> tensor<4x8x8xf32> {
+  %c = tensor.concat dim(1) %a, %b : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
+  %r = math.exp %c : tensor<4x8xf32>
+  %d = tensor.concat dim(0) %r, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %e = tensor.empty() : tensor<4x8x8xf32>
+  %s = linalg.generic {indexing_maps = [#left, #right, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%c, %d : tensor<4x8xf32>, tensor<8x8xf32>) outs(%e : tensor<4x8x8xf32>) {
+  ^bb0(%x: f32, %z: f32, %out: f32):
+    %0 = arith.addf %x, %z : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8x8xf32>
+  return %s : tensor<4x8x8xf32>
+}
