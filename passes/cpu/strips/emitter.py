@@ -52,6 +52,8 @@ class Emitter:
         self.scratches: dict[ir.Value, Scratch | Sums] = {}
         self.packed: dict[ir.Operation, PanelPlan] = {}
         self.block: tuple[ir.Value, ir.Value] | None = None
+        # Reads, with dims of their tiles, all of whose positions lie in memory now (narrowed.py).
+        self.within: frozenset[tuple[ir.Operation, int]] = frozenset()
         self.panel_memory: dict[tuple[object, ...], ir.Value] = {}
         self.levels = [Level(block, block.operations[len(block.operations) - 1])]
         self._first = block.operations[0]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlir import ir
-from mlir.dialects import scf
+from mlir.dialects import arith, scf
 
 from ...base import PassError
 from .emitter import Emitter, normal_strip
 from .fragment import Fragment, Strip, keys_of, lane_of
+from .narrowed import Row, find_row
 from .registry import rule, rule_of
 from .vectors import spread
 
@@ -28,7 +29,28 @@ def _yielded(op: ir.OpView) -> list[ir.Value]:
 def emit_loop(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """Carry what the asked result needs, each value at the one strip it is needed at."""
     bounds = [em.scalar(operand) for operand in value.owner.operands[:3]]
-    return run_loop(em, value, strip, {}, bounds)
+    row = find_row(em, value, strip)
+    return (
+        run_loop(em, value, strip, {}, bounds) if row is None else _run_apart(em, value, strip, row, bounds)
+    )
+
+
+def _run_apart(em: Emitter, value: ir.Value, strip: Strip, row: Row, bounds: Sequence[ir.Value]) -> Fragment:
+    """The turns whose row lies in memory first; then those before them, and those after them."""
+    lower, upper, step = bounds
+    first, end = row.inside(em, bounds)
+    start = em.emit(value.owner.operands[3], strip)
+    with row.known(em):
+        total = run_loop(em, value, strip, {0: start}, [first, end, step])
+    zero, one, two = em.index(0), em.index(1), em.index(2)
+    with em.loop(zero, two, one, _flat(em, total, strip)) as loop:
+        inside = _fragments({0: strip}, list(loop.inner_iter_args))
+        with em.here():
+            before = arith.CmpIOp(arith.CmpIPredicate.eq, loop.induction_variable, zero).result
+            begin = arith.SelectOp(before, lower, end).result
+            stop = arith.SelectOp(before, first, upper).result
+        em.close(_flat(em, run_loop(em, value, strip, inside, [begin, stop, step]), strip))
+    return _fragments({0: strip}, list(loop.results))[0]
 
 
 def run_loop(

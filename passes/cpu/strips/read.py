@@ -52,6 +52,7 @@ def _load(
         for tile_dim, dim in enumerate(dims)
         if dim is not None
         and tile_dim != lane
+        and (op.operation, tile_dim) not in em.within
         and not lies_inside(op, tile_dim, dim, strip[tile_dim], key[tile_dim])
     ]
     within, indices = _guard(em, op, indices, [dim for _, dim in guards])
