@@ -41,3 +41,13 @@ llvm.func @copy(%p: !llvm.ptr, %q: !llvm.ptr) {
   llvm.store %s, %q : bf16, !llvm.ptr
   llvm.return
 }
+
+// CHECK-LABEL: llvm.func @shuffle
+// CHECK-COUNT-2: llvm.bitcast %{{.*}} : vector<4xbf16> to vector<4xi16>
+// CHECK: %[[TURNED:.*]] = llvm.shufflevector %{{.*}}, %{{.*}} [0, 4, 1, 5] : vector<4xi16>
+// CHECK: %[[VALUE:.*]] = llvm.bitcast %[[TURNED]] : vector<4xi16> to vector<4xbf16>
+// CHECK: llvm.return %[[VALUE]]
+llvm.func @shuffle(%a: vector<4xbf16>, %b: vector<4xbf16>) -> vector<4xbf16> {
+  %v = llvm.shufflevector %a, %b [0, 4, 1, 5] : vector<4xbf16>
+  llvm.return %v : vector<4xbf16>
+}

@@ -58,12 +58,12 @@ func.func private @unknown_apart(%x: memref<64x?xi8>, %out: memref<64x?xi8>, %at
   return
 }
 
-// A product that is stored turned: each row of the result if it is there; half floats turn as integers.
+// A product that is stored turned: each row of the result if it is there.
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 // CHECK-LABEL: @turned_rest
-// CHECK: vector.shuffle %{{.*}} : vector<64xi16>, vector<64xi16>
+// CHECK: vector.shuffle %{{.*}} : vector<64xbf16>, vector<64xbf16>
 // CHECK: scf.if
 // CHECK-NEXT: vector.store %{{.*}} : memref<70x8xbf16>, vector<4xbf16>
 // CHECK-NOT: vector.maskedstore

@@ -99,8 +99,8 @@ def _store_row(
         with em.here():
             within = arith.CmpIOp(arith.CmpIPredicate.slt, number, valid).result
             if count == width:  # a branch that is always taken but in the last strip; a mask costs each time
-                inside = scf.IfOp(within)
-                with ir.InsertionPoint(inside.then_block):
+                branch = scf.IfOp(within)
+                with ir.InsertionPoint(branch.then_block):
                     vector.StoreOp(value, op.base, list(indices))
                     scf.YieldOp([])
                 return
@@ -140,13 +140,7 @@ def _pairs(values: list[ir.Value]) -> list[tuple[ir.Value, ir.Value]]:
 
 
 def _shuffle(left: ir.Value, right: ir.Value, places: Sequence[int]) -> ir.Value:
-    """A shuffle; of half floats as integers, which LLVM keeps in registers where it takes others apart."""
-    kind = left.type.element_type
-    if isinstance(kind, ir.IntegerType) or kind.width >= 32:
-        return vector.ShuffleOp(left, right, list(places)).result
-    bits = ir.VectorType.get(left.type.shape, ir.IntegerType.get_signless(kind.width))
-    shuffled = vector.ShuffleOp(arith.bitcast(bits, left), arith.bitcast(bits, right), list(places)).result
-    return arith.bitcast(ir.VectorType.get([len(places)], kind), shuffled)
+    return vector.ShuffleOp(left, right, list(places)).result
 
 
 def _part(chunks: list[ir.Value], start: int, width: int) -> ir.Value:
