@@ -26,6 +26,7 @@ from .decomposing import (  # noqa: F401 (they register when they are imported)
     pads,
     pools,
     reductions,
+    rolls,
     rows,
     scatters,
     sorting,
@@ -35,7 +36,7 @@ from .decomposing.registry import OURS, aten
 
 # Default decompositions that lead to ops which torch-mlir does not know; it lowers these itself.
 _KEEP: list[Any] = [
-    aten.norm, aten.linalg_norm, aten.linalg_vector_norm, aten.roll, aten.empty_like,
+    aten.norm, aten.linalg_norm, aten.linalg_vector_norm, aten.empty_like,
     aten.all, aten.eye,
 ]  # fmt: skip
 

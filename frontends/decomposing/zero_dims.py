@@ -30,11 +30,6 @@ def with_a_dimension(op: Any, decompose: Callable[..., Any] | None) -> Callable[
     return decomposition
 
 
-@ours(aten.roll.default)
-def _roll(x: Tensor, *_: Any) -> Any:
-    return x.clone() if x.dim() == 0 else NotImplemented
-
-
 @ours(aten.gather.default)
 def _gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Any:  # noqa: ARG001 (of training)
     if x.dim() > 0 and index.dim() > 0:

@@ -216,3 +216,31 @@ def test_small_numbers_of_f64():
     x = torch.tensor([-1e-42, 1e-20, -1e-10, 1e-6, 1e-3, -0.5, -1.0, -40.0, 30.0, 800.0, INF, NAN]).double()
     for actual, eager in zip(*run(lambda x: (x.expm1(), x.log1p(), F.elu(x)), x), strict=True):
         torch.testing.assert_close(actual, eager, rtol=1e-15, atol=0, equal_nan=True)
+
+
+def _rolled(x):
+    shifts = (0, 1, -1, 3, 4, 5, -9, 16, -16)
+    rolls = [torch.roll(x, shift, dim) for shift in shifts for dim in (0, 1)]
+    return (
+        *rolls,
+        torch.roll(x, (5, -9), (0, 1)),
+        torch.roll(x, (1, 2), (0, 0)),
+        torch.roll(x, 3),
+        x[:0].roll(2, 0),
+    )
+
+
+def test_rolls_by_more_than_the_size():
+    x = torch.randn(4, 7)
+    for got, wanted in zip(mlopt.jit(_rolled, x)(x), _rolled(x), strict=True):
+        assert torch.equal(got, wanted)
+    compiled = mlopt.jit(Rolled(), x, dynamic_shapes=({0: torch.export.Dim("rows")},))
+    for rows in (2, 3, 8):
+        x = torch.randn(rows, 7)
+        for got, wanted in zip(compiled(x), Rolled()(x), strict=True):
+            assert torch.equal(got, wanted)
+
+
+class Rolled(torch.nn.Module):
+    def forward(self, x):
+        return torch.roll(x, 5, 0), torch.roll(x, -9, 1), torch.roll(x, -4)
