@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,7 +24,7 @@ def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
 
 
 def _rolled(x: Tensor, shift: int, dim: int) -> Tensor:
-    size = x.shape[dim]
+    size: Any = x.shape[dim]  # or symbolic
     if not isinstance(size, int):  # by how much it is rolled, nobody knows before the call
         places = torch.remainder(torch.arange(size, device=x.device) - shift, size)
         return torch.index_select(x, dim, places)

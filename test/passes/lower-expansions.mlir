@@ -25,12 +25,3 @@ func.func @strided(%b: memref<?x5xf32, strided<[?, 1], offset: ?>>, %m: index, %
   %v = memref.expand_shape %b [[0, 1, 2], [3]] output_shape [%m, 3, %n, 5] : memref<?x5xf32, strided<[?, 1], offset: ?>> into memref<?x3x?x5xf32, strided<[?, ?, ?, 1], offset: ?>>
   return %v : memref<?x3x?x5xf32, strided<[?, ?, ?, 1], offset: ?>>
 }
-
-// One dynamic size a group is left to expand-strided-metadata.
-// CHECK-LABEL: @one_each
-// CHECK: memref.expand_shape
-// CHECK-NOT: memref.reinterpret_cast
-func.func @one_each(%b: memref<?x?xf32>, %m: index, %n: index) -> memref<?x3x?x2xf32> {
-  %v = memref.expand_shape %b [[0, 1], [2, 3]] output_shape [%m, 3, %n, 2] : memref<?x?xf32> into memref<?x3x?x2xf32>
-  return %v : memref<?x3x?x2xf32>
-}
