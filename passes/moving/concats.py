@@ -39,6 +39,7 @@ from ..structured import (
     structured_ops,
 )
 from ..tiling.analysis import loops_in
+from .casts import repeat_casts
 from .concat_parts import Concat, concat_of
 from .reads import is_move
 
@@ -49,6 +50,8 @@ def split_by_concats(func: ir.Operation) -> bool:
     """Compute part by part what reads concats in ``func``; whether there was anything."""
     found = False
     waiting = structured_ops(func, "tensor.insert_slice")
+    if waiting:
+        repeat_casts(func)
     while waiting:
         op = waiting.pop(0)
         concat = concat_of(op.results[0])

@@ -147,3 +147,19 @@ func.func @nested(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %y: tensor<4x8xf32>)
   } -> tensor<4x8x8xf32>
   return %s : tensor<4x8x8xf32>
 }
+
+// -----
+
+// The concat is stored: the cast that both products read stays one.
+// CHECK-LABEL: @cast_once
+// CHECK-COUNT-1: mlopt.op = "cast"
+// CHECK-NOT: mlopt.op = "cast"
+// CHECK: return
+func.func @cast_once(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>, %x: tensor<8x8xf32>, %y: tensor<8x8xbf16>)
+    -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+  %w = arith.extf %y : tensor<8x8xbf16> to tensor<8x8xf32>
+  %c = tensor.concat dim(1) %a, %b : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
+  %r = arith.mulf %c, %w : tensor<8x8xf32>
+  %s = arith.mulf %x, %w : tensor<8x8xf32>
+  return %c, %r, %s : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+}

@@ -1,4 +1,4 @@
-// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-raise,canonicalize,cse,mlopt-fold-moves,canonicalize,cse)' --split-input-file | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(func.func(convert-elementwise-to-linalg),mlopt-raise,canonicalize,cse,mlopt-fold-moves,canonicalize,cse)' --split-input-file | FileCheck %s
 
 // A rotary embedding: both halves are computed from halves of what is there, and put together once.
 #id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
@@ -101,4 +101,22 @@ func.func @sums_twice(%a: tensor<5x8xf32>, %b: tensor<3x8xf32>) -> tensor<8x2xf3
   } -> tensor<8x1xf32>
   %r = tensor.concat dim(1) %s, %s : (tensor<8x1xf32>, tensor<8x1xf32>) -> tensor<8x2xf32>
   return %r : tensor<8x2xf32>
+}
+
+// -----
+
+// Halves of what is multiplied with the concat are cast; the other product, which reads all of it, casts it again.
+// CHECK-LABEL: @cast_for_others
+// CHECK-DAG: linalg.generic {{.*}} ins(%arg3 : tensor<8x8xbf16>) outs({{.*}} : tensor<8x4xf32>) attrs = {mlopt.op = "cast"}
+// CHECK-DAG: linalg.generic {{.*}} ins(%arg3 : tensor<8x8xbf16>) outs({{.*}} : tensor<8x4xf32>) attrs = {mlopt.op = "cast"}
+// CHECK-DAG: linalg.generic {{.*}} ins(%arg3 : tensor<8x8xbf16>) outs({{.*}} : tensor<8x8xf32>) attrs = {mlopt.op = "cast"}
+// CHECK-NOT: "cast"
+// CHECK: return
+func.func @cast_for_others(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>, %x: tensor<8x8xf32>, %y: tensor<8x8xbf16>)
+    -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %w = arith.extf %y : tensor<8x8xbf16> to tensor<8x8xf32>
+  %c = tensor.concat dim(1) %a, %b : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
+  %r = arith.mulf %c, %w : tensor<8x8xf32>
+  %s = arith.mulf %x, %w : tensor<8x8xf32>
+  return %r, %s : tensor<8x8xf32>, tensor<8x8xf32>
 }

@@ -155,6 +155,11 @@ ROWS: dict[str, Row] = {
         lambda x, cos, sin: rotary(x.view(2, 32, 4, 16).transpose(1, 2), cos, sin),
         (torch.randn(2, 32, 64), torch.randn(32, 16), torch.randn(32, 16)),
     ),
+    "rotary embeddings of half floats": (
+        1,
+        lambda q, k, cos, sin: (rotary(q, cos, sin), rotary(k, cos, sin)),
+        tuple(x.bfloat16() for x in (HEADS, HEADS[:, :2], *torch.randn(2, 32, 16))),
+    ),
     "keys and values for two heads each": (1, few_keys, (HEADS, HEADS[:, :2], HEADS[:, 2:])),
     "a norm of a concat": (
         2,
