@@ -30,6 +30,7 @@ from .decomposing import (  # noqa: F401 (they register when they are imported)
     rows,
     scatters,
     sorting,
+    splits,
     zero_dims,
 )
 from .decomposing.registry import OURS, aten

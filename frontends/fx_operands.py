@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+from .sizes import known_size
 from .source_lines import SourceLine
 from .unsupported import unsupported_dtype, unsupported_ops
 
@@ -54,7 +55,7 @@ def tensor_type(value: torch.Tensor, line: SourceLine | None) -> str:
         raise unsupported_dtype(str(value.dtype), line)
     if value.layout is not torch.strided:
         raise unsupported_dtype(f"{value.layout} tensors", line)
-    sizes = ",".join(str(s) if isinstance(s, int) else "?" for s in value.shape)
+    sizes = ",".join("?" if (size := known_size(each)) is None else str(size) for each in value.shape)
     return f"!torch.vtensor<[{sizes}],{DTYPE_ASM[value.dtype]}>"
 
 

@@ -14,6 +14,13 @@ from .program import Size
 from .unsupported import unsupported_ops
 
 
+def known_size(size: int | torch.SymInt) -> int | None:
+    """The number that a size is; a symbolic one may have become one by a guard."""
+    if isinstance(size, int):
+        return size
+    return int(size.node.expr) if size.node.expr.is_Integer else None
+
+
 class Sizes:
     """Knows for each symbol the first argument dimension that is just this symbol.
 
@@ -32,12 +39,11 @@ class Sizes:
 
     def of(self, size: int | torch.SymInt) -> Size:
         """``size`` as a number or expression."""
-        if isinstance(size, int):
-            return size
-        expr = size.node.expr
-        if expr.is_Integer:
-            return int(expr)
-        expr = expr.xreplace(self._known)
+        known = known_size(size)
+        if known is not None:
+            return known
+        assert isinstance(size, torch.SymInt)
+        expr = size.node.expr.xreplace(self._known)
         if missing := expr.free_symbols - set(self._known.values()):
             names = ", ".join(sorted(str(s) for s in missing))
             raise unsupported_ops([(f"a size that depends on data ({names})", None)])

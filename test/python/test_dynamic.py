@@ -171,3 +171,18 @@ def test_sizes_of_reshaped_buffers(options):
     for size in SIZES:
         x = torch.randn(size, 3)
         torch.testing.assert_close(compiled(x, w, v, z), x @ w @ v @ z, rtol=1e-5, atol=1e-5)
+
+
+def test_parts_of_symbolic_sizes() -> None:
+    def halves(x: torch.Tensor) -> torch.Tensor:
+        first, second = x.chunk(2, -1)
+        return torch.cat((-second, first), -1).exp()
+
+    torch._dynamo.reset()
+    compiled = torch.compile(halves, backend="mlopt", dynamic=True, options={"fallback": False})
+    for shape in ((3, 8), (5, 9), (4, 2)):  # a part of the last becomes a part of one element, by a guard
+        x = torch.randn(shape, requires_grad=True)
+        wanted = halves(x)
+        (gradient,) = torch.autograd.grad(compiled(x).sum(), x)
+        torch.testing.assert_close(compiled(x), wanted)
+        torch.testing.assert_close(gradient, torch.autograd.grad(wanted.sum(), x)[0])
