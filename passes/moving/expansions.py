@@ -66,7 +66,7 @@ def can_lift(value: ir.Value, dims: Sequence[int]) -> bool:
     return all(
         can_lift(other, _split_dims(where, dict.fromkeys(loops)))
         for other, where in zip(inputs_of(op), maps_of(op), strict=False)
-        if _rests_on_rows(other)
+        if rests_on_rows(other)
     )
 
 
@@ -75,7 +75,7 @@ def _split_dims(where: ir.AffineMap, parts: Mapping[int, object]) -> list[int]:
     return [dim for dim, expr in enumerate(where.results) if expr.position in parts]
 
 
-def _rests_on_rows(value: ir.Value) -> bool:
+def rests_on_rows(value: ir.Value) -> bool:
     """Whether a reduction, a product or attention made ``value``, element-wise ops after it or not."""
     values = [value]
     for each in values:  # grows

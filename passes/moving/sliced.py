@@ -23,7 +23,6 @@ from mlir.dialects import tensor
 
 from ..structured import (
     ASSUMED,
-    ATTENTION,
     CASTS,
     DYNAMIC,
     body_of,
@@ -37,6 +36,7 @@ from ..structured import (
     structured_ops,
 )
 from ..subsets import Size, mixed, split
+from .expansions import rests_on_rows
 
 _PURE = ("arith.", "math.", "linalg.yield")
 _CHECKED = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi", "arith.ceildivsi")
@@ -79,18 +79,13 @@ def can_take(op: ir.Operation) -> bool:
 
 def should_take(op: ir.Operation, slices: list[ir.Operation]) -> bool:
     """Whether no more is computed than before, or next to nothing, and no producer loses its epilogue."""
-    makers = [defining_op(value, "linalg.generic", ATTENTION) for value in inputs_of(op)]
-    if any(maker is not None and not _is_elementwise(maker) for maker in makers):
+    if any(rests_on_rows(value) for value in inputs_of(op)):
         return False
     if all(inner.operation.name in (*CASTS, "linalg.yield") for inner in body_of(op).operations):
         return True
     readers = list(op.results[0].uses)
     taken = sum(_elements(each.results[0]) for each in slices)
     return len(readers) == len(slices) and taken <= _elements(op.results[0])
-
-
-def _is_elementwise(op: ir.Operation) -> bool:
-    return op.name == "linalg.generic" and "reduction" not in kinds_of(op)
 
 
 def _elements(value: ir.Value) -> int:
