@@ -170,6 +170,7 @@ ROWS: dict[str, Row] = {
     "outputs side by side": (1, lambda x: (torch.relu(x), x * 2, x.sum(-1), x.amax(-1)), (X,)),
     "a scaled factor of few columns": (1, lambda x, w: (x * 0.5) @ w, (X, torch.randn(64, 8))),
     "GPT-2 block": (7, DEMO["gpt2_block"].module(), DEMO["gpt2_block"].inputs()),
+    "GPT-2 block in bf16": (7, Gpt2Block(64, 4).bfloat16(), (torch.randn(1, 33, 64).bfloat16(),)),
     "ResNet basic block": (2, BasicBlock(), (torch.randn(1, 16, 14, 14),)),
 }
 
