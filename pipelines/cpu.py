@@ -26,7 +26,8 @@ def cpu_stages(vector_bits: int = 512, fast_math: bool = False, choices: str = "
     narrow: Rule = vectors_of_at_most(_REGISTERS_A_VECTOR * vector_bits)
     return (
         LINALG,
-        kernels(DEFAULT_CPU),
+        # Strips of registers read weights in one order; the tiles of a GPU pass through shared memory.
+        kernels(DEFAULT_CPU, "mlopt-pack-weights,"),
         tile(format_pass(Schedule(choices=choices)), fast_math),
         Stage(
             "loops",

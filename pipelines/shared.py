@@ -37,8 +37,11 @@ def tile(schedule: str, fast_math: bool) -> Stage:
     return Stage("tile", f"{schedule},mlopt-tile,{algebra}mlopt-verify", _TILES)
 
 
-def kernels(machine: str) -> Stage:
-    """From linalg to kernels; ``machine`` is the description that decides what is fused."""
+def kernels(machine: str, own: str = "") -> Stage:
+    """From linalg to kernels; ``machine`` is the description that decides what is fused.
+
+    ``own`` are passes of the target alone over weights, each with a comma after it.
+    """
     return Stage(
         "kernels",
         # Ops named for what they are, then one form of them: linalg.generic.
@@ -53,7 +56,7 @@ def kernels(machine: str) -> Stage:
         "mlopt-bool-storage,mlopt-guard-division,canonicalize,cse,"
         # What depends on weights alone leaves @main before it could be fused into it; batch norms go into
         # the weights of the convolutions before them.
-        f"mlopt-fold-scales,mlopt-hoist,mlopt-fuse{{machine={machine}}},mlopt-outline,"
+        f"mlopt-fold-scales,{own}mlopt-hoist,mlopt-fuse{{machine={machine}}},mlopt-outline,"
         # Dims that a kernel runs through together become one: long rows for vectors and wide accesses.
         "mlopt-collapse-dims",
         (*TENSORS, "mlopt.attention"),

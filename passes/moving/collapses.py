@@ -44,7 +44,7 @@ def sink_collapses(func: ir.Operation) -> None:
             collapse = defining_op(op.operands[number], "tensor.collapse_shape")
             parts = None if collapse is None else parts_of(collapse, where)
             if collapse is not None and parts is not None and should_split(op, collapse, parts):
-                _sink(op, parts)
+                sink(op, parts)
                 break
 
 
@@ -77,7 +77,8 @@ def _takes_parts(reader: ir.Operation) -> bool:
     return reader.name == "func.return" or (reader.name == "linalg.generic" and _can_follow(reader))
 
 
-def _sink(op: ir.Operation, parts: Parts) -> None:
+def sink(op: ir.Operation, parts: Parts) -> list[ir.Value]:
+    """Put ``op`` with loops split into ``parts`` in its place; returns what it makes, collapsed."""
     maps = maps_of(op)[len(inputs_of(op)) :]
     kinds = [result.type for result in op.results]
     with ir.InsertionPoint(op), op.location:
@@ -88,6 +89,7 @@ def _sink(op: ir.Operation, parts: Parts) -> None:
             for result, kind, where in zip(split(op, parts), kinds, maps, strict=True)
         ]
     replace_op(op, results)
+    return results
 
 
 def _first_maker(value: ir.Value) -> ir.Operation | None:

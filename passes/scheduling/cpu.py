@@ -127,6 +127,9 @@ def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks
     if lanes not in tiles:
         wanted = LANES if windows else LANES * max(sizes.panel // max(reduced, 1) // LANES, 1)
         tiles[lanes] = _lanes(lanes.extent, wanted)
+    if lanes.extent == LANES:  # perhaps packed weights: what the next strip reads lies elsewhere
+        for loop in contraction.strip_loops(nest):
+            tiles.setdefault(loops[loop], SINGLE)
     for loop in contraction.batch_loops(nest):
         tiles.setdefault(loops[loop], SINGLE)  # each has factors of its own: nothing to share in a task
     rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in tiles]

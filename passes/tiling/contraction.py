@@ -72,6 +72,14 @@ def lane_loop(nest: Nest) -> int:
     return nest.writes[0].indices[-1].loops[0] if loop is None else loop
 
 
+def strip_loops(nest: Nest) -> set[int]:
+    """The parallel loops, but that of the lanes, that the factor with the lanes has alone: strips of it."""
+    lane = lane_loop(nest)
+    one, other = (_all_loops(access) for access in _accesses(nest))
+    own = one - other if lane in one else other - one
+    return own & set(nest.parallels) - {lane}
+
+
 def _lane_loop(nest: Nest) -> int | None:
     one, other = _accesses(nest)
     candidates = [_own_last_loop(nest, other, one), _own_last_loop(nest, one, other)]

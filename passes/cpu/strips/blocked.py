@@ -106,7 +106,7 @@ def plan_blocks(
     uses = rows // _rows_at_once(covers, place)
     most = most_turned(uses) if turned else LARGEST_BYTES
     size = most // (row * width) // step * step
-    enough = (uses >= LEAST_USES or turned) and size >= _LEAST_BLOCK
+    enough = (uses >= LEAST_USES or turned) and _LEAST_BLOCK <= size < shape[walked]
     if not enough or rows * width * bytes_of(element) > _SUMS_BYTES:
         return None
     return Blocks(loop, size, place + 1)
