@@ -62,9 +62,9 @@ def _read_original(op: ir.Operation, number: int, weights: Set[ir.Value]) -> Non
 
 
 def is_move(op: ir.Operation) -> bool:
-    """Whether a generic yields its one input, at the places of its result in order."""
+    """Whether a generic yields its one input and nothing else, at the places of its result in order."""
     operations = list(body_of(op).operations)
-    if len(operations) != 1 or len(inputs_of(op)) != 1 or "reduction" in kinds_of(op):
+    if len(operations) != 1 or len(op.results) != 1 or len(inputs_of(op)) != 1 or "reduction" in kinds_of(op):
         return False
     yielded, identity = (
         operations[0].operation.operands[0],

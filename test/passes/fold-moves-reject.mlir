@@ -208,3 +208,27 @@ func.func @heads_apart(%x: tensor<6x4x8xf32>, %y: tensor<2x5x3x8xf32>, %init: te
   } -> tensor<6x4x5xf32>
   return %r : tensor<6x4x5xf32>
 }
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+
+// What yields its input and something else is no move: the second result is not the input.
+// CHECK-LABEL: @value_and_place
+// CHECK: %[[BOTH:.*]]:2 = linalg.generic
+// CHECK: linalg.generic {{.*}} ins(%[[BOTH]]#1 : tensor<?xi64>)
+func.func @value_and_place(%x: tensor<?xi64>, %n: index) -> (tensor<?xi64>, tensor<?xi64>) {
+  %none = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %e = tensor.empty(%n) : tensor<?xi64>
+  %b:2 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%x : tensor<?xi64>) outs(%e, %e : tensor<?xi64>, tensor<?xi64>) {
+  ^bb0(%a: i64, %o: i64, %p: i64):
+    linalg.yield %a, %none : i64, i64
+  } -> (tensor<?xi64>, tensor<?xi64>)
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%b#1 : tensor<?xi64>) outs(%e : tensor<?xi64>) {
+  ^bb0(%a: i64, %o: i64):
+    %s = arith.addi %a, %one : i64
+    linalg.yield %s : i64
+  } -> tensor<?xi64>
+  return %b#0, %r : tensor<?xi64>, tensor<?xi64>
+}
