@@ -193,7 +193,7 @@ def _pack(op: ir.Operation, packing: Packing) -> ir.Value:
     with op.location, ir.InsertionPoint(op):
         factors, own, written = inputs_of(op), maps[packing.operand], maps[2]
         factors[packing.operand] = _packed(op, packing)
-        rest = [loop for loop in split(own) if loop not in (column, inner)]
+        rest = [places[loop] for loop in _walked(op, packing)]
         new = [moved(maps[0]), moved(maps[1]), moved(written, split(written))]
         new[packing.operand] = moved(own, [column, *rest, inner])
         shape: list[int | ir.Value] = []
@@ -219,10 +219,10 @@ def _pack(op: ir.Operation, packing: Packing) -> ir.Value:
 
 
 def _packed(op: ir.Operation, packing: Packing) -> ir.Value:
-    """The weights as (strip, the other dims in order, column of the strip)."""
+    """The weights as (strip, the other dims as they are walked through, column of the strip)."""
     value, where = op.operands[packing.operand], maps_of(op)[packing.operand]
     loops = [expr.position for expr in where.results]
-    order = [packing.column, *(loop for loop in loops if loop != packing.column)]
+    order = [packing.column, *_walked(op, packing)]
     move = defining_op(value, "linalg.generic")
     while move is not None and is_move(move) and maps_of(move)[0].is_permutation:
         loops = [loops[expr.position] for expr in maps_of(move)[0].results]
@@ -243,6 +243,16 @@ def _packed(op: ir.Operation, packing: Packing) -> ir.Value:
     source = ir.AffineMap.get(len(read), 0, [ir.AffineExpr.get_dim(dim) for dim in read])
     copy = make_copy(view, empty, source, "pack", location=op.location, at=ir.InsertionPoint(op))
     return copy.results[0]
+
+
+def _walked(op: ir.Operation, packing: Packing) -> list[int]:
+    """The loops of the weights but the column's: groups, windows, then the one that a task steps along."""
+    kinds, maps = kinds_of(op), maps_of(op)
+    plain = [
+        expr.position for expr in maps[1 - packing.operand].results if isinstance(expr, ir.AffineDimExpr)
+    ]
+    loops = [expr.position for expr in maps[packing.operand].results if expr.position != packing.column]
+    return sorted(loops, key=lambda loop: (kinds[loop] == "reduction", loop in plain))
 
 
 def _follow(op: ir.Operation, in_strips: Set[ir.Value]) -> list[ir.Value]:

@@ -5,7 +5,7 @@
     %p = tensor.pad %x low[0, 0, 3, 3] high[0, 0, 3, 3]
     linalg.conv_2d_nchw_fchw {strides = 2} ins(%p, %w) outs(%b)
   ->
-    %w1 = generic {transpose} (co, ci, kh, kw) -> (kh, kw, ci, co) ins(%w)
+    %w1 = generic {transpose} (co, ci, kh, kw) -> (ci, kh, kw, co) ins(%w)
     %x1 = tensor.expand_shape %x -> n x ci x H/2 x 2 x W/2 x 2
     %p1 = tensor.pad %x1 low[0, 0, 2, 0, 2, 0] …: whole pairs, one element too many in front
     generic {conv2d} (n, co, oh, ow | ci, kh, kw)
@@ -128,7 +128,7 @@ def _term(expr: ir.AffineExpr) -> tuple[int, int]:
 
 
 def _channels_last(op: ir.Operation, maps: list[ir.AffineMap]) -> tuple[ir.Value, ir.AffineMap]:
-    """The filter in the order in which it is walked through: (groups, window, input, output channels)."""
+    """The filter with its output channels last: (groups, input channels, window, output channels)."""
     filters = op.operands[1]
     windows = {window.inside for window in map(_window, maps[0].results) if window is not None}
     in_source = {expr.position for expr in maps[0].results if isinstance(expr, ir.AffineDimExpr)}
@@ -137,10 +137,10 @@ def _channels_last(op: ir.Operation, maps: list[ir.AffineMap]) -> tuple[ir.Value
 
     def place(loop: int) -> int:
         if loop in windows:
-            return 1
+            return 2
         if loop in in_result:
             return 0 if loop in in_source else 3
-        return 2
+        return 1
 
     order = sorted(range(len(loops)), key=lambda dim: place(loops[dim]))
     if order == list(range(len(loops))):
