@@ -156,6 +156,27 @@ def make_generic(
     return op
 
 
+def copy_generic(
+    op: ir.Operation,
+    operands: Sequence[ir.Value],
+    *,
+    at: ir.InsertionPoint,
+    maps: Sequence[ir.AffineMap] | None = None,
+    kinds: Sequence[str] | None = None,
+) -> ir.Operation:
+    """One like ``op`` on other ``operands``, by other ``maps`` and loops of other ``kinds`` if given."""
+    copy = op.clone(at).operation
+    for number, value in enumerate(operands):
+        copy.operands[number] = value
+    if maps is not None:
+        copy.attributes["indexing_maps"] = indexing_maps(maps)
+    if kinds is not None:
+        copy.attributes["iterator_types"] = iterator_types(kinds)
+    for result, init in zip(copy.results, inits_of(copy), strict=True):
+        result.set_type(init.type)
+    return copy
+
+
 def element_type(value: ir.Value) -> ir.Type:
     """The element type of a tensor, or a scalar's own type."""
     return value.type.element_type if isinstance(value.type, ir.ShapedType) else value.type

@@ -28,9 +28,9 @@ from ..structured import (
     ASSUMED,
     DYNAMIC,
     body_of,
+    copy_generic,
     defining_op,
     has_one_use,
-    indexing_maps,
     inits_of,
     inputs_of,
     kinds_of,
@@ -252,12 +252,7 @@ def _part(op: ir.Operation, loop: int, place: tuple[int, int], known: dict[ir.Va
             for value, where in zip(op.operands, maps_of(op), strict=True)
         ]
         operands = [known.get(value, value) for value in inputs_of(op)] + [init]
-        copy = op.clone(ir.InsertionPoint(op)).operation
-        for number, value in enumerate(operands):
-            copy.operands[number] = value
-        copy.attributes["indexing_maps"] = indexing_maps(maps)
-        copy.results[0].set_type(init.type)
-    return copy.results[0]
+    return copy_generic(op, operands, at=ir.InsertionPoint(op), maps=maps).results[0]
 
 
 def _shifted(where: ir.AffineMap, value: ir.Value, loop: int, start: int) -> ir.AffineMap:

@@ -26,6 +26,7 @@ from ..structured import (
     CASTS,
     DYNAMIC,
     body_of,
+    copy_generic,
     defining_op,
     inits_of,
     inputs_of,
@@ -107,10 +108,7 @@ def _take(op: ir.Operation, taken: ir.Operation) -> None:
                 _slice(value, *([part[loop] for loop in loops] for part in (offsets, sizes, strides)))
             )
         init = tensor.EmptyOp(sizes, op.results[0].type.element_type).result
-        copy = op.clone(at).operation
-        for number, value in enumerate([*inputs, init]):
-            copy.operands[number] = value
-        copy.results[0].set_type(init.type)
+    copy = copy_generic(op, [*inputs, init], at=at)
     replace_op(taken, list(copy.results))
 
 

@@ -14,23 +14,24 @@ the reduction, which would keep them apart.
 
 from __future__ import annotations
 
+from functools import partial
+
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 
 from ..structured import (
     DYNAMIC,
-    body_of,
+    copy_generic,
     defining_op,
     element_type,
     index_constant,
     inputs_of,
     kinds_of,
-    label_of,
-    make_generic,
     maps_of,
     replace_op,
     sizes_of,
 )
+from .loop_parts import ask_with_loops, dim_of_loop, with_loops
 from .reshape import grouped
 
 LONGEST_CHAIN = 32  # element-wise ops that go along
@@ -58,19 +59,11 @@ def divide_loop(op: ir.Operation, loop: int, width: int, depth: int = LONGEST_CH
             if dim is not None:
                 value = _init(value, dim, width) if number >= inputs else _divided(value, dim, width, depth)
             operands.append(value)
-        kinds = kinds_of(op)
-        maps = [_map_divided(where, loop) for where in maps_of(op)]
-        _number_again(op, loop, width)
-    new = make_generic(
-        operands[:inputs],
-        operands[inputs:],
-        maps,
-        [*kinds[: loop + 1], *kinds[loop:]],
-        label_of(op),
-        location=op.location,
-        at=ir.InsertionPoint(op),
-        body=body_of(op),
-    )
+        maps = [with_loops(where, loop, 1) for where in maps_of(op)]
+    kinds = kinds_of(op)
+    kinds = [*kinds[: loop + 1], *kinds[loop:]]
+    new = copy_generic(op, operands, at=ir.InsertionPoint(op), maps=maps, kinds=kinds)
+    ask_with_loops(new, loop, 1, partial(_place, width=width))
     with op.location, ir.InsertionPoint(op):
         results = [
             result
@@ -82,39 +75,10 @@ def divide_loop(op: ir.Operation, loop: int, width: int, depth: int = LONGEST_CH
     return new
 
 
-def dim_of_loop(where: ir.AffineMap, loop: int) -> int | None:
-    """The dim that runs along ``loop``."""
-    exprs = list(where.results)
-    mine = ir.AffineDimExpr.get(loop, where.context)
-    return exprs.index(mine) if mine in exprs else None
-
-
-def _map_divided(where: ir.AffineMap, loop: int) -> ir.AffineMap:
-    exprs: list[ir.AffineExpr] = []
-    for expr in where.results:
-        if not isinstance(expr, ir.AffineDimExpr):
-            exprs.append(expr)
-            continue
-        exprs.append(ir.AffineDimExpr.get(expr.position + (expr.position > loop)))
-        if expr.position == loop:
-            exprs.append(ir.AffineDimExpr.get(loop + 1))
-    return ir.AffineMap.get(where.n_dims + 1, 0, exprs)
-
-
-def _number_again(op: ir.Operation, loop: int, width: int) -> None:
-    """Give the body the numbers of the new loops."""
-    for index in [each.operation for each in body_of(op).operations]:
-        if index.name != "linalg.index":
-            continue
-        number = index.attributes["dim"].value
-        if number > loop:
-            index.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number + 1)
-        elif number == loop:
-            with ir.InsertionPoint.after(index), op.location:
-                inner = linalg.IndexOp(loop + 1).result
-                scaled = arith.muli(index.results[0], index_constant(width))
-                whole = arith.addi(scaled, inner)
-            index.results[0].replace_all_uses_except(whole, scaled.owner.operation)
+def _place(loops: list[ir.Value], width: int) -> ir.Value:
+    """The position in the loop that has become ``loops``, the inner one of ``width`` steps."""
+    outer, inner = loops
+    return arith.addi(arith.muli(outer, index_constant(width)), inner)
 
 
 def _divided(value: ir.Value, dim: int, width: int, depth: int) -> ir.Value:

@@ -31,6 +31,7 @@ from mlir.dialects import arith, linalg, math
 from ..structured import (
     body_of,
     constant,
+    copy_generic,
     defining_op,
     element_type,
     fill_value,
@@ -285,17 +286,8 @@ def _again(
     for op in reversed(chain):
         reads = [read(value) for value in inputs_of(op)]
         init = make_empty(like, location=op.location, at=at, element=element_type(op.results[0]))
-        copy = op.clone(at).operation
-        new = make_generic(
-            [value for value, _ in reads],
-            [init],
-            [*(where for _, where in reads), identity],
-            ["parallel"] * like.type.rank,
-            None,
-            location=op.location,
-            at=at,
-            body=body_of(copy),
-        )
-        copy.erase()
+        operands = [*(value for value, _ in reads), init]
+        maps = [*(where for _, where in reads), identity]
+        new = copy_generic(op, operands, at=at, maps=maps, kinds=["parallel"] * like.type.rank)
         made[op.results[0]] = new.results[0]
     return made[chain[0].results[0]]

@@ -26,6 +26,7 @@ from mlir.dialects import arith, linalg, tensor
 from ..structured import (
     body_of,
     constant,
+    copy_generic,
     defining_op,
     element_type,
     fill_value,
@@ -33,15 +34,14 @@ from ..structured import (
     inits_of,
     inputs_of,
     kinds_of,
-    label_of,
     make_copy,
     make_empty,
-    make_generic,
     maps_of,
     replace_op,
     sizes_of,
 )
-from .divided import LONGEST_CHAIN, can_go_along, dim_of_loop
+from .divided import LONGEST_CHAIN, can_go_along
+from .loop_parts import ask_with_loops, dim_of_loop, with_loops
 from .parts import elementwise
 
 
@@ -60,6 +60,12 @@ class _Part:
     def position(self, loops: Sequence[ir.AffineExpr]) -> ir.AffineExpr:
         """Where the loops are in the dim."""
         return loops[0] * self.sizes[1] + loops[1] if self.added else loops[0] + self.start
+
+    def place(self, loops: list[ir.Value]) -> ir.Value:
+        """The same, of values."""
+        if not self.added:
+            return arith.addi(loops[0], index_constant(self.start))
+        return arith.addi(arith.muli(loops[0], index_constant(self.sizes[1])), loops[1])
 
 
 def split_raggedly(op: ir.Operation, loop: int, extent: int, width: int) -> ir.Operation:
@@ -104,19 +110,10 @@ def _again(op: ir.Operation, loop: int, part: _Part, init: ir.Value, depth: int)
                 made[value, dim] = _taken(value, dim, part, depth)
             value = made[value, dim]
         inputs.append(value)
-    copy = op.clone().operation
-    _number_again(copy, loop, part)
-    new = make_generic(
-        inputs,
-        [init],
-        [_moved(where, loop, part.added) for where in maps],
-        [*kinds[:loop], *[kinds[loop]] * (part.added + 1), *kinds[loop + 1 :]],
-        label_of(op),
-        location=op.location,
-        at=ir.InsertionPoint.current,
-        body=body_of(copy),
-    )
-    copy.erase()
+    maps = [with_loops(where, loop, part.added) for where in maps]
+    kinds = [*kinds[:loop], *[kinds[loop]] * (part.added + 1), *kinds[loop + 1 :]]
+    new = copy_generic(op, [*inputs, init], at=ir.InsertionPoint.current, maps=maps, kinds=kinds)
+    ask_with_loops(new, loop, part.added, part.place)
     return new
 
 
@@ -134,32 +131,3 @@ def _taken(value: ir.Value, dim: int, part: _Part, depth: int) -> ir.Value:
     return make_copy(
         value, empty, read, "slice", location=value.location, at=ir.InsertionPoint.current
     ).results[0]
-
-
-def _moved(where: ir.AffineMap, loop: int, added: int) -> ir.AffineMap:
-    """A map with ``added`` loops behind ``loop``, each in a dim of its own."""
-    exprs: list[ir.AffineExpr] = []
-    for expr in where.results:
-        if not isinstance(expr, ir.AffineDimExpr):
-            exprs.append(expr)
-        elif expr.position == loop:
-            exprs += [ir.AffineDimExpr.get(loop + more) for more in range(added + 1)]
-        else:
-            exprs.append(ir.AffineDimExpr.get(expr.position + added * (expr.position > loop)))
-    return ir.AffineMap.get(where.n_dims + added, 0, exprs)
-
-
-def _number_again(op: ir.Operation, loop: int, part: _Part) -> None:
-    """Give the body the positions in the whole loop."""
-    for index in [each.operation for each in body_of(op).operations if each.operation.name == "linalg.index"]:
-        number = index.attributes["dim"].value
-        if number > loop:
-            index.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number + part.added)
-        elif number == loop:
-            with ir.InsertionPoint.after(index), op.location:
-                if part.added:
-                    outer = arith.muli(index.results[0], index_constant(part.sizes[1]))
-                    whole = arith.addi(outer, linalg.IndexOp(loop + 1).result)
-                else:
-                    outer = whole = arith.addi(index.results[0], index_constant(part.start))
-            index.results[0].replace_all_uses_except(whole, outer.owner.operation)

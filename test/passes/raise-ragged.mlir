@@ -10,8 +10,8 @@
 // CHECK: %[[X:.*]] = linalg.generic {indexing_maps = [#[[PARTS]], {{.*}} ins(%arg0 : tensor<1000003xf32>) outs(%{{.*}} : tensor<244x4096xf32>)
 // CHECK: %[[E:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<244x4096xf32>)
 // CHECK: %[[P:.*]] = linalg.index 0
-// CHECK: %[[S:.*]] = arith.muli %[[P]], %c4096
 // CHECK: %[[W:.*]] = linalg.index 1
+// CHECK: %[[S:.*]] = arith.muli %[[P]], %c4096
 // CHECK: arith.addi %[[S]], %[[W]]
 // CHECK: %[[SP:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%[[E]] : tensor<244x4096xf32>)
 // CHECK: %[[M:.*]] = linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%[[SP]] : tensor<244xf32>)
