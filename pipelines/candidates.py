@@ -32,7 +32,7 @@ def candidate_schedules(
     with make_context(), ir.Location.unknown(), refusals(), redirect_stdout(io.StringIO()):
         module = accept(linalg_text, func_name)
         with user_passes(cpu_stages(), passes, plugins) as stages:
-            run_stages(module.operation, stages[:2])
+            run_stages(module.operation, stages, stop_after="kernels")
         for number in range(len(CANDIDATES)):
             copy = module.operation.clone()
             run_pipeline(copy, f"builtin.module({format_pass(Schedule(choices=str(number)))})")

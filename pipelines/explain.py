@@ -46,14 +46,14 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
 
     Bytes and FLOPs count dynamic sizes as 1; "dynamic" says that there are some.
     """
-    stages = _stages(chip)
+    linalg, grouping, outline, schedule = _stages(chip)
     with make_context(), ir.Location.unknown(), refusals():
         module = accept(linalg_text, func_name)
-        run_stages(module.operation, stages[:2])
+        run_stages(module.operation, (linalg, grouping))
         decisions = DECISIONS.get(module.operation) or ()
         apart = APART.get(module.operation) or ()
         groups = _groups(module, decisions)
-        run_stages(module.operation, stages[2:3])
+        run_stages(module.operation, (outline,))
         reasons: dict[tuple[int, int], list[Decision]] = {}
         for each in decisions:
             reasons.setdefault((each.producer, each.consumer), []).append(each)
@@ -67,7 +67,7 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
                 numbers = _add_calls(name, functions, groups, calls)
                 callees = {call: functions[calls[number]["kernel"]] for call, number in numbers.items()}
                 edges += edges_of(functions[name], numbers, callees, reasons)
-        run_stages(module.operation, stages[3:])
+        run_stages(module.operation, (schedule,))
         kernels = [
             _kernel(function.operation)
             for function in module.body.operations
@@ -76,7 +76,7 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
     return {"kernels": kernels, "calls": calls, "edges": edges, "apart": list(apart)}
 
 
-def _stages(chip: str) -> tuple[Stage, ...]:
+def _stages(chip: str) -> tuple[Stage, Stage, Stage, Stage]:
     """To linalg; to groups; to kernels, which remember their groups; to schedules."""
     target = cuda_stages(chip, find_chip(chip).ptx) if chip else cpu_stages()
     kernels, tile = (next(stage for stage in target if stage.name == name) for name in ("kernels", "tile"))
