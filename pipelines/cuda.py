@@ -29,6 +29,8 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
             "convert-linalg-to-parallel-loops,mlopt-gpu-plain-loops,"
             # Rows that no block can hold; then accumulators stay with their threads while a loop runs.
             "mlopt-gpu-chunk-rows,mlopt-gpu-late-reductions,"
+            # A task without anything to share is a thread's, not a block's.
+            "mlopt-gpu-single-elements,"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
             "mlopt-gpu-assign-layouts",
             _LAYOUTS,

@@ -1,0 +1,60 @@
+"""Tasks whose tiles are single elements run one a thread, not one a block.
+
+Before, a gather, whose positions nothing is known about::
+
+    scf.forall (%i, %j) in (64, 1000) {
+      %at = memref.load %index[%i, %j]
+      …
+      %t = vector.broadcast %x : f32 to vector<1x1xf32>
+      vector.transfer_write %t, %out[%i, %j] : vector<1x1xf32>, memref<64x1000xf32>
+    } {mlopt.schedule = {tile = array<i64: 1, 1>, warps = array<i64: 4>, …}}
+
+After, the same with ``tasks``, as mlopt-gpu-plain-loops writes it::
+
+    } {mlopt.schedule = {tasks = array<i64: 128>, tile = array<i64: 1, 1>, warps = array<i64: 4>, …}}
+
+Neighbours along the last loop belong to neighbouring lanes: 500 blocks with coalesced accesses, instead of
+64,000, each of which would do one element's work in all of its threads. Legal where no tile of the task has
+more than one element, so that there is nothing for threads to share. Runs before mlopt-gpu-assign-layouts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from mlir import ir
+
+from ...dialects.attributes import KERNEL, SCHEDULE
+from ...dialects.layouts import WARP
+from ..base import Pass
+from ..operations import nested_ops, ops_named
+from .layouts.tiles import is_tile, sizes_of
+from .layouts.warps import warps_of
+
+
+@dataclass(frozen=True)
+class SingleElements(Pass):
+    """Let each thread run a task of kernels whose tiles are single elements."""
+
+    name: ClassVar[str] = "mlopt-gpu-single-elements"
+
+    def run(self, op: ir.Operation) -> None:
+        """Mark the schedules of such kernels."""
+        for function in op.regions[0].blocks[0].operations:
+            if KERNEL.get(function.operation):
+                for forall in ops_named(function.operation, "scf.forall"):
+                    if can_run_alone(forall):
+                        schedule = SCHEDULE.get(forall) or {}
+                        SCHEDULE.set(forall, {**schedule, "tasks": (WARP * warps_of(forall),)})
+
+
+def can_run_alone(forall: ir.Operation) -> bool:
+    """Whether a thread can run a task by itself: all of the task's tiles have one element."""
+    for op in nested_ops(forall.regions[0].blocks[0]):
+        carried = [argument for region in op.regions for argument in region.blocks[0].arguments]
+        for value in (*op.operands, *op.results, *carried):
+            if is_tile(value) and prod(sizes_of(value)) != 1:
+                return False
+    return True

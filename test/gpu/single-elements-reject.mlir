@@ -1,0 +1,40 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-single-elements)' | FileCheck %s
+
+// What stays a block's work.
+// CHECK-NOT: tasks
+
+// A row of a table: its elements are for all threads.
+func.func private @embedding(%index: memref<64xi64>, %x: memref<9x48xf32>, %out: memref<64x48xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) in (64) {
+    %n = memref.load %index[%i] : memref<64xi64>
+    %at = arith.index_cast %n : i64 to index
+    %t = vector.transfer_read %x[%at, %c0], %pad {in_bounds = [true, true]} : memref<9x48xf32>, vector<1x48xf32>
+    vector.transfer_write %t, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x48xf32>, memref<64x48xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// One result, of a tile of terms.
+func.func private @total(%x: memref<64xf32>, %out: memref<1xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  scf.forall (%i) in (1) {
+    %t = vector.transfer_read %x[%c0], %pad {in_bounds = [true]} : memref<64xf32>, vector<64xf32>
+    %r = vector.shape_cast %t : vector<64xf32> to vector<64x1xf32>
+    %s = vector.multi_reduction <add>, %r, %zero [0] : vector<64x1xf32> to vector<1xf32>
+    vector.transfer_write %s, %out[%i] {in_bounds = [true]} : vector<1xf32>, memref<1xf32>
+  }
+  return
+}
+
+// Not a kernel.
+func.func @main(%x: memref<4xf32>) {
+  scf.forall (%i) in (4) {
+    %v = memref.load %x[%i] : memref<4xf32>
+    memref.store %v, %x[%i] : memref<4xf32>
+  }
+  return
+}

@@ -1,0 +1,61 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-single-elements)' --split-input-file | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-single-elements,mlopt-gpu-assign-layouts,mlopt-gpu-distribute,canonicalize,cse)' --split-input-file | FileCheck %s --check-prefix=THREADS
+
+// Any element of a row is read: an element a thread, and lanes along the row of what is written.
+// CHECK-LABEL: func.func private @gather
+// CHECK: } {mlopt.schedule = {min_blocks = array<i64: 8>, tasks = array<i64: 256>, tile = array<i64: 1, 1>, warps = array<i64: 8>}}
+// THREADS: llvm.func @gather(
+// THREADS-DAG: %[[T:.*]] = nvvm.read.ptx.sreg.tid.x
+// THREADS-DAG: %[[B:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// THREADS: %[[BLOCK:.*]] = arith.extui %[[B]]
+// THREADS: %[[FIRST:.*]] = arith.muli %[[BLOCK]], %c256_i64
+// THREADS: %[[TASK:.*]] = arith.addi %[[FIRST]],
+// THREADS: %[[SOME:.*]] = arith.cmpi ult, %[[TASK]], %c64000_i64
+// THREADS: scf.if %[[SOME]] {
+// THREADS: arith.remui %[[TASK]], %c1000_i64
+// THREADS: llvm.load
+// THREADS: llvm.load
+// THREADS: llvm.store
+// THREADS: func.func private @gather
+// THREADS: gpu.launch_func @kernels::@gather blocks in (%c250_i64, %c1_i64, %c1_i64) threads in (%c256_i64,
+func.func private @gather(%index: memref<64x1000xi64>, %x: memref<64x1000xf32>, %out: memref<64x1000xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %two = arith.constant dense<2.0> : vector<1x1xf32>
+  scf.forall (%i, %j) in (64, 1000) {
+    %n = memref.load %index[%i, %j] : memref<64x1000xi64>
+    %at = arith.index_cast %n : i64 to index
+    %v = memref.load %x[%i, %at] : memref<64x1000xf32>
+    %t = vector.broadcast %v : f32 to vector<1x1xf32>
+    %d = arith.mulf %t, %two : vector<1x1xf32>
+    vector.transfer_write %d, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<64x1000xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 8>}}
+  return
+}
+
+// -----
+
+// A loop whose steps are single elements, too: each thread has a sum of its own.
+// CHECK-LABEL: func.func private @sums
+// CHECK: } {mlopt.schedule = {tasks = array<i64: 128>}}
+// THREADS: llvm.func @sums(
+// THREADS: scf.if
+// THREADS: scf.for
+// THREADS-NOT: nvvm.barrier
+// THREADS-NOT: nvvm.shfl
+// THREADS: llvm.store
+func.func private @sums(%x: memref<?x50xf32>, %out: memref<50xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  %n = memref.dim %x, %c0 : memref<?x50xf32>
+  scf.forall (%j) in (50) {
+    %s = scf.for %k = %c0 to %n step %c2 iter_args(%a = %zero) -> (vector<1xf32>) {
+      %v = vector.transfer_read %x[%k, %j], %pad {in_bounds = [true, true]} : memref<?x50xf32>, vector<1x1xf32>
+      %t = vector.multi_reduction <add>, %v, %a [0] : vector<1x1xf32> to vector<1xf32>
+      scf.yield %t : vector<1xf32>
+    }
+    vector.transfer_write %s, %out[%j] {in_bounds = [true]} : vector<1xf32>, memref<50xf32>
+  }
+  return
+}
