@@ -66,6 +66,8 @@ def choose(domain: Domain) -> Choice:
         choose_attention(domain, attention, tiles, ATTENTION, BLOCKS)
     elif heavy is not None:
         _choose_contraction(domain, heavy, tiles)
+    elif _by_elements(domain, tiles):
+        tiles |= dict.fromkeys((dim for dim in domain.dims if dim not in tiles), SINGLE)
     else:
         _choose_rows(domain, tiles)
     keep_inside(domain, tiles)
@@ -78,6 +80,13 @@ def choose(domain: Domain) -> Choice:
     light = heavy is None and not unrolled
     registers = OTHER_REGISTERS if light else CONTRACTION_REGISTERS
     return Choice(tiles, warps, max(REGISTERS // (registers * warps * WARP), 1))
+
+
+def _by_elements(domain: Domain, tiles: dict[Dim, int]) -> bool:
+    """Whether tasks are single elements: one that cannot have neighbours in memory leaves them to lanes."""
+    inner = memory_order(domain)[:1]
+    alone = all(dim.kind == "parallel" and not dim.whole for dim in domain.dims)
+    return alone and any(tiles.get(dim) == SINGLE for dim in inner)
 
 
 def _warps(elements: int) -> int:

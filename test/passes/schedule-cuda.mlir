@@ -29,6 +29,19 @@ func.func private @transpose(%x: tensor<1000x1001xf32>, %out: tensor<1001x1000xf
   return %r : tensor<1001x1000xf32>
 }
 
+// Every second element of a row: a thread has one, and neighbouring lanes read along the row.
+// CHECK-LABEL: @every_second
+// CHECK-SAME: tile = array<i64: 1, 1>
+func.func private @every_second(%x: tensor<100x2000xf32>, %out: tensor<100x1000xf32>) -> tensor<100x1000xf32> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j * 2)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<100x2000xf32>) outs(%out : tensor<100x1000xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = arith.negf %a : f32
+    linalg.yield %y : f32
+  } -> tensor<100x1000xf32>
+  return %r : tensor<100x1000xf32>
+}
+
 // A column sum: the reduced dim in steps, since no block can hold all of it.
 // CHECK-LABEL: @column_sum
 // CHECK-SAME: {min_blocks = array<i64: 4>, tile = array<i64: 32, 64>
