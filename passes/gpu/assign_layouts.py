@@ -165,7 +165,11 @@ def _fill(
 
 
 def _width(accesses: Sequence[Access], dims: Dims) -> int:
-    """The neighbours that a thread should have: what the largest access can take at once."""
+    """The neighbours that a thread should have: what most of the large accesses along them can take at once.
+
+    Of as many narrow as wide ones the narrow ones decide: they take an instruction an element in any case,
+    and so would the way through shared memory.
+    """
     main = accesses[0]
     inner = main.contiguous()
     if inner is None:
@@ -177,7 +181,8 @@ def _width(accesses: Sequence[Access], dims: Dims) -> int:
         and (along := access.contiguous()) is not None
         and dims.of(access.tile)[along] == dims.of(main.tile)[inner]
     ]
-    return min(main.width(), WIDE // max(access.element_bytes for access in alike))
+    widths = sorted(access.width() for access in alike)
+    return min(widths[(len(widths) - 1) // 2], WIDE // max(access.element_bytes for access in alike))
 
 
 def _mark(

@@ -64,6 +64,45 @@ func.func private @turned(%x: memref<64x96xf32>, %out: memref<96x64xf32>) attrib
 
 // -----
 
+// Rows that are written three elements further: one access of two is narrow, so both are, and nothing is turned.
+// CHECK-LABEL: @shifted
+// CHECK: vector.transfer_read {{.*}}mlopt.layout = "reg 8:(0,128) lane 32:(0,1) warp 4:(0,32)"
+// CHECK-NOT: mlopt.convert_layout
+// CHECK: vector.transfer_write
+func.func private @shifted(%x: memref<64x1024xf32>, %out: memref<64x1027xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) in (64) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<64x1024xf32>, vector<1x1024xf32>
+    vector.transfer_write %v, %out[%i, %c3] {in_bounds = [true, true]} : vector<1x1024xf32>, memref<64x1027xf32>
+  } {mlopt.schedule = {warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Two wide accesses and a narrow one: wide, and that one is turned.
+// CHECK-LABEL: @two_wide
+// CHECK-COUNT-2: vector.transfer_read {{.*}}mlopt.layout = "reg 2:(0,512) 4:(0,1) lane 32:(0,4) warp 4:(0,128)"
+// CHECK: %[[C:.*]] = "mlopt.convert_layout"
+// CHECK-SAME: mlopt.layout = "reg 8:(0,128) lane 32:(0,1) warp 4:(0,32)"
+// CHECK: vector.transfer_write %[[C]]
+func.func private @two_wide(%x: memref<64x1024xf32>, %y: memref<64x1024xf32>, %out: memref<64x1027xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) in (64) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<64x1024xf32>, vector<1x1024xf32>
+    %w = vector.transfer_read %y[%i, %c0], %pad {in_bounds = [true, true]} : memref<64x1024xf32>, vector<1x1024xf32>
+    %s = arith.addf %v, %w : vector<1x1024xf32>
+    vector.transfer_write %s, %out[%i, %c3] {in_bounds = [true, true]} : vector<1x1024xf32>, memref<64x1027xf32>
+  } {mlopt.schedule = {warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
 // One vector along both dims of a tile cannot have one layout for both: it is copied. A loop's results have
 // an array of layouts; a splat has none.
 // CHECK-LABEL: @cut
