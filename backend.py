@@ -30,11 +30,10 @@ from .runtime.dynamo import Frame, current_frame
 
 MODES: dict[str, dict[str, Any]] = {
     "default": {},
-    "reduce-overhead": {},
-    "max-autotune": {"opt_level": 3},
+    "reduce-overhead": {"cuda_graph": True},
+    "max-autotune": {"opt_level": 3, "cuda_graph": True},
     "max-autotune-no-cudagraphs": {"opt_level": 3},
 }
-_NO_GRAPHS = "mode 'reduce-overhead' changes nothing: calls are not captured as CUDA graphs"
 _RANDOM = "random"
 _log = Log()
 
@@ -57,7 +56,6 @@ def mlopt(
     of which ``fallback`` is true unless it is given.
     """
     resolved = _resolve(mode, options or {})
-    note = _NO_GRAPHS if mode == "reduce-overhead" else ""
     frame = current_frame(module)
     strides = eager_strides(module)
 
@@ -69,6 +67,7 @@ def mlopt(
                 keep_strides(graph, strides)
             done = compile_graph(graph, static, resolved, f"{frame.function} {kind}")
             seconds = time.perf_counter() - start
+            note = "; ".join(dict.fromkeys(each for unit in done.units for each in unit.notes))
             _log.add(GraphRecord(frame, kind, done.units, done.eager, done.ops, seconds, note))
             _warn(frame, kind, done, resolved)
             return make_boxed_func(done.call)

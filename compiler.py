@@ -19,7 +19,7 @@ from .runtime import requests
 from .runtime.assembly import Stages
 from .runtime.executable import Executable
 from .runtime.interrupts import OF_EXPORT, import_whole
-from .runtime.opening import open_call
+from .runtime.opening import notes, open_call
 
 
 def jit(
@@ -89,7 +89,8 @@ def compile_mlir(
             raise InputError(f"@{func_name} takes no keyword arguments", remedy="pass them by position")
         raise InputError(f"@{func_name} takes {arity} arguments, {len(args)} were passed")
 
-    report = Report.from_metadata(built["metadata"], (), time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    report = Report.from_metadata(built["metadata"], (), seconds, notes(resolved, built["metadata"]))
     asm = Stages(built["stages"], built["object"], built.get("cubin", b""))
     return Compiled(func_name, call, general, arity, asm, report, resolved)
 

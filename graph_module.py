@@ -24,7 +24,7 @@ from .runtime import requests
 from .runtime.executable import Executable
 from .runtime.graph_call import GraphCall
 from .runtime.graph_weights import GraphWeights
-from .runtime.opening import needs_gpu, open_call
+from .runtime.opening import needs_gpu, notes, open_call
 from .runtime.verification import Verifier
 
 
@@ -89,7 +89,8 @@ def _compile_unit(
     call = open_call(built, options, name, make)
     if options.verify:
         call = _verified(call, module)
-    return call, Report.from_metadata(built["metadata"], program.ops, time.perf_counter() - start)
+    metadata, seconds = built["metadata"], time.perf_counter() - start
+    return call, Report.from_metadata(metadata, program.ops, seconds, notes(options, metadata))
 
 
 def _captured(module: GraphModule, static: Collection[int] = ()) -> GraphProgram:

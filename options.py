@@ -71,6 +71,11 @@ class Options:
         "(docs/tuning.md).",
         changes_code=True,
     )
+    cuda_graph: bool = _option(
+        False,
+        "Launch the kernels of a call on a GPU as one CUDA graph, from the second call of its sizes on "
+        "(docs/cuda.md); without effect on CPUs and on the emulator.",
+    )
     fallback: bool = _option(
         False, "Run in eager what cannot be compiled, with a warning, instead of an error."
     )

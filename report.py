@@ -53,6 +53,7 @@ class Report:
 
     ``ops`` are the ops of the captured graph with their source lines. ``eager`` says why the
     module runs in eager instead; empty if it does not. ``gpu`` has what is known of kernels on a GPU.
+    ``notes`` are what was asked for and is not done.
     """
 
     kernels: tuple[Kernel, ...] = ()
@@ -61,16 +62,20 @@ class Report:
     not_fused: tuple[str, ...] = ()
     eager: str = ""
     gpu: GpuReport | None = None
+    notes: tuple[str, ...] = ()
 
     @staticmethod
     def from_metadata(
-        metadata: Mapping[str, Any], ops: tuple[tuple[str, str], ...], seconds: float
+        metadata: Mapping[str, Any],
+        ops: tuple[tuple[str, str], ...],
+        seconds: float,
+        notes: tuple[str, ...] = (),
     ) -> Report:
         """The report on what a compile worker returned."""
         kernels = tuple(Kernel.from_metadata(kernel) for kernel in metadata.get("kernels", ()))
         device = metadata.get("device")
         gpu = GpuReport.from_metadata(device) if device else None
-        return Report(kernels, ops, seconds, tuple(metadata.get("fusion", ())), gpu=gpu)
+        return Report(kernels, ops, seconds, tuple(metadata.get("fusion", ())), "", gpu, notes)
 
     @property
     def coverage(self) -> float:
@@ -111,7 +116,7 @@ class Report:
         rows += [_row(kernel) for kernel in self.kernels]
         head = f"{self.coverage:.0%} compiled: {self.summary()}, compiled in {self.seconds:.2f} s"
         total = f"one call: {_millions(self.bytes)} MB, {_millions(self.flops)} MFLOP"
-        lines = [head, *aligned(rows, left=(0, 1, 6)), total]
+        lines = [head, *aligned(rows, left=(0, 1, 6)), total, *self.notes]
         return "\n".join(lines if self.gpu is None else [*lines, "", str(self.gpu)])
 
 

@@ -22,7 +22,7 @@ from .runtime.assembly import Stages
 from .runtime.eager_strides import EagerStrides
 from .runtime.executable import Executable
 from .runtime.kept_programs import KeptProgram
-from .runtime.opening import needs_gpu, open_call
+from .runtime.opening import needs_gpu, notes, open_call
 from .runtime.quiet import quiet_export
 from .runtime.signature import DTYPES, contiguous_strides
 from .runtime.torch_tree import FunctionModule, TreeCall, is_flat, output_structure
@@ -71,7 +71,8 @@ def compile_module(
     general = TreeCall(call, program, module.forward)
     arity = len(program.inputs) if is_flat(program) else -1
     asm = Stages(built["stages"], built["object"], built.get("cubin", b""))
-    report = Report.from_metadata(built["metadata"], program.ops, time.perf_counter() - start)
+    metadata, seconds = built["metadata"], time.perf_counter() - start
+    report = Report.from_metadata(metadata, program.ops, seconds, notes(options, metadata))
     compiled = Compiled(name, call, general, arity, asm, report, options, refresh)
     if options.verify:
         _verify_first_call(compiled, module)

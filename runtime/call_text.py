@@ -48,8 +48,8 @@ class CallText:
             empty_large=place.empty_large,
             threads=lane_of(self.entry),
             share=place.share,
-            function=self.entry.function,
-            profiled=self.entry.profiled,
+            function=self.entry.replays.launch if self.entry.replays else self.entry.function,
+            profiled=self.entry.replays.profiled if self.entry.replays else self.entry.profiled,
             profiler=torch.autograd.profiler,
             raise_status=self.entry.raise_status,
             fit_workspace=self.entry.fit_workspace,
@@ -79,21 +79,31 @@ class CallText:
         lines = ["try:", "    frame = frames.pop()", "except IndexError:"]
         if bound is None:
             none = Bound(self.entry, given, [])
-            self.names.update(frames=none.frames, new_frame=none.new_frame)
-            return [*lines, "    frame = new_frame()"]
+            self.names.update(kept=none, frames=none.frames, new_frame=none.new_frame)
+            return [*lines, "    frame = new_frame()"] if self.entry.replays is None else []
         self.names["bound"] = bound
         on_stream = ["stream = threads()", "if stream not in kept.streams:", "    share(kept, stream)"]
-        return [
+        kept = [
             f"kept = bound({comma(bound_from)})",
             *(on_stream if self.entry.stream is not None else []),
+        ]
+        if self.entry.replays is not None:
+            return kept
+        return [
+            *kept,
             "frames = kept.frames",
             *lines,
             "    frame = kept.new_frame()",
         ]
 
-    def run(self, inputs: Sequence[str]) -> list[str]:
-        """Fill the frame and call; ``inputs`` are the arguments that are not bound, results are ``r0, …``."""
+    def run(self, inputs: Sequence[str], tensors: Sequence[str], numbers: Sequence[str] = ()) -> list[str]:
+        """Fill the frame and call; ``inputs`` are the arguments that are not bound, results are ``r0, …``.
+
+        ``tensors`` are those of the inputs ("None" for others), ``numbers`` the values of those that are one.
+        """
         entry = self.entry
+        if entry.replays is not None:
+            return self._replay(inputs, tensors, numbers)
         rest = [
             *(f"r{number}.data_ptr()" for number in range(len(entry.signature.results))),
             entry.workspace_expression,
@@ -112,6 +122,19 @@ class CallText:
             *lines,
             "status = (profiled if profiler._is_profiler_enabled else function)(frame.address)",
             "frames.append(frame)",
+            "if status:",
+            "    raise_status(status)",
+        ]
+
+    def _replay(self, inputs: Sequence[str], tensors: Sequence[str], numbers: Sequence[str]) -> list[str]:
+        """The call where a CUDA graph may take its place."""
+        results = [f"r{number}" for number in range(len(self.entry.signature.results))]
+        addresses = ["0" if x == "None" else p for p, x in zip(inputs, tensors, strict=True)]
+        addresses += [f"{result}.data_ptr()" for result in results]
+        parts = (addresses, [*tensors, *results], [*self._dynamic_sizes(), *numbers])
+        given = comma(f"({comma(part)}{',' if len(part) == 1 else ''})" for part in parts)
+        return [
+            f"status = (profiled if profiler._is_profiler_enabled else function)(kept, {given})",
             "if status:",
             "    raise_status(status)",
         ]

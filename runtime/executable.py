@@ -16,6 +16,7 @@ from __future__ import annotations
 import builtins
 import ctypes
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, NoReturn, Protocol
@@ -74,6 +75,8 @@ class EntryPoint:
     place: Any = None
     # The current stream, for programs that run on one; others get the number of threads.
     stream: Callable[[], int] | None = None
+    # Makes the launches of calls of torch tensors in the place of `function` (mlopt.runtime.cuda.graphs).
+    replays: Any = None
     # What stands in the workspace's slot before `fit_workspace`, as wrappers of the hot path write it.
     workspace_expression = "frame.workspace_address"
 
@@ -199,10 +202,11 @@ class Bound:
 
     They are the ``pointers`` from argument ``first`` on; ``tensors`` and ``blocks`` keep their memory, which
     was allocated on the current stream. ``streams`` are those that may use it: freed, it is given to others
-    when these are through (`mlopt.runtime.torch_place.TorchPlace.share`).
+    when these are through (`mlopt.runtime.torch_place.TorchPlace.share`). ``graphs`` are CUDA graphs, which
+    have the addresses in them.
     """
 
-    __slots__ = ("blocks", "entry", "first", "frames", "pointers", "streams", "tensors")
+    __slots__ = ("blocks", "entry", "first", "frames", "graphs", "pointers", "streams", "tensors")
 
     def __init__(
         self,
@@ -219,6 +223,7 @@ class Bound:
         self.blocks = blocks
         self.streams = {entry.stream()} if entry.stream is not None else set()
         self.frames: list[Frame] = []
+        self.graphs: OrderedDict[Any, Any] = OrderedDict()
 
     def new_frame(self) -> Frame:
         """For a call that finds no frame in ``frames``, where it leaves this one."""

@@ -86,7 +86,10 @@ class GraphCall:
             bound = self.weights.bound if self.weights else None
             static = [f"x{a.position}" for a in self.program.arguments if a.static and a.position >= 0]
             inputs = ["0" if arg.kind == "size" else f"p{number}" for number, arg in self._passed]
-            body += [*self._allocate(text), *text.take_frame(len(inputs), bound, static), *text.run(inputs)]
+            tensors = [self._tensor(number, arg) for number, arg in self._passed]
+            numbers = [f"x{arg.position}" for _, arg in self._passed if arg.kind == "number"]
+            body += [*self._allocate(text), *text.take_frame(len(inputs), bound, static)]
+            body += text.run(inputs, tensors, numbers)
         outputs = comma(self._output(*numbered) for numbered in enumerate(self.program.outputs))
         parameters = comma(f"x{i}" for i in range(self.program.count))
         body.append(f"return ({outputs},)" if outputs else "return ()")
@@ -134,6 +137,12 @@ class GraphCall:
         if arg.order is None:
             lines += [f"c{number} = {x}.contiguous()", f"{p} = c{number}.data_ptr()"]
         return lines
+
+    def _tensor(self, number: int, arg: Argument) -> str:
+        """What is read of an argument."""
+        if arg.kind != "tensor":
+            return "None"
+        return f"x{arg.position}" if arg.order is not None else f"c{number}"
 
     def _adapt(
         self, number: int, value: torch.Tensor, shape: Sequence[int], strides: Sequence[int]

@@ -35,6 +35,10 @@ def open_executable(
     for entry in (executable.main, executable.prepare):
         if entry is not None:
             entry.place = cuda_place(gpu)
+    if options.cuda_graph and captures(built["metadata"]):
+        from .cuda.graphs import Replays, TorchRecorder
+
+        executable.main.replays = Replays(executable.main, TorchRecorder(gpu))
     return executable
 
 
@@ -48,6 +52,23 @@ def open_call(
     if needs_gpu(options):
         return _CallsByGpu(lambda gpu: make(open_executable(built, options, label, gpu)))
     return make(open_executable(built, options, label))
+
+
+def notes(options: Options, metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """What was asked for and is not done, for reports."""
+    if not options.cuda_graph:
+        return ()
+    if not needs_gpu(options):
+        where = "the emulator" if is_cuda(options.target) else "the CPU"
+        return (f"cuda_graph changes nothing: calls run on {where}",)
+    if not captures(metadata):
+        return ("calls are not captured as CUDA graphs: the program checks its inputs, and waits for that",)
+    return ()
+
+
+def captures(metadata: Mapping[str, Any]) -> bool:
+    """Whether a CUDA graph can stand for the launches: what kernels find wrong would be waited for."""
+    return not metadata["functions"]["main"].get("device_status")
 
 
 def needs_gpu(options: Options) -> bool:
@@ -71,7 +92,8 @@ class _CallsByGpu:
             gpu = _default_gpu()
         call = self._calls.get(gpu)
         if call is None:
-            call = self._calls[gpu] = self._make(gpu)
+            # Threads whose first calls overlap make one each; all go on with the same one.
+            call = self._calls.setdefault(gpu, self._make(gpu))
         return call(*values)
 
 

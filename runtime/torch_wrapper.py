@@ -142,7 +142,7 @@ class TorchWrapper:
             *self._check_modes(parameters),
             *self._allocate(text),
             *text.take_frame(len(self.inputs), self.bound, [f"x{i}" for i in self.bound_from]),
-            *text.run([f"p{i}" for i in range(len(self.inputs))]),
+            *text.run(*([f"{kind}{i}" for i in range(len(self.inputs))] for kind in "px")),
             *self._write_mutations(),
             *self._make_outputs(),
             f"return {self.structure}",

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from ...errors import DeviceError
 
 LIBRARY = "libcuda.so.1"
+NOT_INITIALIZED = "CUDA_ERROR_NOT_INITIALIZED"
+FORKED = "this process was forked from one that had used the GPU: start it by spawn, or fork before that"
 _REMEDY = 'install the NVIDIA driver; or pass device="emulator", which needs no GPU'
 
 # CUdevice_attribute and CUfunction_attribute of cuda.h.
@@ -145,6 +147,8 @@ class Driver:
 
 
 def _remedy(error: str) -> str:
+    if NOT_INITIALIZED in error:
+        return FORKED
     if error == "CUDA_ERROR_NO_DEVICE":
         return 'check CUDA_VISIBLE_DEVICES and nvidia-smi; or pass device="emulator"'
     return "see nvidia-smi: the driver or the device does not work"

@@ -165,6 +165,8 @@ class GpuExecutable(Executable):
     ``label`` is what profilers call it.
     """
 
+    main: GpuEntryPoint
+
     def __init__(
         self, built: Mapping[str, Any], machine: Machine, memory: Memory, label: str = "main"
     ) -> None:
@@ -187,7 +189,23 @@ class GpuExecutable(Executable):
         return self.memory.allocate(size)
 
     def settle(self) -> None:
-        machine, stream = self.program.machine, self.memory.stream()
-        error = "" if machine.is_capturing(stream) else machine.synchronize(stream)
+        self._refuse_capture()
+        machine = self.program.machine
+        error = machine.synchronize(self.memory.stream())
         if error:
             raise DeviceError(f"preparing the weights failed on {machine.words}: {error}", remedy=_BLOCKING)
+
+    def run_prepare(
+        self, weights: Sequence[int], shapes: Sequence[Sequence[int]], threads: int
+    ) -> Sequence[Block]:
+        if self.prepare is not None:
+            self._refuse_capture()
+        return super().run_prepare(weights, shapes, threads)
+
+    def _refuse_capture(self) -> None:
+        """What is made of weights would be recorded only, and calls outside of the graph would read it."""
+        if self.program.machine.is_capturing(self.memory.stream()):
+            raise DeviceError(
+                "weights are new or have changed, and a CUDA graph's capture cannot prepare them",
+                remedy="call it once before the capture",
+            )

@@ -19,6 +19,7 @@ from typing import Any
 from ...dialects.launch_state import FUNCTIONS, IMAGE, JIT_LEVEL, LAUNCH, RUNTIME_FUNCTIONS, SIZE
 from ...errors import DeviceError
 from ..loader import load
+from .driver import FORKED, NOT_INITIALIZED
 from .limits import LaunchSizes, objection
 from .machine import Machine
 from .messages import Caught, caught_messages
@@ -67,7 +68,8 @@ class Program:
             raise raised
         if status:
             what = "the kernels" if status < 0 else f"kernel '{self.kernels[status - 1]}'"
-            raise DeviceError(f"{self.machine.words} cannot load {what}", details=caught.text)
+            remedy = FORKED if NOT_INITIALIZED in caught.text else ""
+            raise DeviceError(f"{self.machine.words} cannot load {what}", details=caught.text, remedy=remedy)
         self._check_constant_sizes()
 
     def entry(self, name: str, stream_slot: int) -> Callable[[int], int]:

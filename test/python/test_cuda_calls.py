@@ -1,13 +1,20 @@
 """Modules and MLIR text compiled for GPUs and called: on the emulator, and on a GPU where there is one."""
 
+import threading
+
 import mlopt
 import numpy as np
 import pytest
 import torch
 from mlopt.errors import CompileError, DeviceError, InputError
+from mlopt.frontends.program import Input
+from mlopt.options import Options
+from mlopt.runtime import opening, torch_inputs
 from mlopt.runtime.cuda import driver
+from mlopt.runtime.torch_place import cuda_place
 from mlopt.test.python import gpu_devices
 from mlopt.test.python.gpu_devices import DEVICES, jit, there
+from mlopt.test.python.threads import at_once
 
 pytestmark = pytest.mark.usefixtures("inference")
 
@@ -144,6 +151,40 @@ def test_torch_compile(device):
     call = torch.compile(module, backend="mlopt", options=options)
     x = there(device, torch.randn(3, 8))
     torch.testing.assert_close(call(x), module(x), rtol=1e-5, atol=1e-5)
+
+
+def test_a_program_is_opened_once_for_each_gpu_that_it_is_called_on(monkeypatch):
+    """The first tensor on a GPU decides; calls whose first ones overlap go on with one program."""
+    opened, entered = [], threading.Barrier(2)
+
+    class OnGpu:
+        is_cuda = True
+
+        def __init__(self, gpu):
+            self.get_device = lambda: gpu
+
+    def open_executable(built, options, label, gpu):
+        opened.append(gpu)
+        if gpu == 1:
+            entered.wait(10)
+        return gpu
+
+    monkeypatch.setattr(opening, "open_executable", open_executable)
+    options = Options.resolve(target="cuda:sm_80")
+    call = opening.open_call({}, options, "main", lambda gpu: lambda *values: (gpu, len(opened)))
+    assert [call(3, OnGpu(gpu))[0] for gpu in (0, 2, 0, 2)] == [0, 2, 0, 2]
+    assert opened == [0, 2]
+    at_once(lambda: call(OnGpu(1)), (), ())
+    assert call(OnGpu(1), OnGpu(0)) == (1, 4)
+    assert opened == [0, 2, 1, 1]
+
+
+def test_tensors_of_another_gpu_are_refused():
+    place, other = cuda_place(1), torch.empty(3)
+    spec = Input("x", 0, torch.float32, (3,), (3,), {})
+    assert eval(place.condition.format(x="x"), {"x": other}) is False
+    with pytest.raises(InputError, match="is on the CPU, the code runs on GPU 1"):
+        torch_inputs.adapt(None, [spec], (), lambda *_: None, None, [other], place)
 
 
 def test_without_a_driver_compiling_works_and_calling_says_what_to_do(monkeypatch):

@@ -84,6 +84,19 @@ def relu():
     return module([device], [host, main])
 
 
+def add():
+    """One kernel of two inputs."""
+    device = kernel("add", {"x": "!llvm.ptr", "y": "!llvm.ptr", "out": "!llvm.ptr", "n": "i64"})
+    buffers = dict.fromkeys(("x", "y", "out"), DYNAMIC)
+    host = launcher("add", buffers, ["n"], grid="%blocks", setup=SIZE)
+    main = """
+  func.func @main(%x: memref<?xf32>, %y: memref<?xf32>, %out: memref<?xf32>) {
+    call @add(%x, %y, %out) : (memref<?xf32>, memref<?xf32>, memref<?xf32>) -> ()
+    return
+  }"""
+    return module([device], [host, main])
+
+
 def two_steps():
     """Two kernels with a buffer between them, in a workspace whose size depends on the argument's."""
     kernels, launchers = zip(unary("first"), unary("second"), strict=True)
@@ -173,6 +186,7 @@ def packed():
 
 PROGRAMS = {
     "relu": relu(),
+    "add": add(),
     "two_steps": two_steps(),
     "checked": checked(),
     "chain": chain(),
@@ -197,6 +211,8 @@ def functions(name):
     if name in ("fixed", "too_many_threads", "too_much_shared"):
         return {"main": {"args": [static()], "results": [static("result")], "workspace": 0}}
     result = dynamic("result", ["a0_0"]) if name != "packed" else static("result")
+    if name == "add":
+        return {"main": {"args": [dynamic(), dynamic(sizes=["a0_0"])], "results": [result], "workspace": 0}}
     if name not in ("prepared", "packed"):
         return {"main": {"args": [dynamic()], "results": [result], "workspace": 0}}
     buffer = dynamic if name == "prepared" else static

@@ -11,11 +11,11 @@ import traceback
 from pathlib import Path
 
 from mlopt.test.python.cuda.calls import StubGpu
-from mlopt.test.python.cuda.scenarios import failing, finding, launching, overlapping
+from mlopt.test.python.cuda.scenarios import capturing, failing, finding, launching, overlapping
 
 SCENARIOS = {
     name: function
-    for module in (launching, failing, finding, overlapping)
+    for module in (launching, failing, finding, overlapping, capturing)
     for name, function in inspect.getmembers(module, inspect.isfunction)
     if function.__module__ == module.__name__
 }

@@ -10,14 +10,17 @@ extern int strcmp(const char *, const char *);
 extern char *strncpy(char *, const char *, size_t);
 extern char *strstr(const char *, const char *);
 extern size_t strlen(const char *);
+extern int getpid(void);
 
 typedef int CUresult;
-enum { SUCCESS = 0, INVALID_VALUE = 1, NO_DEVICE = 100, INVALID_IMAGE = 200, INVALID_PTX = 218, NOT_FOUND = 500,
-       ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719 };
+enum { SUCCESS = 0, INVALID_VALUE = 1, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_IMAGE = 200, INVALID_PTX = 218,
+       NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, CAPTURE_UNSUPPORTED = 900 };
 
 typedef struct { char image[1 << 16]; int device; } Module;
 typedef struct { char name[256]; int shared; } Function;
 typedef void (*Launch)(const char *name, unsigned *sizes, unsigned shared, void *stream, void **params);
+typedef struct { Function *function; unsigned sizes[6], shared; size_t values[8]; } Node;
+typedef struct { Node nodes[32]; int count; } Graph;
 
 static char log_text[1 << 20];
 static size_t log_length;
@@ -27,6 +30,10 @@ static int devices = 2, version = 13000, capturing;
 static int attributes[256], function_attributes[16];
 static int current = -1, stack[16], depth;
 static Launch on_launch;
+static Graph *recording;       /* what is captured now */
+static void *recorded_stream;
+static int parameters = 3;     /* of each kernel: the driver knows, the stub is told */
+static int owner;              /* the process that has initialized the driver */
 
 static void note(const char *text) {
   log_length += snprintf(log_text + log_length, sizeof(log_text) - log_length, "%s\n", text);
@@ -34,6 +41,7 @@ static void note(const char *text) {
 
 /* What `function` returns now: stub_fail may have asked for an error. */
 static CUresult result(const char *function) {
+  if (owner && owner != getpid()) return NOT_INITIALIZED; /* CUDA does not outlive a fork */
   if (current < 0 && strcmp(function, "cuInit")) {
     note("unexpected: no context is current in the following call");
     return 201; /* CUDA_ERROR_INVALID_CONTEXT */
@@ -57,12 +65,19 @@ void stub_function_attribute(int number, int value) { function_attributes[number
 void stub_devices(int count) { devices = count; }
 void stub_version(int number) { version = number; }
 void stub_capturing(int yes) { capturing = yes; }
+void stub_parameters(int count) { parameters = count; }
 
 /* ---- the driver ---- */
 
-CUresult cuInit(unsigned flags) { return devices ? result("cuInit") : NO_DEVICE; }
+CUresult cuInit(unsigned flags) {
+  if (!owner) owner = getpid();
+  return devices ? result("cuInit") : NO_DEVICE;
+}
 CUresult cuDriverGetVersion(int *to) { *to = version; return SUCCESS; }
-CUresult cuDeviceGetCount(int *to) { *to = devices; return SUCCESS; }
+CUresult cuDeviceGetCount(int *to) {
+  *to = devices;
+  return owner == getpid() ? SUCCESS : NOT_INITIALIZED;
+}
 CUresult cuDeviceGet(int *to, int ordinal) { *to = ordinal; return ordinal < devices ? SUCCESS : 101; }
 CUresult cuDeviceGetName(char *to, int length, int device) {
   snprintf(to, length, "Stub %d", device);
@@ -83,6 +98,8 @@ CUresult cuCtxPopCurrent_v2(void **to) {
 CUresult cuGetErrorName(CUresult error, const char **to) {
   switch (error) {
   case INVALID_VALUE: *to = "CUDA_ERROR_INVALID_VALUE"; break;
+  case NOT_INITIALIZED: *to = "CUDA_ERROR_NOT_INITIALIZED"; break;
+  case CAPTURE_UNSUPPORTED: *to = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"; break;
   case NO_DEVICE: *to = "CUDA_ERROR_NO_DEVICE"; break;
   case INVALID_IMAGE: *to = "CUDA_ERROR_INVALID_IMAGE"; break;
   case INVALID_PTX: *to = "CUDA_ERROR_INVALID_PTX"; break;
@@ -98,6 +115,7 @@ static CUresult load(void **to, const void *image, const char *function) {
   char line[128];
   Module *module = malloc(sizeof(Module));
   CUresult status = result(function);
+  if (recording) note("unexpected: loads in a capture");
   snprintf(line, sizeof(line), "%s device %d", function, current);
   note(line);
   if (status) { free(module); return status; }
@@ -147,6 +165,17 @@ CUresult cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned g
   CUresult status = result("cuLaunchKernel");
   snprintf(line, sizeof(line), "cuLaunchKernel %s grid %u %u %u block %u %u %u shared %u stream %#lx device %d",
            function->name, gx, gy, gz, bx, by, bz, shared, (size_t)stream, current);
+  if (!status && recording && stream == recorded_stream) {
+    Node *node = &recording->nodes[recording->count++];
+    snprintf(line, sizeof(line), "captured %s device %d", function->name, current);
+    note(line);
+    node->function = function;
+    node->sizes[0] = gx; node->sizes[1] = gy; node->sizes[2] = gz;
+    node->sizes[3] = bx; node->sizes[4] = by; node->sizes[5] = bz;
+    node->shared = shared;
+    for (int i = 0; i < parameters; i++) node->values[i] = *(size_t *)params[i];
+    return SUCCESS;
+  }
   note(line);
   if (status) return status;
   sizes[0] = gx; sizes[1] = gy; sizes[2] = gz;
@@ -158,10 +187,39 @@ CUresult cuStreamSynchronize(void *stream) {
   char line[64];
   snprintf(line, sizeof(line), "cuStreamSynchronize %#lx", (size_t)stream);
   note(line);
+  if (recording) note("unexpected: waits in a capture");
   return result("cuStreamSynchronize");
 }
+CUresult cuStreamBeginCapture_v2(void *stream, int mode) {
+  recording = malloc(sizeof(Graph));
+  recording->count = 0;
+  recorded_stream = stream;
+  return SUCCESS;
+}
+CUresult cuStreamEndCapture(void *stream, Graph **to) {
+  int before = current;
+  CUresult status;
+  current = 0; /* it needs none */
+  status = result("cuStreamEndCapture");
+  current = before;
+  *to = recording;
+  recording = 0;
+  return status;
+}
+CUresult cuGraphLaunch(Graph *graph, void *stream) {
+  char line[64];
+  void *params[8];
+  snprintf(line, sizeof(line), "cuGraphLaunch %d kernels stream %#lx", graph->count, (size_t)stream);
+  note(line);
+  for (int i = 0; i < graph->count; i++) {
+    Node *node = &graph->nodes[i];
+    for (int j = 0; j < 8; j++) params[j] = &node->values[j];
+    if (on_launch) on_launch(node->function->name, node->sizes, node->shared, stream, params);
+  }
+  return SUCCESS;
+}
 CUresult cuStreamIsCapturing(void *stream, int *to) {
-  *to = capturing;
+  *to = capturing || (recording && stream == recorded_stream);
   return result("cuStreamIsCapturing");
 }
 
