@@ -28,3 +28,15 @@ func.func @power(%x: f64, %y: f64) -> f64 {
   %a = math.powf %x, %y : f64
   return %a : f64
 }
+
+// A tanh that something else reads, too, is computed for itself, and the sum is a sum.
+// CHECK-LABEL: func.func @tanh_read_twice
+// CHECK: %[[T:[0-9]+]] = arith.select %{{.*}}, %arg0, %
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[T]], %
+// CHECK-NEXT: return %[[T]], %[[S]]
+func.func @tanh_read_twice(%x: vector<8xf32>) -> (vector<8xf32>, vector<8xf32>) {
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %t = math.tanh %x : vector<8xf32>
+  %y = arith.addf %t, %one : vector<8xf32>
+  return %t, %y : vector<8xf32>, vector<8xf32>
+}

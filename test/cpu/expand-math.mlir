@@ -1,8 +1,8 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-cpu-expand-math)' | FileCheck %s
-// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-cpu-expand-math{vector-bits=512})' | FileCheck %s --check-prefix=SCALEF
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-cpu-expand-math{vector-bits=512})' | FileCheck %s --check-prefix=WIDE
 
 // CHECK-LABEL: func.func @exp
-// SCALEF-LABEL: func.func @exp
+// WIDE-LABEL: func.func @exp
 func.func @exp(%x: vector<32xf32>) -> vector<32xf32> {
   // The integer comes from the low bits of a float, not from a conversion, which is undefined for NaN.
   // CHECK-NOT: math.exp
@@ -11,10 +11,10 @@ func.func @exp(%x: vector<32xf32>) -> vector<32xf32> {
   // CHECK: math.fma
   // CHECK: arith.shli
   // CHECK: return
-  // SCALEF: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
-  // SCALEF: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
-  // SCALEF-NOT: arith.shli
-  // SCALEF: return
+  // WIDE: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+  // WIDE: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+  // WIDE-NOT: arith.shli
+  // WIDE: return
   %y = math.exp %x : vector<32xf32>
   return %y : vector<32xf32>
 }
@@ -65,4 +65,33 @@ func.func @square(%x: vector<8xf32>) -> vector<8xf32> {
   %two = arith.constant dense<2.0> : vector<8xf32>
   %y = math.powf %x, %two : vector<8xf32>
   return %y : vector<8xf32>
+}
+
+// GELU adds 1 to a tanh that nothing else reads.
+// CHECK-LABEL: func.func @one_plus_tanh
+// CHECK-NOT: math.tanh
+// CHECK: %[[TWO:.*]] = arith.constant dense<2.0
+// CHECK: %[[MINUS_TWO:.*]] = arith.constant dense<-2.0
+// CHECK: arith.mulf %arg0, %[[MINUS_TWO]]
+// CHECK: %[[Y:.*]] = arith.divf %[[TWO]],
+// CHECK-NEXT: return %[[Y]]
+func.func @one_plus_tanh(%x: vector<8xf32>) -> vector<8xf32> {
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %t = math.tanh %x : vector<8xf32>
+  %y = arith.addf %one, %t : vector<8xf32>
+  return %y : vector<8xf32>
+}
+
+// Registers of 16 lanes are tables of coefficients.
+// CHECK-LABEL: func.func @erf
+// CHECK-NOT: permvar
+// CHECK: return
+// WIDE-LABEL: func.func @erf
+// WIDE-NOT: scalef
+// WIDE-COUNT-6: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
+// WIDE-NOT: llvm.call_intrinsic
+// WIDE: return
+func.func @erf(%x: vector<16xf32>) -> vector<16xf32> {
+  %y = math.erf %x : vector<16xf32>
+  return %y : vector<16xf32>
 }

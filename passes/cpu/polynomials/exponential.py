@@ -6,7 +6,7 @@ from mlir import ir
 from mlir.dialects import arith
 
 from .lanes import Lanes
-from .registry import expands
+from .registry import ONE_PLUS_TANH, expands
 
 LOG2_E = 1.4426950408889634
 # ln 2 in two parts: the first has few bits, so that its product with n is exact.
@@ -82,6 +82,13 @@ def tanh(b: Lanes, operands: list[ir.Value]) -> ir.Value:
     t = b.fma(scale, _expm1_polynomial(b, r), b.sub(scale, b.const(1.0)))
     result = b.div(t, b.add(t, b.const(2.0)))
     return b.select(b.less(magnitude, b.const(2.0**-13)), x, b.with_sign_of(result, x))
+
+
+@expands(ONE_PLUS_TANH)
+def one_plus_tanh(b: Lanes, operands: list[ir.Value]) -> ir.Value:
+    """`2 / (1 + exp(-2 x))`, which is as exact far below 0, where tanh is nearly -1."""
+    (x,) = operands
+    return b.div(b.const(2.0), b.add(b.const(1.0), exp(b, [b.mul(x, b.const(-2.0))])))
 
 
 def exp_within(b: Lanes, x: ir.Value) -> ir.Value:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+import numpy as np
 from mlir import ir
 from mlir.dialects import arith, math, vector
 
@@ -20,7 +22,7 @@ class Lanes:
     shape: tuple[int, ...] | None
     bits: int = 32
     vector_bits: int = 256
-    """The width of the processor's registers; 512 means that there is scalef."""
+    """The width of the processor's registers; 512 means that there are scalef and lookups."""
 
     @staticmethod
     def like(type_: ir.Type, vector_bits: int = 256) -> Lanes:
@@ -141,13 +143,8 @@ class Lanes:
 
     def scale(self, x: ir.Value, exponent: ir.Value, as_int: ir.Value) -> ir.Value:
         """`x * 2^exponent`, right into the denormals and to infinity; the exponent as float and integer."""
-        if (
-            self.vector_bits >= 512
-            and self.bits == 32
-            and self.shape is not None
-            and self.shape[-1] % 16 == 0
-        ):
-            return self._scalef(x, exponent)
+        if self._fills_registers and self.bits == 32:
+            return self._in_registers(_scalef, x, exponent)
         half = arith.shrsi(as_int, self.int_const(1))
         rest = arith.subi(as_int, half)
         return self.mul(self.mul(x, self.power_of_two(half)), self.power_of_two(rest))
@@ -160,15 +157,34 @@ class Lanes:
         """f64 lanes rounded to this builder's type."""
         return arith.truncf(self.float_type, x)
 
-    def _scalef(self, x: ir.Value, exponent: ir.Value) -> ir.Value:
-        register = ir.VectorType.get([16], ir.F32Type.get())
+    @property
+    def has_lookup(self) -> bool:
+        """Whether there is `lookup`."""
+        return self._fills_registers and self.bits == 32
+
+    def lookup(self, index: ir.Value, table: Sequence[float]) -> ir.Value:
+        """The number of a ``table`` of 16 that the low four bits of each lane's ``index`` choose."""
+        register = Lanes((16,), self.bits, self.vector_bits).float_type
+        entries = ir.DenseElementsAttr.get(np.asarray(table, np.float32), type=register)
+        return self._in_registers(partial(_lookup, arith.constant(register, entries)), index)
+
+    @property
+    def _fills_registers(self) -> bool:
+        return self.vector_bits >= 512 and self.shape is not None and self.shape[-1] % 16 == 0
+
+    def _in_registers(self, work: Callable[..., ir.Value], *operands: ir.Value) -> ir.Value:
+        """What ``work`` makes of 16 lanes of the operands, for all of them."""
         if self.shape == (16,):
-            return _scalef_register(x, exponent, register)
-        result = x
+            return work(*operands)
+        result = self.const(0.0)
         for start in range(0, self.shape[-1] if self.shape else 0, 16):
-            parts = [vector.extract_strided_slice(register, v, [start], [16], [1]) for v in (x, exponent)]
-            scaled = _scalef_register(parts[0], parts[1], register)
-            result = vector.insert_strided_slice(scaled, result, [start], [1])
+            parts = [
+                vector.extract_strided_slice(
+                    ir.VectorType.get([16], operand.type.element_type), operand, [start], [16], [1]
+                )
+                for operand in operands
+            ]
+            result = vector.insert_strided_slice(work(*parts), result, [start], [1])
         return result
 
     def _shaped(self, element: ir.Type) -> ir.Type:
@@ -214,17 +230,25 @@ def splat(value: ir.Value) -> float | None:
     return float(ir.FloatAttr(elements.get_splat_value()).value) if elements.is_splat else None
 
 
-def _scalef_register(x: ir.Value, exponent: ir.Value, register: ir.Type) -> ir.Value:
+def _scalef(x: ir.Value, exponent: ir.Value) -> ir.Value:
     mask = arith.constant(ir.IntegerType.get_signless(16), -1)
     rounding = arith.constant(ir.IntegerType.get_signless(32), 4)  # the current direction
+    return _intrinsic("llvm.x86.avx512.mask.scalef.ps.512", x.type, x, exponent, x, mask, rounding)
+
+
+def _lookup(table: ir.Value, index: ir.Value) -> ir.Value:
+    return _intrinsic("llvm.x86.avx512.permvar.sf.512", table.type, table, index)
+
+
+def _intrinsic(name: str, result: ir.Type, *operands: ir.Value) -> ir.Value:
     call = ir.Operation.create(
         "llvm.call_intrinsic",
-        results=[register],
-        operands=[x, exponent, x, mask, rounding],
+        results=[result],
+        operands=operands,
         attributes={
-            "intrin": ir.StringAttr.get("llvm.x86.avx512.mask.scalef.ps.512"),
+            "intrin": ir.StringAttr.get(name),
             "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([5, 0]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
         },
     )
     return call.results[0]

@@ -11,6 +11,8 @@ from .lanes import Lanes
 # An op's operands to its result.
 Rule = Callable[[Lanes, list[ir.Value]], ir.Value]
 
+ONE_PLUS_TANH = "1 + math.tanh"  # as if it were an op
+
 RULES: dict[tuple[str, int], Rule] = {}
 
 
