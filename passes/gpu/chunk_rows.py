@@ -17,7 +17,8 @@ After::
     scf.for %k = … { %v = vector.transfer_read … - %m …; vector.transfer_write … }
 
 Each reduction and each write gets a loop of its own, in which what it needs is read and computed again. A
-block keeps at most `THREAD_ELEMENTS` elements a thread; shorter rows stay as they are. Legal where all tiles
+block keeps at most `THREAD_ELEMENTS` elements a thread; shorter rows stay as they are. A step has fewer of
+them, `STEP_ELEMENTS` a thread, as what the loops carry takes registers, too. Legal where all tiles
 along the row are read, computed element by element, reduced or written.
 """
 
@@ -38,15 +39,20 @@ from .chunks.slices import Slice
 from .layouts.warps import warps_of
 
 THREAD_ELEMENTS = 32
+STEP_ELEMENTS = 8
 _PURE = ("arith.", "math.", "vector.", "affine.", "memref.load", "memref.dim")
 
 
 @dataclass(frozen=True)
 class ChunkRows(Pass):
-    """Run through the rows of kernels whose tiles are too large; ``thread-elements``: a thread's share."""
+    """Run through the rows of kernels whose tiles are too large.
+
+    ``thread-elements`` are a thread's share of a row, ``step-elements`` of a step.
+    """
 
     name: ClassVar[str] = "mlopt-gpu-chunk-rows"
     thread_elements: int = THREAD_ELEMENTS
+    step_elements: int = STEP_ELEMENTS
 
     def run(self, op: ir.Operation) -> None:
         """Shrink the tiles of each kernel, dim by dim, until they fit."""
@@ -55,9 +61,10 @@ class ChunkRows(Pass):
                 continue
             for task in function.operation.regions[0].blocks[0].operations:
                 if task.operation.name == "scf.forall":
-                    budget = warps_of(task.operation) * WARP * self.thread_elements
+                    threads = warps_of(task.operation) * WARP
+                    budget, step = threads * self.thread_elements, threads * self.step_elements
                     block = task.operation.regions[0].blocks[0]
-                    while (steps := choose(list(nested_ops(block)), budget)) is not None:
+                    while (steps := choose(list(nested_ops(block)), budget, min(step, budget))) is not None:
                         run_through(block, steps)
 
 

@@ -23,8 +23,10 @@ WARP = 32
 FEWEST_WARPS, MOST_WARPS = 4, 32
 THREAD_ELEMENTS = 32  # that a thread holds of the largest tile
 LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS
+STEP_ELEMENTS = 8  # the same of a step along a row that is longer than a block's registers
 ROW_ELEMENTS = 1024  # at least, of a block that reduces rows
 WIDE = 16  # bytes an access
+WORD = 4  # bytes a register
 ACCESSES = 4  # wide ones in flight a thread
 BLOCKS = 132  # to fill the chip: the multiprocessors of an H200; an A100 has 108
 SQUARE = 32  # the side of a transposed tile
@@ -73,6 +75,8 @@ def choose(domain: Domain) -> Choice:
     keep_inside(domain, tiles)
     tiles = {dim: tiles.get(dim, WHOLE) for dim in domain.dims}
     warps = _warps(_covered(domain, tiles))
+    if heavy is None and attention is None and _blocks(domain, tiles) <= BLOCKS:
+        warps = max(warps, _lengthen_steps(domain, tiles))
     # Windows and steps of a reduction are unrolled: what they load is on its way before the first is used.
     unrolled = any(rule_of(nest) is window for nest in domain.nests) or any(
         0 < tiles[dim] < (dim.extent or ROW) for dim in _reduced_in_tiles(domain)
@@ -87,6 +91,20 @@ def _by_elements(domain: Domain, tiles: dict[Dim, int]) -> bool:
     inner = memory_order(domain)[:1]
     alone = all(dim.kind == "parallel" and not dim.whole for dim in domain.dims)
     return alone and any(tiles.get(dim) == SINGLE for dim in inner)
+
+
+def _lengthen_steps(domain: Domain, tiles: dict[Dim, int]) -> int:
+    """Longer steps along rows, for a block that has a multiprocessor to itself; the warps that they take."""
+    warps, beside = 0, _beside(domain)
+    for dim in _reduced_in_tiles(domain) & innermost_dims(domain):
+        extent = dim.extent or 0
+        if not 0 < tiles[dim] < extent:
+            continue
+        own = max(STEP_ELEMENTS * WORD // max(_bytes(domain, dim), WORD), 1)
+        others = prod(tiles[other] or other.extent or 1 for other in beside[dim])
+        tiles[dim] = max(min(_power(MOST_WARPS * WARP * own // others), _power(extent)), tiles[dim])
+        warps = max(warps, min(_power(tiles[dim] * others // (WARP * own)), MOST_WARPS))
+    return warps
 
 
 def _warps(elements: int) -> int:
@@ -249,11 +267,18 @@ def _power_above(number: int) -> int:
     return 1 << (number - 1).bit_length()
 
 
-def _bytes(domain: Domain) -> int:
-    """The size of the widest element that the kernel reads or writes."""
+def _bytes(domain: Domain, along: Dim | None = None) -> int:
+    """The size of the widest element that the kernel reads or writes, along a dim if one is given."""
     sizes = [1]
     for nest in domain.nests:
+        loops = domain.loops(nest)
         for access in (*nest.reads, *nest.writes):
-            kind = getattr(access.value.type, "element_type", None) if access is not None else None
+            if access is None:
+                continue
+            if along is not None and not any(
+                loops[loop] is along for index in access.indices for loop in index.loops
+            ):
+                continue
+            kind = getattr(access.value.type, "element_type", None)
             sizes.append(max(getattr(kind, "width", 64) // 8, 1) if kind is not None else 1)
     return max(sizes)

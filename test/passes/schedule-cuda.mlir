@@ -111,7 +111,31 @@ func.func private @add(%x: tensor<1000000xf32>, %y: tensor<1000000xf32>, %out: t
 // Two reductions of a row, one after the other: each has the whole budget for its steps.
 // CHECK-LABEL: @statistics
 // CHECK-SAME: tile = array<i64: 1, 2048, 2048>
-func.func private @statistics(%x: tensor<64x32768xf32>, %most: tensor<64xf32>, %out: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) attributes {mlopt.kernel} {
+func.func private @statistics(%x: tensor<640x32768xf32>, %most: tensor<640xf32>, %out: tensor<640xf32>) -> (tensor<640xf32>, tensor<640xf32>) attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %f = linalg.fill ins(%low : f32) outs(%most : tensor<640xf32>) -> tensor<640xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<640x32768xf32>) outs(%f : tensor<640xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.maximumf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<640xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%out : tensor<640xf32>) -> tensor<640xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %m : tensor<640x32768xf32>, tensor<640xf32>) outs(%g : tensor<640xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %d = arith.subf %a, %b : f32
+    %y = arith.addf %c, %d : f32
+    linalg.yield %y : f32
+  } -> tensor<640xf32>
+  return %m, %s : tensor<640xf32>, tensor<640xf32>
+}
+
+// Few rows: a block has a multiprocessor to itself, and longer steps with all warps that it can have.
+// CHECK-LABEL: @few_rows
+// CHECK-SAME: tile = array<i64: 1, 8192, 8192>, warps = array<i64: 32>
+func.func private @few_rows(%x: tensor<64x32768xf32>, %most: tensor<64xf32>, %out: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %low = arith.constant 0xFF800000 : f32
   %f = linalg.fill ins(%low : f32) outs(%most : tensor<64xf32>) -> tensor<64xf32>

@@ -161,6 +161,16 @@ def test_rows_in_steps(columns: int, elements: int) -> None:
     np.testing.assert_allclose(result[0], expected, 2e-5, 2e-5)
 
 
+@pytest.mark.parametrize("columns", [1000, 1024])
+def test_rows_in_steps_that_are_not_finite(columns: int) -> None:
+    x = numbers((5, columns)) * 9
+    x[0], x[1, -1], x[2, 5], x[3, :-1] = -np.inf, np.inf, np.nan, -np.inf
+    kernel = gpu.compile_kernel(kernels.softmax(5, columns), elements=1)
+    (result,) = gpu.run_kernel(kernel, [x, np.zeros_like(x)])
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(result, softmax(x), 4e-6, 4e-6)
+
+
 def test_rows_that_no_block_can_hold() -> None:
     x = numbers((2, 128256))
     kernel = check(kernels.softmax(2, 128256), [x, np.zeros_like(x)], [softmax(x)])

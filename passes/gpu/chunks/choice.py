@@ -9,10 +9,11 @@ from math import prod
 from mlir import ir
 
 from ...combining import reduced_dims
-from ..layouts.access import access_of
+from ..layouts.access import access_of, bytes_of
 from ..layouts.dims import Dims
 from ..layouts.tiles import ELEMENTWISE, RESHAPES, is_tile, sizes_of
 
+WORD = 4  # bytes of a register
 _TAKEN = ("vector.transfer_read", "vector.transfer_write", "vector.multi_reduction", "vector.step")
 
 
@@ -45,22 +46,25 @@ class Steps:
         return any(dim in reduced_dims(op) for dim in self.within(op.operands[0]))
 
 
-def choose(ops: Sequence[ir.Operation], budget: int) -> Steps | None:
+def choose(ops: Sequence[ir.Operation], budget: int, wanted: int) -> Steps | None:
     """A dim of the largest tile, if that has more than ``budget`` elements; None: nothing to do.
 
-    The first in which a step can be short enough: the others keep their neighbours in memory.
+    Its steps make tiles of ``wanted`` elements; those of 64 bits count as two. The first dim in
+    which a step can be short enough: the others keep their neighbours in memory.
     """
     dims = Dims(ops)
     if dims.cut is not None:
         return None
     tile = max(dims.tiles, key=lambda one: prod(sizes_of(one)), default=None)
-    if tile is None or prod(sizes_of(tile)) <= budget:
+    if tile is None:
         return None
-    elements = prod(sizes_of(tile))
+    elements = prod(sizes_of(tile)) * max(map(_words, dims.tiles))
+    if elements <= budget:
+        return None
     classes = [each for each in dims.of(tile) if each is not None]
     for along in sorted(classes, key=lambda each: elements > budget * dims.extents[each]):
         extent = dims.extents[along]
-        size = _power_below(max(budget * extent // elements, 1))
+        size = _power_below(max(wanted * extent // elements, 1))
         steps = Steps(dims, along, extent, size)
         if not can_run(ops, steps):
             continue
@@ -89,6 +93,12 @@ def _covers_a_part(ops: Sequence[ir.Operation], steps: Steps) -> bool:
                 if ir.MemRefType(access.buffer.type).shape[access.dims[dim]] != steps.extent:
                     return True
     return False
+
+
+def _words(tile: ir.Value) -> int:
+    """The registers that an element takes; positions are mostly of 32 bits."""
+    element = tile.type.element_type
+    return 1 if isinstance(element, ir.IndexType) else -(-bytes_of(element) // WORD)
 
 
 def _power_below(number: int) -> int:
