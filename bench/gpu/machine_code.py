@@ -56,14 +56,22 @@ class Code:
                 waiting |= set(range(each.writes, each.writes + 4))
         return late
 
+    def has_loop(self) -> bool:
+        """Whether something runs more than once; behind each kernel stands a branch to itself."""
+        return any(end - start > 1 for start, end in self._loops())
+
     def _loop_edges(self) -> set[int]:
         """Where loops begin and end."""
-        edges = set()
+        return {edge for loop in self._loops() for edge in loop}
+
+    def _loops(self) -> list[tuple[int, int]]:
+        """From the branch's target to what stands behind the branch."""
+        found = []
         for number, each in enumerate(self.instructions):
             start = self.labels.get(each.target)
             if start is not None and start <= number:
-                edges |= {start, number + 1}
-        return edges
+                found.append((start, number + 1))
+        return found
 
 
 def parse(printed: str) -> dict[str, Code]:

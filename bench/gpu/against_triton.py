@@ -1,0 +1,197 @@
+"""``python -m mlopt.bench.gpu.against_triton``: our machine code beside Triton's, without a GPU.
+
+    python -m venv .venv-triton && .venv-triton/bin/pip install triton==3.9.0    once
+    python -m mlopt.bench.gpu.against_triton                            every operation, for sm_80
+    python -m mlopt.bench.gpu.against_triton softmax --triton PYTHON    some; Triton of another Python
+    python -m mlopt.bench.gpu.against_triton --save                     and write gpu_triton.md
+
+Triton makes PTX in a process of its own (bench/gpu/triton_ptx.py says how); one ptxas assembles both. Exits
+with 1 if an operation has more instructions an element, or more registers, than Triton's plus 5 %, and `OVER`
+does not say why, or says so of one that has not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mlopt
+import torch
+from torch.utils import _pytree as pytree
+
+from ...runtime.cuda.chips import Chip, find_chip
+from ...runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
+from .gates import missing
+from .machine_code import Code, parse
+from .operations import OPERATIONS, Operation
+
+HERE = Path(__file__).parent
+RESULTS = HERE.parent / "results" / "gpu_triton.md"
+TRITON = Path(".venv-triton/bin/python")
+MOST = 1.05
+
+# Rows that are more than 5 % above, and why: (operation, "instructions" or "registers").
+OVER: dict[tuple[str, str], str] = {}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel's code: instructions without NOPs, registers, elements that the code of a thread handles.
+
+    A kernel with a loop handles what its wide loads bring; another one its share of ``elements``.
+    """
+
+    instructions: int
+    registers: int
+    share: float
+
+    @staticmethod
+    def of(code: Code, registers: int, threads: int, elements: int, size: int) -> Kernel:
+        """``elements`` of ``size`` bytes are the operation's, ``threads`` those that are launched."""
+        real = [each for each in code.instructions if each.name != "NOP"]
+        brought = sum(each.bits // 8 // size for each in code.named("LDG") if each.bits == 128)
+        share = brought if code.has_loop() and brought else elements / threads
+        return Kernel(len(real), registers, share)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operation: our kernels and Triton's."""
+
+    operation: str
+    ours: tuple[Kernel, ...]
+    triton: tuple[Kernel, ...]
+
+    @property
+    def ratios(self) -> dict[str, float]:
+        """Ours over Triton's: instructions an element, and the registers of the largest kernel."""
+        instructions = [
+            sum(each.instructions / each.share for each in side) for side in (self.ours, self.triton)
+        ]
+        registers = [max(each.registers for each in side) for side in (self.ours, self.triton)]
+        return {
+            "instructions": instructions[0] / instructions[1],
+            "registers": registers[0] / registers[1],
+        }
+
+
+def measure(operation: Operation, launches: Sequence[dict[str, Any]], chip: Chip) -> Row:
+    """``launches`` are Triton's: PTX and threads."""
+    inputs = operation.inputs()
+    module = operation.module()
+    with torch.no_grad():
+        tensors = [*inputs, *pytree.tree_leaves(module(*inputs))]
+        compiled = mlopt.jit(module, *inputs, target=f"cuda:{chip.name}", device="emulator")
+    elements = max(tensor.numel() for tensor in tensors)
+    size = min(tensor.element_size() for tensor in tensors if tensor.numel() == elements)
+    codes = parse(compiled.asm["cubin"])
+    gpu = compiled.report.gpu
+    assert gpu is not None, "the target is a GPU"
+    ours = []
+    for kernel in gpu.kernels:
+        if kernel.name.endswith("_unaligned"):
+            continue
+        assert kernel.grid is not None and kernel.threads is not None, "sizes are known"
+        threads = kernel.grid[0] * kernel.grid[1] * kernel.grid[2] * kernel.threads
+        ours.append(Kernel.of(codes[kernel.name], kernel.registers or 0, threads, elements, size))
+    theirs = [_triton(launch, chip, elements, size) for launch in launches]
+    return Row(operation.name, tuple(ours), tuple(theirs))
+
+
+def _triton(launch: dict[str, Any], chip: Chip, elements: int, size: int) -> Kernel:
+    ptxas = find_ptxas(chip)
+    assert ptxas is not None
+    assembled = assemble(launch["ptx"], chip, ptxas)
+    (name,) = assembled.kernels
+    code = parse(disassemble_cubin(assembled.cubin) or "")[name]
+    return Kernel.of(code, assembled.kernels[name].registers, launch["threads"], elements, size)
+
+
+def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
+    """The rows in Markdown, and why some are above."""
+    ptxas = find_ptxas(chip)
+    head = [
+        f"# Our kernels beside Triton's, for {chip.name}, without a GPU",
+        "Made by `python -m mlopt.bench.gpu.against_triton --save`.",
+        f"Triton {version} (`bench/gpu/triton_kernels.py`), ahead of time; both through ptxas "
+        f"{ptxas.version if ptxas else '?'}. No ftz on either "
+        "side, no contraction of a * b + c; Triton's divisions are off by up to 2 ulp. Instructions are SASS "
+        "without NOPs, slow paths included; the ratio is of instructions an element. In a kernel with a "
+        "loop a thread has the elements that its code loads, in others its share of all.",
+    ]
+    lines = [
+        "| operation | instructions | Triton | elements a thread | Triton | ratio | registers | Triton "
+        "| ratio |",
+        f"|{' --- |' * 9}",
+    ]
+    lines += [_line(row) for row in rows]
+    over = [f"- {name}, {what}: {why}" for (name, what), why in OVER.items()]
+    return "\n\n".join([*head, "\n".join(lines), *(["\n".join(over)] if over else [])])
+
+
+def _line(row: Row) -> str:
+    def each(side: Sequence[Kernel], name: str) -> str:
+        return " + ".join(f"{getattr(kernel, name):.4g}" for kernel in side)
+
+    cells = [row.operation]
+    for name, ratio in (("instructions", "instructions"), ("share", ""), ("registers", "registers")):
+        cells += [each(side, name) for side in (row.ours, row.triton)]
+        cells += [f"{row.ratios[ratio]:.2f}"] if name == "registers" else []
+        cells += [f"{row.ratios['instructions']:.2f}"] if name == "share" else []
+    return f"| {' | '.join(cells)} |"
+
+
+def surprises(rows: Sequence[Row]) -> list[str]:
+    """Rows that are above without a reason, and reasons of rows that are not."""
+    above = {(row.operation, what) for row in rows for what, ratio in row.ratios.items() if ratio > MOST}
+    names = {row.operation for row in rows}
+    known = {key for key in OVER if key[0] in names}
+    lines = [f"{name}: more {what} than Triton plus 5 %" for name, what in sorted(above - known)]
+    return lines + [f"{name}: {what} are within 5 % now" for name, what in sorted(known - above)]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Compile both, print; 0 if everything is as known."""
+    parser = argparse.ArgumentParser(prog="python -m mlopt.bench.gpu.against_triton")
+    parser.add_argument(
+        "only", nargs="*", metavar="PART", help="operations whose names have it; default: all"
+    )
+    parser.add_argument("--triton", default=str(TRITON), metavar="PYTHON", help=f"default: {TRITON}")
+    parser.add_argument("--chip", default="sm_80", help="default: sm_80")
+    parser.add_argument("--save", action="store_true", help=f"write {RESULTS.name}; only with all operations")
+    options = parser.parse_args(arguments)
+    if options.save and options.only:
+        parser.error("--save writes the whole table: name no operations")
+    lacks = missing(options.chip)
+    if lacks is not None:
+        parser.error(f"this needs {lacks}")
+    command = [options.triton, str(HERE / "triton_ptx.py"), options.chip]
+    try:
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        reason = getattr(error, "stderr", None) or error
+        parser.error(f"{options.triton} makes no Triton kernels: {reason}")
+    triton = json.loads(done.stdout)
+    chip = find_chip(options.chip)
+    rows = [
+        measure(OPERATIONS[name], launches, chip)
+        for name, launches in triton["operations"].items()
+        if not options.only or any(part in name for part in options.only)
+    ]
+    text = table(rows, chip, triton["version"])
+    print(text)
+    if options.save:
+        RESULTS.write_text(text + "\n", encoding="utf-8")
+    wrong = surprises(rows)
+    print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

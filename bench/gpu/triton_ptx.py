@@ -1,0 +1,123 @@
+"""Prints the PTX of bench/gpu/triton_kernels.py as JSON: ``python triton_ptx.py sm_80``.
+
+Run by ``python -m mlopt.bench.gpu.against_triton`` with a Python that has Triton 3.9; nothing else is needed,
+no GPU either. Programs and warps are such that a thread has as many elements as in mlopt's kernels, where
+Triton allows. Floats are rounded after each op, as eager's are (enable_fp_fusion is off).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+
+import triton
+import triton_kernels as kernels
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel, the types of its arguments, its constants, the programs launched and the warps of each."""
+
+    kernel: triton.JITFunction
+    types: str
+    constants: dict[str, int]
+    programs: int
+    warps: int = 4
+
+
+SMALL = 512 * 1024
+
+
+def flat(kernel: triton.JITFunction, types: str, each: int, count: int = SMALL, **constants: int) -> Launch:
+    """One program for each 128 · ``each`` of ``count`` elements."""
+    return Launch(kernel, types, {**constants, "BLOCK": 128 * each}, count // (128 * each))
+
+
+def by_rows(kernel: triton.JITFunction, types: str, rows: int, columns: int, **constants: int) -> Launch:
+    """One program a row."""
+    return Launch(kernel, types, {"COLUMNS": columns, **constants}, rows)
+
+
+OPERATIONS = {
+    "relu_scale f32": [flat(kernels.relu_scale, "*fp32 *fp32", 16)],
+    "relu_scale bf16": [flat(kernels.relu_scale, "*bf16 *bf16", 16)],
+    "relu_scale f64": [flat(kernels.relu_scale_wide, "*fp64 *fp64", 8)],
+    "relu_scale i8": [flat(kernels.relu_scale_whole, "*i8 *fp32", 16)],
+    "scaled_sigmoid f32": [flat(kernels.scaled_sigmoid, "*fp32 *fp32 *fp32 *fp32", 8)],
+    "gelu_tanh bf16": [flat(kernels.gelu_tanh, "*bf16 *bf16", 16)],
+    "residual_gelu f32": [flat(kernels.residual_gelu, "*fp32 *fp32 *fp32 *fp32", 8, COLUMNS=1024)],
+    "softmax_128 bf16": [Launch(kernels.softmax, "*bf16 *bf16", {"COLUMNS": 128, "ROWS": 8}, 512)],
+    "softmax_1024 f32": [by_rows(kernels.softmax, "*fp32 *fp32", 512, 1024, ROWS=1)],
+    "softmax_1024 bf16": [by_rows(kernels.softmax, "*bf16 *bf16", 512, 1024, ROWS=1)],
+    "softmax_4096 f32": [by_rows(kernels.softmax, "*fp32 *fp32", 128, 4096, ROWS=1)],
+    "softmax_32768 f32": [by_rows(kernels.softmax_long, "*fp32 *fp32", 8, 32768, BLOCK=4096)],
+    "log_softmax_1024 f32": [by_rows(kernels.log_softmax, "*fp32 *fp32", 512, 1024)],
+    "layer_norm_1024 f32": [by_rows(kernels.layer_norm, "*fp32 *fp32 *fp32 *fp32", 512, 1024)],
+    "rms_norm_4096 bf16": [by_rows(kernels.rms_norm, "*bf16 *bf16 *bf16", 128, 4096)],
+    "cross_entropy_128k f32": [
+        by_rows(kernels.cross_entropy, "*fp32 *i64 *fp32", 2, 128256, BLOCK=2048),
+        Launch(kernels.mean, "*fp32 *fp32", {"COUNT": 2}, 1, warps=1),
+    ],
+    "divide_by_sum f32": [
+        flat(kernels.partial_sum, "*fp32 *fp32", 16),
+        flat(kernels.divide_by_parts, "*fp32 *fp32 *fp32", 16, COUNT=256),
+    ],
+    "column_sum f32": [
+        Launch(
+            kernels.column_sum, "*fp32 *fp32", {"HEIGHT": 512, "COLUMNS": 1024, "ROWS": 64, "BLOCK": 32}, 32
+        )
+    ],
+    "column_sum bf16": [
+        Launch(
+            kernels.column_sum, "*bf16 *bf16", {"HEIGHT": 512, "COLUMNS": 1024, "ROWS": 64, "BLOCK": 32}, 32
+        )
+    ],
+    "transpose f32": [
+        Launch(kernels.transpose, "*fp32 *fp32", {"HEIGHT": 512, "WIDTH": 1024, "R": 32, "C": 32}, 512)
+    ],
+    "transpose bf16": [
+        Launch(kernels.transpose, "*bf16 *bf16", {"HEIGHT": 512, "WIDTH": 1024, "R": 32, "C": 32}, 512)
+    ],
+    "swiglu bf16": [flat(kernels.swiglu, "*bf16 *bf16", 8, 128 * 2048, HALF=2048)],
+    "rotary f32": [
+        Launch(kernels.rotary, "*fp32 *fp32 *fp32 *fp32", {"POSITIONS": 256, "FEATURES": 64, "ROWS": 16}, 64)
+    ],
+    "concat f32": [
+        flat(kernels.copy_columns, "*fp32 *fp32", 4, 256 * 512, FROM=0, WIDTH=512, TO=1536),
+        flat(kernels.copy_columns, "*fp32 *fp32", 8, 256 * 1024, FROM=512, WIDTH=1024, TO=1536),
+    ],
+    "embedding f32": [
+        Launch(kernels.embedding, "*i64 *fp32 *fp32", {"WIDTH": 768, "BLOCK": 256}, 512 * 3, warps=2)
+    ],
+    "gather f32": [flat(kernels.gather, "*fp32 *i64 *fp32", 1, 64 * 1024, WIDTH=1024)],
+    "max_pool f32": [flat(kernels.max_pool, "*fp32 *fp32", 4, 64 * 32 * 32, WIDTH=64)],
+    "mean_pool f32": [by_rows(kernels.mean_pool, "*fp32 *fp32", 256, 1024)],
+}
+
+
+def ptx(launch: Launch, chip: int) -> str:
+    """The PTX of one launch's kernel; all pointers are divisible by 16."""
+    types = launch.types.split()
+    signature = dict(zip(launch.kernel.arg_names, types, strict=False))
+    signature |= dict.fromkeys(launch.constants, "constexpr")
+    aligned = {(at,): [["tt.divisibility", 16]] for at in range(len(types))}
+    source = ASTSource(launch.kernel, signature, launch.constants, aligned)
+    options = {"num_warps": launch.warps, "enable_fp_fusion": False}
+    return str(triton.compile(source, target=GPUTarget("cuda", chip, 32), options=options).asm["ptx"])
+
+
+def main(chip: str) -> None:
+    """Print the version, and each operation's launches: PTX and threads."""
+    number = int(chip.removeprefix("sm_").rstrip("af"))
+    kernels = {
+        name: [{"ptx": ptx(each, number), "threads": each.programs * each.warps * 32} for each in launches]
+        for name, launches in OPERATIONS.items()
+    }
+    print(json.dumps({"version": triton.__version__, "operations": kernels}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
