@@ -20,7 +20,7 @@ from .outcome import End, Outcome, Request
 from .process import WorkerProcess, above_standard
 from .protocol import Kind, Message, ProtocolError, header
 
-IDLE_SECONDS = 120.0
+IDLE_SECONDS = 30.0  # a worker holds 180 MB, and another starts in 0.3 s
 MAX_ATTEMPTS = 2
 
 
@@ -137,7 +137,7 @@ class Keeper:
     def _patience(self) -> int | None:
         """Milliseconds until something must happen without an event; None for ever."""
         times = [w.deadline for w in self._workers.values() if w.deadline is not None]
-        times += [w.idle_since + IDLE_SECONDS for w in self._surplus()]
+        times += [w.idle_since + IDLE_SECONDS for w in self._resting()]
         if not times:
             return None
         return max(0, int((min(times) - time.monotonic()) * 1000) + 1)
@@ -158,7 +158,7 @@ class Keeper:
         return sum(w.process.role == role for w in self._workers.values())
 
     def _idle(self, role: str) -> Worker | None:
-        """The worker that was busy last: its caches are warm, and the others can be retired."""
+        """The worker that was busy last: its caches are warm, and the others retire."""
         idle = [w for w in self._workers.values() if w.process.role == role and w.request is None]
         return max(idle, key=lambda w: w.idle_since, default=None)
 
@@ -251,13 +251,11 @@ class Keeper:
                 self._lose(worker, End.CANCELLED)
         request.finish(Outcome(End.CANCELLED))
 
-    def _surplus(self) -> list[Worker]:
-        """Idle workers beside the one that each role keeps."""
-        kept = [self._idle(role) for role in self._queues]
-        return [w for w in self._workers.values() if w.request is None and w not in kept]
+    def _resting(self) -> list[Worker]:
+        return [w for w in self._workers.values() if w.request is None]
 
     def _retire_idle(self, now: float) -> None:
-        for worker in self._surplus():
+        for worker in self._resting():
             if now >= worker.idle_since + IDLE_SECONDS:
                 self._lose(worker, End.CANCELLED)
 

@@ -4,9 +4,9 @@
     text = pool.call("import", "mlopt.frontends.importer:import_text", timeout=60.0,
                      reproducer="torch_text", torch_text=…, weights=[…])
 
-The named function is imported and called in a worker of that role. Workers stay; one that dies, or
-that is in the middle of something when its caller stops waiting, is ended, and the next call gets
-another. Any number of threads may call. A forked child starts workers of its own.
+The named function is imported and called in a worker of that role. Workers stay until they have been idle
+for half a minute; one that dies, or that is in the middle of something when its caller stops waiting, is
+ended. The next call gets another. Any number of threads may call. A forked child starts workers of its own.
 """
 
 from __future__ import annotations
