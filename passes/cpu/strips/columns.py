@@ -65,8 +65,6 @@ def plan_columns(layout: Layout, root: ir.OpView, covers: Sequence[Cover]) -> Co
     if size * bytes_of(element_of(op.source)) > _SUMS_BYTES:
         return None
     reads = [made for made in layout.made_from(op.source) if made.operation.name == "vector.transfer_read"]
-    if any(isinstance(read.base.type.element_type, ir.BF16Type) for read in reads):
-        return None  # LLVM takes half a minute for the conversions of a block
     apart = any(
         layout.contiguous(read) == lane
         and summed[-1] in layout.classes.all_of(read.results[0])
