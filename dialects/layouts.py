@@ -240,6 +240,7 @@ def wavefronts(addresses: Sequence[int | None], width: int) -> int:
 
 
 SECTOR_BYTES = 32
+LINE_BYTES = 4 * SECTOR_BYTES  # of the caches
 
 
 def sectors(addresses: Sequence[int], width: int) -> int:

@@ -33,7 +33,7 @@ from typing import ClassVar
 from mlir import ir
 
 from ...dialects.attributes import KERNEL, LAYOUT
-from ...dialects.layouts import Layout
+from ...dialects.layouts import LINE_BYTES, Layout
 from ..base import Pass, PassError
 from ..combining import reduced_dims
 from ..operations import nested_ops
@@ -217,11 +217,16 @@ def _mark(
 
 
 def _own_layout(access: Access, spread: Spread) -> Layout:
-    """The layout that suits one access best."""
+    """The layout that suits one access best.
+
+    Lanes cover whole lines of memory, and no more along one dim: eight positions along each of two dims have
+    banks of their own in a padded tile of shared memory, sixteen of eight bytes along one have not.
+    """
     sizes = list(access.tile.type.shape)
     everything = range(len(sizes))
     own = Spread(sizes, [set(everything) - {dim} for dim in everything], spread.warps)
-    own.fill(access.order(), min(access.width(), WIDE // access.element_bytes))
+    width = min(access.width(), WIDE // access.element_bytes)
+    own.fill(access.order(), width, line=LINE_BYTES // access.element_bytes)
     return own.layout([dim if size != 1 else None for dim, size in enumerate(sizes)])
 
 

@@ -6,7 +6,7 @@ from ....dialects.layouts import SECTOR_BYTES, Layout, sectors
 from .access import Access
 from .tiles import sizes_of
 
-WORTH_TURNING = 1 << 10  # bytes of a tile from which on it pays to turn it through shared memory
+WORTH_TURNING = 1 << 8  # bytes of a tile from which on it pays to turn it through shared memory
 TOO_MANY = 2  # times the sectors that are needed
 
 

@@ -44,13 +44,20 @@ class Spread:
         )
         return Layout(len(classes), axes, tuple(step(bit) for bit in self.bits))
 
-    def fill(self, classes: Sequence[int], width: int, warps_last: Collection[int] = ()) -> None:
+    def fill(
+        self,
+        classes: Sequence[int],
+        width: int,
+        warps_last: Collection[int] = (),
+        line: int | None = None,
+    ) -> None:
         """Spread classes that have no place yet, innermost in memory first.
 
         Each thread has ``width`` neighbours of the first class; then come the lanes, then the warps, then
-        registers, each along the first class that still has something to cover. Warps halve what is even
-        first, so that fewer are idle, and run along the classes ``warps_last`` only when the others are
-        covered: those are reduced, which is dearer across warps.
+        registers, each along the first class that still has something to cover. Lanes that have ``line``
+        elements of the first class go on along the others, if there is something to cover. Warps halve what
+        is even first, so that fewer are idle, and run along the classes ``warps_last`` only when the others
+        are covered: those are reduced, which is dearer across warps.
         """
         new = [each for each in classes if each not in self.placed]
         if not new:
@@ -60,7 +67,8 @@ class Spread:
         own = min(width, _power_below(self.extents[first])) if first in covered else 1
         covered[first] = own
         for bit in range(LANE_BITS):
-            self._take(bit, new, covered)
+            has_line = line is not None and covered[new[0]] >= line
+            self._take(bit, [*new[1:], new[0]] if has_line else new, covered)
         for bit in range(LANE_BITS, len(self.bits)):
             self._take(
                 bit, sorted(new, key=lambda one: (one in warps_last, self._rest(one, covered) % 2)), covered
