@@ -57,14 +57,14 @@ class Process:
         """Wait until it has started."""
         self._answer("start")
 
-    def ask(self, name: str, *arguments: object) -> Any:
-        """What it answers."""
+    def ask(self, name: str, *arguments: object, patience: float = _PATIENCE) -> Any:
+        """What it answers; it is ended after ``patience`` seconds."""
         assert self._process.stdin is not None
         try:
             print(json.dumps([name, *arguments]), file=self._process.stdin, flush=True)
         except BrokenPipeError:
             raise PeerError(f"its process ended, see {self._where}") from None
-        return self._answer(name)
+        return self._answer(name, patience)
 
     def close(self) -> None:
         """End it."""
@@ -78,9 +78,9 @@ class Process:
         self._process.stdout.close()
         self._log.close()
 
-    def _answer(self, name: str) -> Any:
+    def _answer(self, name: str, patience: float = _PATIENCE) -> Any:
         assert self._process.stdout is not None
-        timer = threading.Timer(_PATIENCE, self._process.kill)
+        timer = threading.Timer(patience, self._process.kill)
         timer.start()
         line = self._process.stdout.readline()
         timer.cancel()

@@ -1,0 +1,174 @@
+"""The process that times rows on a GPU, one after the other: its argument is a `Job` as JSON (`..serving`).
+
+A kernel that faults takes the process's GPU with it; then the next row begins in another process.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..child import LARGEST_ERROR
+from ..records import Figures, Record
+from ..serving import serve
+from . import peers
+from .clock import Call, Clock, Inputs, sets_needed
+from .peers import Where
+from .timed import BF16, CHAINS, TIMED, Source, Timed
+
+ROUNDS, TURN = 7, 0.02
+_CHUNK = 1 << 24
+# Of the largest value: bf16 keeps 8 bits, and eager rounds to them after each op.
+_LARGEST = {BF16: 1e-2}
+COPY = "copy"
+
+
+@dataclass(frozen=True)
+class Job:
+    """``rounds`` turns of each peer, of ``seconds`` each; ``folder``: of prepared texts, or empty."""
+
+    device: str
+    target: str
+    folder: str
+    tiny: bool
+    rounds: int
+    seconds: float
+
+
+class Child:
+    """What can be asked for."""
+
+    def __init__(self, job: Job) -> None:
+        torch.set_grad_enabled(False)
+        self._job = job
+        self._where = Where(job.device, job.target, Path(job.folder) if job.folder else None)
+
+    def row(self, name: str, budget: float) -> Record:
+        """Time a row. After ``budget`` seconds nothing is built any more, and turns are fewer."""
+        end = time.perf_counter() + budget
+        timed = TIMED[name]
+        row = _Row(timed, self._where, self._job)
+        try:
+            return row.record(end)
+        finally:
+            del row
+            gc.collect()
+            torch._dynamo.reset()
+            if self._where.device == "gpu":
+                torch.cuda.empty_cache()
+
+
+class _Row:
+    """One workload with its inputs, the exact result, and the peers that are right."""
+
+    def __init__(self, timed: Timed, where: Where, job: Job) -> None:
+        self._timed, self._where, self._job = timed, where, job
+        source = Source(timed.dtype, where.torch_device)
+        inputs = timed.inputs(source, job.tiny)
+        count = 2 if job.tiny else sets_needed(inputs)
+        self._sets: list[Inputs] = [inputs, *(timed.inputs(source, job.tiny) for _ in range(count - 1))]
+        self._exact = timed.function(
+            *(each.double() if each.is_floating_point() else each for each in inputs)
+        )
+        self._calls: dict[str, Call] = {}
+
+    def record(self, end: float) -> Record:
+        timed = self._timed
+        record = Record(timed.name, timed.title, timed.group, 1, True, timed.group == CHAINS)
+        for name in peers.names(timed, self._where):
+            record.peers[name] = self._built(name, end)
+        size = timed.bytes(self._sets[0], self._exact.to(timed.dtype))
+        del self._exact
+        seconds = self._race(record, size, end)
+        record.limit, record.bound = seconds, COPY
+        record.ceilings = {"bytes": size, COPY: size / seconds}
+        return record
+
+    def _built(self, name: str, end: float) -> Figures:
+        """Compile and check; what goes wrong is in the figures."""
+        if time.perf_counter() > end:
+            return Figures(problem="left out: its time was up")
+        begin = time.perf_counter()
+        try:
+            call = peers.build(name, self._timed, self._sets[0], self._where)
+            call(*self._sets[0])
+            self._wait()
+            seconds = time.perf_counter() - begin
+            error = self._error(call)
+        except Exception as raised:  # a peer that fails is named in the table, and the others go on
+            return Figures(problem=f"{type(raised).__name__}: {raised}".splitlines()[0])
+        most = _LARGEST.get(self._timed.dtype, LARGEST_ERROR)
+        if not error <= most:
+            return Figures(
+                error=error, problem=f"its result is wrong: the error against float64 is {error:.1e}"
+            )
+        self._calls[name] = call
+        return Figures(error=error, build=seconds)
+
+    def _error(self, call: Call) -> float:
+        """Of the third call: by then what captures CUDA graphs replays one. Its memory held NaN before."""
+        call(*self._sets[0])
+        poison = torch.full_like(self._exact, torch.nan, dtype=self._timed.dtype)
+        del poison
+        return error_of(call(*self._sets[0]), self._exact, self._timed.dtype)
+
+    def _race(self, record: Record, size: int, end: float) -> float:
+        """All turns; the seconds of a copy of as many bytes, read and written, as a call moves."""
+        clock = Clock(self._where.torch_device, self._sets)
+        part = max(size // 2, 1)
+        pairs = [
+            tuple(torch.empty(part, dtype=torch.uint8, device=self._where.torch_device) for _ in range(2))
+            for _ in range(sets_needed([torch.empty(part, dtype=torch.uint8, device="meta")]))
+        ]
+        copier = Clock(self._where.torch_device, pairs)
+        copies: list[float] = []
+        names = list(self._calls)
+        for number in range(self._job.rounds):
+            if number and time.perf_counter() > end:
+                break
+            copies.append(copier.turn(torch.Tensor.copy_, self._job.seconds))
+            first = number % len(names) if names else 0
+            for name in names[first:] + names[:first]:
+                record.peers[name].turns.append(clock.turn(self._calls[name], self._job.seconds))
+        for name, call in self._calls.items():
+            figures = record.peers[name]
+            figures.seconds = statistics.median(figures.turns)
+            figures.cpu = statistics.median(clock.host(call) for _ in range(3))
+        return statistics.median(copies)
+
+    def _wait(self) -> None:
+        if self._where.device == "gpu":
+            torch.cuda.synchronize()
+
+
+def error_of(got: Any, exact: torch.Tensor, dtype: torch.dtype) -> float:
+    """max |got - exact| / max |exact|; infinite where shape or dtype differ or a NaN is."""
+    result = got[0] if isinstance(got, Sequence) else got
+    if result.shape != exact.shape or result.dtype is not dtype:
+        return float("inf")
+    most = largest = 0.0
+    parts = zip(result.reshape(-1).split(_CHUNK), exact.reshape(-1).split(_CHUNK), strict=True)
+    for part, wanted in parts:
+        difference = float((part.double() - wanted).abs().max())
+        if difference != difference:
+            return float("inf")
+        most, largest = max(most, difference), max(largest, float(wanted.abs().max()))
+    return most / largest if largest else most
+
+
+def main() -> None:
+    job = Job(**json.loads(sys.argv[1]))
+    serve(lambda: Child(job))
+
+
+if __name__ == "__main__":
+    main()

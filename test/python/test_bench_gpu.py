@@ -1,0 +1,128 @@
+"""The benchmark for GPUs, without one: its arithmetic, its time limit, and a row on the emulator."""
+
+import json
+import math
+import time
+
+import pytest
+import torch
+from mlopt.bench.gpu import figures, peers, run
+from mlopt.bench.gpu.child import Child, Job, error_of
+from mlopt.bench.gpu.clock import Clock, sets_needed
+from mlopt.bench.gpu.timed import TIMED, Source
+from mlopt.bench.records import Figures, Record, Run
+from mlopt.bench.turns import PeerError
+
+
+def record(group, seconds, copy, **others):
+    found = {"mlopt": seconds, **{name.replace("_", "."): each for name, each in others.items()}}
+    return Record(
+        "row", f"a {group} row", group, 1, True, limit=copy, ceilings={"bytes": 1e9},
+        peers={name: Figures(seconds=each) for name, each in found.items()},
+    )  # fmt: skip
+
+
+def test_shares_and_ratios():
+    rows = [
+        record("rows", 1e-3, 0.95e-3, eager=3e-3, torch_compile=1.02e-3, **{"max-autotune": 1.01e-3}),
+        record("rows", 1e-3, 0.80e-3, eager=2e-3, torch_compile=0.9e-3),
+        record("launch-bound, CUDA graph", 1e-5, 1e-6, **{"reduce-overhead": 2e-5}),
+    ]
+    lines = "\n".join(figures.table(rows))
+    assert "1000.0" in lines and "95.0%" in lines
+    assert [figures.best_mode(row) for row in rows] == pytest.approx([1.01, 0.9, 2.0])
+    told = "\n".join(figures.goals(rows))
+    assert "92% of the copy's bandwidth: 1 of 2; below: a rows row 80%" in told
+    assert "never under 0.97: 1 of 2; below: a rows row 0.90" in told
+    assert "launch-bound, CUDA graph: 2.00 (goal 1.3)" in told
+
+
+def test_bytes_are_the_least_that_is_moved():
+    def moved(name):
+        timed = TIMED[name]
+        inputs = timed.inputs(Source(timed.dtype), tiny=True)
+        return timed.bytes(inputs, timed.function(*inputs)), [each.numel() for each in inputs]
+
+    size, (elements,) = moved("normalize-f32")
+    assert size == 3 * 4 * elements
+    size, (tokens, _) = moved("embedding-bf16")
+    assert size == 8 * tokens + 2 * (tokens * 64 * 2)
+    size, (elements, _) = moved("rms-norm-128-bf16")
+    assert size == 2 * (2 * elements + 128)
+
+
+def test_inputs_take_turns_beyond_the_cache():
+    small, large = torch.empty(1 << 16), torch.empty(1 << 27, device="meta")
+    assert 4 * 2**16 * sets_needed([small]) >= 2**24
+    assert sets_needed([large]) == 2
+    seen = []
+    clock = Clock("cpu", [[1], [2], [3]])
+    clock.turn(seen.append, 0.0)
+    clock.host(seen.append)
+    assert seen == [number % 3 + 1 for number in range(len(seen))]
+
+
+def test_wrong_results_have_an_error():
+    exact = torch.tensor([1.0, -4.0], dtype=torch.float64)
+    assert error_of(torch.tensor([1.5, -4.0]), exact, torch.float32) == pytest.approx(0.125)
+    for wrong in (torch.tensor([1.0, math.nan]), torch.tensor([1.0]), exact):
+        assert error_of(wrong, exact, torch.float32) == math.inf
+
+
+class Fake:
+    """A process that dies in its second row."""
+
+    started = 0
+
+    def __init__(self, *_):
+        Fake.started += 1
+        self.asked = 0
+
+    def ready(self):
+        pass
+
+    def close(self):
+        pass
+
+    def ask(self, name, row, budget, patience):
+        self.asked += 1
+        assert budget <= patience
+        if self.asked == 2:
+            raise PeerError("row: its process ended")
+        return {"name": row, "title": row, "group": "rows", "threads": 1, "faults": True, "peers": {}}
+
+
+def test_rows_for_which_no_time_is_left_are_named_and_a_dead_process_is_replaced(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "Process", Fake)
+    rows = run.Rows(Job("gpu", "cuda:sm_80", "", False, 7, 0.02), tmp_path)
+    later, now = run.Deadline(time.monotonic() + 1000), run.Deadline(time.monotonic() + 5)
+    names = list(TIMED)[:4]
+    found = [rows.record(name, deadline) for name, deadline in zip(names, [later] * 3 + [now], strict=True)]
+    problems = [each.peers["mlopt"].problem if each.peers else "" for each in found]
+    assert problems == ["", "row: its process ended", "", "left out: the time was up"]
+    assert Fake.started == 2
+    text = figures.text(Run("today", "a GPU", "events", {}, {}, records=found))
+    assert f"no figure: {TIMED[names[3]].title}: mlopt: left out: the time was up" in text
+
+
+def test_every_peer_has_its_turn():
+    where = peers.Where("gpu", "cuda:sm_90a", None)
+    assert peers.names(TIMED["relu-4096-f32"], where) == ["eager", "torch.compile", "max-autotune", "mlopt"]
+    assert peers.names(TIMED["ten-graph-f32"], where)[1] == "reduce-overhead"
+
+
+def test_a_row_on_the_emulator_from_a_prepared_text(tmp_path):
+    folder = tmp_path / "texts"
+    assert run.main(["--prepare", str(folder), "--tiny", "--only", "one-f32"]) == 0
+    options = run.parse(["--from", str(folder), "--device", "emulator", "--tiny"])
+    assert options.chosen == ["one-f32"]
+    with torch.inference_mode():  # a child turns gradients off for good
+        found = Child(Job("emulator", "cuda:sm_80", str(folder), True, 1, 0.0)).row("one-f32", 100.0)
+    assert {name: figure.problem for name, figure in found.peers.items()} == {"eager": "", "mlopt": ""}
+    assert all(figure.seconds > 0 and figure.error < 1e-6 for figure in found.peers.values())
+    kept = Run("today", "the emulator", "wall", {}, {}, records=[found])
+    kept.write(tmp_path / "run.json")
+    assert "relu(x)·0.5+1" in figures.text(Run.read(tmp_path / "run.json"))
+    assert json.loads((folder / "prepared.json").read_text())["rows"] == ["one-f32"]
+    with pytest.raises(SystemExit):
+        run.parse(["--from", str(folder), "--device", "emulator"])
