@@ -16,6 +16,8 @@ from mlopt.passes.gpu.threads.convert import arrangements, best_arrangement
 SHAPES = st.lists(st.integers(1, 40), min_size=1, max_size=3)
 WARPS = st.sampled_from([1, 2, 4, 8])
 WIDTHS = st.sampled_from([1, 2, 4, 8])
+SIDES = st.sampled_from([32, 64, 128])
+LINES = st.sampled_from([None, 4, 16, 32])
 
 
 def spread_of(
@@ -40,9 +42,11 @@ def holders(layout: Layout, shape: list[int]) -> Counter[tuple[int, ...]]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(SHAPES, WARPS, WIDTHS)
-def test_every_position_is_covered_equally_often(shape: list[int], warps: int, width: int) -> None:
-    layout = spread_of(shape, warps, width)
+@given(SHAPES, WARPS, WIDTHS, LINES)
+def test_every_position_is_covered_equally_often(
+    shape: list[int], warps: int, width: int, line: int | None
+) -> None:
+    layout = spread_of(shape, warps, width, line=line)
     found = holders(layout, shape)
     assert set(found) == set(product(*map(range, shape)))
     assert set(found.values()) == {1 << layout.copies.bit_count()}
@@ -158,17 +162,19 @@ def test_arrangements_give_each_position_a_place(shape: list[int], element_bytes
         assert max(places) < one.elements
 
 
-@pytest.mark.parametrize("side", [32, 64])
-@pytest.mark.parametrize("element_bytes", [1, 2, 4, 8])
-def test_a_transpose_has_no_bank_conflicts(side: int, element_bytes: int) -> None:
-    """Written 128 bytes a pass; read element by element, a warp's in one pass (of eight bytes: two)."""
-    registers = side * side // 128
+@settings(max_examples=30, deadline=None)
+@given(SIDES, SIDES, WIDTHS, st.sampled_from([2, 4, 8]))
+def test_a_transpose_has_no_bank_conflicts(rows: int, columns: int, element_bytes: int, warps: int) -> None:
+    """Each pass over the banks of shared memory gives 128 bytes, or an element to every lane."""
+    registers = rows * columns // (32 * warps)
     width = min(16 // element_bytes, registers)
-    source = spread_of([side, side], 4, width, [1, 0])
-    target = spread_of([side, side], 4, width, [0, 1], LINE_BYTES // element_bytes)
-    one = best_arrangement(source, target, (side, side), element_bytes)
-    least = registers * 32 * element_bytes // 128 + registers * max(element_bytes // 4, 1)
-    assert one.passes(source, registers) + one.passes(target, registers) == least, one
+    source = spread_of([rows, columns], warps, width, [1, 0])
+    target = spread_of([rows, columns], warps, width, [0, 1], LINE_BYTES // element_bytes)
+    one = best_arrangement(source, target, (rows, columns), element_bytes)
+    for layout in (source, target):
+        each = one.width(layout)
+        least = max(32 * each * element_bytes // LINE_BYTES, 1)
+        assert one.passes(layout, registers) == registers // each * least, one
 
 
 @settings(max_examples=20, deadline=None)
