@@ -46,7 +46,7 @@ def compile_text(
     """
     target = Target.resolve(cpu, features)
     with make_context(), ir.Location.unknown():
-        stages = cpu_stages(target.vector_bits, fast_math, choices)
+        stages = cpu_stages(target.vector_bits, fast_math, choices, target.dot_bf16)
         lowered = lower_text(linalg_text, func_name, stages, entries_after="loops", **extras)
         progress.phase("code generation")
         code = generate(lowered.module, target, opt_level)

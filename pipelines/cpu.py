@@ -18,11 +18,14 @@ _REGISTERS_A_VECTOR = 4
 _NO_I1 = no_memory_of_type("i1", "loads and stores of i1 abort in finalize-memref-to-llvm")
 
 
-def cpu_stages(vector_bits: int = 512, fast_math: bool = False, choices: str = "") -> tuple[Stage, ...]:
+def cpu_stages(
+    vector_bits: int = 512, fast_math: bool = False, choices: str = "", dot_bf16: bool = False
+) -> tuple[Stage, ...]:
     """The stages for a CPU whose vector registers have ``vector_bits`` bits (128, 256 or 512).
 
-    ``choices`` are those of mlopt-schedule.
+    ``choices`` are those of mlopt-schedule; ``dot_bf16``: the CPU has AVX512-BF16.
     """
+    dots = "mlopt-cpu-dot-bf16," if dot_bf16 else ""
     narrow: Rule = vectors_of_at_most(_REGISTERS_A_VECTOR * vector_bits)
     return (
         LINALG,
@@ -39,7 +42,7 @@ def cpu_stages(vector_bits: int = 512, fast_math: bool = False, choices: str = "
             f"mlopt-cpu-strip-mine{{vector-bits={vector_bits}}},convert-linalg-to-loops,"
             "resolve-ranked-shaped-type-result-dims,canonicalize,cse,"
             # After the loops exist: half floats compute in f32, then functions become polynomials.
-            f"mlopt-cpu-widen-floats,mlopt-cpu-expand-math{{vector-bits={vector_bits}}},"
+            f"{dots}mlopt-cpu-widen-floats,mlopt-cpu-expand-math{{vector-bits={vector_bits}}},"
             # No kernel or host function calls malloc.
             "mlopt-cpu-arena,mlopt-cpu-copies,"
             # Large results go past the caches: tasks are still loops here, and end with a fence.

@@ -32,7 +32,7 @@ from .llvm_c import (
 
 TRIPLE = b"x86_64-unknown-linux-gnu"
 # The processors' own conversion to bf16 flushes denormals, and LLVM 22 asserts on shuffles of bf16
-# vectors where it has it. The passes convert in integer arithmetic.
+# vectors where it has it. The passes convert in integer arithmetic, and name the dot product that they want.
 WITHOUT_BF16 = "-avx512bf16,-avxneconvert"
 
 
@@ -46,6 +46,8 @@ class Target:
 
     cpu: str
     features: str = ""
+    dot_bf16: bool = False
+    """Whether it is known to have AVX512-BF16, of which LLVM is not told."""
 
     @staticmethod
     def resolve(cpu: str = "host", features: str = "") -> Target:
@@ -57,7 +59,8 @@ class Target:
         if cpu == "host":
             cpu = take_string(llvm().LLVMGetHostCPUName())
             given.insert(0, take_string(llvm().LLVMGetHostCPUFeatures()))
-        return Target(cpu, ",".join(given))
+        said = [each for part in (given[0], features) for each in part.split(",") if each[1:] == "avx512bf16"]
+        return Target(cpu, ",".join(given), said[-1:] == ["+avx512bf16"])
 
     @property
     def vector_bits(self) -> int:

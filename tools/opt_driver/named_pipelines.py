@@ -57,9 +57,10 @@ class CpuPipeline(NamedPipeline):
     name: ClassVar[str] = "mlopt-cpu"
     vector_bits: int = 512
     fast_math: bool = False
+    dot_bf16: bool = False
 
     def stages(self) -> tuple[Stage, ...]:
-        return cpu_stages(self.vector_bits, self.fast_math)
+        return cpu_stages(self.vector_bits, self.fast_math, dot_bf16=self.dot_bf16)
 
 
 @dataclass(frozen=True)
