@@ -1,0 +1,49 @@
+"""Divisions of several numbers by one: its reciprocal, in two parts, is found once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+from mlir.dialects import arith
+
+from ...cpu.polynomials.lanes import Lanes
+from .approximate import rcp_ftz
+
+# Beyond these, divisor and dividends are scaled: so its reciprocal, and 2^-22 of that, are normal numbers.
+_SMALL, _LARGE = 2.0**-100, 2.0**100
+_UP, _DOWN = 2.0**64, 2.0**-64
+# What makes an approximate reciprocal smaller than the true one, whichever way it was off.
+_BELOW = 1 - 2.0**-22
+
+FEWEST = 2  # divisions for which it pays
+
+
+def divide_all(divisor: ir.Value, divisions: Sequence[ir.Operation]) -> None:
+    """Replace the ``divisions``, arith.divf of f32 by ``divisor``.
+
+    With `r` a little below `1 / d` and `s = r (1 - d r)`, `x / d` is `fma(x, r, x s)`: rounded right but
+    for numbers within 2^-17 ulp of the middle between two neighbours; results below 2^-102 are off by up to
+    one ulp. `s` has the sign of `r`, so an infinite x stays infinite; where d is 0 or infinite, `s` is `r`.
+    """
+    place = (
+        ir.InsertionPoint.at_block_begin(divisor.owner)
+        if isinstance(divisor.owner, ir.Block)
+        else ir.InsertionPoint.after(divisor.owner)
+    )
+    b = Lanes(None)
+    with place, divisions[0].location:
+        magnitude = b.abs(divisor)
+        large = arith.cmpf(arith.CmpFPredicate.OGT, magnitude, b.const(_LARGE))
+        scale = b.select(large, b.const(_DOWN), b.const(1.0))
+        scale = b.select(b.less(magnitude, b.const(_SMALL)), b.const(_UP), scale)
+        scaled = b.mul(divisor, scale)
+        first = b.mul(rcp_ftz(scaled), b.const(_BELOW))
+        rest = b.fma(arith.negf(scaled), first, b.const(1.0))
+        second = b.select(b.is_nan(rest), first, b.mul(first, rest))
+    for division in divisions:
+        with ir.InsertionPoint(division), division.location:
+            dividend = b.mul(division.operands[0], scale)
+            quotient = b.fma(dividend, first, b.mul(dividend, second))
+        division.results[0].replace_all_uses_with(quotient)
+        division.erase()

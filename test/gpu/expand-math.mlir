@@ -1,0 +1,133 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-expand-math)' | FileCheck %s
+
+// CHECK-LABEL: llvm.func @exponentials
+// CHECK-SAME: (%[[X:.*]]: f32, %[[D:.*]]: f64,
+llvm.func @exponentials(%x: f32, %d: f64, %out: !llvm.ptr) {
+  // CHECK: %[[Y:.*]] = arith.subf %[[X]]
+  // CHECK: %[[LOG2E:.*]] = arith.constant 1.442695
+  // CHECK: %[[T:.*]] = arith.mulf %[[Y]], %[[LOG2E]] : f32
+  // CHECK: %[[E:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"(%[[T]])
+  // CHECK: llvm.store %[[E]]
+  %one = arith.constant 1.0 : f32
+  %y = arith.subf %x, %one : f32
+  %e = math.exp %y : f32
+  llvm.store %e, %out : f32, !llvm.ptr
+  // CHECK: %[[P:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"(%[[X]])
+  // CHECK: llvm.store %[[P]]
+  %p = math.exp2 %x : f32
+  llvm.store %p, %out : f32, !llvm.ptr
+  // libdevice's are f64, exp of a number that was not computed, and other functions.
+  // CHECK: math.exp %[[X]] : f32
+  // CHECK: math.exp %[[D]] : f64
+  // CHECK: math.log %[[X]] : f32
+  %v = math.exp %x : f32
+  llvm.store %v, %out : f32, !llvm.ptr
+  %w = math.exp %d : f64
+  llvm.store %w, %out : f64, !llvm.ptr
+  %l = math.log %x : f32
+  llvm.store %l, %out : f32, !llvm.ptr
+  llvm.return
+}
+
+// Neither branches nor divisions.
+// CHECK-LABEL: llvm.func @tanh
+// CHECK-NOT: math.tanh
+// CHECK: math.fma
+// CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+// CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+// CHECK: arith.select
+// CHECK: arith.ori
+llvm.func @tanh(%x: f32, %out: !llvm.ptr) {
+  %y = math.tanh %x : f32
+  llvm.store %y, %out : f32, !llvm.ptr
+  llvm.return
+}
+
+// 1 / (1 + exp(-x)), with the operands of the sum either way; nothing of the exponential is left.
+// CHECK-LABEL: llvm.func @logistic
+// CHECK-SAME: (%[[X:.*]]: f32,
+llvm.func @logistic(%x: f32, %out: !llvm.ptr) {
+  %one = arith.constant 1.0 : f32
+  // CHECK: %[[N:.*]] = arith.negf %[[X]]
+  // CHECK-NOT: ex2.approx.f32
+  // CHECK: %[[S:.*]] = math.fma %[[N]]
+  // CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[S]])
+  // CHECK: %[[D:.*]] = math.fma %[[R]], %[[R]], %[[Q:.*]] : f32
+  // CHECK: %[[Y:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[D]])
+  // CHECK: arith.mulf %[[Y]], %[[Q]]
+  // CHECK-NOT: arith.divf
+  %n = arith.negf %x : f32
+  %e = math.exp %n : f32
+  %s = arith.addf %one, %e : f32
+  %y = arith.divf %one, %s : f32
+  llvm.store %y, %out : f32, !llvm.ptr
+  llvm.return
+}
+
+// CHECK-LABEL: llvm.func @alone
+// CHECK-COUNT-3: arith.divf
+// CHECK-NOT: arith.divf
+// CHECK-NOT: rcp
+llvm.func @alone(%x: f32, %y: f32, %z: f64, %out: !llvm.ptr) {
+  %one = arith.constant 1.0 : f32
+  %e = math.exp %x : f32
+  %s = arith.addf %y, %e : f32
+  %a = arith.divf %one, %s : f32
+  llvm.store %a, %out : f32, !llvm.ptr
+  %b = arith.divf %z, %z : f64
+  %c = arith.divf %b, %z : f64
+  llvm.store %c, %out : f64, !llvm.ptr
+  llvm.return
+}
+
+// The reciprocal is found where its number is.
+// CHECK-LABEL: llvm.func @by_one_number
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK-NEXT: math.absf %[[SUM]]
+// CHECK: arith.select
+// CHECK: %[[SCALE:.*]] = arith.select
+// CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+// CHECK: %[[R:.*]] = arith.mulf
+// CHECK: %[[REST:.*]] = math.fma
+// CHECK: %[[S:.*]] = arith.select %{{.*}}, %[[R]]
+// CHECK: scf.if
+// CHECK:   %[[X:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
+// CHECK:   %[[T:.*]] = arith.mulf %[[X]], %[[S]]
+// CHECK:   math.fma %[[X]], %[[R]], %[[T]]
+// CHECK:   math.fma
+// CHECK-NOT: arith.divf
+llvm.func @by_one_number(%x: f32, %y: f32, %c: i1, %out: !llvm.ptr) {
+  %s = arith.addf %x, %y : f32
+  scf.if %c {
+    %a = arith.divf %x, %s : f32
+    %b = arith.divf %y, %s : f32
+    llvm.store %a, %out : f32, !llvm.ptr
+    llvm.store %b, %out : f32, !llvm.ptr
+  }
+  llvm.return
+}
+
+// relu: of the zero's sign nothing is left in x * 0.5 + 1 and in exp(-x), but a store shows it.
+// CHECK-LABEL: llvm.func @relu
+// CHECK: arith.maximumf
+// CHECK: arith.maximumf
+// CHECK: arith.select
+llvm.func @relu(%x: f32, %y: f32, %z: f32, %out: !llvm.ptr) {
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f32
+  %a = arith.cmpf uge, %x, %zero : f32
+  %b = arith.select %a, %x, %zero : f32
+  %c = arith.mulf %b, %half : f32
+  %d = arith.addf %c, %half : f32
+  llvm.store %d, %out : f32, !llvm.ptr
+  %e = arith.cmpf uge, %y, %zero : f32
+  %f = arith.select %e, %y, %zero : f32
+  %g = arith.negf %f : f32
+  %h = math.exp %g : f32
+  llvm.store %h, %out : f32, !llvm.ptr
+  %i = arith.cmpf uge, %z, %zero : f32
+  %j = arith.select %i, %z, %zero : f32
+  %k = arith.mulf %j, %half : f32
+  llvm.store %k, %out : f32, !llvm.ptr
+  llvm.return
+}
