@@ -19,7 +19,7 @@ task runs all of it) where a tile of the result needs a reduction over other ele
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
@@ -28,6 +28,7 @@ from .structured import STRUCTURED
 from .tiling.access import Access, Index, Nest, nest_of
 from .tiling.pads import read_through_pads
 from .tiling.parts import lie_apart, parts_below
+from .tiling.stages import Stage, find_stages, without_stages
 
 Loop = tuple[int, int]  # the number of a nest and of a loop in it
 
@@ -43,7 +44,10 @@ class Dim:
 
 
 class Domain:
-    """The dims of a group of ops, the root's first, and how each op's loops map to them."""
+    """The dims of a group of ops, the root's first, and how each op's loops map to them.
+
+    What a window reads of other ops is an input of the domain; ``stages`` has how these are made.
+    """
 
     def __init__(
         self,
@@ -52,6 +56,7 @@ class Domain:
         of_loop: dict[Loop, Dim],
         results: Sequence[ir.Value],
     ) -> None:
+        self.stages: Mapping[ir.Value, Stage] = {}
         self.nests = tuple(nests)
         self.dims = tuple(dims)
         self.results = tuple(results)
@@ -83,7 +88,22 @@ class Domain:
         if not nests:
             return "no op has loops"
         nests = read_through_pads(nests, values_needed_outside)
-        return _Builder(nests, values_needed_outside).build()
+        moved = find_stages(nests, values_needed_outside)
+        if isinstance(moved, str):
+            return moved
+        stages = {}
+        for value, (_, access, makers) in moved.items():
+            made = _Builder(makers, [value]).build()
+            if isinstance(made, str):
+                return made
+            stages[value] = (access, made)
+        kept, readers = without_stages(nests, moved)
+        built = _Builder(kept, values_needed_outside).build()
+        if isinstance(built, Domain):
+            built.stages = {
+                value: Stage(readers[value], access, made) for value, (access, made) in stages.items()
+            }
+        return built
 
     def loops(self, nest: Nest) -> tuple[Dim, ...]:
         """The dim of each loop of ``nest``."""

@@ -35,8 +35,11 @@ class Fuse(Pass):
     Of all pairs of groups with a value between them, the one is fused whose fusion is legal (`can_fuse`) and
     saves most time on ``machine`` (`should_fuse`: the roofline of one kernel against that of two), and so on
     until nothing saves time. Legal: element-wise ops of one another, a row reduction with what makes its rows
-    and what reads them, element-wise work behind a contraction. The module gets each decision with its
-    numbers as ``mlopt.decisions``, and the reasons against as ``mlopt.fusion``.
+    and what reads them, element-wise work behind a contraction, and before one; before a window (a
+    convolution, a pooling) on CPUs, whose tasks compute what it reads ahead of it, into scratch
+    (`passes/tiling/stages.py`).
+    The module gets each decision with its numbers as ``mlopt.decisions``, and the reasons against as
+    ``mlopt.fusion``.
     Every edge inside a group is a tensor that is neither written nor read: softmax reads its input once
     instead of moving seven tensors.
     """
@@ -56,7 +59,8 @@ class Fuse(Pass):
                 give_inits_their_fills(function.operation)
                 give_concats_their_buffers(function.operation)
                 give_windows_their_pads(function.operation)
-                graph = _graph_of(function.operation)
+                # A block's tiles stay in registers: there is nowhere to compute ahead of a window.
+                graph = _graph_of(function.operation, has_stages=not machine.chips)
                 made.append(Decisions(graph))
                 Chooser(graph, Prices(graph, machine), made[-1]).run()
                 number = _write_down(graph, number)
@@ -71,8 +75,8 @@ class Fuse(Pass):
             each.graph.erase_dead()
 
 
-def _graph_of(function: ir.Operation) -> Graph:
-    graph = Graph(function)
+def _graph_of(function: ir.Operation, *, has_stages: bool) -> Graph:
+    graph = Graph(function, has_stages=has_stages)
     ops = entry_ops(function)
     pads = {pad for op in ops for pad in pads_of(op)}
     for op in ops:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..passes.costs.machine import DEFAULT_CPU
 from ..passes.options import format_pass
 from ..passes.schedule import Schedule
+from ..passes.scheduling.cpu import SCRATCH
 from .shared import BUFFERIZE, LINALG, kernels, tile
 from .stages import Rule, Stage, no_memory_of_type, vectors_of_at_most
 
@@ -31,7 +32,7 @@ def cpu_stages(
         LINALG,
         # Strips of registers read weights in one order; the tiles of a GPU pass through shared memory.
         kernels(DEFAULT_CPU, "mlopt-pack-weights,"),
-        tile(format_pass(Schedule(choices=choices)), fast_math),
+        tile(format_pass(Schedule(choices=choices)), fast_math, SCRATCH),
         Stage(
             "loops",
             f"{BUFFERIZE},"

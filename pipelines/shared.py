@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..passes.options import format_pass
+from ..passes.verify import Verify
 from .stages import Stage
 
 TENSORS = (
@@ -30,11 +32,12 @@ LINALG = Stage(
 )
 
 
-def tile(schedule: str, fast_math: bool) -> Stage:
-    """From kernels to tiles, by the pass ``schedule`` as a pipeline names it."""
+def tile(schedule: str, fast_math: bool, scratch: int = Verify.scratch) -> Stage:
+    """From kernels to tiles, by the pass ``schedule`` as a pipeline names it; ``scratch``: a task's bytes."""
     # Where the ops of a kernel stand side by side.
     algebra = "mlopt-fast-math," if fast_math else ""
-    return Stage("tile", f"{schedule},mlopt-tile,{algebra}mlopt-verify", _TILES)
+    verify = format_pass(Verify(scratch=scratch))
+    return Stage("tile", f"{schedule},mlopt-tile,{algebra}{verify}", _TILES)
 
 
 def kernels(machine: str, own: str = "") -> Stage:

@@ -81,10 +81,11 @@ class Cost:
             _added(self.special, other.special),
         )
 
-    def repeated(self, times: int) -> Cost:
+    def repeated(self, times: float) -> Cost:
         """The same arithmetic so many times; bytes are not moved again."""
         parts = (self.contracted, self.elementwise, self.special)
-        return Cost(self.bytes, *({name: each * times for name, each in part.items()} for part in parts))
+        again = ({name: round(each * times) for name, each in part.items()} for part in parts)
+        return Cost(self.bytes, *again)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, that `Cost` takes as keyword arguments."""

@@ -41,9 +41,13 @@ class Group:
 
 
 class Graph:
-    """The groups of one function; each op that is added is a group at first."""
+    """The groups of one function; each op that is added is a group at first.
 
-    def __init__(self, func: ir.Operation) -> None:
+    ``has_stages``: tasks have scratch for what they compute ahead of a window.
+    """
+
+    def __init__(self, func: ir.Operation, *, has_stages: bool = True) -> None:
+        self.has_stages = has_stages
         self.groups: dict[Group, None] = {}
         self._nests: dict[ir.Operation, Nest] = {}
         self._of_op: dict[ir.Operation, Group] = {}

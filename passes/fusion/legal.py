@@ -10,9 +10,11 @@ from mlir import ir
 from ..domain import Domain
 from ..groups import operands_of
 from ..raising.bodies import is_contraction
+from ..scheduling.cpu import stages_problem
 from ..tiling.access import Access, Nest
 from ..tiling.parts import parts_below, why_not_together
 from ..tiling.registry import can_tile
+from ..tiling.stages import is_moved
 from .graph import Graph, Group
 from .kinds import Kind
 from .turned import no_turned_store
@@ -35,7 +37,7 @@ def can_fuse(graph: Graph, groups: Sequence[Group], domain: Domain | None = None
         return "another kernel lies between them"
     joined = graph.joined(groups)
     built = domain or Domain.build(joined.ops, graph.results(joined.ops, *groups), graph.nest_of)
-    reason = built if isinstance(built, str) else can_tile(built)
+    reason = built if isinstance(built, str) else can_tile(built) or stages_problem(built)
     if isinstance(built, str) or reason is not None:
         return str(reason)
     if not _is_connected(graph, groups, built):
@@ -61,7 +63,7 @@ def can_copy(graph: Graph, producer: Group, consumer: Group) -> Domain | str:
         return reason
     ops = graph.joined((producer, consumer)).ops
     built = Domain.build(ops, graph.results(consumer.ops, consumer), graph.nest_of)
-    reason = built if isinstance(built, str) else can_tile(built)
+    reason = built if isinstance(built, str) else can_tile(built) or stages_problem(built)
     return built if reason is None else str(reason)
 
 
@@ -154,7 +156,8 @@ def _edge_apart(
     if made_by is Kind.INSERT or (kind is Kind.INSERT and number == 1):
         return PARTS
     if kind is Kind.PAD:
-        return "what is padded would be computed again for each tile"
+        reader = next(iter(op.results[0].uses)).owner.operation
+        return _not_ahead(graph, producer, value, reader) if number == 0 else PARTS
     if kind is Kind.ANCHOR:
         return _no_prologue(graph, producer, value, op, number)
     if kind is Kind.ATTENTION and number == 1:
@@ -186,23 +189,38 @@ def _edge_apart(
 def _no_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, number: int) -> str | None:
     """Why a contraction cannot compute an operand itself, tile by tile."""
     read = graph.nest_of(op).reads[number]
-    if not is_contraction(op) or read is None or _is_window(read):
-        return "what a window reads would be computed again for each of its positions"
+    if not is_contraction(op) or read is None or is_moved(read):
+        return _not_ahead(graph, producer, value, op)
     if any(kind is not Kind.POINTWISE for kind in producer.kinds):
         return "the operands of a contraction would be computed again for each tile"
-    if any(not index.plain and not index.unit for index in read.indices):
-        return "a value made in the kernel is read there transposed or shifted"
-    reads = (access for each in producer.ops for access in graph.nest_of(each).reads if access is not None)
-    if any(_loops_in_order(access) is None for access in reads):
+    if not _reads_in_order(graph, producer):
         return "a contraction would read an operand against its order in memory, again for each tile"
-    consumer = graph.group_of(op.results[0])
-    if consumer is not None and graph.is_read_outside(value, producer, consumer):
+    if _is_stored(graph, producer, value, op):
         return "what a contraction reads is stored for others as well"
     return None
 
 
-def _is_window(read: Access) -> bool:
-    return any(len(index.loops) > 1 or index.rest is not None for index in read.indices)
+def _not_ahead(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation) -> str | None:
+    """Why a task cannot compute what its window reads ahead of it, into scratch."""
+    if not graph.has_stages:
+        return "what a window reads would be computed again for each of its positions"
+    if any(kind is not Kind.POINTWISE for kind in producer.kinds):
+        return "only element-wise work is done ahead of a window"
+    if not _reads_in_order(graph, producer):
+        return "what a window reads would be read against its order in memory, again for each tile"
+    if _is_stored(graph, producer, value, op):
+        return "what a window reads is stored for others as well"
+    return None
+
+
+def _reads_in_order(graph: Graph, producer: Group) -> bool:
+    reads = (access for each in producer.ops for access in graph.nest_of(each).reads if access is not None)
+    return all(_loops_in_order(access) is not None for access in reads)
+
+
+def _is_stored(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation) -> bool:
+    consumer = graph.group_of(op.results[0])
+    return consumer is not None and graph.is_read_outside(value, producer, consumer)
 
 
 def _is_turned(read: Access, nest: Nest) -> bool:

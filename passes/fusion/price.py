@@ -17,9 +17,10 @@ from ..structured import ASSUMED
 from ..tiling.access import Nest
 from .graph import Graph, Group
 from .kinds import Kind
-from .repeats import repeats, tasks_of, window_repeats
+from .repeats import repeats, staged, tasks_of, window_repeats
 
 _NOTHING = Cost(0)
+_STAGED = 2  # instructions to store an element of a stage, padding in between, and to load it again
 _NOT_READ = ("arith.constant", "tensor.empty")
 
 
@@ -167,6 +168,11 @@ class Prices:
         for nest, times in repeats(domain, self.machine):
             if times > 1:
                 total += self._work_of(nest).repeated(times - 1)
+        for value, nests, made in staged(domain, self.machine):
+            there = max(prod(value.type.shape), 1)
+            for nest in nests:
+                total += self._work_of(nest).repeated(max(made / there - 1, 0))
+            total += Cost(0, elementwise={"f32": _STAGED * made})
         return total
 
     def _work_of(self, nest: Nest) -> Cost:

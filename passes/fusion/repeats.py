@@ -11,11 +11,14 @@ computed once for each part of that dim::
 
     %s = %x[m, k] * 0.125         again for each strip of columns n that the registers hold
     %y = sum over k of %s[m, k] * %w[k, n]
+
+    %r = relu(%x)[i]              again by each task whose window reaches it; stored and loaded there
+    %y = sum over k of %r[i + k] * %w[k]
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from math import ceil, prod
 
 from mlir import ir
@@ -28,6 +31,7 @@ from ..scheduling.common import TASKS
 from ..structured import ASSUMED, DYNAMIC
 from ..tiling.access import Access, Nest
 from ..tiling.analysis import loops_in
+from ..tiling.stages import loop_sizes, memory_order, memory_shape, part_sizes
 
 MANY = 1 << 30  # stands for an extent that is not known
 REGISTERS = (
@@ -63,6 +67,20 @@ def repeats(domain: Domain, machine: Machine) -> Iterator[tuple[Nest, int]]:
             yield nest, prod(parts[dim] for dim in without)
 
 
+def staged(domain: Domain, machine: Machine) -> Iterator[tuple[ir.Value, list[Nest], int]]:
+    """The values that tasks make ahead of a window, what makes them, and how many elements all tasks make."""
+    if not domain.stages:
+        return
+    tiles = _tiles(domain, machine)
+    tasks = prod(ceil(_size(dim) / tiles[dim]) if tiles[dim] else 1 for dim in _split(domain))
+    for value, stage in domain.stages.items():
+        sizes = loop_sizes(domain, stage, tiles)
+        parts = part_sizes(stage.reader, stage.access, sizes)
+        order = memory_order(stage.reader, stage.access, sizes)
+        rows = memory_shape(parts, order, value.type.element_type, 0)  # whole vectors are computed
+        yield value, list(stage.domain.nests), tasks * prod(rows)
+
+
 def window_repeats(domain: Domain, values: Collection[ir.Value], machine: Machine) -> int:
     """How often the tasks of a kernel with a window read each element of ``values``, about; 1 at least.
 
@@ -93,8 +111,12 @@ def _is_used(access: Access, loop: int) -> bool:
 
 def _parts(domain: Domain, machine: Machine) -> dict[Dim, int]:
     """How many tasks share each dim, as mlopt-schedule chooses its tiles."""
-    tiles = gpu.choose(domain).tiles if machine.chips else cpu.choose_tiles(domain, TASKS)
+    tiles = _tiles(domain, machine)
     return {dim: ceil(_size(dim) / tiles[dim]) if tiles[dim] else 1 for dim in domain.dims}
+
+
+def _tiles(domain: Domain, machine: Machine) -> Mapping[Dim, int]:
+    return gpu.choose(domain).tiles if machine.chips else cpu.choose_tiles(domain, TASKS)
 
 
 def _split(domain: Domain) -> list[Dim]:

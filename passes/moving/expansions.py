@@ -12,8 +12,9 @@
     %t = generic {transpose} (h, i, d) ins(%e at (i, h, d))
 
 Legal where each tensor that has a split loop has it as a dim of its own, the sizes are known, and the body
-does not ask for its number. Done where nothing else reads what is expanded. What was made of rows stays in
-their kernel, as it is; a product whose batches are split has batches of both factors.
+does not ask for its number. Done where nothing else reads what is expanded, and no product: of convolutions,
+those with strides split dims so. What was made of rows stays in their kernel, as it is; a product whose
+batches are split has batches of both factors.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ from ..structured import (
     replace_op,
     structured_ops,
 )
+from ..tiling.access import nest_of
+from ..tiling.pads import fill_of_pad
+from ..tiling.stages import is_moved
 from .splits import can_split, parts_of, split
 
 
@@ -43,7 +47,7 @@ def lift_expansions(func: ir.Operation) -> None:
         if not has_one_use(op.results[0]):
             continue
         expand = next(iter(op.results[0].uses)).owner.operation
-        if expand.name != "tensor.expand_shape" or not _is_read_by_generics(expand.results[0]):
+        if expand.name != "tensor.expand_shape" or not _is_awaited(expand.results[0]):
             continue
         parts = parts_of(expand, maps_of(op)[-1])
         # Of a single element there is nothing to split.
@@ -88,6 +92,16 @@ def rests_on_rows(value: ir.Value) -> bool:
     return False
 
 
-def _is_read_by_generics(value: ir.Value) -> bool:
-    readers = [use.owner.operation for use in value.uses]
-    return all(reader.name == "linalg.generic" and not is_contraction(reader) for reader in readers)
+def _is_awaited(value: ir.Value) -> bool:
+    """Whether those that read ``value`` could do what makes it: no products, but windows and their pads."""
+    for use in value.uses:
+        reader, number = use.owner.operation, use.operand_number
+        is_pad = number == 0 and fill_of_pad(reader) is not None
+        if not is_pad and (reader.name != "linalg.generic" or not _reads_alone(reader, number)):
+            return False
+    return True
+
+
+def _reads_alone(op: ir.Operation, number: int) -> bool:
+    read = nest_of(op).reads[number]
+    return not is_contraction(op) or (read is not None and is_moved(read))

@@ -8,15 +8,16 @@ are a few of them to try (`CANDIDATES`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, prod
 
 from ..domain import Dim, Domain
 from ..tiling import contraction, reduction
 from ..tiling.access import Nest
 from ..tiling.registry import SINGLE, WHOLE, rule_of
+from ..tiling.stages import scratch_of
 from .attention import Block, attention_of, choose_attention
-from .common import forced, innermost_dims, keep_inside, memory_order
+from .common import TASKS, forced, innermost_dims, keep_inside, memory_order
 
 LANES = 64  # the widest strip of registers, in f32
 LARGEST_ROW = 1 << 14
@@ -29,6 +30,9 @@ FEWEST_ROWS = 32
 # Filling a panel takes as long as so many rows of the product: 0.25 ns an element on a Zen 4 core (of 3072 by
 # 64), which makes 58 multiply-adds in a ns.
 PANEL_ROWS = 15
+SCRATCH = 256 * 1024  # bytes of a task's stages, in L2 beside the weights of a block of channels
+STREAMED = 12 * 1024  # where each element is used for a few others only; not a limit
+STAGED_PIXELS = 4  # times as many pixels of a convolution with a stage
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,33 @@ CANDIDATES = (
 
 def choose_tiles(domain: Domain, tasks: int, sizes: Sizes = CANDIDATES[0]) -> dict[Dim, int]:
     """The tile size of each dim."""
+    if not domain.stages:
+        return _choose(domain, tasks, sizes)
+    tiles: dict[Dim, int] = {}
+    # Tiles of more rows have less of the rows around them computed twice.
+    for times in (STAGED_PIXELS, STAGED_PIXELS // 2, 1, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32):
+        pixels, elements = ceil(sizes.pixels * times), ceil(sizes.elements * min(times, 1))
+        tiles = _choose(domain, tasks, replace(sizes, pixels=pixels, elements=elements))
+        enough = times <= 1 or _count(domain, tiles) >= tasks // 2
+        if enough and scratch_of(domain, tiles) <= (STREAMED if _is_streamed(domain) else SCRATCH):
+            break
+    return tiles
+
+
+def _is_streamed(domain: Domain) -> bool:
+    """Whether each element of a stage is used for one channel alone."""
+    return all(rule_of(stage.reader) is not contraction for stage in domain.stages.values())
+
+
+def stages_problem(domain: Domain) -> str | None:
+    """Why a task has no room for what its windows read of other ops; None if it has, or needs none."""
+    needed = scratch_of(domain, choose_tiles(domain, TASKS)) if domain.stages else 0
+    if needed <= SCRATCH:
+        return None
+    return f"what a window reads would take {needed} bytes of a task's scratch, {SCRATCH} are allowed"
+
+
+def _choose(domain: Domain, tasks: int, sizes: Sizes) -> dict[Dim, int]:
     tiles = forced(domain)
     heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
     attention = attention_of(domain)
@@ -146,7 +177,8 @@ def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks
         now = tiles[lanes] or lanes.extent or LANES
         while _count(domain, tiles) < tasks and now > LANES:
             tiles[lanes] = now = LANES * ceil(now / LANES / 2)
-    _split_rows(domain, rows, tiles, 0 if windows else PANEL_ROWS, max(tasks // 2, 1))
+    if not domain.stages:
+        _split_rows(domain, rows, tiles, 0 if windows else PANEL_ROWS, max(tasks // 2, 1))
 
 
 def _split_rows(

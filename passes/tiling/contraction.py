@@ -25,6 +25,7 @@ from .combiner import combiners, convert
 from .emitter import Emitter
 from .reduction import finish, start_of
 from .registry import SINGLE
+from .staged import fill_stages
 from .vectors import reshape
 
 DEFAULT_STEP = 8
@@ -169,6 +170,7 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     stepped = stepped_loop(nest)
     assert stepped is not None
     around = [loop for loop in nest.reductions if loop != stepped]
+    fill_stages(emitter, nest)
     totals = _over(emitter, nest, [*around, stepped], [convert(accumulator[0], wide)])
     return finish(emitter, nest, found, [convert(totals[0], result_type)])
 

@@ -17,6 +17,7 @@ from ..domain import Dim, Domain
 from .access import Access, Nest, shape_of
 from .place import Place, Span
 from .registry import rule_of
+from .staged import Staged
 from .vectors import literal_of, reshape, zero_of
 
 
@@ -33,6 +34,7 @@ class Emitter(Place):
     ) -> None:
         super().__init__(domain, forall, spans, extents)
         self.tiles = tuple(tiles)
+        self.staged: dict[ir.Value, Staged] = {}
 
     def tile(self, value: ir.Value) -> ir.Value:
         """The tile of a value that is made in the kernel, in the value's own order of dims."""
@@ -102,6 +104,10 @@ class Emitter(Place):
 
     def read(self, nest: Nest, access: Access, order: Sequence[int] | None = None) -> ir.Value:
         """The transfer_read of an input; ``order`` picks and orders the dims of the vector."""
+        order = range(len(access.indices)) if order is None else order
+        staged = self.staged.get(access.value)
+        if staged is not None:
+            return staged.read(self, nest, access, order)
         starts, sizes, exact = [], [], []
         for index in access.indices:
             starts.append(self.position(nest, index))
@@ -109,7 +115,6 @@ class Emitter(Place):
             assert index.stride == 1 or all(span.size == 1 for span in spans), "a step takes single elements"
             sizes.append(max((span.size for span in spans), default=1))
             exact.append(not index.padded and all(span.exact for span in spans))
-        order = range(len(sizes)) if order is None else order
         return self.transfer_read(access.value, starts, sizes, exact, order, access.padding)
 
     def transfer_read(
@@ -138,6 +143,11 @@ class Emitter(Place):
         padding = self.constant(zero_of(element)) if padding is None else padding
         read = vector.TransferReadOp(result, source, list(starts), where, padding, bounds)
         return self.remember(key, read.result)
+
+    def of_stage(self, domain: Domain, spans: dict[Dim, Span]) -> Emitter:
+        """Writes here what makes a stage, at the part of it that a task reads."""
+        extents: dict[Dim, int | ir.Value] = {dim: dim.extent for dim in spans if dim.extent is not None}
+        return Emitter(domain, [0] * len(domain.dims), self.forall, spans, extents)
 
     def result(self, value: ir.Value, loops: Sequence[int], write: Access) -> ir.Value:
         """A vector over ``loops`` as the tile of what is written, in the value's own order of dims."""

@@ -58,6 +58,10 @@ def _diagonal(nest: Nest) -> str | None:
 def can_tile(domain: Domain) -> str | None:
     """None if each op of the kernel has a rule and they agree on the tile sizes, else the reason."""
     wanted: dict[int, int] = {}
+    for stage in domain.stages.values():
+        problem = can_tile(stage.domain) or _in_parts(stage.domain)
+        if problem is not None:
+            return problem
     for nest in domain.nests:
         problem = body_problem(nest) or _diagonal(nest)
         if problem is not None:
@@ -79,4 +83,13 @@ def can_tile(domain: Domain) -> str | None:
                 return "one dim would have to be a whole row and one element at a time"
             if size == WHOLE and dim.extent is None:
                 return "a whole row whose length is not known"
+    return None
+
+
+def _in_parts(domain: Domain) -> str | None:
+    """Why what makes a stage cannot make any part of it."""
+    for nest in domain.nests:
+        for loop in rule_of(nest).needs(nest):
+            if domain.loops(nest)[loop].extent != 1:
+                return "what a window reads is made one element at a time"
     return None

@@ -37,14 +37,14 @@ class VectorBuilder:
     """Makes vectors at the insertion point, and constants before ``forall``, each once."""
 
     def __init__(self, forall: scf.ForallOp) -> None:
-        self._forall = forall
+        self.forall = forall
         self._constants: dict[str, ir.Value] = {}
 
     def constant(self, attribute: ir.Attribute) -> ir.Value:
         """An arith.constant."""
         key = str(attribute)
         if key not in self._constants:
-            with ir.InsertionPoint(self._forall):
+            with ir.InsertionPoint(self.forall):
                 self._constants[key] = arith.ConstantOp(attribute.type, attribute).result
         return self._constants[key]
 

@@ -18,6 +18,7 @@ from .combiner import Combiner, combiners, convert
 from .emitter import Emitter
 from .reduction import finish, start_of
 from .registry import SINGLE
+from .staged import fill_stages
 
 
 def can_tile(nest: Nest) -> str | None:
@@ -36,6 +37,7 @@ def needs(nest: Nest) -> dict[int, int]:
 
 def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     """The accumulators after the last element."""
+    fill_stages(emitter, nest)
     found = combiners(nest)
     if found is not None:
         starts = start_of(emitter, nest, found)

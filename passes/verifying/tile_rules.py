@@ -10,7 +10,7 @@ from ..operations import nested_ops
 from .problem import Problem
 
 _OPS = frozenset((
-    "affine.apply", "affine.max", "affine.min", "cf.assert", "memref.dim", "memref.load",
+    "affine.apply", "affine.max", "affine.min", "cf.assert", "memref.alloca", "memref.dim", "memref.load",
     "scf.for", "scf.forall", "scf.forall.in_parallel", "scf.yield",
     "tensor.dim", "tensor.extract", "tensor.parallel_insert_slice", "ub.poison",
     "vector.broadcast", "vector.contract", "vector.extract", "vector.multi_reduction", "vector.shape_cast",
@@ -35,7 +35,10 @@ def problems(function: ir.Operation) -> Iterator[Problem]:
             message = _objection(op)
             if message is not None:
                 yield Problem(op, message)
-            if op.name in _READS and _indexed_buffer(op, position=0) in written:
+            if op.name not in _READS:
+                continue
+            buffer = _indexed_buffer(op, position=0)
+            if buffer in written and not _is_scratch(buffer):
                 yield Problem(op, "a kernel may not read what it writes: reads move past its writes")
 
 
@@ -79,7 +82,7 @@ def _check_inner_forall(_: ir.Operation) -> str | None:
 @_rule("vector.transfer_read")
 def _check_read(op: ir.Operation) -> str | None:
     buffer = _indexed_buffer(op, position=0)
-    if not isinstance(buffer, ir.BlockArgument):
+    if not isinstance(buffer, ir.BlockArgument) and not _is_scratch(buffer):
         return "a tile is read from a whole buffer, an argument, not from a part of it or a result"
     if op.attributes["operandSegmentSizes"][3] != 0:
         return "the tile IR has no masks: reads beyond the end give the padding value"
@@ -94,7 +97,9 @@ def _check_write(op: ir.Operation) -> str | None:
     if op.attributes["operandSegmentSizes"][3] != 0:
         return "the tile IR has no masks: writes beyond the end do nothing"
     buffer = _indexed_buffer(op, position=1)
-    if not isinstance(buffer, ir.BlockArgument) and buffer.owner.name != "vector.transfer_write":
+    if isinstance(buffer, ir.BlockArgument) or _is_scratch(buffer):
+        return None
+    if buffer.owner.name != _WRITE:
         return "a tile is written into a whole buffer, an argument, not into a part of it"
     return None
 
@@ -120,6 +125,11 @@ def _is_written_in_loop(read: ir.Operation) -> bool:
             return True
         loop = loop.parent
     return False
+
+
+def _is_scratch(buffer: ir.Value) -> bool:
+    """Whether a buffer is a task's own: a stage."""
+    return not isinstance(buffer, ir.BlockArgument) and buffer.owner.name == "memref.alloca"
 
 
 def _indexed_buffer(op: ir.Operation, position: int) -> ir.Value:

@@ -42,7 +42,7 @@ func.func @main(%x: tensor<4x8x9xf32>) -> (tensor<4x8x9xf32>, tensor<4x9x10xf32>
 
 // -----
 
-// What is padded is the result of another kernel, which writes it as it is; the pad goes with its reader.
+// What is padded is the result of another kernel, which writes it for others, too; the pad goes with its reader.
 #x = affine_map<(o, i, c, k) -> (c, i + k)>
 #w = affine_map<(o, i, c, k) -> (c, k, o)>
 #y = affine_map<(o, i, c, k) -> (o, i)>
@@ -51,7 +51,7 @@ func.func @main(%x: tensor<4x8x9xf32>) -> (tensor<4x8x9xf32>, tensor<4x9x10xf32>
 // CHECK-LABEL: func.func private @kernel_1_pad_conv1d(
 // CHECK: vector.transfer_read %{{.*}} {in_bounds = [true, false]} : tensor<8x20xf32>
 // CHECK: vector.contract
-func.func @main(%x: tensor<8x20xf32>, %w: tensor<8x3x16xf32>) -> tensor<16x20xf32> {
+func.func @main(%x: tensor<8x20xf32>, %w: tensor<8x3x16xf32>) -> (tensor<16x20xf32>, tensor<8x20xf32>) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8x20xf32>
   %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
@@ -72,5 +72,5 @@ func.func @main(%x: tensor<8x20xf32>, %w: tensor<8x3x16xf32>) -> tensor<16x20xf3
     %s = arith.addf %o, %m : f32
     linalg.yield %s : f32
   } -> tensor<16x20xf32>
-  return %y : tensor<16x20xf32>
+  return %y, %t : tensor<16x20xf32>, tensor<8x20xf32>
 }

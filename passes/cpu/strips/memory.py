@@ -83,5 +83,5 @@ def has_room(op: ir.OpView, memory_dim: int, axis: Axis) -> bool:
     owner, shape = op.base.owner, op.base.type.shape
     if isinstance(owner, ir.Block) or owner.name != "memref.alloca" or memory_dim != len(shape) - 1:
         return False
-    begins = axis.base is None and constant_of(op.indices[memory_dim]) == 0
-    return begins and axis.offset + axis.count * axis.lanes <= shape[-1]
+    start = constant_of(op.indices[memory_dim]) if axis.base is None else None
+    return start is not None and start + axis.offset + axis.count * axis.lanes <= shape[-1]

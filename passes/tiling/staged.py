@@ -1,0 +1,162 @@
+"""The stages of a task in its scratch memory: written before the loops over a window, read inside of them.
+
+::
+
+    %s = memref.alloca() : memref<2x58x64xf32>
+    %x = vector.transfer_read %in[%c, -1, -1] …, vector<2x58x58xf32>
+    vector.transfer_write (select %inside, (relu %x), %padding), %s
+    scf.for %ki … scf.for %kj …
+      vector.transfer_read %s[%c0, %ki, %kj] {in_bounds = [true, true, true]} …, vector<2x56x56xf32>
+
+The dim that lanes run along is the last one in memory, so that they are loaded side by side. Where all of a
+dim is read, its padding is written apart: nothing of it is computed or tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mlir import ir
+from mlir.dialects import arith, memref, vector
+
+from ..domain import Domain
+from .access import Access, Nest, shape_of
+from .place import Span
+from .stages import ALIGNMENT, lead_of, memory_order, memory_shape, part_sizes, window_range
+
+if TYPE_CHECKING:
+    from .emitter import Emitter
+
+
+@dataclass(frozen=True)
+class Staged:
+    """The ``memory`` of a stage: the value's dims in ``order``, in the last one from position ``lead`` on."""
+
+    memory: ir.Value
+    order: tuple[int, ...]
+    lead: int
+
+    def read(self, emitter: Emitter, nest: Nest, access: Access, order: Sequence[int]) -> ir.Value:
+        """What ``nest`` reads where it is now, the value's dims picked and ordered by ``order``."""
+        starts, sizes = [], []
+        for dim, index in enumerate(access.indices):
+            known = window_range(nest, index)
+            assert known is not None
+            reduced = tuple(loop for loop in index.loops if loop in nest.reductions)
+            first = (self.lead if dim == self.order[-1] else 0) - known[0]
+            starts.append(emitter.position(nest, replace(index, loops=reduced, start=first)))
+            sizes.append(max((emitter.span(nest, loop).size for loop in index.loops), default=1))
+        return emitter.transfer_read(
+            self.memory,
+            [starts[dim] for dim in self.order],
+            [sizes[dim] for dim in self.order],
+            [True] * len(sizes),
+            [self.order.index(dim) for dim in order],
+        )
+
+    def write(self, emitter: Emitter, tile: ir.Value, starts: Sequence[int]) -> None:
+        """Store a tile whose dims are the value's, from ``starts`` on in memory."""
+        rank = len(self.order)
+        dims = [ir.AffineDimExpr.get(self.order.index(dim)) for dim in range(rank)]
+        where = ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, dims))
+        bounds = ir.ArrayAttr.get([ir.BoolAttr.get(True)] * rank)
+        indices = [emitter.index(starts[dim]) for dim in self.order]
+        vector.TransferWriteOp(None, tile, self.memory, indices, where, bounds)
+
+
+def fill_stages(emitter: Emitter, nest: Nest) -> None:
+    """Compute what ``nest`` reads of stages, ahead of its loops."""
+    for read in nest.reads:
+        stage = None if read is None else emitter.domain.stages.get(read.value)
+        if read is not None and stage is not None:
+            emitter.staged[read.value] = _fill(emitter, nest, stage.access, stage.domain)
+
+
+def _fill(emitter: Emitter, nest: Nest, access: Access, domain: Domain) -> Staged:
+    """The stage ``access`` of a task, made by ``domain``."""
+    sizes = [emitter.span(nest, loop).size for loop in range(len(nest.kinds))]
+    parts = part_sizes(nest, access, sizes)
+    places = [_place(emitter, nest, access, dim, part) for dim, part in enumerate(parts)]
+    staged = _allocate(emitter, access, places, parts, memory_order(nest, access, sizes))
+    dims = domain.value_dims(access.value)
+    spans = {dim: place.span for dim, place in zip(dims, places, strict=True) if dim is not None}
+    tile = _padded(emitter, access, places, emitter.of_stage(domain, spans).tile(access.value))
+    inner = [place.before for place in places]
+    inner[staged.order[-1]] += staged.lead
+    staged.write(emitter, tile, inner)
+    for dim, place in enumerate(places):
+        _fill_beside(emitter, access, staged, dim, inner[dim], inner[dim] + place.span.size)
+    return staged
+
+
+def _allocate(
+    emitter: Emitter, access: Access, places: Sequence[_Place], parts: Sequence[int], order: Sequence[int]
+) -> Staged:
+    """Memory where what is no padding begins at a whole vector of each row."""
+    element = access.value.type.element_type
+    lead = lead_of(places[order[-1]].before, element)
+    kind = ir.MemRefType.get(memory_shape(parts, order, element, lead), element)
+    with ir.InsertionPoint.at_block_begin(emitter.forall.body):
+        memory = memref.AllocaOp(kind, [], [], alignment=ALIGNMENT).result
+    return Staged(memory, tuple(order), lead)
+
+
+def _fill_beside(emitter: Emitter, access: Access, staged: Staged, dim: int, start: int, end: int) -> None:
+    """Padding before ``start`` and from ``end`` on, in a dim of the value's and all of the others."""
+    shape = dict(zip(staged.order, staged.memory.type.shape, strict=True))
+    if not access.indices[dim].padded:
+        return
+    for first, last in ((0, start), (end, shape[dim])):
+        if first < last:
+            assert access.padding is not None
+            sizes = [last - first if each == dim else shape[each] for each in range(len(shape))]
+            starts = [first if each == dim else 0 for each in range(len(shape))]
+            staged.write(emitter, emitter.stretch(access.padding, sizes), starts)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What a stage has of a dim of the value: ``span``, behind ``before`` elements of padding.
+
+    ``tested``: the span has elements of the padding, too.
+    """
+
+    span: Span
+    before: int
+    tested: bool
+
+
+def _place(emitter: Emitter, nest: Nest, access: Access, dim: int, part: int) -> _Place:
+    index, known = access.indices[dim], window_range(nest, access.indices[dim])
+    size = shape_of(access.value)[dim]
+    assert known is not None and size is not None and isinstance(index.start, int)
+    outer = tuple(loop for loop in index.loops if loop in nest.parallels)
+    spans = [emitter.span(nest, loop) for loop in outer]
+    if index.padded and all(span.start == 0 for span in spans):
+        first = index.start + known[0]
+        start, end = max(first, 0), min(first + part, size)
+        if start < end:
+            return _Place(Span(start, end - start), start - first, tested=False)
+    start = emitter.position(nest, replace(index, loops=outer, rest=None, start=index.start + known[0]))
+    exact = not index.padded and all(span.exact for span in spans)
+    return _Place(Span(start, part, exact), 0, index.padded)
+
+
+def _padded(emitter: Emitter, access: Access, places: Sequence[_Place], tile: ir.Value) -> ir.Value:
+    """The padding where a position is not one of what was padded."""
+    sizes, dims = [place.span.size for place in places], range(len(places))
+    inside: ir.Value | None = None
+    for dim, (place, size) in enumerate(zip(places, shape_of(access.value), strict=True)):
+        if place.tested:
+            assert size is not None
+            end = emitter.stretch(emitter.index(size), [place.span.size])
+            # Places below 0 are large ones without a sign.
+            here = arith.CmpIOp(arith.CmpIPredicate.ult, emitter.steps(place.span), end).result
+            here = emitter.arrange(here, [dim], dims, sizes)
+            inside = here if inside is None else arith.AndIOp(inside, here).result
+    if inside is None:
+        return tile
+    assert access.padding is not None
+    return arith.SelectOp(inside, tile, emitter.stretch(access.padding, sizes)).result

@@ -1,0 +1,81 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse,mlopt-outline,mlopt-schedule,mlopt-tile,mlopt-verify,cse)' --split-input-file | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse{machine=a100})' --split-input-file | FileCheck %s --check-prefix=GPU
+
+// What a window reads is computed once by each task, into its scratch, with the padding around it; 15 elements
+// in front of a row, the last one of the padding, let the others start a vector. A block of a GPU has no scratch.
+#x = affine_map<(c, i, j, ki, kj) -> (c, i + ki, j + kj)>
+#k = affine_map<(c, i, j, ki, kj) -> (c, ki, kj)>
+#y = affine_map<(c, i, j, ki, kj) -> (c, i, j)>
+#id = affine_map<(c, i, j) -> (c, i, j)>
+#row = affine_map<(c, i, j) -> (c)>
+// CHECK: #[[LEAD:.*]] = affine_map<(d0) -> (d0 + 15)>
+// CHECK: mlopt.fusion = []
+// CHECK-LABEL: func.func private @kernel_0_scale_pad_depthwise(
+// CHECK-SAME: %[[X:.*]]: tensor<32x12x12xf32>, %[[S:.*]]: tensor<32xf32>, %[[K:.*]]: tensor<32x3x3xf32>
+// CHECK: scf.forall (%[[C:.*]]) = (0) to (32) step (4)
+// CHECK: %[[STAGE:.*]] = memref.alloca() {alignment = 64 : i64} : memref<4x14x32xf32>
+// CHECK: vector.transfer_read %[[X]][%[[C]], %c0, %c0], %{{.*}} {in_bounds = [true, true, true]} {{.*}}, vector<4x12x12xf32>
+// CHECK: %[[MADE:.*]] = arith.mulf
+// CHECK: vector.transfer_write %[[MADE]], %[[STAGE]][%c0, %c1, %c16]
+// CHECK: vector.transfer_write %{{.*}}, %[[STAGE]][%c0, %c0, %c0] {{.*}} vector<4x1x32xf32>
+// CHECK: vector.transfer_write %{{.*}}, %[[STAGE]][%c0, %c13, %c0] {{.*}} vector<4x1x32xf32>
+// CHECK: vector.transfer_write %{{.*}}, %[[STAGE]][%c0, %c0, %c0] {{.*}} vector<4x14x16xf32>
+// CHECK: vector.transfer_write %{{.*}}, %[[STAGE]][%c0, %c0, %c28] {{.*}} vector<4x14x4xf32>
+// CHECK: scf.for %[[KI:[a-z0-9]+]] =
+// CHECK: scf.for %[[KJ:[a-z0-9]+]] =
+// CHECK: %[[COLUMN:.*]] = affine.apply #[[LEAD]](%[[KJ]])
+// CHECK: vector.transfer_read %[[STAGE]][%c0, %[[KI]], %[[COLUMN]]], {{.*}} vector<4x12x12xf32>
+// GPU: mlopt.fusion = ["scale -> pad: what a window reads would be computed again for each of its positions"]
+func.func @main(%x: tensor<32x12x12xf32>, %s: tensor<32xf32>, %k: tensor<32x3x3xf32>) -> tensor<32x12x12xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x12x12xf32>
+  %t = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %s : tensor<32x12x12xf32>, tensor<32xf32>) outs(%e : tensor<32x12x12xf32>) attrs = {mlopt.op = "scale"} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    linalg.yield %m : f32
+  } -> tensor<32x12x12xf32>
+  %ep = tensor.empty() : tensor<32x14x14xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%ep : tensor<32x14x14xf32>) -> tensor<32x14x14xf32>
+  %p = tensor.insert_slice %t into %f[0, 1, 1] [32, 12, 12] [1, 1, 1] {mlopt.op = "pad"} : tensor<32x12x12xf32> into tensor<32x14x14xf32>
+  %ey = tensor.empty() : tensor<32x12x12xf32>
+  %fy = linalg.fill ins(%zero : f32) outs(%ey : tensor<32x12x12xf32>) -> tensor<32x12x12xf32>
+  %y = linalg.generic {indexing_maps = [#x, #k, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%p, %k : tensor<32x14x14xf32>, tensor<32x3x3xf32>) outs(%fy : tensor<32x12x12xf32>) attrs = {mlopt.op = "depthwise"} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %n = arith.addf %o, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<32x12x12xf32>
+  return %y : tensor<32x12x12xf32>
+}
+
+// -----
+
+// Sums of rows are no element-wise work.
+#x = affine_map<(i, k) -> (i + k)>
+#k = affine_map<(i, k) -> (k)>
+#y = affine_map<(i, k) -> (i)>
+// CHECK: mlopt.fusion = ["sum -> conv: only element-wise work is done ahead of a window"]
+// GPU: mlopt.fusion = ["sum -> conv: what a window reads would be computed again for each of its positions"]
+func.func @sums(%x: tensor<64x32xf32>, %w: tensor<3xf32>) -> tensor<62xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %fe = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x32xf32>) outs(%fe : tensor<64xf32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%a: f32, %o: f32):
+    %n = arith.addf %o, %a : f32
+    linalg.yield %n : f32
+  } -> tensor<64xf32>
+  %ey = tensor.empty() : tensor<62xf32>
+  %fy = linalg.fill ins(%zero : f32) outs(%ey : tensor<62xf32>) -> tensor<62xf32>
+  %y = linalg.generic {indexing_maps = [#x, #k, #y], iterator_types = ["parallel", "reduction"]}
+      ins(%s, %w : tensor<64xf32>, tensor<3xf32>) outs(%fy : tensor<62xf32>) attrs = {mlopt.op = "conv"} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %n = arith.addf %o, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<62xf32>
+  return %y : tensor<62xf32>
+}
