@@ -25,7 +25,7 @@ PIPELINE = """builtin.module(
 
 # The largest error in ulp of each function.
 LIMITS = {
-    "exp": 0.9,
+    "exp": 1.0,
     "exp2": 0.9,
     "expm1": 1.4,
     "log": 0.9,
@@ -175,7 +175,7 @@ def test_one_plus_tanh(lanes: int, vector_bits: int) -> None:
     x[x < -44] = 0  # from there on exp(-2x) is infinite in f32, and 1 + tanh(x) less than 1e-37: 0
     with np.errstate(over="ignore", invalid="ignore"):
         expected = 2 / (1 + np.exp(-2 * x.astype(np.float64)))
-    check(x, build(loop(lanes, "f32", body), vector_bits)(x, dtype=np.float32), expected, 2.2)
+    check(x, build(loop(lanes, "f32", body), vector_bits)(x, dtype=np.float32), expected, 2.4)
 
 
 @pytest.mark.parametrize(("lanes", "vector_bits"), SHAPES)

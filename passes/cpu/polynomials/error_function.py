@@ -153,7 +153,7 @@ def erf(b: Lanes, operands: list[ir.Value]) -> ir.Value:
 def _from_table(b: Lanes, x: ir.Value) -> ir.Value:
     """`c0 + r (c1 + …)` with the coefficients of the nearest i; `r` is how far `|x|` is from there."""
     t = b.at_most(b.abs(x), _END)
-    i, index = b.round_to_int(t, 1 / _BETWEEN)
+    i, index = b.round_to_part(t, 1 / _BETWEEN)
     r = b.fma(i, b.const(-_BETWEEN), t)
     first, *rest, last = (b.lookup(index, row) for row in _TABLE)
     inner = last

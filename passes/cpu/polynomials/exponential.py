@@ -21,6 +21,8 @@ _EXP = (
     0.008368796668946743,
     0.0013814433477818966,
 )
+# The same for |r| <= ln2 / 32.
+_EXP_NEAR = (0.5000161528587341, 0.16667039692401886)
 _EXPM1 = (
     0.5,
     0.1666666567325592,
@@ -42,11 +44,22 @@ _EXP2 = (
 
 @expands("math.exp")
 def exp(b: Lanes, operands: list[ir.Value]) -> ir.Value:
-    """`2^n * exp(x - n ln2)`."""
+    """`2^n * exp(x - n ln2)`; where a register is a table for the powers of two, n is in sixteenths."""
     x = b.at_least(b.at_most(operands[0], 90.0), -105.0)
+    if b.has_lookup:
+        return _exp_from_table(b, x)
     n, n_int, r = _reduce(b, x)
     p = b.polynomial(r, (1.0, 1.0, *_EXP))
     return b.scale(p, n, n_int)
+
+
+def _exp_from_table(b: Lanes, x: ir.Value) -> ir.Value:
+    """`2^floor(n) (t + t (exp(r) - 1))` with `t` = 2^(n - floor(n)): three multiply-adds less."""
+    n, index = b.round_to_part(x, LOG2_E, 16)
+    r = b.fma(n, b.const(-LN2_LOW), b.fma(n, b.const(-LN2_HIGH), x))
+    power = b.lookup(index, [2 ** (sixteenth / 16) for sixteenth in range(16)])
+    growth = b.fma(b.mul(r, r), b.polynomial(r, _EXP_NEAR), r)
+    return b.scale(b.fma(power, growth, power), n)
 
 
 @expands("math.exp2")

@@ -125,15 +125,20 @@ class Lanes:
         return arith.bitcast(self.float_type, x)
 
     def round_to_int(self, x: ir.Value, scale: float = 1.0) -> tuple[ir.Value, ir.Value]:
-        """The integer nearest to `x * scale`, as a float and as an integer; |x * scale| < 2^22 (2^51).
+        """The integer nearest to `x * scale`, as a float and as an integer; |x * scale| < 2^22 (2^51)."""
+        rounded, bits = self.round_to_part(x, scale)
+        bits_of_zero = 0x4B400000 if self.bits == 32 else 0x4338000000000000
+        return rounded, arith.subi(bits, self.int_const(bits_of_zero))
 
-        Adding 1.5 * 2^23 leaves the integer in the low bits; unlike fptosi this is defined for NaN.
+    def round_to_part(self, x: ir.Value, scale: float, parts: int = 1) -> tuple[ir.Value, ir.Value]:
+        """The multiple of 1 / ``parts`` nearest to `x * scale`; how many, in the low bits of an integer.
+
+        ``parts`` is a power of two, |x * scale| < 2^22 (2^51) / parts. Adding 1.5 * 2^23 / parts leaves the
+        number in the low bits of the sum; unlike fptosi this is defined for NaN.
         """
-        magic = 1.5 * 2.0 ** (23 if self.bits == 32 else 52)
+        magic = 1.5 * 2.0 ** (23 if self.bits == 32 else 52) / parts
         shifted = self.fma(x, self.const(scale), self.const(magic))
-        bits_of_magic = 0x4B400000 if self.bits == 32 else 0x4338000000000000
-        number = arith.subi(self.to_bits(shifted), self.int_const(bits_of_magic))
-        return self.sub(shifted, self.const(magic)), number
+        return self.sub(shifted, self.const(magic)), self.to_bits(shifted)
 
     def power_of_two(self, exponent: ir.Value) -> ir.Value:
         """`2^exponent` of an integer in the range of normal numbers."""
@@ -141,10 +146,14 @@ class Lanes:
         biased = arith.addi(exponent, self.int_const(bias))
         return self.from_bits(arith.shli(biased, self.int_const(mantissa)))
 
-    def scale(self, x: ir.Value, exponent: ir.Value, as_int: ir.Value) -> ir.Value:
-        """`x * 2^exponent`, right into the denormals and to infinity; the exponent as float and integer."""
-        if self._fills_registers and self.bits == 32:
+    def scale(self, x: ir.Value, exponent: ir.Value, as_int: ir.Value | None = None) -> ir.Value:
+        """`x * 2^floor(exponent)`, right into the denormals and to infinity.
+
+        Without `has_lookup`, the exponent must be an integer, and given as one, too.
+        """
+        if self.has_lookup:
             return self._in_registers(_scalef, x, exponent)
+        assert as_int is not None, "scalef alone takes the floor of the exponent"
         half = arith.shrsi(as_int, self.int_const(1))
         rest = arith.subi(as_int, half)
         return self.mul(self.mul(x, self.power_of_two(half)), self.power_of_two(rest))
@@ -159,18 +168,15 @@ class Lanes:
 
     @property
     def has_lookup(self) -> bool:
-        """Whether there is `lookup`."""
-        return self._fills_registers and self.bits == 32
+        """Whether there are `lookup`, and scalef for `scale`: f32 in whole registers of AVX-512."""
+        whole = self.shape is not None and self.shape[-1] % 16 == 0
+        return self.vector_bits >= 512 and self.bits == 32 and whole
 
     def lookup(self, index: ir.Value, table: Sequence[float]) -> ir.Value:
         """The number of a ``table`` of 16 that the low four bits of each lane's ``index`` choose."""
         register = Lanes((16,), self.bits, self.vector_bits).float_type
         entries = ir.DenseElementsAttr.get(np.asarray(table, np.float32), type=register)
         return self._in_registers(partial(_lookup, arith.constant(register, entries)), index)
-
-    @property
-    def _fills_registers(self) -> bool:
-        return self.vector_bits >= 512 and self.shape is not None and self.shape[-1] % 16 == 0
 
     def _in_registers(self, work: Callable[..., ir.Value], *operands: ir.Value) -> ir.Value:
         """What ``work`` makes of 16 lanes of the operands, for all of them."""
