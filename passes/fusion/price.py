@@ -13,7 +13,7 @@ from ..costs.count import Reads, bytes_of, reads_of, work_of
 from ..costs.machine import Machine
 from ..costs.roofline import arithmetic_of, busy_part, predict
 from ..domain import Domain
-from ..structured import ASSUMED
+from ..structured import ASSUMED, DYNAMIC
 from ..tiling.access import Nest
 from .graph import Graph, Group
 from .kinds import Kind
@@ -169,7 +169,7 @@ class Prices:
             if times > 1:
                 total += self._work_of(nest).repeated(times - 1)
         for value, nests, made in staged(domain, self.machine):
-            there = max(prod(value.type.shape), 1)
+            there = max(prod(ASSUMED if size == DYNAMIC else size for size in value.type.shape), 1)
             for nest in nests:
                 total += self._work_of(nest).repeated(max(made / there - 1, 0))
             total += Cost(0, elementwise={"f32": _STAGED * made})

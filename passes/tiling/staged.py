@@ -131,10 +131,10 @@ class _Place:
 def _place(emitter: Emitter, nest: Nest, access: Access, dim: int, part: int) -> _Place:
     index, known = access.indices[dim], window_range(nest, access.indices[dim])
     size = shape_of(access.value)[dim]
-    assert known is not None and size is not None and isinstance(index.start, int)
+    assert known is not None and isinstance(index.start, int)
     outer = tuple(loop for loop in index.loops if loop in nest.parallels)
     spans = [emitter.span(nest, loop) for loop in outer]
-    if index.padded and all(span.start == 0 for span in spans):
+    if index.padded and size is not None and all(span.start == 0 for span in spans):
         first = index.start + known[0]
         start, end = max(first, 0), min(first + part, size)
         if start < end:

@@ -202,9 +202,11 @@ def _problem(reader: Nest, access: Access, makers: Sequence[Nest]) -> str | None
             return "what is written ahead of a window has no loop for each dim"
         if maker.body is None or maker.reductions or {"tensor.extract", "cf.assert"} & {*inner}:
             return "only element-wise work is done ahead of a window"
-    shape = shape_of(access.value)
-    if None in shape or 0 in shape or any(window_range(reader, index) is None for index in access.indices):
-        return "how much a task would compute ahead of its window is not known"
-    if any(extent is None for extent in reader.extents):
+    moved = [index for index in access.indices if not index.plain]
+    sizes = [
+        size for size, index in zip(shape_of(access.value), access.indices, strict=True) if index in moved
+    ]
+    summed = [reader.extents[loop] for loop in reader.reductions]
+    if None in (*sizes, *summed) or 0 in sizes or any(window_range(reader, index) is None for index in moved):
         return "how much a task would compute ahead of its window is not known"
     return None

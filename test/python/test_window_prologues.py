@@ -81,3 +81,15 @@ def test_blocks_of_a_gpu_have_no_scratch():
     compiled = mlopt.jit(module, x, device="emulator", target="cuda:sm_80")
     assert len([kernel for kernel in compiled.kernels if kernel.function == "main"]) == 2
     Verifier(module, (x,), {}).check(compiled(x))
+
+
+@pytest.mark.parametrize("dim", [0, 3])
+def test_dynamic_sizes(dim):
+    # Of any batch a task has one image; of rows of unknown length it cannot know what it would compute ahead.
+    module = Before(ScaleAndRelu(3), depthwise(3, 3, padding=1)).eval()
+    size = torch.export.Dim("size", min=2, max=400)
+    compiled = mlopt.jit(module, torch.randn(4, 3, 5, 33), dynamic_shapes=({dim: size},))
+    assert len([kernel for kernel in compiled.kernels if kernel.function == "main"]) == (1 if dim == 0 else 2)
+    for count in (2, 7, 131):
+        x = torch.randn(*(count if each == dim else length for each, length in enumerate((4, 3, 5, 33))))
+        Verifier(module, (x,), {}).check(compiled(x))

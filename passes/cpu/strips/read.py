@@ -101,7 +101,7 @@ def _load_lanes(
     if not lies_inside(op, lane, dim, axis, key[lane]):
         valid = _lanes_inside(em, source, dim, indices[dim], valid)
         low = range_at(op, dim, axis, key[lane]).low
-        if low is not None and low < 0:
+        if low is None or low < 0:
             before = _lanes_before(em, indices[dim])
     return load_row(em, Row(source, indices, dim, axis.lanes, valid, em.scalar(op.padding), before))
 
