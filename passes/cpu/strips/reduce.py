@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from mlir import ir
 from mlir.dialects import arith, vector
 
+from ....dialects.attributes import DROPS_NAN
 from ...combining import kind_of, neutral_of, reduced_dims
 from .cover import Cover, cover, known_extent
 from .emitter import Emitter
@@ -22,7 +23,7 @@ from .fragment import UNIT, Axis, Fragment, Key, Strip, element_of, is_vector, k
 from .masks import lane_mask
 from .registry import rule
 from .scratch import Scratch
-from .types import combine
+from .types import LARGER, combine
 from .vectors import spread
 
 
@@ -48,9 +49,9 @@ def source_strip(op: ir.OpView, kept: Strip, reduced: dict[int, Axis]) -> Strip:
 def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """Loops over the reduced dims, then the lanes' tree if they were reduced."""
     op = value.owner.opview
-    kind = kind_of(op)
+    kind = LARGER if DROPS_NAN.get(op) else kind_of(op)
     element = element_of(op.source)
-    start = em.constant(neutral_of(kind, element), element)
+    start = em.constant(neutral_of(kind_of(op), element), element)
     keys, kept_lane = list(keys_of(strip)), lane_of(strip)
     covers = _covers(em, op, kept_lane is None)
     lanes = strip[kept_lane].lanes if kept_lane is not None else max((how.lanes for how in covers), default=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mlir import ir
+from mlir.dialects import arith
 
 from ...combining import op_of
 
@@ -34,6 +35,11 @@ def bytes_of(kind: ir.Type) -> int:
     return max(bits_of(kind), 8) // 8
 
 
+LARGER = "larger"  # as a kind: the maximum of a number and what may be NaN, which it leaves out
+
+
 def combine(kind: str, left: ir.Value, right: ir.Value, element: ir.Type) -> ir.Value:
-    """``left`` and ``right`` joined by a combining kind of `vector.multi_reduction`."""
+    """``left`` and ``right`` joined by a combining kind of `vector.multi_reduction`, or by `LARGER`."""
+    if kind == LARGER:
+        return arith.select(arith.cmpf(arith.CmpFPredicate.OGT, right, left), right, left)
     return ir.Operation.create(op_of(kind, element), [left.type], [left, right]).results[0]
