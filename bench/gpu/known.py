@@ -4,17 +4,16 @@ from __future__ import annotations
 
 _WEIGHTS = "each block reads a row of weights again; that comes from the L2 cache, HBM gives it once"
 _LATE_WEIGHTS = "ptxas puts the weights' loads off until the row is being reduced"
-_TWICE = "a row is longer than a block holds: read for the maximum, and again for the sum"
 _RESULT = "one number a row is stored, or read by all lanes at once"
 _UNROLLED = "LLVM unrolls the steps: dozens of wide loads are under way before the first is used, not all"
 
 MISSES: dict[str, dict[str, str]] = {
     "relu_scale i8": {"wide": "a thread has the four neighbours that fill 16 bytes of the f32 result"},
     "residual_gelu f32": {"bytes": _WEIGHTS},
-    "softmax_32768 f32": {"bytes": f"{_TWICE}; {_RESULT}", "first": _UNROLLED, "wide": _RESULT},
+    "softmax_32768 f32": {"bytes": _RESULT, "wide": _RESULT},
     "layer_norm_1024 f32": {"bytes": _WEIGHTS, "first": _LATE_WEIGHTS},
     "rms_norm_4096 bf16": {"bytes": _WEIGHTS, "first": _LATE_WEIGHTS},
-    "cross_entropy_128k f32": {"bytes": _TWICE, "wide": _RESULT},
+    "cross_entropy_128k f32": {"bytes": "the last kernel adds up one number a row", "wide": _RESULT},
     "divide_by_sum f32": {
         "bytes": "each block adds up the partial sums, 2 KB from the L2 cache",
         "wide": _RESULT,
@@ -31,4 +30,26 @@ MISSES: dict[str, dict[str, str]] = {
     },
     "max_pool f32": {"wide": "a thread has both columns of a window, 8 bytes, and one result of a row"},
     "mean_pool f32": {"wide": _RESULT},
+}
+
+_FEW = "tiles of a few odd rows, whose parts meet in shared memory: some passes more at these sizes"
+_SCORES = "the product's layout; its scores lie in shared memory by rows"
+
+# Of the corpus's modules, which are small: the gates of any_size.py, in whatever dtype.
+CORPUS: dict[str, dict[str, str]] = {
+    "transcendental": {"spills": "two dozen results of half floats, eight of each a thread: 150 bytes"},
+    "reductions": {"banks": _FEW},
+    "arg_reductions": {"banks": _FEW},
+    "scatter": {"banks": _FEW},
+    "sorting": {"banks": _FEW},
+    "integers": {"banks": _FEW},
+    "lstm_cell": {"banks": _FEW},
+    "mlp": {"banks": _FEW, "spills": "products of f64, 128 registers a thread"},
+    "matmuls": {"banks": _FEW},
+    "resnet_small": {"banks": _FEW},
+    "attention": {"banks": _SCORES},
+    "attention_masked": {"banks": _SCORES},
+    "attention_biased": {"banks": _SCORES},
+    "self_attention": {"banks": _SCORES},
+    "gpt2_block_small": {"banks": _SCORES},
 }

@@ -1,6 +1,7 @@
 """Every module of the corpus as PTX, run by the emulator: right to the corpus's bound, on the tile path.
 
-Each module in one of its dtypes, the next module in the next one.
+Each module in one of its dtypes, the next module in the next one. Its kernels hold the gates that do not
+depend on sizes: no spills, as many blocks as the schedule wants, loads by ld.global.nc, no bank conflicts.
 """
 
 from __future__ import annotations
@@ -8,6 +9,9 @@ from __future__ import annotations
 import mlopt
 import pytest
 import torch
+from mlopt import emulator
+from mlopt.bench.gpu.any_size import GATES, missed
+from mlopt.bench.gpu.known import CORPUS
 from mlopt.runtime.verification import Verifier
 from mlopt.test.corpus import CASES
 
@@ -26,5 +30,30 @@ def test_corpus(case, dtype):
         assert not compiled.report.slow_paths
         inputs = case.inputs(dtype, seed=1)
         verifier = Verifier(module, inputs, {})
-        got = compiled(*[x.clone() for x in inputs])
+        with emulator.record() as launches:
+            got = compiled(*[x.clone() for x in inputs])
     verifier.check(got)
+    found = missed(compiled.report.gpu, compiled.asm["ptx"], launches)
+    assert found.keys() <= CORPUS.get(case.name, {}).keys(), found
+
+
+def test_what_misses_a_gate_is_known_to() -> None:
+    assert CORPUS.keys() <= CASES.keys()
+    assert all(set(gates) <= set(GATES) and all(gates.values()) for gates in CORPUS.values())
+
+
+def test_gates_are_missed() -> None:
+    """In the report of a kernel that is not as it should be."""
+    x = torch.randn(64, 100)
+    compiled = mlopt.jit(lambda x: x.softmax(-1), x, target="cuda:sm_80", device="emulator")
+    with emulator.record() as launches:
+        compiled(x)
+    (launch,) = launches
+    name, counters, ptx = launch.kernel, launch.counters, compiled.asm["ptx"]
+    assert missed(compiled.report.gpu, ptx, launches) == {}
+    counters.bank_conflicts = 1
+    for line in counters.lines:
+        line.text = line.text.replace("ld.global.nc", "ld.global")
+    many = ptx.replace(".minnctapersm ", ".minnctapersm 10")
+    found = missed(compiled.report.gpu, many, launches)
+    assert found == {"residency": {name}, "nc": {name}, "banks": {name}}
