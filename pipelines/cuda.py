@@ -27,11 +27,11 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
             f"{BUFFERIZE},mlopt-gpu-copies,mlopt-cpu-widen-floats,"
             # What no tile rule takes: loops, an iteration a thread.
             "convert-linalg-to-parallel-loops,mlopt-gpu-plain-loops,"
-            # Rows that no block can hold; then accumulators stay with their threads while a loop runs, and rows
-            # are read once for their maximum and the sum of exponentials.
+            # Rows that no block can hold; then accumulators stay with their threads while a loop runs, and
+            # rows are read once for their maximum and the sum of exponentials.
             "mlopt-gpu-chunk-rows,mlopt-gpu-late-reductions,mlopt-gpu-online-sums,"
-            # A task without anything to share is a thread's, not a block's.
-            "mlopt-gpu-single-elements,"
+            # A task without anything to share is a thread's, not a block's; blocks keep what tasks share.
+            f"mlopt-gpu-single-elements,mlopt-gpu-take-turns{{machine={machine_for_code(chip)}}},"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
             "mlopt-gpu-assign-layouts",
             _LAYOUTS,

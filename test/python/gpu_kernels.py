@@ -168,6 +168,8 @@ class Launcher:
                 return operands[0] * operands[1]
             case "arith.divui":
                 return operands[0] // operands[1]
+            case "arith.minui":
+                return min(operands)
             case "arith.ceildivui":
                 return -(-operands[0] // operands[1])
             case "arith.ori":

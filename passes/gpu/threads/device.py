@@ -19,6 +19,7 @@ from ..layouts.warps import warps_of
 from .builder import Builder, Number
 from .emitter import Buffer, Emitter
 from .grid import Loops
+from .turns import emit_turns
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 
@@ -128,6 +129,9 @@ def _emit(
             work = [op.operation for op in list(inner.operations)[:-1]]
             if em.alone:
                 _emit_tasks_of_threads(em, forall, number, work)
+            elif "turns" in schedule:
+                along, blocks = schedule["turns"]
+                emit_turns(em, forall, _index(build, number), work, (along, blocks))
             else:
                 _bind_tasks(em, forall, _index(build, number))
                 em.emit(work)
@@ -243,15 +247,10 @@ def _emit_tasks_of_threads(
 
 
 def _bind_tasks(em: Emitter, forall: ir.Operation, task: Number) -> None:
-    """The induction variables from the task's number; the last loop runs fastest."""
-    build = em.build
+    """The induction variables from the task's number."""
     loops = Loops.of(forall)
-    rest = task
-    counts = [loops.count(build, loop, em.number) for loop in range(loops.rank)]
+    counts = [loops.count(em.build, loop, em.number) for loop in range(loops.rank)]
     arguments = list(forall.regions[0].blocks[0].arguments)[: loops.rank]
-    for loop in reversed(range(loops.rank)):
-        place = build.rem(rest, counts[loop]) if loop else rest
-        rest = build.div(rest, counts[loop]) if loop else rest
-        if counts[loop] == 1:
-            place = 0
-        em.set_scalar(arguments[loop], build.mul(place, loops.steps[loop]))
+    places = loops.places(em.build, task, counts)
+    for argument, place, step in zip(arguments, places, loops.steps, strict=True):
+        em.set_scalar(argument, em.build.mul(place, step))

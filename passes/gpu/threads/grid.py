@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
@@ -43,11 +43,27 @@ class Loops:
         size = bound if isinstance(bound, int) else number(bound)
         return build.div(build.add(size, step - 1), step)
 
+    def places(self, build: Builder, number: Number, counts: Sequence[Number]) -> list[Number]:
+        """Where in each loop, of ``counts`` tasks, the one of this number is; the last loop runs fastest."""
+        found: list[Number] = []
+        for loop in reversed(range(self.rank)):
+            place = build.rem(number, counts[loop]) if loop else number
+            number = build.div(number, counts[loop]) if loop else number
+            found.append(0 if counts[loop] == 1 else place)
+        return found[::-1]
+
+    def static_counts(self) -> list[int | None]:
+        """The tasks along each loop, where that is known."""
+        return [
+            -(-bound // step) if isinstance(bound, int) else None
+            for bound, step in zip(self.bounds, self.steps, strict=True)
+        ]
+
     def static_count(self) -> int | None:
         """All tasks, if that is known."""
         total = 1
-        for bound, step in zip(self.bounds, self.steps, strict=True):
-            if not isinstance(bound, int):
+        for count in self.static_counts():
+            if count is None:
                 return None
-            total *= -(-bound // step)
+            total *= count
         return total

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, cf, llvm, memref, scf
 
+from ....dialects.attributes import SCHEDULE
 from ..layouts.access import WIDE, bytes_of
 from .device import Devices, dynamic_dims
 from .grid import Loops
@@ -30,16 +31,19 @@ def write_launcher(function: ir.Operation, forall: ir.Operation, module: str, de
     loops = Loops.of(forall)
     if loops.static_count() != 0:
         with ir.InsertionPoint(forall), forall.location:
-            _launch(block, loops, module, devices)
+            turns = (SCHEDULE.get(forall) or {}).get("turns")
+            _launch(block, loops, module, devices, turns)
     for op in reversed(list(block.operations)[:-1]):
         unused = all(not list(result.uses) for result in op.operation.results)
         if op.operation == forall or (unused and op.operation.name.startswith(_PURE)):
             op.operation.erase()
 
 
-def _launch(block: ir.Block, loops: Loops, module: str, devices: Devices) -> None:
+def _launch(
+    block: ir.Block, loops: Loops, module: str, devices: Devices, turns: tuple[int, ...] | None
+) -> None:
     long = ir.IntegerType.get_signless(64)
-    count = _count(loops, long, devices.tasks)
+    count = _count(loops, long, devices.tasks, turns)
     if loops.static_count() is None:
         some = arith.cmpi(arith.CmpIPredicate.sgt, count, _constant(long, 0))
         branch = scf.IfOp(some)
@@ -52,18 +56,22 @@ def _launch(block: ir.Block, loops: Loops, module: str, devices: Devices) -> Non
         _launch_some(block, count, module, devices)
 
 
-def _count(loops: Loops, long: ir.Type, each: int) -> ir.Value:
-    """The blocks, which run ``each`` tasks."""
+def _count(loops: Loops, long: ir.Type, each: int, turns: tuple[int, ...] | None) -> ir.Value:
+    """The blocks, which run ``each`` tasks; or those that take turns along a loop, times the others."""
     known = loops.static_count()
-    if known is not None:
+    if known is not None and turns is None:
         return _constant(long, -(-known // each))
+    along, most = turns if turns is not None else (None, 0)
     total = None
-    for bound, step in zip(loops.bounds, loops.steps, strict=True):
+    for loop, (bound, step) in enumerate(zip(loops.bounds, loops.steps, strict=True)):
         if isinstance(bound, int):
-            tasks = _constant(long, -(-bound // step))
+            number = -(-bound // step)
+            tasks = _constant(long, min(number, most) if loop == along else number)
         else:
             size = arith.index_cast(long, bound)
             tasks = arith.divui(arith.addi(size, _constant(long, step - 1)), _constant(long, step))
+            if loop == along:
+                tasks = arith.minui(tasks, _constant(long, most))
         total = tasks if total is None else arith.muli(total, tasks)
     assert total is not None
     if each == 1:

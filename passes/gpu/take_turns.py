@@ -1,0 +1,146 @@
+"""A block runs several tasks, one after the other, and keeps what they share.
+
+Before, a norm of 16,384 rows, each of whose tasks reads the weights again::
+
+    scf.forall (%i) in (16384) {
+      %v = vector.transfer_read %x[%i, %c0], … : memref<16384x1024xf32>, vector<1x1024xf32>
+      %w = vector.transfer_read %weight[%c0], … : memref<1024xf32>, vector<1024xf32>
+      …
+    } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+
+After, the same, and mlopt-gpu-distribute writes a loop: each of 863 blocks (8 on each of 108 multiprocessors)
+reads %w once, and runs every 863rd task::
+
+    } {mlopt.schedule = {…, turns = array<i64: 0, 863>}}
+
+``turns`` has the loop of the scf.forall that blocks take turns along, and how many blocks share it: as many
+as the GPU holds at once, or a multiple, so that all have about the same number of turns. While a task is run,
+the next one's reads are on their way. A block gets more warps where all that would not fit its registers.
+Legal for any kernel whose tasks are blocks'; done where tasks without loops and products read tiles that they share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from mlir import ir
+
+from ...dialects.attributes import KERNEL, SCHEDULE
+from ...dialects.layouts import WARP
+from ..base import Pass
+from ..costs.machine import DEFAULT_GPU, find_machine
+from ..operations import nested_ops, ops_named
+from .layouts.access import bytes_of
+from .layouts.tiles import is_tile, sizes_of
+from .layouts.warps import warps_of
+from .threads.grid import Loops
+from .turns.reads import depends_on, is_ahead, is_shared
+
+REGISTERS = 1 << 16  # of a multiprocessor
+MOST_WARPS = 32
+OWN = 64  # registers that a thread may have
+FILLED = 40  # of these by what is kept and what is on its way
+WORD = 4
+_HEAVY = ("scf.for", "scf.if", "scf.parallel", "vector.contract")
+FEWEST_TURNS = 4  # from which on most blocks that can run at once have work in the last turn, too
+
+
+@dataclass(frozen=True)
+class TakeTurns(Pass):
+    """Let blocks run several tasks that share what they read; ``machine``: whose multiprocessors to fill."""
+
+    name: ClassVar[str] = "mlopt-gpu-take-turns"
+    machine: str = DEFAULT_GPU
+
+    def run(self, op: ir.Operation) -> None:
+        """Mark the schedules of such kernels."""
+        processors = find_machine(self.machine).processors
+        for function in op.regions[0].blocks[0].operations:
+            if KERNEL.get(function.operation):
+                for forall in ops_named(function.operation, "scf.forall"):
+                    along = shared_along(forall)
+                    if along is not None:
+                        _mark(forall, along, processors)
+
+
+def shared_along(forall: ir.Operation) -> int | None:
+    """The loop along which tasks share the most of what they read, if that is a tile; else None."""
+    schedule = SCHEDULE.get(forall) or {}
+    if ops_named(forall, *_HEAVY) or "tasks" in schedule or "turns" in schedule:
+        return None
+    best, most = None, 0
+    for loop in range(Loops.of(forall).rank):
+        shared = sum(map(_bytes, _shared(forall, loop)))
+        if shared > most and _ahead(forall, loop):
+            best, most = loop, shared
+    return best
+
+
+def _shared(forall: ir.Operation, loop: int) -> list[ir.Operation]:
+    """The reads of a warp or more that do not change along a loop."""
+    changing = depends_on(forall, loop)
+    return [
+        op
+        for op in ops_named(forall, "vector.transfer_read")
+        if is_shared(op, changing) and prod(sizes_of(op.results[0])) >= WARP
+    ]
+
+
+def _ahead(forall: ir.Operation, loop: int) -> list[ir.Operation]:
+    """The reads that can be made before the task's turn."""
+    changing = depends_on(forall, loop)
+    return [op for op in ops_named(forall, "vector.transfer_read") if is_ahead(op, changing)]
+
+
+def _bytes(read: ir.Operation) -> int:
+    tile = read.results[0]
+    return prod(sizes_of(tile)) * bytes_of(tile.type.element_type)
+
+
+def _mark(forall: ir.Operation, along: int, processors: int) -> None:
+    schedule = SCHEDULE.get(forall) or {}
+    warps = warps_of(forall)
+    (resident,) = schedule.get("min_blocks", (1,))
+    words = _words(forall, along)
+    while warps < MOST_WARPS and words > warps * WARP * FILLED:
+        warps *= 2
+    if warps != warps_of(forall):
+        resident = max(REGISTERS // (OWN * warps * WARP), 1)
+    counts = Loops.of(forall).static_counts()
+    others = prod(count or 1 for loop, count in enumerate(counts) if loop != along)
+    blocks = blocks_along(counts[along], others, processors * resident)
+    if blocks is not None:
+        changed = {"warps": (warps,), "min_blocks": (resident,), "turns": (along, blocks)}
+        SCHEDULE.set(forall, {**schedule, **changed})
+
+
+def blocks_along(tasks: int | None, others: int, resident: int) -> int | None:
+    """How many blocks take turns at ``tasks``, of which there are ``others`` beside; None: it does not pay.
+
+    ``resident`` blocks run at once. The fewest waves times turns, with a turn for what is read once.
+    """
+    blocks = max(resident // others, 1)
+    if tasks is None:
+        return blocks
+    found: dict[int, int] = {}
+    while -(-tasks // blocks) >= FEWEST_TURNS:
+        turns = -(-tasks // blocks)
+        even = -(-tasks // turns)
+        found.setdefault(even, -(-others * even // resident) * (turns + 1))
+        blocks *= 2
+    return min(found, key=lambda each: found[each], default=None)
+
+
+def _words(forall: ir.Operation, along: int) -> int:
+    """The registers of a block that hold what is shared, the next reads, and this task's largest tile."""
+    tiles = [value for op in nested_ops(forall) for value in op.results if is_tile(value)]
+    floats = [value for value in tiles if isinstance(value.type.element_type, ir.FloatType)]
+    kept = [op.results[0] for op in _shared(forall, along)]
+    ahead = sum(map(_bytes, _ahead(forall, along))) // WORD
+    return max(map(_registers, floats), default=0) + sum(map(_registers, kept)) + ahead
+
+
+def _registers(tile: ir.Value) -> int:
+    return prod(sizes_of(tile)) * -(-bytes_of(tile.type.element_type) // WORD)

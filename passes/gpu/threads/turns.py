@@ -1,0 +1,69 @@
+"""The tasks of a block that takes turns: a loop over them, with the next task's reads under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+
+from ..turns.reads import depends_on, parts_of
+from .builder import Number
+from .emitter import Emitter
+from .fragment import Fragment, positions_of
+from .grid import Loops
+
+
+def emit_turns(
+    em: Emitter, forall: ir.Operation, block: Number, work: Sequence[ir.Operation], turns: tuple[int, int]
+) -> None:
+    """What the tasks share, then the first one's reads, then a loop with a task, and the next one's reads."""
+    along, most = turns
+    build, loops = em.build, Loops.of(forall)
+    counts = [loops.count(build, loop, em.number) for loop in range(loops.rank)]
+    tasks, blocks = counts[along], build.least(counts[along], most)
+    places = loops.places(build, block, [*counts[:along], blocks, *counts[along + 1 :]])
+    arguments = list(forall.regions[0].blocks[0].arguments)
+
+    def set_place(loop: int, place: Number) -> None:
+        em.set_scalar(arguments[loop], build.mul(place, loops.steps[loop]))
+
+    for loop in range(loops.rank):
+        set_place(loop, places[loop])
+    shared, ahead, others = parts_of(work, depends_on(forall, along))
+    reads = [op for op in ahead if op.name == "vector.transfer_read"]
+    em.emit(shared)
+
+    def read(place: Number) -> list[ir.Value]:
+        set_place(along, place)
+        em.emit(ahead)
+        return [value for op in reads for value in _registers(em, op)]
+
+    first = read(places[along])
+    kinds = [value.type for value in first]
+    bounds = [build.number(number) for number in (places[along], tasks, blocks)]
+    loop = ir.Operation.create("scf.for", kinds, [*bounds, *first], regions=1)
+    body = loop.regions[0].blocks.append(build.index, *kinds)
+    with ir.InsertionPoint(body), em.region(), em.shared.loop():
+        place, *registers = body.arguments
+        following = build.add(place, blocks)
+        nothing = [build.constant(kind, 0) for kind in kinds]
+        later = em.choose(build.less(following, tasks), kinds, lambda: read(following), lambda: nothing)
+        set_place(along, place)
+        em.emit([op for op in ahead if op not in reads])
+        _bind(em, reads, registers)
+        em.emit(others)
+        ir.Operation.create("scf.yield", [], later)
+
+
+def _registers(em: Emitter, read: ir.Operation) -> list[ir.Value]:
+    fragment = em.fragment(read.results[0])
+    return [fragment[position] for position in positions_of(em.layout(read.results[0]), read.results[0])]
+
+
+def _bind(em: Emitter, reads: Sequence[ir.Operation], registers: Sequence[ir.Value]) -> None:
+    """Let tiles be what was read before the task's turn."""
+    rest = iter(registers)
+    for op in reads:
+        layout = em.layout(op.results[0])
+        values = {position: next(rest) for position in positions_of(layout, op.results[0])}
+        em.set_fragment(op.results[0], Fragment(layout, values))

@@ -1,0 +1,1 @@
+"""What the tasks of a block that takes turns share, and what can be read ahead (`reads`)."""

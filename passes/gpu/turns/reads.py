@@ -1,0 +1,80 @@
+"""Which ops of a task change along a loop of its scf.forall, which it shares, which come before its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from mlir import ir
+
+from ...operations import nested_ops, ops_named
+from ..layouts.access import access_of
+from ..layouts.overlaps import buffer_of
+from ..layouts.tiles import is_tile
+
+_SCALAR = ("arith.", "affine.")
+
+
+def depends_on(forall: ir.Operation, loop: int) -> set[ir.Value]:
+    """The values of a task that change along a loop."""
+    block = forall.regions[0].blocks[0]
+    changing: set[ir.Value] = {block.arguments[loop]}
+    for op in nested_ops(block):
+        if any(operand in changing for operand in op.operands):
+            changing |= set(op.results)
+    return changing
+
+
+def is_shared(op: ir.Operation, changing: Collection[ir.Value]) -> bool:
+    """Whether an op makes the same in all tasks along a loop: a read of what nobody writes, or a position."""
+    if any(operand in changing for operand in op.operands):
+        return False
+    return _is_scalar(op) or _reads_constant(op)
+
+
+def is_ahead(op: ir.Operation, changing: Collection[ir.Value]) -> bool:
+    """Whether a read, or a position, of a task can be made before its turn."""
+    if not any(operand in changing for operand in op.operands):
+        return False
+    return _is_scalar(op) or (_reads_constant(op) and all(map(_is_position, op.operands)))
+
+
+def parts_of(
+    work: Sequence[ir.Operation], changing: Collection[ir.Value]
+) -> tuple[list[ir.Operation], list[ir.Operation], list[ir.Operation]]:
+    """The ops of a task that it shares, those that can be made ahead, and the others; each in order."""
+    shared: list[ir.Operation] = []
+    ahead: list[ir.Operation] = []
+    others: list[ir.Operation] = []
+    made: set[ir.Value] = set()
+    for op in work:
+        if is_shared(op, (*changing, *made)):
+            shared.append(op)
+        elif is_ahead(op, changing) and not any(operand in made for operand in op.operands):
+            ahead.append(op)
+        else:
+            others.append(op)
+            made |= set(op.results)
+    return shared, ahead, others
+
+
+def _is_scalar(op: ir.Operation) -> bool:
+    return op.name.startswith(_SCALAR) and not any(map(is_tile, (*op.operands, *op.results)))
+
+
+def _is_position(value: ir.Value) -> bool:
+    """Whether a value comes from loops and numbers alone, or is no index."""
+    if isinstance(value.owner, ir.Block) or not isinstance(value.type, ir.IndexType):
+        return not is_tile(value)
+    op = value.owner.operation
+    return _is_scalar(op) and all(map(_is_position, op.operands))
+
+
+def _reads_constant(op: ir.Operation) -> bool:
+    """Whether an op reads a tile of a buffer that its kernel writes nothing to."""
+    if op.name != "vector.transfer_read":
+        return False
+    parent = op.parent.operation
+    while parent.name != "scf.forall":
+        parent = parent.parent.operation
+    written = {buffer_of(access_of(write)) for write in ops_named(parent, "vector.transfer_write")}
+    return buffer_of(access_of(op)) not in written

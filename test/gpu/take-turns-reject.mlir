@@ -1,0 +1,87 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-take-turns)' | FileCheck %s
+// CHECK-NOT: turns =
+
+// Nothing is shared.
+func.func private @own(%x: memref<16384x1024xf32>, %w: memref<16384x1024xf32>, %s: memref<1024xf32>, %out: memref<16384x1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (16384) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<16384x1024xf32>, vector<1x1024xf32>
+    %u = vector.transfer_read %w[%i, %c0], %pad {in_bounds = [true, true]} : memref<16384x1024xf32>, vector<1x1024xf32>
+    %b = vector.broadcast %u : vector<1x1024xf32> to vector<1x1024xf32>
+    %r = arith.mulf %v, %b : vector<1x1024xf32>
+    vector.transfer_write %r, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x1024xf32>, memref<16384x1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// A number is shared: no tile.
+func.func private @number(%x: memref<16384x1024xf32>, %w: memref<16384x1024xf32>, %s: memref<1024xf32>, %out: memref<16384x1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (16384) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<16384x1024xf32>, vector<1x1024xf32>
+    %u = vector.transfer_read %s[%c0], %pad {in_bounds = [true]} : memref<1024xf32>, vector<1xf32>
+    %b = vector.broadcast %u : vector<1xf32> to vector<1x1024xf32>
+    %r = arith.mulf %v, %b : vector<1x1024xf32>
+    vector.transfer_write %r, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x1024xf32>, memref<16384x1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// All blocks run at once as it is.
+func.func private @few(%x: memref<800x1024xf32>, %w: memref<800x1024xf32>, %s: memref<1024xf32>, %out: memref<800x1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (800) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<800x1024xf32>, vector<1x1024xf32>
+    %u = vector.transfer_read %s[%c0], %pad {in_bounds = [true]} : memref<1024xf32>, vector<1024xf32>
+    %b = vector.broadcast %u : vector<1024xf32> to vector<1x1024xf32>
+    %r = arith.mulf %v, %b : vector<1x1024xf32>
+    vector.transfer_write %r, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x1024xf32>, memref<800x1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// What is shared is written, too.
+func.func private @written(%x: memref<16384x1024xf32>, %w: memref<16384x1024xf32>, %s: memref<1024xf32>, %out: memref<16384x1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (16384) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<16384x1024xf32>, vector<1x1024xf32>
+    %u = vector.transfer_read %s[%c0], %pad {in_bounds = [true]} : memref<1024xf32>, vector<1024xf32>
+    %b = vector.broadcast %u : vector<1024xf32> to vector<1x1024xf32>
+    %r = arith.mulf %v, %b : vector<1x1024xf32>
+    vector.transfer_write %r, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x1024xf32>, memref<16384x1024xf32>
+    vector.transfer_write %u, %s[%c0] {in_bounds = [true]} : vector<1024xf32>, memref<1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// No row can be read ahead of what is written to the same buffer.
+func.func private @in_place(%x: memref<16384x1024xf32>, %w: memref<16384x1024xf32>, %s: memref<1024xf32>, %out: memref<16384x1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (16384) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<16384x1024xf32>, vector<1x1024xf32>
+    %u = vector.transfer_read %s[%c0], %pad {in_bounds = [true]} : memref<1024xf32>, vector<1024xf32>
+    %b = vector.broadcast %u : vector<1024xf32> to vector<1x1024xf32>
+    %r = arith.mulf %v, %b : vector<1x1024xf32>
+    vector.transfer_write %r, %x[%i, %c0] {in_bounds = [true, true]} : vector<1x1024xf32>, memref<16384x1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// Tasks of threads have nothing in common.
+func.func private @threads(%x: memref<16384x1024xf32>, %w: memref<16384x1024xf32>, %s: memref<1024xf32>, %out: memref<16384x1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (16384) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<16384x1024xf32>, vector<1x1024xf32>
+    %u = vector.transfer_read %s[%c0], %pad {in_bounds = [true]} : memref<1024xf32>, vector<1024xf32>
+    %b = vector.broadcast %u : vector<1024xf32> to vector<1x1024xf32>
+    %r = arith.mulf %v, %b : vector<1x1024xf32>
+    vector.transfer_write %r, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x1024xf32>, memref<16384x1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tasks = array<i64: 128>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
