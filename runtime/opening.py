@@ -35,7 +35,9 @@ def open_executable(
     for entry in (executable.main, executable.prepare):
         if entry is not None:
             entry.place = cuda_place(gpu)
-    if options.cuda_graph and captures(built["metadata"]):
+    from .cuda.program import is_blocking
+
+    if options.cuda_graph and captures(built["metadata"]) and not is_blocking():
         from .cuda.graphs import Replays, TorchRecorder
 
         executable.main.replays = Replays(executable.main, TorchRecorder(gpu))

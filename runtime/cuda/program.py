@@ -35,6 +35,11 @@ BLOCKING_VARIABLE = "CUDA_LAUNCH_BLOCKING"
 LaunchHook = Callable[[str], Any]
 
 
+def is_blocking() -> bool:
+    """Whether the environment asks for all calls to be made with care."""
+    return os.environ.get(BLOCKING_VARIABLE, "") not in ("", "0")
+
+
 class Program:
     """``built`` is what the compile worker returned; ``names`` are the entry points to look up."""
 
@@ -77,7 +82,7 @@ class Program:
         function = _ENTRY(self.code.address(f"mlopt_{name}"))
         if not self.kernels:
             return function
-        blocking = os.environ.get(BLOCKING_VARIABLE, "") not in ("", "0")
+        blocking = is_blocking()
         fresh = True
 
         def call(address: int) -> int:
