@@ -16,7 +16,8 @@ reads %w once, and runs every 863rd task::
 ``turns`` has the loop of the scf.forall that blocks take turns along, and how many blocks share it: as many
 as the GPU holds at once, or a multiple, so that all have about the same number of turns. While a task is run,
 the next one's reads are on their way. A block gets more warps where all that would not fit its registers.
-Legal for any kernel whose tasks are blocks'; done where tasks without loops and products read tiles that they share.
+Legal for any kernel whose tasks are blocks'; done where tasks without loops and products read tiles that they
+share.
 """
 
 from __future__ import annotations
