@@ -7,10 +7,11 @@ from typing import Any
 
 from mlir import ir
 
-from ..dialects.attributes import KERNEL, LAYOUT
+from ..dialects.attributes import KERNEL, LAYOUT, SCHEDULE
 from ..dialects.context import make_context
+from ..passes.gpu.layouts.tiles import is_uniform
 from ..passes.locations import source_of
-from ..passes.operations import nested_ops
+from ..passes.operations import nested_ops, ops_named
 from ..runtime.cuda.chips import find_chip
 from .accept import accept
 from .compile import refusals
@@ -21,7 +22,8 @@ from .stages import run_stages
 def layouts_of_text(linalg_text: str, *, func_name: str = "main", chip: str) -> list[dict[str, Any]]:
     """The tiles of each kernel of the module ``linalg_text`` in code for ``chip`` ("sm_80").
 
-    Returns ``[{"name", "tiles": [{"op", "where", "type", "shape", "layout"}]}]`` in the order of the program.
+    Returns ``[{"name", "tiles": [{"op", "where", "type", "shape", "layout"}]}]`` in the order of the program;
+    a kernel has no tiles if each thread runs a task of its own.
     """
     with make_context(), ir.Location.unknown(), refusals():
         module = accept(linalg_text, func_name)
@@ -37,14 +39,21 @@ def layouts_of_text(linalg_text: str, *, func_name: str = "main", chip: str) -> 
 
 
 def _tiles(function: ir.Operation) -> Iterator[dict[str, Any]]:
+    if any("tasks" in (SCHEDULE.get(forall) or {}) for forall in ops_named(function, "scf.forall")):
+        return
     for op in nested_ops(function.regions[0].blocks[0]):
         for result, layout in zip(op.results, LAYOUT.get(op) or (), strict=False):
             if layout:
                 file, line, _ = source_of(op.location)
                 yield {
-                    "op": op.name,
+                    "op": f"{op.name} through shared memory" if _moves(op) else op.name,
                     "where": f"{file}:{line}" if line else "",
                     "type": str(result.type),
                     "shape": list(ir.VectorType(result.type).shape),
                     "layout": layout,
                 }
+
+
+def _moves(op: ir.Operation) -> bool:
+    """Whether a tile changes hands: one scalar at all positions is in every thread already."""
+    return op.name == "mlopt.convert_layout" and not is_uniform(op.operands[0])

@@ -9,7 +9,7 @@
       0  0:0/0-3  0:1/0-3  0:2/0-3  …  2:31/12-15
       1  1:0/0-3  1:1/0-3  1:2/0-3  …  3:31/12-15
 
-A cell is ``warp:lane/registers``, of the first thread that has the elements.
+`LEGEND` stands above all pictures, and says what a cell is.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ from .explain import ask, in_source
 from .programs import check_func
 
 _LAYOUTS = "mlopt.pipelines.explain_layouts:layouts_of_text"
+LEGEND = (
+    "a cell is warp:lane/registers of the first thread that holds the elements; its column says which along "
+    "the tile's last dim, its row which along the one before"
+)
 COLUMNS, ROWS = 8, 8  # of a picture; one more for the last
 
 
@@ -41,7 +45,7 @@ def text(source: str, func: str, target: str | None) -> str:
     kernels: list[dict[str, Any]] = ask(_LAYOUTS, source, func, options)
     for tile in (tile for kernel in kernels for tile in kernel["tiles"]):
         tile["where"] = in_source(source, tile["where"])
-    return "\n\n".join(map(kernel_text, kernels))
+    return "\n\n".join([LEGEND, *map(kernel_text, kernels)])
 
 
 def kernel_text(kernel: Mapping[str, Any]) -> str:

@@ -17,6 +17,9 @@ import torch
 
 def softmax():
     return (lambda x: x.softmax(-1)), torch.ones(64, 1000)
+
+def parts():
+    return (lambda x, i: (x.gather(1, i), x.t().contiguous())), torch.ones(64, 50), torch.zeros(64, 9).long()
 """
 
 
@@ -76,7 +79,8 @@ def test_the_command_draws_every_kernel(file: Path) -> None:
     arguments = ["explain", f"{file}:softmax", "--layout", "--target", "cuda:sm_80"]
     result = CliRunner().invoke(cli.app, arguments)
     assert result.exit_code == 0, result.output
-    name, *_ = result.output.splitlines()
+    legend, _, name, *_ = result.output.splitlines()
+    assert legend == explain_layout.LEGEND
     assert name == "kernel_0_amax_sub_exp_sum_more: 128 threads, 4 warps"
     assert "vector<1x1000xf32>  reg 2:(0,512) 4:(0,1) lane 32:(0,4) warp 4:(0,128)" in result.output
     assert f"transfer_read {file}:5" in result.output
@@ -86,6 +90,12 @@ def test_the_command_draws_every_kernel(file: Path) -> None:
 def test_a_kernel_without_tiles_says_so() -> None:
     text = explain_layout.kernel_text({"name": "kernel_0_sort", "tiles": []})
     assert text == "kernel_0_sort: no tiles; a thread runs each task alone"
+
+
+def test_what_threads_do_alone_and_what_moves(file: Path) -> None:
+    printed = explain_layout.text(f"{file}:parts", "main", "cuda:sm_80")
+    assert "kernel_0_gather: no tiles; a thread runs each task alone" in printed
+    assert f"\n  convert_layout through shared memory {file}" in printed
 
 
 def test_a_cpu_has_no_layouts(file: Path) -> None:
