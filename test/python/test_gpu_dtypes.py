@@ -1,4 +1,4 @@
-"""Every dtype in one program, run by the emulator: reductions, element-wise, transposed, gathered; odd sizes."""
+"""Every dtype in one program on the emulator: reductions, element-wise, transposed, gathered; odd sizes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def numbers(dtype: torch.dtype, generator: torch.Generator) -> Tensor:
 
 
 def everything(index: Tensor, *tensors: Tensor) -> tuple[Any, ...]:
-    """Of each tensor: sums of rows and columns, the largest, an element-wise result, turned, some elements."""
+    """Of each tensor: sums and largest of rows or columns, an element-wise result, turned, some elements."""
     found: list[Tensor] = []
     for x in tensors:
         if x.dtype == torch.bool:
