@@ -104,3 +104,28 @@ func.func private @two(%x: memref<64x96xf32>, %y: memref<64x96xf32>, %z: memref<
   } {mlopt.schedule = {tile = array<i64: 32, 32>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// A tile is turned before a total is made, and another one after it: in the same 33,008 bytes, with barriers between.
+// CHECK-LABEL: llvm.func @again
+// CHECK: llvm.store %{{.*}} !llvm.ptr<3>
+// CHECK: nvvm.barrier0
+// CHECK: llvm.load %{{.*}} !llvm.ptr<3>
+// CHECK: nvvm.barrier0
+// CHECK: llvm.store %{{.*}} !llvm.ptr<3>
+// CHECK: mlopt.shared = 33008
+func.func private @again(%x: memref<64x128xf32>, %one: memref<128x64xf32>, %other: memref<128x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (1) step (1) {
+    %v = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true]} : memref<64x128xf32>, vector<64x128xf32>
+    %t = vector.transpose %v, [1, 0] : vector<64x128xf32> to vector<128x64xf32>
+    vector.transfer_write %t, %one[%c0, %c0] {in_bounds = [true, true]} : vector<128x64xf32>, memref<128x64xf32>
+    %s = vector.multi_reduction <add>, %v, %pad [0, 1] : vector<64x128xf32> to f32
+    %b = vector.broadcast %s : f32 to vector<128x64xf32>
+    %w = arith.mulf %t, %b : vector<128x64xf32>
+    vector.transfer_write %w, %other[%c0, %c0] {in_bounds = [true, true]} : vector<128x64xf32>, memref<128x64xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 1>, tile = array<i64: 0, 0>, warps = array<i64: 8>}}
+  return
+}
