@@ -21,6 +21,8 @@ def neighbours(domain: Domain) -> set[Pair]:
     tensors = [found for nest in domain.nests for found in tensors_of(domain, nest)]
     bound = {dim for nest in domain.nests for dim in _in_windows(domain, nest)}
     bound |= {dim for _, dims in tensors for dim in dims if dim and dims.count(dim) > 1}  # diagonals
+    # What makes a stage has loops of its own.
+    bound |= {dim for value, dims in tensors if value in domain.stages for dim in dims if dim}
     pairs = {pair for _, dims in tensors for pair in _pairs(dims) if pair and not bound & set(pair)}
     while True:
         kept = {pair for pair in pairs if all(_agrees(pair, dims) for _, dims in tensors)}

@@ -84,10 +84,15 @@ def _fill(emitter: Emitter, nest: Nest, access: Access, domain: Domain) -> Stage
     spans = {dim: place.span for dim, place in zip(dims, places, strict=True) if dim is not None}
     tile = _padded(emitter, access, places, emitter.of_stage(domain, spans).tile(access.value))
     inner = [place.before for place in places]
-    inner[staged.order[-1]] += staged.lead
+    last = staged.order[-1]
+    inner[last] += staged.lead
+    # From first to last in a row: the last lanes of a store may run over into what comes next.
+    _pad(emitter, access, staged, last, 0, inner[last])
     staged.write(emitter, tile, inner)
     for dim, place in enumerate(places):
-        _fill_beside(emitter, access, staged, dim, inner[dim], inner[dim] + place.span.size)
+        if dim != last:
+            _pad(emitter, access, staged, dim, 0, inner[dim])
+        _pad(emitter, access, staged, dim, inner[dim] + place.span.size, None)
     return staged
 
 
@@ -103,17 +108,16 @@ def _allocate(
     return Staged(memory, tuple(order), lead)
 
 
-def _fill_beside(emitter: Emitter, access: Access, staged: Staged, dim: int, start: int, end: int) -> None:
-    """Padding before ``start`` and from ``end`` on, in a dim of the value's and all of the others."""
+def _pad(emitter: Emitter, access: Access, staged: Staged, dim: int, first: int, end: int | None) -> None:
+    """Padding from ``first`` to ``end`` (None: to the end), in a dim of the value's and all of the others."""
     shape = dict(zip(staged.order, staged.memory.type.shape, strict=True))
-    if not access.indices[dim].padded:
+    size = (shape[dim] if end is None else end) - first
+    if not access.indices[dim].padded or size <= 0:
         return
-    for first, last in ((0, start), (end, shape[dim])):
-        if first < last:
-            assert access.padding is not None
-            sizes = [last - first if each == dim else shape[each] for each in range(len(shape))]
-            starts = [first if each == dim else 0 for each in range(len(shape))]
-            staged.write(emitter, emitter.stretch(access.padding, sizes), starts)
+    assert access.padding is not None
+    sizes = [size if each == dim else shape[each] for each in range(len(shape))]
+    starts = [first if each == dim else 0 for each in range(len(shape))]
+    staged.write(emitter, emitter.stretch(access.padding, sizes), starts)
 
 
 @dataclass(frozen=True)

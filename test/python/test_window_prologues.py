@@ -56,6 +56,9 @@ MODULES = {
     "no padding": (lambda: Before(ScaleAndRelu(3, 1), nn.Conv1d(3, 8, 5, stride=2)), (2, 3, 102), 1),
     "pool": (lambda: Before(ScaleAndRelu(6), nn.MaxPool2d(3, 2, 1)), (1, 6, 16, 30), 1),
     "conv3d": (lambda: Before(ScaleAndRelu(2, 3), nn.Conv3d(2, 3, 3, padding=(1, 0, 2))), (1, 2, 5, 6, 7), 1),
+    "several images": (lambda: Before(torch.relu, nn.MaxPool2d(2)), (2, 4, 8, 8), 1),
+    "wide padding": (lambda: Before(torch.exp, nn.Conv1d(4, 4, 5, padding=48, groups=4)), (2, 4, 65), 1),
+    "wider padding": (lambda: Before(torch.exp, nn.Conv1d(3, 3, 79, padding=39, groups=3)), (1, 3, 200), 1),
     "stored": (lambda: Before(ScaleAndRelu(6), depthwise(6, 3, padding=1), stored=True), (1, 6, 9, 14), 2),
 }  # fmt: skip
 
@@ -64,7 +67,7 @@ MODULES = {
 def test_prologues(name):
     make, shape, count = MODULES[name]
     module = make().eval()
-    x = torch.randn(shape, dtype=next(module.parameters()).dtype)
+    x = torch.randn(shape, dtype=next(module.parameters(), torch.empty(0)).dtype)
     compiled = mlopt.jit(module, x)
     kernels = [kernel.name for kernel in compiled.kernels if kernel.function == "main"]
     assert len(kernels) == count, kernels

@@ -79,7 +79,10 @@ def memory_size(em: Emitter, source: ir.Value, dim: int) -> ir.Value:
 
 
 def has_room(op: ir.OpView, memory_dim: int, axis: Axis) -> bool:
-    """Whether the lanes of an axis, valid or not, lie in scratch memory of the task."""
+    """Whether the lanes of an axis, valid or not, lie in a row of the task's scratch.
+
+    Rows of scratch are written from first to last: what runs over is written over.
+    """
     owner, shape = op.base.owner, op.base.type.shape
     if isinstance(owner, ir.Block) or owner.name != "memref.alloca" or memory_dim != len(shape) - 1:
         return False
