@@ -17,7 +17,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,16 +25,16 @@ from typing import Any
 
 import torch
 
-from ...compiled import Compiled
 from ...compiler import compile_mlir
 from ...options import Options
 from ...runtime import requests
 from ...runtime.cuda.chips import PREFIX, best_chip
 from ...runtime.cuda.driver import driver
 from ...test.corpus import CASES
-from ...tools.tracing import trace
+from .prepared import keep, opened
 
 MANIFEST = "corpus.json"
+Call = Callable[..., Any]
 CALLS = 3
 # Of the largest value of a result. Both sides accumulate in f32, in another order; then the dtype rounds.
 TOLERANCES = {torch.float64: 1e-11, torch.float32: 1e-4, torch.float16: 4e-3, torch.bfloat16: 3e-2}
@@ -51,8 +51,11 @@ class Outcome:
     problem: str
 
 
-def prepare(folder: Path, only: Sequence[str] = ()) -> None:
-    """Write each program's text (NAME.mlir), arguments and results (NAME.pt)."""
+def prepare(folder: Path, only: Sequence[str] = (), target: str = "") -> None:
+    """Write each program's text (NAME.mlir; with a ``target`` NAME.built), arguments and results (NAME.pt)."""
+    # It reads modules by torch's export, which the GPU's machine need not have.
+    from ...tools.tracing import trace
+
     folder.mkdir(parents=True, exist_ok=True)
     options, names = Options.resolve(), []
     for number, (name, case) in enumerate(CASES.items()):
@@ -66,7 +69,7 @@ def prepare(folder: Path, only: Sequence[str] = ()) -> None:
         text = requests.import_program(program.text, program.weight_positions, options)
         arguments = [*inputs, *(weight.tensor.detach() for weight in program.weights)]
         results = _results(compile_mlir(text)(*(each.clone() for each in arguments)))
-        (folder / f"{name}.mlir").write_text(text, encoding="utf-8")
+        keep(folder, name, text, target)
         torch.save({"arguments": arguments, "results": results}, folder / f"{name}.pt")
     (folder / MANIFEST).write_text(json.dumps(names) + "\n", encoding="utf-8")
 
@@ -126,12 +129,11 @@ def gpu_target() -> str:
     return PREFIX + chip.name
 
 
-def _compile(folder: Path, name: str, target: str, device: str, graphs: bool) -> Compiled:
-    text = (folder / f"{name}.mlir").read_text(encoding="utf-8")
-    return compile_mlir(text, target=target, device=device, cuda_graph=graphs)
+def _compile(folder: Path, name: str, target: str, device: str, graphs: bool) -> Call:
+    return opened(folder, name, target=target, device=device, cuda_graph=graphs)
 
 
-def _problem(folder: Path, name: str, made: Sequence[Future[Compiled]], device: str) -> str:
+def _problem(folder: Path, name: str, made: Sequence[Future[Call]], device: str) -> str:
     known = torch.load(folder / f"{name}.pt", weights_only=True)
     where = "cuda" if device == "gpu" else "cpu"
     arguments = [each.to(where) for each in known["arguments"]]
@@ -176,13 +178,14 @@ def main(arguments: Sequence[str]) -> int:
     add("--from", dest="folder", type=Path, metavar="DIR")
     add("--only", nargs="+", default=[], metavar="PART", help="programs whose names have it; default: all")
     add("--exactly", nargs="+", default=[], metavar="NAME", help="programs by their names, in this process")
+    add("--target", default="", help="with --prepare: compile for it, too")
     add("--device", choices=("gpu", "emulator"), default="gpu")
     add("--seconds", type=float, default=600.0, help="default: 600")
     options = parser.parse_args(arguments)
     if (options.prepare is None) == (options.folder is None):
         parser.error("either --prepare or --from")
     if options.prepare is not None:
-        prepare(options.prepare, options.only)
+        prepare(options.prepare, options.only, options.target)
         return 0
     if options.exactly:
         target = gpu_target() if options.device == "gpu" else "cuda:sm_80"

@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 
-from ...compiler import compile_mlir, jit
+from ...compiler import jit
 from ..peers.mlopt import NAME
+from .prepared import opened
 from .timed import GRAPHS, Timed
 
 EAGER, COMPILE, AUTOTUNE, REDUCE = "eager", "torch.compile", "max-autotune", "reduce-overhead"
@@ -61,5 +62,4 @@ def _mlopt(timed: Timed, inputs: Inputs, where: Where, graphs: bool) -> Function
     options["cuda_graph"] = graphs
     if where.folder is None:
         return jit(timed.function, *inputs, **options)
-    text = (where.folder / f"{timed.name}.mlir").read_text(encoding="utf-8")
-    return compile_mlir(text, **options)
+    return opened(where.folder, timed.name, **options)

@@ -1,25 +1,38 @@
-"""Modules as MLIR text, for a machine without torch-mlir: written by ``--prepare``, read by ``--from``."""
+"""Modules as MLIR text, for a machine without torch-mlir: written by ``--prepare``, read by ``--from``.
+
+With a target they are compiled, too: then nothing of MLIR but its CUDA runtime has to be on that machine.
+"""
 
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from ...compiler import compile_mlir
 from ...options import Options
 from ...runtime import requests
-from ...tools.tracing import trace
+from ...runtime.opening import open_call
+from ...torch_module import tensor_call
 from .timed import TIMED, Source
 
 MANIFEST = "prepared.json"
+_HOST = "x86-64-v3"  # what the host part is compiled for: any machine that has a GPU of today
 
 
-def prepare(folder: Path, names: Sequence[str], tiny: bool) -> None:
-    """Write each row's module as linalg text, ``NAME.mlir``, and which commit of mlopt made it."""
+def prepare(folder: Path, names: Sequence[str], tiny: bool, target: str = "") -> None:
+    """Write each row's module as linalg text, ``NAME.mlir``, and which commit of mlopt made it.
+
+    With a ``target`` also what it is compiled to, ``NAME.built``.
+    """
+    # It reads modules by torch's export, which the GPU's machine need not have.
+    from ...tools.tracing import trace
+
     folder.mkdir(parents=True, exist_ok=True)
     options = Options.resolve()
     for name in names:
@@ -27,9 +40,30 @@ def prepare(folder: Path, names: Sequence[str], tiny: bool) -> None:
         with torch.no_grad():
             program = trace(timed.function, timed.inputs(Source(timed.dtype, empty=True), tiny))
         linalg = requests.import_program(program.text, program.weight_positions, options)
-        (folder / f"{name}.mlir").write_text(linalg, encoding="utf-8")
+        keep(folder, name, linalg, target)
     facts = {"commit": commit(), "tiny": tiny, "rows": list(names)}
     (folder / MANIFEST).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def keep(folder: Path, name: str, text: str, target: str) -> None:
+    """Write one program's text, and what it is compiled to."""
+    (folder / f"{name}.mlir").write_text(text, encoding="utf-8")
+    if target:
+        built = requests.build(text, Options.resolve(target=target, cpu=_HOST, cache=False))
+        (folder / f"{name}.built").write_bytes(pickle.dumps({**built, "stages": {}}))
+
+
+def was_compiled(folder: Path, name: str) -> bool:
+    """Whether a program is there as compiled before."""
+    return (folder / f"{name}.built").is_file()
+
+
+def opened(folder: Path, name: str, **options: Any) -> Callable[..., Any]:
+    """The function of tensors that a program is: from its text, or opened as it was compiled before."""
+    if not was_compiled(folder, name):
+        return compile_mlir((folder / f"{name}.mlir").read_text(encoding="utf-8"), **options)
+    built = pickle.loads((folder / f"{name}.built").read_bytes())
+    return open_call(built, Options.resolve(**options), name, tensor_call)
 
 
 def manifest(folder: Path) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
     python -m mlopt.bench.gpu.run                             all rows, 8 minutes at most
     python -m mlopt.bench.gpu.run --only softmax --minutes 2  the rows whose names have it
-    python -m mlopt.bench.gpu.run --prepare DIR               write modules as MLIR text, on any machine
+    python -m mlopt.bench.gpu.run --prepare DIR               write modules as MLIR text, on any machine;
+                                                              with --target cuda:sm_90a compiled, too
     python -m mlopt.bench.gpu.run --from DIR                  … and time those, where torch-mlir is missing
     python -m mlopt.bench.gpu.run --device emulator --tiny    no GPU: everything but the times is real
     python -m mlopt.bench.gpu.run --report FILE.json          the table and charts of a run that was kept
@@ -96,7 +97,7 @@ def main(arguments: Sequence[str]) -> int:
         print("\n".join(f"{each.name:24s} {each.group:26s} {each.title}" for each in TIMED.values()))
         return 0
     if options.prepare is not None:
-        prepare(options.prepare, options.chosen, options.tiny)
+        prepare(options.prepare, options.chosen, options.tiny, options.target)
         return 0
     if options.report is not None:
         run = Run.read(options.report)

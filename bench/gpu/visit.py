@@ -150,6 +150,7 @@ def main(arguments: Sequence[str]) -> int:
         metavar="DIR",
         help="write the texts of the corpus and of the benchmark's rows",
     )
+    add("--target", default="", help="with --prepare: compile for it, too")
     add("--tiny", action="store_true", help="with --prepare: rows for the emulator")
     add("--from", dest="folder", type=Path, metavar="DIR")
     add("--output", type=Path, default=WORK / "visit", metavar="OUT")
@@ -163,8 +164,8 @@ def main(arguments: Sequence[str]) -> int:
         parser.error("either --prepare or --from")
     if options.prepare is not None:
         rows = [name for name in TIMED if not options.only or any(part in name for part in options.only)]
-        prepare(options.prepare / _ROWS, rows, options.tiny)
-        corpus.prepare(options.prepare / _PROGRAMS, options.only)
+        prepare(options.prepare / _ROWS, rows, options.tiny, options.target)
+        corpus.prepare(options.prepare / _PROGRAMS, options.only, options.target)
         return 0
     options.output.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + options.minutes * 60

@@ -100,9 +100,8 @@ class Replays:
     def __init__(self, entry: GpuEntryPoint, recorder: Recorder) -> None:
         self._entry = entry
         self._recorder = recorder
-        self._lock = (
-            threading.Lock()
-        )  # copies in, launch and copies out of one call stay together; never waited for
+        # Copies in, launch and copies out of one call stay together. Nobody waits for it.
+        self._lock = threading.Lock()
         self._sizes = sum(
             buffer.shape.count(None) for buffer in (*entry.signature.args, *entry.signature.results)
         )
@@ -115,9 +114,8 @@ class Replays:
         ``addresses`` are theirs, 0 for what is none. ``sizes`` are the dynamic ones of the entry point's
         contract and then the values of its numbers.
         """
-        if not self._lock.acquire(
-            blocking=False
-        ):  # a call in another thread, or one that this one is part of
+        # Busy: with a call in another thread, or with one that this one is part of.
+        if not self._lock.acquire(blocking=False):
             return self._direct(kept, addresses, sizes)
         try:
             stream = self._entry.memory.stream()

@@ -47,9 +47,12 @@ def test_a_fault_costs_one_program(monkeypatch):
 
 
 def test_a_visit_on_the_emulator(tmp_path, capsys):
-    """One row and one program, from their texts on."""
+    """One row and one program, compiled before."""
     prepared, out = tmp_path / "prepared", tmp_path / "out"
-    assert visit.main(["--prepare", str(prepared), "--tiny", "--only", "relu_scale", "one-f32"]) == 0
+    flags = ["--tiny", "--target", "cuda:sm_80", "--only", "relu_scale", "one-f32"]
+    assert visit.main(["--prepare", str(prepared), *flags]) == 0
+    for text in prepared.glob("*/*.mlir"):
+        text.unlink()
     status = visit.main(["--from", str(prepared), "--output", str(out), "--device", "emulator"])
     told = capsys.readouterr().out
     logs = "\n".join(log.read_text() for log in out.glob("*.txt"))
@@ -59,3 +62,4 @@ def test_a_visit_on_the_emulator(tmp_path, capsys):
     (kept,) = out.glob("gpu-*.json")
     (row,) = json.loads(kept.read_text())["records"]
     assert row["peers"]["mlopt"]["problem"] == ""
+    assert row["peers"]["mlopt"]["build"] is None
