@@ -52,7 +52,7 @@ class Outcome:
 
 
 def prepare(folder: Path, only: Sequence[str] = (), target: str = "") -> None:
-    """Write each program's text (NAME.mlir; with a ``target`` NAME.built), arguments and results (NAME.pt)."""
+    """Write each program: NAME.mlir (with a ``target`` NAME.built), arguments and results in NAME.pt."""
     # It reads modules by torch's export, which the GPU's machine need not have.
     from ...tools.tracing import trace
 
