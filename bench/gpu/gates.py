@@ -72,7 +72,13 @@ def measure(operation: Operation, chip: str) -> list[Found]:
     """The kernels of an operation in code for ``chip`` ("sm_80"), in the order of their launches."""
     inputs = operation.inputs()
     with torch.no_grad():
-        compiled = mlopt.jit(operation.module(), *inputs, target=f"cuda:{chip}", device="emulator")
+        compiled = mlopt.jit(
+            operation.module(),
+            *inputs,
+            dynamic_shapes=operation.case.dynamic_shapes(),
+            target=f"cuda:{chip}",
+            device="emulator",
+        )
         with emulator.record() as reports:
             compiled(*inputs)
     gpu = compiled.report.gpu

@@ -5,6 +5,7 @@ from __future__ import annotations
 _WEIGHTS = "each block reads a row of weights again; that comes from the L2 cache, HBM gives it once"
 _LATE_WEIGHTS = "ptxas puts the weights' loads off until the row is being reduced"
 _RESULT = "one number a row is stored, or read by all lanes at once"
+_CHANNEL = "four numbers a channel, read by all lanes at once"
 _UNROLLED = "LLVM unrolls the steps: dozens of wide loads are under way before the first is used, not all"
 
 MISSES: dict[str, dict[str, str]] = {
@@ -20,16 +21,37 @@ MISSES: dict[str, dict[str, str]] = {
     },
     "column_sum f32": {"first": _UNROLLED},
     "rotary f32": {"bytes": "all heads read the same angles; that comes from the L2 cache"},
+    "rotary bf16": {"bytes": "all heads read the same angles; that comes from the L2 cache"},
+    "interleaved_rotary f32": {
+        "bytes": "lanes read every second number, and the others with the next access, from the L1 cache",
+        "sectors": "lanes read every second number",
+        "wide": "a thread has one pair of numbers",
+    },
     "embedding f32": {
         "bytes": "the index of a row is read again by each block that has a part of it",
         "wide": "one index a row, read by all lanes at once",
     },
     "gather f32": {
         "bytes": "neighbours come from anywhere in the row: 32 bytes for each of 4",
+        "sectors": "neighbours come from anywhere in the row",
         "wide": "neighbours come from anywhere in the row; a thread has one",
     },
     "max_pool f32": {"wide": "a thread has both columns of a window, 8 bytes, and one result of a row"},
     "mean_pool f32": {"wide": _RESULT},
+    "row_sum f16": {"wide": _RESULT},
+    "row_sum i8": {
+        "bytes": "a row has fewer accesses than its block threads: some repeat them",
+        "wide": _RESULT,
+    },
+    "outer_sum f32": {"wide": _RESULT},
+    "argmax f32": {
+        "bytes": "the numbers of the columns are a tensor, 8 KB that each block reads from the L2 cache",
+        "wide": _RESULT,
+    },
+    "batch_norm f16": {"bytes": _CHANNEL, "wide": _CHANNEL},
+    "pixel_shuffle f32": {"wide": "two neighbours of a result are not neighbours in the input: 8 bytes are"},
+    "greater f32": {"wide": "a thread has the four neighbours that fill 16 bytes of the inputs"},
+    "flip f32": {"wide": "neighbours are turned around: a thread has one"},
 }
 
 _FEW = "tiles of a few odd rows, whose parts meet in shared memory: some passes more at these sizes"

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from ...test.corpus.basic import Function, gelu_by_hand, normalize_by_sum, relu_scale
 from ...test.corpus.cases import Case, Maker, randn
 
-F32, BF16 = torch.float32, torch.bfloat16
+F64, F32, F16, BF16 = torch.float64, torch.float32, torch.float16, torch.bfloat16
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,55 @@ def mean_pool(x: Tensor) -> Tensor:
     return x.mean((2, 3))
 
 
+def row_sum(x: Tensor) -> Tensor:
+    return x.sum(-1)
+
+
+def outer_sum(x: Tensor) -> Tensor:
+    return x.sum((0, 2))
+
+
+def column_max(x: Tensor) -> Tensor:
+    return x.amax(0)
+
+
+def argmax(x: Tensor) -> Tensor:
+    return x.argmax(-1)
+
+
+def normalize_batch(x: Tensor, mean: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    return F.batch_norm(x, mean, weight.abs(), weight, bias)
+
+
+def shuffle_pixels(x: Tensor) -> Tensor:
+    return F.pixel_shuffle(x, 2)
+
+
+def interleaved_rotary(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    even, odd = x[..., ::2], x[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
+
+
+def concat_rows(x: Tensor, y: Tensor) -> Tensor:
+    return torch.cat([x, y])
+
+
+def greater(x: Tensor, y: Tensor) -> Tensor:
+    return x > y
+
+
+def keep(x: Tensor, y: Tensor) -> Tensor:
+    return torch.where(y != 0, x, 0)
+
+
+def invert(x: Tensor) -> Tensor:
+    return ~x
+
+
+def flip(x: Tensor) -> Tensor:
+    return x.flip(-1)
+
+
 def numbers(below: int, shape: tuple[int, ...], *others: tuple[int, ...], first: bool = True) -> Maker:
     """Random tensors, and an index tensor of ``shape`` before or after them."""
 
@@ -112,11 +161,11 @@ def numbers(below: int, shape: tuple[int, ...], *others: tuple[int, ...], first:
 
 
 _BOTH = (F32, BF16)
-_SMALL, _WIDE = (512, 1024), (128, 4096)
+_SMALL, _WIDE, _PART = (512, 1024), (128, 4096), (128, 1024)
 _SPOTS = (1, 4, 256, 64)  # batch, heads, positions, features of a head
 
 _ROWS: tuple[tuple[str, Callable[..., Any], Maker, tuple[torch.dtype, ...]], ...] = (
-    ("relu_scale", relu_scale, randn(_SMALL), (*_BOTH, torch.float64, torch.int8)),
+    ("relu_scale", relu_scale, randn(_SMALL), (*_BOTH, F64, torch.int8)),
     ("scaled_sigmoid", scaled_sigmoid, randn(_SMALL, _SMALL, _SMALL), (F32,)),
     ("gelu_tanh", gelu_by_hand, randn(_SMALL), (BF16,)),
     ("residual_gelu", residual_gelu, randn(_SMALL, _SMALL, (1024,)), (F32,)),
@@ -132,17 +181,40 @@ _ROWS: tuple[tuple[str, Callable[..., Any], Maker, tuple[torch.dtype, ...]], ...
     ("column_sum", column_sum, randn(_SMALL), _BOTH),
     ("transpose", transpose, randn(_SMALL), _BOTH),
     ("swiglu", swiglu, randn((128, 4096)), (BF16,)),
-    ("rotary", rotary, randn(_SPOTS, _SPOTS[2:], _SPOTS[2:]), (F32,)),
+    ("rotary", rotary, randn(_SPOTS, _SPOTS[2:], _SPOTS[2:]), _BOTH),
     ("concat", concat, randn((256, 512), (256, 1024)), (F32,)),
     ("embedding", lookup, numbers(1000, (512,), (1000, 768)), (F32,)),
     ("gather", gather, numbers(1024, (64, 1024), (64, 1024), first=False), (F32,)),
     ("max_pool", max_pool, randn((4, 16, 64, 64)), (F32,)),
     ("mean_pool", mean_pool, randn((4, 64, 32, 32)), (F32,)),
+    ("row_sum", row_sum, randn(_PART), (F16, torch.int8)),
+    ("outer_sum", outer_sum, randn((8, 64, 256)), (F32,)),
+    ("column_max", column_max, randn(_PART), (torch.int32,)),
+    ("argmax", argmax, randn(_PART), (F32,)),
+    ("batch_norm", normalize_batch, randn((4, 32, 32, 32), (32,), (32,), (32,)), (F16,)),
+    ("pixel_shuffle", shuffle_pixels, randn((2, 16, 32, 32)), (F32,)),
+    ("interleaved_rotary", interleaved_rotary, randn((4, 128, 64), (128, 32), (128, 32)), (F32,)),
+    ("concat_rows", concat_rows, randn(_PART, _PART), (torch.int16,)),
+    ("greater", greater, randn(_PART, _PART), (F32,)),
+    ("keep", keep, randn(_PART, _PART), (torch.uint8,)),
+    ("invert", invert, randn(_PART), (torch.bool,)),
+    ("flip", flip, randn(_PART), (F32,)),
+    ("transpose_part", transpose, randn((256, 512)), (F64, torch.int8)),
+    ("softmax_part", softmax, randn(_PART), (F64,)),
 )
 
 
 def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.").replace("float", "f").replace("int", "i")
+
+
+# Sizes that are known at the call only.
+_DYNAMIC: tuple[tuple[str, Callable[..., Any], Maker, tuple[dict[int, str], ...]], ...] = (
+    ("softmax of any number of rows", softmax, randn(_PART), ({0: "rows"},)),
+    ("relu_scale of any size", relu_scale, randn(_PART), ({0: "rows", 1: "columns"},)),
+    ("column_sum of any number of rows", column_sum, randn(_PART), ({0: "rows"},)),
+    ("transpose of any size", transpose, randn(_PART), ({0: "rows", 1: "columns"},)),
+)
 
 
 def _operations() -> dict[str, Operation]:
@@ -151,6 +223,9 @@ def _operations() -> dict[str, Operation]:
         for dtype in dtypes:
             key = f"{name} {_name(dtype)}"
             found[key] = Operation(key, Case(name, partial(Function, function), make), dtype)
+    for name, function, make, dims in _DYNAMIC:
+        case = Case(name, partial(Function, function), make, dynamic=dims)
+        found[name] = Operation(name, case, F32)
     return found
 
 
