@@ -29,6 +29,7 @@ from mlir import ir
 
 from ..base import Pass
 from ..operations import nested_ops
+from ..structured import has_one_use
 from .polynomials import algebra, error_function, exponential, logarithm, power, trigonometry
 from .polynomials.lanes import Lanes, splat
 from .polynomials.registry import ONE_PLUS_TANH, RULES
@@ -73,7 +74,7 @@ def tanh_below(op: ir.Operation) -> ir.Operation | None:
     for value, other in permutations(op.operands):
         owner = value.owner
         if not isinstance(owner, ir.Block) and owner.name == "math.tanh" and splat(other) == 1.0:
-            return owner.operation if len(list(value.uses)) == 1 else None
+            return owner.operation if has_one_use(value) else None
     return None
 
 

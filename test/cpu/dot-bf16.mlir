@@ -25,7 +25,7 @@
 // CHECK-NOT: vector.fma
 func.func @two_rows(
     %x: vector<32xf32>, %y: vector<32xf32>, %a: memref<2x3xbf16>, %b: memref<3x32xbf16>
-) -> (vector<32xf32>, vector<32xf32>) {
+) -> (vector<32xbf16>, vector<32xbf16>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
@@ -59,5 +59,7 @@ func.func @two_rows(
   %y1 = vector.fma %w1, %s11, %y0 : vector<32xf32>
   %x2 = vector.fma %s02, %w2, %x1 : vector<32xf32>
   %y2 = vector.fma %w2, %s12, %y1 : vector<32xf32>
-  return %x2, %y2 : vector<32xf32>, vector<32xf32>
+  %xr = arith.truncf %x2 : vector<32xf32> to vector<32xbf16>
+  %yr = arith.truncf %y2 : vector<32xf32> to vector<32xbf16>
+  return %xr, %yr : vector<32xbf16>, vector<32xbf16>
 }
