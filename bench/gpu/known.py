@@ -74,4 +74,6 @@ CORPUS: dict[str, dict[str, str]] = {
     "attention_biased": {"banks": _SCORES},
     "self_attention": {"banks": _SCORES},
     "gpt2_block_small": {"banks": _SCORES},
+    "gpt2_small": {"banks": _FEW},
+    "llama_block": {"banks": _FEW},
 }
