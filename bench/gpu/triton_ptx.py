@@ -19,13 +19,17 @@ from triton.compiler import ASTSource
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel, the types of its arguments, its constants, the programs launched and the warps of each."""
+    """A kernel, the types of its arguments, its constants, the programs launched and the warps of each.
+
+    ``passes``: its loops that read the same elements.
+    """
 
     kernel: triton.JITFunction
     types: str
     constants: dict[str, int]
     programs: int
     warps: int = 4
+    passes: int = 1
 
 
 SMALL = 512 * 1024
@@ -53,7 +57,9 @@ OPERATIONS = {
     "softmax_1024 f32": [by_rows(kernels.softmax, "*fp32 *fp32", 512, 1024, ROWS=1)],
     "softmax_1024 bf16": [by_rows(kernels.softmax, "*bf16 *bf16", 512, 1024, ROWS=1)],
     "softmax_4096 f32": [by_rows(kernels.softmax, "*fp32 *fp32", 128, 4096, ROWS=1)],
-    "softmax_32768 f32": [by_rows(kernels.softmax_long, "*fp32 *fp32", 8, 32768, BLOCK=4096)],
+    "softmax_32768 f32": [
+        Launch(kernels.softmax_long, "*fp32 *fp32", {"COLUMNS": 32768, "BLOCK": 4096}, 8, passes=2)
+    ],
     "log_softmax_1024 f32": [by_rows(kernels.log_softmax, "*fp32 *fp32", 512, 1024)],
     "layer_norm_1024 f32": [by_rows(kernels.layer_norm, "*fp32 *fp32 *fp32 *fp32", 512, 1024)],
     "rms_norm_4096 bf16": [by_rows(kernels.rms_norm, "*bf16 *bf16 *bf16", 128, 4096)],
@@ -113,7 +119,10 @@ def main(chip: str) -> None:
     """Print the version, and each operation's launches: PTX and threads."""
     number = int(chip.removeprefix("sm_").rstrip("af"))
     kernels = {
-        name: [{"ptx": ptx(each, number), "threads": each.programs * each.warps * 32} for each in launches]
+        name: [
+            {"ptx": ptx(each, number), "threads": each.programs * each.warps * 32, "passes": each.passes}
+            for each in launches
+        ]
         for name, launches in OPERATIONS.items()
     }
     print(json.dumps({"version": triton.__version__, "operations": kernels}))
