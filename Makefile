@@ -26,7 +26,7 @@ test: $(STAMP) ## all checks: ruff, mypy, lit, call overhead, pytest (GROUPS="li
 
 fuzz: $(STAMP) ## random graphs, fused and not, against numpy; FIRST=seed GRAPHS=1 repeats one
 	@echo "seeds $(FIRST) to $$(($(FIRST) + $(GRAPHS) - 1))"
-	@MLOPT_FUZZ=$(GRAPHS) MLOPT_FUZZ_FIRST=$(FIRST) $(BIN)/pytest -vv test/python/test_fuzz_graphs.py
+	@MLOPT_FUZZ=$(GRAPHS) MLOPT_FUZZ_FIRST=$(FIRST) $(BIN)/pytest -vv test/python/test_fuzz_graphs.py test/python/test_fuzz_windows.py
 
 demo: $(STAMP) ## compile and time ResNet-18 and a GPT-2 block; the stages go to build/demo/
 	@$(BIN)/python examples/demo.py

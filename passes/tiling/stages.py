@@ -203,9 +203,8 @@ def _problem(reader: Nest, access: Access, makers: Sequence[Nest]) -> str | None
         if maker.body is None or maker.reductions or {"tensor.extract", "cf.assert"} & {*inner}:
             return "only element-wise work is done ahead of a window"
     moved = [index for index in access.indices if not index.plain]
-    sizes = [
-        size for size, index in zip(shape_of(access.value), access.indices, strict=True) if index in moved
-    ]
+    shape = shape_of(access.value)
+    sizes = [size for size, index in zip(shape, access.indices, strict=True) if not index.plain]
     summed = [reader.extents[loop] for loop in reader.reductions]
     if None in (*sizes, *summed) or 0 in sizes or any(window_range(reader, index) is None for index in moved):
         return "how much a task would compute ahead of its window is not known"
