@@ -1,7 +1,5 @@
 """Blocks that run several tasks, one after the other: what they keep is read once, and nothing races."""
 
-# ruff: noqa: E501 (MLIR as text)
-
 from __future__ import annotations
 
 import sys
