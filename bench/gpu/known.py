@@ -76,4 +76,9 @@ CORPUS: dict[str, dict[str, str]] = {
     "gpt2_block_small": {"banks": _SCORES},
     "gpt2_small": {"banks": _FEW},
     "llama_block": {"banks": _FEW},
+    "bmm": {"banks": _FEW},
+    "linear_gelu": {"banks": _FEW},
+    "mlp_silu": {"banks": _FEW},
+    "conv1d_dilated": {"banks": _FEW},
+    "vit": {"banks": _SCORES},
 }
