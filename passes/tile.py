@@ -18,7 +18,8 @@ After::
 
 Legal for kernels with a ``mlopt.schedule``; `mlopt-schedule` marks those that no rule takes ``mlopt.slow``,
 and they stay as they are. The results are emitted on demand, each op by its rule (``passes/tiling``). What
-comes out bufferizes without copies or allocations; accumulators are vectors carried by scf.for.
+comes out bufferizes without copies or allocations but scratch (what is made ahead of a window,
+``passes/tiling/staged.py``); accumulators are vectors carried by scf.for.
 """
 
 from __future__ import annotations

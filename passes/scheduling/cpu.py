@@ -31,7 +31,7 @@ FEWEST_ROWS = 32
 # 64), which makes 58 multiply-adds in a ns.
 PANEL_ROWS = 15
 SCRATCH = 256 * 1024  # bytes of a task's stages, in L2 beside the weights of a block of channels
-STREAMED = 12 * 1024  # where each element is used for a few others only; not a limit
+STREAMED = 12 * 1024  # bytes aimed at where each element serves a few others only: L1 holds it between them
 STAGED_PIXELS = 4  # times as many pixels of a convolution with a stage
 
 
