@@ -2,8 +2,8 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse{machine=a100})' --split-input-file | FileCheck %s --check-prefix=GPU
 
 // What a window reads is computed once by each task, into its scratch, with the padding around it; 15 elements
-// in front of a row, the last one of the padding, let the others start a vector. Rows are written from first to last: the padding's last vector may run over into them.
-// A block of a GPU has no scratch.
+// in front of a row, the last one of the padding, let the others start a vector. Rows are written from first to
+// last: the padding's last vector may run over into them. A block of a GPU has no scratch.
 #x = affine_map<(c, i, j, ki, kj) -> (c, i + ki, j + kj)>
 #k = affine_map<(c, i, j, ki, kj) -> (c, ki, kj)>
 #y = affine_map<(c, i, j, ki, kj) -> (c, i, j)>
