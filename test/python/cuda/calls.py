@@ -2,6 +2,7 @@
 
 import ctypes
 import pickle
+import threading
 
 import numpy as np
 import torch
@@ -28,24 +29,36 @@ class StubGpu(Stub):
 
 
 class Recorder:
-    """Captures on the stub's streams; ``stream`` is the current one, ``waits`` are pairs (who, for whom)."""
+    """Captures on the stub's streams; ``stream`` is the current one, ``waits`` are pairs (who, for whom).
+
+    A thread that captures has the stream for that to itself, as torch.cuda.stream does it.
+    """
 
     own = 0xCA
 
     def __init__(self, stub):
         self.library = stub.library
-        self.stream = STREAM
         self.waits = []
+        self._common = STREAM
+        self._capturing = threading.local()
+
+    @property
+    def stream(self):
+        return self.own if getattr(self._capturing, "now", False) else self._common
+
+    @stream.setter
+    def stream(self, stream):
+        self._common = stream
 
     def capture(self, launch):
-        before, self.stream = self.stream, self.own
+        self._capturing.now = True
         graph = ctypes.c_void_p()
         self.library.cuStreamBeginCapture_v2(ctypes.c_void_p(self.own), 0)
         try:
             status = launch()
         finally:
             failed = self.library.cuStreamEndCapture(ctypes.c_void_p(self.own), ctypes.byref(graph))
-            self.stream = before
+            self._capturing.now = False
         if failed:
             raise RuntimeError(f"CUDA error {failed}")
         return status, lambda: self.library.cuGraphLaunch(graph, ctypes.c_void_p(self.stream))
