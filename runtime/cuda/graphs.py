@@ -100,9 +100,8 @@ class Replays:
     def __init__(self, entry: GpuEntryPoint, recorder: Recorder) -> None:
         self._entry = entry
         self._recorder = recorder
-        # Copies in, launch and copies out of one call stay together: threads wait for each other.
-        self._lock = threading.RLock()
-        self._busy = False
+        # Copies in, launch and copies out of one call stay together. Nobody waits for it.
+        self._lock = threading.Lock()
         self._sizes = sum(
             buffer.shape.count(None) for buffer in (*entry.signature.args, *entry.signature.results)
         )
@@ -115,32 +114,27 @@ class Replays:
         ``addresses`` are theirs, 0 for what is none. ``sizes`` are the dynamic ones of the entry point's
         contract and then the values of its numbers.
         """
-        with self._lock:
-            if self._busy:  # with a call that this one is part of
-                return self._direct(kept, addresses, sizes)
-            self._busy = True
-            try:
-                return self._replayed(kept, addresses, tensors, sizes)
-            finally:
-                self._busy = False
-
-    def _replayed(self, kept: Bound, addresses: Addresses, tensors: Tensors, sizes: tuple[int, ...]) -> int:
-        """`launch`, when no other call is under way."""
-        stream = self._entry.memory.stream()
-        known: _Sizes | None = kept.graphs.get(sizes)
-        # A graph in the capture of another one would be a part of it, and its buffers with it.
-        if known is None or self._broken or (stream and self._machine.is_capturing(stream)):
-            if known is None:
-                _remember(kept, sizes)
+        # Busy: with a call in another thread, or with one that this one is part of.
+        if not self._lock.acquire(blocking=False):
             return self._direct(kept, addresses, sizes)
-        kept.graphs.move_to_end(sizes)
-        if known.last is None or known.last[0] != stream:
-            self._move(known, stream)
-        replay = known.places.get(addresses)
-        if replay is not None:
-            replay()
-            return 0
-        return self._elsewhere(kept, known, addresses, tensors, sizes)
+        try:
+            stream = self._entry.memory.stream()
+            known: _Sizes | None = kept.graphs.get(sizes)
+            # A graph in the capture of another one would be a part of it, and its buffers with it.
+            if known is None or self._broken or (stream and self._machine.is_capturing(stream)):
+                if known is None:
+                    _remember(kept, sizes)
+                return self._direct(kept, addresses, sizes)
+            kept.graphs.move_to_end(sizes)
+            if known.last is None or known.last[0] != stream:
+                self._move(known, stream)
+            replay = known.places.get(addresses)
+            if replay is not None:
+                replay()
+                return 0
+            return self._elsewhere(kept, known, addresses, tensors, sizes)
+        finally:
+            self._lock.release()
 
     def profiled(self, kept: Bound, addresses: Addresses, tensors: Tensors, sizes: tuple[int, ...]) -> int:
         """`launch` in a range called as the entry point. What is replayed has no ranges of its own."""

@@ -11,6 +11,12 @@ extern char *strncpy(char *, const char *, size_t);
 extern char *strstr(const char *, const char *);
 extern size_t strlen(const char *);
 extern int getpid(void);
+extern void *calloc(size_t, size_t);
+extern int pthread_key_create(unsigned *, void (*)(void *));
+extern void *pthread_getspecific(unsigned);
+extern int pthread_setspecific(unsigned, const void *);
+extern int pthread_mutex_lock(void *);
+extern int pthread_mutex_unlock(void *);
 
 typedef int CUresult;
 enum { SUCCESS = 0, INVALID_VALUE = 1, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_IMAGE = 200, INVALID_PTX = 218,
@@ -28,7 +34,9 @@ static char failing[64];
 static int failing_after, failing_with;
 static int devices = 2, version = 13000, capturing;
 static int attributes[256], function_attributes[16];
-static int current = -1, stack[16], depth;
+typedef struct { int current, stack[16], depth; } Contexts;
+static unsigned contexts_key, has_key;
+static long log_lock[8];       /* a pthread_mutex_t in its first state */
 static Launch on_launch;
 static Graph *recording;       /* what is captured now */
 static void *recorded_stream;
@@ -36,8 +44,26 @@ static int parameters = 3;     /* of each kernel: the driver knows, the stub is 
 static int owner;              /* the process that has initialized the driver */
 
 static void note(const char *text) {
+  pthread_mutex_lock(log_lock);
   log_length += snprintf(log_text + log_length, sizeof(log_text) - log_length, "%s\n", text);
+  pthread_mutex_unlock(log_lock);
 }
+
+/* Each thread has a stack of contexts of its own. */
+static Contexts *contexts(void) {
+  Contexts *own;
+  pthread_mutex_lock(log_lock);
+  if (!has_key) has_key = !pthread_key_create(&contexts_key, free);
+  pthread_mutex_unlock(log_lock);
+  own = pthread_getspecific(contexts_key);
+  if (!own) {
+    own = calloc(1, sizeof(Contexts));
+    own->current = -1;
+    pthread_setspecific(contexts_key, own);
+  }
+  return own;
+}
+#define current (contexts()->current)
 
 /* What `function` returns now: stub_fail may have asked for an error. */
 static CUresult result(const char *function) {
@@ -86,13 +112,15 @@ CUresult cuDeviceGetName(char *to, int length, int device) {
 CUresult cuDeviceGetAttribute(int *to, int number, int device) { *to = attributes[number]; return SUCCESS; }
 CUresult cuDevicePrimaryCtxRetain(void **to, int device) { *to = (void *)(size_t)(device + 1); return SUCCESS; }
 CUresult cuCtxPushCurrent_v2(void *context) {
-  stack[depth++] = current;
+  Contexts *own = contexts();
+  own->stack[own->depth++] = current;
   current = (int)(size_t)context - 1;
   return SUCCESS;
 }
 CUresult cuCtxPopCurrent_v2(void **to) {
+  Contexts *own = contexts();
   if (to) *to = (void *)(size_t)(current + 1);
-  current = stack[--depth];
+  current = own->stack[--own->depth];
   return SUCCESS;
 }
 CUresult cuGetErrorName(CUresult error, const char **to) {
@@ -187,7 +215,7 @@ CUresult cuStreamSynchronize(void *stream) {
   char line[64];
   snprintf(line, sizeof(line), "cuStreamSynchronize %#lx", (size_t)stream);
   note(line);
-  if (recording) note("unexpected: waits in a capture");
+  if (recording && stream == recorded_stream) note("unexpected: waits in a capture");
   return result("cuStreamSynchronize");
 }
 CUresult cuStreamBeginCapture_v2(void *stream, int mode) {
