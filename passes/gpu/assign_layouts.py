@@ -32,11 +32,12 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ...dialects.attributes import KERNEL, LAYOUT
+from ...dialects.attributes import LAYOUT
 from ...dialects.layouts import LINE_BYTES, Layout
 from ..base import Pass, PassError
 from ..combining import reduced_dims
 from ..operations import nested_ops
+from .grids import grids_of
 from .layouts.access import WIDE, Access, access_of
 from .layouts.anchors import anchor_of
 from .layouts.coalescing import is_scattered
@@ -59,11 +60,8 @@ class AssignLayouts(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Assign layouts in each scf.forall of a kernel."""
-        for function in op.regions[0].blocks[0].operations:
-            if KERNEL.get(function.operation):
-                for task in function.operation.regions[0].blocks[0].operations:
-                    if task.operation.name == "scf.forall":
-                        assign(task.operation)
+        for forall in grids_of(op):
+            assign(forall)
 
 
 def assign(forall: ir.Operation) -> None:

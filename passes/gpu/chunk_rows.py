@@ -30,12 +30,12 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import scf
 
-from ...dialects.attributes import KERNEL
 from ...dialects.layouts import WARP
 from ..base import Pass
 from ..operations import nested_ops
 from .chunks.choice import Steps, choose
 from .chunks.slices import Slice
+from .grids import grids_of
 from .layouts.warps import warps_of
 
 THREAD_ELEMENTS = 32
@@ -56,16 +56,12 @@ class ChunkRows(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Shrink the tiles of each kernel, dim by dim, until they fit."""
-        for function in op.regions[0].blocks[0].operations:
-            if not KERNEL.get(function.operation):
-                continue
-            for task in function.operation.regions[0].blocks[0].operations:
-                if task.operation.name == "scf.forall":
-                    threads = warps_of(task.operation) * WARP
-                    budget, step = threads * self.thread_elements, threads * self.step_elements
-                    block = task.operation.regions[0].blocks[0]
-                    while (steps := choose(list(nested_ops(block)), budget, min(step, budget))) is not None:
-                        run_through(block, steps)
+        for forall in grids_of(op):
+            threads = warps_of(forall) * WARP
+            budget, step = threads * self.thread_elements, threads * self.step_elements
+            block = forall.regions[0].blocks[0]
+            while (steps := choose(list(nested_ops(block)), budget, min(step, budget))) is not None:
+                run_through(block, steps)
 
 
 def run_through(block: ir.Block, steps: Steps) -> None:

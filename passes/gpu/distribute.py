@@ -35,8 +35,9 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ...dialects.attributes import ASSERTS, KERNEL, SHARED
+from ...dialects.attributes import ASSERTS, SHARED
 from ..base import Pass
+from .grids import grids_of
 from .threads.device import emit_device
 from .threads.launcher import write_launcher
 from .threads.shared import declare_symbol
@@ -52,14 +53,8 @@ class Distribute(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Distribute every kernel that has an scf.forall."""
-        kernels = [
-            (function.operation, task.operation)
-            for function in op.regions[0].blocks[0].operations
-            if KERNEL.get(function.operation)
-            for task in function.operation.regions[0].blocks[0].operations
-            if task.operation.name == "scf.forall"
-        ]
-        if not kernels:
+        grids = grids_of(op)
+        if not grids:
             return
         op.attributes["gpu.container_module"] = ir.UnitAttr.get()
         with ir.InsertionPoint.at_block_begin(op.regions[0].blocks[0]), op.location:
@@ -68,7 +63,8 @@ class Distribute(Pass):
         block = module.regions[0].blocks.append()
         messages = list(ASSERTS.get(op) or ())
         uses_shared = False
-        for function, forall in kernels:
+        for forall in grids:
+            function = forall.parent.operation
             with ir.InsertionPoint(block), function.location:
                 devices = emit_device(function, forall, messages)
             SHARED.set(function, devices.shared)

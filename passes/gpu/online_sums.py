@@ -33,8 +33,8 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import arith, math, scf
 
-from ...dialects.attributes import KERNEL
 from ..base import Pass
+from .grids import grids_of
 from .online.match import Pair, find_pair
 from .online.steps import at_end, inside, spread_again, steps_at_once
 
@@ -47,13 +47,9 @@ class OnlineSums(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the pairs of loops that each task of a kernel begins with."""
-        for function in op.regions[0].blocks[0].operations:
-            if not KERNEL.get(function.operation):
-                continue
-            for task in function.operation.regions[0].blocks[0].operations:
-                if task.operation.name == "scf.forall":
-                    while (pair := find_pair(task.operation)) is not None:
-                        join(pair, steps_at_once(task.operation, pair))
+        for forall in grids_of(op):
+            while (pair := find_pair(forall)) is not None:
+                join(pair, steps_at_once(forall, pair))
 
 
 def join(pair: Pair, together: int) -> None:

@@ -26,10 +26,11 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ...dialects.attributes import KERNEL, SCHEDULE
+from ...dialects.attributes import SCHEDULE
 from ...dialects.layouts import WARP
 from ..base import Pass
-from ..operations import nested_ops, ops_named
+from ..operations import nested_ops
+from .grids import grids_of
 from .layouts.tiles import is_tile, sizes_of
 from .layouts.warps import warps_of
 
@@ -42,12 +43,10 @@ class SingleElements(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Mark the schedules of such kernels."""
-        for function in op.regions[0].blocks[0].operations:
-            if KERNEL.get(function.operation):
-                for forall in ops_named(function.operation, "scf.forall"):
-                    if can_run_alone(forall):
-                        schedule = SCHEDULE.get(forall) or {}
-                        SCHEDULE.set(forall, {**schedule, "tasks": (WARP * warps_of(forall),)})
+        for forall in grids_of(op):
+            if can_run_alone(forall):
+                schedule = SCHEDULE.get(forall) or {}
+                SCHEDULE.set(forall, {**schedule, "tasks": (WARP * warps_of(forall),)})
 
 
 def can_run_alone(forall: ir.Operation) -> bool:

@@ -28,11 +28,12 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ...dialects.attributes import KERNEL, SCHEDULE
+from ...dialects.attributes import SCHEDULE
 from ...dialects.layouts import WARP
 from ..base import Pass
 from ..costs.machine import DEFAULT_GPU, find_machine
 from ..operations import nested_ops, ops_named
+from .grids import grids_of
 from .layouts.access import bytes_of
 from .layouts.tiles import is_tile, sizes_of
 from .layouts.warps import warps_of
@@ -58,12 +59,10 @@ class TakeTurns(Pass):
     def run(self, op: ir.Operation) -> None:
         """Mark the schedules of such kernels."""
         processors = find_machine(self.machine).processors
-        for function in op.regions[0].blocks[0].operations:
-            if KERNEL.get(function.operation):
-                for forall in ops_named(function.operation, "scf.forall"):
-                    along = shared_along(forall)
-                    if along is not None:
-                        _mark(forall, along, processors)
+        for forall in grids_of(op):
+            along = shared_along(forall)
+            if along is not None:
+                _mark(forall, along, processors)
 
 
 def shared_along(forall: ir.Operation) -> int | None:
