@@ -30,8 +30,9 @@ from mlir.dialects import affine, arith, cf, tensor
 
 from ..dialects.attributes import SIZES_AGREE
 from .base import Pass
-from .operations import nested_ops, ops_named
-from .structured import DYNAMIC, defining_op, index_constant, named_maps_of, origin_of_size, scalar_constant
+from .constants import index_constant, scalar_constant
+from .operations import defining_op, nested_ops, ops_named
+from .structured import DYNAMIC, named_maps_of, origin_of_size
 from .subsets import kept_dims, mixed, part_of
 
 # A number, an index value, or a dim of a tensor.

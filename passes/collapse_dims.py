@@ -38,16 +38,8 @@ from ..dialects.attributes import KERNEL, OP
 from .base import Pass
 from .collapsing.pairs import Groups, Pair, groups_of, maps_of_nest, neighbours, tensors_of
 from .domain import Dim, Domain
-from .operations import nested_ops, ops_named
-from .structured import (
-    DYNAMIC,
-    body_of,
-    defining_op,
-    erase_dead,
-    kinds_of,
-    make_generic,
-    sizes_of,
-)
+from .operations import defining_op, nested_ops, ops_named
+from .structured import DYNAMIC, body_of, erase_dead, kinds_of, make_generic, sizes_of
 from .tile import kernel_domain
 from .tiling.access import Nest
 

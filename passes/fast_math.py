@@ -31,8 +31,9 @@ from mlir import ir
 from mlir.dialects import arith, math
 
 from .base import Pass
-from .operations import ops_named
-from .structured import constant, defining_op, has_one_use, is_used, replace_op, scalar_constant, splat_of
+from .constants import constant, scalar_constant, splat_of
+from .operations import defining_op, ops_named
+from .structured import has_one_use, is_used, replace_op
 
 # What an op's value may be replaced by, or None; built before the op.
 Rule = Callable[[ir.Operation], ir.Value | None]

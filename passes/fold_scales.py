@@ -12,10 +12,10 @@ from mlir.dialects import arith, linalg
 from .base import Pass
 from .groups import entry_ops
 from .hoist import made_of_weights
+from .operations import defining_op
 from .raising.bodies import is_contraction
 from .structured import (
     body_of,
-    defining_op,
     erase_dead,
     has_one_use,
     inputs_of,

@@ -25,8 +25,7 @@ from mlir import ir
 from mlir.dialects import arith, cf
 
 from .base import Pass
-from .operations import ops_named
-from .structured import defining_op
+from .operations import defining_op, ops_named
 
 MESSAGE = "RuntimeError: ZeroDivisionError"
 

@@ -13,12 +13,12 @@ from .base import Pass
 from .groups import entry_ops, operands_of
 from .hoist import made_of_weights
 from .moving.reads import is_move
+from .operations import defining_op
 from .raising.bodies import is_contraction
 from .structured import (
     ATTENTION,
     DYNAMIC,
     body_of,
-    defining_op,
     erase_dead,
     has_one_use,
     inits_of,

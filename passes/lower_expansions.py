@@ -20,8 +20,9 @@ from mlir import ir
 from mlir.dialects import arith, memref
 
 from .base import Pass
+from .constants import index_constant
 from .operations import ops_named
-from .structured import DYNAMIC, index_constant, replace_op
+from .structured import DYNAMIC, replace_op
 from .subsets import Size, mixed, split
 
 

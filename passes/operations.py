@@ -22,3 +22,11 @@ def nested_ops(parent: ir.Operation | ir.OpView | ir.Block) -> Iterator[ir.Opera
 def ops_named(parent: ir.Operation | ir.OpView | ir.Block, *names: str) -> list[ir.Operation]:
     """The operations inside ``parent`` that have one of these names, in order; safe to erase from."""
     return [op for op in nested_ops(parent) if op.name in names]
+
+
+def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:
+    """The op that makes ``value`` if it is called one of ``names`` (or whatever it is, without names)."""
+    if isinstance(value, ir.BlockArgument):
+        return None
+    op = value.owner.operation
+    return op if not names or op.name in names else None

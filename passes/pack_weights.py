@@ -16,12 +16,12 @@ from .moving.collapses import sink
 from .moving.expansions import lift_expansions
 from .moving.reads import is_move
 from .moving.splits import can_split, groups_of, parts_of
+from .operations import defining_op
 from .raising.bodies import is_contraction
 from .raising.reshape import grouped
 from .structured import (
     ATTENTION,
     body_of,
-    defining_op,
     erase_dead,
     inits_of,
     inputs_of,

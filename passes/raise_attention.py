@@ -18,10 +18,10 @@ from .attending.rows import Rows, Shape, parts, refined
 from .base import Pass
 from .locations import source_of
 from .moving.reads import is_move
+from .operations import defining_op
 from .structured import (
     DYNAMIC,
     SCORES,
-    defining_op,
     erase_dead,
     has_one_use,
     indexing_maps,

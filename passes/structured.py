@@ -8,6 +8,8 @@ from mlir import ir
 from mlir.dialects import linalg, tensor
 
 from ..dialects.attributes import OP
+from .constants import index_constant, scalar_constant
+from .operations import defining_op
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 ATTENTION = "mlopt.attention"  # loops, maps and init as a linalg.generic has them, but no body
@@ -100,14 +102,6 @@ def replace_op(op: ir.Operation, values: Sequence[ir.Value]) -> None:
 def has_one_use(value: ir.Value) -> bool:
     """Whether exactly one operand reads the value."""
     return len(list(value.uses)) == 1
-
-
-def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:
-    """The op that makes ``value`` if it is called one of ``names`` (or whatever it is, without names)."""
-    if isinstance(value, ir.BlockArgument):
-        return None
-    op = value.owner.operation
-    return op if not names or op.name in names else None
 
 
 def iterator_types(kinds: Iterable[str]) -> ir.ArrayAttr:
@@ -257,44 +251,10 @@ def sizes_of(value: ir.Value) -> list[int | ir.Value]:
     return [dim_of(value, dim) if size == DYNAMIC else size for dim, size in enumerate(value.type.shape)]
 
 
-def index_constant(value: int) -> ir.Value:
-    """An arith.constant of type index at the current insertion point."""
-    return constant(ir.IntegerAttr.get(ir.IndexType.get(), value))
-
-
-def constant(attribute: ir.Attribute) -> ir.Value:
-    """An arith.constant at the current insertion point."""
-    return ir.Operation.create(
-        "arith.constant", results=[attribute.type], attributes={"value": attribute}
-    ).results[0]
-
-
 def fill_value(value: ir.Value) -> ir.Attribute | None:
     """The number that all of ``value`` is filled with, if it comes from a linalg.fill of a constant."""
     fill = defining_op(value, "linalg.fill")
     return scalar_constant(fill.operands[0]) if fill is not None else None
-
-
-def splat_of(value: ir.Value) -> ir.Attribute | None:
-    """The element of a constant tensor whose elements are all the same."""
-    maker = defining_op(value, "arith.constant")
-    attribute = None if maker is None else maker.attributes["value"]
-    if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
-        return attribute.get_splat_value()
-    return None
-
-
-def scalar_constant(value: ir.Value) -> ir.Attribute | None:
-    """The attribute of a scalar arith.constant."""
-    maker = defining_op(value, "arith.constant")
-    if maker is None or isinstance(value.type, ir.ShapedType):
-        return None
-    return maker.attributes["value"]
-
-
-def is_zero(attribute: ir.Attribute | None) -> bool:
-    """Whether a scalar attribute is 0 (of either sign)."""
-    return isinstance(attribute, (ir.FloatAttr, ir.IntegerAttr)) and attribute.value == 0
 
 
 def structured_ops(func: ir.Operation, name: str = "linalg.generic") -> list[ir.Operation]:

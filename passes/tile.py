@@ -34,7 +34,8 @@ from mlir.dialects import scf, tensor, vector
 from ..dialects.attributes import KERNEL, SCHEDULE
 from .base import Pass, PassError
 from .domain import Dim, Domain
-from .structured import STRUCTURED, defining_op, dim_of, shaped_like
+from .operations import defining_op
+from .structured import STRUCTURED, dim_of, shaped_like
 from .subsets import part_sizes
 from .tiling.access import shape_of
 from .tiling.emitter import Emitter

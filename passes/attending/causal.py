@@ -9,15 +9,9 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith, linalg
 
-from ..structured import (
-    body_of,
-    defining_op,
-    inputs_of,
-    label_of,
-    make_generic,
-    maps_of,
-    scalar_constant,
-)
+from ..constants import scalar_constant
+from ..operations import defining_op
+from ..structured import body_of, inputs_of, label_of, make_generic, maps_of
 from .guards import is_elementwise
 
 _GREATER_OR_EQUAL = 5  # arith.cmpi sge

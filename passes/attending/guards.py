@@ -6,15 +6,9 @@ import math
 
 from mlir import ir
 
-from ..structured import (
-    body_of,
-    defining_op,
-    has_one_use,
-    inputs_of,
-    kinds_of,
-    maps_of,
-    scalar_constant,
-)
+from ..constants import scalar_constant
+from ..operations import defining_op
+from ..structured import body_of, has_one_use, inputs_of, kinds_of, maps_of
 
 _SAYS_EQUAL = {1: True, 13: False}  # arith.cmpf oeq, une
 _SAYS_NAN = (13, 14)  # arith.cmpf une, uno, of a value and itself

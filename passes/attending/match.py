@@ -8,18 +8,10 @@ from dataclasses import dataclass
 
 from mlir import ir
 
+from ..constants import is_zero
+from ..operations import defining_op
 from ..raising.bodies import is_contraction
-from ..structured import (
-    body_of,
-    defining_op,
-    fill_value,
-    has_one_use,
-    inits_of,
-    inputs_of,
-    is_zero,
-    kinds_of,
-    maps_of,
-)
+from ..structured import body_of, fill_value, has_one_use, inits_of, inputs_of, kinds_of, maps_of
 from .between import is_between_products, is_joined_with_others
 from .guards import is_elementwise, is_identity, unguarded, without_nans
 

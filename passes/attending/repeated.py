@@ -17,7 +17,8 @@ from math import prod
 from mlir import ir
 
 from ..moving.reads import is_move
-from ..structured import DYNAMIC, defining_op, maps_of
+from ..operations import defining_op
+from ..structured import DYNAMIC, maps_of
 from .rows import Rows, Shape, Size
 
 

@@ -8,12 +8,12 @@ from mlir import ir
 from mlir.dialects import linalg, tensor
 
 from ...dialects.attributes import OP
+from ..operations import defining_op
 from ..raising.reshape import grouped, unsqueeze
 from ..structured import (
     ATTENTION,
     DYNAMIC,
     body_of,
-    defining_op,
     dim_of,
     indexing_maps,
     inputs_of,

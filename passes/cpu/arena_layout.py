@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith
 
-from ..structured import index_constant
+from ..constants import index_constant
 from .lifetimes import Lifetime
 from .slices import clone_value
 

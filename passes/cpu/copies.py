@@ -22,8 +22,8 @@ from mlir import ir
 from mlir.dialects import arith, memref, vector
 
 from ..base import Pass
+from ..constants import index_constant
 from ..operations import ops_named
-from ..structured import index_constant
 from .arena_layout import element_bytes
 from .loops import empty_loop
 

@@ -28,8 +28,8 @@ from mlir import ir
 from mlir.dialects import arith, llvm, vector
 
 from ..base import Pass
-from ..operations import ops_named
-from ..structured import defining_op, element_type, has_one_use
+from ..operations import defining_op, ops_named
+from ..structured import element_type, has_one_use
 
 LANES = 16
 

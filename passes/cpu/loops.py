@@ -7,7 +7,7 @@ from typing import TypeAlias
 from mlir import ir
 from mlir.dialects import scf
 
-from ..structured import index_constant
+from ..constants import index_constant
 
 Bound: TypeAlias = "int | ir.Value"
 

@@ -25,8 +25,7 @@ from mlir import ir
 from ...dialects.attributes import DROPS_NAN
 from ..base import Pass
 from ..combining import kind_of, reduced_dims
-from ..operations import ops_named
-from ..structured import defining_op
+from ..operations import defining_op, ops_named
 
 _SHAPES = ("vector.broadcast", "vector.shape_cast")
 # NaN if an operand is.

@@ -32,8 +32,7 @@ from mlir.dialects import vector
 from ...dialects.attributes import KERNEL, RESULT, argument_attributes
 from ..base import Pass
 from ..divisors import divisor
-from ..operations import ops_named
-from ..structured import defining_op
+from ..operations import defining_op, ops_named
 from .arena_layout import element_bytes
 from .copies import is_memcpy
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from mlir import ir
 
-from ..structured import defining_op, has_one_use, structured_ops
+from ..operations import defining_op
+from ..structured import has_one_use, structured_ops
 from ..tiling.parts import parts_below
 
 

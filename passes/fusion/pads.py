@@ -6,7 +6,8 @@ from mlir import ir
 
 from ..domain import Domain
 from ..groups import is_init
-from ..structured import defining_op, is_used, structured_ops
+from ..operations import defining_op
+from ..structured import is_used, structured_ops
 from ..tiling.access import nest_of
 from ..tiling.pads import fill_of_pad
 from ..tiling.registry import can_tile

@@ -25,8 +25,7 @@ from mlir import ir
 from mlir.dialects import arith, vector
 
 from ..base import Pass
-from ..operations import nested_ops, ops_named
-from ..structured import defining_op
+from ..operations import defining_op, nested_ops, ops_named
 from .scalar_math.packed import packed_result
 
 _UPPER_HALF = -(1 << 16)

@@ -32,8 +32,8 @@ from mlir.dialects import scf
 
 from ...dialects.attributes import KERNEL, SCHEDULE
 from ..base import Pass, PassError
+from ..constants import scalar_constant
 from ..operations import ops_named
-from ..structured import scalar_constant
 
 WARPS = 4
 THREADS = 32 * WARPS

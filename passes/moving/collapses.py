@@ -20,17 +20,9 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import tensor
 
+from ..operations import defining_op
 from ..raising.bodies import is_contraction
-from ..structured import (
-    ATTENTION,
-    defining_op,
-    has_one_use,
-    inputs_of,
-    kinds_of,
-    maps_of,
-    replace_op,
-    structured_ops,
-)
+from ..structured import ATTENTION, has_one_use, inputs_of, kinds_of, maps_of, replace_op, structured_ops
 from .expansions import can_lift
 from .splits import Parts, can_split, groups_of, parts_of, split
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from ..structured import DYNAMIC, defining_op
+from ..operations import defining_op
+from ..structured import DYNAMIC
 
 
 @dataclass(frozen=True)

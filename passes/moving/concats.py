@@ -22,6 +22,7 @@ from math import prod
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
+from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..raising.slices import insert
 from ..structured import (
@@ -29,7 +30,6 @@ from ..structured import (
     DYNAMIC,
     body_of,
     copy_generic,
-    defining_op,
     has_one_use,
     inits_of,
     inputs_of,

@@ -23,10 +23,10 @@ from collections.abc import Mapping, Sequence
 
 from mlir import ir
 
+from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..structured import (
     ATTENTION,
-    defining_op,
     has_one_use,
     inits_of,
     inputs_of,

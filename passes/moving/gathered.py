@@ -19,13 +19,13 @@ import math
 from mlir import ir
 from mlir.dialects import tensor
 
+from ..constants import index_constant
 from ..hoist import made_of_weights
+from ..operations import defining_op
 from ..structured import (
     ASSUMED,
     DYNAMIC,
     body_of,
-    defining_op,
-    index_constant,
     inits_of,
     inputs_of,
     kinds_of,

@@ -13,20 +13,19 @@ from __future__ import annotations
 
 from mlir import ir
 
+from ..constants import is_zero, scalar_constant
+from ..operations import defining_op
 from ..structured import (
     DYNAMIC,
     body_of,
-    defining_op,
     dim_of,
     inits_of,
     inputs_of,
-    is_zero,
     kinds_of,
     label_of,
     make_copy,
     replace_op,
     same_size,
-    scalar_constant,
     structured_ops,
 )
 

@@ -19,17 +19,10 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import tensor
 
+from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..raising.reshape import grouped
-from ..structured import (
-    defining_op,
-    has_one_use,
-    make_copy,
-    maps_of,
-    replace_op,
-    sizes_of,
-    structured_ops,
-)
+from ..structured import has_one_use, make_copy, maps_of, replace_op, sizes_of, structured_ops
 from .reads import is_move
 
 

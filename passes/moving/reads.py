@@ -18,12 +18,12 @@ from collections.abc import Sequence, Set
 from mlir import ir
 
 from ..hoist import made_of_weights
+from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..structured import (
     ATTENTION,
     SCORES,
     body_of,
-    defining_op,
     has_one_use,
     indexing_maps,
     inputs_of,

@@ -19,13 +19,13 @@ import math
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 
+from ..constants import index_constant
+from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..raising.reshape import grouped
 from ..structured import (
     DYNAMIC,
     body_of,
-    defining_op,
-    index_constant,
     inputs_of,
     kinds_of,
     label_of,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from mlir import ir
 
+from ..constants import scalar_constant
 from ..groups import entry_ops
-from ..structured import defining_op, scalar_constant
+from ..operations import defining_op
 
 _DIVISIONS = ("arith.divsi", "arith.divui", "arith.floordivsi", "arith.ceildivsi", "arith.ceildivui")
 

@@ -21,13 +21,13 @@ from math import prod
 from mlir import ir
 from mlir.dialects import tensor
 
+from ..operations import defining_op
 from ..structured import (
     ASSUMED,
     CASTS,
     DYNAMIC,
     body_of,
     copy_generic,
-    defining_op,
     inits_of,
     inputs_of,
     is_used,

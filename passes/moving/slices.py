@@ -19,16 +19,8 @@ import math
 from mlir import ir
 from mlir.dialects import tensor
 
-from ..structured import (
-    DYNAMIC,
-    defining_op,
-    label_of,
-    make_copy,
-    replace_op,
-    same_size,
-    sizes_of,
-    structured_ops,
-)
+from ..operations import defining_op
+from ..structured import DYNAMIC, label_of, make_copy, replace_op, same_size, sizes_of, structured_ops
 from ..subsets import Size, kept_dims, mixed, part_sizes, split
 
 

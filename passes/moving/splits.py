@@ -5,18 +5,9 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
+from ..operations import defining_op
 from ..raising.reshape import grouped
-from ..structured import (
-    DYNAMIC,
-    body_of,
-    defining_op,
-    inputs_of,
-    kinds_of,
-    label_of,
-    make_generic,
-    maps_of,
-    sizes_of,
-)
+from ..structured import DYNAMIC, body_of, inputs_of, kinds_of, label_of, make_generic, maps_of, sizes_of
 
 Parts = dict[int, list[int]]  # the static sizes that a loop splits into
 

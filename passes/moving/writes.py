@@ -17,11 +17,11 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
+from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..structured import (
     ATTENTION,
     body_of,
-    defining_op,
     has_one_use,
     indexing_maps,
     inits_of,

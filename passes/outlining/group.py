@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from mlir import ir
 
 from ..groups import operands_of
-from ..structured import DYNAMIC, defining_op, label_of, same_size
+from ..operations import defining_op
+from ..structured import DYNAMIC, label_of, same_size
 
 _QUIET = ("fill",)
 

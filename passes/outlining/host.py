@@ -8,7 +8,8 @@ from mlir.dialects import bufferization, func, memref
 from ...dialects.attributes import GROUP, RESULT, RESULT_SIZES, argument_attributes
 from ..base import UnsupportedError
 from ..groups import group_of, is_init
-from ..structured import DYNAMIC, defining_op, make_copy, make_empty, sizes_of, structured_ops
+from ..operations import defining_op
+from ..structured import DYNAMIC, make_copy, make_empty, sizes_of, structured_ops
 from .sizes import size_expression
 
 _READ_ONLY = "bufferization.writable"

@@ -6,17 +6,10 @@ from mlir import ir
 from mlir.dialects import func, tensor
 
 from ...dialects.attributes import GROUP, KERNEL, OPS
+from ..constants import constant, index_constant
 from ..groups import operands_of
-from ..structured import (
-    constant,
-    defining_op,
-    erase_dead,
-    index_constant,
-    label_of,
-    make_copy,
-    origin_of_size,
-    same_size,
-)
+from ..operations import defining_op
+from ..structured import erase_dead, label_of, make_copy, origin_of_size, same_size
 from ..subsets import mixed, part_sizes
 from .group import Group, analyse, is_outside, is_read_outside, is_scalar_constant, made_by, top_op
 

@@ -9,7 +9,8 @@ from mlir import ir
 
 from ..affine import fold_affine
 from ..base import UnsupportedError
-from ..structured import ATTENTION, DYNAMIC, defining_op
+from ..operations import defining_op
+from ..structured import ATTENTION, DYNAMIC
 from ..subsets import part_sizes
 
 _BINARY = {

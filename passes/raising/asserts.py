@@ -21,7 +21,9 @@ import re
 from mlir import ir
 from mlir.dialects import arith, cf, tensor
 
-from ..structured import DYNAMIC, body_of, defining_op, index_constant, structured_ops
+from ..constants import index_constant
+from ..operations import defining_op
+from ..structured import DYNAMIC, body_of, structured_ops
 
 INDEX_ERROR = "IndexError: index out of range in self"
 _EXCEPTION = re.compile(r"[A-Z]\w*(Error|Exception): ")

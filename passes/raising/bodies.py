@@ -5,19 +5,9 @@ from __future__ import annotations
 from mlir import ir
 
 from ...dialects.attributes import OP
-from ..structured import (
-    CASTS,
-    WIDENING,
-    body_of,
-    defining_op,
-    inputs_of,
-    is_zero,
-    kinds_of,
-    label_of,
-    maps_of,
-    scalar_constant,
-    structured_ops,
-)
+from ..constants import is_zero, scalar_constant
+from ..operations import defining_op
+from ..structured import CASTS, WIDENING, body_of, inputs_of, kinds_of, label_of, maps_of, structured_ops
 
 _REDUCTIONS = {
     "arith.addf": "sum",

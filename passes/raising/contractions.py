@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from mlir import ir
 
+from ..operations import defining_op
 from ..structured import (
     body_of,
-    defining_op,
     element_type,
     inits_of,
     inputs_of,

@@ -19,12 +19,12 @@ from functools import partial
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 
+from ..constants import index_constant
+from ..operations import defining_op
 from ..structured import (
     DYNAMIC,
     copy_generic,
-    defining_op,
     element_type,
-    index_constant,
     inputs_of,
     kinds_of,
     maps_of,

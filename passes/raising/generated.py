@@ -15,7 +15,8 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 
-from ..structured import body_of, make_generic, replace_op, splat_of, structured_ops
+from ..constants import splat_of
+from ..structured import body_of, make_generic, replace_op, structured_ops
 from ..subsets import mixed
 
 

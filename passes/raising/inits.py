@@ -15,24 +15,22 @@ from itertools import accumulate
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 
+from ..constants import constant, is_zero, splat_of
+from ..operations import defining_op
 from ..structured import (
     DYNAMIC,
     body_of,
-    constant,
-    defining_op,
     element_type,
     fill_value,
     inits_of,
     inputs_of,
     is_used,
-    is_zero,
     kinds_of,
     label_of,
     make_empty,
     make_generic,
     maps_of,
     replace_op,
-    splat_of,
     structured_ops,
 )
 from .bodies import is_contraction

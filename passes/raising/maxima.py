@@ -28,16 +28,15 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith, linalg, math
 
+from ..constants import constant, is_zero, scalar_constant
+from ..operations import defining_op
 from ..structured import (
     body_of,
-    constant,
     copy_generic,
-    defining_op,
     element_type,
     fill_value,
     inits_of,
     inputs_of,
-    is_zero,
     kinds_of,
     label_of,
     loop_extents,
@@ -45,7 +44,6 @@ from ..structured import (
     make_generic,
     maps_of,
     replace_op,
-    scalar_constant,
     structured_ops,
 )
 from .parts import body_ops, elementwise, is_same, readers_of

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from mlir import ir
 from mlir.dialects import linalg
 
-from ..structured import body_of, defining_op, kinds_of, make_empty, make_generic, maps_of
+from ..operations import defining_op
+from ..structured import body_of, kinds_of, make_empty, make_generic, maps_of
 
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 

@@ -23,14 +23,13 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 
+from ..constants import constant, index_constant
+from ..operations import defining_op
 from ..structured import (
     body_of,
-    constant,
     copy_generic,
-    defining_op,
     element_type,
     fill_value,
-    index_constant,
     inits_of,
     inputs_of,
     kinds_of,

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
-from ..structured import DYNAMIC, defining_op, sizes_of
+from ..operations import defining_op
+from ..structured import DYNAMIC, sizes_of
 
 
 def unit_dims(value: ir.Value) -> list[int]:

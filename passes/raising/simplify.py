@@ -17,10 +17,10 @@ import struct
 from mlir import ir
 from mlir.dialects import linalg
 
+from ..constants import constant, scalar_constant, splat_of
+from ..operations import defining_op
 from ..structured import (
     body_of,
-    constant,
-    defining_op,
     inits_of,
     inputs_of,
     is_used,
@@ -28,9 +28,7 @@ from ..structured import (
     label_of,
     make_generic,
     maps_of,
-    scalar_constant,
     shows_all_loops,
-    splat_of,
     structured_ops,
 )
 

@@ -16,15 +16,9 @@ from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 
 from ...dialects.attributes import OP
-from ..structured import (
-    DYNAMIC,
-    body_of,
-    defining_op,
-    index_constant,
-    replace_op,
-    sizes_of,
-    structured_ops,
-)
+from ..constants import index_constant
+from ..operations import defining_op
+from ..structured import DYNAMIC, body_of, replace_op, sizes_of, structured_ops
 from ..subsets import Size, mixed, split
 from .generated import fill_by_index
 

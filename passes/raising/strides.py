@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
-from ..structured import DYNAMIC, constant, defining_op, element_type, named_maps_of, sizes_of
+from ..constants import constant
+from ..operations import defining_op
+from ..structured import DYNAMIC, element_type, named_maps_of, sizes_of
 from ..subsets import mixed
 from .reshape import grouped
 from .slices import add_sizes, insert, padding_value

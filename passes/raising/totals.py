@@ -28,12 +28,12 @@ import math
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
+from ..constants import constant
+from ..operations import defining_op
 from ..structured import (
     ASSUMED,
     DYNAMIC,
     body_of,
-    constant,
-    defining_op,
     element_type,
     fill_value,
     inits_of,

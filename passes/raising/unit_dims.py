@@ -18,10 +18,10 @@ from mlir import ir
 from mlir.dialects import tensor
 
 from ...dialects.attributes import OP
+from ..constants import index_constant
 from ..groups import entry_ops
 from ..structured import (
     body_of,
-    index_constant,
     inputs_of,
     kinds_of,
     label_of,

@@ -24,21 +24,19 @@ import math
 from mlir import ir
 from mlir.dialects import arith, linalg
 
+from ..constants import constant, is_zero, scalar_constant
+from ..operations import defining_op
 from ..structured import (
     body_of,
-    constant,
-    defining_op,
     element_type,
     fill_value,
     inits_of,
     inputs_of,
-    is_zero,
     kinds_of,
     loop_extents,
     make_generic,
     maps_of,
     replace_op,
-    scalar_constant,
     structured_ops,
 )
 from .parts import body_ops, elementwise, is_elementwise, is_same, readers_of

@@ -22,10 +22,10 @@ from mlir import ir
 from mlir.dialects import tensor
 
 from ..groups import entry_ops
+from ..operations import defining_op
 from ..structured import (
     DYNAMIC,
     body_of,
-    defining_op,
     element_type,
     make_copy,
     make_generic,

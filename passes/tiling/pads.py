@@ -15,7 +15,9 @@ from dataclasses import replace
 
 from mlir import ir
 
-from ..structured import DYNAMIC, defining_op, scalar_constant
+from ..constants import scalar_constant
+from ..operations import defining_op
+from ..structured import DYNAMIC
 from .access import Access, Index, Nest
 
 

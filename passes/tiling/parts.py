@@ -16,7 +16,8 @@ from math import prod
 
 from mlir import ir
 
-from ..structured import DYNAMIC, defining_op
+from ..operations import defining_op
+from ..structured import DYNAMIC
 
 LARGEST_PART = 1 << 14  # elements of a part that one task writes: a row, or a few
 

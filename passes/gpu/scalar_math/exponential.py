@@ -6,7 +6,7 @@ from mlir import ir
 from mlir.dialects import arith
 
 from ...cpu.polynomials.lanes import Lanes, splat
-from ...structured import defining_op
+from ...operations import defining_op
 from .approximate import ex2, ex2_ftz, rcp_ftz
 from .registry import expands
 

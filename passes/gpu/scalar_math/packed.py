@@ -6,7 +6,7 @@ from mlir import ir
 from mlir.dialects import arith, vector
 
 from ...cpu.polynomials.lanes import splat
-from ...structured import defining_op
+from ...operations import defining_op
 
 # What rounds once: f32 has more than twice the bits of a half float and two more, so rounding its result
 # again rounds as if once.

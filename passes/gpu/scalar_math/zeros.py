@@ -6,7 +6,7 @@ from mlir import ir
 from mlir.dialects import arith
 
 from ...cpu.polynomials.lanes import splat
-from ...structured import defining_op
+from ...operations import defining_op
 
 _AT_LEAST = int(arith.CmpFPredicate.UGE)
 # A zero of the other sign in, a zero of whichever sign out; anything else stays what it was.
