@@ -36,6 +36,17 @@ def scalar_constant(value: ir.Value) -> ir.Attribute | None:
     return maker.attributes["value"]
 
 
+def literal_of(value: ir.Value) -> ir.Attribute | None:
+    """The attribute of a scalar constant, or of a splat's element."""
+    return splat_of(value) or scalar_constant(value)
+
+
+def integer_of(value: ir.Value) -> int | None:
+    """The integer that a scalar is a constant of."""
+    attribute = scalar_constant(value)
+    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
+
+
 def is_zero(attribute: ir.Attribute | None) -> bool:
     """Whether a scalar attribute is 0 (of either sign)."""
     return isinstance(attribute, (ir.FloatAttr, ir.IntegerAttr)) and attribute.value == 0

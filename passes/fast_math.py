@@ -31,7 +31,7 @@ from mlir import ir
 from mlir.dialects import arith, math
 
 from .base import Pass
-from .constants import constant, scalar_constant, splat_of
+from .constants import constant, literal_of
 from .operations import defining_op, ops_named
 from .structured import has_one_use, is_used, replace_op
 
@@ -176,7 +176,7 @@ def _operand_and_number(op: ir.Operation) -> tuple[ir.Value | None, float | None
 
 
 def _number(value: ir.Value) -> float | None:
-    attribute = splat_of(value) or scalar_constant(value)
+    attribute = literal_of(value)
     return float(attribute.value) if isinstance(attribute, ir.FloatAttr) else None
 
 

@@ -25,7 +25,8 @@ from mlir import ir
 from mlir.dialects import arith, cf
 
 from .base import Pass
-from .operations import defining_op, ops_named
+from .constants import integer_of
+from .operations import ops_named
 
 MESSAGE = "RuntimeError: ZeroDivisionError"
 
@@ -53,13 +54,8 @@ def may_trap(division: ir.Operation) -> bool:
     divisor = division.operands[1]
     if not isinstance(divisor.type, ir.IntegerType) or divisor.type.width == 1:
         return False
-    value = _integer(divisor)
+    value = integer_of(divisor)
     return value in (None, 0) or (value == -1 and division.name in _SIGNED)
-
-
-def _integer(value: ir.Value) -> int | None:
-    constant = defining_op(value, "arith.constant")
-    return int(ir.IntegerAttr(constant.attributes["value"]).value) if constant is not None else None
 
 
 def _guard(division: ir.Operation) -> None:

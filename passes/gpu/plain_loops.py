@@ -32,7 +32,7 @@ from mlir.dialects import scf
 
 from ...dialects.attributes import KERNEL, SCHEDULE
 from ..base import Pass, PassError
-from ..constants import scalar_constant
+from ..constants import integer_of
 from ..operations import ops_named
 
 WARPS = 4
@@ -104,9 +104,9 @@ def _keep(function: ir.Operation, number: int) -> None:
 def _as_forall(loop: ir.Operation) -> None:
     rank = len(loop.regions[0].blocks[0].arguments)
     lower, upper, steps = (list(loop.operands)[at * rank : (at + 1) * rank] for at in range(3))
-    if any(_number(value) != 0 for value in lower) or any(_number(value) != 1 for value in steps):
+    if any(integer_of(value) != 0 for value in lower) or any(integer_of(value) != 1 for value in steps):
         raise PassError(loop, "a parallel loop on the slow path runs from 0 in steps of 1")
-    bounds = [value if _number(value) is None else _number(value) for value in upper]
+    bounds = [value if integer_of(value) is None else integer_of(value) for value in upper]
     with ir.InsertionPoint(loop):
         forall = _forall(bounds)
     body = loop.regions[0].blocks[0]
@@ -135,11 +135,6 @@ def _move(ops: Sequence[ir.OpView | ir.Operation], forall: scf.ForallOp) -> None
     end = list(forall.body.operations)[-1]
     for op in ops:
         op.operation.move_before(end.operation)
-
-
-def _number(value: ir.Value) -> int | None:
-    attribute = scalar_constant(value)
-    return None if attribute is None else int(ir.IntegerAttr(attribute).value)
 
 
 def _call_all(call: ir.Operation, names: Sequence[str]) -> None:

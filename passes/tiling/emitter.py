@@ -13,12 +13,13 @@ from collections.abc import Hashable, Sequence
 from mlir import ir
 from mlir.dialects import scf, tensor, vector
 
+from ..constants import literal_of
 from ..domain import Dim, Domain
 from .access import Access, Nest, shape_of
 from .place import Place, Span
 from .registry import rule_of
 from .staged import Staged
-from .vectors import literal_of, reshape, zero_of
+from .vectors import reshape, zero_of
 
 
 class Emitter(Place):

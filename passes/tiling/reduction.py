@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from mlir import ir
 from mlir.dialects import arith, vector
 
+from ..constants import literal_of
 from ..domain import Dim
 from .access import Nest
 from .analysis import single_loops
@@ -20,7 +21,6 @@ from .body import Body
 from .combiner import Combiner, combiners, convert
 from .emitter import Emitter
 from .registry import SINGLE, WHOLE
-from .vectors import literal_of
 
 CHUNK = 64
 

@@ -19,8 +19,8 @@ from math import prod
 from mlir import ir
 from mlir.dialects import arith, scf
 
+from ...constants import integer_of
 from ...operations import ops_named
-from .bounds import constant_of
 from .cover import Cover, Inside, cover
 from .emitter import Emitter, normal_strip
 from .fragment import UNIT, Axis, Strip, sizes_of
@@ -66,7 +66,7 @@ def contraction_loop(layout: Layout, root: ir.OpView) -> scf.ForOp | None:
     if len(outer) != 1 or any(op.operation.name == "vector.multi_reduction" for op in made):
         return None
     loop = outer[0]
-    known = len(loop.results) == 1 and all(constant_of(operand) is not None for operand in loop.operands[:3])
+    known = len(loop.results) == 1 and all(integer_of(operand) is not None for operand in loop.operands[:3])
     return loop if known and ops_named(loop, "vector.contract") else None
 
 
@@ -94,7 +94,7 @@ def plan_blocks(
     if walked is None:
         return None
     place = next(at for at, how in enumerate(covers) if how.dim == lane)
-    shape, step = read.base.type.shape, constant_of(loop.operands[2]) or 1
+    shape, step = read.base.type.shape, integer_of(loop.operands[2]) or 1
     held, turned = held_dims(read, along), is_turned(read, along)
     row = prod(shape[dim] for dim in held if dim != walked) * bytes_of(read.base.type.element_type)
     if rows <= _FEW_ROWS and not turned:

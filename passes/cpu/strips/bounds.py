@@ -8,6 +8,7 @@ from math import gcd
 from mlir import ir
 
 from ...affine import fold_affine
+from ...constants import integer_of
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 
@@ -24,18 +25,9 @@ class Range:
 UNKNOWN = Range(None, None, 1)
 
 
-def constant_of(value: ir.Value) -> int | None:
-    """The integer that an SSA value is a constant of, if it is one."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return None
-    attribute = owner.attributes["value"]
-    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
-
-
 def range_of(value: ir.Value) -> Range:
     """What the loops around an index value, and the arithmetic that makes it, say about it."""
-    number = constant_of(value)
+    number = integer_of(value)
     if number is not None:
         return _exactly(number)
     owner = value.owner

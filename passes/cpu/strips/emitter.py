@@ -18,7 +18,7 @@ from mlir import ir
 from mlir.dialects import arith, scf
 
 from ...base import PassError
-from .bounds import constant_of
+from ...constants import integer_of
 from .fragment import UNIT, Axis, Fragment, Strip, is_vector, sizes_of
 from .registry import rule_of
 
@@ -228,7 +228,7 @@ class Emitter:
 
     def sum(self, left: ir.Value, right: ir.Value) -> ir.Value:
         """The sum of two indices."""
-        numbers = constant_of(left), constant_of(right)
+        numbers = integer_of(left), integer_of(right)
         if numbers[0] is not None and numbers[1] is not None:
             return self.index(numbers[0] + numbers[1])
         if 0 in numbers:

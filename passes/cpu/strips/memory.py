@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import memref
 
-from .bounds import DYNAMIC, Range, constant_of, fits, range_of
+from ...constants import integer_of
+from .bounds import DYNAMIC, Range, fits, range_of
 from .emitter import Emitter
 from .fragment import UNIT, Axis, Key, Strip, sizes_of
 
@@ -86,5 +87,5 @@ def has_room(op: ir.OpView, memory_dim: int, axis: Axis) -> bool:
     owner, shape = op.base.owner, op.base.type.shape
     if isinstance(owner, ir.Block) or owner.name != "memref.alloca" or memory_dim != len(shape) - 1:
         return False
-    start = constant_of(op.indices[memory_dim]) if axis.base is None else None
+    start = integer_of(op.indices[memory_dim]) if axis.base is None else None
     return start is not None and start + axis.offset + axis.count * axis.lanes <= shape[-1]

@@ -23,9 +23,10 @@ from mlir import ir
 from mlir.dialects import arith
 
 from ...affine import fold_affine
+from ...constants import integer_of, is_zero, scalar_constant
 from ...operations import ops_named
 from ...structured import has_one_use
-from .bounds import DYNAMIC, constant_of
+from .bounds import DYNAMIC
 from .emitter import Emitter
 from .fragment import UNIT, Strip
 from .memory import memory_dims
@@ -65,12 +66,16 @@ def find_row(em: Emitter, value: ir.Value, strip: Strip) -> Row | None:
     loop = value.owner.opview
     contracts = ops_named(loop, "vector.contract")
     is_sum = len(contracts) == 1 and "add" in str(contracts[0].attributes["kind"])
-    if not is_sum or len(loop.results) != 1 or constant_of(loop.operands[2]) != 1:
+    if not is_sum or len(loop.results) != 1 or integer_of(loop.operands[2]) != 1:
         return None
     axes = dict(zip(em.layout.classes.all_of(value), strip, strict=True))
     for read in (op.opview for op in ops_named(loop, "vector.transfer_read")):
         tile = read.results[0]
-        if tile not in list(contracts[0].operands)[:2] or not has_one_use(tile) or not _is_zero(read.padding):
+        if (
+            tile not in list(contracts[0].operands)[:2]
+            or not has_one_use(tile)
+            or not is_zero(scalar_constant(read.padding))
+        ):
             continue
         for dim, (place, known) in enumerate(
             zip(memory_dims(read), em.layout.classes.all_of(tile), strict=True)
@@ -83,13 +88,6 @@ def find_row(em: Emitter, value: ir.Value, strip: Strip) -> Row | None:
             if start is not None and size != DYNAMIC:
                 return Row(read, dim, em.sum(start, em.position(axis)), size)
     return None
-
-
-def _is_zero(padding: ir.Value) -> bool:
-    owner = padding.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return False
-    return bool(owner.attributes["value"].value == 0)
 
 
 def _without(em: Emitter, index: ir.Value, variable: ir.Value) -> ir.Value | None:

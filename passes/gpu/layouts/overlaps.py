@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from mlir import ir
 
+from ...constants import integer_of
 from ...operations import ops_named
 from .access import Access, access_of
 from .tiles import sizes_of
@@ -51,7 +52,7 @@ def _may_overlap(one: Access, other: Access) -> bool:
     if buffer_of(one) != buffer_of(other):
         return False
     for dim, (first, second) in enumerate(zip(one.indices, other.indices, strict=True)):
-        start, end = _constant(first), _constant(second)
+        start, end = integer_of(first), integer_of(second)
         if start is None or end is None:
             continue
         if start + _size(one, dim) <= end or end + _size(other, dim) <= start:
@@ -62,10 +63,3 @@ def _may_overlap(one: Access, other: Access) -> bool:
 def _size(access: Access, dim: int) -> int:
     """How many positions of a buffer's dim the tile covers."""
     return sizes_of(access.tile)[access.dims.index(dim)] if dim in access.dims else 1
-
-
-def _constant(index: ir.Value) -> int | None:
-    maker = index.owner
-    if isinstance(maker, ir.Block) or maker.name != "arith.constant":
-        return None
-    return int(ir.IntegerAttr(maker.attributes["value"]).value)

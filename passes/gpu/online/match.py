@@ -9,7 +9,8 @@ from itertools import pairwise
 from mlir import ir
 
 from ...combining import kind_of, reduced_dims
-from ...operations import ops_named
+from ...constants import integer_of, is_zero, splat_of
+from ...operations import defining_op, ops_named
 from ..layouts.access import access_of
 from ..layouts.overlaps import buffer_of
 from ..layouts.tiles import RESHAPES, is_tile, sizes_of
@@ -51,15 +52,15 @@ def _pair(maxima: ir.Operation, sums: ir.Operation, written: Sequence[ir.Value])
     if bounds is None or bounds != _bounds(sums) or _reduction_of(maxima, "maximumf") is None:
         return None
     total = _reduction_of(sums, "add")
-    if total is None or not _is_zero(sums.operands[3]):
+    if total is None or not is_zero(splat_of(sums.operands[3])):
         return None
     masked = _other(maxima, "arith.maximumf")
     power = _other(sums, "arith.addf")
     if masked is None or power is None:
         return None
     value, power = _without_end(masked, bounds[1]), _without_end(power, bounds[1])
-    difference = _made_by(power, "math.exp")
-    difference = _made_by(difference.operands[0], "arith.subf") if difference is not None else None
+    difference = defining_op(power, "math.exp")
+    difference = defining_op(difference.operands[0], "arith.subf") if difference is not None else None
     if difference is None or not _is_spread(difference.operands[1], total, sums):
         return None
     bodies = [loop.regions[0].blocks[0] for loop in (maxima, sums)]
@@ -70,17 +71,11 @@ def _pair(maxima: ir.Operation, sums: ir.Operation, written: Sequence[ir.Value])
 
 def _bounds(loop: ir.Operation) -> tuple[int, int, int] | None:
     """Where a loop begins and ends, and its step, if they are known and it carries one tile."""
-    numbers = [_number(operand) for operand in list(loop.operands)[:3]]
+    numbers = [integer_of(operand) for operand in list(loop.operands)[:3]]
     first, last, step = numbers
     if first is None or last is None or step is None or len(loop.results) != 1:
         return None
     return (first, last, step) if is_tile(loop.results[0]) else None
-
-
-def _number(value: ir.Value) -> int | None:
-    if isinstance(value.owner, ir.Block) or value.owner.name != "arith.constant":
-        return None
-    return int(ir.IntegerAttr(value.owner.attributes["value"]).value)
 
 
 def _reduction_of(loop: ir.Operation, kind: str) -> ir.Operation | None:
@@ -94,7 +89,7 @@ def _reduction_of(loop: ir.Operation, kind: str) -> ir.Operation | None:
 def _other(loop: ir.Operation, name: str) -> ir.Value | None:
     """What each step combines with what the loop carries, by an op of this name."""
     body = loop.regions[0].blocks[0]
-    step = _made_by(body.operations[len(body.operations) - 1].operands[0], name)
+    step = defining_op(body.operations[len(body.operations) - 1].operands[0], name)
     if step is None or step.operands[0] != body.arguments[1] or len(list(body.arguments[1].uses)) != 1:
         return None
     return step.operands[1]
@@ -102,7 +97,7 @@ def _other(loop: ir.Operation, name: str) -> ir.Value | None:
 
 def _without_end(value: ir.Value, extent: int) -> ir.Value:
     """A value before the neutral element took its place beyond ``extent``."""
-    select = _made_by(value, "arith.select")
+    select = defining_op(value, "arith.select")
     if select is None or not _ends_at(select.operands[0], extent):
         return value
     return select.operands[1]
@@ -112,28 +107,13 @@ def _ends_at(mask: ir.Value, extent: int) -> bool:
     """Whether a mask says which positions of the steps are before ``extent``."""
     while not isinstance(mask.owner, ir.Block) and mask.owner.name in RESHAPES:
         mask = mask.owner.operands[0]
-    compare = _made_by(mask, "arith.cmpi")
+    compare = defining_op(mask, "arith.cmpi")
     if compare is None or ir.IntegerAttr(compare.attributes["predicate"]).value != _SLT:
         return False
-    places = _made_by(compare.operands[0], "arith.addi")
-    limit = _made_by(compare.operands[1], "arith.constant")
-    if places is None or limit is None or not any(_made_by(each, "vector.step") for each in places.operands):
+    places, limit = defining_op(compare.operands[0], "arith.addi"), splat_of(compare.operands[1])
+    if places is None or not any(defining_op(each, "vector.step") for each in places.operands):
         return False
-    dense = ir.DenseElementsAttr(limit.attributes["value"])
-    return dense.is_splat and ir.IntegerAttr(dense.get_splat_value()).value == extent
-
-
-def _made_by(value: ir.Value, name: str) -> ir.Operation | None:
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) or owner.name != name else owner.operation
-
-
-def _is_zero(value: ir.Value) -> bool:
-    constant = _made_by(value, "arith.constant")
-    if constant is None:
-        return False
-    dense = ir.DenseElementsAttr(constant.attributes["value"])
-    return dense.is_splat and ir.FloatAttr(dense.get_splat_value()).value == 0
+    return isinstance(limit, ir.IntegerAttr) and limit.value == extent
 
 
 def _is_spread(value: ir.Value, reduction: ir.Operation, loop: ir.Operation) -> bool:
