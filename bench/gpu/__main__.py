@@ -15,7 +15,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .gates import measure, missing
+from .arguments import parse_arguments
+from .gates import measure
 from .operations import OPERATIONS
 from .table import surprises, table
 
@@ -25,17 +26,7 @@ RESULTS = Path(__file__).parent.parent / "results" / "gpu_gates.md"
 def main(arguments: Sequence[str]) -> int:
     """Measure, print; 0 if everything is as known."""
     parser = argparse.ArgumentParser(prog="python -m mlopt.bench.gpu", description="Gates of GPU kernels.")
-    parser.add_argument(
-        "only", nargs="*", metavar="PART", help="operations whose names have it; default: all"
-    )
-    parser.add_argument("--chip", default="sm_80", help="default: sm_80")
-    parser.add_argument("--save", action="store_true", help=f"write {RESULTS.name}; only with all operations")
-    options = parser.parse_args(arguments)
-    if options.save and options.only:
-        parser.error("--save writes the whole table: name no operations")
-    lacks = missing(options.chip)
-    if lacks is not None:
-        parser.error(f"this needs {lacks}")
+    options = parse_arguments(parser, arguments, RESULTS)
     chosen = [
         one
         for one in OPERATIONS.values()

@@ -27,7 +27,7 @@ from torch.utils import _pytree as pytree
 
 from ...runtime.cuda.chips import Chip, find_chip
 from ...runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
-from .gates import missing
+from .arguments import parse_arguments
 from .machine_code import Code, parse
 from .operations import OPERATIONS, Operation
 
@@ -187,18 +187,8 @@ def surprises(rows: Sequence[Row]) -> list[str]:
 def main(arguments: Sequence[str]) -> int:
     """Compile both, print; 0 if everything is as known."""
     parser = argparse.ArgumentParser(prog="python -m mlopt.bench.gpu.against_triton")
-    parser.add_argument(
-        "only", nargs="*", metavar="PART", help="operations whose names have it; default: all"
-    )
     parser.add_argument("--triton", default=str(TRITON), metavar="PYTHON", help=f"default: {TRITON}")
-    parser.add_argument("--chip", default="sm_80", help="default: sm_80")
-    parser.add_argument("--save", action="store_true", help=f"write {RESULTS.name}; only with all operations")
-    options = parser.parse_args(arguments)
-    if options.save and options.only:
-        parser.error("--save writes the whole table: name no operations")
-    lacks = missing(options.chip)
-    if lacks is not None:
-        parser.error(f"this needs {lacks}")
+    options = parse_arguments(parser, arguments, RESULTS)
     command = [options.triton, str(HERE / "triton_ptx.py"), options.chip]
     try:
         done = subprocess.run(command, check=True, capture_output=True, text=True)

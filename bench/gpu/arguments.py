@@ -1,0 +1,25 @@
+"""The arguments of commands that make a table of operations: which, for what chip, and if it is kept."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from .gates import missing
+
+
+def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str], results: Path) -> argparse.Namespace:
+    """``only``, ``chip`` and ``save``, beside what ``parser`` has; it ends if they cannot be met."""
+    parser.add_argument(
+        "only", nargs="*", metavar="PART", help="operations whose names have it; default: all"
+    )
+    parser.add_argument("--chip", default="sm_80", help="default: sm_80")
+    parser.add_argument("--save", action="store_true", help=f"write {results.name}; only with all operations")
+    options = parser.parse_args(arguments)
+    if options.save and options.only:
+        parser.error("--save writes the whole table: name no operations")
+    lacks = missing(options.chip)
+    if lacks is not None:
+        parser.error(f"this needs {lacks}")
+    return options
