@@ -58,6 +58,19 @@ func.func private @unknown_apart(%x: memref<64x?xi8>, %out: memref<64x?xi8>, %at
   return
 }
 
+// Bytes a known stride apart: a step has 32 bits, of which four of the narrowest registers hold sixteen.
+// CHECK-LABEL: @bytes_apart
+// CHECK: vector.scatter %{{.*}} : memref<320x5xi8>, vector<16xi32>, vector<16xi1>, vector<16xi8>
+// CHECK-NOT: vector<{{32|64|128|256}}xi32>
+func.func private @bytes_apart(%x: memref<320xi8>, %out: memref<320x5xi8>, %at: index) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0 : i8
+  %v = vector.transfer_read %x[%c0], %pad {in_bounds = [true]} : memref<320xi8>, vector<320xi8>
+  %s = vector.shape_cast %v : vector<320xi8> to vector<320x1xi8>
+  vector.transfer_write %s, %out[%c0, %at] {in_bounds = [true, true]} : vector<320x1xi8>, memref<320x5xi8>
+  return
+}
+
 // A product that is stored turned: each row of the result if it is there.
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>

@@ -1,8 +1,8 @@
 """Loads of lanes: side by side in memory, or a stride apart.
 
 Strides of 2 and 4 (pooling and depthwise convolution with strides) load everything and keep
-every other lane; other strides gather. A stride that is not known takes 64 bits a lane, so that a strip is
-gathered, or scattered, in parts.
+every other lane; other strides gather. A step of a lane takes 32 bits, or 64 where the stride is not
+known: a strip whose elements take fewer is gathered, or scattered, in parts.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from .bounds import DYNAMIC
 from .emitter import Emitter
 from .masks import mask_of
 from .memory import memory_size
+from .types import widest
 from .vectors import spread
 
 _DENSE_STRIDES = (2, 4)
-_LONG_STEPS = 8  # lanes whose steps have 64 bits: more than four of the narrowest registers are too many
+_STEPS_BITS = 4 * 128  # of the steps of a part: more than four of the narrowest registers are too many
+_SHORT, _LONG = 32, 64  # bits of a step
 
 
 def is_dense(source: ir.Value, dim: int) -> bool:
@@ -90,7 +92,9 @@ def _parts(
     em: Emitter, memory: ir.Value, indices: Sequence[ir.Value], dim: int, lanes: int
 ) -> Iterator[tuple[int, list[ir.Value], ir.Value]]:
     """The first lane of each part of a row, where it lies in memory, and its lanes' steps."""
-    width = lanes if _has_short_steps(memory, dim, lanes) else min(lanes, _LONG_STEPS)
+    bits = _SHORT if _has_short_steps(memory, dim, lanes) else _LONG
+    fits = bits == _SHORT and widest([memory.type.element_type]) >= bits
+    width = lanes if fits else min(lanes, _STEPS_BITS // bits)
     for start in range(0, lanes, width):
         places = [em.plus(index, start) if at == dim else index for at, index in enumerate(indices)]
         yield start, places, _lane_steps(em, memory, dim, width)
@@ -121,7 +125,7 @@ def _mask(em: Emitter, row: Row) -> ir.Value:
 def _has_short_steps(memory: ir.Value, dim: int, lanes: int) -> bool:
     """Whether lane × stride of a memory dim is known and fits 32 bits."""
     known = memory.type.get_strides_and_offset()[0][dim]
-    return known != DYNAMIC and bool(known * lanes < 1 << 31)
+    return known != DYNAMIC and bool(known * lanes < 1 << _SHORT - 1)
 
 
 def _lane_steps(em: Emitter, source: ir.Value, dim: int, lanes: int) -> ir.Value:

@@ -1,0 +1,36 @@
+"""Views between kernels: windows over rows, slices, reshapes; on the CPU and on the emulator."""
+
+from __future__ import annotations
+
+import mlopt
+import pytest
+import torch
+from mlopt.runtime.verification import Verifier
+
+pytestmark = pytest.mark.usefixtures("inference")
+
+TARGETS = {"cpu": {}, "emulator": {"device": "emulator", "target": "cuda:sm_80"}}
+
+
+def main_kernels(module, *shapes, target, dtype=torch.float32):
+    """The kernels of a call, after one with fresh numbers beside eager and float64."""
+    compiled = mlopt.jit(module, *(_random(shape, dtype) for shape in shapes), **TARGETS[target])
+    inputs = tuple(_random(shape, dtype) for shape in shapes)
+    Verifier(module, inputs, {}).check(compiled(*inputs))
+    return [kernel for kernel in compiled.kernels if kernel.function == "main"]
+
+
+def _random(shape, dtype):
+    return torch.randn(shape).mul(40).to(dtype)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int16, torch.uint8], ids=str)
+def test_windows_over_narrow_elements(target, dtype):
+    """Bytes that lie apart are moved in parts: the steps between them are wider than they are."""
+
+    class Windows(torch.nn.Module):
+        def forward(self, x):
+            return (x > 0).unfold(0, 4, 1).any(-1), x.unfold(0, 3, 2).amax(-1), x.unfold(0, 5, 1).contiguous()
+
+    main_kernels(Windows(), (500,), target=target, dtype=dtype)
