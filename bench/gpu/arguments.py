@@ -9,7 +9,9 @@ from pathlib import Path
 from .gates import missing
 
 
-def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str], results: Path) -> argparse.Namespace:
+def parse_arguments(
+    parser: argparse.ArgumentParser, arguments: Sequence[str], results: Path
+) -> argparse.Namespace:
     """``only``, ``chip`` and ``save``, beside what ``parser`` has; it ends if they cannot be met."""
     parser.add_argument(
         "only", nargs="*", metavar="PART", help="operations whose names have it; default: all"
