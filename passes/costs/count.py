@@ -11,25 +11,12 @@ from mlir import ir
 from ..groups import is_init
 from ..operations import nested_ops
 from ..raising.bodies import is_contraction
-from ..structured import ATTENTION, STRUCTURED
+from ..structured import ATTENTION, CASTS, STRUCTURED
 from ..tiling.access import Access, Nest, nest_of, shape_of
 from ..tiling.analysis import loops_in
 from .cost import SPECIAL, Cost
 
-_FREE = (
-    "arith.constant",
-    "arith.extf",
-    "arith.truncf",
-    "arith.extsi",
-    "arith.extui",
-    "arith.trunci",
-    "arith.sitofp",
-    "arith.uitofp",
-    "arith.fptosi",
-    "arith.fptoui",
-    "arith.index_cast",
-    "arith.bitcast",
-)
+_FREE = ("arith.constant", *CASTS)
 _DTYPES = {"f64": "f64", "f32": "f32", "f16": "f16", "bf16": "bf16"}
 _INTEGER = "int"
 
