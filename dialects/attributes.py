@@ -282,6 +282,8 @@ WEIGHT = ArgumentMark("mlopt.weight", FLAG)
 PREPARED = ArgumentMark("mlopt.prepared", FLAG)
 RESULT = ArgumentMark("mlopt.result", INTEGER)
 BOOL = ArgumentMark("mlopt.bool", FLAG)
+# On arguments of kernels: nobody reads soon what is stored there.
+STREAMED = ArgumentMark("mlopt.streamed", FLAG)
 # On those of lowered functions: the number of threads, the status cell, the arena, the profiler's
 # hook, the CUDA stream, the address of the status cell that kernels write.
 THREADS = ArgumentMark("mlopt.threads", FLAG)
@@ -294,6 +296,6 @@ DEVICE_STATUS = ArgumentMark("mlopt.device_status", FLAG)
 ARGUMENT_MARKS: dict[str, ArgumentMark[Any]] = {
     mark.name: mark
     for mark in (
-        WEIGHT, PREPARED, RESULT, BOOL, THREADS, STATUS, ARENA, HOOK, STREAM, DEVICE_STATUS,
+        WEIGHT, PREPARED, RESULT, BOOL, STREAMED, THREADS, STATUS, ARENA, HOOK, STREAM, DEVICE_STATUS,
     )
 }  # fmt: skip

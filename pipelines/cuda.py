@@ -38,6 +38,8 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
         ),
         Stage(
             "threads",
+            # While buffers are allocated, and kernels called by name.
+            f"mlopt-gpu-stream-stores{{machine={machine_for_code(chip)}}},"
             # Each thread's share of the tiles; kernels become gpu functions and their launches. Sizes of
             # views are those that they were made with: the arena asks for no buffer's size.
             "mlopt-gpu-distribute,resolve-ranked-shaped-type-result-dims,canonicalize,cse,"

@@ -8,7 +8,7 @@ from math import prod
 
 from mlir import ir
 
-from ....dialects.attributes import SCHEDULE, STATUS
+from ....dialects.attributes import SCHEDULE, STATUS, STREAMED, argument_attributes
 from ....dialects.layouts import WARP
 from ...base import PassError
 from ...operations import nested_ops
@@ -121,7 +121,7 @@ def _emit(
             arguments = list(body.arguments)
             status = arguments.pop() if asserts else None
             em = Emitter(build, thread, warps, aligned, messages, status)
-            _bind(em, block, arguments, written)
+            _bind(em, function, arguments, written)
             ops = [op.operation for op in block.operations]
             em.alone = "tasks" in schedule
             em.emit(ops[: ops.index(forall)])
@@ -208,8 +208,10 @@ def _function(
     )
 
 
-def _bind(em: Emitter, block: ir.Block, arguments: list[ir.Value], written: set[int]) -> None:
+def _bind(em: Emitter, function: ir.Operation, arguments: list[ir.Value], written: set[int]) -> None:
     """The kernel's arguments as those of the device function."""
+    block = function.regions[0].blocks[0]
+    attributes = argument_attributes(function)
     sizes = iter(arguments[len(block.arguments) :])
     for number, argument in enumerate(block.arguments):
         kind = argument.type
@@ -217,7 +219,12 @@ def _bind(em: Emitter, block: ir.Block, arguments: list[ir.Value], written: set[
             memref = ir.MemRefType(kind)
             shape: list[Number] = [next(sizes) if size == DYNAMIC else size for size in memref.shape]
             em.buffers[argument] = Buffer(
-                number, arguments[number], tuple(shape), memref.element_type, number not in written
+                number,
+                arguments[number],
+                tuple(shape),
+                memref.element_type,
+                number not in written,
+                STREAMED.get(attributes[number]) is not None,
             )
         else:
             em.set_scalar(argument, arguments[number])

@@ -22,13 +22,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Buffer:
-    """A kernel argument: contiguous memory; ``constant`` if the kernel writes nothing there."""
+    """A kernel argument: contiguous memory; ``constant`` if the kernel writes nothing there.
+
+    What is stored there stays out of the caches if it is ``streamed``.
+    """
 
     number: int
     pointer: ir.Value
     sizes: tuple[Number, ...]
     element: ir.Type
     constant: bool
+    streamed: bool = False
 
 
 class Emitter:

@@ -9,6 +9,7 @@ from ..layouts.access import bytes_of
 from .emitter import Emitter
 from .registry import rule
 from .scalars import element_pointer
+from .streamed import store_result
 
 
 @rule("memref.store")
@@ -16,7 +17,8 @@ def emit_store(em: Emitter, op: ir.Operation) -> None:
     """One element."""
     value, memref, *indices = op.operands
     pointer = element_pointer(em, memref, indices)
-    em.build.store([em.scalar(value)], pointer, bytes_of(em.buffers[memref].element))
+    buffer = em.buffers[memref]
+    store_result(em.build, buffer, [em.scalar(value)], pointer, bytes_of(buffer.element))
 
 
 @rule("scf.if")

@@ -14,6 +14,7 @@ from .emitter import Emitter
 from .fragment import Fragment, positions_of
 from .memory import Place, place_of
 from .registry import rule
+from .streamed import store_result
 
 
 @rule("vector.transfer_write")
@@ -50,7 +51,7 @@ def _store(
     def together() -> list[ir.Value]:
         for position, pointer in zip(positions, pointers, strict=True):
             values = [fragment[member] for member in place.members(position)]
-            build.store(values, pointer, place.alignment)
+            store_result(build, place.buffer, values, pointer, place.alignment)
         return []
 
     def one_by_one() -> list[ir.Value]:
@@ -64,7 +65,7 @@ def _store(
         pointer = place.pointer(position)
 
         def store() -> list[ir.Value]:
-            build.store([fragment[position]], pointer, size)
+            store_result(build, place.buffer, [fragment[position]], pointer, size)
             return []
 
         em.choose(build.both(acts, place.inside(position, 1, writes=True)), [], store)
