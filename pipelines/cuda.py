@@ -7,11 +7,13 @@ the IR after each stage under the stage's name, and the PTX that becomes of the 
 from __future__ import annotations
 
 from ..passes.costs.machine import machine_for_code
+from ..runtime.cuda.chips import find_chip
 from .shared import BUFFERIZE, LINALG, kernels, tile
 from .stages import Stage
 
-_LAYOUTS = ("builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub", "mlopt")
-_THREADS = (*_LAYOUTS, "gpu", "llvm", "nvvm")
+_TILES = ("builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub")
+_LAYOUTS = (*_TILES, "gpu", "mlopt")
+_THREADS = (*_LAYOUTS, "llvm", "nvvm")
 
 
 def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ...]:
@@ -30,6 +32,8 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
             # Rows that no block can hold; then accumulators stay with their threads while a loop runs, and
             # rows are read once for their maximum and the sum of exponentials.
             "mlopt-gpu-chunk-rows,mlopt-gpu-late-reductions,mlopt-gpu-online-sums,"
+            # What is still read again, as far as there is room.
+            f"mlopt-gpu-keep-rows{{shared={find_chip(chip).limits.shared}}},"
             # A task without anything to share is a thread's, not a block's; blocks keep what tasks share.
             f"mlopt-gpu-single-elements,mlopt-gpu-take-turns{{machine={machine_for_code(chip)}}},"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.

@@ -106,6 +106,8 @@ def _mark(forall: ir.Operation, along: int, processors: int) -> None:
     words = _words(forall, along)
     while warps < MOST_WARPS and words > warps * WARP * FILLED:
         warps *= 2
+    if words > warps * WARP * FILLED:
+        return  # what does not fit even so would be read again from memory, only from elsewhere
     if warps != warps_of(forall):
         resident = max(REGISTERS // (OWN * warps * WARP), 1)
     counts = Loops.of(forall).static_counts()

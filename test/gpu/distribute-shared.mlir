@@ -129,3 +129,40 @@ func.func private @again(%x: memref<64x128xf32>, %one: memref<128x64xf32>, %othe
   } {mlopt.schedule = {min_blocks = array<i64: 1>, tile = array<i64: 0, 0>, warps = array<i64: 8>}}
   return
 }
+
+// -----
+
+// A row that is kept: four elements at once, and one barrier, though loops come between.
+// CHECK-LABEL: llvm.func @kept
+// CHECK: scf.for
+// CHECK:   llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
+// CHECK: nvvm.barrier0
+// CHECK: scf.for
+// CHECK:   llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// CHECK-NOT: nvvm.barrier0
+// CHECK: llvm.func @kept_unaligned
+// CHECK:   llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
+// CHECK: mlopt.shared = 16384
+func.func private @kept(%x: memref<4096xf32>, %out: memref<4096xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c512 = arith.constant 512 : index
+  %c4096 = arith.constant 4096 : index
+  %pad = arith.constant 0.0 : f32
+  %low = arith.constant dense<0xFF800000> : vector<512xf32>
+  scf.forall (%i) = (0) to (1) step (1) {
+    %row = memref.alloca() : memref<4096xf32, #gpu.address_space<workgroup>>
+    %m = scf.for %k = %c0 to %c4096 step %c512 iter_args(%a = %low) -> (vector<512xf32>) {
+      %v = vector.transfer_read %x[%k], %pad {in_bounds = [true]} : memref<4096xf32>, vector<512xf32>
+      vector.transfer_write %v, %row[%k] {in_bounds = [true]} : vector<512xf32>, memref<4096xf32, #gpu.address_space<workgroup>>
+      %n = arith.maximumf %a, %v : vector<512xf32>
+      scf.yield %n : vector<512xf32>
+    }
+    gpu.barrier
+    scf.for %k = %c0 to %c4096 step %c512 {
+      %v = vector.transfer_read %row[%k], %pad {in_bounds = [true]} : memref<4096xf32, #gpu.address_space<workgroup>>, vector<512xf32>
+      %s = arith.subf %v, %m : vector<512xf32>
+      vector.transfer_write %s, %out[%k] {in_bounds = [true]} : vector<512xf32>, memref<4096xf32>
+    }
+  } {mlopt.schedule = {tile = array<i64: 0>, warps = array<i64: 4>}}
+  return
+}

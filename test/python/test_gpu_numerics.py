@@ -171,6 +171,17 @@ def test_rows_in_steps_that_are_not_finite(columns: int) -> None:
         np.testing.assert_allclose(result, softmax(x), 4e-6, 4e-6)
 
 
+@pytest.mark.parametrize("element", ["bf16", "f16", "f64"])
+@pytest.mark.parametrize("shift", [0, 2])
+def test_rows_that_stay_in_shared_memory(element: str, shift: int) -> None:
+    x = numbers((2, 1501), element)
+    shift *= x.itemsize
+    kernel = gpu.compile_kernel(kernels.softmax(2, 1501, element), elements=2)
+    (result,) = gpu.run_kernel(kernel, [x, np.zeros_like(x)], shift=shift)
+    assert kernel.launches[0][3] >= 1501 * x.itemsize
+    np.testing.assert_allclose(wide(result), softmax(x), TOLERANCE[element], TOLERANCE[element])
+
+
 def test_rows_that_no_block_can_hold() -> None:
     x = numbers((2, 128256))
     kernel = check(kernels.softmax(2, 128256), [x, np.zeros_like(x)], [softmax(x)])

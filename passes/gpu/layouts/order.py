@@ -7,6 +7,7 @@ from math import prod
 from mlir import ir
 
 from ....dialects.layouts import WARP
+from ...operations import defining_op
 from .access import bytes_of
 from .tiles import is_tile, sizes_of
 
@@ -29,7 +30,7 @@ def loads_first(block: ir.Block, warps: int) -> None:
         tile = op.results[0]
         left -= bytes_of(tile.type.element_type) * prod(sizes_of(tile))
         before = _needed(op, block)
-        if left < 0 or before is None:
+        if left < 0 or before is None or is_own(op.operands[0]):
             break
         moved += [one for one in (*before, op) if one not in moved]
     for op in reversed(moved):
@@ -50,6 +51,11 @@ def last_of_reads(op: ir.Operation) -> ir.Operation:
         elif not other.operation.name.startswith(_SCALAR) or any(map(is_tile, other.operation.results)):
             break
     return last
+
+
+def is_own(buffer: ir.Value) -> bool:
+    """Whether a buffer is the block's own, in shared memory: written by the task before it is read."""
+    return defining_op(buffer, "memref.alloca") is not None
 
 
 def _needed(read: ir.Operation, block: ir.Block) -> list[ir.Operation] | None:

@@ -11,7 +11,7 @@ from mlir import ir
 from ....dialects.attributes import SCHEDULE, STATUS, STREAMED, argument_attributes
 from ....dialects.layouts import WARP
 from ...base import PassError
-from ...operations import nested_ops
+from ...operations import defining_op, nested_ops
 from ..layouts.access import access_of
 from ..layouts.overlaps import buffer_of
 from ..layouts.tiles import sizes_of
@@ -47,7 +47,7 @@ def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str
     twin = f"{name}_unaligned" if first.wide else None
     if twin is not None:
         _emit(function, forall, messages, twin, aligned=False)
-    multiples = tuple(sorted(buffer.number for buffer in first.multiples))
+    multiples = tuple(sorted(buffer.number for buffer in first.multiples if buffer.number is not None))
     threads = first.warps * WARP
     return Devices(name, twin, threads, first.shared.used, multiples, threads if first.alone else 1)
 
@@ -145,11 +145,12 @@ def _written(block: ir.Block) -> set[int]:
     for op in nested_ops(block):
         if op.name in ("vector.transfer_write", "memref.store"):
             buffer = op.operands[1]
-            while not isinstance(buffer, ir.BlockArgument):
-                if buffer.owner.name != "memref.cast":
-                    raise PassError(op, "distribute: a tile is written into an argument of the kernel")
+            while defining_op(buffer, "memref.cast") is not None:
                 buffer = buffer.owner.operands[0]
-            found.add(ir.BlockArgument(buffer).arg_number)
+            if isinstance(buffer, ir.BlockArgument):
+                found.add(buffer.arg_number)
+            elif buffer.owner.name != "memref.alloca":
+                raise PassError(op, "distribute: a tile is written into an argument of the kernel")
     return found
 
 

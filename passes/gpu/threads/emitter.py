@@ -24,15 +24,21 @@ T = TypeVar("T")
 class Buffer:
     """A kernel argument: contiguous memory; ``constant`` if the kernel writes nothing there.
 
-    What is stored there stays out of the caches if it is ``streamed``.
+    What is stored there stays out of the caches if it is ``streamed``. Without a ``number`` it is the block's
+    own, in shared memory.
     """
 
-    number: int
+    number: int | None
     pointer: ir.Value
     sizes: tuple[Number, ...]
     element: ir.Type
     constant: bool
     streamed: bool = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether this is in shared memory."""
+        return self.number is None
 
 
 class Emitter:

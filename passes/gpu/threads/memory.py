@@ -154,11 +154,12 @@ class Place:
 def place_of(em: Emitter, access: Access, layout: Layout) -> Place:
     """How a tile's elements are accessed in a layout: as wide as registers and memory allow."""
     inner = access.contiguous()
+    buffer = em.buffers[access.buffer]
     width = 1
-    if inner is not None and em.aligned:
+    if inner is not None and (em.aligned or buffer.is_shared):
         width = min(layout.run(inner), access.width())
-        if width > 1:
+        if width > 1 and not buffer.is_shared:
             em.wide = True
             if access.rests_on_size:
-                em.multiples.add(em.buffers[access.buffer])
-    return Place(em, access, layout, em.buffers[access.buffer], width, inner)
+                em.multiples.add(buffer)
+    return Place(em, access, layout, buffer, width, inner)

@@ -7,6 +7,8 @@ bits.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mlir import ir
 
 from ....dialects.layouts import LANE_BITS, Layout, Position
@@ -19,6 +21,8 @@ from .emitter import Emitter, build_bits
 from .fragment import Fragment
 from .registry import rule
 from .stored import load_stored, store_stored, stored_type
+
+MANY = 8  # totals of warps, from which on lanes add them up
 
 
 @rule("vector.multi_reduction")
@@ -36,11 +40,8 @@ def emit_reduction(em: Emitter, op: ir.Operation) -> None:
     totals = {position: tree(em.build, kind, values) for position, values in groups.items()}
     gone = reduced_dims(op)
     bits = [bit for bit, step in enumerate(layout.bits) if any(step[dim] for dim in gone)]
-    for bit in bits:
-        if bit < LANE_BITS:
-            for position, value in totals.items():
-                moved = shuffle(em.build, value, 1 << bit)
-                totals[position] = combine(em.build, kind, value, moved)
+    lanes = [bit for bit in bits if bit < LANE_BITS]
+    totals = {position: _over_lanes(em, kind, value, lanes) for position, value in totals.items()}
     warps = [bit for bit in bits if bit >= LANE_BITS]
     if warps:
         owns = [bit for bit, step in enumerate(layout.bits) if any(step[dim] for dim in kept)]
@@ -72,7 +73,8 @@ def _across_warps(
 ) -> dict[Position, ir.Value]:
     """Each warp's total into shared memory; then every thread adds up those of its element.
 
-    ``warps`` are the thread bits to reduce over, ``owns`` those that tell elements of the result apart.
+    ``warps`` are the thread bits to reduce over, ``owns`` those that tell elements of the result apart. Of
+    many totals a thread loads one, and lanes add them up: all at once would take registers, and longer.
     """
     build = em.build
     element = next(iter(totals.values())).type
@@ -90,17 +92,27 @@ def _across_warps(
         pointer = build.offset(mine, stored, number * slots * count)
         store_stored(build, [value], pointer, size)
     em.shared.reads(region)
-    ours = build.offset(base, stored, slot)
+    lanes = [bit for bit in range(LANE_BITS) if bit not in owns][: len(warps)]
+    spread = count >= MANY and len(lanes) == len(warps)
+    ours = build.offset(base, stored, build.add(slot, _packed(em, lanes)) if spread else slot)
     result = {}
-    wide = min(count, 16 // size)
+    wide = 1 if spread else min(count, 16 // size)
     for number, position in enumerate(totals):
         parts: list[ir.Value] = []
-        for first in range(0, count, wide):
+        for first in range(0, 1 if spread else count, wide):
             pointer = build.offset(ours, stored, number * slots * count + first)
             parts += load_stored(build, pointer, element, wide, wide * size)
-        result[position] = tree(build, kind, parts)
+        total = tree(build, kind, parts)
+        result[position] = _over_lanes(em, kind, total, lanes) if spread else total
     em.shared.free(region)
     return result
+
+
+def _over_lanes(em: Emitter, kind: str, value: ir.Value, bits: Sequence[int]) -> ir.Value:
+    """The total of what the lanes have that differ in these bits."""
+    for bit in bits:
+        value = combine(em.build, kind, value, shuffle(em.build, value, 1 << bit))
+    return value
 
 
 def _packed(em: Emitter, bits: list[int]) -> Number:

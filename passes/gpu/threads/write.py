@@ -23,9 +23,9 @@ def emit_write(em: Emitter, op: ir.Operation) -> None:
 
     A barrier comes before a tile that covers another one: other threads may have written that.
     """
-    if not em.alone and must_wait(op):
-        em.shared.barrier()
     access = access_of(op)
+    if not (em.alone or em.buffers[access.buffer].is_shared) and must_wait(op):
+        em.shared.barrier()
     fragment = em.fragment(access.tile)
     layout = fragment.layout
     assert layout is not None
