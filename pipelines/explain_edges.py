@@ -10,11 +10,9 @@ from mlir import ir
 
 from ..dialects.attributes import GROUP, Decision
 from ..passes.costs.count import bytes_of
-from ..passes.fusion.legal import PARTS, RESHAPE
+from ..passes.fusion.behind import passes_values, why_behind
+from ..passes.fusion.legal import PARTS
 from ..passes.groups import operands_of
-
-_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
-_NO_VALUES = ("tensor.dim", "tensor.empty")  # they depend on sizes only
 
 COPY = "it copies a result into memory of its own, which is decided after fusion"
 NOT_TRIED = "mlopt-fuse did not try it"
@@ -46,7 +44,7 @@ def edges_of(
                     edges.setdefault((source.call, op), []).append((source, reason))
             for result in op.results:
                 sources[result] = [_Source(op, result)]
-        elif op.name not in _NO_VALUES:
+        elif passes_values(op.name):
             read = [source for _, _, value in operands_of(op) for source in sources.get(value, ())]
             for result in op.results:
                 sources[result] = [_Source(each.call, each.result, each.through or op.name) for each in read]
@@ -80,17 +78,17 @@ def _reasons(
             for each in refused[one, other]
         ]
     # mlopt-outline makes kernels without a group: fills of results, copies of what is returned twice.
-    unknown = COPY if one is None or other is None else NOT_TRIED
+    if other is None:
+        return [{"ops": "", "reason": COPY}]
+    unknown = COPY if one is None else NOT_TRIED
     found = dict.fromkeys(unknown if reason == NOT_TRIED else reason for _, reason in values)
     return [{"ops": "", "reason": reason} for reason in found]
 
 
 def _between(source: _Source, callee: ir.OpView, place: int) -> str:
     """What keeps a value from being made in the kernel ``callee`` that takes it as its argument ``place``."""
-    if source.through in _VIEWS:
-        return RESHAPE
     if source.through:
-        return f"{source.through} in the host function is between them"
+        return why_behind(source.through)
     arguments = callee.regions[0].blocks[0].arguments
     if place >= len(arguments) - len(callee.regions[0].blocks[0].operations[-1].operands):
         return PARTS

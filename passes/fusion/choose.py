@@ -8,7 +8,7 @@ behind arithmetic: of two fusions that save the same launch, the one is made tha
 
 Element-wise work with several readers waits until the readers have become what they will be (`sharing`).
 What a contraction would compute of its operands waits even longer: it is done again for each tile. Last,
-kernels that read one tensor are tried side by side.
+kernels that read one tensor are tried side by side; and what the host function keeps apart is noted.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from ..domain import Domain
+from .behind import edges_behind
 from .decisions import Decisions
 from .graph import Graph, Group
 from .kinds import Kind
@@ -60,6 +61,9 @@ class Chooser:
         for group in list(self.graph.groups):
             self._add_beside(group)
         self._drain()
+        for group in self.graph.groups:
+            for maker, edge in edges_behind(self.graph, group):
+                self.decisions.refuse_behind(edge, self.prices.refused_behind(maker, group, edge))
 
     def _drain(self) -> None:
         while self._queue or self._shared or self._prologues:

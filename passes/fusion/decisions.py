@@ -11,6 +11,7 @@ from mlir import ir
 from ...dialects.attributes import GROUP, Decision
 from ..groups import operands_of
 from ..structured import label_of
+from .behind import Behind
 from .graph import Graph, Group
 from .price import Saving
 
@@ -60,6 +61,12 @@ class Decisions:
         pairs = [(producer.ops[-1], consumer.ops[-1])] if beside else self._between(producer, consumer)
         for maker, reader in pairs:
             self._refused[self._key(maker, reader)] = _Edge(maker, reader, reason, saving, beside=beside)
+
+    def refuse_behind(self, edge: Behind, saving: Saving) -> None:
+        """What the host function has between the two keeps them apart."""
+        maker = edge.made.owner.operation
+        refused = _Edge(maker, edge.reader, edge.reason, saving)
+        self._refused.setdefault(self._key(maker, edge.reader), refused)
 
     def lines(self) -> Iterator[tuple[str, int]]:
         """Why ops stayed apart, each reason once, and how often."""

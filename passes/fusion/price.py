@@ -15,6 +15,7 @@ from ..costs.roofline import arithmetic_of, busy_part, predict
 from ..domain import Domain
 from ..structured import ASSUMED, DYNAMIC
 from ..tiling.access import Nest
+from .behind import Behind
 from .graph import Graph, Group
 from .kinds import Kind
 from .repeats import repeats, staged, tasks_of, window_repeats
@@ -111,6 +112,23 @@ class Prices:
             [self.of(group) for group in pair],
             [self._price(alone.reads, alone.writes, alone.work, again, alone.tasks)],
         )
+
+    def refused_behind(self, producer: Group, consumer: Group, edge: Behind) -> Saving:
+        """What fusing them would save if the host function had nothing between them."""
+        pair = (producer, consumer)
+        before = [self.of(group) for group in pair]
+        one, other = before
+        reads = one.reads.joined(
+            other.reads, lambda value: value == edge.read or self.graph.group_of(value) in pair
+        )
+        writes = {
+            value: size
+            for price in before
+            for value, size in price.writes.items()
+            if not (edge.alone and value == edge.made)
+        }
+        tasks = max(one.tasks, other.tasks)
+        return saved(before, [self._price(reads, writes, one.work + other.work, _NOTHING, tasks)])
 
     def replace(self, groups: Collection[Group], joined: Group) -> None:
         """Let ``joined``, with its domain, take the place of what it was made of."""

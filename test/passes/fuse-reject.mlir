@@ -66,10 +66,14 @@ func.func @dear(%x: tensor<64x128xf32>, %v: tensor<128xf32>) -> tensor<64x128xf3
 // -----
 
 // The view between two readers of one value would be inside the kernel and outside of it: relu and add stay apart.
+// What the views keep apart is priced as if they were not there: of relu's result one reader would still be outside.
 #id = affine_map<(d0) -> (d0)>
 #m = affine_map<(d0, d1) -> (d1, d0)>
 #i = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK: mlopt.fusion = ["relu -> add: another kernel lies between them"]
+// CHECK: {bytes = 1024 : i64, {{.*}}ops = "relu -> transpose", reason = "a reshape is between them"
+// CHECK-SAME: {bytes = 2048 : i64, {{.*}}ops = "transpose -> add", reason = "a reshape is between them"
+// CHECK-SAME: mlopt.fusion = ["relu -> add: another kernel lies between them",
+// CHECK-SAME:   "relu -> transpose: a reshape is between them", "transpose -> add: a reshape is between them"]
 // CHECK: mlopt.group = [[R:[0-9]+]] : i64, mlopt.op = "relu"
 // CHECK: mlopt.group = [[T:[0-9]+]] : i64, mlopt.op = "transpose"
 // CHECK-NOT: mlopt.group = [[R]]

@@ -15,11 +15,15 @@ from mlopt.compiler import compile_mlir
 from mlopt.dialects.attributes import DECISIONS, Decision
 from mlopt.dialects.context import make_context
 from mlopt.errors import CompileError, InputError
-from mlopt.passes.fusion.legal import GATHER
+from mlopt.passes.fusion.legal import GATHER, PARTS, RESHAPE
 from mlopt.pipelines import explain_edges
+from mlopt.pipelines.explain import explain_text as explain_text_of
 from mlopt.tools import cli, explain, explain_layout, explain_svg, explain_text, programs
 from mlopt.tools.layered import lay_out
 from typer.testing import CliRunner
+
+from .fuzz.graphs import batch
+from .fuzz.ops import make_graph
 
 FACTORIES = f"""
 import sys
@@ -90,6 +94,20 @@ def test_every_kernel_has_a_line_and_every_edge_a_reason(file: Path, name: str, 
     main = [kernel for kernel in data["kernels"] if kernel["function"] == "main"]
     read = {edge["to"] for edge in data["edges"]} | {edge["from"] for edge in data["edges"]}
     assert len(main) == 1 or {call["id"] for kernel in main for call in kernel["calls"]} <= read
+
+
+@pytest.mark.parametrize("chip", ["", "sm_80"])
+def test_every_edge_of_random_graphs_has_a_decision_with_numbers(chip: str) -> None:
+    """But for copies of results and buffers that come filled, which are made after mlopt-fuse has decided."""
+    reasons: set[str] = set()
+    for first in range(2):
+        found = explain_text_of(batch([make_graph(seed) for seed in range(first, 60, 2)]), chip=chip)
+        for edge in found["edges"]:
+            assert edge["reasons"]
+            for each in edge["reasons"]:
+                assert each["reason"] in (explain_edges.COPY, PARTS) or "bytes_saved" in each, each
+                reasons.add(each["reason"])
+    assert RESHAPE in reasons
 
 
 def test_the_users_lines_and_the_kernels_of_prepare(file: Path) -> None:

@@ -1,0 +1,62 @@
+"""Edges that lead through the host function: from a kernel through a reshape, or a number, to another one.
+
+Nobody tries to fuse these, since what lies between the kernels stays outside of them; so they are noted last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mlir import ir
+
+from ..groups import operands_of
+from .graph import Graph, Group
+from .kinds import Kind
+from .legal import RESHAPE
+
+_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
+_NO_VALUES = ("tensor.dim", "tensor.empty")  # they depend on sizes only
+
+
+@dataclass(frozen=True)
+class Behind:
+    """``reader`` reads ``read``, which the host function makes of ``made``; ``alone``: and nobody else."""
+
+    made: ir.Value
+    read: ir.Value
+    reader: ir.Operation
+    reason: str
+    alone: bool
+
+
+def why_behind(name: str) -> str:
+    """What keeps two kernels apart between which the host function has the op ``name``."""
+    return RESHAPE if name in _VIEWS else f"{name} in the host function is between them"
+
+
+def passes_values(name: str) -> bool:
+    """Whether the op ``name`` of the host function makes something of its operands' values."""
+    return name not in _NO_VALUES
+
+
+def edges_behind(graph: Graph, consumer: Group) -> Iterator[tuple[Group, Behind]]:
+    """What ``consumer`` reads of other groups' results through the host function."""
+    if consumer.has(Kind.HOST):
+        return
+    for reader in consumer.ops:
+        for read in dict.fromkeys(value for _, _, value in operands_of(reader)):
+            pending = [(read, True)]
+            while pending:
+                value, alone = pending.pop()
+                host = graph.group_of(value)
+                if host is None or not host.has(Kind.HOST) or not passes_values(value.owner.name):
+                    continue
+                alone = alone and not graph.is_read_outside(value, host, consumer)
+                for made in host.sources:
+                    maker = graph.group_of(made)
+                    if maker is not None and not maker.has(Kind.HOST):
+                        only = alone and not graph.is_read_outside(made, maker, host)
+                        yield maker, Behind(made, read, reader, why_behind(value.owner.name), only)
+                    else:
+                        pending.append((made, alone))
