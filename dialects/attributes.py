@@ -277,11 +277,12 @@ MARKS: dict[str, Mark[Any]] = {
 }  # fmt: skip
 
 # On arguments of host functions: a weight or buffer, a tensor that @prepare makes, the n-th
-# result's memory, bools stored as bytes.
+# result's memory, bools and 8-bit floats stored as bytes.
 WEIGHT = ArgumentMark("mlopt.weight", FLAG)
 PREPARED = ArgumentMark("mlopt.prepared", FLAG)
 RESULT = ArgumentMark("mlopt.result", INTEGER)
 BOOL = ArgumentMark("mlopt.bool", FLAG)
+FLOAT8 = ArgumentMark("mlopt.float8", STRING)
 # On arguments of kernels: nobody reads soon what is stored there.
 STREAMED = ArgumentMark("mlopt.streamed", FLAG)
 # On those of lowered functions: the number of threads, the status cell, the arena, the profiler's
@@ -296,6 +297,6 @@ DEVICE_STATUS = ArgumentMark("mlopt.device_status", FLAG)
 ARGUMENT_MARKS: dict[str, ArgumentMark[Any]] = {
     mark.name: mark
     for mark in (
-        WEIGHT, PREPARED, RESULT, BOOL, STREAMED, THREADS, STATUS, ARENA, HOOK, STREAM, DEVICE_STATUS,
+        WEIGHT, PREPARED, RESULT, BOOL, FLOAT8, STREAMED, THREADS, STATUS, ARENA, HOOK, STREAM, DEVICE_STATUS,
     )
 }  # fmt: skip

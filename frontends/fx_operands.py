@@ -23,6 +23,8 @@ DTYPE_ASM: dict[torch.dtype, str] = {
     torch.float32: "f32",
     torch.float16: "f16",
     torch.bfloat16: "bf16",
+    torch.float8_e4m3fn: "f8E4M3FN",
+    torch.float8_e5m2: "f8E5M2",
     torch.int64: "si64",
     torch.int32: "si32",
     torch.int16: "si16",
@@ -35,6 +37,7 @@ DTYPE_ASM: dict[torch.dtype, str] = {
 _ENUMS: dict[Any, int] = {
     torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4,
     torch.float16: 5, torch.float32: 6, torch.float64: 7, torch.bool: 11, torch.bfloat16: 15,
+    torch.float8_e5m2: 23, torch.float8_e4m3fn: 24,
     torch.strided: 0,
     torch.contiguous_format: 0, torch.preserve_format: 1, torch.channels_last: 2, torch.channels_last_3d: 3,
 }  # fmt: skip

@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 
 from ..errors import CompileError
 from .source_lines import source_line
+from .widen import EIGHT_BITS
 
 aten = torch.ops.aten
 
@@ -47,14 +48,15 @@ def check_refusals(graph: Graph) -> None:
 
 
 def _of_dtypes(node: Node) -> str:
-    """What eager says to one element of each operand; nothing where all operands are floats."""
+    """What eager says to one element of each operand; nothing where all are floats of 16 bits or more."""
     tags = node.target.tags  # type: ignore[union-attr]
     known = torch.Tag.pointwise in tags or node.target.overloadpacket in _ROWS_AND_PRODUCTS  # type: ignore[union-attr]
-    if not known or torch.Tag.nondeterministic_seeded in tags:
-        return ""
     values = [operand.meta.get("val") for operand in node.all_input_nodes]
     tensors = [value for value in values if isinstance(value, torch.Tensor)]
-    if len(tensors) < len(values) or all(value.is_floating_point() for value in tensors):
+    known = known or any(value.dtype in EIGHT_BITS for value in tensors)
+    if not known or torch.Tag.nondeterministic_seeded in tags:
+        return ""
+    if len(tensors) < len(values) or all(map(_is_plain, tensors)):
         return ""
 
     def one(operand: Node) -> torch.Tensor:
@@ -66,10 +68,15 @@ def _of_dtypes(node: Node) -> str:
         args = (args[0], 1, *args[2:])
     try:
         node.target(*args, **kwargs)  # type: ignore[operator]
-    except (RuntimeError, NotImplementedError) as error:
+    except (RuntimeError, IndexError) as error:  # a place that one element does not have
         text = str(error).splitlines()[0]
         return text if _REFUSAL.search(text) else ""
     return ""
+
+
+def _is_plain(value: torch.Tensor) -> bool:
+    """Whether eager computes in the dtype: a float of 16 bits or more."""
+    return value.is_floating_point() and value.dtype not in EIGHT_BITS
 
 
 def _of_nothing(node: Node) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..errors import UnsupportedOpError
 
 EAGER_REMEDY = "run this part in eager (fallback=True), or write it with other ops"
-_DTYPES = "f64, f32, f16, bf16, int8 to int64, uint8 and bool can be compiled"
+_DTYPES = "f64, f32, f16, bf16, float8_e4m3fn, float8_e5m2, int8 to int64, uint8 and bool can be compiled"
 
 
 def unsupported_ops(ops: Sequence[tuple[str, object]]) -> UnsupportedOpError:

@@ -20,6 +20,7 @@ from torch.fx import Graph, Node
 aten = torch.ops.aten
 _CAST = torch.ops.prims.convert_element_type.default
 _LOW = (torch.float16, torch.bfloat16)
+EIGHT_BITS = (torch.float8_e4m3fn, torch.float8_e5m2)
 
 # Reductions and windows; element-wise ops are known by their tag.
 _ROUNDING = {
@@ -63,6 +64,8 @@ def make_formats_explicit(graph: Graph) -> None:
             continue
         if node.target in _COMPARE:
             _compare_with_tensor(graph, node, _COMPARE[node.target])
+        if node.target is _CAST:
+            _by_way_of_f32(graph, node)
         if node.target is aten.cat.default:
             _cast_all(graph, node)
         elif _promotes(node):
@@ -104,7 +107,11 @@ def _promotes(node: Node) -> bool:
 
 
 def _promote(graph: Graph, node: Node) -> None:
-    """Cast integer operands to the dtype in which they meet: torch-mlir's own takes uint8 for int8."""
+    """Cast integer operands to the dtype in which they meet: torch-mlir's own takes uint8 for int8.
+
+    8-bit floats, which eager compares and nothing else, meet in f32.
+    """
+    _by_way_of_f32(graph, node)
     values = [(arg, _value(arg)) for arg in node.all_input_nodes]
     tensors = [(arg, value) for arg, value in values if value is not None]
     result = node.meta["val"].dtype
@@ -126,6 +133,17 @@ def _cast_all(graph: Graph, node: Node) -> None:
         if value is not None and value.dtype != dtype:
             with graph.inserting_before(node):
                 node.replace_input_with(arg, _insert(graph, node, _CAST, (arg, dtype), value.to(dtype)))
+
+
+def _by_way_of_f32(graph: Graph, node: Node) -> None:
+    """Cast 8-bit operands to f32, and all operands of a cast to 8 bits: as eager does."""
+    narrows = node.meta["val"].dtype in EIGHT_BITS
+    for arg in node.all_input_nodes:
+        value = _value(arg)
+        if value is not None and value.dtype != torch.float32 and (narrows or value.dtype in EIGHT_BITS):
+            with graph.inserting_before(node):
+                cast = _insert(graph, node, _CAST, (arg, torch.float32), value.to(torch.float32))
+                node.replace_input_with(arg, cast)
 
 
 def _has_low(node: Node) -> bool:

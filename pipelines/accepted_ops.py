@@ -28,7 +28,10 @@ _REFUSED = {
 }
 # In the body of a loop or branch, which runs as it is written.
 _REFUSED_IN_LOOPS = {"tensor.concat": "use tensor.insert_slice"}
-_ELEMENTS = (ir.F64Type, ir.F32Type, ir.F16Type, ir.BF16Type, ir.IndexType)
+_ELEMENTS = (
+    ir.F64Type, ir.F32Type, ir.F16Type, ir.BF16Type, ir.Float8E4M3FNType, ir.Float8E5M2Type, ir.IndexType,
+)  # fmt: skip
+_NAMES = "f64, f32, f16, bf16, f8E4M3FN, f8E5M2, i64, i32, i16, i8, i1 or index"
 _WIDTHS = (1, 8, 16, 32, 64)
 
 
@@ -44,7 +47,7 @@ def objection(op: ir.Operation) -> tuple[ir.Operation, str, str] | None:
         for value in inner.results:
             if not _is_known(value.type):
                 what = f"mlopt cannot compile '{inner.name}', which makes a {value.type}"
-                return inner, what, "use elements of f64, f32, f16, bf16, i64, i32, i16, i8, i1 or index"
+                return inner, what, f"use elements of {_NAMES}"
     return None
 
 

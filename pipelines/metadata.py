@@ -18,6 +18,7 @@ from ..dialects.attributes import (
     BOOL,
     BYTES,
     DEVICE_STATUS,
+    FLOAT8,
     FLOPS,
     FUSION,
     KERNEL,
@@ -36,6 +37,7 @@ from ..passes.cpu.functions import calls_in
 DTYPES = {
     "f64": "f64", "f32": "f32", "f16": "f16", "bf16": "bf16",
     "i64": "i64", "i32": "i32", "i16": "i16", "i8": "i8", "ui8": "ui8", "i1": "bool", "index": "i64",
+    "f8E4M3FN": "f8e4m3fn", "f8E5M2": "f8e5m2",
 }  # fmt: skip
 ENTRY_FUNCTIONS = ("main", "prepare")
 
@@ -59,6 +61,7 @@ def _signature(function: ir.OpView) -> dict[str, Any]:
         described = _describe(argument.type)
         if BOOL.get(marks):
             described["dtype"] = "bool"
+        described["dtype"] = FLOAT8.get(marks) or described["dtype"]
         if RESULT.get(marks) is not None:
             results.append(described)
             continue

@@ -47,6 +47,8 @@ def kernels(machine: str, own: str = "") -> Stage:
     """
     return Stage(
         "kernels",
+        # 8-bit floats are bits before anything looks at what computes.
+        "mlopt-fp8-storage,"
         # Ops named for what they are, then one form of them: linalg.generic.
         "mlopt-raise,canonicalize,cse,"
         # A softmax between two products, while queries, keys and values are still moved by ops of their own.

@@ -70,18 +70,25 @@ class _Threads:
 _threads = _Threads()
 
 
+ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # that numpy has from the package ml_dtypes
+
+
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """Numpy's dtype for one of ours; bfloat16 is the package ml_dtypes'."""
-    if name != "bf16":
-        return np.dtype(DTYPES[name][1])
+    """Numpy's dtype for one of ours; some are the package ml_dtypes'."""
+    known = DTYPES[name][1]
+    return dtype_of_ml_dtypes(known) if known in ML_DTYPES else np.dtype(known)
+
+
+def dtype_of_ml_dtypes(name: str) -> np.dtype[Any]:
+    """One of `ML_DTYPES` for numpy; `InputError` without the package."""
     try:
-        from ml_dtypes import bfloat16
+        import ml_dtypes
     except ImportError:
         raise InputError(
-            "numpy does not know bfloat16", remedy="pass torch tensors, or install the package ml_dtypes"
+            f"a tensor is {name}, which numpy does not know",
+            remedy="pass torch tensors, or install the package ml_dtypes",
         ) from None
-    dtype: np.dtype[Any] = np.dtype(bfloat16)
-    return dtype
+    return np.dtype(getattr(ml_dtypes, name))
 
 
 def _empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:

@@ -13,6 +13,8 @@ DTYPES = {
     "f32": (4, "float32"),
     "f16": (2, "float16"),
     "bf16": (2, "bfloat16"),
+    "f8e4m3fn": (1, "float8_e4m3fn"),
+    "f8e5m2": (1, "float8_e5m2"),
     "i64": (8, "int64"),
     "i32": (4, "int32"),
     "i16": (2, "int16"),

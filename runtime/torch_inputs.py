@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 
 from ..errors import InputError
 from ..frontends.program import Input
+from .arrays import ML_DTYPES, dtype_of_ml_dtypes
 from .eager_strides import EagerStrides, with_strides
 from .signature import evaluate
 from .torch_place import CPU, TorchPlace
@@ -118,8 +119,9 @@ def _to_tensor(value: Any, spec: Input, place: TorchPlace) -> torch.Tensor:
 
 
 def _from_numpy(array: np.ndarray[Any, Any], name: str, expected: str) -> torch.Tensor:
-    if array.dtype.name == "bfloat16":  # of the package ml_dtypes; torch knows the bits, not the dtype
-        return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
+    if array.dtype.name in ML_DTYPES:  # torch knows the bits, not the dtype
+        bits = np.int16 if array.itemsize > 1 else np.uint8
+        return torch.from_numpy(array.view(bits).copy()).view(getattr(torch, array.dtype.name))
     if not array.dtype.isnative:
         raise InputError(
             f"{name} is {array.dtype} in the other byte order",
@@ -194,7 +196,7 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
 
 def _memory(value: Any, tensor: torch.Tensor) -> Any:
     """What holds the caller's elements: ``tensor`` may be a copy of an array."""
-    return value if isinstance(value, np.ndarray) and value.dtype.name != "bfloat16" else tensor
+    return value if isinstance(value, np.ndarray) and value.dtype.name not in ML_DTYPES else tensor
 
 
 def _copy_back(new: torch.Tensor, tensor: torch.Tensor, value: Any) -> None:
@@ -208,16 +210,11 @@ def _copy_back(new: torch.Tensor, tensor: torch.Tensor, value: Any) -> None:
 
 def to_numpy(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     """A numpy array on the tensor's memory."""
-    if tensor.dtype is not torch.bfloat16:
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in ML_DTYPES:
         return tensor.detach().resolve_conj().resolve_neg().numpy()
-    try:
-        from ml_dtypes import bfloat16
-    except ImportError:
-        raise InputError(
-            "a result is bfloat16, which numpy does not know",
-            remedy="pass torch tensors, or install the package ml_dtypes",
-        ) from None
-    array: np.ndarray[Any, Any] = tensor.detach().view(torch.int16).numpy().view(bfloat16)
+    bits = torch.int16 if tensor.itemsize > 1 else torch.uint8
+    array: np.ndarray[Any, Any] = tensor.detach().view(bits).numpy().view(dtype_of_ml_dtypes(name))
     return array
 
 

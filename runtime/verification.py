@@ -33,6 +33,7 @@ from .float64 import InFloat64
 from .torch_inputs import describe
 
 _SHARE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
+_SHARE |= {dtype: 2 * torch.finfo(dtype).eps for dtype in (torch.float8_e4m3fn, torch.float8_e5m2)}
 SAMPLES = 8
 _REFUSALS = (RuntimeError, TypeError, ValueError, AssertionError)  # of a module that insists on its dtype
 STEP = 2.0**-20  # the inputs' relative change: small against 1, large against float64's rounding
@@ -105,7 +106,7 @@ def _reference(
     try:
         return eager, [None if value is None else 2 * value for value in _own_terms(module, arguments, eager)]
     except _REFUSALS:  # values that may not be changed
-        return eager, [2 * abs(value) if _is_float(value) else None for value in eager]
+        return eager, [2 * value.double().abs() if _is_float(value) else None for value in eager]
 
 
 def _own_terms(module: torch.nn.Module, arguments: tuple[Any, Any], eager: list[Any]) -> list[Any]:
@@ -182,6 +183,7 @@ def _near_finite(
 
 
 def _same(value: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    value, other = value.double(), other.double()
     return (value == other) | (value.isnan() & other.isnan())
 
 
