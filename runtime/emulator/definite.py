@@ -89,6 +89,11 @@ def maybe_unset(function: Function) -> set[str]:
     return unset
 
 
+def is_ever_written(function: Function, name: str) -> bool:
+    """Whether any instruction writes a register."""
+    return any(name in names(operand) for each in function.code for operand in written(each))
+
+
 def _successors(function: Function, last: Instruction, following: int) -> list[int]:
     targets: list[int] = []
     if last.opcode == "bra" and isinstance(last.operands[0], Name):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .context import Context
+from .definite import is_ever_written
 from .errors import UnsupportedInstructionError, unsupported
 from .operands import (
     Read,
@@ -79,6 +80,16 @@ class Symbols:
         if operand.text == "WARP_SZ":
             return _always(kind.dtype.type(32))
         return self.address_of(operand, kind)
+
+    def read_part(self, operand: Operand, kind: Type) -> Read:
+        """The same for a part of what is packed: 0 for a register that nothing ever writes.
+
+        So LLVM leaves a part open of which no bit is used.
+        """
+        name = operand.text if isinstance(operand, Name) else ""
+        if name in self.unset and not is_ever_written(self.function, name):
+            return _always(kind.dtype.type(0))
+        return self.read(operand, kind)
 
     def _read_register(self, name: str, kind: Type) -> Read:
         index, width = self.index[name], self.function.registers[name].bits

@@ -36,7 +36,7 @@ def _pack(i: Instruction, d: Decoder) -> Run:
     to, source = i.operands
     assert isinstance(source, Vector)
     part = TYPES[f"b{kind.bits // len(source.items)}"] if kind.bits != 128 else TYPES["b64"]
-    reads, write = d.reads(source, part), d.write(to, TYPES[f"b{kind.bits}"])
+    reads, write = [d.read_part(item, part) for item in source.items], d.write(to, TYPES[f"b{kind.bits}"])
     width = part.bits
 
     def run(x: Context) -> None:

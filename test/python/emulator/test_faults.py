@@ -46,6 +46,22 @@ def test_there_are_enough_faults() -> None:
     assert len(FAULTS) >= 50
 
 
+def test_a_part_of_what_is_packed_may_be_left_open() -> None:
+    # A half that nothing ever writes: no bit of it is used. One that another path writes is forgotten there.
+    body = """
+  cvt.u16.u32 %h0, %r0;
+  mov.b32 %r1, {%h0, %h1};
+  shl.b32 %r1, %r1, 16;
+  add.s64 %rd2, %rd0, %rd31;
+  st.global.u32 [%rd2], %r1;
+"""
+    out = np.zeros(32, np.uint32)
+    assert run(kernel(body, 1), [out]).findings == []
+    assert out.tolist() == [lane << 16 for lane in range(32)]
+    other = "  setp.lt.u32 %p1, %r0, 5;\n  @%p1 mov.u16 %h1, 1;\n"
+    assert kinds(run(kernel(other + body, 1), [out])) == ["uninitialized-register"]
+
+
 def test_uninitialized_global_memory() -> None:
     device = emulator.Device()
     kernels = device.load(kernel("  ld.global.u32 %r1, [%rd0+4];\n", 1))
