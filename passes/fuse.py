@@ -35,9 +35,10 @@ class Fuse(Pass):
     Of all pairs of groups with a value between them, the one is fused whose fusion is legal (`can_fuse`) and
     saves most time on ``machine`` (`should_fuse`: the roofline of one kernel against that of two), and so on
     until nothing saves time. Legal: element-wise ops of one another, a row reduction with what makes its rows
-    and what reads them, element-wise work behind a contraction, and before one; before a window (a
-    convolution, a pooling) on CPUs, whose tasks compute what it reads ahead of it, into scratch
-    (`passes/tiling/stages.py`).
+    and what reads them, element-wise work behind a contraction, and before one. Before a window (a
+    convolution, a pooling), a CPU's tasks compute what it reads ahead of it, into scratch
+    (`passes/tiling/stages.py`), and a GPU's where it reads (`passes/tiling/at_reads.py`), again for each of
+    its positions.
     The module gets each decision with its numbers as ``mlopt.decisions``, and the reasons against as
     ``mlopt.fusion``.
     Every edge inside a group is a tensor that is neither written nor read: softmax reads its input once
@@ -59,8 +60,8 @@ class Fuse(Pass):
                 give_inits_their_fills(function.operation)
                 give_concats_their_buffers(function.operation)
                 give_windows_their_pads(function.operation)
-                # A block's tiles stay in registers: there is nowhere to compute ahead of a window.
-                graph = _graph_of(function.operation, has_stages=not machine.chips)
+                # A block's tiles stay in registers: it has no memory to compute ahead of a window.
+                graph = _graph_of(function.operation, has_scratch=not machine.chips)
                 made.append(Decisions(graph))
                 Chooser(graph, Prices(graph, machine), made[-1]).run()
                 number = _write_down(graph, number)
@@ -75,8 +76,8 @@ class Fuse(Pass):
             each.graph.erase_dead()
 
 
-def _graph_of(function: ir.Operation, *, has_stages: bool) -> Graph:
-    graph = Graph(function, has_stages=has_stages)
+def _graph_of(function: ir.Operation, *, has_scratch: bool) -> Graph:
+    graph = Graph(function, has_scratch=has_scratch)
     ops = entry_ops(function)
     pads = {pad for op in ops for pad in pads_of(op)}
     for op in ops:

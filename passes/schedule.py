@@ -95,9 +95,7 @@ class Schedule(Pass):
         SCHEDULE.set(function, self._choice(domain, candidate))
 
     def _problem(self, domain: Domain) -> str | None:
-        if self.target != "cuda":
-            return cpu.stages_problem(domain)
-        return "a block has no scratch for what a window reads" if domain.stages else gpu.problem(domain)
+        return gpu.problem(domain) if self.target == "cuda" else cpu.stages_problem(domain)
 
     def _choice(self, domain: Domain, candidate: int) -> dict[str, tuple[int, ...]]:
         if self.target == "cuda":

@@ -19,7 +19,8 @@ After::
 Legal for kernels with a ``mlopt.schedule``; `mlopt-schedule` marks those that no rule takes ``mlopt.slow``,
 and they stay as they are. The results are emitted on demand, each op by its rule (``passes/tiling``). What
 comes out bufferizes without copies or allocations but scratch (what is made ahead of a window,
-``passes/tiling/staged.py``); accumulators are vectors carried by scf.for.
+``passes/tiling/staged.py``; a schedule with ``warps`` has none, ``passes/tiling/at_reads.py``); accumulators
+are vectors carried by scf.for.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def tile_kernel(function: ir.Operation) -> None:
     made = [number for number, out in enumerate(outs) if 0 not in out.type.shape]
     if made:
         with ir.InsertionPoint(end), function.location:
-            forall = _forall(domain, tiles, outs, made)
+            forall = _forall(domain, tiles, outs, made, has_scratch="warps" not in schedule)
         SCHEDULE.set(forall, schedule)
         for number, result in zip(made, forall.results, strict=True):
             outs[number] = result
@@ -103,9 +104,12 @@ def tile_kernel(function: ir.Operation) -> None:
 
 
 def _forall(
-    domain: Domain, tiles: Sequence[int], every: Sequence[ir.Value], made: Sequence[int]
+    domain: Domain, tiles: Sequence[int], every: Sequence[ir.Value], made: Sequence[int], *, has_scratch: bool
 ) -> scf.ForallOp:
-    """The tasks, for the results whose numbers are ``made``; ``every`` are the destinations."""
+    """The tasks, for the results whose numbers are ``made``; ``every`` are the destinations.
+
+    Threads have scratch for what is made ahead of a window; blocks of warps make it where it is read.
+    """
     outs = [every[number] for number in made]
     extents = {dim: _extent(domain, dim, every) for dim in domain.dims}
     split = [dim for dim in domain.dims if dim.kind == "parallel" and _is_split(dim, tiles[dim.id])]
@@ -118,7 +122,7 @@ def _forall(
     for dim, step, position in zip(split, steps, forall.induction_variables, strict=False):
         exact = step == 1 or (dim.extent is not None and dim.extent % step == 0)
         spans[dim] = Span(position, step, exact and dim.extent != 0)
-    emitter = Emitter(domain, tiles, forall, spans, extents)
+    emitter = Emitter(domain, tiles, forall, spans, extents, has_scratch=has_scratch)
     with ir.InsertionPoint(forall):
         sizes = [_dynamic_sizes(out) for out in outs]
     with ir.InsertionPoint(forall.body):

@@ -43,11 +43,11 @@ class Group:
 class Graph:
     """The groups of one function; each op that is added is a group at first.
 
-    ``has_stages``: tasks have scratch for what they compute ahead of a window.
+    ``has_scratch``: tasks have memory for what they compute ahead of a window; others do so where it is read.
     """
 
-    def __init__(self, func: ir.Operation, *, has_stages: bool = True) -> None:
-        self.has_stages = has_stages
+    def __init__(self, func: ir.Operation, *, has_scratch: bool = True) -> None:
+        self.has_scratch = has_scratch
         self.groups: dict[Group, None] = {}
         self._nests: dict[ir.Operation, Nest] = {}
         self._of_op: dict[ir.Operation, Group] = {}

@@ -37,7 +37,7 @@ def can_fuse(graph: Graph, groups: Sequence[Group], domain: Domain | None = None
         return "another kernel lies between them"
     joined = graph.joined(groups)
     built = domain or Domain.build(joined.ops, graph.results(joined.ops, *groups), graph.nest_of)
-    reason = built if isinstance(built, str) else can_tile(built) or stages_problem(built)
+    reason = built if isinstance(built, str) else _not_emitted(graph, built)
     if isinstance(built, str) or reason is not None:
         return str(reason)
     if not _is_connected(graph, groups, built):
@@ -63,8 +63,13 @@ def can_copy(graph: Graph, producer: Group, consumer: Group) -> Domain | str:
         return reason
     ops = graph.joined((producer, consumer)).ops
     built = Domain.build(ops, graph.results(consumer.ops, consumer), graph.nest_of)
-    reason = built if isinstance(built, str) else can_tile(built) or stages_problem(built)
+    reason = built if isinstance(built, str) else _not_emitted(graph, built)
     return built if reason is None else str(reason)
+
+
+def _not_emitted(graph: Graph, domain: Domain) -> str | None:
+    """Why no task can be written for the loops of a kernel."""
+    return can_tile(domain) or (stages_problem(domain) if graph.has_scratch else None)
 
 
 def _apart(graph: Graph, groups: Sequence[Group]) -> str | None:
@@ -157,9 +162,11 @@ def _edge_apart(
         return PARTS
     if kind is Kind.PAD:
         reader = next(iter(op.results[0].uses)).owner.operation
-        return _not_ahead(graph, producer, value, reader) if number == 0 else PARTS
+        return _no_prologue(graph, producer, value, reader, "a window") if number == 0 else PARTS
     if kind is Kind.ANCHOR:
-        return _no_prologue(graph, producer, value, op, number)
+        read = graph.nest_of(op).reads[number]
+        is_tile = is_contraction(op) and read is not None and not is_moved(read)
+        return _no_prologue(graph, producer, value, op, "a contraction" if is_tile else "a window")
     if kind is Kind.ATTENTION and number == 1:
         return "an attention's values would be computed again for each tile"
     if kind is Kind.SLICE:
@@ -186,41 +193,21 @@ def _edge_apart(
     return None
 
 
-def _no_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, number: int) -> str | None:
-    """Why a contraction cannot compute an operand itself, tile by tile."""
-    read = graph.nest_of(op).reads[number]
-    if not is_contraction(op) or read is None or is_moved(read):
-        return _not_ahead(graph, producer, value, op)
+def _no_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, reader: str) -> str | None:
+    """Why ``op``, which ``reader`` names, cannot compute what it reads itself, tile by tile."""
     if any(kind is not Kind.POINTWISE for kind in producer.kinds):
-        return "the operands of a contraction would be computed again for each tile"
+        return f"only element-wise work is computed again for each tile of {reader}"
     if not _reads_in_order(graph, producer):
-        return "a contraction would read an operand against its order in memory, again for each tile"
-    if _is_stored(graph, producer, value, op):
-        return "what a contraction reads is stored for others as well"
-    return None
-
-
-def _not_ahead(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation) -> str | None:
-    """Why a task cannot compute what its window reads ahead of it, into scratch."""
-    if not graph.has_stages:
-        return "what a window reads would be computed again for each of its positions"
-    if any(kind is not Kind.POINTWISE for kind in producer.kinds):
-        return "only element-wise work is done ahead of a window"
-    if not _reads_in_order(graph, producer):
-        return "what a window reads would be read against its order in memory, again for each tile"
-    if _is_stored(graph, producer, value, op):
-        return "what a window reads is stored for others as well"
+        return f"{reader} would read an operand against its order in memory, again for each tile"
+    consumer = graph.group_of(op.results[0])
+    if consumer is not None and graph.is_read_outside(value, producer, consumer):
+        return f"what {reader} reads is stored for others as well"
     return None
 
 
 def _reads_in_order(graph: Graph, producer: Group) -> bool:
     reads = (access for each in producer.ops for access in graph.nest_of(each).reads if access is not None)
     return all(_loops_in_order(access) is not None for access in reads)
-
-
-def _is_stored(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation) -> bool:
-    consumer = graph.group_of(op.results[0])
-    return consumer is not None and graph.is_read_outside(value, producer, consumer)
 
 
 def _is_turned(read: Access, nest: Nest) -> bool:

@@ -13,15 +13,14 @@ from ..costs.count import Reads, bytes_of, reads_of, work_of
 from ..costs.machine import Machine
 from ..costs.roofline import arithmetic_of, busy_part, predict
 from ..domain import Domain
-from ..structured import ASSUMED, DYNAMIC
+from ..structured import ASSUMED
 from ..tiling.access import Nest
 from .behind import Behind
 from .graph import Graph, Group
 from .kinds import Kind
-from .repeats import repeats, staged, tasks_of, window_repeats
+from .repeats import elements_of, remade, repeats, tasks_of, window_repeats
 
 _NOTHING = Cost(0)
-_STAGED = 2  # instructions to store an element of a stage, padding in between, and to load it again
 _NOT_READ = ("arith.constant", "tensor.empty")
 
 
@@ -151,7 +150,10 @@ class Prices:
             work += price.work
         if domain is None:
             return self._price(reads, writes, work, _NOTHING, max(price.tasks for price in prices))
-        return self._price(reads, writes, work, self._again(domain), tasks_of(domain))
+        again, remade = self._again(domain), self._remade(domain)
+        if self.machine.chips:
+            return self._price(reads, writes, work, again, tasks_of(domain), beside=remade)
+        return self._price(reads, writes, work, again + remade, tasks_of(domain))
 
     def _alone(self, group: Group) -> Price:
         reads, work, tasks = Reads(ASSUMED), Cost(0), 1
@@ -175,22 +177,38 @@ class Prices:
         }
         return self._price(reads, writes, work, _NOTHING, tasks)
 
-    def _price(self, reads: Reads, writes: dict[ir.Value, int], work: Cost, again: Cost, tasks: int) -> Price:
-        """What is computed again hides behind nothing: small tensors come from caches, not from memory."""
-        seconds = predict(Cost(reads.total() + sum(writes.values())) + work, self.machine, tasks).seconds
+    def _price(
+        self,
+        reads: Reads,
+        writes: dict[ir.Value, int],
+        work: Cost,
+        again: Cost,
+        tasks: int,
+        beside: Cost = _NOTHING,
+    ) -> Price:
+        """What is computed again hides behind nothing: small tensors come from caches, not from memory.
+
+        But for what is computed again ``beside`` the reads of a large tensor, while others are under way.
+        """
+        moved = Cost(reads.total() + sum(writes.values()))
+        seconds = predict(moved + work + beside, self.machine, tasks).seconds
         seconds += sum(arithmetic_of(again, self.machine)) / busy_part(self.machine, tasks)
-        return Price(reads, writes, work, again, tasks, seconds)
+        return Price(reads, writes, work, again + beside, tasks, seconds)
 
     def _again(self, domain: Domain) -> Cost:
         total = _NOTHING
         for nest, times in repeats(domain, self.machine):
             if times > 1:
                 total += self._work_of(nest).repeated(times - 1)
-        for value, nests, made in staged(domain, self.machine):
-            there = max(prod(ASSUMED if size == DYNAMIC else size for size in value.type.shape), 1)
-            for nest in nests:
-                total += self._work_of(nest).repeated(max(made / there - 1, 0))
-            total += Cost(0, elementwise={"f32": _STAGED * made})
+        return total
+
+    def _remade(self, domain: Domain) -> Cost:
+        """What windows have computed for them: again, and beside the work itself."""
+        total = _NOTHING
+        for each in remade(domain, self.machine):
+            for nest in each.nests:
+                total += self._work_of(nest).repeated(max(each.elements / elements_of(each.value) - 1, 0))
+            total += Cost(0, elementwise={"f32": each.instructions * each.elements})
         return total
 
     def _work_of(self, nest: Nest) -> Cost:

@@ -12,13 +12,14 @@ computed once for each part of that dim::
     %s = %x[m, k] * 0.125         again for each strip of columns n that the registers hold
     %y = sum over k of %s[m, k] * %w[k, n]
 
-    %r = relu(%x)[i]              again by each task whose window reaches it; stored and loaded there
-    %y = sum over k of %r[i + k] * %w[k]
+    %r = relu(%x)[i]              again by each task whose window reaches it, stored and loaded there; without
+    %y = sum over k of %r[i + k] * %w[k]         scratch for it, again at each position of the window
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil, prod
 
 from mlir import ir
@@ -37,6 +38,9 @@ MANY = 1 << 30  # stands for an extent that is not known
 REGISTERS = (
     2  # rows or vectors of a product that share a factor: fewer than there are, as it is made by scalars
 )
+STAGED = 2  # instructions to store an element ahead of a window, padding in between, and to load it again
+SELECTED = 2  # to choose between what is computed where a window reads and its padding: 1.3 to 2 in PTX
+READ = 2  # to load an operand of it, which takes twice as long as to compute: 32 lanes a cycle, not 64
 
 
 def tasks_of(domain: Domain) -> int:
@@ -67,18 +71,53 @@ def repeats(domain: Domain, machine: Machine) -> Iterator[tuple[Nest, int]]:
             yield nest, prod(parts[dim] for dim in without)
 
 
-def staged(domain: Domain, machine: Machine) -> Iterator[tuple[ir.Value, list[Nest], int]]:
-    """The values that tasks make ahead of a window, what makes them, and how many elements all tasks make."""
+@dataclass(frozen=True)
+class Remade:
+    """What is before a window: all tasks together make ``elements`` of ``value``, each with ``nests``.
+
+    Beside the nests' own work that takes so many ``instructions`` an element.
+    """
+
+    value: ir.Value
+    nests: Sequence[Nest]
+    elements: int
+    instructions: int
+
+
+def remade(domain: Domain, machine: Machine) -> Iterator[Remade]:
+    """What tasks make of values that windows read."""
     if not domain.stages:
         return
-    tiles = _tiles(domain, machine)
+    if machine.chips:
+        yield from _at_reads(domain, _parts(domain, machine))
+    else:
+        yield from _ahead(domain, _tiles(domain, machine))
+
+
+def _ahead(domain: Domain, tiles: Mapping[Dim, int]) -> Iterator[Remade]:
+    """Each task makes all that its window reaches, in scratch."""
     tasks = prod(ceil(_size(dim) / tiles[dim]) if tiles[dim] else 1 for dim in _split(domain))
     for value, stage in domain.stages.items():
         sizes = loop_sizes(domain, stage, tiles)
         parts = part_sizes(stage.reader, stage.access, sizes)
         order = memory_order(stage.reader, stage.access, sizes)
         rows = memory_shape(parts, order, value.type.element_type, 0)  # whole vectors are computed
-        yield value, list(stage.domain.nests), tasks * prod(rows)
+        yield Remade(value, stage.domain.nests, tasks * prod(rows), STAGED)
+
+
+def _at_reads(domain: Domain, parts: Mapping[Dim, int]) -> Iterator[Remade]:
+    """Each read of a window is computed."""
+    for value, stage in domain.stages.items():
+        made = {write.value for nest in stage.domain.nests for write in nest.writes}
+        reads = {
+            access.value
+            for nest in stage.domain.nests
+            for access in nest.reads
+            if access is not None and access.value not in made and len(access.indices) == value.type.rank
+        }
+        instructions = READ * max(len(reads) - 1, 0) + (0 if stage.access.padding is None else SELECTED)
+        read = _positions(domain, stage.reader, stage.access, parts)
+        yield Remade(value, stage.domain.nests, read, instructions)
 
 
 def window_repeats(domain: Domain, values: Collection[ir.Value], machine: Machine) -> int:
@@ -89,16 +128,24 @@ def window_repeats(domain: Domain, values: Collection[ir.Value], machine: Machin
     parts = _parts(domain, machine)
     times = 1
     for nest in domain.nests:
-        sizes = [_size(dim) for dim in domain.loops(nest)]
         for access in nest.reads:
-            if access is None or access.value not in values:
-                continue
-            own = [loop for loop in range(len(sizes)) if _is_used(access, loop)]
-            others = [domain.loops(nest)[loop] for loop in nest.parallels if loop not in own]
-            count = prod(sizes[loop] for loop in own) * prod(parts[dim] for dim in others)
-            elements = prod(ASSUMED if size == DYNAMIC else size for size in access.value.type.shape)
-            times = max(times, ceil(count / max(elements, 1)))
+            if access is not None and access.value in values:
+                count = _positions(domain, nest, access, parts)
+                times = max(times, ceil(count / elements_of(access.value)))
     return times
+
+
+def elements_of(value: ir.Value) -> int:
+    """The elements of a tensor, 1 at least."""
+    return max(prod(ASSUMED if size == DYNAMIC else size for size in value.type.shape), 1)
+
+
+def _positions(domain: Domain, nest: Nest, access: Access, parts: Mapping[Dim, int]) -> int:
+    """How many elements all tasks read by an access, one that they read several times as often."""
+    sizes = [_size(dim) for dim in domain.loops(nest)]
+    own = [loop for loop in range(len(sizes)) if _is_used(access, loop)]
+    others = [domain.loops(nest)[loop] for loop in nest.parallels if loop not in own]
+    return prod(sizes[loop] for loop in own) * prod(parts[dim] for dim in others)
 
 
 def _is_used(access: Access, loop: int) -> bool:

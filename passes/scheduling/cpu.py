@@ -15,7 +15,7 @@ from ..domain import Dim, Domain
 from ..tiling import contraction, reduction
 from ..tiling.access import Nest
 from ..tiling.registry import SINGLE, WHOLE, rule_of
-from ..tiling.stages import scratch_of
+from ..tiling.stages import is_bounded, scratch_of
 from .attention import Block, attention_of, choose_attention
 from .common import TASKS, forced, innermost_dims, keep_inside, memory_order
 
@@ -83,6 +83,8 @@ def _is_streamed(domain: Domain) -> bool:
 
 def stages_problem(domain: Domain) -> str | None:
     """Why a task has no room for what its windows read of other ops; None if it has, or needs none."""
+    if not all(is_bounded(stage) for stage in domain.stages.values()):
+        return "how much a task would compute ahead of its window is not known"
     needed = scratch_of(domain, choose_tiles(domain, TASKS)) if domain.stages else 0
     if needed <= SCRATCH:
         return None

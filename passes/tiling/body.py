@@ -118,7 +118,8 @@ class Body:
         value = access.value
         if not isinstance(value.type, ir.RankedTensorType):
             return value
-        if self.emitter.domain.writer(value) is None and access.padding is None:
+        domain = self.emitter.domain
+        if domain.writer(value) is None and value not in domain.stages and access.padding is None:
             starts = [self.emitter.position(self.nest, index) for index in access.indices]
             return tensor.ExtractOp(value, starts).result
         return vector.ExtractOp(self.emitter.own(self.nest, access), [], [0] * len(access.indices)).result

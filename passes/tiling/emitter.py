@@ -2,6 +2,7 @@
 
 ``tile(value)`` asks the rule of the op that makes the value; ``operand(...)`` is what rules ask for: what a
 nest reads, as a vector over chosen loops of that nest. Inputs become transfer_reads of the whole buffer.
+A task with ``has_scratch`` makes what is before a window ahead of it, another one where it is read.
 
 A value's tile has the value's own rank and order of dims; in a rule, vectors are over loops in loop order.
 """
@@ -16,6 +17,7 @@ from mlir.dialects import scf, tensor, vector
 from ..constants import literal_of
 from ..domain import Dim, Domain
 from .access import Access, Nest, shape_of
+from .at_reads import read_and_compute
 from .place import Place, Span
 from .registry import rule_of
 from .staged import Staged
@@ -32,9 +34,12 @@ class Emitter(Place):
         forall: scf.ForallOp,
         spans: dict[Dim, Span],
         extents: dict[Dim, int | ir.Value],
+        *,
+        has_scratch: bool,
     ) -> None:
         super().__init__(domain, forall, spans, extents)
         self.tiles = tuple(tiles)
+        self.has_scratch = has_scratch
         self.staged: dict[ir.Value, Staged] = {}
 
     def tile(self, value: ir.Value) -> ir.Value:
@@ -109,6 +114,9 @@ class Emitter(Place):
         staged = self.staged.get(access.value)
         if staged is not None:
             return staged.read(self, nest, access, order)
+        stage = self.domain.stages.get(access.value)
+        if stage is not None:
+            return read_and_compute(self, nest, stage, order)
         starts, sizes, exact = [], [], []
         for index in access.indices:
             starts.append(self.position(nest, index))
@@ -148,7 +156,8 @@ class Emitter(Place):
     def of_stage(self, domain: Domain, spans: dict[Dim, Span]) -> Emitter:
         """Writes here what makes a stage, at the part of it that a task reads."""
         extents: dict[Dim, int | ir.Value] = {dim: dim.extent for dim in spans if dim.extent is not None}
-        return Emitter(domain, [0] * len(domain.dims), self.forall, spans, extents)
+        tiles = [0] * len(domain.dims)
+        return Emitter(domain, tiles, self.forall, spans, extents, has_scratch=self.has_scratch)
 
     def result(self, value: ir.Value, loops: Sequence[int], write: Access) -> ir.Value:
         """A vector over ``loops`` as the tile of what is written, in the value's own order of dims."""

@@ -67,8 +67,8 @@ class Staged:
 
 
 def fill_stages(emitter: Emitter, nest: Nest) -> None:
-    """Compute what ``nest`` reads of stages, ahead of its loops."""
-    for read in nest.reads:
+    """Compute what ``nest`` reads of stages, ahead of its loops, if the task has scratch for them."""
+    for read in nest.reads if emitter.has_scratch else ():
         stage = None if read is None else emitter.domain.stages.get(read.value)
         if read is not None and stage is not None:
             emitter.staged[read.value] = _fill(emitter, nest, stage.access, stage.domain)
@@ -82,7 +82,9 @@ def _fill(emitter: Emitter, nest: Nest, access: Access, domain: Domain) -> Stage
     staged = _allocate(emitter, access, places, parts, memory_order(nest, access, sizes))
     dims = domain.value_dims(access.value)
     spans = {dim: place.span for dim, place in zip(dims, places, strict=True) if dim is not None}
-    tile = _padded(emitter, access, places, emitter.of_stage(domain, spans).tile(access.value))
+    tested = [place.tested for place in places]
+    tile = emitter.of_stage(domain, spans).tile(access.value)
+    tile = padded(emitter, access, [place.span for place in places], tested, tile)
     inner = [place.before for place in places]
     last = staged.order[-1]
     inner[last] += staged.lead
@@ -148,16 +150,18 @@ def _place(emitter: Emitter, nest: Nest, access: Access, dim: int, part: int) ->
     return _Place(Span(start, part, exact), 0, index.padded)
 
 
-def _padded(emitter: Emitter, access: Access, places: Sequence[_Place], tile: ir.Value) -> ir.Value:
-    """The padding where a position is not one of what was padded."""
-    sizes, dims = [place.span.size for place in places], range(len(places))
+def padded(
+    emitter: Emitter, access: Access, spans: Sequence[Span], tested: Sequence[bool], tile: ir.Value
+) -> ir.Value:
+    """``tile``, but the padding where a position in a ``tested`` dim is not one of what was padded."""
+    sizes, dims = [span.size for span in spans], range(len(spans))
     inside: ir.Value | None = None
-    for dim, (place, size) in enumerate(zip(places, shape_of(access.value), strict=True)):
-        if place.tested:
+    for dim, (span, size) in enumerate(zip(spans, shape_of(access.value), strict=True)):
+        if tested[dim]:
             assert size is not None
-            end = emitter.stretch(emitter.index(size), [place.span.size])
+            end = emitter.stretch(emitter.index(size), [span.size])
             # Places below 0 are large ones without a sign.
-            here = arith.CmpIOp(arith.CmpIPredicate.ult, emitter.steps(place.span), end).result
+            here = arith.CmpIOp(arith.CmpIPredicate.ult, emitter.steps(span), end).result
             here = emitter.arrange(here, [dim], dims, sizes)
             inside = here if inside is None else arith.AndIOp(inside, here).result
     if inside is None:

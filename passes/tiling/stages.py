@@ -195,17 +195,24 @@ def _not_alone(
 
 
 def _problem(reader: Nest, access: Access, makers: Sequence[Nest]) -> str | None:
-    """Why no part of a value can be computed ahead for a task."""
+    """Why a task cannot compute what its window reads of a value."""
     for maker in makers:
         inner = [op.operation.name for op in maker.body.operations] if maker.body is not None else []
         if any(not index.plain for write in maker.writes for index in write.indices):
             return "what is written ahead of a window has no loop for each dim"
         if maker.body is None or maker.reductions or {"tensor.extract", "cf.assert"} & {*inner}:
             return "only element-wise work is done ahead of a window"
-    moved = [index for index in access.indices if not index.plain]
-    shape = shape_of(access.value)
-    sizes = [size for size, index in zip(shape, access.indices, strict=True) if not index.plain]
-    summed = [reader.extents[loop] for loop in reader.reductions]
-    if None in (*sizes, *summed) or 0 in sizes or any(window_range(reader, index) is None for index in moved):
-        return "how much a task would compute ahead of its window is not known"
+    sizes = zip(shape_of(access.value), access.indices, strict=True)
+    if any(not size for size, index in sizes if index.padded):
+        return "where the padding of what a window reads begins is not known"
+    if None in [reader.extents[loop] for loop in reader.reductions]:
+        return "how far a window reaches is not known"
     return None
+
+
+def is_bounded(stage: Stage) -> bool:
+    """Whether it is known how much of a stage the window of a task reads."""
+    moved = [dim for dim, index in enumerate(stage.access.indices) if not index.plain]
+    shape = shape_of(stage.access.value)
+    ranges = [window_range(stage.reader, stage.access.indices[dim]) for dim in moved]
+    return None not in ranges and all(shape[dim] for dim in moved)

@@ -70,3 +70,38 @@ func.func private @many(%x: memref<64x128x8xf32>, %out: memref<64x128xf32>) attr
   } {mlopt.schedule = {tile = array<i64: 1, 0, 1>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
   return
 }
+
+// -----
+
+// So is one with work before it: the test for padding, and transposes, are no reason to stay a loop.
+// CHECK: llvm.func @before(
+// CHECK-NOT: scf.for
+// CHECK: func.func private @before
+func.func private @before(%x: memref<64x128xf32>, %out: memref<64x128xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %pad = arith.constant 0.0 : f32
+  %none = arith.constant dense<0.0> : vector<1x128xf32>
+  %start = arith.constant dense<0.0> : vector<128x1xf32>
+  %end = arith.constant dense<128> : vector<128xindex>
+  scf.forall (%i) in (64) {
+    %m = scf.for %k = %c0 to %c3 step %c1 iter_args(%a = %start) -> (vector<128x1xf32>) {
+      %j = affine.apply affine_map<(d0) -> (d0 - 1)>(%k)
+      %v = vector.transfer_read %x[%i, %j], %pad {in_bounds = [true, false]} : memref<64x128xf32>, vector<1x128xf32>
+      %e = math.exp %v : vector<1x128xf32>
+      %first = vector.broadcast %j : index to vector<128xindex>
+      %step = vector.step : vector<128xindex>
+      %place = arith.addi %step, %first : vector<128xindex>
+      %inside = arith.cmpi ult, %place, %end : vector<128xindex>
+      %mask = vector.broadcast %inside : vector<128xi1> to vector<1x128xi1>
+      %y = arith.select %mask, %e, %none : vector<1x128xi1>, vector<1x128xf32>
+      %t = vector.transpose %y, [1, 0] : vector<1x128xf32> to vector<128x1xf32>
+      %s = arith.addf %a, %t : vector<128x1xf32>
+      scf.yield %s : vector<128x1xf32>
+    }
+    %t = vector.transpose %m, [1, 0] : vector<128x1xf32> to vector<1x128xf32>
+    vector.transfer_write %t, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x128xf32>, memref<64x128xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0, 1>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
+  return
+}

@@ -1,9 +1,11 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse,mlopt-outline,mlopt-schedule,mlopt-tile,mlopt-verify,cse)' --split-input-file | FileCheck %s
-// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse{machine=a100})' --split-input-file | FileCheck %s --check-prefix=GPU
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse{machine=a100},mlopt-outline,mlopt-schedule{target=cuda},mlopt-tile,mlopt-verify,cse)' --split-input-file | FileCheck %s --check-prefix=GPU
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse{machine=a100})' --split-input-file | FileCheck %s --check-prefix=PRICE
 
 // What a window reads is computed once by each task, into its scratch, with the padding around it; 15 elements
 // in front of a row, the last one of the padding, let the others start a vector. Rows are written from first to
-// last: the padding's last vector may run over into them. A block of a GPU has no scratch.
+// last: the padding's last vector may run over into them. A block of a GPU, which has no scratch, computes it
+// where the window reads it; the padding is no scaled element.
 #x = affine_map<(c, i, j, ki, kj) -> (c, i + ki, j + kj)>
 #k = affine_map<(c, i, j, ki, kj) -> (c, ki, kj)>
 #y = affine_map<(c, i, j, ki, kj) -> (c, i, j)>
@@ -26,7 +28,23 @@
 // CHECK: scf.for %[[KJ:[a-z0-9]+]] =
 // CHECK: %[[COLUMN:.*]] = affine.apply #[[LEAD]](%[[KJ]])
 // CHECK: vector.transfer_read %[[STAGE]][%c0, %[[KI]], %[[COLUMN]]], {{.*}} vector<4x12x12xf32>
-// GPU: mlopt.fusion = ["scale -> pad: what a window reads would be computed again for each of its positions"]
+// GPU: #[[MOVED:.*]] = affine_map<(d0) -> (d0 - 1)>
+// GPU: mlopt.fusion = []
+// GPU-LABEL: func.func private @kernel_0_scale_pad_depthwise(
+// GPU-SAME: %[[X:.*]]: tensor<32x12x12xf32>, %[[S:.*]]: tensor<32xf32>, %[[K:.*]]: tensor<32x3x3xf32>
+// GPU-DAG: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<{{.*}}x12x12xf32>
+// GPU-DAG: %[[END:.*]] = arith.constant dense<12> : vector<12xindex>
+// GPU-NOT: memref.alloca
+// GPU: scf.forall (%[[C:[a-z0-9]+]]
+// GPU: scf.for %[[KI:[a-z0-9]+]] =
+// GPU: scf.for %[[KJ:[a-z0-9]+]] =
+// GPU: %[[I:.*]] = affine.apply #[[MOVED]](%[[KI]])
+// GPU: %[[J:.*]] = affine.apply #[[MOVED]](%[[KJ]])
+// GPU: vector.transfer_read %[[X]][%[[C]], %[[I]], %[[J]]], %{{.*}} {in_bounds = [true, false, false]}
+// GPU: %[[MADE:.*]] = arith.mulf
+// GPU: arith.cmpi ult, %{{.*}}, %[[END]]
+// GPU: %[[INSIDE:.*]] = arith.andi
+// GPU: arith.select %[[INSIDE]], %[[MADE]], %[[ZERO]]
 func.func @main(%x: tensor<32x12x12xf32>, %s: tensor<32xf32>, %k: tensor<32x3x3xf32>) -> tensor<32x12x12xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<32x12x12xf32>
@@ -57,8 +75,8 @@ func.func @main(%x: tensor<32x12x12xf32>, %s: tensor<32xf32>, %k: tensor<32x3x3x
 #x = affine_map<(i, k) -> (i + k)>
 #k = affine_map<(i, k) -> (k)>
 #y = affine_map<(i, k) -> (i)>
-// CHECK: mlopt.fusion = ["sum -> conv: only element-wise work is done ahead of a window"]
-// GPU: mlopt.fusion = ["sum -> conv: what a window reads would be computed again for each of its positions"]
+// CHECK: mlopt.fusion = ["sum -> conv: only element-wise work is computed again for each tile of a window"]
+// GPU: mlopt.fusion = ["sum -> conv: only element-wise work is computed again for each tile of a window"]
 func.func @sums(%x: tensor<64x32xf32>, %w: tensor<3xf32>) -> tensor<62xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<64xf32>
@@ -79,4 +97,63 @@ func.func @sums(%x: tensor<64x32xf32>, %w: tensor<3xf32>) -> tensor<62xf32> {
     linalg.yield %n : f32
   } -> tensor<62xf32>
   return %y : tensor<62xf32>
+}
+
+// -----
+
+// Nine exponentials of each element cost a GPU more than it saves; a CPU's tasks compute one.
+#x = affine_map<(i, j, k) -> (i, j + k)>
+#k = affine_map<(i, j, k) -> (k)>
+#y = affine_map<(i, j, k) -> (i, j)>
+#id = affine_map<(i, j) -> (i, j)>
+// CHECK: mlopt.fusion = []
+// PRICE: bytes = 67174400 : i64, from = 0 : i64, ops = "exp -> conv", reason = "what would be computed again costs more than is saved", seconds = -{{.*}} : f64, to = 1 : i64}]
+// GPU: mlopt.fusion = ["exp -> conv: what would be computed again costs more than is saved"]
+func.func @dear(%x: tensor<4096x2050xf32>, %w: tensor<9xf32>) -> tensor<4096x2042xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4096x2050xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4096x2050xf32>) outs(%e : tensor<4096x2050xf32>) attrs = {mlopt.op = "exp"} {
+  ^bb0(%a: f32, %o: f32):
+    %n = math.exp %a : f32
+    linalg.yield %n : f32
+  } -> tensor<4096x2050xf32>
+  %ey = tensor.empty() : tensor<4096x2042xf32>
+  %fy = linalg.fill ins(%zero : f32) outs(%ey : tensor<4096x2042xf32>) -> tensor<4096x2042xf32>
+  %y = linalg.generic {indexing_maps = [#x, #k, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%s, %w : tensor<4096x2050xf32>, tensor<9xf32>) outs(%fy : tensor<4096x2042xf32>) attrs = {mlopt.op = "conv"} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %n = arith.addf %o, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<4096x2042xf32>
+  return %y : tensor<4096x2042xf32>
+}
+
+// -----
+
+// Refused: a transposed read, again for each tile.
+#x = affine_map<(i, j, k) -> (i, j + k)>
+#k = affine_map<(i, j, k) -> (k)>
+#y = affine_map<(i, j, k) -> (i, j)>
+// CHECK: mlopt.fusion = ["transpose -> conv: a window would read an operand against its order in memory, again for each tile"]
+// GPU: mlopt.fusion = ["transpose -> conv: a window would read an operand against its order in memory, again for each tile"]
+func.func @transposed(%x: tensor<66x64xf32>, %w: tensor<3xf32>) -> tensor<64x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x66xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<66x64xf32>) outs(%e : tensor<64x66xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<64x66xf32>
+  %ey = tensor.empty() : tensor<64x64xf32>
+  %fy = linalg.fill ins(%zero : f32) outs(%ey : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %y = linalg.generic {indexing_maps = [#x, #k, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%s, %w : tensor<64x66xf32>, tensor<3xf32>) outs(%fy : tensor<64x64xf32>) attrs = {mlopt.op = "conv"} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %n = arith.addf %o, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<64x64xf32>
+  return %y : tensor<64x64xf32>
 }

@@ -108,3 +108,133 @@ func.func private @diagonal(%x: tensor<5x5xf32>, %out: tensor<5xf32>) -> tensor<
   } -> tensor<5xf32>
   return %r : tensor<5xf32>
 }
+
+// What a window reads belongs to it alone: a second window, or a result, would have to find it in memory.
+// CHECK-LABEL: @read_twice
+// CHECK-SAME: mlopt.slow = "what a window reads is needed elsewhere as well"
+func.func private @read_twice(%x: tensor<66xf32>, %w: tensor<3xf32>, %out: tensor<64xf32>, %others: tensor<66xf32>) -> (tensor<64xf32>, tensor<66xf32>) attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %q = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<66xf32>) outs(%others : tensor<66xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = math.exp %a : f32
+    linalg.yield %y : f32
+  } -> tensor<66xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<64xf32>) -> tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (k)>, affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%q, %w : tensor<66xf32>, tensor<3xf32>) outs(%f : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %y = arith.addf %a, %s : f32
+    linalg.yield %y : f32
+  } -> tensor<64xf32>
+  return %r, %q : tensor<64xf32>, tensor<66xf32>
+}
+
+// A part of a row is written; what is around it is not made here.
+// CHECK-LABEL: @a_part
+// CHECK-SAME: mlopt.slow = "what is written ahead of a window has no loop for each dim"
+func.func private @a_part(%x: tensor<60xf32>, %w: tensor<3xf32>, %row: tensor<66xf32>, %out: tensor<64xf32>) -> tensor<64xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %q = tensor.insert_slice %x into %row[4] [60] [1] : tensor<60xf32> into tensor<66xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<64xf32>) -> tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (k)>, affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%q, %w : tensor<66xf32>, tensor<3xf32>) outs(%f : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %y = arith.addf %a, %s : f32
+    linalg.yield %y : f32
+  } -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}
+
+// CHECK-LABEL: @every_second
+// CHECK-SAME: mlopt.slow = "what a window reads is made one element at a time"
+func.func private @every_second(%x: tensor<131xf32>, %w: tensor<3xf32>, %out: tensor<64xf32>) -> tensor<64xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<66xf32>
+  %q = linalg.generic {indexing_maps = [affine_map<(i) -> (i * 2)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<131xf32>) outs(%e : tensor<66xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = math.exp %a : f32
+    linalg.yield %y : f32
+  } -> tensor<66xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<64xf32>) -> tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (k)>, affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%q, %w : tensor<66xf32>, tensor<3xf32>) outs(%f : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %y = arith.addf %a, %s : f32
+    linalg.yield %y : f32
+  } -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}
+
+// One row of the result needs all of 90000 elements.
+// CHECK-LABEL: @far
+// CHECK-SAME: mlopt.slow = "what a window reads would take 360064 bytes of a task's scratch, 262144 are allowed"
+func.func private @far(%x: tensor<90001xf32>, %w: tensor<90000xf32>, %out: tensor<2xf32>) -> tensor<2xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<90001xf32>
+  %q = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<90001xf32>) outs(%e : tensor<90001xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = math.exp %a : f32
+    linalg.yield %y : f32
+  } -> tensor<90001xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<2xf32>) -> tensor<2xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (k)>, affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%q, %w : tensor<90001xf32>, tensor<90000xf32>) outs(%f : tensor<2xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %y = arith.addf %a, %s : f32
+    linalg.yield %y : f32
+  } -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// Rows of any length, with padding: where it begins is not known.
+// CHECK-LABEL: @padded_row
+// CHECK-SAME: mlopt.slow = "where the padding of what a window reads begins is not known"
+func.func private @padded_row(%x: tensor<?xf32>, %w: tensor<3xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %size = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%size) : tensor<?xf32>
+  %q = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = math.exp %a : f32
+    linalg.yield %y : f32
+  } -> tensor<?xf32>
+  %c2 = arith.constant 2 : index
+  %wide = arith.addi %size, %c2 : index
+  %ep = tensor.empty(%wide) : tensor<?xf32>
+  %fp = linalg.fill ins(%zero : f32) outs(%ep : tensor<?xf32>) -> tensor<?xf32>
+  %p = tensor.insert_slice %q into %fp[1] [%size] [1] : tensor<?xf32> into tensor<?xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<?xf32>) -> tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (k)>, affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%p, %w : tensor<?xf32>, tensor<3xf32>) outs(%f : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %y = arith.addf %a, %s : f32
+    linalg.yield %y : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// CHECK-LABEL: @any_window
+// CHECK-SAME: mlopt.slow = "how far a window reaches is not known"
+func.func private @any_window(%x: tensor<66xf32>, %w: tensor<?xf32>, %out: tensor<64xf32>) -> tensor<64xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<66xf32>
+  %q = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<66xf32>) outs(%e : tensor<66xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = math.exp %a : f32
+    linalg.yield %y : f32
+  } -> tensor<66xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<64xf32>) -> tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i + k)>, affine_map<(i, k) -> (k)>, affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%q, %w : tensor<66xf32>, tensor<?xf32>) outs(%f : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %y = arith.addf %a, %s : f32
+    linalg.yield %y : f32
+  } -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}

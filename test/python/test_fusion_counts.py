@@ -41,6 +41,17 @@ class BasicBlock(nn.Module):
         return torch.relu(self.norm2(self.conv2(torch.relu(self.norm1(self.conv1(x))))) + x)
 
 
+class Preactivated(nn.Module):
+    """relu and a batch norm before their convolution, as in a DenseNet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.conv = nn.BatchNorm2d(6), nn.Conv2d(6, 8, 3, padding=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv(torch.relu(self.norm(x)))
+
+
 def two_outputs(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     y = torch.relu(x) * 0.5
     return y + 1, y.tanh() * 2
@@ -171,6 +182,8 @@ ROWS: dict[str, Row] = {
     "a scaled factor of few columns": (1, lambda x, w: (x * 0.5) @ w, (X, torch.randn(64, 8))),
     "GPT-2 block": (7, DEMO["gpt2_block"].module(), DEMO["gpt2_block"].inputs()),
     "GPT-2 block in bf16": (7, Gpt2Block(64, 4).bfloat16(), (torch.randn(1, 33, 64).bfloat16(),)),
+    "relu and a pooling": (1, lambda x: F.max_pool2d(torch.relu(x), 3, 1, 1), (torch.randn(2, 6, 13, 17),)),
+    "norm, relu and a convolution": (1, Preactivated(), (torch.randn(2, 6, 13, 17),)),
     "ResNet basic block": (2, BasicBlock(), (torch.randn(1, 16, 14, 14),)),
 }
 

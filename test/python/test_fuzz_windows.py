@@ -1,7 +1,8 @@
 """Random convolutions and poolings between element-wise ops, within the bound of docs/semantics.md.
 
-MLOPT_FUZZ=N runs N / 20 of them instead of the few of every test run. A window's rows, padding, strides and
-groups decide whether what is before it is computed ahead, in scratch, or is a kernel of its own.
+MLOPT_FUZZ=N runs N / 20 of them instead of the few of every test run, and N / 100 on the emulator. A window's
+rows, padding, strides and groups decide whether what is before it is computed ahead, in scratch, or is a kernel
+of its own; a GPU's blocks compute it where they read it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ BEFORE = (torch.relu, torch.exp, F.silu, F.gelu, lambda x: x * 0.5 + 1, lambda x
 BEHIND = (torch.relu, lambda x: x, lambda x: x + 1)
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 MAXIMA = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
+DTYPES = (torch.float32, torch.float32, torch.float64, torch.bfloat16)
 MEANS = (nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d)
 
 
@@ -70,16 +72,24 @@ def fits(module: nn.Module, shape: tuple[int, ...]) -> bool:
 @pytest.mark.usefixtures("inference")
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + PROGRAMS))
 def test_random_windows(seed):
+    check(seed, DTYPES)
+
+
+@pytest.mark.usefixtures("inference")
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + PROGRAMS // 5))
+def test_random_windows_on_the_emulator(seed):
+    check(seed, (*DTYPES, torch.float16), device="emulator", target="cuda:sm_80")
+
+
+def check(seed, dtypes, **options):
     rng = random.Random(seed)
     torch.manual_seed(seed)
     module, shape = window(rng)
     while not fits(module.to("meta"), shape):
         module, shape = window(rng)
-    module = module.to_empty(device="cpu").to(
-        rng.choice((torch.float32, torch.float32, torch.float64, torch.bfloat16))
-    )
+    module = module.to_empty(device="cpu").to(rng.choice(dtypes))
     for parameter in module.parameters():
         nn.init.normal_(parameter)
     x = torch.randn(shape, dtype=next(module.parameters(), torch.empty(0)).dtype)
-    compiled = mlopt.jit(module.eval(), x)
+    compiled = mlopt.jit(module.eval(), x, **options)
     Verifier(module, (x,), {}).check(compiled(x))

@@ -78,21 +78,50 @@ def test_prologues(name):
     Verifier(module, (again,), {}).check(compiled(again))
 
 
-def test_blocks_of_a_gpu_have_no_scratch():
-    module = Before(ScaleAndRelu(4), depthwise(4, 3, padding=1)).eval()
-    x = torch.randn(1, 4, 6, 9)
-    compiled = mlopt.jit(module, x, device="emulator", target="cuda:sm_80")
-    assert len([kernel for kernel in compiled.kernels if kernel.function == "main"]) == 2
-    Verifier(module, (x,), {}).check(compiled(x))
+class Apart(nn.Module):
+    """Each module with an input of its own."""
+
+    def __init__(self, modules):
+        super().__init__()
+        self.parts = nn.ModuleList(modules)
+
+    def forward(self, *inputs):
+        return [part(x) for part, x in zip(self.parts, inputs, strict=True)]
 
 
+def test_blocks_of_a_gpu_compute_what_their_windows_read():
+    # In one compilation, a kernel each.
+    rows = [MODULES[name][:2] for name in ("stride", "half", "groups", "asymmetric", "pool", "conv3d")]
+    rows.append(
+        (lambda: Before(ScaleAndRelu(3), depthwise(3, 3, padding=4, dilation=2)).half(), (2, 3, 9, 15))
+    )
+    rows.append((lambda: nn.Sequential(nn.GELU(), nn.AvgPool1d(3, 1, 1)), (1, 5, 21)))
+    modules = [make().eval() for make, _ in rows]
+    inputs = [
+        torch.randn(shape, dtype=next(module.parameters(), torch.empty(0)).dtype)
+        for module, (_, shape) in zip(modules, rows, strict=True)
+    ]
+    module = Apart(modules)
+    compiled = mlopt.jit(module, *inputs, device="emulator", target="cuda:sm_80")
+    kernels = [kernel.name for kernel in compiled.kernels if kernel.function == "main"]
+    assert len(kernels) == len(modules), kernels
+    inputs = [torch.randn_like(x) for x in inputs]
+    Verifier(module, inputs, {}).check(compiled(*inputs))
+    for x in inputs:
+        x.view(-1)[0] = torch.inf
+    Verifier(module, inputs, {}).check(compiled(*inputs))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"device": "emulator", "target": "cuda:sm_80"}], ids=["cpu", "emulator"]
+)
 @pytest.mark.parametrize("dim", [0, 3])
-def test_dynamic_sizes(dim):
-    # Of any batch a task has one image; of rows of unknown length it cannot know what it would compute ahead.
+def test_dynamic_sizes(dim, options):
+    # Of any batch a task has one image; of rows of unknown length it cannot know where their padding begins.
     module = Before(ScaleAndRelu(3), depthwise(3, 3, padding=1)).eval()
     size = torch.export.Dim("size", min=2, max=400)
-    compiled = mlopt.jit(module, torch.randn(4, 3, 5, 33), dynamic_shapes=({dim: size},))
+    compiled = mlopt.jit(module, torch.randn(4, 3, 5, 33), dynamic_shapes=({dim: size},), **options)
     assert len([kernel for kernel in compiled.kernels if kernel.function == "main"]) == (1 if dim == 0 else 2)
-    for count in (2, 7, 131):
+    for count in (2, 7, 131 if not options else 35):
         x = torch.randn(*(count if each == dim else length for each, length in enumerate((4, 3, 5, 33))))
         Verifier(module, (x,), {}).check(compiled(x))

@@ -17,7 +17,10 @@ from .registry import rule
 Positions = list[tuple[int, ...]] | None  # None for a scalar
 FEW_STEPS = 4
 # What may be written several times: its rules keep nothing by which they know what they have emitted.
-_REPEATABLE = ("arith.", "math.", "affine.", "vector.transfer_read", "vector.broadcast", "vector.shape_cast")
+_REPEATABLE = (
+    *("arith.", "math.", "affine."),
+    *("vector.transfer_read", "vector.broadcast", "vector.shape_cast", "vector.transpose", "vector.step"),
+)
 
 
 @rule("scf.for")
