@@ -8,7 +8,7 @@ from math import prod
 
 from mlir import ir
 
-from ...constants import scalar_constant
+from ...constants import integer_of
 from ...operations import ops_named
 from ..layouts.access import Access, access_of
 from ..layouts.overlaps import buffer_of
@@ -78,8 +78,8 @@ def _read(access: Access, block: ir.Block) -> Read | None:
     starts = {number}
     if step is not None:
         loop = step.owner.owner
-        numbers = [scalar_constant(bound) for bound in list(loop.operands)[:3]]
-        bounds = [ir.IntegerAttr(bound).value for bound in numbers if bound is not None]
+        numbers = map(integer_of, list(loop.operands)[:3])
+        bounds = [number for number in numbers if number is not None]
         if loop.operation.block != block or op.block != step.owner or len(bounds) != 3:
             return None
         starts = {number + at for at in range(*bounds)}
@@ -95,9 +95,9 @@ def _read(access: Access, block: ir.Block) -> Read | None:
 
 def _parts(index: ir.Value) -> tuple[ir.Value | None, int] | None:
     """A position as a loop's, if it has one, and a number; None if it is no such sum."""
-    known = scalar_constant(index)
+    known = integer_of(index)
     if known is not None:
-        return None, int(ir.IntegerAttr(known).value)
+        return None, known
     if isinstance(index.owner, ir.Block):
         return (index, 0) if index.owner.owner.name == "scf.for" and index.arg_number == 0 else None
     if index.owner.name != "arith.addi":
