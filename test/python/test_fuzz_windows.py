@@ -1,8 +1,8 @@
 """Random convolutions and poolings between element-wise ops, within the bound of docs/semantics.md.
 
 MLOPT_FUZZ=N runs N / 20 of them instead of the few of every test run, and N / 100 on the emulator. A window's
-rows, padding, strides and groups decide whether what is before it is computed ahead, in scratch, or is a kernel
-of its own; a GPU's blocks compute it where they read it.
+rows, padding, strides and groups decide whether what is before it is computed ahead, in scratch, or is a
+kernel of its own; a GPU's blocks compute it where they read it.
 """
 
 from __future__ import annotations
