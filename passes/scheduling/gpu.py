@@ -29,7 +29,8 @@ WIDE = 16  # bytes an access
 WORD = 4  # bytes a register
 ACCESSES = 4  # wide ones in flight a thread
 BLOCKS = 132  # to fill the chip: the multiprocessors of an H200; an A100 has 108
-SQUARE = 32  # the side of a transposed tile
+SQUARE = 32  # the side of a transposed tile, at least
+LINE = 128  # bytes of a cache line: a longer side has no more to gain
 REGISTERS = 1 << 16  # of a multiprocessor
 CONTRACTION_REGISTERS, OTHER_REGISTERS = 128, 64  # that a thread may have
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
@@ -141,6 +142,7 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
     dims += [dim for dim in domain.dims if dim not in dims and (dim.kind == "parallel" or dim in reduced)]
     inner = {dim for dim in innermost_dims(domain) if dim in dims and dim not in tiles}
     transposed = len([dim for dim in inner if dim.kind == "parallel"]) > 1
+    sides = _sides(domain, [dim for dim in dims if dim in inner])
     if transposed:
         dims.sort(key=lambda dim: dim not in inner)  # a square first: both sides are read in whole sectors
     budget = _budget(domain, dims)
@@ -152,7 +154,7 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
         if dim in tiles:
             continue
         used = owned * prod(tiles[other] or other.extent or 1 for other in placed & beside[dim])
-        wanted = SQUARE if transposed and dim in inner else max(budget // used, 1)
+        wanted = sides[dim] if transposed and dim in inner else max(budget // used, 1)
         if dim.kind == "reduction":
             wanted *= owned  # a task reduces first, and holds what it owns then
         elif reduced and not transposed:
@@ -161,6 +163,18 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
         tiles[dim] = _part(dim.extent, wanted)
         if dim.kind == "parallel" or owned == 1:
             placed.add(dim)
+
+
+def _sides(domain: Domain, inner: Sequence[Dim]) -> dict[Dim, int]:
+    """The sides of a transposed tile: longer for small elements, while there are blocks for all."""
+    sides = dict.fromkeys(inner, SQUARE)
+    size = _bytes(domain)
+    total = prod(dim.extent or ROW for dim in domain.dims if dim.kind == "parallel")
+    most = min(_power(total // BLOCKS), FEWEST_WARPS * WARP * ACCESSES * max(WIDE // size, 1))
+    for dim in inner:
+        if 2 * prod(sides.values()) <= most and 2 * SQUARE * size <= LINE:
+            sides[dim] *= 2
+    return sides
 
 
 def _beside(domain: Domain) -> dict[Dim, set[Dim]]:

@@ -29,6 +29,18 @@ func.func private @transpose(%x: tensor<1000x1001xf32>, %out: tensor<1001x1000xf
   return %r : tensor<1001x1000xf32>
 }
 
+// Of half floats they are longer, up to a line of 128 bytes.
+// CHECK-LABEL: @transpose_halves
+// CHECK-SAME: tile = array<i64: 64, 64>
+func.func private @transpose_halves(%x: tensor<1000x1001xbf16>, %out: tensor<1001x1000xbf16>) -> tensor<1001x1000xbf16> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<1000x1001xbf16>) outs(%out : tensor<1001x1000xbf16>) {
+  ^bb0(%a: bf16, %o: bf16):
+    linalg.yield %a : bf16
+  } -> tensor<1001x1000xbf16>
+  return %r : tensor<1001x1000xbf16>
+}
+
 // Every second element of a row: a thread has one, and neighbouring lanes read along the row.
 // CHECK-LABEL: @every_second
 // CHECK-SAME: tile = array<i64: 1, 1>

@@ -238,7 +238,7 @@ def _index(build: Builder, number: ir.Value) -> ir.Value:
 def _emit_tasks_of_threads(
     em: Emitter, forall: ir.Operation, block: ir.Value, work: Sequence[ir.Operation]
 ) -> None:
-    """The thread's task, if there is one left for it."""
+    """The thread's task, if there is one left for it; there is where all threads of all blocks have one."""
     build = em.build
     loops = Loops.of(forall)
     total: Number = 1
@@ -251,7 +251,8 @@ def _emit_tasks_of_threads(
         em.emit(work)
         return []
 
-    em.choose(build.less(task, total), [], run)
+    full = isinstance(total, int) and total % (em.warps * WARP) == 0
+    em.choose(full or build.less(task, total), [], run)
 
 
 def _bind_tasks(em: Emitter, forall: ir.Operation, task: Number) -> None:
