@@ -12,6 +12,10 @@
 // CHECK: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<512x64xf32>
 // CHECK: scf.for %{{.*}} = %c0 to %c128 step %c64
 // CHECK:   scf.for %[[ROW:.*]] = %c0 to %c512 step %c1
+// CHECK:     %[[LATER:.*]] = arith.addi %[[ROW]], %c16
+// CHECK:     %[[NEXT:.*]] = arith.minsi %[[LATER]], %c511
+// CHECK-COUNT-4: memref.prefetch %[[B]][%[[NEXT]], %{{.*}}], read, locality<2>, data
+// CHECK-NOT: memref.prefetch
 // CHECK:     %[[COPY:.*]] = vector.load %[[B]][%[[ROW]], %{{.*}}]
 // CHECK:     vector.store %[[COPY]], %[[PANEL]][%[[ROW]], %c0]
 // CHECK:   vector.load %[[BIAS]]
@@ -92,6 +96,33 @@ func.func private @channels_first(%x: memref<32x28xf32>, %w: memref<32x64xf32>, 
     scf.yield %c : vector<64x28xf32>
   }
   vector.transfer_write %r, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x28xf32>, memref<64x28xf32>
+  return
+}
+
+// One panel for all of k. Rows of 2000 bytes start inside of a cache line: the strip of the next lies in five.
+// CHECK-LABEL: @whole
+// CHECK: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<2048x64xf32>
+// CHECK: scf.for %{{.*}} = %c0 to %c2048 step %c1
+// CHECK-COUNT-5: memref.prefetch
+// CHECK: vector.store %{{.*}}, %[[PANEL]]
+// CHECK: scf.for %{{.*}} = %c0 to %c2048 step %c4 iter_args
+// CHECK-NOT: memref.alloca
+// CHECK: return
+func.func private @whole(%x: memref<64x2048xf32>, %y: memref<2048x500xf32>, %out: memref<64x500xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c2048 = arith.constant 2048 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%j) = (0) to (500) step (64) {
+    %r = scf.for %k = %c0 to %c2048 step %c4 iter_args(%acc = %zero) -> (vector<64x64xf32>) {
+      %a = vector.transfer_read %x[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x2048xf32>, vector<64x4xf32>
+      %b = vector.transfer_read %y[%k, %j], %pad {in_bounds = [true, false]} : memref<2048x500xf32>, vector<4x64xf32>
+      %c = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %b, %acc : vector<64x4xf32>, vector<4x64xf32> into vector<64x64xf32>
+      scf.yield %c : vector<64x64xf32>
+    }
+    vector.transfer_write %r, %out[%c0, %j] {in_bounds = [true, false]} : vector<64x64xf32>, memref<64x500xf32>
+  }
   return
 }
 

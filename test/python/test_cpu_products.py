@@ -49,6 +49,7 @@ def check(function: torch.nn.Module | None, inputs: tuple[Tensor, ...]) -> None:
         (33, 300, 300),
         (127, 3073, 130),
         (129, 1030, 191),
+        (129, 2047, 261),
         (257, 129, 257),
         (300, 64, 16),
     ],
