@@ -18,7 +18,6 @@ from .report import Report
 from .runtime import requests
 from .runtime.assembly import Stages
 from .runtime.executable import Executable
-from .runtime.interrupts import OF_EXPORT, import_whole
 from .runtime.opening import notes, open_call
 
 
@@ -48,7 +47,6 @@ def jit(
     """
     given = {"target": target, "fallback": fallback, "verify": verify}
     resolved = Options.resolve(**_present(given), **options)
-    import_whole(OF_EXPORT)
     from .torch_module import compile_module  # imports torch
 
     try:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from .compiled import Compiled
 from .errors import CompileError, user_line
 from .frontends.program import Input, Output, Program, Result
-from .frontends.torch import Keeper, capture
+from .frontends.tracing import one_at_a_time
 from .options import Options
 from .report import Report
 from .runtime import pool, requests
 from .runtime.assembly import Stages
 from .runtime.eager_strides import EagerStrides
 from .runtime.executable import Executable
-from .runtime.kept_programs import KeptProgram
+from .runtime.interrupts import OF_EXPORT, import_whole
 from .runtime.opening import needs_gpu, notes, open_call
 from .runtime.quiet import quiet_export
+from .runtime.rehearsed import RehearsedProgram
 from .runtime.signature import DTYPES, contiguous_strides
 from .runtime.torch_tree import FunctionModule, TreeCall, is_flat, output_structure
 from .runtime.torch_wrapper import TorchWrapper
@@ -47,11 +48,7 @@ def compile_module(
             "autocast is active", remedy="leave the autocast region, or convert the module (model.bfloat16())"
         )
     module, program, examples = trace(
-        function,
-        example_inputs,
-        example_kwargs,
-        dynamic_shapes,
-        lambda exported: KeptProgram(exported, options, name, missed=pool.start),
+        function, example_inputs, example_kwargs, dynamic_shapes, options=options, label=name
     )
     shapes = [tuple(example.shape) for example in examples]
     built = requests.build_torch(program.text, program.weight_positions, options, name, shapes)
@@ -84,21 +81,52 @@ def trace(
     example_inputs: Sequence[Any],
     example_kwargs: Mapping[str, Any] | None = None,
     dynamic_shapes: Any = None,
-    keeper: Callable[[ExportedProgram], Keeper] | None = None,
+    options: Options | None = None,
+    label: str = "",
 ) -> tuple[torch.nn.Module, Program, list[Any]]:
-    """The module that ``function`` is or becomes, its program, and an example of each input of that."""
+    """The module that ``function`` is or becomes, its program, and an example of each input of that.
+
+    With ``options`` the program is taken from the compile cache, or kept there under ``label``.
+    """
     module = function if isinstance(function, torch.nn.Module) else FunctionModule(function)
     args, kwargs = pytree.tree_map_only(
         np.ndarray, torch.from_numpy, (tuple(example_inputs), dict(example_kwargs or {}))
     )
-    with quiet_export():
-        try:
-            program = capture(module, args, dynamic_shapes, example_kwargs=kwargs, keeper=keeper)
-        except CompileError as error:
-            error.where = error.where or user_line(error.__cause__)
-            raise
+    with quiet_export(), one_at_a_time():
+        kept = None
+        if options is not None and dynamic_shapes is None:
+            kept = RehearsedProgram(module, args, kwargs, options, label)
+        program = kept.load() if kept is not None else None
+        if program is None:
+            if kept is not None and kept.is_new:
+                pool.start()  # the workers load while torch.export does
+            program = _captured(module, args, kwargs, dynamic_shapes, options, label)
+            if kept is not None:
+                kept.store(program)
     leaves = pytree.tree_leaves((args, kwargs))
     return module, program, [leaves[spec.position] for spec in program.inputs]
+
+
+def _captured(
+    module: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    dynamic_shapes: Any,
+    options: Options | None,
+    label: str,
+) -> Program:
+    import_whole(OF_EXPORT)
+    from .frontends.torch import capture
+    from .runtime.kept_programs import KeptProgram
+
+    keeper = None
+    if options is not None:
+        keeper = functools.partial(KeptProgram, options=options, label=label, missed=pool.start)
+    try:
+        return capture(module, args, dynamic_shapes, example_kwargs=kwargs, keeper=keeper)
+    except CompileError as error:
+        error.where = error.where or user_line(error.__cause__)
+        raise
 
 
 def live_weights(executable: Executable, program: Program, module: torch.nn.Module) -> LiveWeights | None:

@@ -7,8 +7,6 @@ changes of buffers and inputs become leading results.
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -29,6 +27,7 @@ from .refusals import check_refusals, sizes_of_extremes
 from .results import Results
 from .sizes import Sizes
 from .source_lines import source_line
+from .tracing import one_at_a_time
 from .unsupported import EAGER_REMEDY, unsupported_dtype, unsupported_ops
 
 
@@ -57,7 +56,7 @@ def capture(
     ``keeper`` gives the exported graph's place in the cache, where there is one.
     """
     args, kwargs = _distinct((tuple(example_inputs), dict(example_kwargs or {})))
-    with _tracing:
+    with one_at_a_time():
         exported = _export(module, args, kwargs, dynamic_shapes)
         kept = keeper(exported) if keeper is not None else None
         known = kept.load() if kept is not None else None
@@ -77,11 +76,6 @@ def program_of(exported: ExportedProgram, name: str) -> Program:
     check_refusals(exported.graph)
     not_zero = sizes_of_extremes(exported.graph)
     return _program(_decompose(exported, name), eager_inputs, eager_outputs, not_zero)
-
-
-# torch traces in one thread at a time. A child of fork has none of the other threads, so its lock is free.
-_tracing = threading.RLock()
-os.register_at_fork(after_in_child=lambda: globals().update(_tracing=threading.RLock()))
 
 
 def _distinct(tree: Any) -> Any:

@@ -1,7 +1,7 @@
 """Captured programs in the compile cache, under the exported graph: a hit saves the decomposition.
 
-torch.export has to run in any case, since only its graph says what a module does. What follows
-takes two to four times as long, and depends on nothing but the graph.
+What follows torch.export takes two to four times as long, and depends on nothing but the graph.
+(`mlopt.runtime.rehearsed` saves torch.export too, for modules of which it can tell.)
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -46,23 +46,40 @@ class KeptProgram:
         if found is None:
             self._missed()
             return None
-        return _Unpickler(found[_KIND], self._tensors()).program(self._exported)
+        spec = self._exported.call_spec
+        return unpacked(found[_KIND], self._tensors(), spec.in_spec, spec.out_spec)
 
     def store(self, program: Program) -> None:
         """Keep ``program``, unless it holds a tensor that is not the module's, or an object of the user's."""
         spec = self._exported.call_spec
-        if self._cached is None or (program.in_spec, program.out_spec) != (spec.in_spec, spec.out_spec):
+        if self._cached is None:
             return
-        tensors = self._tensors()
-        try:
-            data = _Pickler({id(tensor): name for name, tensor in tensors.items()}).dumps(program)
-            _Unpickler(data, tensors).load()
-        except (pickle.PickleError, TypeError, AttributeError):
-            return
-        self._cached.store({_KIND: data})
+        data = packed(program, self._tensors(), spec.in_spec, spec.out_spec)
+        if data is not None:
+            self._cached.store({_KIND: data})
 
     def _tensors(self) -> dict[str, Any]:
         return {**self._exported.constants, **self._exported.state_dict}
+
+
+def packed(program: Program, tensors: Mapping[str, Any], in_spec: Any, out_spec: Any) -> bytes | None:
+    """``program`` without its structures, and with the names of its tensors, if they are in ``tensors``;
+    None if it cannot be made again from these.
+    """
+    if (program.in_spec, program.out_spec) != (in_spec, out_spec):
+        return None
+    try:
+        data = _Pickler({id(tensor): name for name, tensor in tensors.items()}).dumps(program)
+        _Unpickler(data, tensors).load()
+    except (pickle.PickleError, TypeError, AttributeError):
+        return None
+    return data
+
+
+def unpacked(data: bytes, tensors: Mapping[str, Any], in_spec: Any, out_spec: Any) -> Program:
+    """The program that was packed, with these structures, and with ``tensors`` of the names that it had."""
+    program: Program = _Unpickler(data, tensors).load()
+    return dataclasses.replace(program, in_spec=in_spec, out_spec=out_spec)
 
 
 class _Pickler(pickle.Pickler):
@@ -88,7 +105,7 @@ class _Pickler(pickle.Pickler):
 class _Unpickler(pickle.Unpickler):
     """Finds tensors by their names; knows mlopt's and torch's classes only."""
 
-    def __init__(self, data: bytes, tensors: dict[str, Any]) -> None:
+    def __init__(self, data: bytes, tensors: Mapping[str, Any]) -> None:
         super().__init__(io.BytesIO(data))
         self._tensors = tensors
 
@@ -99,8 +116,3 @@ class _Unpickler(pickle.Unpickler):
         if module.partition(".")[0] not in _PACKAGES:
             raise pickle.UnpicklingError(f"a {module}.{name}")
         return super().find_class(module, name)
-
-    def program(self, exported: ExportedProgram) -> Program:
-        program: Program = self.load()
-        spec = exported.call_spec
-        return dataclasses.replace(program, in_spec=spec.in_spec, out_spec=spec.out_spec)
