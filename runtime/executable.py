@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import itertools
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -54,6 +55,16 @@ class AlignedBytes:
         """The memory as elements of ``dtype``."""
         start = self.address - self._memory.ctypes.data
         return self._memory[start : start + self.size].view(dtype)
+
+
+class Part:
+    """Some bytes of a block, which lives as long as they do."""
+
+    __slots__ = ("_block", "address")
+
+    def __init__(self, block: Block, offset: int) -> None:
+        self._block = block
+        self.address = block.address + offset
 
 
 class Frame:
@@ -257,9 +268,12 @@ class Executable:
         if self.prepare is not None:
             self.prepare.label = f"{label}.prepare"
 
-    def allocate(self, size: int) -> Block:
+    def allocate(self, sizes: Sequence[int]) -> Sequence[Block]:
         """Memory for what is made of the weights."""
-        return AlignedBytes(size)
+        # One piece: small ones would have no huge pages, and others only within.
+        *offsets, size = itertools.accumulate((size + -size % ALIGNMENT for size in sizes), initial=0)
+        whole = AlignedBytes(size)
+        return [Part(whole, offset) for offset in offsets]
 
     def settle(self) -> None:
         """Wait for what this thread has copied for the program: other threads may use it then."""
@@ -271,10 +285,12 @@ class Executable:
         if self.prepare is None:
             return []
         results = self.prepare.signature.result_shapes(shapes)
-        buffers = [
-            self.allocate(prod(shape) * result.itemsize)
-            for result, shape in zip(self.prepare.signature.results, results, strict=True)
-        ]
+        buffers = self.allocate(
+            [
+                prod(shape) * result.itemsize
+                for result, shape in zip(self.prepare.signature.results, results, strict=True)
+            ]
+        )
         addresses = [buffer.address for buffer in buffers]
         self.prepare.call(weights, addresses, [*shapes, *results], threads)
         self.settle()

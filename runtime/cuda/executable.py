@@ -185,8 +185,8 @@ class GpuExecutable(Executable):
         }
         self._set_entries(entries, label)
 
-    def allocate(self, size: int) -> Block:
-        return self.memory.allocate(size)
+    def allocate(self, sizes: Sequence[int]) -> Sequence[Block]:
+        return [self.memory.allocate(size) for size in sizes]
 
     def settle(self) -> None:
         self._refuse_capture()

@@ -74,10 +74,10 @@ def test_a_module_that_is_dropped_takes_its_weights_along(monkeypatch):
     blocks = []
     allocate = Executable.allocate
 
-    def watched(self, size):
-        block = allocate(self, size)
-        blocks.append(weakref.ref(block._memory))
-        return block
+    def watched(self, sizes):
+        parts = allocate(self, sizes)
+        blocks.append(weakref.ref(parts[0]._block._memory))
+        return parts
 
     monkeypatch.setattr(Executable, "allocate", watched)
     layers = [Layer(torch.randn(23)) for _ in range(2)]
