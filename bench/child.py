@@ -65,6 +65,7 @@ class Child:
 
     def build(self) -> Built:
         """Compile, and check a result."""
+        self._peer.read(self._task)
         start = time.perf_counter()
         self._call = self._peer.build(self._task)
         seconds = time.perf_counter() - start

@@ -1,5 +1,7 @@
 """Installs the peers into the environment of this Python, one at a time: one that does not install is named.
 
+All packages are there as bytecode then, as pip leaves them by default.
+
 python -m mlopt.bench.environment PIP_FLAGS…
 """
 
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Sequence
 
 from .peers import PEERS
@@ -18,6 +21,9 @@ def main(flags: Sequence[str]) -> int:
         command = [sys.executable, "-m", "pip", "install", "-q", *flags, *peer.requirements]
         if peer.requirements and subprocess.run(command, check=False).returncode:
             print(f"{name} does not install here: {' '.join(peer.requirements)}", file=sys.stderr)
+    # pip leaves it out where PYTHONDONTWRITEBYTECODE is set; a peer that is timed must not compile Python.
+    compiled = [sys.executable, "-m", "compileall", "-qq", sysconfig.get_path("purelib")]
+    subprocess.run(compiled, check=False)
     return 0
 
 

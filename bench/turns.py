@@ -49,7 +49,8 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            env={**os.environ, **environment},
+            # A user's second start reads mlopt's bytecode, too.
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **environment},
         )
         self._where = log
 

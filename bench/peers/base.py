@@ -91,6 +91,11 @@ class Peer(ABC):
     def load(self, threads: int) -> None:
         """Import what it takes and hold it to so many threads: what no compile time counts."""
 
+    def read(self, task: Task) -> None:
+        """Make the module and its inputs, which no compile time counts either."""
+        if not self.exported:
+            _ = task.module, task.inputs  # both are made once
+
     @abstractmethod
     def build(self, task: Task) -> Call:
         """Compile, down to a call that computes the result."""
