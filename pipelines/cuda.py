@@ -26,7 +26,7 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
             "layouts",
             # Only kernels touch the device's memory. Half floats compute in f32: said while values are
             # tiles, so that layouts see their size.
-            f"{BUFFERIZE},mlopt-gpu-copies,mlopt-cpu-widen-floats,"
+            f"{BUFFERIZE},mlopt-gpu-copies,mlopt-gpu-host-asserts,mlopt-cpu-widen-floats,"
             # What no tile rule takes: loops, an iteration a thread.
             "convert-linalg-to-parallel-loops,mlopt-gpu-plain-loops,"
             # Rows that no block can hold; then accumulators stay with their threads while a loop runs, and

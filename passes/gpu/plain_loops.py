@@ -108,7 +108,7 @@ def _as_forall(loop: ir.Operation) -> None:
         raise PassError(loop, "a parallel loop on the slow path runs from 0 in steps of 1")
     bounds = [value if integer_of(value) is None else integer_of(value) for value in upper]
     with ir.InsertionPoint(loop):
-        forall = _forall(bounds)
+        forall = task_loop(bounds)
     body = loop.regions[0].blocks[0]
     for argument, new in zip(body.arguments, forall.induction_variables, strict=True):
         argument.replace_all_uses_with(new)
@@ -119,11 +119,12 @@ def _as_forall(loop: ir.Operation) -> None:
 def _as_one_task(function: ir.Operation, part: Sequence[ir.Operation]) -> None:
     end = list(function.regions[0].blocks[0].operations)[-1]
     with ir.InsertionPoint(part[0] if part else end):
-        forall = _forall([1])
+        forall = task_loop([1])
     _move(part, forall)
 
 
-def _forall(bounds: Sequence[int | ir.Value]) -> scf.ForallOp:
+def task_loop(bounds: Sequence[int | ir.Value]) -> scf.ForallOp:
+    """An empty loop whose iterations run one a thread."""
     forall = scf.ForallOp([0] * len(bounds), list(bounds), [1] * len(bounds), [])
     with ir.InsertionPoint(forall.body):
         scf.InParallelOp()

@@ -1,0 +1,39 @@
+"""Checks of values that eager makes, in GPU programs: its exception and its words, from a kernel's status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mlopt
+import pytest
+import torch
+from mlopt.test.corpus.basic import Function
+from torch import Tensor
+from torch.nn import functional as F
+
+X = torch.randn(3, 4, generator=torch.Generator().manual_seed(1))
+# The function, inputs that are right, and wrong ones.
+CASES: dict[str, tuple[Callable[..., Tensor], tuple[Tensor, ...], tuple[Tensor, ...]]] = {
+    "one_hot": (
+        lambda i: F.one_hot(i, 7),
+        (torch.tensor([[0, 6], [2, 2]]),),
+        (torch.tensor([[0, 7], [2, 2]]),),
+    ),
+    "one_hot below": (lambda i: F.one_hot(i, 3).float(), (torch.tensor([2]),), (torch.tensor([-1]),)),
+    "masked_scatter": (lambda x, m: x.masked_scatter(m, x[0, :2]), (X, X > X.amax()), (X, X <= X.amax())),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_checks_raise_as_eager(name: str) -> None:
+    function, right, wrong = CASES[name]
+    module: Any = Function(function)
+    compiled = mlopt.jit(module, *right, target="cuda:sm_80", device="emulator")
+    assert torch.equal(compiled(*right), module(*right))
+    with pytest.raises(RuntimeError) as eager:
+        module(*wrong)
+    with pytest.raises(RuntimeError) as ours:
+        compiled(*wrong)
+    assert str(eager.value) in str(ours.value)
+    assert torch.equal(compiled(*right), module(*right))
