@@ -12,7 +12,7 @@ from mlopt.test.corpus.basic import Function
 from torch import Tensor
 from torch.nn import functional as F
 
-X = torch.randn(3, 4, generator=torch.Generator().manual_seed(1))
+some = torch.randn(3, 4, generator=torch.Generator().manual_seed(1))
 # The function, inputs that are right, and wrong ones.
 CASES: dict[str, tuple[Callable[..., Tensor], tuple[Tensor, ...], tuple[Tensor, ...]]] = {
     "one_hot": (
@@ -21,7 +21,11 @@ CASES: dict[str, tuple[Callable[..., Tensor], tuple[Tensor, ...], tuple[Tensor, 
         (torch.tensor([[0, 7], [2, 2]]),),
     ),
     "one_hot below": (lambda i: F.one_hot(i, 3).float(), (torch.tensor([2]),), (torch.tensor([-1]),)),
-    "masked_scatter": (lambda x, m: x.masked_scatter(m, x[0, :2]), (X, X > X.amax()), (X, X <= X.amax())),
+    "masked_scatter": (
+        lambda x, m: x.masked_scatter(m, x[0, :2]),
+        (some, some > some.amax()),
+        (some, some <= some.amax()),
+    ),
 }
 
 
