@@ -12,7 +12,7 @@ Legal always: an index into a unit dim is 0. The reshapes around are views; thos
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from mlir import ir
 from mlir.dialects import tensor
@@ -21,6 +21,7 @@ from ...dialects.attributes import OP
 from ..constants import index_constant
 from ..groups import entry_ops
 from ..structured import (
+    DYNAMIC,
     body_of,
     inputs_of,
     kinds_of,
@@ -50,9 +51,13 @@ def _generic(op: ir.Operation) -> None:
         ir.AffineExpr.get_dim(loops.index(loop)) if loop in loops else zero for loop in range(len(extents))
     ]
     substitution = ir.AffineMap.get(len(loops), 0, new_loops)
+    kept = [extents[loop] for loop in loops]
     operands, maps, drops = [], [], []
     for value, where in zip(op.operands, maps_of(op), strict=True):
-        exprs = [expr.compose(substitution) for expr in where.results]
+        exprs = [
+            _within(expr.compose(substitution), size, kept)
+            for expr, size in zip(where.results, value.type.shape, strict=True)
+        ]
         drop = [dim for dim, expr in enumerate(exprs) if expr == zero and value.type.shape[dim] == 1]
         drops.append(drop)
         operands.append((value, drop))
@@ -80,6 +85,14 @@ def _generic(op: ir.Operation) -> None:
         for result, old, drop in zip(new.results, op.results, drops[inputs:], strict=True)
     ]
     replace_op(op, results)
+
+
+def _within(expr: ir.AffineExpr, size: int, extents: Sequence[int | None]) -> ir.AffineExpr:
+    """An index of a window with one place is one loop then, which may end before the dim does."""
+    expr = expr.maybe_downcast()
+    if size == DYNAMIC or not isinstance(expr, ir.AffineDimExpr):
+        return expr
+    return expr if extents[expr.position] in (None, size) else ir.AffineExpr.get_mod(expr, size)
 
 
 def _renumber_indices(op: ir.Operation, loops: list[int]) -> None:

@@ -275,3 +275,24 @@ func.func @of_one(%x: tensor<4x1xf32>) -> tensor<4xf32> {
   %r = linalg.reduce { arith.addf } ins(%x : tensor<4x1xf32>) outs(%f : tensor<4xf32>) dimensions = [1]
   return %r : tensor<4xf32>
 }
+
+// -----
+
+// A window with one place along a dim: the loop over it ends before the dim does.
+// CHECK: #[[PART:.*]] = affine_map<(d0, d1, d2) -> (d0 + d1, d2 mod 4)>
+// CHECK-LABEL: @one_place
+// CHECK: linalg.generic {indexing_maps = [#[[PART]], {{.*}} ins(%{{.*}}, %{{.*}} : tensor<6x4xf32>, tensor<3x2xf32>)
+func.func @one_place(%x: tensor<6x4xf32>, %w: tensor<3x2xf32>) -> tensor<4x1xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x1xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x1xf32>) -> tensor<4x1xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j, k, l) -> (i + k, j * 3 + l)>, affine_map<(i, j, k, l) -> (k, l)>, affine_map<(i, j, k, l) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<6x4xf32>, tensor<3x2xf32>) outs(%f : tensor<4x1xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4x1xf32>
+  return %r : tensor<4x1xf32>
+}
