@@ -60,7 +60,7 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
             f"nvvm-attach-target{{chip={chip} features=+ptx{ptx} O=3}},"
             # convert-gpu-to-nvvm calls libdevice for math; convert-to-llvm would write log(1 + x) for log1p.
             "gpu.module(lower-affine,convert-scf-to-cf,convert-gpu-to-nvvm,convert-to-llvm,"
-            "convert-nvvm-to-llvm,reconcile-unrealized-casts,canonicalize,cse),"
+            "convert-nvvm-to-llvm,reconcile-unrealized-casts,canonicalize,cse),mlopt-gpu-loop-annotations,"
             # A failed assert of a host function returns its number; launches become calls of MLIR's CUDA
             # runtime, on the stream given.
             "lower-affine,convert-scf-to-cf,mlopt-cpu-status,mlopt-gpu-launch,"

@@ -45,8 +45,8 @@ OVER: dict[tuple[str, str], str] = {
     ("gelu_tanh bf16", "registers"): _EARLY,
     ("residual_gelu f32", "registers"): _EARLY,
     ("layer_norm_1024 f32", "registers"): _FREE,
-    ("column_sum f32", "registers"): "32 wide loads are under way at once; Triton's code waits for some",
-    ("column_sum bf16", "registers"): _FREE,
+    ("column_sum f32", "registers"): _EARLY,
+    ("column_sum bf16", "registers"): _EARLY,
     ("softmax_4096 f32", "registers"): _FREE,
     ("rms_norm_4096 bf16", "registers"): _FREE,
     (

@@ -6,7 +6,6 @@ _WEIGHTS = "each block reads a row of weights again; that comes from the L2 cach
 _LATE_WEIGHTS = "ptxas puts the weights' loads off until the row is being reduced"
 _RESULT = "one number a row is stored, or read by all lanes at once"
 _CHANNEL = "four numbers a channel, read by all lanes at once"
-_UNROLLED = "LLVM unrolls the steps: dozens of wide loads are under way before the first is used, not all"
 
 MISSES: dict[str, dict[str, str]] = {
     "relu_scale i8": {"wide": "a thread has the four neighbours that fill 16 bytes of the f32 result"},
@@ -19,7 +18,6 @@ MISSES: dict[str, dict[str, str]] = {
         "bytes": "each block adds up the partial sums, 2 KB from the L2 cache",
         "wide": _RESULT,
     },
-    "column_sum f32": {"first": _UNROLLED},
     "rotary f32": {"bytes": "all heads read the same angles; that comes from the L2 cache"},
     "rotary bf16": {"bytes": "all heads read the same angles; that comes from the L2 cache"},
     "interleaved_rotary f32": {

@@ -173,6 +173,7 @@ _ROWS: tuple[tuple[str, Callable[..., Any], Maker, tuple[torch.dtype, ...]], ...
     ("softmax_1024", softmax, randn(_SMALL), _BOTH),
     ("softmax_4096", softmax, randn(_WIDE), (F32,)),
     ("softmax_32768", softmax, randn((8, 32768)), (F32,)),
+    ("softmax_65536", softmax, randn((24, 65536)), (BF16,)),
     ("log_softmax_1024", log_softmax, randn(_SMALL), (F32,)),
     ("layer_norm_1024", layer_norm, randn(_SMALL, (1024,), (1024,)), (F32,)),
     ("rms_norm_4096", rms_norm, randn(_WIDE, (4096,)), (BF16,)),

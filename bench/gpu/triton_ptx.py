@@ -73,12 +73,20 @@ OPERATIONS = {
     ],
     "column_sum f32": [
         Launch(
-            kernels.column_sum, "*fp32 *fp32", {"HEIGHT": 512, "COLUMNS": 1024, "ROWS": 64, "BLOCK": 32}, 32
+            kernels.column_sum,
+            "*fp32 *fp32",
+            {"HEIGHT": 512, "COLUMNS": 1024, "ROWS": 128, "BLOCK": 32},
+            32,
+            warps=8,
         )
     ],
     "column_sum bf16": [
         Launch(
-            kernels.column_sum, "*bf16 *bf16", {"HEIGHT": 512, "COLUMNS": 1024, "ROWS": 64, "BLOCK": 32}, 32
+            kernels.column_sum,
+            "*bf16 *bf16",
+            {"HEIGHT": 512, "COLUMNS": 1024, "ROWS": 128, "BLOCK": 32},
+            32,
+            warps=8,
         )
     ],
     "transpose f32": [

@@ -36,11 +36,10 @@ from ..operations import nested_ops, ops_named
 from .grids import grids_of
 from .layouts.access import bytes_of
 from .layouts.tiles import is_tile, sizes_of
-from .layouts.warps import warps_of
+from .layouts.warps import REGISTERS, warps_of
 from .threads.grid import Loops
 from .turns.reads import depends_on, is_ahead, is_shared
 
-REGISTERS = 1 << 16  # of a multiprocessor
 MOST_WARPS = 32
 OWN = 64  # registers that a thread may have
 FILLED = 40  # of these by what is kept and what is on its way

@@ -24,6 +24,11 @@ FEWEST_WARPS, MOST_WARPS = 4, 32
 THREAD_ELEMENTS = 32  # that a thread holds of the largest tile
 LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS
 STEP_ELEMENTS = 8  # the same of a step along a row that is longer than a block's registers
+COLUMN_STEPS = (
+    16,
+    16,
+    4,
+)  # along columns: the same, the most warps, and the fewest steps: these are unrolled
 ROW_ELEMENTS = 1024  # at least, of a block that reduces rows
 WIDE = 16  # bytes an access
 WORD = 4  # bytes a register
@@ -95,16 +100,17 @@ def _by_elements(domain: Domain, tiles: dict[Dim, int]) -> bool:
 
 
 def _lengthen_steps(domain: Domain, tiles: dict[Dim, int]) -> int:
-    """Longer steps along rows, for a block that has a multiprocessor to itself; the warps that they take."""
-    warps, beside = 0, _beside(domain)
-    for dim in _reduced_in_tiles(domain) & innermost_dims(domain):
+    """Longer steps, for a block that has a multiprocessor to itself; the warps that they take."""
+    warps, beside, inner = 0, _beside(domain), innermost_dims(domain)
+    for dim in _reduced_in_tiles(domain):
         extent = dim.extent or 0
         if not 0 < tiles[dim] < extent:
             continue
-        own = max(STEP_ELEMENTS * WORD // max(_bytes(domain, dim), WORD), 1)
+        words, most, steps = (STEP_ELEMENTS, MOST_WARPS, 1) if dim in inner else COLUMN_STEPS
+        own = max(words * WORD // max(_bytes(domain, dim), WORD), 1)
         others = prod(tiles[other] or other.extent or 1 for other in beside[dim])
-        tiles[dim] = max(min(_power(MOST_WARPS * WARP * own // others), _power(extent)), tiles[dim])
-        warps = max(warps, min(_power(tiles[dim] * others // (WARP * own)), MOST_WARPS))
+        tiles[dim] = max(min(_power(most * WARP * own // others), _power(extent // steps)), tiles[dim])
+        warps = max(warps, min(_power(tiles[dim] * others // (WARP * own)), most))
     return warps
 
 

@@ -54,9 +54,9 @@ func.func private @every_second(%x: tensor<100x2000xf32>, %out: tensor<100x1000x
   return %r : tensor<100x1000xf32>
 }
 
-// A column sum: the reduced dim in steps, since no block can hold all of it.
+// A column sum: the reduced dim in steps, eight of 128 rows: a block has a multiprocessor to itself, and eight warps.
 // CHECK-LABEL: @column_sum
-// CHECK-SAME: {min_blocks = array<i64: 4>, tile = array<i64: 32, 64>
+// CHECK-SAME: {min_blocks = array<i64: 2>, tile = array<i64: 32, 128>, warps = array<i64: 8>
 func.func private @column_sum(%x: tensor<1001x1000xf32>, %out: tensor<1000xf32>) -> tensor<1000xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%out : tensor<1000xf32>) -> tensor<1000xf32>

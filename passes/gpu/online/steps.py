@@ -6,24 +6,21 @@ from math import prod
 
 from mlir import ir
 
-from ....dialects.attributes import SCHEDULE
 from ....dialects.layouts import WARP
 from ..layouts.access import access_of, bytes_of
 from ..layouts.tiles import sizes_of
-from ..layouts.warps import warps_of
+from ..layouts.warps import registers_of, warps_of
 from .match import Pair
 
-REGISTERS = 1 << 16  # of a multiprocessor, of every GPU since compute capability 3.5
 MOST_STEPS = 8
 
 
 def steps_at_once(forall: ir.Operation, pair: Pair) -> int:
     """The steps whose values fill a quarter of a thread's registers, as the schedule leaves them to it."""
     threads = warps_of(forall) * WARP
-    (blocks,) = (SCHEDULE.get(forall) or {}).get("min_blocks", (1,))
     words = -(-bytes_of(pair.value.type.element_type) // 4)
     own = -(-prod(sizes_of(pair.value)) // threads) * words
-    return min(max(REGISTERS // (blocks * threads) // 4 // own, 1), MOST_STEPS)
+    return min(max(registers_of(forall) // 4 // own, 1), MOST_STEPS)
 
 
 def inside(pair: Pair, start: ir.Value, end: int) -> ir.Value:

@@ -15,7 +15,7 @@ from ...operations import defining_op, nested_ops
 from ..layouts.access import access_of
 from ..layouts.overlaps import buffer_of
 from ..layouts.tiles import sizes_of
-from ..layouts.warps import warps_of
+from ..layouts.warps import registers_of, warps_of
 from .builder import Builder, Number
 from .emitter import Buffer, Emitter
 from .grid import Loops
@@ -124,6 +124,7 @@ def _emit(
             _bind(em, function, arguments, written)
             ops = [op.operation for op in block.operations]
             em.alone = "tasks" in schedule
+            em.registers = registers_of(forall)
             em.emit(ops[: ops.index(forall)])
             inner = forall.regions[0].blocks[0]
             work = [op.operation for op in list(inner.operations)[:-1]]

@@ -62,6 +62,7 @@ class Emitter:
         self.warps = warps
         self.aligned = aligned
         self.messages = messages
+        self.registers = 0  # that a thread may have
         self.alone = False  # whether each thread runs a task of its own
         self.status = status
         self.shared = Shared(build)

@@ -5,9 +5,14 @@ Written out, positions are numbers, so that LLVM sees which elements are neighbo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import gcd
+
 from mlir import ir
 
+from ....dialects.layouts import WARP
 from ...operations import nested_ops
+from ..layouts.access import access_of
 from ..layouts.tiles import is_tile
 from .builder import Number
 from .emitter import Emitter
@@ -16,10 +21,12 @@ from .registry import rule
 
 Positions = list[tuple[int, ...]] | None  # None for a scalar
 FEW_STEPS = 4
+WORD = 4  # bytes of a register
+_READ = "vector.transfer_read"
 # What may be written several times: its rules keep nothing by which they know what they have emitted.
 _REPEATABLE = (
     *("arith.", "math.", "affine."),
-    *("vector.transfer_read", "vector.broadcast", "vector.shape_cast", "vector.transpose", "vector.step"),
+    *(_READ, "vector.broadcast", "vector.shape_cast", "vector.transpose", "vector.step"),
 )
 
 
@@ -40,7 +47,7 @@ def emit_loop(em: Emitter, op: ir.Operation) -> None:
         return
     bounds = [em.build.number(number) for number in numbers]
     kinds = [value.type for value in starts]
-    loop = ir.Operation.create("scf.for", kinds, [*bounds, *starts], regions=1)
+    loop = ir.Operation.create("scf.for", kinds, [*bounds, *starts], _unrolled(em, op, numbers), regions=1)
     block = loop.regions[0].blocks.append(em.build.index, *kinds)
     em.set_scalar(body.arguments[0], block.arguments[0])
     _bind(em, op, list(body.arguments)[1:], places, list(block.arguments)[1:])
@@ -54,6 +61,28 @@ def emit_loop(em: Emitter, op: ir.Operation) -> None:
         ]
         ir.Operation.create("scf.yield", [], values)
     _bind(em, op, list(op.results), places, list(loop.results))
+
+
+def _unrolled(em: Emitter, op: ir.Operation, bounds: Sequence[Number]) -> dict[str, ir.Attribute]:
+    """How many steps LLVM is to write out of a loop that reads, and does little else.
+
+    So many that what is on its way fills half the registers: left to themselves LLVM and ptxas take fewer, or
+    more, whose loads wait for a register that is free. Where steps are left over it is their choice.
+    """
+    first, end, step = bounds
+    body = [inner.operation for inner in op.regions[0].blocks[0].operations]
+    accesses = [access_of(inner) for inner in body if inner.name == _READ]
+    moved = sum(access.bytes for access in accesses if all(access.in_bounds))
+    if not (isinstance(first, int) and isinstance(end, int) and isinstance(step, int)) or not moved:
+        return {}
+    if any(inner.regions or inner.name.startswith("math.") for inner in body):
+        return {}
+    room = max(em.registers * WORD * WARP * em.warps // 2 // moved, 1)
+    count = gcd(1 << (room.bit_length() - 1), len(range(first, end, step)))
+    if count == 1:
+        return {}
+    text = f"#llvm.loop_annotation<unroll = <count = {count} : i32>>"
+    return {"llvm.loop_annotation": ir.Attribute.parse(text)}
 
 
 def _few_steps(op: ir.Operation, bounds: list[Number]) -> range | None:

@@ -8,12 +8,13 @@ bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
 from mlir import ir
 
 from ....dialects.layouts import LANE_BITS, Layout, Position
 from ...combining import kept_dims, kind_of, reduced_dims
-from ..layouts.access import bytes_of
+from ..layouts.access import WIDE, bytes_of
 from ..layouts.tiles import sizes_of
 from .builder import Number
 from .combine import combine, neutral, shuffle, tree
@@ -71,41 +72,57 @@ def _masked(
 def _across_warps(
     em: Emitter, kind: str, totals: dict[Position, ir.Value], warps: list[int], owns: list[int]
 ) -> dict[Position, ir.Value]:
-    """Each warp's total into shared memory; then every thread adds up those of its element.
+    """Each warp's totals into shared memory; then every thread adds up those of its elements.
 
-    ``warps`` are the thread bits to reduce over, ``owns`` those that tell elements of the result apart. Of
-    many totals a thread loads one, and lanes add them up: all at once would take registers, and longer.
+    ``warps`` are the thread bits to reduce over, ``owns`` those that tell elements of the result apart.
+    A thread's totals lie side by side, or those of one element if it has no other. Of many it loads one
+    then, and lanes add them up: all at once would take registers, and longer.
     """
     build = em.build
-    element = next(iter(totals.values())).type
+    values = list(totals.values())
+    element = values[0].type
     stored = stored_type(element)
-    count, slots = 1 << len(warps), 1 << len(owns)
-    size = bytes_of(stored)
-    region = em.shared.alloc(len(totals) * slots * count * size)
+    count, slots, size = 1 << len(warps), 1 << len(owns), bytes_of(stored)
+    region = em.shared.alloc(len(values) * slots * count * size)
     base = em.shared.pointer(region)
-    slot = build.mul(_packed(em, owns), count)
-    mine = build.offset(base, stored, build.add(slot, _packed(em, warps)))
+    slot, warp = _packed(em, owns), _packed(em, warps)
+    alone = len(values) == 1
+    strides = (count, 1) if alone else (len(values), slots * len(values))  # of slots, and of warps
+    slot = build.mul(slot, strides[0])
+    mine = build.offset(base, stored, build.add(slot, build.mul(warp, strides[1])))
     em.shared.writes(region)
     # All lanes that have the total store it, to one place: a branch would cost more, and let LLVM move
     # loads behind it.
-    for number, value in enumerate(totals.values()):
-        pointer = build.offset(mine, stored, number * slots * count)
-        store_stored(build, [value], pointer, size)
+    wide = gcd(len(values), WIDE // size)
+    for first in range(0, len(values), wide):
+        pointer = build.offset(mine, stored, first)
+        store_stored(build, values[first : first + wide], pointer, wide * size)
     em.shared.reads(region)
     lanes = [bit for bit in range(LANE_BITS) if bit not in owns][: len(warps)]
-    spread = count >= MANY and len(lanes) == len(warps)
-    ours = build.offset(base, stored, build.add(slot, _packed(em, lanes)) if spread else slot)
-    result = {}
-    wide = 1 if spread else min(count, 16 // size)
-    for number, position in enumerate(totals):
-        parts: list[ir.Value] = []
-        for first in range(0, 1 if spread else count, wide):
-            pointer = build.offset(ours, stored, number * slots * count + first)
-            parts += load_stored(build, pointer, element, wide, wide * size)
-        total = tree(build, kind, parts)
-        result[position] = _over_lanes(em, kind, total, lanes) if spread else total
+    if alone and count >= MANY and len(lanes) == len(warps):
+        pointer = build.offset(base, stored, build.add(slot, _packed(em, lanes)))
+        (part,) = load_stored(build, pointer, element, 1, size)
+        results = [_over_lanes(em, kind, part, lanes)]
+    elif alone:
+        results = [tree(build, kind, _loaded(em, build.offset(base, stored, slot), element, count))]
+    else:
+        ours = [build.offset(base, stored, build.add(slot, strides[1] * each)) for each in range(count)]
+        parts = [_loaded(em, pointer, element, len(values)) for pointer in ours]
+        results = [tree(build, kind, list(each)) for each in zip(*parts, strict=True)]
     em.shared.free(region)
-    return result
+    return dict(zip(totals, results, strict=True))
+
+
+def _loaded(em: Emitter, pointer: ir.Value, element: ir.Type, count: int) -> list[ir.Value]:
+    """So many neighbours in shared memory."""
+    stored = stored_type(element)
+    size = bytes_of(stored)
+    wide = gcd(count, WIDE // size)
+    found: list[ir.Value] = []
+    for first in range(0, count, wide):
+        at = em.build.offset(pointer, stored, first)
+        found += load_stored(em.build, at, element, wide, wide * size)
+    return found
 
 
 def _over_lanes(em: Emitter, kind: str, value: ir.Value, bits: Sequence[int]) -> ir.Value:

@@ -1,0 +1,104 @@
+// RUN: mlopt-opt %s --split-input-file --pass-pipeline='builtin.module(mlopt-gpu-assign-layouts,mlopt-gpu-distribute)' | FileCheck %s
+
+// Four wide loads of a step fill an eighth of 128 registers: LLVM is to write out four of 32 steps.
+// CHECK: #[[UNROLL:.*]] = #llvm.loop_unroll<count = 4 : i32>
+// CHECK: #[[STEPS:.*]] = #llvm.loop_annotation<unroll = #[[UNROLL]]>
+// CHECK-LABEL: llvm.func @columns
+// CHECK: scf.for
+// CHECK-COUNT-4: llvm.load {{.*}} -> vector<4xf32>
+// CHECK: } {llvm.loop_annotation = #[[STEPS]]}
+func.func private @columns(%x: memref<2048x1024xf32>, %out: memref<1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %end = arith.constant 2048 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64x32xf32>
+  %none = arith.constant dense<0.0> : vector<32xf32>
+  scf.forall (%j) = (0) to (1024) step (32) {
+    %p = scf.for %k = %c0 to %end step %c64 iter_args(%a = %zero) -> (vector<64x32xf32>) {
+      %v = vector.transfer_read %x[%k, %j], %pad {in_bounds = [true, true]} : memref<2048x1024xf32>, vector<64x32xf32>
+      %s = arith.addf %a, %v : vector<64x32xf32>
+      scf.yield %s : vector<64x32xf32>
+    }
+    %r = vector.multi_reduction <add>, %p, %none [0] : vector<64x32xf32> to vector<32xf32>
+    vector.transfer_write %r, %out[%j] {in_bounds = [true]} : vector<32xf32>, memref<1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 4>, tile = array<i64: 32, 64>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Two of ten, so that none are left over.
+// CHECK: #llvm.loop_unroll<count = 2 : i32>
+// CHECK-LABEL: llvm.func @ten
+// CHECK-LABEL: func.func private @ten
+func.func private @ten(%x: memref<640x1024xf32>, %out: memref<1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %end = arith.constant 640 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64x32xf32>
+  %none = arith.constant dense<0.0> : vector<32xf32>
+  scf.forall (%j) = (0) to (1024) step (32) {
+    %p = scf.for %k = %c0 to %end step %c64 iter_args(%a = %zero) -> (vector<64x32xf32>) {
+      %v = vector.transfer_read %x[%k, %j], %pad {in_bounds = [true, true]} : memref<640x1024xf32>, vector<64x32xf32>
+      %s = arith.addf %a, %v : vector<64x32xf32>
+      scf.yield %s : vector<64x32xf32>
+    }
+    %r = vector.multi_reduction <add>, %p, %none [0] : vector<64x32xf32> to vector<32xf32>
+    vector.transfer_write %r, %out[%j] {in_bounds = [true]} : vector<32xf32>, memref<1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 4>, tile = array<i64: 32, 64>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// With exponentials between loads it may do as it likes, and so where the last step may reach beyond the end.
+// CHECK-NOT: loop_annotation
+// CHECK-LABEL: llvm.func @exponentials
+// CHECK-NOT: loop_annotation
+// CHECK-LABEL: func.func private @exponentials
+func.func private @exponentials(%x: memref<2048x1024xf32>, %out: memref<1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %end = arith.constant 2048 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64x32xf32>
+  %none = arith.constant dense<0.0> : vector<32xf32>
+  scf.forall (%j) = (0) to (1024) step (32) {
+    %p = scf.for %k = %c0 to %end step %c64 iter_args(%a = %zero) -> (vector<64x32xf32>) {
+      %v = vector.transfer_read %x[%k, %j], %pad {in_bounds = [true, true]} : memref<2048x1024xf32>, vector<64x32xf32>
+      %e = math.exp %v : vector<64x32xf32>
+      %s = arith.addf %a, %e : vector<64x32xf32>
+      scf.yield %s : vector<64x32xf32>
+    }
+    %r = vector.multi_reduction <add>, %p, %none [0] : vector<64x32xf32> to vector<32xf32>
+    vector.transfer_write %r, %out[%j] {in_bounds = [true]} : vector<32xf32>, memref<1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 4>, tile = array<i64: 32, 64>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// CHECK-NOT: loop_annotation
+// CHECK-LABEL: llvm.func @ragged
+// CHECK-NOT: loop_annotation
+// CHECK-LABEL: func.func private @ragged
+func.func private @ragged(%x: memref<2000x1024xf32>, %out: memref<1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %end = arith.constant 2000 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64x32xf32>
+  %none = arith.constant dense<0.0> : vector<32xf32>
+  scf.forall (%j) = (0) to (1024) step (32) {
+    %p = scf.for %k = %c0 to %end step %c64 iter_args(%a = %zero) -> (vector<64x32xf32>) {
+      %v = vector.transfer_read %x[%k, %j], %pad {in_bounds = [false, true]} : memref<2000x1024xf32>, vector<64x32xf32>
+      %s = arith.addf %a, %v : vector<64x32xf32>
+      scf.yield %s : vector<64x32xf32>
+    }
+    %r = vector.multi_reduction <add>, %p, %none [0] : vector<64x32xf32> to vector<32xf32>
+    vector.transfer_write %r, %out[%j] {in_bounds = [true]} : vector<32xf32>, memref<1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 4>, tile = array<i64: 32, 64>, warps = array<i64: 4>}}
+  return
+}
