@@ -1,7 +1,7 @@
 // RUN: mlopt-opt %s --split-input-file --pass-pipeline='builtin.module(mlopt-gpu-assign-layouts,mlopt-gpu-distribute,canonicalize,cse)' | FileCheck %s
 
 // 16 bytes an access, both loads before the first use; ragged rows are guarded. The twin for pointers that
-// are not aligned, and the launch that chooses.
+// are not aligned, which gets more registers, and the launch that chooses.
 // CHECK: gpu.module @kernels
 // CHECK: llvm.func @relu(%[[X:.*]]: !llvm.ptr {llvm.noalias, llvm.readonly}, %[[OUT:.*]]: !llvm.ptr {llvm.noalias})
 // CHECK-SAME: gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>, nvvm.minctasm = 4 : i32
@@ -18,6 +18,7 @@
 // CHECK: scf.if %[[INSIDE]]
 // CHECK:   llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
 // CHECK: llvm.func @relu_unaligned(%{{.*}}: !llvm.ptr {llvm.noalias, llvm.readonly}, %{{.*}}: !llvm.ptr {llvm.noalias})
+// CHECK-SAME: nvvm.minctasm = 3 : i32
 // CHECK-COUNT-8: llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr -> f32
 // CHECK: func.func private @relu(%[[A:.*]]: memref<1001x256xf32>, %[[B:.*]]: memref<1001x256xf32>)
 // CHECK-SAME: mlopt.shared = 0

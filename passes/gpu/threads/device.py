@@ -101,6 +101,8 @@ def _emit(
     schedule = SCHEDULE.get(forall) or {}
     warps = warps_of(forall)
     (resident,) = schedule.get("min_blocks", (1,))
+    if not aligned:  # an address for each element takes registers, too
+        resident = max(resident * 3 // 4, 1)
     written = _written(block)
     kinds, attributes = _signature(block, written)
     asserts = any(op.name == "cf.assert" for op in nested_ops(block))
