@@ -54,7 +54,6 @@ OVER: dict[tuple[str, str], str] = {
         "instructions",
     ): "a quotient is rounded right, by three instructions for Triton's two",
     ("gather f32", "instructions"): "an index out of range is found, and told; Triton's kernel reads there",
-    ("transpose bf16", "instructions"): "each element is read from shared memory alone, not by ldmatrix",
 }
 
 
