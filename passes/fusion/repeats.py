@@ -9,7 +9,7 @@ computed once for each part of that dim::
     %s = sum over k of %v[k]      again by each task, of which there are as many as mlopt-schedule makes
     %r = %x[m, n] * %s
 
-    %s = %x[m, k] * 0.125         again for each strip of columns n that the registers hold
+    %s = %x[m, k] * 0.125         again for each strip of columns n that the registers hold, of a GPU's block
     %y = sum over k of %s[m, k] * %w[k, n]
 
     %r = relu(%x)[i]              again by each task whose window reaches it, stored and loaded there; without
@@ -60,7 +60,9 @@ def repeats(domain: Domain, machine: Machine) -> Iterator[tuple[Nest, int]]:
     factors = set() if product is None else _before(domain, product)
     for nest, without in missing.items():
         dims = [dim for dim in domain.loops(nest) if dim.extent != 1]
-        if nest in factors:
+        if nest in factors and machine.chips:
+            yield nest, prod(parts[dim] for dim in without)  # a block's threads share its factors
+        elif nest in factors:
             yield nest, prod(ceil(_size(dim) / REGISTERS) for dim in without)
         elif all(dim.kind == "parallel" for dim in dims) and dims:
             # Columns are innermost: each element of an outer dim computes it, each task of an inner one.

@@ -103,3 +103,36 @@ func.func @refused(%x: tensor<16x32xf32>, %w: tensor<8x32xf32>) -> (tensor<16x8x
   } -> tensor<16x8xf32>
   return %m, %r : tensor<16x8xf32>, tensor<16x32xf32>
 }
+
+// -----
+
+// A GPU's block computes an element of a factor once, and its threads share it: four blocks do so beside each
+// other. A CPU's strips of columns would do so again and again.
+#a = affine_map<(d0, d1, d2) -> (d0, d2)>
+#b = affine_map<(d0, d1, d2) -> (d2, d1)>
+#c = affine_map<(d0, d1, d2) -> (d0, d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK: mlopt.fusion = ["exp -> matmul: what would be computed again costs more than is saved"]
+// CHECK-LABEL: @shared
+// GPU: mlopt.fusion = []
+// GPU-LABEL: @shared
+func.func @shared(%x: tensor<256x256xf32>, %w: tensor<256x128xf32>) -> tensor<256x128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<256x256xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<256x256xf32>) outs(%0 : tensor<256x256xf32>) attrs = {mlopt.op = "exp"} {
+  ^bb0(%in: f32, %out: f32):
+    %e = math.exp %in : f32
+    linalg.yield %e : f32
+  } -> tensor<256x256xf32>
+  %1 = tensor.empty() : tensor<256x128xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<256x128xf32>) -> tensor<256x128xf32>
+  %m = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%s, %w : tensor<256x256xf32>, tensor<256x128xf32>) outs(%2 : tensor<256x128xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %t = arith.mulf %p, %q : f32
+    %u = arith.addf %out, %t : f32
+    linalg.yield %u : f32
+  } -> tensor<256x128xf32>
+  return %m : tensor<256x128xf32>
+}
