@@ -1,24 +1,37 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-cpu-strip-mine,canonicalize,cse)' | FileCheck %s
 
-// The rows of a window that lie in memory come first: row h + kh - 1 of 7, for kh from max(0, 1 - h) to
-// min(3, 8 - h). They need no test, but for the first and last column. The others follow, tested.
+// What comes of padding, zeros or NaN, is made for one position and added first: of the first column (kw = 0)
+// and the last (kw = 2) for all rows, of a row h for those kh for which it lies outside. Then rows h + kh - 1 of 7
+// are read for kh from max(0, 1 - h) to min(3, 8 - h): 6 columns, 7, and 6. Nothing is tested.
 // CHECK-LABEL: @conv
+// CHECK-NOT: arith.cmpi
+// CHECK: %[[FIRST_COLUMN:.*]] = scf.for %{{.*}} = %c0 to %c3 step %c1
+// CHECK: scf.for %{{.*}} = %c0 to %c16 step %c4
+// CHECK: %[[PRODUCT:.*]] = arith.mulf %{{.*}}, %cst : vector<32xf32>
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[PRODUCT]]
+// CHECK: arith.ori %{{.*}}, %[[BITS]]
+// CHECK: %[[LAST_COLUMN:.*]] = scf.for %{{.*}} = %c0 to %c3 step %c1
 // CHECK: scf.for %[[H:.*]] = %c0 to %c7 step %c1
+// CHECK: %[[OF_FIRST:.*]] = arith.addf %[[FIRST_COLUMN]], %cst
+// CHECK: %[[OF_LAST:.*]] = arith.addf %[[LAST_COLUMN]], %cst
 // CHECK: %[[BEFORE:.*]] = arith.subi %c1, %[[H]]
-// CHECK: %[[LATER:.*]] = arith.maxsi %[[BEFORE]], %c0
-// CHECK: %[[FIRST:.*]] = arith.minsi %[[LATER]], %c3
 // CHECK: %[[AFTER:.*]] = arith.subi %c8, %[[H]]
+// CHECK: %[[LATER:.*]] = arith.maxsi %[[BEFORE]], %c0
+// CHECK: %[[BEGIN:.*]] = arith.minsi %[[LATER]], %c3
 // CHECK: %[[SOONER:.*]] = arith.minsi %[[AFTER]], %c3
-// CHECK: %[[END:.*]] = arith.maxsi %[[SOONER]], %[[FIRST]]
-// CHECK: %[[INSIDE:.*]]:7 = scf.for %{{.*}} = %[[FIRST]] to %[[END]] step %c1
-// CHECK-COUNT-2: arith.cmpi ult
-// CHECK-NOT: arith.cmpi ult
-// CHECK: %[[SECOND:.*]]:7 = scf.for %[[SIDE:[^ ]*]] = %c0 to %c2 step %c1 iter_args(%{{.*}} = %[[INSIDE]]#0
-// CHECK: %[[IS_BEFORE:.*]] = arith.cmpi eq, %[[SIDE]], %c0
-// CHECK: %[[BEGIN:.*]] = arith.select %[[IS_BEFORE]], %c0, %[[END]]
-// CHECK: %[[STOP:.*]] = arith.select %[[IS_BEFORE]], %[[FIRST]], %c3
-// CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[STOP]] step %c1
-// CHECK-COUNT-3: arith.cmpi ult
+// CHECK: %[[END:.*]] = arith.maxsi %[[SOONER]], %[[BEGIN]]
+// CHECK: %[[ABOVE:.*]] = scf.for %{{.*}} = %c0 to %[[BEGIN]] step %c1
+// CHECK: %[[ROWS:.*]] = scf.for %{{.*}} = %[[END]] to %c3 step %c1 iter_args(%{{.*}} = %[[ABOVE]])
+// CHECK: %[[START:.*]] = arith.addf %[[OF_FIRST]], %[[ROWS]]
+// CHECK: scf.for %[[KH:.*]] = %[[BEGIN]] to %[[END]] step %c1 iter_args(%[[SUM:.*]] = %[[START]],
+// CHECK: %[[SIX:.*]]:6 = scf.for %{{.*}} = %c0 to %c16 step %c4
+// CHECK-COUNT-24: vector.fma
+// CHECK: %[[SEVEN:.*]]:7 = scf.for %{{.*}} = %c0 to %c16 step %c4 iter_args(%{{.*}} = %[[SUM]], %{{.*}} = %[[SIX]]#0,
+// CHECK-COUNT-28: vector.fma
+// CHECK: %{{.*}}:6 = scf.for %{{.*}} = %c0 to %c16 step %c4 iter_args(%{{.*}} = %[[SEVEN]]#0,
+// CHECK-COUNT-24: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK: return
 func.func @conv(%x: memref<16x7x7xf32>, %w: memref<3x3x16x64xf32>, %out: memref<64x7x7xf32>) attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %none = arith.constant dense<0.0> : vector<64x7x7xf32>
@@ -76,6 +89,83 @@ func.func @padded_by_one(%x: memref<16x7x7xf32>, %w: memref<3x16x64xf32>, %out: 
       scf.yield %channels : vector<64x7x7xf32>
     }
     vector.transfer_write %sum, %out[%c0, %c0, %c0] {in_bounds = [true, true, true]} : vector<64x7x7xf32>, memref<64x7x7xf32>
+  }
+  return
+}
+
+// With a stride of 2 row h + (kh + 1) floordiv 2 - 1 lies above the others for h = 0 and kh = 0 alone. Of 16 columns
+// the first strip of 4 is apart: its first column is padding for kw = 0. No other strip has a test.
+// CHECK-LABEL: @strided
+// CHECK-NOT: arith.cmpi
+// CHECK: scf.for %[[H:.*]] = %c0 to %c8 step %c1
+// CHECK: %[[UP:.*]] = arith.subi %c1, %[[H]]
+// CHECK: %[[TURNS:.*]] = arith.muli %[[UP]], %c2
+// CHECK: arith.subi %[[TURNS]], %c1
+// CHECK-COUNT-12: vector.fma
+// CHECK: scf.for %{{.*}} = %c1 to %c3 step %c1
+// CHECK-COUNT-16: vector.fma
+// CHECK: scf.for %{{.*}} = %c4 to %c16 step %c4
+// CHECK-NOT: arith.select
+// CHECK-COUNT-16: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK: return
+func.func @strided(%x: memref<4x8x2x16x2xf32>, %w: memref<3x3x4x64xf32>, %out: memref<64x8x16xf32>) attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant dense<0.0> : vector<64x8x16xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  scf.forall (%t) in (1) {
+    %sum = scf.for %kh = %c0 to %c3 step %c1 iter_args(%a = %none) -> (vector<64x8x16xf32>) {
+      %row = scf.for %kw = %c0 to %c3 step %c1 iter_args(%b = %a) -> (vector<64x8x16xf32>) {
+        %i = affine.apply affine_map<(d0) -> ((d0 + 1) floordiv 2 - 1)>(%kh)
+        %ii = affine.apply affine_map<(d0) -> (d0 - ((d0 + 1) floordiv 2) * 2 + 1)>(%kh)
+        %j = affine.apply affine_map<(d0) -> ((d0 + 1) floordiv 2 - 1)>(%kw)
+        %jj = affine.apply affine_map<(d0) -> (d0 - ((d0 + 1) floordiv 2) * 2 + 1)>(%kw)
+        %r = vector.transfer_read %x[%c0, %i, %ii, %j, %jj], %zero {in_bounds = [true, false, true, false, true]} : memref<4x8x2x16x2xf32>, vector<4x8x1x16x1xf32>
+        %p = vector.shape_cast %r : vector<4x8x1x16x1xf32> to vector<4x8x16xf32>
+        %f = vector.transfer_read %w[%kh, %kw, %c0, %c0], %zero {in_bounds = [true, true, true, true]} : memref<3x3x4x64xf32>, vector<1x1x4x64xf32>
+        %g = vector.shape_cast %f : vector<1x1x4x64xf32> to vector<4x64xf32>
+        %s = vector.contract {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d3, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d3, d0)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>],
+            iterator_types = ["parallel", "parallel", "parallel", "reduction"], kind = #vector.kind<add>} %p, %g, %b : vector<4x8x16xf32>, vector<4x64xf32> into vector<64x8x16xf32>
+        scf.yield %s : vector<64x8x16xf32>
+      }
+      scf.yield %row : vector<64x8x16xf32>
+    }
+    vector.transfer_write %sum, %out[%c0, %c0, %c0] {in_bounds = [true, true, true]} : vector<64x8x16xf32>, memref<64x8x16xf32>
+  }
+  return
+}
+
+// Products of integers with padding are zeros: there is nothing to add.
+// CHECK-LABEL: @integers
+// CHECK-NOT: arith.ori
+// CHECK: scf.for %{{.*}} = %c0 to %c7 step %c1
+// CHECK: arith.maxsi
+// CHECK-NOT: arith.select
+// CHECK: return
+func.func @integers(%x: memref<16x7x7xi32>, %w: memref<3x16x64xi32>, %out: memref<64x7x7xi32>) attributes {mlopt.kernel} {
+  %zero = arith.constant 0 : i32
+  %none = arith.constant dense<0> : vector<64x7x7xi32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  scf.forall (%t) in (1) {
+    %sum = scf.for %kh = %c0 to %c3 step %c1 iter_args(%a = %none) -> (vector<64x7x7xi32>) {
+      %channels = scf.for %ci = %c0 to %c16 step %c4 iter_args(%c = %a) -> (vector<64x7x7xi32>) {
+        %i = affine.apply affine_map<(d0) -> (d0 - 1)>(%kh)
+        %p = vector.transfer_read %x[%ci, %i, %c0], %zero {in_bounds = [true, false, true]} : memref<16x7x7xi32>, vector<4x7x7xi32>
+        %f = vector.transfer_read %w[%kh, %ci, %c0], %zero {in_bounds = [true, true, true]} : memref<3x16x64xi32>, vector<1x4x64xi32>
+        %g = vector.shape_cast %f : vector<1x4x64xi32> to vector<4x64xi32>
+        %s = vector.contract {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d3, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d3, d0)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>],
+            iterator_types = ["parallel", "parallel", "parallel", "reduction"], kind = #vector.kind<add>} %p, %g, %c : vector<4x7x7xi32>, vector<4x64xi32> into vector<64x7x7xi32>
+        scf.yield %s : vector<64x7x7xi32>
+      }
+      scf.yield %channels : vector<64x7x7xi32>
+    }
+    vector.transfer_write %sum, %out[%c0, %c0, %c0] {in_bounds = [true, true, true]} : vector<64x7x7xi32>, memref<64x7x7xi32>
   }
   return
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mlir import ir
 
 from ...operations import ops_named
-from ..strips.contract import loops_of
+from ..strips.factors import loops_of
 from ..strips.fragment import is_vector, sizes_of
 from ..strips.memory import memory_dims
 

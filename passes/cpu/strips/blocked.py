@@ -21,11 +21,11 @@ from mlir.dialects import arith, scf
 
 from ...constants import integer_of
 from ...operations import ops_named
+from .carried import run_loop
 from .cover import Cover, Inside, cover
 from .emitter import Emitter, normal_strip
 from .fragment import UNIT, Axis, Strip, sizes_of
 from .layout import Layout
-from .loop import run_loop
 from .panel import LARGEST_BYTES, LEAST_USES, held_dims, is_turned, most_turned
 from .registry import rule_of
 from .scratch import Buffer

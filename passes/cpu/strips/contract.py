@@ -17,7 +17,9 @@ from mlir.dialects import arith, math, vector
 
 from .cover import Cover, cover, known_extent
 from .emitter import Emitter
+from .factors import loops_of
 from .fragment import Axis, Fragment, Strip, element_of, is_vector, keys_of, lane_of, sizes_of
+from .prefetch import prefetch_next
 from .registry import rule
 from .types import bits_of, is_float
 from .vectors import spread
@@ -25,12 +27,6 @@ from .vectors import spread
 # Reduced positions up to this many are unrolled; more become a loop by `_STEP`.
 _UNROLLED = 16
 _STEP = 4
-
-
-def loops_of(op: ir.OpView) -> list[list[int]]:
-    """For lhs, rhs and accumulator the contraction's loop of each dim."""
-    maps = [ir.AffineMapAttr(attribute).value for attribute in op.attributes["indexing_maps"]]
-    return [[ir.AffineDimExpr(result).position for result in indexing.results] for indexing in maps]
 
 
 def _reduced_sizes(op: ir.OpView) -> dict[int, int]:
@@ -72,7 +68,8 @@ def emit_contract(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
                 fragment[tuple(at.get(loop, 0) for loop in dims)]
                 for fragment, dims in zip((left, right), loops[:2], strict=True)
             )
-            result.append(_multiply_add(em, a, b, total))
+            add = _add_padding if em.border.outside else _multiply_add
+            result.append(add(em, a, b, total))
         return result
 
     def unrolled(fixed: dict[int, Axis], counts: dict[int, int], values: list[ir.Value]) -> list[ir.Value]:
@@ -85,6 +82,7 @@ def emit_contract(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
         return values
 
     if prod(sizes.values()) <= _UNROLLED:
+        prefetch_next(em, op, strip)
         sums = unrolled({}, sizes, sums)
     else:
         longest = max(sizes, key=lambda loop: sizes[loop])
@@ -102,15 +100,31 @@ def emit_contract(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
 def _multiply_add(em: Emitter, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
     element = element_of(total)
     with em.here():
-        left, right = _widened(left, element), _widened(right, element)
-        if is_vector(total):
-            lanes = total.type.shape[0]
-            left, right = spread(left, lanes), spread(right, lanes)
+        left, right = _spread(left, total), _spread(right, total)
         if not is_float(element):
             return arith.AddIOp(total, arith.MulIOp(left, right).result).result
         if is_vector(total):
             return vector.FMAOp(left, right, total).result
         return math.FmaOp(left, right, total).result
+
+
+def _add_padding(em: Emitter, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
+    """`_multiply_add` where a factor is the padding's zero: a product is a zero or NaN, and so is the sum.
+
+    Their bits in one are as good, and no product waits for the sum before it.
+    """
+    bits = ir.IntegerType.get_signless(bits_of(element_of(total)))
+    kind = ir.VectorType.get(total.type.shape, bits) if is_vector(total) else bits
+    with em.here():
+        product = arith.MulFOp(_spread(left, total), _spread(right, total)).result
+        both = (arith.BitcastOp(kind, each).result for each in (total, product))
+        return arith.BitcastOp(total.type, arith.OrIOp(*both).result).result
+
+
+def _spread(factor: ir.Value, total: ir.Value) -> ir.Value:
+    """A factor with the element type and the lanes of the sum."""
+    factor = _widened(factor, element_of(total))
+    return spread(factor, total.type.shape[0]) if is_vector(total) else factor
 
 
 def _widened(value: ir.Value, element: ir.Type) -> ir.Value:

@@ -10,7 +10,7 @@ Full strips go in one scf.for. What is left over is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mlir import ir
 from mlir.dialects import arith
@@ -24,11 +24,15 @@ Body = Callable[[Axis, list[ir.Value]], list[ir.Value]]
 
 @dataclass(frozen=True)
 class Cover:
-    """How a dim is covered: ``count`` unrolled positions a strip, or vectors of ``lanes``."""
+    """How a dim is covered: ``count`` unrolled positions a strip, or vectors of ``lanes``.
+
+    So many strips at its start and at its end as ``apart`` says are emitted apart, where they are.
+    """
 
     dim: int
     count: int = 1
     lanes: int = 0
+    apart: tuple[int, int] = (0, 0)
 
     @property
     def width(self) -> int:
@@ -64,6 +68,8 @@ def cover(
         return body(_part(full, extent.static), values)
     if extent.static is None and extent.most <= width and lanes:
         return body(Axis(None, 0, how.count, lanes, extent.value, extent.bound), values)
+    if extent.static is not None and how.apart != (0, 0):
+        return _cover_apart(em, extent.static, how, once, full, values, body)
     whole = extent.multiple % width == 0
     total = em.index(extent.static) if extent.static is not None else extent.value
     assert total is not None
@@ -87,6 +93,25 @@ def cover(
         single = Axis(None, 0, 1, 0, None, extent.bound)
         return _loop(em, main_end, total, 1, None, single, values, body)
     return _masked_rest(em, main_end, total, full, values, body)
+
+
+def _cover_apart(
+    em: Emitter, size: int, how: Cover, once: bool, full: Axis, values: list[ir.Value], body: Body
+) -> list[ir.Value]:
+    """Strips at known positions before and after a loop over the others."""
+    width, (before, after) = how.width, how.apart
+    count, rest = divmod(size, width)
+    end = max(count - after, before)
+    for strip in range(min(before, count)):
+        values = body(replace(full, offset=strip * width), values)
+    if end > before:
+        start, stop = em.index(before * width), em.index(end * width)
+        values = _loop(em, start, stop, width, None, full, values, body)
+    for strip in range(end, count):
+        values = body(replace(full, offset=strip * width), values)
+    if rest and once:
+        return body(_part(replace(full, offset=count * width), rest), values)
+    return body(replace(full, offset=size - width), values) if rest else values
 
 
 def _part(full: Axis, size: int) -> Axis:

@@ -19,6 +19,7 @@ from mlir.dialects import arith, scf
 
 from ...base import PassError
 from ...constants import integer_of
+from .borders import Border
 from .fragment import UNIT, Axis, Fragment, Strip, is_vector, sizes_of
 from .registry import rule_of
 
@@ -37,6 +38,7 @@ class Level:
     anchor: ir.Operation | ir.OpView | None
     memo: dict[tuple[ir.Value, Strip], Fragment] = field(default_factory=dict)
     panels: dict[tuple[object, ...], ir.Value] = field(default_factory=dict)
+    padding: dict[tuple[object, ...], Fragment] = field(default_factory=dict)
 
     def here(self) -> ir.InsertionPoint:
         """Where the next op of this level goes."""
@@ -52,8 +54,7 @@ class Emitter:
         self.scratches: dict[ir.Value, Scratch | Sums] = {}
         self.packed: dict[ir.Operation, PanelPlan] = {}
         self.block: tuple[ir.Value, ir.Value] | None = None
-        # Reads, with dims of their tiles, all of whose positions lie in memory now (narrowed.py).
-        self.within: frozenset[tuple[ir.Operation, int]] = frozenset()
+        self.border = Border()
         self.panel_memory: dict[tuple[object, ...], ir.Value] = {}
         self.levels = [Level(block, block.operations[len(block.operations) - 1])]
         self._first = block.operations[0]
@@ -79,7 +80,7 @@ class Emitter:
         scratch = self.scratches.get(value)
         filled = scratch.filled if scratch else None
         buffer = scratch.buffer_at(self, strip) if scratch and not filled else filled
-        depth = max(self._depth_of_strip(strip), self._scope(op), buffer.depth if buffer else 0)
+        depth = max(self.home_of(value, strip), buffer.depth if buffer else 0)
         with self.at_level(depth):
             if buffer and not filled:
                 fragment = buffer.load(self, strip)
@@ -136,6 +137,10 @@ class Emitter:
         """The innermost open loop that an axis depends on."""
         values = [v for v in (axis.base, axis.limit) if isinstance(v, ir.Value)]
         return max((self._depths.get(value, 0) for value in values), default=0)
+
+    def home_of(self, value: ir.Value, strip: Strip) -> int:
+        """The innermost open loop that an op's result at ``strip`` depends on."""
+        return max(self._depth_of_strip(strip), self._scope(value.owner.opview))
 
     def _depth_of_strip(self, strip: Strip) -> int:
         return max((self.depth_of(axis) for axis in strip), default=0)

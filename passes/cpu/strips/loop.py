@@ -1,126 +1,133 @@
-"""scf.for that carries tiles: the same loop, inside the strips, with fragments carried."""
+"""scf.for that carries tiles: the same loop, inside the strips, with fragments carried.
+
+A window's loop leaves out the turns in which it reads padding (`narrowed.py`, `edges.py`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from mlir import ir
-from mlir.dialects import arith, scf
 
-from ...base import PassError
-from .emitter import Emitter, normal_strip
-from .fragment import Fragment, Strip, keys_of, lane_of
+from .borders import Border, knowing
+from .carried import run_loop, yielded_of
+from .edges import Edge, find_edge
+from .emitter import Emitter
+from .fragment import Fragment, Key, Strip, element_of, keys_of, lane_of
 from .narrowed import Row, find_row
-from .registry import rule, rule_of
-from .vectors import spread
+from .registry import rule
+from .types import is_float
+from .vectors import add
+from .windows import Window
 
 
 def _uses(value: ir.Value, strip: Strip) -> list[tuple[ir.Value, Strip]]:
     op, number = value.owner.opview, ir.OpResult(value).result_number
-    return [(op.operands[3 + number], strip), (_yielded(op)[number], strip)]
-
-
-def _yielded(op: ir.OpView) -> list[ir.Value]:
-    body = op.regions[0].blocks[0]
-    return list(body.operations[len(body.operations) - 1].operands)
+    return [(op.operands[3 + number], strip), (yielded_of(op)[number], strip)]
 
 
 @rule("scf.for", uses=_uses)
 def emit_loop(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """Carry what the asked result needs, each value at the one strip it is needed at."""
-    bounds = [em.scalar(operand) for operand in value.owner.operands[:3]]
-    row = find_row(em, value, strip)
-    return (
-        run_loop(em, value, strip, {}, bounds) if row is None else _run_apart(em, value, strip, row, bounds)
-    )
+    loop = value.owner.operation
+    if loop in em.border.cut:
+        return _run_parts(em, value, strip, em.emit(loop.operands[3], strip), em.border.cut[loop])
+    if loop in em.border.pinned:
+        return run_loop(em, value, strip, {}, _turn(em, em.border.pinned[loop]))
+    bounds = [em.scalar(operand) for operand in loop.operands[:3]]
+    edge, row = find_edge(em, value, strip), find_row(em, value, strip)
+    if edge is None and row is None:
+        return run_loop(em, value, strip, {}, bounds)
+    sums, cut = em.emit(loop.operands[3], strip), dict(em.border.cut)
+    if edge is not None:
+        sums, cut[edge.loop.operation] = _with_edges(em, value, strip, sums, edge), edge
+    with knowing(em, cut=cut):
+        if row is not None:
+            return _run_rows(em, value, strip, sums, row, bounds)
+        if edge is not None and edge.loop.operation == loop:
+            return _run_parts(em, value, strip, sums, edge)
+        return run_loop(em, value, strip, {0: sums}, bounds)
 
 
-def _run_apart(em: Emitter, value: ir.Value, strip: Strip, row: Row, bounds: Sequence[ir.Value]) -> Fragment:
-    """The turns whose row lies in memory first; then those before them, and those after them."""
-    lower, upper, step = bounds
-    first, end = row.inside(em, bounds)
-    start = em.emit(value.owner.operands[3], strip)
-    with row.known(em):
-        total = run_loop(em, value, strip, {0: start}, [first, end, step])
-    zero, one, two = em.index(0), em.index(1), em.index(2)
-    with em.loop(zero, two, one, _flat(em, total, strip)) as loop:
-        inside = _fragments({0: strip}, list(loop.inner_iter_args))
-        with em.here():
-            before = arith.CmpIOp(arith.CmpIPredicate.eq, loop.induction_variable, zero).result
-            begin = arith.SelectOp(before, lower, end).result
-            stop = arith.SelectOp(before, first, upper).result
-        em.close(_flat(em, run_loop(em, value, strip, inside, [begin, stop, step]), strip))
-    return _fragments({0: strip}, list(loop.results))[0]
+def _turn(em: Emitter, turn: int) -> list[ir.Value]:
+    return [em.index(turn), em.index(turn + 1), em.index(1)]
 
 
-def run_loop(
-    em: Emitter, value: ir.Value, strip: Strip, starts: dict[int, Fragment], bounds: Sequence[ir.Value]
+def _run_rows(
+    em: Emitter, value: ir.Value, strip: Strip, sums: Fragment, row: Row, bounds: Sequence[ir.Value]
 ) -> Fragment:
-    """The loop within ``bounds``; ``starts`` are the carried values that do not start as the op says."""
-    op, number = value.owner.opview, ir.OpResult(value).result_number
-    wanted = _wanted(op, number, strip)
-    carried = []
-    for place, at in wanted.items():
-        carried += _flat(em, starts[place] if place in starts else em.emit(op.operands[3 + place], at), at)
-    yielded = _yielded(op)
-    with em.loop(bounds[0], bounds[1], bounds[2], carried, source=op) as loop:
-        em.remember(op.induction_variable, (), Fragment({(): loop.induction_variable}))
-        inside = _fragments(wanted, list(loop.inner_iter_args))
-        for place, at in wanted.items():
-            em.remember(op.inner_iter_args[place], at, inside[place])
-        em.close([one for place, at in wanted.items() for one in _flat(em, em.emit(yielded[place], at), at)])
-    results = _fragments(wanted, list(loop.results))
-    if not starts:
-        for place, at in wanted.items():
-            em.remember(op.results[place], at, results[place])
-    return results[number]
+    """The turns whose row lies in memory, added to ``sums``, and to what comes of the others."""
+    if is_float(element_of(value)):
+        sums = _sum(em, sums, keys_of(strip), row.window, _outside_row(em, value, strip, row))
+    first, end = row.inside(em, bounds)
+    with knowing(em, within=em.border.within | {(row.window.read.operation, row.dim)}):
+        return run_loop(em, value, strip, {0: sums}, [first, end, bounds[2]])
 
 
-def _flat(em: Emitter, fragment: Fragment, strip: Strip) -> list[ir.Value]:
-    lane = lane_of(strip)
+def _outside_row(em: Emitter, value: ir.Value, strip: Strip, row: Row) -> Fragment:
+    """What comes of padding in the turns whose row lies there; made once for all strips of the row."""
+    point, read = row.window.point(strip), row.window.read.operation
+    key = (value, point, read, row.dim, row.axis)
+    with em.at_level(max(em.home_of(value, point), em.depth_of(row.axis))):
+        known = em.levels[-1].padding
+        if key not in known:
+            bounds = lower, upper, step = [em.scalar(operand) for operand in value.owner.operands[:3]]
+            first, end = row.inside(em, bounds)
+            with knowing(em, Border(outside=frozenset({read}))):
+                before = run_loop(em, value, point, {0: _zeros(em, value, point)}, [lower, first, step])
+                known[key] = run_loop(em, value, point, {0: before}, [end, upper, step])
+        return known[key]
+
+
+def _run_parts(em: Emitter, value: ir.Value, strip: Strip, sums: Fragment, edge: Edge) -> Fragment:
+    """Each turn for the positions that lie in memory in it."""
+    values = dict(sums.values)
+    for part in edge.parts:
+        if part.low == part.high:
+            continue
+        some = edge.strip(strip, part)
+        start = Fragment({key: values[edge.key(key, part)] for key in keys_of(some)})
+        turns = [em.index(part.first), em.index(part.end), em.index(1)]
+        with knowing(em, within=em.border.within | {(edge.window.read.operation, edge.dim)}):
+            found = run_loop(em, value, some, {0: start}, turns)
+        values |= {edge.key(key, part): found[key] for key in keys_of(some)}
+    return Fragment(values)
+
+
+def _with_edges(em: Emitter, value: ir.Value, strip: Strip, sums: Fragment, edge: Edge) -> Fragment:
+    """``sums``, and what comes of padding at the ends of a row, which is made before loops over rows."""
+    for at in range(strip[edge.place].count) if is_float(element_of(value)) else ():
+        keys = [key for key in keys_of(strip) if key[edge.place] == at]
+        for turn in edge.outside(at):
+            sums = _sum(em, sums, keys, edge.window, _outside_in(em, value, strip, edge, turn))
+    return sums
+
+
+def _outside_in(em: Emitter, value: ir.Value, strip: Strip, edge: Edge, turn: int) -> Fragment:
+    """What comes of padding in one turn of an edge's loop."""
+    point, loop = edge.window.point(strip), edge.loop.operation
+    key = (value, point, loop, turn)
+    with em.at_level(em.home_of(value, point)):
+        known = em.levels[-1].padding
+        if key not in known:
+            turns = [em.scalar(operand) for operand in value.owner.operands[:3]]
+            border = Border(outside=frozenset({edge.window.read.operation}), pinned={loop: turn})
+            with knowing(em, border):
+                alone = _turn(em, turn) if loop == value.owner else turns
+                known[key] = run_loop(em, value, point, {0: _zeros(em, value, point)}, alone)
+        return known[key]
+
+
+def _sum(em: Emitter, sums: Fragment, keys: Iterable[Key], window: Window, padding: Fragment) -> Fragment:
+    """``sums``, with ``padding`` added at ``keys``."""
     with em.here():
-        return [
-            fragment[key] if lane is None else spread(fragment[key], strip[lane].lanes)
-            for key in keys_of(strip)
-        ]
+        more = {key: add(sums[key], padding[window.at_point(key)]) for key in keys}
+    return Fragment({**sums.values, **more})
 
 
-def _fragments(wanted: dict[int, Strip], values: list[ir.Value]) -> dict[int, Fragment]:
-    rest = iter(values)
-    return {place: Fragment({key: next(rest) for key in keys_of(at)}) for place, at in wanted.items()}
-
-
-def _wanted(op: scf.ForOp, number: int, strip: Strip) -> dict[int, Strip]:
-    """The carried values that one turn of the loop asks for, and where."""
-    wanted: dict[int, Strip] = {number: normal_strip(op.results[number], strip)}
-    seen: set[tuple[ir.Value, Strip]] = set()
-    pending: list[tuple[ir.Value, Strip]] = [(_yielded(op)[number], wanted[number])]
-    while pending:
-        value, at = pending.pop()
-        at = normal_strip(value, at)
-        if (value, at) in seen:
-            continue
-        seen.add((value, at))
-        owner = value.owner
-        if not isinstance(owner, ir.Block):
-            inner = owner.opview
-            if _inside(inner.operation, op):
-                pending += rule_of(inner).uses(value, at)
-            continue
-        loop, place = owner.owner, ir.BlockArgument(value).arg_number - 1
-        if place < 0 or loop.operation.name != "scf.for":
-            continue
-        if loop.operation == op.operation:
-            if wanted.setdefault(place, at) != at:
-                raise PassError(op, "strip-mine: a loop-carried tile is used at two different strips")
-            pending.append((_yielded(op)[place], at))
-        elif _inside(loop.operation, op):
-            pending += [(loop.operands[3 + place], at), (_yielded(loop.opview)[place], at)]
-    return dict(sorted(wanted.items()))
-
-
-def _inside(op: ir.Operation, loop: scf.ForOp) -> bool:
-    parent = op.parent
-    while parent is not None and parent.operation != loop.operation:
-        parent = parent.operation.parent
-    return parent is not None
+def _zeros(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
+    lane, element = lane_of(strip), element_of(value)
+    kind = element if lane is None else ir.VectorType.get([strip[lane].lanes], element)
+    zero = ir.FloatAttr.get(element, 0.0)
+    filled = em.constant(zero if lane is None else ir.DenseElementsAttr.get_splat(kind, zero), kind)
+    return Fragment(dict.fromkeys(keys_of(strip), filled))

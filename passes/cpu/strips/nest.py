@@ -18,13 +18,15 @@ from math import gcd, prod
 from mlir import ir
 from mlir.dialects import arith
 
+from ...constants import integer_of
 from .blocked import contraction_loop, emit_blocks, plan_blocks, walked_dim
 from .bounds import DYNAMIC, Extent, fits, range_of
 from .columns import emit_columns, plan_columns
-from .contract import loops_of
 from .cover import Cover, Inside, cover
 from .dims import Dim
+from .edges import strips_apart
 from .emitter import Emitter
+from .factors import loops_of
 from .fragment import UNIT, Axis, Strip, element_of, is_vector, sizes_of
 from .guests import Guest, Nest
 from .layout import Layout
@@ -41,7 +43,7 @@ REGISTERS = 4
 # and more for each core. (2048^3: 1 % less than with two blocks of 256 KB.)
 _PANEL_BYTES_A_BIT = 1024
 # Accumulators of a contraction, registers by rows, best first: with 32 registers and with 16.
-WIDE_SHAPES = ((4, 4), (4, 6), (2, 8), (4, 5), (2, 7), (4, 3), (2, 6), (1, 8))
+WIDE_SHAPES = ((4, 4), (4, 6), (2, 8), (4, 5), (2, 7), (4, 3), (3, 8), (2, 6), (1, 8))
 NARROW_SHAPES = ((2, 6), (2, 4), (2, 5), (1, 8), (1, 7), (2, 3))
 
 
@@ -158,6 +160,8 @@ def _contraction_nest(
     native = max(vector_bits // max(bits_of(element_of(op.acc)), 8), 1)
     row_size = sizes[rows[-1]] if rows else 1
     registers, count, blocks = _register_tile(row_size, sizes[lane], native, vector_bits, most_lanes)
+    if registers & (registers - 1):
+        registers, blocks = 1, registers  # loops carry vectors of 48 lanes badly
     lanes = min(registers * native, power_of_two(sizes[lane]))
     summed = _summed(layout, layout.made_from(root.valueToStore))
 
@@ -170,12 +174,12 @@ def _contraction_nest(
         for dim, size in enumerate(sizes)
         if size != 1
     ]
+    if rows and count > 1:
+        along = _reads_along(layout, op.operands, mine[rows[-1]])
+        apart = strips_apart(along, row_size, count, _turns_around(op))
+        covers = [replace(how, apart=apart) if how.dim == rows[-1] else how for how in covers]
     covers.sort(key=place)
-    found_reads = [
-        (read, layout.classes.all_of(read.results[0]).index(mine[lane]))
-        for read in reads_of(layout, op.operands)
-        if mine[lane] in layout.classes.all_of(read.results[0])
-    ]
+    found_reads = _reads_along(layout, op.operands, mine[lane])
     all_rows = prod(sizes[dim] for dim in rows)
     how = Packing(
         next(how.width for how in covers if how.dim == lane),
@@ -208,6 +212,20 @@ def _packed(
     if blocks is None or walked is None:
         return replace(nest, packed=plan_panels(reads, replace(how, most=LARGEST_TURNED_BYTES)))
     return replace(nest, packed=plan_panels(reads, replace(how, window=(walked, blocks.size))), blocks=blocks)
+
+
+def _turns_around(op: ir.OpView) -> int:
+    """How often the loop around an op runs; 1 without one."""
+    loop = op.operation.parent
+    bounds = [integer_of(operand) for operand in list(loop.operands)[:3]] if loop.name == "scf.for" else []
+    known = [bound for bound in bounds if bound is not None]
+    return -(-(known[1] - known[0]) // known[2]) if len(known) == 3 else 1
+
+
+def _reads_along(layout: Layout, values: Iterable[ir.Value], dim: Dim | None) -> list[tuple[ir.OpView, int]]:
+    """The reads that tiles are made from that have a class of dims, each with its dim of the class."""
+    reads = [(read, layout.classes.all_of(read.results[0])) for read in reads_of(layout, values)]
+    return [(read, classes.index(dim)) for read, classes in reads if dim in classes]
 
 
 def reads_of(layout: Layout, values: Iterable[ir.Value]) -> list[ir.OpView]:

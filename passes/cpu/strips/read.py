@@ -26,6 +26,9 @@ from .vectors import spread
 def emit_read(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """One load for each unrolled position."""
     op = value.owner.opview
+    if op.operation in em.border.outside:
+        padding = em.scalar(op.padding)
+        return Fragment(dict.fromkeys(keys_of(strip), padding))
     dims = memory_dims(op)
     source = tuple(UNIT if dim is None else axis for dim, axis in zip(dims, strip, strict=True))
     packed = em.packed.get(op.operation)
@@ -52,7 +55,7 @@ def _load(
         for tile_dim, dim in enumerate(dims)
         if dim is not None
         and tile_dim != lane
-        and (op.operation, tile_dim) not in em.within
+        and (op.operation, tile_dim) not in em.border.within
         and not lies_inside(op, tile_dim, dim, strip[tile_dim], key[tile_dim])
     ]
     within, indices = _guard(em, op, indices, [dim for _, dim in guards])

@@ -1,0 +1,93 @@
+"""Loops that carry tiles, inside the strips: the same loop with fragments carried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+from mlir.dialects import scf
+
+from ...base import PassError
+from .emitter import Emitter, normal_strip
+from .fragment import Fragment, Strip, keys_of, lane_of
+from .registry import rule_of
+from .vectors import spread
+
+
+def run_loop(
+    em: Emitter, value: ir.Value, strip: Strip, starts: dict[int, Fragment], bounds: Sequence[ir.Value]
+) -> Fragment:
+    """The loop within ``bounds``; ``starts`` are the carried values that do not start as the op says."""
+    op, number = value.owner.opview, ir.OpResult(value).result_number
+    wanted = _wanted(op, number, strip)
+    carried = []
+    for place, at in wanted.items():
+        carried += _flat(em, starts[place] if place in starts else em.emit(op.operands[3 + place], at), at)
+    yielded = yielded_of(op)
+    with em.loop(bounds[0], bounds[1], bounds[2], carried, source=op) as loop:
+        em.remember(op.induction_variable, (), Fragment({(): loop.induction_variable}))
+        inside = _fragments(wanted, list(loop.inner_iter_args))
+        for place, at in wanted.items():
+            em.remember(op.inner_iter_args[place], at, inside[place])
+        em.close([one for place, at in wanted.items() for one in _flat(em, em.emit(yielded[place], at), at)])
+    results = _fragments(wanted, list(loop.results))
+    if not starts:
+        for place, at in wanted.items():
+            em.remember(op.results[place], at, results[place])
+    return results[number]
+
+
+def _flat(em: Emitter, fragment: Fragment, strip: Strip) -> list[ir.Value]:
+    lane = lane_of(strip)
+    with em.here():
+        return [
+            fragment[key] if lane is None else spread(fragment[key], strip[lane].lanes)
+            for key in keys_of(strip)
+        ]
+
+
+def _fragments(wanted: dict[int, Strip], values: list[ir.Value]) -> dict[int, Fragment]:
+    rest = iter(values)
+    return {place: Fragment({key: next(rest) for key in keys_of(at)}) for place, at in wanted.items()}
+
+
+def _wanted(op: scf.ForOp, number: int, strip: Strip) -> dict[int, Strip]:
+    """The carried values that one turn of the loop asks for, and where."""
+    wanted: dict[int, Strip] = {number: normal_strip(op.results[number], strip)}
+    seen: set[tuple[ir.Value, Strip]] = set()
+    pending: list[tuple[ir.Value, Strip]] = [(yielded_of(op)[number], wanted[number])]
+    while pending:
+        value, at = pending.pop()
+        at = normal_strip(value, at)
+        if (value, at) in seen:
+            continue
+        seen.add((value, at))
+        owner = value.owner
+        if not isinstance(owner, ir.Block):
+            inner = owner.opview
+            if _inside(inner.operation, op):
+                pending += rule_of(inner).uses(value, at)
+            continue
+        loop, place = owner.owner, ir.BlockArgument(value).arg_number - 1
+        if place < 0 or loop.operation.name != "scf.for":
+            continue
+        if loop.operation == op.operation:
+            if wanted.setdefault(place, at) != at:
+                raise PassError(op, "strip-mine: a loop-carried tile is used at two different strips")
+            pending.append((yielded_of(op)[place], at))
+        elif _inside(loop.operation, op):
+            pending += [(loop.operands[3 + place], at), (yielded_of(loop.opview)[place], at)]
+    return dict(sorted(wanted.items()))
+
+
+def _inside(op: ir.Operation, loop: scf.ForOp) -> bool:
+    parent = op.parent
+    while parent is not None and parent.operation != loop.operation:
+        parent = parent.operation.parent
+    return parent is not None
+
+
+def yielded_of(op: ir.OpView) -> list[ir.Value]:
+    """What a loop's body hands on."""
+    body = op.regions[0].blocks[0]
+    return list(body.operations[len(body.operations) - 1].operands)

@@ -1,0 +1,73 @@
+"""How a position in memory follows a loop over a window: one step a turn, or one in ``stride`` turns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mlir import ir
+from mlir.dialects import arith
+
+from ...affine import fold_affine
+from ...constants import integer_of
+from .emitter import Emitter
+
+
+class Walk(NamedTuple):
+    """The position ``start`` + (k + ``shift``) floordiv ``stride``, for a loop's variable k."""
+
+    start: ir.Value
+    shift: int = 0
+    stride: int = 1
+
+    def turn_of(self, em: Emitter, position: int) -> ir.Value:
+        """The least k for which the position is not below ``position``."""
+        where, stride, shift = (em.index(number) for number in (position, self.stride, self.shift))
+        with em.here():
+            turn = arith.SubIOp(where, self.start).result
+            if self.stride != 1:
+                turn = arith.MulIOp(turn, stride).result
+            return arith.SubIOp(turn, shift).result if self.shift else turn
+
+
+def walk_of(em: Emitter, index: ir.Value, loop: ir.OpView, around: ir.OpView) -> Walk | None:
+    """How ``index`` follows the variable of ``loop`` and no other of a loop in ``around``; else None."""
+    owner, variable = index.owner, loop.induction_variable
+    if index == variable:
+        return Walk(em.index(0))
+    if isinstance(owner, ir.Block) or owner.name != "affine.apply":
+        return None
+    operands: list[Walk | ir.Value | None] = []
+    for operand in owner.operands:
+        if operand == variable:
+            operands.append(Walk(em.index(0)))
+        else:
+            operands.append(None if _is_inside(operand, around) else em.scalar(operand))
+    affine = owner.attributes["map"].value
+
+    def combine(
+        kind: str, left: Walk | ir.Value | None, right: Walk | ir.Value | None
+    ) -> Walk | ir.Value | None:
+        if kind == "+" and isinstance(right, Walk):
+            left, right = right, left
+        if left is None or right is None or isinstance(right, Walk):
+            return None
+        if not isinstance(left, Walk):
+            return em.sum(left, right) if kind == "+" else None
+        if kind == "+":
+            return left._replace(start=em.sum(left.start, right))
+        start, number = integer_of(left.start), integer_of(right)
+        if kind != "floordiv" or left.stride != 1 or start is None or number is None or number <= 0:
+            return None
+        return Walk(em.index(0), left.shift + start, number)
+
+    found = fold_affine(affine.results[0], operands, affine.n_dims, em.index, combine)
+    return found if isinstance(found, Walk) else None
+
+
+def _is_inside(value: ir.Value, loop: ir.OpView) -> bool:
+    """Whether a value is not known before the loop."""
+    owner = value.owner
+    parent = owner.owner.operation if isinstance(owner, ir.Block) else owner.parent
+    while parent is not None and parent.operation != loop.operation:
+        parent = parent.operation.parent
+    return parent is not None
