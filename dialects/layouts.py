@@ -137,6 +137,15 @@ class Layout:
         kept = tuple(axis for axis in registers if any(axis.step))
         return Layout(len(dims), kept, tuple(picked(step) for step in self.bits))
 
+    def spread_out(self, dim: int, factor: int) -> Layout:
+        """The layout whose positions along ``dim`` are ``factor`` times those of this one."""
+
+        def longer(step: Position) -> Position:
+            return tuple(size * factor if at == dim else size for at, size in enumerate(step))
+
+        axes = tuple(Axis(axis.extent, longer(axis.step)) for axis in self.registers)
+        return Layout(self.rank, axes, tuple(map(longer, self.bits)))
+
     def same_place(self, other: Layout) -> bool:
         """Whether each thread holds the same positions in both, in whatever registers."""
         return self.bits == other.bits and set(self.register_positions) == set(other.register_positions)

@@ -38,7 +38,7 @@ from ..base import Pass, PassError
 from ..combining import reduced_dims
 from ..operations import nested_ops
 from .grids import grids_of
-from .layouts.access import WIDE, Access, access_of
+from .layouts.access import HALVES, WIDE, Access, access_of, is_halved
 from .layouts.anchors import anchor_of
 from .layouts.coalescing import is_scattered
 from .layouts.dims import Dims
@@ -70,7 +70,7 @@ def assign(forall: ir.Operation) -> None:
     _check(block)
     loads_first(block, warps_of(forall))
     dims = _dims(block)
-    ops = list(nested_ops(block))
+    ops = _laid_out(block)
     classes = range(len(dims.extents))
     sets = dims.sets()
     apart = [{other for one in sets if each in one for other in one} - {each} for each in classes]
@@ -78,9 +78,14 @@ def assign(forall: ir.Operation) -> None:
     anchors = [(op, rule) for op in ops if (rule := anchor_of(op)) is not None]
     for op, rule in sorted(anchors, key=lambda one: -prod(sizes_of(one[0].results[0]))):
         rule.place(op, dims, spread)
-    accesses = [access_of(op) for op in ops if op.name in TRANSFERS]
+    accesses = [access_of(op) for op in ops if op.name in (*TRANSFERS, HALVES)]
     _fill(dims, sets, spread, accesses, _reduced(dims, ops))
     _mark(ops, dims, spread, {access.op: access for access in accesses})
+
+
+def _laid_out(block: ir.Block) -> list[ir.Operation]:
+    """The ops whose tiles have layouts: not a read of which every other element is kept, and loaded there."""
+    return [op for op in nested_ops(block) if not is_halved(op)]
 
 
 def _check(block: ir.Block) -> None:
@@ -103,7 +108,7 @@ def _dims(block: ir.Block) -> Dims:
         for number in rule.cuts(op) if rule is not None else ():
             _copy_operand(op, number)
     while True:
-        dims = Dims(list(nested_ops(block)))
+        dims = Dims(_laid_out(block))
         if dims.cut is None:
             return dims
         _copy_operand(*_smallest(dims.cut.op, dims.cut.operand))

@@ -6,7 +6,8 @@
     (tensor.pad %x low[3]) at …     ->  tensor.pad (expand_shape %x) low[2, 0] in whole blocks,
                                         at (oh + (kh + 1) floordiv 2, (kh + 1) mod 2)
 
-A size that is no multiple of the stride is padded first. Legal: what the longer padding adds is never read.
+A size that is no multiple of the stride is read in steps, as it is, where tiles can (`should_step`), else
+padded first. Legal: what the longer padding adds is never read.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ..constants import constant
 from ..operations import defining_op
 from ..structured import DYNAMIC, element_type, named_maps_of, sizes_of
 from ..subsets import mixed
+from ..tiling.analysis import HALVED
 from .reshape import grouped
 from .slices import add_sizes, insert, padding_value
 
@@ -47,6 +49,8 @@ def split_strides(
     if pad is not None and can_pad_blocks(pad, windows):
         return _split_before_padding(op, pad, where, windows)
     source = op.operands[0]
+    if should_step(op, windows):
+        return source, list(where.results)
     more = [
         0 if window is None or window.stride == 1 else _missing(op, dim, window)
         for dim, window in enumerate(windows)
@@ -57,6 +61,19 @@ def split_strides(
         if all(window is None or window.stride == 1 for window in windows):
             return source, list(where.results)
         return _in_blocks(source, windows), _block_reads(where, windows, [0] * len(windows))
+
+
+def should_step(op: ir.Operation, windows: list[Window | None]) -> bool:
+    """Whether an input that is no multiple of its strides is read in steps, as it is.
+
+    Along a row every other element can be taken of what is read (`passes/tiling/analysis.py`); along the
+    other dims a tile has one position.
+    """
+    row = windows[-1]
+    if row is not None and row.stride not in (1, HALVED):
+        return False
+    strided = [(dim, window) for dim, window in enumerate(windows) if window and window.stride > 1]
+    return any(_missing(op, dim, window) for dim, window in strided)
 
 
 def can_pad_blocks(pad: ir.Operation, windows: list[Window | None]) -> bool:

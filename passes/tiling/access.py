@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 
 from mlir import ir
 
@@ -21,8 +22,8 @@ from ..subsets import kept_dims, mixed
 class Index:
     """The position in one dim of a tensor: ``start + stride * (sum of loops) + rest``.
 
-    ``loops`` are the loops with coefficient 1, ``rest`` is an affine expression of other loops (the window
-    of a convolution), ``start`` a number or an index value of the function. ``partial`` says that the
+    ``loops`` are the loops with coefficient ``stride``, ``rest`` is an affine expression of other loops (the
+    window of a convolution), ``start`` a number or an index value of the function. ``partial`` says that the
     loops do not cover the dim, ``padded`` that the position may lie outside of it.
     """
 
@@ -147,7 +148,7 @@ def _generic(op: ir.Operation) -> Nest:
     accesses = [Access(value, indices_of(where)) for value, where in zip(op.operands, maps, strict=True)]
     extents = _extents(len(kinds), accesses)
     accesses = [
-        Access(each.value, tuple(_part_from_zero(index, extents) for index in each.indices))
+        Access(each.value, tuple(_stepped(_part_from_zero(index, extents), kinds) for index in each.indices))
         for each in accesses
     ]
     reads = tuple(
@@ -173,6 +174,31 @@ def _part_from_zero(index: Index, extents: Sequence[int | None]) -> Index:
     if extent is None or extent > rest.rhs.value:
         return index
     return Index((rest.lhs.position,), None, index.start, partial=True)
+
+
+def _stepped(index: Index, kinds: Sequence[str]) -> Index:
+    """``i * 2 + k`` of a strided window: a parallel loop's steps, and the rest from the reduced ones."""
+    if index.rest is None or any(kinds[loop] == "parallel" for loop in index.loops):
+        return index
+    terms = [*_terms(index.rest), *(ir.AffineDimExpr.get(loop) for loop in index.loops)]
+    steps = [
+        term
+        for term in terms
+        if isinstance(term, ir.AffineMulExpr)
+        and isinstance(term.lhs, ir.AffineDimExpr)
+        and isinstance(term.rhs, ir.AffineConstantExpr)
+        and kinds[term.lhs.position] == "parallel"
+    ]
+    if len(steps) != 1:
+        return index
+    rest = [term for term in terms if term != steps[0]]
+    return Index(
+        (steps[0].lhs.position,),
+        reduce(add, rest) if rest else None,
+        index.start,
+        steps[0].rhs.value,
+        partial=True,
+    )
 
 
 def _fill(op: ir.Operation) -> Nest:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from mlir import ir
 
-from .access import Nest
+from .access import Access, Nest
+
+HALVED = 2  # the stride that tiles are read with: all is read, and every other element kept
 
 _OTHERS = ("linalg.index", "linalg.yield", "tensor.extract", "cf.assert")
 
@@ -26,14 +28,15 @@ def single_loops(nest: Nest) -> set[int]:
     """The loops that can only run one element at a time.
 
     They are in an index with a factor or a division, they share a dim with another tiled loop, or the
-    position that a gather reads depends on them.
+    position that a gather reads depends on them. A window can read every other element of a row at once; a
+    copy of such elements is better made by tasks of one element, of which neighbours read neighbours.
     """
     loops: set[int] = set()
     for access in (*nest.reads, *nest.writes):
-        for index in access.indices if access else ():
+        for number, index in enumerate(access.indices if access else ()):
             if index.rest is not None:
                 loops |= loops_in(index.rest)
-            if index.stride != 1:
+            if index.stride != 1 and not (access and nest.reductions and is_halved(access, number)):
                 loops |= set(index.loops)
             elif len(index.loops) > 1:
                 by_kind = sorted(index.loops, key=lambda loop: nest.kinds[loop] == "reduction")
@@ -47,6 +50,12 @@ def single_loops(nest: Nest) -> set[int]:
                     loops |= loops_behind(nest, position)
                 rows.add(loop)
     return loops
+
+
+def is_halved(access: Access, dim: int) -> bool:
+    """Whether every other element is read along ``dim``, the innermost of memory."""
+    index = access.indices[dim]
+    return index.stride == HALVED and dim == len(access.indices) - 1 and len(index.loops) == 1
 
 
 def loops_in(expr: ir.AffineExpr) -> set[int]:

@@ -91,7 +91,7 @@ def _lane_loop(nest: Nest) -> int | None:
 
 def _own_last_loop(nest: Nest, access: Access, other: Access) -> int | None:
     """The parallel loop of more than one element that is the last dim of ``access`` and not in ``other``."""
-    last = access.indices[-1].loops if access.indices else ()
+    last = access.indices[-1].loops if access.indices and access.indices[-1].stride == 1 else ()
     if len(last) != 1 or last[0] not in nest.parallels or last[0] in _all_loops(other):
         return None
     return last[0] if nest.extents[last[0]] != 1 else None

@@ -17,6 +17,7 @@ from mlir.dialects import scf, tensor, vector
 from ..constants import literal_of
 from ..domain import Dim, Domain
 from .access import Access, Nest, shape_of
+from .analysis import HALVED, is_halved
 from .at_reads import read_and_compute
 from .place import Place, Span
 from .registry import rule_of
@@ -79,6 +80,7 @@ class Emitter(Place):
         present = [axis for axis in axes if axis is not None]
         turned = sorted(present, key=loops.index)
         is_whole = access.padding is not None or self.domain.writer(access.value) is not None
+        is_whole = is_whole or any(index.stride != 1 for index in access.indices)
         if turned == present or is_whole:
             return self.arrange(self.own(nest, access), axes, loops, shape)
         own = self.read(nest, access, [axes.index(axis) for axis in turned])
@@ -109,7 +111,10 @@ class Emitter(Place):
         return axes
 
     def read(self, nest: Nest, access: Access, order: Sequence[int] | None = None) -> ir.Value:
-        """The transfer_read of an input; ``order`` picks and orders the dims of the vector."""
+        """The transfer_read of an input; ``order`` picks and orders the dims of the vector.
+
+        Where every other element is wanted of the last dim, those between are read, too, and dropped.
+        """
         order = range(len(access.indices)) if order is None else order
         staged = self.staged.get(access.value)
         if staged is not None:
@@ -118,13 +123,18 @@ class Emitter(Place):
         if stage is not None:
             return read_and_compute(self, nest, stage, order)
         starts, sizes, exact = [], [], []
-        for index in access.indices:
+        halved = False
+        for dim, index in enumerate(access.indices):
             starts.append(self.position(nest, index))
             spans = [self.span(nest, loop) for loop in index.loops]
-            assert index.stride == 1 or all(span.size == 1 for span in spans), "a step takes single elements"
-            sizes.append(max((span.size for span in spans), default=1))
-            exact.append(not index.padded and all(span.exact for span in spans))
-        return self.transfer_read(access.value, starts, sizes, exact, order, access.padding)
+            size = max((span.size for span in spans), default=1)
+            if index.stride != 1 and size != 1:
+                assert is_halved(access, dim), "a step takes single elements"
+                halved, size = True, HALVED * size
+            sizes.append(size)
+            exact.append(not index.padded and all(span.exact for span in spans) and not halved)
+        read = self.transfer_read(access.value, starts, sizes, exact, order, access.padding)
+        return vector.DeinterleaveOp(read).results[0] if halved else read
 
     def transfer_read(
         self,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from mlir import ir
 
 from .access import Access, Index, Nest, shape_of
-from .analysis import loops_in
+from .analysis import is_halved, loops_in
 
 if TYPE_CHECKING:
     from ..domain import Dim, Domain
@@ -202,6 +202,8 @@ def _problem(reader: Nest, access: Access, makers: Sequence[Nest]) -> str | None
             return "what is written ahead of a window has no loop for each dim"
         if maker.body is None or maker.reductions or {"tensor.extract", "cf.assert"} & {*inner}:
             return "only element-wise work is done ahead of a window"
+    if any(is_halved(access, dim) for dim in range(len(access.indices))):
+        return "a window that keeps every other element of a row reads them from memory"
     sizes = zip(shape_of(access.value), access.indices, strict=True)
     if any(not size for size, index in sizes if index.padded):
         return "where the padding of what a window reads begins is not known"

@@ -13,8 +13,9 @@ _OPS = frozenset((
     "affine.apply", "affine.max", "affine.min", "cf.assert", "memref.alloca", "memref.dim", "memref.load",
     "scf.for", "scf.forall", "scf.forall.in_parallel", "scf.yield",
     "tensor.dim", "tensor.extract", "tensor.parallel_insert_slice", "ub.poison",
-    "vector.broadcast", "vector.contract", "vector.extract", "vector.multi_reduction", "vector.shape_cast",
-    "vector.step", "vector.transfer_read", "vector.transfer_write", "vector.transpose",
+    "vector.broadcast", "vector.contract", "vector.deinterleave", "vector.extract",
+    "vector.multi_reduction", "vector.shape_cast", "vector.step",
+    "vector.transfer_read", "vector.transfer_write", "vector.transpose",
 ))  # fmt: skip
 _DIALECTS = ("arith", "math")  # element-wise, on tiles and on scalars
 

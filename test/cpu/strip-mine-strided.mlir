@@ -30,6 +30,38 @@ func.func private @stride_two(%x: memref<8x64x2xf32>, %out: memref<8x64xf32>) at
   return
 }
 
+// Every other element of what a tile reads: two vectors, of which the last element may lie outside, and a shuffle.
+// CHECK-LABEL: @every_other
+// CHECK: %[[LOW:.*]] = vector.load %{{.*}} : memref<8x131xf32>, vector<64xf32>
+// CHECK: %[[HIGH:.*]] = vector.maskedload %{{.*}} : memref<8x131xf32>
+// CHECK: vector.shuffle %[[LOW]], %[[HIGH]] [0, 2, 4,
+// CHECK: vector.store
+func.func private @every_other(%x: memref<8x131xf32>, %out: memref<8x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0, %c2], %pad {in_bounds = [true, false]} : memref<8x131xf32>, vector<8x128xf32>
+  %s, %t = vector.deinterleave %v : vector<8x128xf32> -> vector<8x64xf32>
+  vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<8x64xf32>, memref<8x64xf32>
+  return
+}
+
+// Lanes along another dim: the elements that are kept are read where they are, no others.
+// CHECK-LABEL: @every_other_row
+// CHECK: %[[TWICE:.*]] = arith.muli
+// CHECK: vector.gather
+// CHECK-NOT: vector.shuffle
+// CHECK: return
+func.func private @every_other_row(%x: memref<64x8xf32>, %out: memref<4x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, false]} : memref<64x8xf32>, vector<64x8xf32>
+  %s, %t = vector.deinterleave %v : vector<64x8xf32> -> vector<64x4xf32>
+  %u = vector.transpose %t, [1, 0] : vector<64x4xf32> to vector<4x64xf32>
+  vector.transfer_write %u, %out[%c0, %c0] {in_bounds = [true, true]} : vector<4x64xf32>, memref<4x64xf32>
+  return
+}
+
 // Lanes far apart are gathered, one register at a time.
 // CHECK-LABEL: @far_apart
 // CHECK: vector.gather %{{.*}}[%{{.*}}] [%{{.*}}], %{{.*}}, %{{.*}} : memref<64x100xf32>, vector<16xi32>, vector<16xi1>, vector<16xf32> into vector<16xf32>

@@ -73,6 +73,32 @@ func.func private @many(%x: memref<64x128x8xf32>, %out: memref<64x128xf32>) attr
 
 // -----
 
+// Every other element of a row that is no multiple of two: three loads for a window of three, where the row is
+// long enough, and nothing that lies between.
+// CHECK: llvm.func @halves(
+// CHECK-COUNT-3: llvm.load %{{.*}} invariant {{.*}} : !llvm.ptr -> f32
+// CHECK-NOT: llvm.load
+// CHECK: func.func private @halves
+func.func private @halves(%x: memref<64x257xf32>, %out: memref<64x128xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %pad = arith.constant 0.0 : f32
+  %low = arith.constant dense<0xFF800000> : vector<1x128xf32>
+  scf.forall (%i) in (64) {
+    %m = scf.for %k = %c0 to %c3 step %c1 iter_args(%a = %low) -> (vector<1x128xf32>) {
+      %v = vector.transfer_read %x[%i, %k], %pad {in_bounds = [true, false]} : memref<64x257xf32>, vector<1x256xf32>
+      %e, %o = vector.deinterleave %v : vector<1x256xf32> -> vector<1x128xf32>
+      %y = arith.maximumf %a, %e : vector<1x128xf32>
+      scf.yield %y : vector<1x128xf32>
+    }
+    vector.transfer_write %m, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x128xf32>, memref<64x128xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0, 1>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
+  return
+}
+
+// -----
+
 // So is one with work before it: the test for padding, and transposes, are no reason to stay a loop.
 // CHECK: llvm.func @before(
 // CHECK-NOT: scf.for

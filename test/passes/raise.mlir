@@ -47,15 +47,14 @@ func.func @amax(%x: tensor<5x7xf32>) -> tensor<5x1xf32> {
 
 // -----
 
-// A strided convolution: the padding grows to a multiple of the stride, the weights get their channels last.
-// CHECK-DAG: #[[IN:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 + d5 floordiv 2, d5 mod 2, d3 + d6 floordiv 2, d6 mod 2)>
+// A strided convolution of an odd size reads it in steps, through its padding; the weights get their channels last.
+// CHECK-DAG: #[[IN:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 * 2 + d5, d3 * 2 + d6)>
 // CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d5, d6, d1)>
 // CHECK-LABEL: func.func @conv
-// CHECK: %[[F:.*]] = linalg.fill {{.*}} : tensor<2x3x20x20xf32>
+// CHECK: %[[F:.*]] = linalg.fill {{.*}} : tensor<2x3x19x19xf32>
 // CHECK: %[[P:.*]] = tensor.insert_slice %arg0 into %[[F]][0, 0, 1, 1] [2, 3, 17, 17] [1, 1, 1, 1] {mlopt.op = "pad"}
-// CHECK: %[[X:.*]] = tensor.expand_shape %[[P]] {{.*}} into tensor<2x3x10x2x10x2xf32>
 // CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%arg1 {{.*}} : tensor<3x3x3x8xf32>) attrs = {mlopt.op = "transpose"}
-// CHECK: linalg.generic {indexing_maps = [#[[IN]], #[[W]], {{.*}} ins(%[[X]], %[[T]] {{.*}}{mlopt.op = "conv2d"}
+// CHECK: linalg.generic {indexing_maps = [#[[IN]], #[[W]], {{.*}} ins(%[[P]], %[[T]] {{.*}}{mlopt.op = "conv2d"}
 func.func @conv(%x: tensor<2x3x17x17xf32>, %w: tensor<8x3x3x3xf32>) -> tensor<2x8x9x9xf32> {
   %zero = arith.constant 0.0 : f32
   %p = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {
@@ -67,6 +66,27 @@ func.func @conv(%x: tensor<2x3x17x17xf32>, %w: tensor<8x3x3x3xf32>) -> tensor<2x
   %r = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<2> : vector<2xi64>}
       ins(%p, %w : tensor<2x3x19x19xf32>, tensor<8x3x3x3xf32>) outs(%1 : tensor<2x8x9x9xf32>) -> tensor<2x8x9x9xf32>
   return %r : tensor<2x8x9x9xf32>
+}
+
+// -----
+
+// In steps of three a row cannot be read: the padding grows to a multiple of the stride.
+// CHECK: affine_map<(d0, d1, d2) -> (d0, d1 + d2 floordiv 3, d2 mod 3)>
+// CHECK-LABEL: func.func @thirds
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[0, 1] [2, 16] [1, 1] {mlopt.op = "pad"} : tensor<2x16xf32> into tensor<2x18xf32>
+// CHECK: tensor.expand_shape {{.*}} into tensor<2x6x3xf32>
+func.func @thirds(%x: tensor<1x2x16xf32>) -> tensor<1x2x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 0, 1] high[0, 0, 0] {
+  ^bb0(%a: index, %b: index, %c: index):
+    tensor.yield %zero : f32
+  } : tensor<1x2x16xf32> to tensor<1x2x17xf32>
+  %0 = tensor.empty() : tensor<1x2x5xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<1x2x5xf32>) -> tensor<1x2x5xf32>
+  %w = tensor.empty() : tensor<4xf32>
+  %r = linalg.pooling_ncw_sum {dilations = dense<1> : vector<1xi64>, strides = dense<3> : vector<1xi64>}
+      ins(%p, %w : tensor<1x2x17xf32>, tensor<4xf32>) outs(%1 : tensor<1x2x5xf32>) -> tensor<1x2x5xf32>
+  return %r : tensor<1x2x5xf32>
 }
 
 // -----

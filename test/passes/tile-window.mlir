@@ -22,6 +22,48 @@ func.func private @max_pool(%x: tensor<8x5x2x5x2xf32>, %out: tensor<8x4x4xf32>) 
   return %r : tensor<8x4x4xf32>
 }
 
+// Every other element of a row that is no multiple of two: all of it is read, past its end as well, and half kept.
+// CHECK-LABEL: @odd_pool
+// CHECK: scf.forall (%{{.*}}, %[[H:.*]]) = (0, 0) to (8, 4) step (2, 1)
+// CHECK:   scf.for %[[KH:.*]] = %c0 to %c3
+// CHECK:     scf.for %[[KW:.*]] = %c0 to %c3
+// CHECK:       %[[ROW:.*]] = affine.apply {{.*}}(%[[H]], %[[KH]]
+// CHECK:       %[[V:.*]] = vector.transfer_read %{{.*}}[%{{.*}}, %[[ROW]], %[[KW]]], {{.*}} {in_bounds = [true, true, false]} : tensor<8x9x9xf32>, vector<2x1x8xf32>
+// CHECK:       %[[E:.*]], %{{.*}} = vector.deinterleave %[[V]] : vector<2x1x8xf32> -> vector<2x1x4xf32>
+// CHECK:       arith.maximumf %{{.*}}, %[[E]] : vector<2x1x4xf32>
+func.func private @odd_pool(%x: tensor<8x9x9xf32>, %out: tensor<8x4x4xf32>) -> tensor<8x4x4xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 2, 1, 0, 1, 1>}} {
+  %least = arith.constant 0xFF800000 : f32
+  %window = tensor.empty() : tensor<3x3xf32>
+  %f = linalg.fill ins(%least : f32) outs(%out : tensor<8x4x4xf32>) -> tensor<8x4x4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(c, h, w, kh, kw) -> (c, h * 2 + kh, w * 2 + kw)>, affine_map<(c, h, w, kh, kw) -> (kh, kw)>, affine_map<(c, h, w, kh, kw) -> (c, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %window : tensor<8x9x9xf32>, tensor<3x3xf32>) outs(%f : tensor<8x4x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %m: f32):
+    %y = arith.maximumf %m, %a : f32
+    linalg.yield %y : f32
+  } -> tensor<8x4x4xf32>
+  return %r : tensor<8x4x4xf32>
+}
+
+// Every third is not read at once: a tile has one position along the row.
+// CHECK-LABEL: @thirds
+// CHECK: vector.transfer_read {{.*}} : tensor<8x14xf32>, vector<8x1xf32>
+// CHECK-NOT: vector.deinterleave
+// CHECK: return
+func.func private @thirds(%x: tensor<8x14xf32>, %out: tensor<8x4xf32>) -> tensor<8x4xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 0, 1, 1>}} {
+  %zero = arith.constant 0.0 : f32
+  %window = tensor.empty() : tensor<5xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(c, w, k) -> (c, w * 3 + k)>, affine_map<(c, w, k) -> (k)>, affine_map<(c, w, k) -> (c, w)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %window : tensor<8x14xf32>, tensor<5xf32>) outs(%f : tensor<8x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %m: f32):
+    %y = arith.addf %m, %a : f32
+    linalg.yield %y : f32
+  } -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
+
 // Two results that depend on each other are carried together.
 // CHECK-LABEL: @argmax
 // CHECK: scf.for %[[J:.*]] = %c0 to %c77 step %c1 iter_args(%[[M:.*]] = {{.*}}, %[[I:.*]] = {{.*}}) -> (vector<4xf32>, vector<4xi64>)

@@ -21,11 +21,18 @@ WINDOWS = {
     "dilated": (lambda: nn.Conv2d(5, 7, 3, padding=4, dilation=3), (2, 5, 9, 8), True),
     "stride": (lambda: nn.Conv2d(3, 7, 7, stride=2, padding=3), (2, 3, 12, 14), True),
     "stride 3": (lambda: nn.Conv2d(3, 7, 5, stride=3, padding=2, dilation=2), (2, 3, 15, 12), True),
-    "stride, odd size": (lambda: nn.Conv2d(3, 7, 3, stride=2, padding=1), (2, 3, 9, 7), False),
+    "stride, odd size": (lambda: nn.Conv2d(3, 7, 3, stride=2, padding=1), (2, 3, 9, 7), True),
+    "stride 3, odd size": (lambda: nn.Conv2d(3, 7, 4, stride=3, padding=1), (2, 3, 9, 7), False),
+    "stride, inside": (lambda: nn.Conv2d(3, 40, 3, stride=2), (1, 3, 13, 35), True),
+    "stride, dilated": (lambda: nn.Conv2d(4, 6, 3, stride=2, padding=1, dilation=3), (2, 4, 11, 13), True),
+    "stride, groups": (lambda: nn.Conv2d(6, 8, 3, stride=2, groups=2), (2, 6, 7, 9), True),
+    "stride, a pixel": (lambda: nn.Conv2d(6, 8, 1, stride=2), (2, 6, 7, 9), True),
     "strides": (lambda: nn.Conv2d(3, 7, 3, stride=(1, 2), padding=(2, 1)), (2, 3, 9, 8), True),
     "groups": (lambda: nn.Conv2d(6, 8, 3, padding=1, groups=2), (2, 6, 5, 7), True),
     "depthwise": (lambda: nn.Conv2d(6, 6, 5, padding=2, groups=6), (2, 6, 11, 70), True),
     "depthwise stride": (lambda: nn.Conv2d(6, 6, 3, stride=2, padding=1, groups=6), (2, 6, 8, 70), True),
+    "depthwise stride, odd": (lambda: nn.Conv2d(6, 6, 3, stride=2, padding=1, groups=6), (2, 6, 7, 71), True),
+    "conv1d stride, odd size": (lambda: nn.Conv1d(3, 5, 4, stride=2), (2, 3, 37), True),
     "causal": (lambda: Seq(nn.ConstantPad1d((4, 0), 0.0), nn.Conv1d(6, 8, 3, dilation=2)), (2, 6, 33), True),
     "conv3d": (lambda: nn.Conv3d(3, 5, 3, padding=(1, 0, 2)), (1, 3, 4, 5, 6), True),
     "transposed": (lambda: nn.ConvTranspose2d(5, 7, 3, stride=2, padding=1), (2, 5, 4, 3), False),
@@ -35,6 +42,11 @@ WINDOWS = {
     "max": (lambda: nn.MaxPool2d(3, 2, 1), (2, 3, 12, 70), True),
     "max stride 1": (lambda: nn.MaxPool2d(3, 1, 1), (2, 3, 7, 5), True),
     "max dilated": (lambda: nn.MaxPool2d(3, 1, 1, dilation=2), (2, 3, 7, 9), True),
+    "max stride, odd size": (lambda: nn.MaxPool2d(3, 2), (2, 3, 13, 147), True),
+    "max stride, odd size, padded": (lambda: nn.MaxPool2d(3, 2, 1), (2, 3, 13, 75), True),
+    "max 3d stride, odd size": (lambda: nn.MaxPool3d(2, 2, 1), (2, 2, 5, 6, 7), True),
+    "max of some columns": (lambda: nn.MaxPool2d((2, 3), (3, 2)), (2, 3, 8, 33), True),
+    "average, odd size": (lambda: nn.AvgPool2d(3, 2, 1, count_include_pad=False), (2, 3, 7, 33), True),
     "average": (lambda: nn.AvgPool2d(3, 2, 1), (2, 3, 12, 8), True),
     "average of what is there": (lambda: nn.AvgPool2d(3, 2, 1, count_include_pad=False), (2, 3, 12, 8), True),
 }  # fmt: skip
@@ -65,13 +77,15 @@ def test_windows(window, target):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("window", ["3x3", "stride", "depthwise", "max"])
+@pytest.mark.parametrize(
+    "window", ["3x3", "stride", "stride, odd size", "depthwise", "max", "average, odd size"]
+)
 def test_dtypes(window, target, dtype):
     make, shape, _ = WINDOWS[window]
     compiled_and_checked(make().eval().to(dtype), torch.randn(shape, dtype=dtype), **TARGETS[target])
 
 
-@pytest.mark.parametrize("window", ["3x3", "stride", "depthwise", "max", "groups"])
+@pytest.mark.parametrize("window", ["3x3", "stride", "stride, odd size", "depthwise", "max", "groups"])
 def test_dynamic_batch(window):
     make, shape, _ = WINDOWS[window]
     module = make().eval()
@@ -127,3 +141,15 @@ def test_one_pad_for_two():
             return self.conv(padded), nn.functional.max_pool2d(padded, 3, 1), padded
 
     compiled_and_checked(Two(), torch.randn(2, 3, 5, 6))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_work_before_steps_over_a_row_stays_a_kernel(target):
+    compiled = compiled_and_checked(
+        Seq(nn.ReLU(), nn.MaxPool2d(3, 2)), torch.randn(1, 3, 9, 33), **TARGETS[target]
+    )
+    assert len(kernels(compiled)) == 2
+    (reason,) = compiled.report.not_fused
+    assert (
+        reason == "relu -> max_pool: a window that keeps every other element of a row reads them from memory"
+    )

@@ -7,7 +7,7 @@ kernel makes no use of that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd, prod
 
 from mlir import ir
@@ -16,12 +16,16 @@ from ...divisors import divisor
 from .tiles import sizes_of
 
 WIDE = 16  # bytes of the widest access
+HALVES = "vector.deinterleave"
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
 @dataclass(frozen=True)
 class Access:
-    """One vector.transfer_read or transfer_write."""
+    """One vector.transfer_read or transfer_write.
+
+    ``step``: of how many neighbours in memory the tile has one; two where every other element is kept.
+    """
 
     op: ir.Operation
     tile: ir.Value
@@ -29,6 +33,7 @@ class Access:
     indices: tuple[ir.Value, ...]
     dims: tuple[int, ...]  # the buffer's dim of each dim of the tile
     in_bounds: tuple[bool, ...]
+    step: int = 1
 
     @property
     def element_bytes(self) -> int:
@@ -61,7 +66,7 @@ class Access:
     def contiguous(self) -> int | None:
         """The tile's dim that runs along neighbours in memory."""
         order = self.order()
-        if not order or self.dims[order[0]] != len(self.indices) - 1:
+        if not order or self.dims[order[0]] != len(self.indices) - 1 or self.step != 1:
             return None
         return order[0]
 
@@ -99,12 +104,15 @@ class Access:
     def address(self, position: Sequence[int]) -> int:
         """Where a position of the tile lies after its first, in bytes; unknown strides are taken for odd."""
         strides = [1025 if stride is None else stride for stride in self.strides]
+        strides[-1:] = [self.step]
         steps = (at * strides[dim] for at, dim in zip(position, self.dims, strict=True))
         return self.element_bytes * sum(steps)
 
 
 def access_of(op: ir.Operation) -> Access:
-    """The access of a transfer."""
+    """The access of a transfer, or of the vector.deinterleave that takes every other element of one."""
+    if op.name == HALVES:
+        return replace(access_of(op.operands[0].owner.operation), tile=op.results[0], step=2)
     reads = op.name == "vector.transfer_read"
     tile = op.results[0] if reads else op.operands[0]
     buffer = op.operands[0 if reads else 1]
@@ -119,6 +127,13 @@ def access_of(op: ir.Operation) -> Access:
         tuple(ir.AffineDimExpr(expr).position for expr in where.results),
         tuple(ir.BoolAttr(flag).value for flag in ir.ArrayAttr(op.attributes["in_bounds"])),
     )
+
+
+def is_halved(op: ir.Operation) -> bool:
+    """Whether of what ``op`` reads only every other element is wanted, so that the others are not loaded."""
+    if op.name != "vector.transfer_read":
+        return False
+    return {use.owner.operation.name for use in op.results[0].uses} == {HALVES}
 
 
 def bytes_of(element: ir.Type) -> int:

@@ -16,7 +16,10 @@ def is_scattered(access: Access, layout: Layout) -> bool:
 
 
 def waste(access: Access, layout: Layout) -> float:
-    """The sectors that one access of the first warp touches, over the fewest that hold as many bytes."""
+    """The sectors that one access of the first warp touches, over the fewest that hold as many bytes.
+
+    Where every other element is wanted, those between are among the bytes.
+    """
     inner = access.contiguous()
     width = 1 if inner is None else min(layout.run(inner), access.width())
     sizes = sizes_of(access.tile)
@@ -27,5 +30,5 @@ def waste(access: Access, layout: Layout) -> float:
         if all(at < size for at, size in zip(position, sizes, strict=True))
     ]
     size = width * access.element_bytes
-    fewest = -(-len(inside) * size // SECTOR_BYTES)
+    fewest = -(-len(inside) * size * access.step // SECTOR_BYTES)
     return sectors(inside, size) / fewest

@@ -26,7 +26,14 @@ _READ = "vector.transfer_read"
 # What may be written several times: its rules keep nothing by which they know what they have emitted.
 _REPEATABLE = (
     *("arith.", "math.", "affine."),
-    *(_READ, "vector.broadcast", "vector.shape_cast", "vector.transpose", "vector.step"),
+    *(
+        _READ,
+        "vector.broadcast",
+        "vector.shape_cast",
+        "vector.transpose",
+        "vector.step",
+        "vector.deinterleave",
+    ),
 )
 
 

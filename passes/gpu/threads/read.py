@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from mlir import ir
 
-from ....dialects.layouts import Position
-from ..layouts.access import access_of
+from ....dialects.layouts import Layout, Position
+from ..layouts.access import HALVES, access_of, is_halved
 from .builder import Truth
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
@@ -18,10 +18,34 @@ from .registry import rule
 @rule("vector.transfer_read")
 def emit_read(em: Emitter, op: ir.Operation) -> None:
     """Loads, with the padding value where there is no memory; those of one condition together."""
+    if is_halved(op):
+        return  # vector.deinterleave loads what it keeps
     result = op.results[0]
     layout = em.layout(result)
-    place = place_of(em, access_of(op), layout)
     wanted = positions_of(layout, result)
+    em.set_fragment(result, Fragment(layout, _loaded(em, op, layout, wanted)))
+
+
+@rule(HALVES)
+def emit_halves(em: Emitter, op: ir.Operation) -> None:
+    """Every other element of a read, from where it lies: those between are not loaded."""
+    for number, result in enumerate(op.results):
+        if not list(result.uses):
+            continue
+        layout = em.layout(result)
+        row = layout.rank - 1
+        wanted = positions_of(layout, result)
+        places = {each: (*each[:row], 2 * each[row] + number) for each in wanted}
+        read = op.operands[0].owner.operation
+        values = _loaded(em, read, layout.spread_out(row, 2), list(places.values()))
+        em.set_fragment(result, Fragment(layout, {each: values[place] for each, place in places.items()}))
+
+
+def _loaded(
+    em: Emitter, op: ir.Operation, layout: Layout, wanted: Sequence[Position]
+) -> dict[Position, ir.Value]:
+    """The elements at the positions ``wanted`` of what ``op`` reads."""
+    place = place_of(em, access_of(op), layout)
     groups: dict[Truth, list[Position]] = {}
     for position in wanted:
         if place.leads(position):
@@ -30,7 +54,7 @@ def emit_read(em: Emitter, op: ir.Operation) -> None:
     for whole, positions in groups.items():
         members = [member for position in positions for member in place.members(position)]
         values.update(zip(members, _load(place, whole, positions), strict=True))
-    em.set_fragment(result, Fragment(layout, {position: values[position] for position in wanted}))
+    return {position: values[position] for position in wanted}
 
 
 def _load(place: Place, whole: Truth, positions: Sequence[Position]) -> list[ir.Value]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from mlir import ir
 
 from ...operations import nested_ops, ops_named
-from ..layouts.access import access_of
+from ..layouts.access import access_of, is_halved
 from ..layouts.overlaps import buffer_of
 from ..layouts.tiles import is_tile
 
@@ -71,7 +71,7 @@ def _is_position(value: ir.Value) -> bool:
 
 def _reads_constant(op: ir.Operation) -> bool:
     """Whether an op reads a tile of a buffer that its kernel writes nothing to."""
-    if op.name != "vector.transfer_read":
+    if op.name != "vector.transfer_read" or is_halved(op):
         return False
     parent = op.parent.operation
     while parent.name != "scf.forall":
