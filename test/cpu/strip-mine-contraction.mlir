@@ -126,6 +126,33 @@ func.func private @whole(%x: memref<64x2048xf32>, %y: memref<2048x500xf32>, %out
   return
 }
 
+// 8 x 48 accumulators, three registers a row.
+// CHECK-LABEL: @three_registers
+// CHECK: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<512x48xf32>
+// CHECK: scf.for %{{.*}} = %c0 to %c128 step %c8
+// CHECK:   %{{.*}}:24 = scf.for %{{.*}} = %c0 to %c512 step %c2 iter_args
+// CHECK-COUNT-3: vector.load %[[PANEL]]{{.*}}, vector<16xf32>
+// CHECK-COUNT-48: vector.fma {{.*}} : vector<16xf32>
+// CHECK-NOT: vector.fma
+// CHECK: return
+func.func private @three_registers(%x: memref<128x512xf32>, %y: memref<512x480xf32>, %out: memref<128x480xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<128x48xf32>
+  scf.forall (%j) = (0) to (480) step (48) {
+    %r = scf.for %k = %c0 to %c512 step %c2 iter_args(%acc = %zero) -> (vector<128x48xf32>) {
+      %a = vector.transfer_read %x[%c0, %k], %pad {in_bounds = [true, true]} : memref<128x512xf32>, vector<128x2xf32>
+      %b = vector.transfer_read %y[%k, %j], %pad {in_bounds = [true, true]} : memref<512x480xf32>, vector<2x48xf32>
+      %c = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %b, %acc : vector<128x2xf32>, vector<2x48xf32> into vector<128x48xf32>
+      scf.yield %c : vector<128x48xf32>
+    }
+    vector.transfer_write %r, %out[%c0, %j] {in_bounds = [true, true]} : vector<128x48xf32>, memref<128x480xf32>
+  }
+  return
+}
+
 // Too long for one panel: blocks of k, each packed, the sums in a buffer until the last.
 // CHECK-LABEL: @long
 // CHECK-DAG: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1024x64xf32>

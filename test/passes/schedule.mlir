@@ -68,6 +68,22 @@ func.func private @matmul(%a: tensor<129x766xf32>, %b: tensor<766x1000xf32>, %ou
   return %r : tensor<129x1000xf32>
 }
 
+// 130 columns are three strips either way: of 48, with eight rows in registers, 14 are empty; of 64, 62.
+// CHECK-LABEL: @narrow_strips
+// CHECK-SAME: tile = array<i64: 76, 48, 4>
+func.func private @narrow_strips(%a: tensor<300x700xf32>, %b: tensor<700x130xf32>, %out: tensor<300x130xf32>) -> tensor<300x130xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<300x130xf32>) -> tensor<300x130xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<300x700xf32>, tensor<700x130xf32>) outs(%f : tensor<300x130xf32>) {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %p = arith.mulf %x, %y : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<300x130xf32>
+  return %r : tensor<300x130xf32>
+}
+
 // Twelve tasks of 128 rows: more tasks would each fill a panel for fewer rows.
 // CHECK-LABEL: @wide_rows
 // CHECK-SAME: tile = array<i64: 0, 64, 8>

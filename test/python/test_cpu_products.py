@@ -51,6 +51,7 @@ def check(function: torch.nn.Module | None, inputs: tuple[Tensor, ...]) -> None:
         (129, 1030, 191),
         (129, 2047, 261),
         (257, 129, 257),
+        (301, 1030, 130),
         (300, 64, 16),
     ],
 )
