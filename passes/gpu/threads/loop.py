@@ -82,7 +82,7 @@ def _unrolled(em: Emitter, op: ir.Operation, bounds: Sequence[Number]) -> dict[s
     moved = sum(access.bytes for access in accesses if all(access.in_bounds))
     if not (isinstance(first, int) and isinstance(end, int) and isinstance(step, int)) or not moved:
         return {}
-    if any(inner.regions or inner.name.startswith("math.") for inner in body):
+    if any(inner.regions or inner.name.startswith(("math.", "vector.contract")) for inner in body):
         return {}
     room = max(em.registers * WORD * WARP * em.warps // 2 // moved, 1)
     count = gcd(1 << (room.bit_length() - 1), len(range(first, end, step)))
