@@ -42,6 +42,11 @@ class Dim:
     kind: str
     whole: bool
 
+    @property
+    def walked(self) -> bool:
+        """Whether one task runs all of it in steps, as nobody knows how much that is."""
+        return self.whole and self.extent is None
+
 
 class Domain:
     """The dims of a group of ops, the root's first, and how each op's loops map to them.
@@ -162,7 +167,7 @@ def _distinct(ties: Ties, extents: dict[Loop, int | None]) -> str | None:
     return None
 
 
-def _finish(ties: Ties, extents: dict[Loop, int | None]) -> Domain | str:
+def _finish(ties: Ties, extents: dict[Loop, int | None]) -> Domain:
     of_results = [_ordered(ties, value) for value in ties.results]
     parallel = set().union(*of_results)
     whole = {ties.find(loop) for loop in ties.whole}
@@ -174,10 +179,6 @@ def _finish(ties: Ties, extents: dict[Loop, int | None]) -> Domain | str:
             reduced = {ties.find((number, loop)) for loop in nest.reductions}
             whole |= parallel & reduced if _is_short_total(nest) else parallel - own
     whole = {name for name in whole if extents[name] != 1}
-    for name in whole:
-        if extents[name] is None:
-            return "a task would need a whole row, whose length is not known"
-
     root_first = [
         *reversed(of_results),
         *(

@@ -20,13 +20,15 @@ Legal for kernels with a ``mlopt.schedule``; `mlopt-schedule` marks those that n
 and they stay as they are. The results are emitted on demand, each op by its rule (``passes/tiling``). What
 comes out bufferizes without copies or allocations but scratch (what is made ahead of a window,
 ``passes/tiling/staged.py``; a schedule with ``warps`` has none, ``passes/tiling/at_reads.py``); accumulators
-are vectors carried by scf.for.
+are vectors carried by scf.for. A row of unknown length is written in steps, by an scf.for that carries the
+result (``passes/tiling/walks.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from mlir import ir
@@ -42,6 +44,7 @@ from .tiling.access import shape_of
 from .tiling.emitter import Emitter
 from .tiling.place import Span
 from .tiling.registry import can_tile
+from .tiling.walks import steps_of
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,8 @@ def _forall(
     """
     outs = [every[number] for number in made]
     extents = {dim: _extent(domain, dim, every) for dim in domain.dims}
-    split = [dim for dim in domain.dims if dim.kind == "parallel" and _is_split(dim, tiles[dim.id])]
+    parallel = [dim for dim in domain.dims if dim.kind == "parallel" and not dim.walked]
+    split = [dim for dim in parallel if _is_split(dim, tiles[dim.id])]
     steps = [tiles[dim.id] or 1 for dim in split]
     bounds = [extents[dim] for dim in split]
     forall = scf.ForallOp([0] * len(split) or [0], bounds or [1], steps or [1], outs)
@@ -126,11 +130,7 @@ def _forall(
     with ir.InsertionPoint(forall):
         sizes = [_dynamic_sizes(out) for out in outs]
     with ir.InsertionPoint(forall.body):
-        shared = list(forall.inner_iter_args)
-        written = [
-            _write(emitter, value, out)
-            for value, out in zip([domain.results[number] for number in made], shared, strict=True)
-        ]
+        written = _write_all(emitter, [domain.results[number] for number in made])
         end = scf.InParallelOp()
     with ir.InsertionPoint(end.block):
         for value, out, dynamic in zip(written, forall.inner_iter_args, sizes, strict=True):
@@ -170,6 +170,31 @@ def _extent(domain: Domain, dim: Dim, outs: Sequence[ir.Value]) -> int | ir.Valu
                 if index.plain and domain.loops(nest)[index.loops[0]] == dim:
                     return dim_of(write.value, position)
     raise PassError(domain.nests[-1].op, "no argument of the kernel has the size of a dynamic loop")
+
+
+def _write_all(emitter: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]:
+    """Write the task's tiles of ``values``, those along the same rows of unknown length in one loop."""
+    outs = list(emitter.forall.inner_iter_args)
+    rows: dict[tuple[Dim, ...], list[int]] = {}
+    for number, value in enumerate(values):
+        found = emitter.domain.writer(value)
+        assert found is not None, "a result is made by the kernel"
+        dims = emitter.domain.value_dims(value)
+        walked = tuple(dim for dim in dims if dim is not None and dim.walked)
+        rows.setdefault(walked, []).append(number)
+        emitter.ahead(found[0], walked)
+    for walked, numbers in rows.items():
+        steps, along = steps_of(emitter, walked), [values[number] for number in numbers]
+        written = emitter.walk(
+            steps, [outs[number] for number in numbers], partial(_write_step, emitter, along)
+        )
+        for number, out in zip(numbers, written, strict=True):
+            outs[number] = out
+    return outs
+
+
+def _write_step(emitter: Emitter, values: Sequence[ir.Value], outs: Sequence[ir.Value]) -> list[ir.Value]:
+    return [_write(emitter, value, out) for value, out in zip(values, outs, strict=True)]
 
 
 def _write(emitter: Emitter, value: ir.Value, out: ir.Value) -> ir.Value:

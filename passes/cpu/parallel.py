@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mlir import ir
-from mlir.dialects import arith, func, scf
+from mlir.dialects import arith, func, memref, scf
 
 from ...dialects.attributes import BYTES, FLOPS, THREADS
 from ..base import Pass, PassError
@@ -76,7 +76,13 @@ def should_parallelize(function: func.FuncOp, grid: Grid, min_work: int) -> bool
     """Whether two threads may pay: the number of threads is known here, and there may be work for two."""
     if marked_argument(function, THREADS) is None or grid.static_tasks in (0, 1):
         return False
-    return grid.static_tasks is None or _static_work(function, grid) >= 2 * min_work
+    return _has_dynamic_work(function, grid) or _static_work(function, grid) >= 2 * min_work
+
+
+def _has_dynamic_work(function: func.FuncOp, grid: Grid) -> bool:
+    """Whether the work is known at run time only."""
+    buffers = [kind for kind in function.type.inputs if isinstance(kind, ir.MemRefType)]
+    return grid.static_tasks is None or not all(ir.MemRefType(kind).has_static_shape for kind in buffers)
 
 
 def _static_work(function: func.FuncOp, grid: Grid) -> int:
@@ -103,10 +109,25 @@ def _parallelize(module: ir.Operation, function: func.FuncOp, grid: Grid, min_wo
 def _thread_count(function: func.FuncOp, grid: Grid, threads: ir.Value, min_work: int) -> ir.Value:
     index = ir.IndexType.get()
     work = arith.constant(index, _static_work(function, grid))
-    for extent in grid.dynamic_extents:
+    for extent in _dynamic_sizes(function, grid):
         work = arith.muli(work, extent)
     enough = arith.divui(work, arith.constant(index, min_work))
     return arith.minui(arith.minui(threads, grid.task_count()), enough)
+
+
+def _dynamic_sizes(function: func.FuncOp, grid: Grid) -> list[ir.Value]:
+    """The sizes that the work grows with: those of the grid, or of a buffer that has more of them.
+
+    A task that runs along a row of unknown length has as much to do as the row is long.
+    """
+    sizes = grid.dynamic_extents
+    for argument in function.entry_block.arguments:
+        if isinstance(argument.type, ir.MemRefType):
+            unknown = [dim for dim in range(argument.type.rank) if argument.type.is_dynamic_dim(dim)]
+            if len(unknown) > len(sizes):
+                index = ir.IndexType.get()
+                sizes = [memref.dim(argument, arith.constant(index, dim)) for dim in unknown]
+    return sizes
 
 
 def _fill_branch(branch: scf.IfOp, grid: Grid, outlined: OutlinedTasks, count: ir.Value) -> None:

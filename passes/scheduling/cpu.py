@@ -111,6 +111,9 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int, budget: int)
     inner = innermost_dims(domain)
     total = prod(dim.extent or LANES for dim in memory if tiles.get(dim) != SINGLE)
     budget = min(budget, max(total // tasks, budget // 4))
+    if any(dim.walked for dim in domain.dims):
+        # Steps along a row lie around the strips of a tile: what a row needs before is made in its own task.
+        tiles |= dict.fromkeys((dim for dim in domain.dims if dim not in tiles), SINGLE)
     used = prod(dim.extent or 1 for dim in memory if tiles.get(dim) == WHOLE)
     transposed = len([dim for dim in inner if dim not in tiles]) > 1
     for dim in (*memory, *(dim for dim in domain.dims if dim not in memory)):

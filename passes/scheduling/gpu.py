@@ -144,6 +144,7 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
     reduced = _reduced_in_tiles(domain)
     for dim in reduced:
         tiles.pop(dim, None)
+    _choose_walks(domain, tiles)
     dims = [dim for dim in memory_order(domain) if dim.kind == "parallel" or dim in reduced]
     dims += [dim for dim in domain.dims if dim not in dims and (dim.kind == "parallel" or dim in reduced)]
     inner = {dim for dim in innermost_dims(domain) if dim in dims and dim not in tiles}
@@ -169,6 +170,18 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
         tiles[dim] = _part(dim.extent, wanted)
         if dim.kind == "parallel" or owned == 1:
             placed.add(dim)
+
+
+def _choose_walks(domain: Domain, tiles: dict[Dim, int]) -> None:
+    """Steps along a row of unknown length, for a block that has a single one."""
+    walked = [dim for dim in memory_order(domain) if dim.walked]
+    walked += [dim for dim in domain.dims if dim.walked and dim not in walked]
+    if not walked:
+        return
+    free = [dim for dim in domain.dims if dim.kind == "parallel" and not dim.whole]
+    tiles |= dict.fromkeys((*free, *walked), SINGLE)
+    owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
+    tiles[walked[0]] = _power(ROW_ELEMENTS // owned)
 
 
 def _sides(domain: Domain, inner: Sequence[Dim]) -> dict[Dim, int]:

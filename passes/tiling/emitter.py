@@ -9,7 +9,7 @@ A value's tile has the value's own rank and order of dims; in a rule, vectors ar
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 
 from mlir import ir
 from mlir.dialects import scf, tensor, vector
@@ -85,6 +85,24 @@ class Emitter(Place):
             return self.arrange(self.own(nest, access), axes, loops, shape)
         own = self.read(nest, access, [axes.index(axis) for axis in turned])
         return self.arrange(own, turned, loops, shape)
+
+    def ahead(self, nest: Nest, dims: Collection[Dim]) -> None:
+        """Emit what ``nest`` reads and no step along ``dims`` changes: once, before a loop over them.
+
+        The maximum in a sum of exp(x - max), say.
+        """
+        seen = set()
+        nests = [nest]
+        while dims and nests:
+            for access in nests.pop().reads:
+                made = None if access is None else self.domain.writer(access.value)
+                if access is None or made is None:
+                    continue
+                if not any(dim in dims for dim in self.domain.value_dims(access.value)):
+                    self.tile(access.value)
+                elif made[0] not in seen:
+                    seen.add(made[0])
+                    nests.append(made[0])
 
     def own(self, nest: Nest, access: Access) -> ir.Value:
         """What ``nest`` reads, in the value's own order of dims."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -38,6 +38,7 @@ class Place(VectorBuilder):
         self.extents = extents
         self._spans = [dict(spans)]
         self._memo: list[dict[Hashable, ir.Value]] = [{}]
+        self._ends: dict[tuple[ir.Value, int], ir.Value] = {}
 
     def dim(self, nest: Nest, loop: int) -> Dim:
         """The dim of a loop."""
@@ -72,9 +73,10 @@ class Place(VectorBuilder):
     ) -> list[ir.Value]:
         """An scf.for over ``dim`` in steps with ``carried`` values; returns the last ones.
 
-        With ``tail`` the last, shorter step of a static dim is emitted after the loop; without it, every
-        step has the same size and the last one may reach beyond the dim. Nothing from ``end`` on is visited,
-        but what shares a step with something before it.
+        With ``tail`` the last, shorter step of a static dim is emitted after the loop, and that of another
+        dim in a loop of one turn, or none; without it, every step has the same size and the last one may
+        reach beyond the dim. Nothing from ``end`` on is visited, but what shares a step with something
+        before it.
         """
         extent = self.extents[dim]
         full = extent
@@ -86,17 +88,55 @@ class Place(VectorBuilder):
             if extent <= step:
                 with self.at({dim: Span(0, extent)}):
                     return list(body(carried))
-        last = self.index(full) if end is None else end
-        loop = scf.ForOp(self.index(0), last, self.index(step), list(carried))
+        elif tail and step > 1:
+            within = self._loop(dim, (0, self._whole_steps(extent, step)), step, carried, body, exact=True)
+            return self._loop(dim, (self._whole_steps(extent, step), extent), step, within, body, exact=False)
         exact = step == 1 or (isinstance(full, int) and full % step == 0)
-        span = Span(loop.induction_variable, step, exact)
-        with ir.InsertionPoint(loop.body), self.at({dim: span}):
-            scf.YieldOp(list(body(list(loop.inner_iter_args))))
-        values = list(loop.results)
+        values = self._loop(dim, (0, full if end is None else end), step, carried, body, exact=exact)
         if isinstance(extent, int) and isinstance(full, int) and full < extent:
             with self.at({dim: Span(full, extent - full)}):
                 values = list(body(values))
         return values
+
+    def walk(
+        self,
+        steps: Mapping[Dim, int],
+        carried: Sequence[ir.Value],
+        body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]],
+    ) -> list[ir.Value]:
+        """`chunks` of several dims, the first outermost; those of unknown length have a tail."""
+        if not steps:
+            return list(body(carried))
+        (dim, step), *inner = steps.items()
+        return self.chunks(
+            dim, step, carried, lambda values: self.walk(dict(inner), values, body), tail=dim.extent is None
+        )
+
+    def _loop(
+        self,
+        dim: Dim,
+        bounds: tuple[int | ir.Value, int | ir.Value],
+        step: int,
+        carried: Sequence[ir.Value],
+        body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]],
+        *,
+        exact: bool,
+    ) -> list[ir.Value]:
+        loop = scf.ForOp(*map(self.index, (*bounds, step)), list(carried))
+        span = Span(loop.induction_variable, step, exact)
+        with ir.InsertionPoint(loop.body), self.at({dim: span}):
+            scf.YieldOp(list(body(list(loop.inner_iter_args))))
+        return list(loop.results)
+
+    def _whole_steps(self, extent: ir.Value, step: int) -> ir.Value:
+        """Where the steps end that lie within an extent; known for all of the kernel."""
+        key = (extent, step)
+        if key not in self._ends:
+            size = ir.AffineDimExpr.get(0)
+            where = ir.AffineMap.get(1, 0, [ir.AffineExpr.get_floor_div(size, step) * step])
+            with ir.InsertionPoint(self.forall):
+                self._ends[key] = affine.AffineApplyOp(where, [extent]).result
+        return self._ends[key]
 
     def recall(self, key: Hashable) -> ir.Value | None:
         """A value remembered here or around here."""

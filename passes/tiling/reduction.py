@@ -2,13 +2,13 @@
 
 The reduced dims are whole rows; a dim whose length is not known, or that the schedule divides, is reduced in
 chunks, and what lies beyond it is replaced by the combiner's neutral element (the padding of a read went
-through exp and the like). Chunks of known length are combined element by element and reduced once, after the
-last.
+through exp and the like). Chunks of known length, and those along memory, are combined element by element and
+reduced once, after the last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 from mlir import ir
 from mlir.dialects import arith, vector
@@ -20,9 +20,9 @@ from .analysis import single_loops
 from .body import Body
 from .combiner import Combiner, combiners, convert
 from .emitter import Emitter
+from .place import Span
 from .registry import SINGLE, WHOLE
-
-CHUNK = 64
+from .walks import runs_along_memory, steps_of
 
 
 def can_tile(nest: Nest) -> str | None:
@@ -46,32 +46,18 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     found = combiners(nest)
     assert found is not None
     accumulators = start_of(emitter, nest, found)
-    unknown = [
-        loop for loop in nest.reductions if not isinstance(emitter.extents[emitter.dim(nest, loop)], int)
-    ]
-    divided = [loop for loop in nest.reductions if _is_divided(emitter, nest, loop)]
-    _emit_before(emitter, nest, {emitter.dim(nest, loop) for loop in (*unknown, *divided)})
-    if divided and not unknown:
-        return finish(emitter, nest, found, _in_chunks(emitter, nest, found, divided, accumulators))
-    return finish(emitter, nest, found, _over(emitter, nest, found, unknown, accumulators))
+    dims = [emitter.dim(nest, loop) for loop in nest.reductions]
+    steps = steps_of(emitter, [dim for dim in dims if _is_stepped(emitter, dim)])
+    emitter.ahead(nest, steps)
+    unknown = [dim for dim in steps if dim.extent is None]
+    if steps and all(runs_along_memory(emitter.domain, dim) for dim in unknown[-1:]):
+        return finish(emitter, nest, found, _in_chunks(emitter, nest, found, steps, accumulators))
+    return finish(emitter, nest, found, _over(emitter, nest, found, steps, accumulators))
 
 
-def _emit_before(emitter: Emitter, nest: Nest, chunked: Collection[Dim]) -> None:
-    """Emit what the chunks read and no chunk changes, as the maximum in a sum of exp(x - max), once."""
-    for access in nest.reads if chunked else ():
-        made = None if access is None else emitter.domain.writer(access.value)
-        if access is None or made is None:
-            continue
-        if any(dim in chunked for dim in emitter.domain.value_dims(access.value)):
-            _emit_before(emitter, made[0], chunked)
-        else:
-            emitter.tile(access.value)
-
-
-def _is_divided(emitter: Emitter, nest: Nest, loop: int) -> bool:
-    """Whether the schedule has the rule step through a reduced loop."""
-    dim = emitter.dim(nest, loop)
-    return dim.kind == "reduction" and dim.extent is not None and 0 < emitter.tiles[dim.id] < dim.extent
+def _is_stepped(emitter: Emitter, dim: Dim) -> bool:
+    """Whether the rule steps through a dim: nobody knows its length, or the schedule divides it."""
+    return dim.extent is None or (dim.kind == "reduction" and 0 < emitter.tiles[dim.id] < dim.extent)
 
 
 def start_of(emitter: Emitter, nest: Nest, found: Sequence[Combiner]) -> list[ir.Value]:
@@ -104,17 +90,11 @@ def _over(
     emitter: Emitter,
     nest: Nest,
     found: Sequence[Combiner],
-    chunked: Sequence[int],
+    steps: Mapping[Dim, int],
     accumulators: Sequence[ir.Value],
 ) -> Sequence[ir.Value]:
-    """Reduce, in an scf.for for each loop in ``chunked``; only the innermost takes more than one element."""
-    if not chunked:
-        return _reduce(emitter, nest, found, accumulators)
-    loop, *inner = chunked
-    step = 1 if inner else CHUNK
-    return emitter.chunks(
-        emitter.dim(nest, loop), step, accumulators, lambda values: _over(emitter, nest, found, inner, values)
-    )
+    """Reduce each chunk, in scf.for loops over the dims of ``steps``."""
+    return emitter.walk(steps, accumulators, lambda values: _reduce(emitter, nest, found, values))
 
 
 def _reduce(
@@ -133,20 +113,17 @@ def _in_chunks(
     emitter: Emitter,
     nest: Nest,
     found: Sequence[Combiner],
-    divided: Sequence[int],
+    steps: Mapping[Dim, int],
     accumulators: Sequence[ir.Value],
 ) -> list[ir.Value]:
-    """Combine the chunks' tiles in scf.for loops over ``divided``, then reduce the one tile that is left."""
+    """Combine the chunks' tiles in scf.for loops over ``steps``, then reduce the one tile that is left."""
     if any(emitter.extents[emitter.dim(nest, loop)] == 0 for loop in nest.reductions):
         return list(accumulators)
-    steps = {loop: emitter.tiles[emitter.dim(nest, loop).id] for loop in divided}
-    shape = [steps.get(loop, size) for loop, size in enumerate(emitter.sizes(nest, range(len(nest.kinds))))]
-    tiles: Sequence[ir.Value] = [emitter.splat(combiner.neutral(), shape) for combiner in found]
+    with emitter.at({dim: Span(0, step) for dim, step in steps.items()}):
+        shape = emitter.sizes(nest, range(len(nest.kinds)))
+    tiles = [emitter.splat(combiner.neutral(), shape) for combiner in found]
 
-    def over(loops: Sequence[int], carried: Sequence[ir.Value]) -> Sequence[ir.Value]:
-        if loops:
-            dim = emitter.dim(nest, loops[0])
-            return emitter.chunks(dim, steps[loops[0]], carried, lambda values: over(loops[1:], values))
+    def combine(carried: Sequence[ir.Value]) -> list[ir.Value]:
         elements = _elements(emitter, nest, found)
         return [
             combiner.combine(value, element)
@@ -155,7 +132,9 @@ def _in_chunks(
 
     return [
         _total(emitter, nest, combiner, tile, accumulator)
-        for combiner, tile, accumulator in zip(found, over(divided, tiles), accumulators, strict=True)
+        for combiner, tile, accumulator in zip(
+            found, emitter.walk(steps, tiles, combine), accumulators, strict=True
+        )
     ]
 
 

@@ -11,6 +11,7 @@ from mlir import ir
 
 from .access import Nest
 from .analysis import body_problem
+from .walks import walk_problem
 
 if TYPE_CHECKING:
     from ..domain import Domain
@@ -34,6 +35,7 @@ class Rule(Protocol):
 
 # The first that takes an op wins: the cheaper form before the more general one.
 _RULES = ("fill", "slices", "elementwise", "attention", "contraction", "reduction", "window")
+_IN_STEPS = ("fill", "elementwise", "reduction")  # those that can run along a row of unknown length
 
 
 @cache
@@ -81,9 +83,14 @@ def can_tile(domain: Domain) -> str | None:
             size = WHOLE if dim.whole else size
             if wanted.setdefault(dim.id, size) != size:
                 return "one dim would have to be a whole row and one element at a time"
-            if size == WHOLE and dim.extent is None:
+            if size == WHOLE and dim.extent is None and not dim.walked:
                 return "a whole row whose length is not known"
-    return None
+    if not any(dim.walked for dim in domain.dims):
+        return None
+    stepping = [rule for name, rule in zip(_RULES, _rules(), strict=True) if name in _IN_STEPS]
+    if not all(rule_of(nest) in stepping for nest in domain.nests):
+        return "a task would need a whole row, whose length is not known"
+    return walk_problem(domain)
 
 
 def _in_parts(domain: Domain) -> str | None:

@@ -69,10 +69,19 @@ def _rule(*names: str) -> Callable[[_Rule], _Rule]:
 
 @_rule("scf.for")
 def _check_loop(op: ir.Operation) -> str | None:
-    for result in op.results:
-        if isinstance(result.type, ir.ShapedType) and not isinstance(result.type, ir.VectorType):
-            return f"a loop in a kernel may carry vectors and scalars, not {result.type}"
+    yielded = op.regions[0].blocks[0].operations[len(op.regions[0].blocks[0].operations) - 1].operands
+    for result, last in zip(op.results, yielded, strict=True):
+        is_shaped = isinstance(result.type, ir.ShapedType) and not isinstance(result.type, ir.VectorType)
+        if is_shaped and not _is_written(last):
+            return f"a loop in a kernel may carry vectors, scalars and what it writes, not {result.type}"
     return None
+
+
+def _is_written(value: ir.Value) -> bool:
+    """Whether a tensor is what a step of a loop, or of a loop in it, has written into."""
+    if isinstance(value.owner, ir.Block):
+        return False
+    return value.owner.name in (_WRITE, "scf.for")
 
 
 @_rule("scf.forall")

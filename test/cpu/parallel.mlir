@@ -64,6 +64,25 @@ func.func private @dynamic(%x: memref<?xf32>, %threads: index {mlopt.threads}) a
   return
 }
 
+// Few tasks, each along a row of unknown length: there may be work for threads, as long as the rows are.
+// CHECK-LABEL: func.func private @rows(
+// CHECK-SAME: %[[X:.*]]: memref<8x?xf32>
+// CHECK: %[[N:.*]] = memref.dim %[[X]]
+// CHECK: %[[WORK:.*]] = arith.muli %{{.*}}, %[[N]]
+// CHECK: arith.divui %[[WORK]]
+// CHECK: scf.if
+// CHECK:   call @GOMP_parallel
+func.func private @rows(%x: memref<8x?xf32>, %n: index, %threads: index {mlopt.threads}) attributes {mlopt.bytes = 100 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %cst = arith.constant 1.0 : f32
+  scf.forall (%i) in (8) {
+    scf.for %k = %c0 to %n step %c1 {
+      memref.store %cst, %x[%i, %k] : memref<8x?xf32>
+    }
+  }
+  return
+}
 // CHECK: func.func private @GOMP_parallel(!llvm.ptr, !llvm.ptr, i32, i32)
 // The part of a thread: [total * id / n, total * (id + 1) / n).
 // CHECK-LABEL: func.func private @large_thread(%{{.*}}: !llvm.ptr)

@@ -115,3 +115,36 @@ func.func private @short_rows(%x: memref<8x3xf32>, %out: memref<8xf32>) attribut
   vector.transfer_write %1, %out[%c0] {in_bounds = [true]} : vector<8xf32>, memref<8xf32>
   return
 }
+
+// A row of unknown length, in steps: what it needs before is made once, outside of the loop that writes.
+// CHECK-LABEL: @steps
+// CHECK: scf.forall (%[[I:.*]]) in (4)
+// CHECK:   scf.for %{{.*}} = %c0 to %[[END:.*]] step %c32 iter_args
+// CHECK:     vector.load {{.*}} vector<32xf32>
+// CHECK:   vector.shuffle
+// CHECK:   scf.for %[[K:.*]] = %c0 to %[[END]] step %c32 {
+// CHECK-NOT: vector.shuffle
+// CHECK:     vector.store %{{.*}}, %{{.*}}[%[[I]], %[[K]]]
+func.func private @steps(%x: memref<4x?xf32>, %out: memref<4x?xf32>, %end: index) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  %zeros = arith.constant dense<0.0> : vector<1x32xf32>
+  scf.forall (%i) in (4) {
+    %p = scf.for %k = %c0 to %end step %c32 iter_args(%acc = %zeros) -> (vector<1x32xf32>) {
+      %v = vector.transfer_read %x[%i, %k], %pad {in_bounds = [true, true]} : memref<4x?xf32>, vector<1x32xf32>
+      %a = arith.addf %acc, %v : vector<1x32xf32>
+      scf.yield %a : vector<1x32xf32>
+    }
+    %s = vector.multi_reduction <add>, %p, %zero [1] : vector<1x32xf32> to vector<1xf32>
+    scf.for %k = %c0 to %end step %c32 {
+      %v = vector.transfer_read %x[%i, %k], %pad {in_bounds = [true, true]} : memref<4x?xf32>, vector<1x32xf32>
+      %c = vector.shape_cast %s : vector<1xf32> to vector<1x1xf32>
+      %b = vector.broadcast %c : vector<1x1xf32> to vector<1x32xf32>
+      %q = arith.divf %v, %b : vector<1x32xf32>
+      vector.transfer_write %q, %out[%i, %k] {in_bounds = [true, true]} : vector<1x32xf32>, memref<4x?xf32>
+    }
+  }
+  return
+}

@@ -167,3 +167,33 @@ func.func @attention(%q: tensor<12x128x64xf32>, %k: tensor<12x128x64xf32>, %v: t
   } -> tensor<128x12x64xf32>
   return %y : tensor<128x12x64xf32>
 }
+
+// -----
+
+// A row of unknown length: a task runs along it for the sum, and again for the results.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#kept = affine_map<(d0, d1) -> (d0)>
+// CHECK-LABEL: func.func @row_of_unknown_length
+// CHECK: mlopt.group = 0 : i64, mlopt.op = "sum"
+// CHECK: mlopt.group = 0 : i64, mlopt.op = "div"
+func.func @row_of_unknown_length(%x: tensor<64x?xf32>) -> tensor<64x?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c = arith.constant 1 : index
+  %n = tensor.dim %x, %c : tensor<64x?xf32>
+  %0 = tensor.empty() : tensor<64xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.generic {indexing_maps = [#id, #kept], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x?xf32>) outs(%1 : tensor<64xf32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<64xf32>
+  %2 = tensor.empty(%n) : tensor<64x?xf32>
+  %r = linalg.generic {indexing_maps = [#id, #kept, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<64x?xf32>, tensor<64xf32>) outs(%2 : tensor<64x?xf32>) attrs = {mlopt.op = "div"} {
+  ^bb0(%in: f32, %sum: f32, %out: f32):
+    %a = arith.divf %in, %sum : f32
+    linalg.yield %a : f32
+  } -> tensor<64x?xf32>
+  return %r : tensor<64x?xf32>
+}

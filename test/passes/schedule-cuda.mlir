@@ -167,3 +167,25 @@ func.func private @few_rows(%x: tensor<64x32768xf32>, %most: tensor<64xf32>, %ou
   } -> tensor<64xf32>
   return %m, %s : tensor<64xf32>, tensor<64xf32>
 }
+
+// A row of unknown length: a block runs along a single one, in steps of eight elements a thread.
+// CHECK-LABEL: @dynamic_row
+// CHECK-SAME: tile = array<i64: 1, 1024, 512>, warps = array<i64: 4>
+func.func private @dynamic_row(%x: tensor<4x?xf32>, %out: tensor<4x?xf32>) -> tensor<4x?xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x?xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.addf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<4x?xf32>, tensor<4xf32>) outs(%out : tensor<4x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %y = arith.divf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<4x?xf32>
+  return %r : tensor<4x?xf32>
+}

@@ -44,11 +44,67 @@ func.func private @branches(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4x
   return %r : tensor<4xf32>
 }
 
-// A row of unknown length cannot be owned by one task.
-// CHECK-LABEL: @dynamic_row
-// CHECK-SAME: mlopt.slow = "a task would need a whole row, whose length is not known"
-func.func private @dynamic_row(%x: tensor<4x?xf32>, %out: tensor<4x?xf32>) -> tensor<4x?xf32> attributes {mlopt.kernel} {
+// Columns of unknown length: a task would run through memory in short pieces.
+// CHECK-LABEL: @dynamic_column
+// CHECK-SAME: mlopt.slow = "a task would need whole columns, whose length is not known"
+func.func private @dynamic_column(%x: tensor<?x4xf32>, %out: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<?x4xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.addf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<?x4xf32>, tensor<4xf32>) outs(%out : tensor<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %y = arith.divf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<?x4xf32>
+  return %r : tensor<?x4xf32>
+}
+
+// A row of unknown length in whose steps an index is checked.
+// CHECK-LABEL: @checked_row
+// CHECK-SAME: mlopt.slow = "a check would be made again in each step along a row, whose length is not known"
+func.func private @checked_row(%x: tensor<4x?xi64>, %out: tensor<4x?xi64>) -> tensor<4x?xi64> attributes {mlopt.kernel} {
+  %zero = arith.constant 0 : i64
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : tensor<4x?xi64>
+  %e = tensor.empty(%n) : tensor<4x?xi64>
+  %q = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x?xi64>) outs(%e : tensor<4x?xi64>) {
+  ^bb0(%a: i64, %o: i64):
+    %ok = arith.cmpi ne, %a, %zero : i64
+    cf.assert %ok, "RuntimeError: ZeroDivisionError"
+    linalg.yield %a : i64
+  } -> tensor<4x?xi64>
+  %m = tensor.empty() : tensor<4xi64>
+  %f = linalg.fill ins(%zero : i64) outs(%m : tensor<4xi64>) -> tensor<4xi64>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%q : tensor<4x?xi64>) outs(%f : tensor<4xi64>) {
+  ^bb0(%a: i64, %b: i64):
+    %y = arith.addi %a, %b : i64
+    linalg.yield %y : i64
+  } -> tensor<4xi64>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%q, %s : tensor<4x?xi64>, tensor<4xi64>) outs(%out : tensor<4x?xi64>) {
+  ^bb0(%a: i64, %b: i64, %o: i64):
+    %y = arith.subi %a, %b : i64
+    linalg.yield %y : i64
+  } -> tensor<4x?xi64>
+  return %r : tensor<4x?xi64>
+}
+
+// A part of a buffer is not written in steps.
+// CHECK-LABEL: @row_into_part
+// CHECK-SAME: mlopt.slow = "a task would need a whole row, whose length is not known"
+func.func private @row_into_part(%x: tensor<4x?xf32>, %n: index, %out: tensor<4x?xf32>) -> tensor<4x?xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %c1 = arith.constant 1 : index
+  %d = tensor.dim %x, %c1 : tensor<4x?xf32>
   %e = tensor.empty() : tensor<4xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
@@ -57,13 +113,15 @@ func.func private @dynamic_row(%x: tensor<4x?xf32>, %out: tensor<4x?xf32>) -> te
     %y = arith.addf %a, %b : f32
     linalg.yield %y : f32
   } -> tensor<4xf32>
+  %q = tensor.empty(%d) : tensor<4x?xf32>
   %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
-      ins(%x, %s : tensor<4x?xf32>, tensor<4xf32>) outs(%out : tensor<4x?xf32>) {
+      ins(%x, %s : tensor<4x?xf32>, tensor<4xf32>) outs(%q : tensor<4x?xf32>) {
   ^bb0(%a: f32, %b: f32, %o: f32):
     %y = arith.divf %a, %b : f32
     linalg.yield %y : f32
   } -> tensor<4x?xf32>
-  return %r : tensor<4x?xf32>
+  %t = tensor.insert_slice %r into %out[0, %n] [4, %d] [1, 1] : tensor<4x?xf32> into tensor<4x?xf32>
+  return %t : tensor<4x?xf32>
 }
 
 // Raised, it would be a window of pairs, whose tiles step by one.

@@ -57,13 +57,17 @@ func.func private @normalize(%x: tensor<100x77xf32>, %out: tensor<100x77xf32>) -
   return %r : tensor<100x77xf32>
 }
 
-// A dynamic reduced dim: chunks, what lies beyond the end replaced by the neutral element.
+// A dynamic reduced dim: chunks, what lies beyond the end of the last replaced by the neutral element.
 // CHECK-LABEL: @dynamic_sum
 // CHECK: %[[N:.*]] = tensor.dim %{{.*}}, %c0
-// CHECK: scf.for %[[K:.*]] = %c0 to %[[N]] step %c64 iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<50xf32>)
+// CHECK: %[[END:.*]] = affine.apply #{{.*}}()[%[[N]]]
+// CHECK: scf.for %[[K:.*]] = %c0 to %[[END]] step %c32 iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<50xf32>)
+// CHECK-NOT: arith.select
+// CHECK:   vector.multi_reduction <add>, %{{.*}}, %[[ACC]] [0] : vector<32x50xf32> to vector<50xf32>
+// CHECK: scf.for %[[K:.*]] = %[[END]] to %[[N]] step %c32 iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<50xf32>)
 // CHECK:   %[[INSIDE:.*]] = arith.cmpi slt
-// CHECK:   %[[V:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<64x50xi1>, vector<64x50xf32>
-// CHECK:   %[[T:.*]] = vector.multi_reduction <add>, %[[V]], %[[ACC]] [0] : vector<64x50xf32> to vector<50xf32>
+// CHECK:   %[[V:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<32x50xi1>, vector<32x50xf32>
+// CHECK:   %[[T:.*]] = vector.multi_reduction <add>, %[[V]], %[[ACC]] [0] : vector<32x50xf32> to vector<50xf32>
 // CHECK:   scf.yield %[[T]]
 func.func private @dynamic_sum(%x: tensor<?x100xf32>, %out: tensor<100xf32>) -> tensor<100xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 50, 0>}} {
   %zero = arith.constant 0.0 : f32
@@ -80,7 +84,8 @@ func.func private @dynamic_sum(%x: tensor<?x100xf32>, %out: tensor<100xf32>) -> 
 // A length that no argument has as its size: it is given to the kernel.
 // CHECK-LABEL: @ones
 // CHECK-SAME: %[[N:[a-z0-9]*]]: index
-// CHECK: scf.for %{{.*}} = %c0 to %[[N]] step %c64
+// CHECK: affine.apply #{{.*}}()[%[[N]]]
+// CHECK: scf.for %{{.*}} to %[[N]] step %c32
 func.func private @ones(%n: index, %out: tensor<128xf32>) -> tensor<128xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 64, 0>}} {
   %zero = arith.constant 0.0 : f32
   %one = arith.constant 1.0 : f32
@@ -102,13 +107,13 @@ func.func private @ones(%n: index, %out: tensor<128xf32>) -> tensor<128xf32> att
 // Rows whose length is not known, summed around their maximum: the maximum's loop comes before the sum's.
 // CHECK-LABEL: @around_the_maximum
 // CHECK: scf.forall
-// CHECK: %[[M:.*]] = scf.for
-// CHECK: vector.multi_reduction <maximumf>
-// CHECK: scf.yield
 // CHECK: scf.for
-// CHECK-NOT: scf.for
-// CHECK: vector.broadcast %[[M]]
-// CHECK-NOT: scf.for
+// CHECK: scf.for
+// CHECK: %[[M:.*]] = vector.multi_reduction <maximumf>
+// CHECK: scf.for
+// CHECK:   vector.shape_cast %[[M]]
+// CHECK: scf.for
+// CHECK:   vector.shape_cast %[[M]]
 // CHECK: vector.multi_reduction <add>
 func.func private @around_the_maximum(%x: tensor<32x?xf32>, %out: tensor<32xf32>) -> tensor<32xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 8, 0, 0>}} {
   %ninf = arith.constant 0xFF800000 : f32

@@ -162,7 +162,7 @@ func.func private @carried(%a: tensor<8xf32>, %out: tensor<8xf32>) -> tensor<8xf
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %r = scf.forall (%i) = (0) to (8) step (4) shared_outs(%o = %out) -> (tensor<8xf32>) {
-    // expected-error@below {{a loop in a kernel may carry vectors and scalars, not tensor<8xf32>}}
+    // expected-error@below {{a loop in a kernel may carry vectors, scalars and what it writes, not tensor<8xf32>}}
     %t = scf.for %k = %c0 to %c4 step %c1 iter_args(%x = %a) -> (tensor<8xf32>) {
       scf.yield %x : tensor<8xf32>
     }

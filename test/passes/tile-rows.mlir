@@ -1,0 +1,97 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-tile,cse)' | FileCheck %s
+
+// A row of unknown length: its sum first, then its results; each in the steps within the row, and one beyond.
+// CHECK: #[[WHOLE:.*]] = affine_map<(d0) -> ((d0 floordiv 32) * 32)>
+// CHECK-LABEL: @row
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4x?xf32>
+// CHECK: %[[N:.*]] = tensor.dim %[[X]], %c1
+// CHECK: %[[END:.*]] = affine.apply #[[WHOLE]](%[[N]])
+// CHECK: scf.forall (%[[I:.*]]) in (4) shared_outs(%[[OUT:.*]] = %{{.*}})
+// CHECK:   %[[P:.*]] = scf.for %[[K:.*]] = %c0{{.*}} to %[[END]] step %c32{{.*}} iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<1x32xf32>)
+// CHECK:     %[[V:.*]] = vector.transfer_read %[[X]][%[[I]], %[[K]]], %{{.*}} {in_bounds = [true, true]}
+// CHECK:     arith.addf %[[ACC]], %[[V]]
+// CHECK:   %[[T:.*]] = scf.for %[[K:.*]] = %[[END]] to %[[N]] step %c32{{.*}} iter_args(%[[ACC:.*]] = %[[P]])
+// CHECK:     %[[V:.*]] = vector.transfer_read %[[X]][%[[I]], %[[K]]], %{{.*}} {in_bounds = [true, false]}
+// CHECK:     %[[W:.*]] = arith.select %{{.*}}, %[[V]], %{{.*}}
+// CHECK:     arith.addf %[[ACC]], %[[W]]
+// CHECK:   vector.multi_reduction <add>, %[[T]], %{{.*}} [1] : vector<1x32xf32> to vector<1xf32>
+// CHECK:   %[[MOST:.*]] = scf.for %[[K:.*]] = %c0{{.*}} to %[[END]] step %c32{{.*}} iter_args(%[[O:.*]] = %[[OUT]]) -> (tensor<4x?xf32>)
+// CHECK:     vector.transfer_write %{{.*}}, %[[O]][%[[I]], %[[K]]] {in_bounds = [true, true]}
+// CHECK:   %[[ALL:.*]] = scf.for %[[K:.*]] = %[[END]] to %[[N]] step %c32{{.*}} iter_args(%[[O:.*]] = %[[MOST]])
+// CHECK:     vector.transfer_write %{{.*}}, %[[O]][%[[I]], %[[K]]] {in_bounds = [true, false]}
+// CHECK:   tensor.parallel_insert_slice %[[ALL]]
+func.func private @row(%x: tensor<4x?xf32>, %out: tensor<4x?xf32>) -> tensor<4x?xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 1, 0, 0>}} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x?xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.addf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<4x?xf32>, tensor<4xf32>) outs(%out : tensor<4x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %y = arith.divf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<4x?xf32>
+  return %r : tensor<4x?xf32>
+}
+
+// Steps as they are scheduled.
+// CHECK-LABEL: @steps
+// CHECK: scf.for {{.*}} step %c512{{.*}} -> (vector<1x512xf32>)
+// CHECK: scf.for {{.*}} step %c1024{{.*}} -> (tensor<4x?xf32>)
+func.func private @steps(%x: tensor<4x?xf32>, %out: tensor<4x?xf32>) -> tensor<4x?xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 1, 1024, 512>}} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x?xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.addf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<4x?xf32>, tensor<4xf32>) outs(%out : tensor<4x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %y = arith.divf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<4x?xf32>
+  return %r : tensor<4x?xf32>
+}
+
+// Two results along the row are written in one loop, what is reduced of it after none.
+// CHECK-LABEL: @results
+// CHECK: scf.for {{.*}} -> (vector<1x32xf32>)
+// CHECK: scf.for {{.*}} -> (vector<1x32xf32>)
+// CHECK: scf.for {{.*}} -> (tensor<4x?xf32>, tensor<4x?xf32>)
+// CHECK:   vector.transfer_write
+// CHECK:   vector.transfer_write
+// CHECK: scf.for {{.*}} -> (tensor<4x?xf32>, tensor<4x?xf32>)
+// CHECK-NOT: scf.for
+// CHECK: scf.forall.in_parallel
+func.func private @results(%x: tensor<4x?xf32>, %a: tensor<4x?xf32>, %b: tensor<4x?xf32>, %c: tensor<4xf32>) -> (tensor<4x?xf32>, tensor<4x?xf32>, tensor<4xf32>) attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 1, 0, 0>}} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%c : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x?xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %y = arith.addf %v, %o : f32
+    linalg.yield %y : f32
+  } -> tensor<4xf32>
+  %e = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x?xf32>) outs(%a : tensor<4x?xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %y = math.exp %v : f32
+    linalg.yield %y : f32
+  } -> tensor<4x?xf32>
+  %d = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%e, %s : tensor<4x?xf32>, tensor<4xf32>) outs(%b : tensor<4x?xf32>) {
+  ^bb0(%v: f32, %w: f32, %o: f32):
+    %y = arith.divf %v, %w : f32
+    linalg.yield %y : f32
+  } -> tensor<4x?xf32>
+  return %e, %d, %s : tensor<4x?xf32>, tensor<4x?xf32>, tensor<4xf32>
+}
