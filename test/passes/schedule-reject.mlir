@@ -126,7 +126,7 @@ func.func private @row_into_part(%x: tensor<4x?xf32>, %n: index, %out: tensor<4x
 
 // Raised, it would be a window of pairs, whose tiles step by one.
 // CHECK-LABEL: @windowed_value
-// CHECK-SAME: mlopt.slow = "how much a task would compute ahead of its window is not known"
+// CHECK-SAME: mlopt.slow = "a window that keeps every other element of a row reads them from memory"
 func.func private @windowed_value(%x: tensor<9xf32>, %w: tensor<3xf32>, %out: tensor<4xf32>) -> tensor<4xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<9xf32>
