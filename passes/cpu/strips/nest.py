@@ -43,7 +43,7 @@ REGISTERS = 4
 # and more for each core. (2048^3: 1 % less than with two blocks of 256 KB.)
 _PANEL_BYTES_A_BIT = 1024
 # Accumulators of a contraction, registers by rows, best first: with 32 registers and with 16.
-WIDE_SHAPES = ((4, 4), (4, 6), (2, 8), (4, 5), (2, 7), (4, 3), (2, 6), (1, 8))
+WIDE_SHAPES = ((4, 4), (4, 6), (2, 8), (4, 5), (2, 7), (4, 3), (3, 8), (2, 6), (1, 8))
 NARROW_SHAPES = ((2, 6), (2, 4), (2, 5), (1, 8), (1, 7), (2, 3))
 
 
@@ -160,6 +160,8 @@ def _contraction_nest(
     native = max(vector_bits // max(bits_of(element_of(op.acc)), 8), 1)
     row_size = sizes[rows[-1]] if rows else 1
     registers, count, blocks = _register_tile(row_size, sizes[lane], native, vector_bits, most_lanes)
+    if registers & (registers - 1):
+        registers, blocks = 1, registers  # loops carry vectors of 48 lanes badly
     lanes = min(registers * native, power_of_two(sizes[lane]))
     summed = _summed(layout, layout.made_from(root.valueToStore))
 
