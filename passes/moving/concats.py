@@ -43,7 +43,7 @@ from .casts import repeat_casts
 from .concat_parts import Concat, concat_of
 from .reads import is_move
 
-MOST_PARTS = 4  # each repeats the code of all that reads it
+MOST_PARTS = 8  # each repeats the code of all that reads it
 
 
 def split_by_concats(func: ir.Operation) -> bool:

@@ -163,3 +163,14 @@ func.func @cast_once(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>, %x: tensor<8x8xf3
   %s = arith.mulf %x, %w : tensor<8x8xf32>
   return %c, %r, %s : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
 }
+
+// -----
+
+// Nine parts: the code of what reads them would be there nine times.
+// CHECK-LABEL: @nine
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<36xf32>)
+func.func @nine(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<36xf32> {
+  %c = tensor.concat dim(0) %a, %b, %a, %b, %a, %b, %a, %b, %a : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<36xf32>
+  %r = math.exp %c : tensor<36xf32>
+  return %r : tensor<36xf32>
+}

@@ -179,6 +179,7 @@ ROWS: dict[str, Row] = {
         (X, torch.randn(33, 64)),
     ),
     "concat and gelu": (1, lambda x, y: F.gelu(torch.cat((x.exp(), y * 2), -1)), (X, torch.randn(64, 33))),
+    "gelu of eight parts": (1, lambda x: F.gelu(torch.cat([x * i for i in range(8)], -1)), (X,)),
     "outputs side by side": (1, lambda x: (torch.relu(x), x * 2, x.sum(-1), x.amax(-1)), (X,)),
     "a scaled factor of few columns": (1, lambda x, w: (x * 0.5) @ w, (X, torch.randn(64, 8))),
     "GPT-2 block": (7, DEMO["gpt2_block"].module(), DEMO["gpt2_block"].inputs()),
