@@ -1,6 +1,6 @@
 """vector.deinterleave: every other element of what is read.
 
-Lanes along the halved dim are picked from two vectors of as many lanes; other lanes, and single positions, are
+Lanes along the halved dim are picked from two vectors of as many lanes; other lanes and single positions are
 read where they are.
 """
 
@@ -37,7 +37,7 @@ def emit_deinterleave(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
 
 
 def _doubled(em: Emitter, axis: Axis, step: int, first: int) -> Axis:
-    """Where the elements of one step of ``axis`` lie, and those between them; no neighbour of the last one."""
+    """Where the elements of a step of ``axis`` lie, and those between them; no neighbour of the last one."""
     at = axis.point(step)
     base, limit, skipped = axis.base, axis.limit, step * axis.lanes
     two, less = em.index(2), em.index(2 * skipped + 1)
