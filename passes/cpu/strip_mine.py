@@ -46,7 +46,7 @@ from .strips.emitter import Emitter
 from .strips.fragment import Fragment, is_vector, sizes_of
 from .strips.guests import guest_of
 from .strips.layout import Layout
-from .strips.nest import emit_nest, plan_nest, reads_of
+from .strips.nest import emit_nest, plan_nest
 from .strips.scratch import plan_scratches
 
 # Erased with the tiles once nothing uses them: they have no effect.
@@ -172,7 +172,7 @@ def _independent(layout: Layout, roots: Sequence[ir.OpView]) -> list[ir.OpView]:
     written: set[ir.Value] = set()
     read: set[ir.Value] = set()
     for root in roots:
-        sources = {op.base for op in reads_of(layout, [root.valueToStore])}
+        sources = {op.base for op in layout.reads_of([root.valueToStore])}
         if root.base in written | read or sources & written:
             break
         group.append(root)

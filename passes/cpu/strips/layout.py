@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from mlir import ir
 
+from ...combining import reduced_dims
 from ...operations import nested_ops
 from .dims import Dim, DimClasses
 from .fragment import sizes_of
@@ -53,3 +54,17 @@ class Layout:
                 if found is not None:
                     votes[found] += 1
         return max(dims, key=lambda dim: (votes[self.classes.of(value, dim)], dim))
+
+    def reads_of(self, values: Iterable[ir.Value]) -> list[ir.OpView]:
+        """The reads that tiles are made from."""
+        made = (op for value in values for op in self.made_from(value))
+        return [op for op in made if op.operation.name == "vector.transfer_read"]
+
+    def summed(self, value: ir.Value) -> set[Dim]:
+        """The classes that reductions sum on the way to a tile, dims of one element left out."""
+        found = set()
+        for op in self.made_from(value):
+            if op.operation.name == "vector.multi_reduction":
+                sizes = sizes_of(op.source)
+                found |= {self.classes.of(op.source, dim) for dim in reduced_dims(op) if sizes[dim] != 1}
+        return found

@@ -1,0 +1,163 @@
+"""The loops around the stores of a contraction.
+
+Lanes run along the dim in which an operand is contiguous and that is not summed (n of a matmul, the output
+channels of a convolution); rows of another dim are unrolled so that the accumulators fill about half of the
+registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import prod
+
+from mlir import ir
+
+from ...constants import integer_of
+from .blocked import contraction_loop, plan_blocks, walked_dim
+from .bounds import power_of_two
+from .cover import Cover
+from .dims import Dim
+from .edges import strips_apart
+from .factors import loops_of
+from .fragment import element_of, sizes_of
+from .guests import Nest
+from .layout import Layout
+from .memory import memory_dims
+from .panel import LARGEST_BYTES, LARGEST_TURNED_BYTES, LONGEST_SIDE, Packing, plan_panels
+from .types import bits_of
+
+# Bytes of a panel that needs no blocks, for each bit of a register: CPUs with 512 of them have 1 MB of cache
+# and more for each core. (2048^3: 1 % less than with two blocks of 256 KB.)
+_PANEL_BYTES_A_BIT = 1024
+# Accumulators of a contraction, registers by rows, best first: with 32 registers and with 16.
+WIDE_SHAPES = ((4, 4), (4, 6), (2, 8), (4, 5), (2, 7), (4, 3), (3, 8), (2, 6), (1, 8))
+NARROW_SHAPES = ((2, 6), (2, 4), (2, 5), (1, 8), (1, 7), (2, 3))
+
+
+def product_nest(
+    layout: Layout, root: ir.OpView, op: ir.OpView, vector_bits: int, most_lanes: int
+) -> Nest | None:
+    """The loops for a tile that a vector.contract makes; None if no operand has lanes."""
+    mine, sizes = layout.classes.all_of(root.valueToStore), sizes_of(root.valueToStore)
+    found = _lane_operand(layout, op, mine)
+    if found is None:
+        return None
+    lane, operand = found
+    shared = {known for known in layout.classes.all_of(operand) if known}
+    rows = [dim for dim in range(len(sizes)) if mine[dim] and mine[dim] not in shared]
+    order = memory_dims(root)
+    rows.sort(key=lambda dim: order[dim] or 0)
+    native = max(vector_bits // max(bits_of(element_of(op.acc)), 8), 1)
+    row_size = sizes[rows[-1]] if rows else 1
+    registers, count, blocks = _register_tile(row_size, sizes[lane], native, vector_bits, most_lanes)
+    if registers & (registers - 1):
+        registers, blocks = 1, registers  # loops carry vectors of 48 lanes badly
+    lanes = min(registers * native, power_of_two(sizes[lane]))
+    summed = layout.summed(root.valueToStore)
+
+    def place(how: Cover) -> tuple[bool, int, int]:
+        rank = 3 if rows and how.dim == rows[-1] else 2 if how.dim in rows else 1 if how.dim == lane else 0
+        return mine[how.dim] in summed, rank, how.dim
+
+    covers = [
+        Cover(dim, blocks, lanes) if dim == lane else Cover(dim, count if rows and dim == rows[-1] else 1)
+        for dim, size in enumerate(sizes)
+        if size != 1
+    ]
+    if rows and count > 1:
+        along = _reads_along(layout, op.operands, mine[rows[-1]])
+        apart = strips_apart(along, row_size, count, _turns_around(op))
+        covers = [replace(how, apart=apart) if how.dim == rows[-1] else how for how in covers]
+    covers.sort(key=place)
+    found_reads = _reads_along(layout, op.operands, mine[lane])
+    all_rows = prod(sizes[dim] for dim in rows)
+    how = Packing(
+        next(how.width for how in covers if how.dim == lane),
+        all_rows // prod(how.count for how in covers if how.dim != lane),
+        min(native, lanes, LONGEST_SIDE),
+        largest=max(LARGEST_BYTES, vector_bits * _PANEL_BYTES_A_BIT),
+    )
+    return _packed(Nest(tuple(covers), lanes), layout, root, op, lane, all_rows, how, found_reads)
+
+
+def _packed(
+    nest: Nest,
+    layout: Layout,
+    root: ir.OpView,
+    op: ir.OpView,
+    lane: int,
+    rows: int,
+    how: Packing,
+    reads: Sequence[tuple[ir.OpView, int]],
+) -> Nest:
+    """The nest with the reads of its lanes packed, and cut into blocks, where that pays."""
+    packed = plan_panels(reads, how)
+    loop = contraction_loop(layout, root)
+    if packed or loop is None or len(reads) != 1:
+        return replace(nest, packed=packed or plan_panels(reads, replace(how, most=LARGEST_TURNED_BYTES)))
+    read, dim = reads[0]
+    tile = sizes_of(root.valueToStore)
+    blocks = plan_blocks(loop, read, dim, nest.covers, lane, rows, tile, element_of(op.acc))
+    walked = walked_dim(loop, read)
+    if blocks is None or walked is None:
+        return replace(nest, packed=plan_panels(reads, replace(how, most=LARGEST_TURNED_BYTES)))
+    return replace(nest, packed=plan_panels(reads, replace(how, window=(walked, blocks.size))), blocks=blocks)
+
+
+def _turns_around(op: ir.OpView) -> int:
+    """How often the loop around an op runs; 1 without one."""
+    loop = op.operation.parent
+    bounds = [integer_of(operand) for operand in list(loop.operands)[:3]] if loop.name == "scf.for" else []
+    known = [bound for bound in bounds if bound is not None]
+    return -(-(known[1] - known[0]) // known[2]) if len(known) == 3 else 1
+
+
+def _reads_along(layout: Layout, values: Iterable[ir.Value], dim: Dim | None) -> list[tuple[ir.OpView, int]]:
+    """The reads that tiles are made from that have a class of dims, each with its dim of the class."""
+    reads = [(read, layout.classes.all_of(read.results[0])) for read in layout.reads_of(values)]
+    return [(read, classes.index(dim)) for read, classes in reads if dim in classes]
+
+
+def _lane_operand(layout: Layout, op: ir.OpView, mine: Sequence[Dim | None]) -> tuple[int, ir.Value] | None:
+    """The root's dim along which a contraction's operand is contiguous and unsummed, and that operand."""
+    loops = loops_of(op)
+    fallback = None
+    for place in (1, 0):
+        operand = op.operands[place]
+        known = layout.classes.all_of(operand)
+        free = [
+            dim
+            for dim, loop in enumerate(loops[place])
+            if loop in loops[2] and known[dim] in mine and known[dim] is not None
+        ]
+        if not free:
+            continue
+        best = layout.innermost(operand, free)
+        found = mine.index(known[best]), operand
+        reads = [made for made in layout.made_from(operand) if made.operation.name == "vector.transfer_read"]
+        if any(layout.contiguous(read) == known[best] for read in reads):
+            return found
+        fallback = fallback or found
+    return fallback
+
+
+def _register_tile(
+    rows: int, columns: int, native: int, vector_bits: int, most_lanes: int
+) -> tuple[int, int, int]:
+    """(registers a row, rows, lane blocks) of the accumulators, with the least waste at the edges.
+
+    An epilogue in wider elements than the accumulators' leaves room for fewer lanes.
+    """
+    all_shapes = WIDE_SHAPES if vector_bits >= 512 else NARROW_SHAPES
+    shapes = [shape for shape in all_shapes if shape[0] * native <= most_lanes]
+
+    def waste(shape: tuple[int, int]) -> int:
+        width, height = shape[0] * native, min(shape[1], rows)
+        return -(-rows // height) * height * -(-columns // width) * width
+
+    registers, height = min(shapes, key=waste)
+    height = min(height, rows)
+    budget = all_shapes[0][0] * all_shapes[0][1]
+    blocks = max(min(budget // (registers * height), columns // (registers * native)), 1)
+    return registers, height, blocks
