@@ -88,7 +88,7 @@ def main() -> None:
     head = ["layers", "calls", "kernels", *found[0].seconds, "total"]
     print("\n".join(aligned([head, *(each.row() for each in found)], left=())))
     if arguments.passes:
-        first, *_, last = found
+        first, last = found[0], found[-1]
         rows = [
             [name, f"{first.passes[name]:.2f}", f"{seconds:.2f}"]
             for name, seconds in last.passes.most_common(SLOWEST)
