@@ -16,8 +16,8 @@ reads %w once, and runs every 863rd task::
 ``turns`` has the loop of the scf.forall that blocks take turns along, and how many blocks share it: as many
 as the GPU holds at once, or a multiple, so that all have about the same number of turns. While a task is run,
 the next one's reads are on their way. A block gets more warps where all that would not fit its registers.
-Legal for any kernel whose tasks are blocks'; done where tasks without loops and products read tiles that they
-share.
+Legal for any kernel whose tasks are blocks' and keep nothing in shared memory: the next task would overwrite
+what warps still read. Done where tasks without loops and products read tiles that they share.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MOST_WARPS = 32
 OWN = 64  # registers that a thread may have
 FILLED = 40  # of these by what is kept and what is on its way
 WORD = 4
-_HEAVY = ("scf.for", "scf.if", "scf.parallel", "vector.contract")
+_HEAVY = ("scf.for", "scf.if", "scf.parallel", "vector.contract", "memref.alloca")
 FEWEST_TURNS = 4  # from which on most blocks that can run at once have work in the last turn, too
 
 

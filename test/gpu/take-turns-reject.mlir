@@ -85,3 +85,21 @@ func.func private @threads(%x: memref<16384x1024xf32>, %w: memref<16384x1024xf32
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tasks = array<i64: 128>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
   return
 }
+
+// A row in shared memory: a warp would write the next one while others still read this one.
+func.func private @kept(%x: memref<16384x1024xf32>, %s: memref<1024xf32>, %out: memref<16384x1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (16384) step (1) {
+    %row = memref.alloca() : memref<1x1024xf32, #gpu.address_space<workgroup>>
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<16384x1024xf32>, vector<1x1024xf32>
+    vector.transfer_write %v, %row[%c0, %c0] {in_bounds = [true, true]} : vector<1x1024xf32>, memref<1x1024xf32, #gpu.address_space<workgroup>>
+    %u = vector.transfer_read %s[%c0], %pad {in_bounds = [true]} : memref<1024xf32>, vector<1024xf32>
+    %b = vector.broadcast %u : vector<1024xf32> to vector<1x1024xf32>
+    gpu.barrier
+    %k = vector.transfer_read %row[%c0, %c0], %pad {in_bounds = [true, true]} : memref<1x1024xf32, #gpu.address_space<workgroup>>, vector<1x1024xf32>
+    %r = arith.mulf %k, %b : vector<1x1024xf32>
+    vector.transfer_write %r, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x1024xf32>, memref<16384x1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
