@@ -13,9 +13,10 @@
       scf.forall (%i) in (1) { … the load, the comparison, the assert … }
 
 A check that fails leaves its number in the status cell, and raises when the call is waited for; the kernels
-after it run on, with what they are given. Legal for checks that depend on elements at constant places and on
-constants; those of sizes stay, and so does what is in loops. Runs after bufferization, before
-mlopt-gpu-assign-layouts.
+after it run on, with what they are given. The call stands where the check stood, or before the first op after
+the loads that may write to memory. Legal for checks that depend on elements at constant places and on
+constants; those of sizes stay, and so does what is in loops, and what is written to between two of the loads.
+Runs after bufferization, before mlopt-gpu-assign-layouts.
 """
 
 from __future__ import annotations
@@ -28,9 +29,12 @@ from mlir.dialects import func
 
 from ...dialects.attributes import BYTES, FLOPS, KERNEL, OPS
 from ..base import Pass
+from ..cpu.functions import fresh_name
 from ..operations import ops_named
 from .layouts.access import bytes_of
 from .plain_loops import task_loop
+
+_KEEPING = ("memref.alloc", "memref.cast", "memref.dim", "memref.load", "cf.assert")  # no op that may write
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,12 @@ class GpuHostAsserts(Pass):
         for function in list(op.regions[0].blocks[0].operations):
             if not isinstance(function, func.FuncOp) or KERNEL.get(function.operation):
                 continue
-            for check in ops_named(function, "cf.assert"):
-                needed = needed_by(check)
-                if can_move(check, needed):
+            found = [(check, needed_by(check)) for check in ops_named(function, "cf.assert")]
+            places = [place_of(check, needed) if can_move(check, needed) else None for check, needed in found]
+            for (check, needed), place in zip(found, places, strict=True):
+                if place is not None:
                     with check.location:
-                        _move(op, check, needed, f"assert_{count}")
+                        _move(op, check, needed, place, fresh_name(op, f"assert_{count}"))
                     count += 1
 
 
@@ -81,11 +86,30 @@ def can_move(check: ir.Operation, needed: list[ir.Operation]) -> bool:
     return bool(reads) and plain and is_known and contiguous and check.parent.name == "func.func"
 
 
+def place_of(check: ir.Operation, needed: list[ir.Operation]) -> ir.Operation | None:
+    """The last op, up to a check, before which all that it reads is as it was loaded; None: no such op."""
+    ops = [op.operation for op in check.block.operations]
+    reads = [op for op in needed if op.name == "memref.load"]
+    if not all(read in ops for read in reads):
+        return None
+    numbers = sorted(map(ops.index, reads))
+    end = ops.index(check)
+    writers = (number for number in range(numbers[0], end) if _may_write(ops[number]))
+    place = next(writers, end)
+    return ops[place] if place > numbers[-1] else None
+
+
+def _may_write(op: ir.Operation) -> bool:
+    return op.name not in _KEEPING and not op.name.startswith("arith.")
+
+
 def _is_contiguous(kind: ir.MemRefType) -> bool:
     return kind.layout == ir.AffineMapAttr.get(ir.AffineMap.get_identity(kind.rank))
 
 
-def _move(module: ir.Operation, check: ir.Operation, needed: list[ir.Operation], name: str) -> None:
+def _move(
+    module: ir.Operation, check: ir.Operation, needed: list[ir.Operation], place: ir.Operation, name: str
+) -> None:
     buffers = list(dict.fromkeys(op.operands[0] for op in needed if op.name == "memref.load"))
     kinds = [ir.MemRefType(buffer.type) for buffer in buffers]
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
@@ -104,7 +128,7 @@ def _move(module: ir.Operation, check: ir.Operation, needed: list[ir.Operation],
         for number, operand in enumerate(op.operands):
             copy.operands[number] = inside[operand]
         inside.update(zip(op.results, copy.results, strict=True))
-    with ir.InsertionPoint(check):
+    with ir.InsertionPoint(place):
         func.CallOp([], ir.FlatSymbolRefAttr.get(name), buffers)
     check.erase()
     for op in reversed(needed):

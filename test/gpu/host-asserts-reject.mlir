@@ -60,3 +60,31 @@ func.func private @kernel(%a: memref<6xi1>) attributes {mlopt.kernel} {
   cf.assert %v, "RuntimeError: in a kernel"
   return
 }
+
+// Two elements between whose loads a kernel may write: at no place are both as they were loaded.
+// CHECK-LABEL: func.func @between
+// CHECK: memref.load
+// CHECK: call @kernel
+// CHECK: memref.load
+// CHECK: cf.assert
+func.func @between(%a: memref<6xi1>, %b: memref<6xi1>) {
+  %c0 = arith.constant 0 : index
+  %v = memref.load %a[%c0] : memref<6xi1>
+  call @kernel(%a) : (memref<6xi1>) -> ()
+  %w = memref.load %b[%c0] : memref<6xi1>
+  %both = arith.andi %v, %w : i1
+  cf.assert %both, "RuntimeError: one and the other"
+  return
+}
+
+// Loaded in another block, after which anything may have been written.
+// CHECK-LABEL: func.func @blocks
+// CHECK: cf.assert
+func.func @blocks(%a: memref<6xi1>) {
+  %c0 = arith.constant 0 : index
+  %v = memref.load %a[%c0] : memref<6xi1>
+  cf.br ^next
+^next:
+  cf.assert %v, "RuntimeError: a block later"
+  return
+}

@@ -31,3 +31,24 @@ func.func @main(%a: memref<i8>, %b: memref<6xi64>) {
   cf.assert %both, "RuntimeError: one and the other"
   return
 }
+
+// What is loaded before a kernel writes to it is checked before that; the name @assert_2 is the program's own.
+// CHECK-LABEL: func.func @overwritten
+// CHECK-NEXT: call @assert_2_0(%arg0) : (memref<i8>) -> ()
+// CHECK-NEXT: call @assert_2(%arg0) : (memref<i8>) -> ()
+// CHECK-NEXT: return
+func.func private @assert_2(%b: memref<i8>) attributes {mlopt.kernel} {
+  %c1 = arith.constant 1 : i8
+  scf.forall (%i) in (1) {
+    memref.store %c1, %b[] : memref<i8>
+  } {mlopt.schedule = {min_blocks = array<i64: 1>, tasks = array<i64: 128>, warps = array<i64: 4>}}
+  return
+}
+func.func @overwritten(%b: memref<i8>) {
+  %c0 = arith.constant 0 : i8
+  %v = memref.load %b[] : memref<i8>
+  call @assert_2(%b) : (memref<i8>) -> ()
+  %holds = arith.cmpi ne, %v, %c0 : i8
+  cf.assert %holds, "RuntimeError: before it is written"
+  return
+}
