@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from ..domain import Dim, Domain
+from ..gpu.layouts.warps import REGISTERS
 from ..tiling import contraction, elementwise, fill, reduction, slices, window
 from ..tiling.access import Nest, shape_of
 from ..tiling.registry import SINGLE, WHOLE, rule_of
@@ -36,7 +37,6 @@ ACCESSES = 4  # wide ones in flight a thread
 BLOCKS = 132  # to fill the chip: the multiprocessors of an H200; an A100 has 108
 SQUARE = 32  # the side of a transposed tile, at least
 LINE = 128  # bytes of a cache line: a longer side has no more to gain
-REGISTERS = 1 << 16  # of a multiprocessor
 CONTRACTION_REGISTERS, OTHER_REGISTERS = 128, 64  # that a thread may have
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
 _IN_STEPS = (elementwise, fill, reduction, slices)
