@@ -52,7 +52,9 @@ def add_entry(module: ir.Operation, function: func.FuncOp, sizes: func.FuncOp | 
         texts.append(unhooked_function(PREFIX + name, entry_name))
     if sizes is not None:
         callee = sizes.sym_name.value
-        texts.append(workspace_function(PREFIX + callee, callee, list(sizes.type.inputs)))
+        has_status_cell = DEVICE_STATUS in marks.values()
+        inputs = list(sizes.type.inputs)
+        texts.append(workspace_function(PREFIX + callee, callee, inputs, has_status_cell=has_status_cell))
     for text in texts:
         entry = adopt_function(module, text)
         size = WORKSPACE.get(function)

@@ -17,7 +17,7 @@ def entry_function(
     Of the arguments of ``types``, ``callee`` takes those with ``marks``, and the array for the others.
     If it takes a hook, that is the second argument of ``name``.
     """
-    writer = _Writer(types, marks)
+    writer = _Writer(types, marks, has_status_cell=DEVICE_STATUS in marks.values())
     operands = [*(writer.operand(number) for number in marks), "%args"]
     types = [*(types[number] for number in marks), ir.Type.parse("!llvm.ptr")]
     lines = [
@@ -35,7 +35,7 @@ def entry_function(
 
 def reader_function(name: str, types: Sequence[ir.Type], marks: Mapping[int, ArgumentMark[bool]]) -> str:
     """`func.func @name(!llvm.ptr) -> (…)`: the arguments without ``marks``, one after the other."""
-    writer = _Writer(types, marks)
+    writer = _Writer(types, marks, has_status_cell=DEVICE_STATUS in marks.values())
     given = [number for number in range(len(types)) if number not in marks]
     operands = [writer.operand(number) for number in given]
     results = ", ".join(str(types[number]) for number in given)
@@ -53,9 +53,12 @@ def unhooked_function(name: str, callee: str) -> str:
     return f"func.func private @{callee}(!llvm.ptr, !llvm.ptr) -> i32\n" + _function(name, "i32", lines)
 
 
-def workspace_function(name: str, callee: str, types: Sequence[ir.Type]) -> str:
-    """`func.func @name(!llvm.ptr) -> i64`: the bytes that ``callee`` computes from the same array."""
-    writer = _Writer(types, {})
+def workspace_function(name: str, callee: str, types: Sequence[ir.Type], *, has_status_cell: bool) -> str:
+    """`func.func @name(!llvm.ptr) -> i64`: the bytes that ``callee`` computes from the same array.
+
+    ``has_status_cell`` says whether the array holds the device's status cell, after which the sizes stand.
+    """
+    writer = _Writer(types, {}, has_status_cell=has_status_cell)
     operands = [writer.operand(number) for number in range(len(types))]
     lines = [
         *writer.lines,
@@ -80,13 +83,15 @@ def _function(name: str, result: str, lines: Sequence[str], more: Sequence[str] 
 class _Writer:
     """Lines that read the entries of the array, in the order of the entry point's contract."""
 
-    def __init__(self, types: Sequence[ir.Type], marks: Mapping[int, ArgumentMark[bool]]) -> None:
+    def __init__(
+        self, types: Sequence[ir.Type], marks: Mapping[int, ArgumentMark[bool]], *, has_status_cell: bool
+    ) -> None:
         self.types = types
         self.marks = marks
         self.lines: list[str] = []
         self.given = len([number for number in range(len(types)) if number not in marks])
         # After the workspace: the threads or the stream, and then perhaps the device's status cell.
-        self.next_size = self.given + 2 + (DEVICE_STATUS in marks.values())
+        self.next_size = self.given + 2 + has_status_cell
 
     def operand(self, number: int) -> str:
         """The value for argument ``number`` of the callee."""

@@ -73,4 +73,23 @@ func.func @prepare(%x: memref<?x4xf32>) {
 // CHECK: func.func @mlopt_prepare(%[[ARGS:.*]]: !llvm.ptr) -> i32
 // CHECK: llvm.getelementptr %[[ARGS]][2]
 // CHECK: call @prepare
+
+// The function that computes the workspace takes the same array: the size is entry 4, after the status cell.
+func.func private @grow_workspace(%x: memref<?xf32>) -> index {
+  %zero = arith.constant 0 : index
+  %size = memref.dim %x, %zero : memref<?xf32>
+  return %size : index
+}
+func.func @grow(%x: memref<?xf32>, %ws: memref<?xi8> {mlopt.workspace}) {
+  %zero = arith.constant 0 : index
+  %y = memref.view %ws[%zero][] : memref<?xi8> to memref<2xf32>
+  call @checked(%y) : (memref<2xf32>) -> ()
+  return
+}
+// CHECK: func.func @mlopt_grow_workspace(%[[ARGS:.*]]: !llvm.ptr) -> i64
+// CHECK: %[[AT:.*]] = llvm.getelementptr %[[ARGS]][4]
+// CHECK: %[[SIZE:.*]] = llvm.load %[[AT]] : !llvm.ptr -> i64
+// CHECK: %[[EXTENT:.*]] = arith.index_cast %[[SIZE]]
+// CHECK: memref.reinterpret_cast %{{.*}} sizes: [%[[EXTENT]]]
+// CHECK: call @grow_workspace
 }

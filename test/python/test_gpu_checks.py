@@ -41,3 +41,15 @@ def test_checks_raise_as_eager(name: str) -> None:
         compiled(*wrong)
     assert str(eager.value) in str(ours.value)
     assert torch.equal(compiled(*right), module(*right))
+
+
+def test_checks_beside_a_workspace_of_dynamic_size() -> None:
+    """The sizes stand after the status cell, for the function that computes the workspace, too."""
+    function: Any = Function(lambda x: x[:, [0, -1]])
+    shapes = (({0: torch.export.Dim("n", min=2, max=64)},),)
+    compiled = mlopt.jit(
+        function, torch.randn(4, 6), dynamic_shapes=shapes, target="cuda:sm_80", device="emulator"
+    )
+    for rows in (2, 7, 64):
+        x = torch.randn(rows, 6)
+        assert torch.equal(compiled(x), function(x))
