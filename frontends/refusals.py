@@ -1,4 +1,4 @@
-"""What eager refuses and a trace does not: dtypes of an op, extremes of nothing.
+"""What eager refuses and a trace does not: dtypes of an op, numbers to fill with, extremes of nothing.
 
 torch.export computes with shapes and dtypes alone, and takes more than eager's kernels do: the
 place of the largest of booleans, a boolean minus a number. Compiled, they would give some number
@@ -27,6 +27,8 @@ _ROWS_AND_PRODUCTS = {
     aten.softmax, aten.log_softmax, aten.logsumexp, aten.one_hot, aten.hardswish, aten.hardswish_,
     aten.trace, aten.conv1d, aten.conv2d, aten.conv3d,
 }  # fmt: skip
+# Where the number is among the arguments; the dtype is the result's.
+_FILLED = {aten.full: 1, aten.full_like: 1, aten.new_full: 2, aten.fill: 1, aten.fill_: 1}
 _EXTREMES = {aten.max, aten.min, aten.amax, aten.amin, aten.argmax, aten.argmin, aten.aminmax}
 _REFUSAL = re.compile(
     r"not implemented for '|not support|only support|only applicable|is not .*supported|without overflow"
@@ -38,7 +40,7 @@ def check_refusals(graph: Graph) -> None:
     for node in graph.nodes:
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             continue
-        refusal = _of_dtypes(node) or _of_nothing(node)
+        refusal = _of_dtypes(node) or _of_number(node) or _of_nothing(node)
         if refusal:
             raise CompileError(
                 f"eager refuses this {node.target}: {refusal}",
@@ -77,6 +79,28 @@ def _of_dtypes(node: Node) -> str:
 def _is_plain(value: torch.Tensor) -> bool:
     """Whether eager computes in the dtype: a float of 16 bits or more."""
     return value.is_floating_point() and value.dtype not in EIGHT_BITS
+
+
+def _of_number(node: Node) -> str:
+    """What eager says to a number that the dtype of the filled tensor does not have.
+
+    A tensor of one element takes numbers that are too large for a float of 8 or 16 bits.
+    """
+    place = _FILLED.get(node.target.overloadpacket)  # type: ignore[union-attr]
+    if place is None:
+        return ""
+    name = node.target._schema.arguments[place].name  # type: ignore[union-attr]
+    number = node.args[place] if len(node.args) > place else node.kwargs.get(name)
+    if not isinstance(number, bool | int | float):
+        return ""
+    filled = node.meta["val"]
+    count = filled.numel()
+    try:
+        torch.full([1 if isinstance(count, int) and count == 1 else 2], number, dtype=filled.dtype)
+    except RuntimeError as error:
+        text = str(error).splitlines()[0]
+        return text if _REFUSAL.search(text) else ""
+    return ""
 
 
 def _of_nothing(node: Node) -> str:

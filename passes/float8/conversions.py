@@ -11,6 +11,7 @@ from mlir.dialects import arith
 _F32_MANTISSA, _F32_BIAS = 23, 127
 _F32_INFINITY = 0xFF << _F32_MANTISSA
 _REST = 0x7FFFFFFF  # all but the sign
+ALL_BUT_SIGN = 0x7F  # of an 8-bit float
 _NAN = 0x7F  # torch's NaN in both formats
 
 
@@ -60,7 +61,7 @@ def decode(bits: ir.Value, form: Format) -> ir.Value:
     wide = arith.extui(short, bits)
     if form.bias == FORMATS["f8E5M2"].bias:
         return _as_float(arith.shli(wide, _integer(short, 8)))
-    rest = arith.andi(wide, _integer(short, 0x7F))
+    rest = arith.andi(wide, _integer(short, ALL_BUT_SIGN))
     sign = arith.shli(arith.andi(wide, _integer(short, 0x80)), _integer(short, 8))
     half = arith.ori(arith.shli(rest, _integer(short, 7)), sign)
     number = arith.mulf(_as_float(half), _float(256.0))

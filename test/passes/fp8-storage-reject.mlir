@@ -2,7 +2,7 @@
 
 #id = affine_map<(d0) -> (d0)>
 
-// CHECK: error: 'arith.mulf' computes in f8E5M2, which eager has no arithmetic for
+// CHECK: error: 'arith.mulf' computes in f8E5M2, but 8-bit floats are stored only
 func.func @product(%x: tensor<6xf8E5M2>) -> tensor<6xf8E5M2> {
   %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<6xf8E5M2>) outs(%x : tensor<6xf8E5M2>) {
   ^bb0(%a: f8E5M2, %o: f8E5M2):

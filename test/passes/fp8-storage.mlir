@@ -90,6 +90,21 @@ func.func @asks(%x: tensor<6xf8E4M3FN>) -> tensor<6xi1> {
   return %y : tensor<6xi1>
 }
 
+// The absolute value is a mask of the bits.
+// CHECK-LABEL: func.func @absolute
+// CHECK: ^bb0(%[[A:.*]]: i8, %{{.*}}: i8):
+// CHECK: %[[REST:.*]] = arith.constant 127 : i8
+// CHECK: %[[B:.*]] = arith.andi %[[A]], %[[REST]] : i8
+// CHECK: linalg.yield %[[B]] : i8
+func.func @absolute(%x: tensor<6xf8E4M3FN>) -> tensor<6xf8E4M3FN> {
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<6xf8E4M3FN>) outs(%x : tensor<6xf8E4M3FN>) {
+  ^bb0(%a: f8E4M3FN, %o: f8E4M3FN):
+    %b = math.absf %a : f8E4M3FN
+    linalg.yield %b : f8E4M3FN
+  } -> tensor<6xf8E4M3FN>
+  return %y : tensor<6xf8E4M3FN>
+}
+
 // Other bytes stay.
 // CHECK-LABEL: func.func @bytes(%{{.*}}: tensor<6xi8>) -> tensor<6xi8> {
 func.func @bytes(%x: tensor<6xi8>) -> tensor<6xi8> {

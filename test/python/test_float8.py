@@ -37,8 +37,10 @@ def widened(x: Tensor) -> tuple[Tensor, ...]:
     wide = tuple(x.to(dtype) for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16))
     finite = x.float().nan_to_num(0.0, 0.0, 0.0)
     moved = x.view(16, 16).t().contiguous(), x[3::7].clone(), torch.cat([x[:5], x[9:]])
+    limit = float("inf") if x.dtype == E5M2 else 448.0
+    constants = [torch.full((3, 5), number, dtype=x.dtype) for number in (-1.75, limit, float("nan"))]
     asked = x.isnan(), x == x.flip(0) if x.dtype.itemsize > 1 else x == x, x.to(torch.bool)
-    return (*wide, *moved, *asked, x.to(other), finite.to(other), torch.full((3, 5), -1.75, dtype=x.dtype))
+    return (*wide, *moved, *asked, x.to(other), finite.to(other), *constants)
 
 
 def everything(x: Tensor, y: Tensor, wide: Tensor, number: Tensor) -> tuple[Tensor, ...]:
@@ -97,6 +99,43 @@ def test_there_is_no_arithmetic_in_8_bits(dtype: torch.dtype, op: Any) -> None:
         op(x)
     with pytest.raises(CompileError, match=r"eager refuses this .*not implemented for 'Float8"):
         mlopt.jit(Function(op), x)
+
+
+def test_absolute_values() -> None:
+    inputs = [codes(dtype) for dtype in FORMATS]
+    found = mlopt.jit(Function(lambda x, y: (x.abs(), y.abs())), *inputs)(*inputs)
+    for ours, x in zip(found, inputs, strict=True):
+        assert ours.dtype == x.dtype and not (ours.view(torch.uint8) & 0x80).any()
+        torch.testing.assert_close(ours.float(), x.abs().float(), rtol=0, atol=0, equal_nan=True)
+
+
+def filled(x: Tensor, number: float, dtype: torch.dtype) -> Tensor:
+    return torch.full(size=(3,), fill_value=number, dtype=dtype)
+
+
+def filled_like(x: Tensor, number: float, dtype: torch.dtype) -> Tensor:
+    return torch.full_like(x, number, dtype=dtype)
+
+
+def filled_in_place(x: Tensor, number: float, dtype: torch.dtype) -> Tensor:
+    return x.to(dtype).fill_(number)
+
+
+def filled_anew(x: Tensor, number: float, dtype: torch.dtype) -> Tensor:
+    return x.new_full((3,), number, dtype=dtype)
+
+
+REFUSED = [(E4M3, 449.0), (E4M3, -470.0), (E4M3, float("-inf")), (E5M2, 57345.0), (E5M2, 3e5)]
+
+
+@pytest.mark.parametrize(("dtype", "number"), REFUSED)
+@pytest.mark.parametrize("fill", [filled, filled_like, filled_in_place, filled_anew])
+def test_numbers_too_large_to_fill_with_are_refused(dtype: torch.dtype, number: float, fill: Any) -> None:
+    x = torch.ones(3)
+    with pytest.raises(RuntimeError, match="without overflow"):
+        fill(x, number, dtype)
+    with pytest.raises(CompileError, match=r"eager refuses this aten.*c10::Float8_.* without overflow"):
+        mlopt.jit(Function(lambda x: fill(x, number, dtype)), x)
 
 
 def test_formats_without_a_rule_and_arithmetic_in_mlir_are_refused() -> None:
