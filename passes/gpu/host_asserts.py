@@ -17,6 +17,8 @@ after it run on, with what they are given. The call stands where the check stood
 the loads that may write to memory. Legal for checks that depend on elements at constant places and on
 constants; those of sizes stay, and so does what is in loops, and what is written to between two of the loads.
 Runs after bufferization, before mlopt-gpu-assign-layouts.
+
+Effect: programs with F.one_hot or masked_scatter compile, which were refused.
 """
 
 from __future__ import annotations

@@ -16,6 +16,9 @@ when: they are taken to be read when it returns. A buffer of dynamic size stays,
 kernel also reads, or whose caller has loops.
 
 Legal for any buffer that a kernel only writes: the hint changes no value. Runs before mlopt-gpu-distribute.
+
+Effect on sm_80: no more registers or instructions in any of 53 kernels. What the cache gains shows on a GPU
+only, and is not measured.
 """
 
 from __future__ import annotations
