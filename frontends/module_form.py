@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import random
+import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import CellType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
 _PLAIN = (bool, int, float, str, type(None), torch.dtype, torch.layout, torch.memory_format)
+MOST_REACHED = 1_000_000  # objects that are looked at for changes: half a second
 _TENSORS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
@@ -79,26 +85,88 @@ def _forms(values: Iterable[tuple[int | str, Any]]) -> Iterator[str]:
 
 
 @contextmanager
-def attributes_kept(module: torch.nn.Module) -> Iterator[None]:
-    """Give all submodules the attributes that they had, and what was in their lists, sets and dictionaries;
-    `NoForm` where something was changed meanwhile.
+def state_kept(module: torch.nn.Module) -> Iterator[None]:
+    """Give objects of the user's that can be reached from ``module`` what they held, globals of their methods
+    their values, and random numbers their places; `NoForm` where something was changed meanwhile.
     """
-    before = [(holder, _copy(holder)) for each in module.modules() for holder in _holders(each)]
-    changed = []
+    holders, names = _reached(module)
+    before = [(holder, _copy(holder)) for holder in holders]
+    place, numpy_place = random.getstate(), np.random.get_state(legacy=False)
     try:
         yield
     finally:
         changed = [(holder, had) for holder, had in before if not _is_same(holder, had)]
         for holder, had in changed:
             holder.clear()
-            (holder.extend if isinstance(holder, list) else holder.update)(had)
-    if changed:
+            (holder.update if isinstance(holder, dict | set) else holder.extend)(had)
+        other = [(space, name, value) for space, name, value in names if space.get(name) is not value]
+        for space, name, value in other:
+            space[name] = value
+        drawn = random.getstate() != place or repr(np.random.get_state(legacy=False)) != repr(numpy_place)
+        random.setstate(place)
+        np.random.set_state(numpy_place)
+    if changed or other or drawn:
         raise NoForm
 
 
-def _holders(module: torch.nn.Module) -> Iterator[Any]:
-    yield vars(module)
-    yield from (value for value in vars(module).values() if isinstance(value, dict | list | set))
+def _reached(module: torch.nn.Module) -> tuple[list[Any], list[tuple[dict[str, Any], str, Any]]]:
+    """The attributes and containers that can be reached by attributes, items, methods, closures and globals;
+    and those globals.
+    """
+    seen: dict[int, Any] = {}
+    pending: list[Any] = [module]
+    holders, names = [], []
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value
+        if len(seen) > MOST_REACHED:
+            raise NoForm
+        if isinstance(value, FunctionType):
+            if not _is_a_library(value.__module__):
+                used = [name for name in value.__code__.co_names if name in value.__globals__]
+                names += [(value.__globals__, name, value.__globals__[name]) for name in used]
+                pending += [value.__globals__[name] for name in used]
+            pending += [cell.cell_contents for cell in value.__closure__ or () if not _is_empty(cell)]
+        elif isinstance(value, MethodType):
+            pending += [value.__self__, value.__func__]
+        elif isinstance(value, tuple | frozenset):
+            pending += value
+        elif isinstance(value, dict | list | set | deque):
+            holders.append(value)
+            pending += value.values() if isinstance(value, dict) else value
+        elif isinstance(value, torch.nn.Module) or _is_of_the_user(value):
+            pending += [vars(value), *(each for base in type(value).__mro__ for each in _methods(base))]
+    return holders, names
+
+
+def _methods(kind: type) -> list[FunctionType]:
+    """The functions of a class of the user's."""
+    if _is_a_library(kind.__module__):
+        return []
+    return [each for each in vars(kind).values() if isinstance(each, FunctionType)]
+
+
+def _is_of_the_user(value: Any) -> bool:
+    """Whether a value has attributes, and is neither Python's nor torch's own."""
+    if isinstance(value, type | ModuleType | torch.Tensor) or not hasattr(value, "__dict__"):
+        return False
+    return type(value) is SimpleNamespace or not _is_a_library(type(value).__module__)
+
+
+def _is_a_library(module: str | None) -> bool:
+    """Whether a Python module keeps no state that a user's ``forward`` changes."""
+    package = (module or "").partition(".")[0]
+    return package in sys.stdlib_module_names or package in ("torch", "numpy", "mlopt")
+
+
+def _is_empty(cell: CellType) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return True
+    return False
 
 
 def _copy(holder: Any) -> Any:

@@ -10,8 +10,8 @@ which value is which; the form has names, dtypes, sizes and strides of all input
 
 To follow a record runs no kernel: what an op returns is as it was, since all before it was. So it takes no
 import, and 0.1 ms an op. Modules have no record that do what it would not show: they use a tensor that is
-neither passed nor their own nor computed, read a value out of one, call ops that are not torch's, change an
-attribute. Sizes that vary and other places than the CPU are not recorded either.
+neither passed nor their own nor computed, read a value out of one, call ops that are not torch's, change
+what `state_kept` looks at. Sizes that vary and other places than the CPU are not recorded either.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .module_form import NoForm, attributes_kept, named_tensors, plain
+from .module_form import NoForm, named_tensors, plain, state_kept
 
 Rehearsal = dict[str, Any]
 """Plain data: "ops", for each its text and what it returned; "returns", the text of the module's result."""
@@ -40,7 +40,7 @@ def record(
     module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[Rehearsal, Any] | None:
     """What ``module(*args, **kwargs)`` does, and the structure of what it returns; None where that has no
-    record. No tensor and no attribute is changed.
+    record. No tensor is changed, nor what `state_kept` finds.
     """
     recorder = _Recorder(sys._getframe())
     returned = _run(module, args, kwargs, recorder)
@@ -74,7 +74,7 @@ def _run(
     own_args, own_kwargs = pytree.tree_unflatten(inputs, structure)
     after = dict(weights)
     try:
-        with attributes_kept(module), _as_in_export(), mode:
+        with state_kept(module), _as_in_export(), mode:
             # It leaves in ``after`` what the module has at the end.
             result = torch.func.functional_call(module, after, own_args, own_kwargs, tie_weights=False)
         outputs, returned = pytree.tree_flatten(result)
@@ -114,7 +114,7 @@ class _StandIn(torch.Tensor):
     def __torch_dispatch__(  # type: ignore[override]
         cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        raise NoForm  # it got out of the rehearsal
+        raise NoForm("a tensor that forward kept elsewhere while mlopt looked at it has no elements")
 
 
 class _Mode(TorchDispatchMode):

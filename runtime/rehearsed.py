@@ -1,7 +1,8 @@
 """Captured programs in the compile cache, under the module's form: a hit saves torch.export and its imports.
 
-An entry has the program and the rehearsal of the module that it was captured from. It is the program of a
-module of that form which does the same (`mlopt.frontends.rehearsal`).
+An entry has programs, each with the rehearsal of the module that it was captured from. It is the program of a
+module of that form which does the same (`mlopt.frontends.rehearsal`). A module is rehearsed before it is
+captured and after that: one whose calls differ from each other is not kept.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from torch.utils import _pytree as pytree
 
 from ..frontends.module_form import form_of, named_tensors
 from ..frontends.program import Program
-from ..frontends.rehearsal import follow, record
+from ..frontends.rehearsal import Rehearsal, follow, record
 from ..options import Options
 from .cache import Cached
 from .kept_programs import packed, unpacked
 
 _KIND = "rehearsed program"
+MOST_ALIKE = 4  # programs that are kept of modules of one form
 
 
 class RehearsedProgram:
@@ -39,6 +41,8 @@ class RehearsedProgram:
         self._cached = (
             None if form is None else Cached(_KIND, {"form": form}, options, f"{label} (rehearsed)")
         )
+        self._known: list[tuple[Rehearsal, bytes]] = []
+        self._before: tuple[Rehearsal, Any] | None = None
         self.is_new = False
         """Whether nothing is known of such modules; set by `load`."""
 
@@ -48,22 +52,28 @@ class RehearsedProgram:
             return None
         found = self._cached.load()
         self.is_new = found is None
-        if found is None or found["rehearsal"] is None:
-            return None
-        out_spec = follow(found["rehearsal"], *self._call)
-        if out_spec is None:
-            return None
-        return unpacked(found["program"], named_tensors(self._call[0]), self._in_spec, out_spec)
+        if found is not None:
+            self._known = [(each, found[_program(at)]) for at, each in enumerate(found["rehearsals"])]
+        for rehearsal, program in self._known:
+            out_spec = follow(rehearsal, *self._call)
+            if out_spec is not None:
+                return unpacked(program, named_tensors(self._call[0]), self._in_spec, out_spec)
+        self._before = record(*self._call)
+        return None
 
     def store(self, program: Program) -> None:
-        """Keep ``program``, or that such modules have no rehearsal."""
+        """Keep ``program``, if the module does now what it did before this was captured."""
         if self._cached is None:
             return
-        recorded = record(*self._call)
-        if recorded is not None:
-            rehearsal, out_spec = recorded
+        programs = self._known
+        if self._before is not None and record(*self._call) == self._before:
+            rehearsal, out_spec = self._before
             data = packed(program, named_tensors(self._call[0]), self._in_spec, out_spec)
             if data is not None:
-                self._cached.store({"rehearsal": rehearsal, "program": data})
-                return
-        self._cached.store({"rehearsal": None})
+                programs = [(rehearsal, data), *programs][:MOST_ALIKE]
+        rehearsals = {"rehearsals": [rehearsal for rehearsal, _ in programs]}
+        self._cached.store(rehearsals | {_program(at): data for at, (_, data) in enumerate(programs)})
+
+
+def _program(number: int) -> str:
+    return f"program {number}"

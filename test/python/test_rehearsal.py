@@ -1,10 +1,12 @@
 """Rehearsals: what is told apart by them, what has none; a hit needs neither torch.export nor sympy."""
 
+import random
 import subprocess
 import sys
 import textwrap
 
 import mlopt
+import numpy as np
 import pytest
 import torch
 from mlopt.frontends import torch as frontend
@@ -209,6 +211,75 @@ def test_what_a_rehearsal_would_not_show_has_none(function):
     assert record(module, (X,), {}) is None
     assert module.seen is buffer and torch.equal(buffer, before)
     assert (module.kept, module.calls) == ({}, 0)
+
+
+class Counts:
+    """Something that a module has, or that its file does."""
+
+    def __init__(self, calls):
+        self.calls, self.nested = calls, {"calls": [calls]}
+
+
+COUNTS = Counts(0)
+counted = 0
+
+
+def counts_in_an_object(self, x):
+    self.counts.calls += 1
+    return x * self.counts.calls
+
+
+def counts_in_a_list(self, x):
+    self.counts.nested["calls"][0] += 1
+    return x * self.counts.nested["calls"][0]
+
+
+def counts_in_a_global(self, x):
+    global counted
+    counted += 1
+    return x * counted
+
+
+def counts_in_an_object_of_the_file(self, x):
+    COUNTS.calls += 1
+    return x * COUNTS.calls
+
+
+def draws(self, x):
+    return x * random.random() + np.random.rand()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [counts_in_an_object, counts_in_a_list, counts_in_a_global, counts_in_an_object_of_the_file, draws],
+)
+def test_modules_whose_calls_differ_are_as_without_a_cache(function, tmp_path, monkeypatch):
+    monkeypatch.setenv("MLOPT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "code_version_now", cache_key.code_version)
+
+    def compiled(calls, **options):
+        monkeypatch.setattr(sys.modules[__name__], "counted", calls)
+        monkeypatch.setattr(COUNTS, "calls", calls)
+        random.seed(calls)
+        np.random.seed(calls)
+        module = Module(function, counts=Counts(calls))
+        return mlopt.jit(module, X, **options)(X), random.random(), np.random.rand()
+
+    for calls in (0, 1, 1, 5):
+        (kept, *numbers), (fresh, *others) = compiled(calls), compiled(calls, cache=False)
+        assert torch.equal(kept, fresh) and numbers == others, calls
+
+
+def test_modules_of_one_form_are_kept_beside_each_other(tmp_path, monkeypatch):
+    monkeypatch.setenv("MLOPT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "code_version_now", cache_key.code_version)
+    exported = []
+    original = frontend._export
+    monkeypatch.setattr(frontend, "_export", lambda *args: (exported.append(1), original(*args))[1])
+    for factor in (2.0, 3.0, 2.0, 3.0):
+        module = Module(scaled, factor=factor).requires_grad_(False)
+        torch.testing.assert_close(mlopt.jit(module, X)(X), module(X))
+    assert len(exported) == 2
 
 
 def test_other_modes_look_too():
