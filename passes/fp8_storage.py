@@ -19,8 +19,8 @@ too large for e5m2. Numbers, comparisons and tests (isnan) are taken of the f32.
 functions that were 8-bit floats get the attribute `mlopt.float8` with the format. Legal for ops that move or
 convert elements, and for math.absf, a mask of the bits; other ops that compute in an 8-bit float are refused.
 
-Effect: arguments and results of a byte an element. On sm_80 an element costs about 12 instructions on the way
-in as e4m3fn, 6 as e5m2, and 16 on the way out; ptxas reports no spills.
+Effect: arguments and results of a byte an element. On sm_80 a kernel that only converts has 10 instructions
+an element from e4m3fn to f32, 4 from e5m2, 15 from f32 to either; one that negates f32 has 3. No spills.
 """
 
 from __future__ import annotations
