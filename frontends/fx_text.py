@@ -57,6 +57,11 @@ RENAMED: dict[Any, tuple[Any, int]] = {
     torch.ops.prims.shift_right_arithmetic.default: (torch.ops.aten.bitwise_right_shift.Tensor, 2),
 }
 
+# What torch-mlir lowers to wrong values, and in which cases a decomposition leaves it there.
+_WRONG: dict[Any, str] = {
+    torch.ops.aten.adaptive_max_pool3d.default: "with dynamic depth, height or width, or without windows",
+}
+
 
 def graph_to_text(graph: Graph, result_sizes: Sequence[str] = ()) -> str:
     """The text of a module with ``graph`` as ``@main``; ``result_sizes`` becomes its attribute."""
@@ -124,6 +129,8 @@ class _Writer(Operands):
 
     def _aten(self, node: Node, target: torch._ops.OpOverload) -> None:
         args: Sequence[Any] = node.args
+        if target in _WRONG:
+            raise unsupported_ops([(f"{target.overloadpacket} {_WRONG[target]}", self.line)])
         if target in RENAMED:
             target, kept = RENAMED[target]
             args = args[:kept]

@@ -1,7 +1,8 @@
-"""Max pooling: images without a batch, windows of uneven sizes."""
+"""Max pooling: images without a batch, windows of uneven sizes, volumes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,6 +41,37 @@ def _adaptive_max_pool2d(x: Tensor, output_size: Sequence[int]) -> Any:
         best, at = values.max(dim, keepdim=True)
         best, place = best.squeeze(dim), places.gather(dim, at).squeeze(dim)
     return best, place
+
+
+@ours(aten.adaptive_max_pool3d.default)
+def _adaptive_max_pool3d(x: Tensor, output_size: Sequence[int]) -> Any:
+    """The windows side by side, each as a row; torch-mlir's own loses NaN and reads what nobody wrote."""
+    sizes, outputs = x.shape[-3:], list(output_size) if len(output_size) == 3 else [output_size[0]] * 3
+    if not all(
+        isinstance(size, int) and size > 0 and out > 0 for size, out in zip(sizes, outputs, strict=True)
+    ):
+        return NotImplemented
+    lead = x.dim() - 3
+    rows = _rows_of_windows(x, outputs)
+    places = _rows_of_windows(torch.arange(math.prod(sizes)).reshape(sizes), outputs).expand(rows.shape)
+    best, first = rows.max(lead + 3)
+    last = torch.where(rows.isnan(), torch.arange(rows.shape[-1]), -1).amax(lead + 3)  # eager's choice of NaN
+    at = torch.where(last < 0, first, last)
+    return best, places.gather(lead + 3, at.unsqueeze(-1)).squeeze(-1)
+
+
+def _rows_of_windows(x: Tensor, outputs: Sequence[int]) -> Tensor:
+    """[..., d, h, w] as [..., out d, out h, out w, elements of a window]."""
+    lead = x.dim() - 3
+    for dim in (lead + 2, lead + 1, lead):
+        size, out = x.shape[dim], outputs[dim - lead]
+        if size % out == 0:
+            x = x.unflatten(dim, (out, size // out))
+        else:
+            windows = _windows(size, out)
+            x = x.index_select(dim, windows.reshape(-1)).unflatten(dim, windows.shape)
+    order = [*range(lead), *(lead + i for i in (0, 2, 4, 1, 3, 5))]
+    return x.permute(order).flatten(lead + 3)
 
 
 def _windows(size: int, outputs: int) -> Tensor:

@@ -43,6 +43,16 @@ def test_a_row_at_a_place_that_is_data_is_a_named_error():
     assert caught.value.where == line_of(__file__, "depends on data")
 
 
+def test_windows_of_a_dynamic_volume_are_a_named_error():
+    class Module(nn.Module):
+        def forward(self, x):
+            return nn.functional.adaptive_max_pool3d(x, 2)  # a depth that is not known
+
+    with pytest.raises(UnsupportedOpError, match="adaptive_max_pool3d with dynamic depth") as caught:
+        capture(Module(), (torch.randn(2, 3, 4, 4, 4),), dynamic_shapes=({2: torch.export.Dim("d", min=2)},))
+    assert caught.value.where == line_of(__file__, "a depth that is not known")
+
+
 def test_unknown_ops_are_listed_with_their_lines():
     class Module(nn.Module):
         def forward(self, x):

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 from torch.utils import _pytree as pytree
 
 NAN, INF = float("nan"), float("inf")
+TARGETS = {"cpu": {}, "emulator": {"target": "cuda:sm_80", "device": "emulator"}}
 FLOATS = torch.tensor([[1.0, NAN, 3.0], [-INF, -INF, -INF], [INF, 1.0, -0.0], [1e-42, 2.0, 2.0]])
 OF_FLOATS = {
     "softmax": lambda x: (x.softmax(-1), x.log_softmax(-1), x.logsumexp(-1), F.softmin(x, 0)),
@@ -115,10 +116,10 @@ def test_floor_division_of_integers_is_exact_and_that_of_floats_is_not():
         compiled(x, y * 0)
 
 
-def run(function, x):
+def run(function, x, **options):
     """What the compiled function gives, and eager: lists of tensors."""
     with torch.no_grad():
-        compiled = mlopt.jit(Function(function), x)
+        compiled = mlopt.jit(Function(function), x, **options)
         return pytree.tree_leaves(compiled(x)), pytree.tree_leaves(function(x))
 
 
@@ -199,6 +200,18 @@ def test_windows_of_uneven_sizes(sizes):
 
     for actual, eager in zip(*run(function, torch.randn(2, 3, 7, 8)), strict=True):
         assert torch.equal(actual, eager)
+
+
+@pytest.mark.parametrize("sizes", [1, (2, 3, 2), (3, 5, None)], ids=str)
+@pytest.mark.parametrize("target", TARGETS)
+def test_windows_of_volumes(target, sizes):
+    def function(x):
+        return *F.adaptive_max_pool3d(x, sizes, return_indices=True), F.adaptive_max_pool3d(x[0], sizes)
+
+    x = torch.randn(2, 2, 4, 5, 6)
+    x[0, 0, 1, 2, 1:3], x[0, 1], x[1, 0, 3, 4, 5] = NAN, -INF, NAN
+    for actual, eager in zip(*run(function, x, **TARGETS[target]), strict=True):
+        torch.testing.assert_close(actual, eager, rtol=0, atol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
