@@ -249,8 +249,6 @@ KERNEL = Mark("mlopt.kernel", FLAG, _FUNCTION)
 OPS = Mark("mlopt.ops", STRINGS, _FUNCTION)
 BYTES = Mark("mlopt.bytes", INTEGER, (*_FUNCTION, *_LOOP))
 FLOPS = Mark("mlopt.flops", INTEGER, (*_FUNCTION, *_LOOP))
-# A store past the caches that is one only where a single thread runs (mlopt-cpu-stream-alone).
-ALONE = Mark("mlopt.alone", FLAG, ("vector.store",))
 # Tile sizes, one a dim of the kernel's domain (0: all of it); on the kernel and on its scf.forall.
 SCHEDULE = Mark("mlopt.schedule", SCHEDULE_KIND, (*_FUNCTION, *_LOOP))
 # Why no tile rule takes the kernel.
@@ -274,7 +272,7 @@ MARKS: dict[str, Mark[Any]] = {
     for mark in (
         OP, GROUP, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
         FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, DROPS_NAN, ASSERTS, DEVICE_KERNELS,
-        LAUNCHES, ALONE,
+        LAUNCHES,
     )
 }  # fmt: skip
 

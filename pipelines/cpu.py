@@ -50,7 +50,7 @@ def cpu_stages(
             "mlopt-cpu-stream-stores,"
             # Profilers can see the kernels; threads and status reach the functions that need them;
             # then tasks run over threads.
-            "mlopt-hooks,mlopt-cpu-entry,mlopt-cpu-stream-alone,mlopt-cpu-parallel",
+            "mlopt-hooks,mlopt-cpu-entry,mlopt-cpu-parallel",
             _LOOPS,
             (narrow, _NO_I1),
         ),

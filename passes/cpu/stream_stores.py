@@ -15,8 +15,7 @@ A store to a line that is in no cache reads it from memory first, and what is st
 will read. Legal: every store of whole cache lines to a buffer that starts on one, in tasks that end with a
 fence (such stores are not ordered with others). Results start on a line, and so do the buffers of the arena:
 that is the contract of entry points (`mlopt.runtime.executable`). Done where it pays: for results of
-`LARGE` bytes that nothing in the graph reads; below twice that, where one thread makes them (``mlopt.alone``,
-see mlopt-cpu-stream-alone). Effect on one thread of a Zen 4: an element-wise chain on f32
+`LARGE` bytes that nothing in the graph reads. Effect on one thread of a Zen 4: an element-wise chain on f32
 takes 0.69 ms instead of 0.93 for 2048×2048, 3.8 instead of 9.3 for 4096×4096; a transpose of 4096×4096 takes
 28 instead of 38; softmax and layer_norm, which are not bound by what they write, the same as before.
 """
@@ -30,7 +29,7 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import vector
 
-from ...dialects.attributes import ALONE, KERNEL, RESULT, argument_attributes
+from ...dialects.attributes import KERNEL, RESULT, argument_attributes
 from ..base import Pass
 from ..divisors import divisor
 from ..operations import defining_op, ops_named
@@ -77,15 +76,11 @@ def should_stream(argument: ir.Value, calls: list[ir.Operation]) -> bool:
     kind = argument.type
     if not isinstance(kind, ir.MemRefType) or not kind.has_static_shape or not calls:
         return False
-    if _size(kind) < LARGE:
+    if prod(kind.shape) * element_bytes(kind.element_type) < LARGE:
         return False
     if any(use.owner.operation.name not in _STORES for use in argument.uses):
         return False
     return all(_is_only_written(call, argument.arg_number) for call in calls)
-
-
-def _size(kind: ir.MemRefType) -> int:
-    return prod(kind.shape) * element_bytes(kind.element_type)
 
 
 def _is_only_written(call: ir.Operation, number: int) -> bool:
@@ -120,9 +115,7 @@ def _mark(kernel: ir.Operation, calls: list[ir.Operation]) -> None:
     for store in marked:
         with ir.InsertionPoint(store), store.location:
             value, buffer, *indices = store.operands
-            streamed = vector.StoreOp(value, buffer, indices, nontemporal=True, alignment=LINE)
-            if _size(buffer.type) < 2 * LARGE:
-                ALONE.set(streamed, True)
+            vector.StoreOp(value, buffer, indices, nontemporal=True, alignment=LINE)
         store.erase()
     if marked:
         for forall in ops_named(kernel, "scf.forall"):

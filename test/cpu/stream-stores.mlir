@@ -1,10 +1,10 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-cpu-stream-stores)' | FileCheck %s
 
-// A result of 16 MiB: whole lines go past the caches where one thread runs, and a task ends with a fence. What is
-// left over at the end of a row does not.
+// A result of 16 MiB: whole lines go past the caches, and a task ends with a fence. What is left over at the
+// end of a row does not.
 // CHECK-LABEL: func.func private @chain
 // CHECK: scf.forall
-// CHECK:   vector.store %{{.*}}, %arg1[%{{.*}}] {alignment = 64 : i64, mlopt.alone, nontemporal = true}
+// CHECK:   vector.store %{{.*}}, %arg1[%{{.*}}] {alignment = 64 : i64, nontemporal = true}
 // CHECK:   vector.maskedstore %arg1
 // CHECK:   llvm.call_intrinsic "llvm.x86.sse.sfence"()
 func.func private @chain(%x: memref<4194304xf32>, %out: memref<4194304xf32>) attributes {mlopt.kernel} {
@@ -26,7 +26,7 @@ func.func private @chain(%x: memref<4194304xf32>, %out: memref<4194304xf32>) att
 
 // Rows of whole lines in two dims; half of a line at a time stays.
 // CHECK-LABEL: func.func private @rows
-// CHECK: vector.store %{{.*}}, %arg1[%{{.*}}, %c0] {alignment = 64 : i64, mlopt.alone, nontemporal = true}
+// CHECK: vector.store %{{.*}}, %arg1[%{{.*}}, %c0] {alignment = 64 : i64, nontemporal = true}
 // CHECK: vector.store %{{.*}}, %arg1[%{{.*}}, %c0] : memref<4096x2048xbf16>, vector<16xbf16>
 func.func private @rows(%x: memref<4096x2048xbf16>, %out: memref<4096x2048xbf16>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
