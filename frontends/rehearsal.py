@@ -17,6 +17,7 @@ what `state_kept` looks at. Sizes that vary and other places than the CPU are no
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -117,7 +118,7 @@ class _StandIn(torch.Tensor):
         raise NoForm("a tensor that forward kept elsewhere while mlopt looked at it has no elements")
 
 
-class _Mode(TorchDispatchMode):
+class _Mode(TorchDispatchMode, ABC):
     """Sees every op; ``bottom`` is a frame below the module's."""
 
     @classmethod
@@ -137,9 +138,9 @@ class _Mode(TorchDispatchMode):
             self.failed = True
             raise
 
+    @abstractmethod
     def perform(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """What an op returns."""
-        raise NotImplementedError
 
     def stand_in(self, tensor: torch.Tensor) -> _StandIn:
         """What the module is given for ``tensor``."""

@@ -16,6 +16,22 @@ from mlopt.runtime import cache, cache_key
 from mlopt.test.corpus import CASES
 
 
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """An empty cache, which takes programs although files are edited meanwhile."""
+    monkeypatch.setenv("MLOPT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "code_version_now", cache_key.code_version)
+
+
+@pytest.fixture
+def exported(own_cache, monkeypatch):
+    """Grows by one with each call of torch.export."""
+    calls = []
+    original = frontend._export
+    monkeypatch.setattr(frontend, "_export", lambda *args: (calls.append(1), original(*args))[1])
+    return calls
+
+
 def found(module, other, args, other_args=None, kwargs=None):
     """Whether ``other`` has the program of ``module``."""
     other_args, kwargs = args if other_args is None else other_args, kwargs or {}
@@ -253,9 +269,8 @@ def draws(self, x):
     "function",
     [counts_in_an_object, counts_in_a_list, counts_in_a_global, counts_in_an_object_of_the_file, draws],
 )
-def test_modules_whose_calls_differ_are_as_without_a_cache(function, tmp_path, monkeypatch):
-    monkeypatch.setenv("MLOPT_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "code_version_now", cache_key.code_version)
+@pytest.mark.usefixtures("own_cache")
+def test_modules_whose_calls_differ_are_as_without_a_cache(function, monkeypatch):
 
     def compiled(calls, **options):
         monkeypatch.setattr(sys.modules[__name__], "counted", calls)
@@ -270,12 +285,7 @@ def test_modules_whose_calls_differ_are_as_without_a_cache(function, tmp_path, m
         assert torch.equal(kept, fresh) and numbers == others, calls
 
 
-def test_modules_of_one_form_are_kept_beside_each_other(tmp_path, monkeypatch):
-    monkeypatch.setenv("MLOPT_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "code_version_now", cache_key.code_version)
-    exported = []
-    original = frontend._export
-    monkeypatch.setattr(frontend, "_export", lambda *args: (exported.append(1), original(*args))[1])
+def test_modules_of_one_form_are_kept_beside_each_other(exported):
     for factor in (2.0, 3.0, 2.0, 3.0):
         module = Module(scaled, factor=factor).requires_grad_(False)
         torch.testing.assert_close(mlopt.jit(module, X)(X), module(X))
@@ -287,12 +297,7 @@ def test_other_modes_look_too():
         assert record(torch.nn.ReLU(), (X,), {}) is None
 
 
-def test_mutations_of_buffers_are_seen(tmp_path, monkeypatch):
-    monkeypatch.setenv("MLOPT_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "code_version_now", cache_key.code_version)
-    exported = []
-    original = frontend._export
-    monkeypatch.setattr(frontend, "_export", lambda *args: (exported.append(1), original(*args))[1])
+def test_mutations_of_buffers_are_seen(exported):
     with torch.no_grad():
         for _ in range(2):
             module, reference = torch.nn.BatchNorm1d(4), torch.nn.BatchNorm1d(4)
