@@ -68,18 +68,19 @@ class Recycler:
             return empty_strided_cpu(shape, strides, dtype)
         watched = self._by_size.pop(size, [])
         self._by_size[size] = watched  # sizes are in the order of their last use
+        in_use: list[_Watched] = []
         for _ in range(len(watched)):
             try:
-                found = watched.pop(0)
+                found = watched.pop()  # what was used last may still be in the caches
             except IndexError:  # other threads took the last
                 break
-            if found.is_unused():
-                if not found.is_intact():
-                    continue
+            if not found.is_unused():
+                in_use.append(found)
+            elif found.is_intact():
                 result = empty_strided_cpu((0,), (1,), dtype).set_(found.storage, 0, shape, strides)
-                watched.append(found)
+                watched.extend([*reversed(in_use), found])
                 return result
-            watched.append(found)
+        watched.extend(reversed(in_use))
         result = empty_strided_cpu(shape, strides, dtype)
         _ask_for_huge_pages(result.data_ptr(), size)
         storage = result.untyped_storage()

@@ -31,6 +31,16 @@ def test_a_dead_outputs_memory_serves_the_next() -> None:
     assert take(recycler).data_ptr() != address
 
 
+def test_what_was_used_last_serves_first() -> None:
+    recycler = Recycler()
+    results = [take(recycler) for _ in range(3)]
+    kept = results[1].data_ptr()
+    newest = results[2].data_ptr()
+    del results[0], results[1]
+    assert [take(recycler).data_ptr() for _ in range(3)] == [newest] * 3
+    assert results[0].data_ptr() == kept
+
+
 def test_other_dtypes_share_memory_of_the_same_size() -> None:
     recycler = Recycler()
     address = take(recycler).data_ptr()
