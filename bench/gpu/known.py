@@ -50,9 +50,6 @@ MISSES: dict[str, dict[str, str]] = {
     "pixel_shuffle f32": {"wide": "two neighbours of a result are not neighbours in the input: 8 bytes are"},
     "greater f32": {"wide": "a thread has the four neighbours that fill 16 bytes of the inputs"},
     "flip f32": {"wide": "neighbours are turned around: a thread has one"},
-    "column_sum of any number of rows": {
-        "first": "what LLVM leaves over of a loop of unknown length has one load after a first use"
-    },
 }
 
 _FEW = "tiles of a few odd rows, whose parts meet in shared memory: some passes more at these sizes"

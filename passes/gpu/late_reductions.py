@@ -17,8 +17,10 @@ After::
     }
     %s = vector.multi_reduction <add>, %p, %zero [0] : vector<64x32xf32> to vector<32xf32>
 
-In a step each thread only adds to registers of its own; shuffles and barriers come once. Legal where the loop
-carries an accumulator for nothing else; the order of additions changes, as it may.
+In a step each thread only adds to registers of its own; shuffles and barriers come once. A loop that goes on
+where another one has ended, as over what whole steps leave of a size, goes on with that one's tile, and one
+reduction follows both. Legal where the loop carries an accumulator for nothing else; the order of additions
+changes, as it may.
 """
 
 from __future__ import annotations
@@ -29,8 +31,11 @@ from typing import ClassVar
 from mlir import ir
 
 from ..base import Pass
-from ..combining import kind_of, neutral_of, op_of
-from ..operations import nested_ops
+from ..combining import kind_of, neutral_of, op_of, reduced_dims
+from ..constants import splat_of
+from ..operations import defining_op, nested_ops
+
+_REDUCTION = "vector.multi_reduction"
 
 
 @dataclass(frozen=True)
@@ -44,13 +49,16 @@ class LateReductions(Pass):
         for block in (block for region in op.regions for block in region.blocks):
             for loop in reversed([inner for inner in nested_ops(block) if inner.name == "scf.for"]):
                 delay(loop)
+            for reduction in [inner for inner in nested_ops(block) if inner.name == _REDUCTION]:
+                if (earlier := can_continue(reduction)) is not None:
+                    go_on(reduction, earlier)
 
 
 def can_delay(loop: ir.Operation, number: int) -> ir.Operation | None:
     """The reduction that makes the loop's value of this number, if it can wait; else None."""
     body = loop.regions[0].blocks[0]
     made = body.operations[len(body.operations) - 1].operands[number]
-    if isinstance(made.owner, ir.Block) or made.owner.name != "vector.multi_reduction":
+    if isinstance(made.owner, ir.Block) or made.owner.name != _REDUCTION:
         return None
     reduction = made.owner.operation
     carried = body.arguments[1 + number]
@@ -93,6 +101,29 @@ def delay(loop: ir.Operation) -> None:
     for reduction in found.values():
         reduction.erase()
     loop.erase()
+
+
+def can_continue(reduction: ir.Operation) -> ir.Operation | None:
+    """The reduction that this one, of what a loop carries, only adds to; None if it reduces otherwise."""
+    tile, start = reduction.operands
+    loop, earlier = defining_op(tile, "scf.for"), defining_op(start, _REDUCTION)
+    if loop is None or earlier is None or len(list(start.uses)) != 1 or len(list(tile.uses)) != 1:
+        return None
+    kind, begins = kind_of(reduction), loop.operands[3 + ir.OpResult(tile).result_number]
+    with reduction.location:
+        if splat_of(begins) != neutral_of(kind, tile.type.element_type):
+            return None
+    same = earlier.operands[0].type == tile.type and kind_of(earlier) == kind
+    is_before = earlier.block == loop.block and earlier.is_before_in_block(loop)
+    return earlier if same and is_before and reduced_dims(earlier) == reduced_dims(reduction) else None
+
+
+def go_on(reduction: ir.Operation, earlier: ir.Operation) -> None:
+    """Let the loop before ``reduction`` begin with the tile that ``earlier`` reduces."""
+    tile = reduction.operands[0]
+    tile.owner.operands[3 + ir.OpResult(tile).result_number] = earlier.operands[0]
+    reduction.operands[1] = earlier.operands[1]
+    earlier.erase()
 
 
 def _after(loop: ir.Operation, reduction: ir.Operation, total: ir.Value, start: ir.Value) -> ir.Value:

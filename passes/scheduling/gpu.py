@@ -103,13 +103,16 @@ def _lengthen_steps(domain: Domain, tiles: dict[Dim, int]) -> int:
     """Longer steps, for a block that has a multiprocessor to itself; the warps that they take."""
     warps, beside, inner = 0, _beside(domain), innermost_dims(domain)
     for dim in _reduced_in_tiles(domain):
-        extent = dim.extent or 0
-        if not 0 < tiles[dim] < extent:
+        if tiles[dim] == WHOLE or (dim.extent is not None and dim.extent <= tiles[dim]):
             continue
         words, most, steps = (STEP_ELEMENTS, MOST_WARPS, 1) if dim in inner else COLUMN_STEPS
         own = max(words * WORD // max(_bytes(domain, dim), WORD), 1)
         others = prod(tiles[other] or other.extent or 1 for other in beside[dim])
-        tiles[dim] = max(min(_power(most * WARP * own // others), _power(extent // steps)), tiles[dim])
+        if dim.extent is None:
+            longest = _power(FEWEST_WARPS * WARP * own // others)
+        else:
+            longest = min(_power(most * WARP * own // others), _power(dim.extent // steps))
+        tiles[dim] = max(longest, tiles[dim])
         warps = max(warps, min(_power(tiles[dim] * others // (WARP * own)), most))
     return warps
 

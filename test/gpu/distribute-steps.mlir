@@ -102,3 +102,41 @@ func.func private @ragged(%x: memref<2000x1024xf32>, %out: memref<1024xf32>) att
   } {mlopt.schedule = {min_blocks = array<i64: 4>, tile = array<i64: 32, 64>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// Of a size that nobody knows no step is written out; what its whole steps leave is one step, or none.
+// CHECK: #[[ASIS:.*]] = #llvm.loop_unroll<disable = true>
+// CHECK: #[[NONE:.*]] = #llvm.loop_annotation<unroll = #[[ASIS]]>
+// CHECK-LABEL: llvm.func @rest
+// CHECK: %[[WHOLE:.*]]:16 = scf.for
+// CHECK-COUNT-4: llvm.load {{.*}} -> vector<4xf32>
+// CHECK: } {llvm.loop_annotation = #[[NONE]]}
+// CHECK: %[[ALL:.*]]:16 = scf.if
+// CHECK-NOT: scf.for
+// CHECK: scf.yield %[[WHOLE]]#0
+// CHECK-LABEL: func.func private @rest
+func.func private @rest(%x: memref<?x1024xf32>, %out: memref<1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64x32xf32>
+  %none = arith.constant dense<0.0> : vector<32xf32>
+  %n = memref.dim %x, %c0 : memref<?x1024xf32>
+  %whole = affine.apply affine_map<(d0) -> ((d0 floordiv 64) * 64)>(%n)
+  scf.forall (%j) = (0) to (1024) step (32) {
+    %p = scf.for %k = %c0 to %whole step %c64 iter_args(%a = %zero) -> (vector<64x32xf32>) {
+      %v = vector.transfer_read %x[%k, %j], %pad {in_bounds = [true, true]} : memref<?x1024xf32>, vector<64x32xf32>
+      %s = arith.addf %a, %v : vector<64x32xf32>
+      scf.yield %s : vector<64x32xf32>
+    }
+    %q = scf.for %k = %whole to %n step %c64 iter_args(%a = %p) -> (vector<64x32xf32>) {
+      %v = vector.transfer_read %x[%k, %j], %pad {in_bounds = [false, true]} : memref<?x1024xf32>, vector<64x32xf32>
+      %s = arith.addf %a, %v : vector<64x32xf32>
+      scf.yield %s : vector<64x32xf32>
+    }
+    %r = vector.multi_reduction <add>, %q, %none [0] : vector<64x32xf32> to vector<32xf32>
+    vector.transfer_write %r, %out[%j] {in_bounds = [true]} : vector<32xf32>, memref<1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 4>, tile = array<i64: 32, 64>, warps = array<i64: 4>}}
+  return
+}

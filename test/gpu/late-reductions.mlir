@@ -52,3 +52,32 @@ func.func private @nested(%x: memref<8x?xi32>, %out: memref<1xi32>, %n: index) a
   }
   return
 }
+
+// What whole steps leave goes on with their tile; one reduction follows both loops.
+// CHECK-LABEL: @rest
+// CHECK: %[[WHOLE:.*]] = scf.for {{.*}} -> (vector<64x32xf32>)
+// CHECK-NOT: vector.multi_reduction
+// CHECK: %[[ALL:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[WHOLE]]) -> (vector<64x32xf32>)
+// CHECK: vector.multi_reduction <add>, %[[ALL]], %cst{{.*}} [0] : vector<64x32xf32> to vector<32xf32>
+// CHECK-NOT: vector.multi_reduction
+func.func private @rest(%x: memref<?x32xf32>, %out: memref<32xf32>, %n: index) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<32xf32>
+  %whole = affine.apply affine_map<(d0) -> ((d0 floordiv 64) * 64)>(%n)
+  scf.forall (%i) = (0) to (1) step (1) {
+    %s = scf.for %k = %c0 to %whole step %c64 iter_args(%acc = %zero) -> (vector<32xf32>) {
+      %v = vector.transfer_read %x[%k, %c0], %pad {in_bounds = [true, true]} : memref<?x32xf32>, vector<64x32xf32>
+      %t = vector.multi_reduction <add>, %v, %acc [0] : vector<64x32xf32> to vector<32xf32>
+      scf.yield %t : vector<32xf32>
+    }
+    %r = scf.for %k = %whole to %n step %c64 iter_args(%acc = %s) -> (vector<32xf32>) {
+      %v = vector.transfer_read %x[%k, %c0], %pad {in_bounds = [false, true]} : memref<?x32xf32>, vector<64x32xf32>
+      %t = vector.multi_reduction <add>, %v, %acc [0] : vector<64x32xf32> to vector<32xf32>
+      scf.yield %t : vector<32xf32>
+    }
+    vector.transfer_write %r, %out[%c0] {in_bounds = [true]} : vector<32xf32>, memref<32xf32>
+  }
+  return
+}

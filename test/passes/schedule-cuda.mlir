@@ -170,7 +170,7 @@ func.func private @few_rows(%x: tensor<64x32768xf32>, %most: tensor<64xf32>, %ou
 
 // A row of unknown length: a block runs along a single one, in steps of eight elements a thread.
 // CHECK-LABEL: @dynamic_row
-// CHECK-SAME: tile = array<i64: 1, 1024, 512>, warps = array<i64: 4>
+// CHECK-SAME: tile = array<i64: 1, 1024, 1024>, warps = array<i64: 4>
 func.func private @dynamic_row(%x: tensor<4x?xf32>, %out: tensor<4x?xf32>) -> tensor<4x?xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<4xf32>
@@ -188,4 +188,19 @@ func.func private @dynamic_row(%x: tensor<4x?xf32>, %out: tensor<4x?xf32>) -> te
     linalg.yield %y : f32
   } -> tensor<4x?xf32>
   return %r : tensor<4x?xf32>
+}
+
+// Columns of unknown length: a thread has four wide loads in a step, as nobody knows how many steps there are.
+// CHECK-LABEL: @dynamic_columns
+// CHECK-SAME: tile = array<i64: 32, 64>, warps = array<i64: 4>
+func.func private @dynamic_columns(%x: tensor<?x1024xf32>, %out: tensor<1024xf32>) -> tensor<1024xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<1024xf32>) -> tensor<1024xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<?x1024xf32>) outs(%f : tensor<1024xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  } -> tensor<1024xf32>
+  return %s : tensor<1024xf32>
 }

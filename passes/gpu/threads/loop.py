@@ -1,17 +1,20 @@
 """scf.for: a loop that carries each thread's registers; one of a few steps, like a window's, is written out.
 
 Written out, positions are numbers, so that LLVM sees which elements are neighbours and loads them at once.
+What is left of a dim of unknown length behind its whole steps is one step, or none: an scf.if, as LLVM and
+ptxas would write out several steps of a loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import gcd
 
 from mlir import ir
 
 from ....dialects.layouts import WARP
-from ...operations import nested_ops
+from ...constants import integer_of
+from ...operations import defining_op, nested_ops
 from ..layouts.access import access_of
 from ..layouts.tiles import is_tile
 from .builder import Number
@@ -22,7 +25,9 @@ from .registry import rule
 Positions = list[tuple[int, ...]] | None  # None for a scalar
 FEW_STEPS = 4
 WORD = 4  # bytes of a register
+IN_FLIGHT = 64  # bytes a thread that are on their way, where none of the next step's are
 _READ = "vector.transfer_read"
+_SLOW = ("math.", "vector.contract")
 # What may be written several times: its rules keep nothing by which they know what they have emitted.
 _REPEATABLE = (
     *("arith.", "math.", "affine."),
@@ -43,14 +48,13 @@ def emit_loop(em: Emitter, op: ir.Operation) -> None:
     body = op.regions[0].blocks[0]
     numbers = [em.number(operand) for operand in list(op.operands)[:3]]
     places = [_positions(em, op, number) for number in range(len(op.results))]
-    starts = [
-        value
-        for number, positions in enumerate(places)
-        for value in _registers(em, op.operands[3 + number], positions)
-    ]
+    starts = _all_registers(em, list(op.operands)[3:], places)
     steps = _few_steps(op, numbers)
     if steps is not None:
         _write_out(em, op, steps, places, starts)
+        return
+    if _is_remainder(op):
+        _bind(em, op, list(op.results), places, _emit_once(em, op, numbers, places, starts))
         return
     bounds = [em.build.number(number) for number in numbers]
     kinds = [value.type for value in starts]
@@ -61,46 +65,79 @@ def emit_loop(em: Emitter, op: ir.Operation) -> None:
     *ops, end = (inner.operation for inner in body.operations)
     with ir.InsertionPoint(block), em.region(), em.shared.loop():
         em.emit(ops)
-        values = [
-            value
-            for operand, positions in zip(end.operands, places, strict=True)
-            for value in _registers(em, operand, positions)
-        ]
-        ir.Operation.create("scf.yield", [], values)
+        ir.Operation.create("scf.yield", [], _all_registers(em, end.operands, places))
     _bind(em, op, list(op.results), places, list(loop.results))
+
+
+def _is_remainder(op: ir.Operation) -> bool:
+    """Whether a loop has what is left of a size behind its whole steps: it begins at their end."""
+    first, size, step = list(op.operands)[:3]
+    whole, length = defining_op(first, "affine.apply"), integer_of(step)
+    if whole is None or length is None or list(whole.operands) != [size]:
+        return False
+    where = ir.AffineMapAttr(whole.attributes["map"]).value
+    operand = ir.AffineDimExpr.get(0) if where.n_dims else ir.AffineSymbolExpr.get(0)
+    return where.results[0] == ir.AffineExpr.get_floor_div(operand, length) * length
+
+
+def _emit_once(
+    em: Emitter, op: ir.Operation, bounds: Sequence[Number], places: list[Positions], carried: list[ir.Value]
+) -> list[ir.Value]:
+    """The step of a loop that has one at most: the registers that it carries out."""
+    first, end, _ = bounds
+    body = op.regions[0].blocks[0]
+
+    def step() -> list[ir.Value]:
+        em.set_scalar(body.arguments[0], first)
+        _bind(em, op, list(body.arguments)[1:], places, carried)
+        *ops, last = (inner.operation for inner in body.operations)
+        em.emit(ops)
+        return _all_registers(em, last.operands, places)
+
+    with em.shared.branch():
+        kinds = [value.type for value in carried]
+        return em.choose(em.build.less(first, end), kinds, step, lambda: carried)
 
 
 def _unrolled(em: Emitter, op: ir.Operation, bounds: Sequence[Number]) -> dict[str, ir.Attribute]:
     """How many steps LLVM is to write out of a loop that reads, and does little else.
 
     So many that what is on its way fills half the registers: left to themselves LLVM and ptxas take fewer, or
-    more, whose loads wait for a register that is free. Where steps are left over it is their choice.
+    more, whose loads wait for a register that is free. Of a loop of unknown length none, if a thread has four
+    wide loads in a step: what is left over would be read piece by piece. Else it is their choice.
     """
-    first, end, step = bounds
     body = [inner.operation for inner in op.regions[0].blocks[0].operations]
     accesses = [access_of(inner) for inner in body if inner.name == _READ]
     moved = sum(access.bytes for access in accesses if all(access.in_bounds))
-    if not (isinstance(first, int) and isinstance(end, int) and isinstance(step, int)) or not moved:
+    if not moved or any(inner.regions or inner.name.startswith(_SLOW) for inner in body):
         return {}
-    if any(inner.regions or inner.name.startswith(("math.", "vector.contract")) for inner in body):
-        return {}
-    room = max(em.registers * WORD * WARP * em.warps // 2 // moved, 1)
-    count = gcd(1 << (room.bit_length() - 1), len(range(first, end, step)))
-    if count == 1:
-        return {}
-    text = f"#llvm.loop_annotation<unroll = <count = {count} : i32>>"
-    return {"llvm.loop_annotation": ir.Attribute.parse(text)}
+    steps = _known_steps(bounds)
+    if steps is None:
+        wanted = "disable = true" if moved >= IN_FLIGHT * WARP * em.warps else ""
+    else:
+        room = max(em.registers * WORD * WARP * em.warps // 2 // moved, 1)
+        count = gcd(1 << (room.bit_length() - 1), len(steps))
+        wanted = f"count = {count} : i32" if count > 1 else ""
+    text = f"#llvm.loop_annotation<unroll = <{wanted}>>"
+    return {"llvm.loop_annotation": ir.Attribute.parse(text)} if wanted else {}
+
+
+def _known_steps(bounds: Sequence[Number]) -> range | None:
+    """The steps of a loop whose bounds are numbers."""
+    first, end, step = bounds
+    if isinstance(first, int) and isinstance(end, int) and isinstance(step, int):
+        return range(first, end, step)
+    return None
 
 
 def _few_steps(op: ir.Operation, bounds: list[Number]) -> range | None:
     """The steps of a loop that is written out, or None."""
-    first, end, step = bounds
-    if not (isinstance(first, int) and isinstance(end, int) and isinstance(step, int)):
-        return None
-    steps = range(first, end, step)
+    steps = _known_steps(bounds)
     names = [inner.name for inner in nested_ops(op)]
-    if len(steps) > FEW_STEPS or not all(
-        name.startswith(_REPEATABLE) or name in (op.name, "scf.yield") for name in names
+    if (
+        steps is None
+        or len(steps) > FEW_STEPS
+        or not all(name.startswith(_REPEATABLE) or name in (op.name, "scf.yield") for name in names)
     ):
         return None
     return steps
@@ -117,17 +154,21 @@ def _write_out(
         _bind(em, op, list(body.arguments)[1:], places, carried)
         with em.written_out():
             em.emit(ops)
-        carried = [
-            value
-            for operand, positions in zip(end.operands, places, strict=True)
-            for value in _registers(em, operand, positions)
-        ]
+        carried = _all_registers(em, end.operands, places)
     _bind(em, op, list(op.results), places, carried)
 
 
 def _positions(em: Emitter, op: ir.Operation, number: int) -> Positions:
     result = op.results[number]
     return positions_of(em.layout_of_result(op, number), result) if is_tile(result) else None
+
+
+def _all_registers(em: Emitter, values: Iterable[ir.Value], places: Sequence[Positions]) -> list[ir.Value]:
+    return [
+        register
+        for value, positions in zip(values, places, strict=True)
+        for register in _registers(em, value, positions)
+    ]
 
 
 def _registers(em: Emitter, value: ir.Value, positions: Positions) -> list[ir.Value]:

@@ -104,6 +104,14 @@ class Shared:
         else:  # or there was no step at all
             self._read, self._written = self._read + before[0], self._written + before[1]
 
+    @contextmanager
+    def branch(self) -> Iterator[None]:
+        """What all threads of the block do, or none of them."""
+        before = self._read, self._written
+        self._read, self._written = list(self._read), list(self._written)
+        yield
+        self._read, self._written = self._read + before[0], self._written + before[1]
+
     def pointer(self, region: Region) -> ir.Value:
         """The address of a region."""
         byte = ir.IntegerType.get_signless(8)
