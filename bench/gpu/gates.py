@@ -3,19 +3,36 @@
 | gate | holds if |
 |---|---|
 | spills | ptxas kept everything in registers |
-| wide | every access to global memory has 128 bits (64-bit elements: two of them) |
-| first | no wide load comes after an instruction that waits for another one of the same piece of code |
+| wide | every access to global memory has 128 bits (64-bit elements: two of them), or may be narrower |
+| first | no wide load comes after an instruction that waits for another one of its tile or phase |
 | nc | every load is of memory that the kernel does not write (ld.global.nc) |
-| bytes | the sectors of all requests are at most 2 % above what must be moved |
+| bytes | memory moves at most 2 % more than must be moved |
+| requested | the sectors of all requests are at most twice what must be moved: the caches give them |
 | banks | no conflicts in shared memory |
 | sectors | no access touches more sectors than its bytes fill: 4 for 4 bytes a lane, 16 for 16 |
 
+An access may be narrower than 128 bits where each request of a warp touches one sector (a row's result, an
+index, a channel's parameter: it could not be less), and where it is of a narrower dtype than the kernel's
+widest one, takes as many elements as 128 bits hold of that, and fills its sectors: wider ones would make the
+others more than 128 bits. What an access touches is what the emulator has counted for its line of PTX.
+
+A tile's loads all come before the first use of one. Another tile's may come after it, as weights do, if they
+are on their way during a reduction (`machine_code.Code.late_loads`).
+
 What must be moved is each sector that the kernel touches, once: the emulator's ``dram_read`` and
-``dram_written``; beside it the table shows the bytes of what the kernel needs (`Kernel.bytes`).
+``dram_written``; beside it the table shows the bytes of what the kernel needs (`Kernel.bytes`). What memory
+moves is replayed from the sectors that each block touches (docs/emulator.md): resident blocks run side by
+side, and a sector that is touched again comes from the L2 cache if less than half of the cache's size was
+asked for in between: each half of an A100's L2 cache serves its own multiprocessors. Operands are small here,
+and all of them would stay in 40 MB; so the chip is taken to be as much smaller, in multiprocessors and in
+cache alike, as the launch fills it `WAVES` times. What is read again by the next wave, or from where a large
+operand would be gone by then, counts.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,15 +40,22 @@ import mlopt
 import torch
 from mlopt import emulator
 
+from ...passes.costs.machine import find_machine, machine_for_code
 from ...runtime.cuda.chips import find_chip
 from ...runtime.cuda.ptxas import find_ptxas, tool_paths
-from ...runtime.emulator.counters import Counters, Line
+from ...runtime.emulator.counters import Line
+from ...runtime.emulator.launch import Report
 from .machine_code import Code, parse
 from .operations import Operation
 
 MOST_OVER = 1.02
-GATES = ("spills", "wide", "first", "nc", "bytes", "banks", "sectors")
+MOST_REQUESTED = 2.0
+WAVES = 4
+GATES = ("spills", "wide", "first", "nc", "bytes", "requested", "banks", "sectors")
 SECTOR = 32
+_WIDEST = 128  # bits of an access
+_LINE = re.compile(r"(?P<kind>ld|st)\.global\S*?(?:\.v(?P<count>\d))?\.[a-z](?P<bits>\d+)\s")
+_CODES = {"LDG": "ld", "STG": "st"}
 
 
 @dataclass(frozen=True)
@@ -44,12 +68,13 @@ class Found:
     spills: int
     occupancy: float
     instructions: int
-    wide: tuple[int, int]  # accesses of 128 bits, of all
+    wide: tuple[int, int]  # accesses that are as wide as they can be, of all
     late: int
     nc: tuple[int, int]
     needed: int
     least: int
     moved: int
+    requested: int
     conflicts: int
     sectors: float  # of the worst access, over what its bytes fill
 
@@ -62,6 +87,7 @@ class Found:
             self.late == 0,
             self.nc[0] == self.nc[1],
             self.moved <= MOST_OVER * self.least,
+            self.requested <= MOST_REQUESTED * self.least,
             self.conflicts == 0,
             self.sectors <= 1,
         )
@@ -79,7 +105,7 @@ def measure(operation: Operation, chip: str) -> list[Found]:
             target=f"cuda:{chip}",
             device="emulator",
         )
-        with emulator.record() as reports:
+        with emulator.record(trace=True) as reports:
             compiled(*inputs)
     gpu = compiled.report.gpu
     assert gpu is not None, "the target is a GPU"
@@ -90,45 +116,70 @@ def measure(operation: Operation, chip: str) -> list[Found]:
     for report in reports:
         code, counters, kernel = codes[report.kernel], report.counters, built[report.kernel]
         assert counters is not None and kernel.occupancy is not None
+        loads, stores = code.named("LDG"), code.named("STG")
+        narrow = narrow_accesses(counters.lines, _element_bits(compiled.asm["layouts"], report.kernel))
         found.append(
-            _found(
+            Found(
                 operation.name,
                 report.kernel,
-                (kernel.registers or 0, kernel.spills or 0),
+                kernel.registers or 0,
+                kernel.spills or 0,
                 kernel.occupancy.share,
-                code,
-                counters,
+                len(code.instructions),
+                (_as_wide_as_can_be(code, narrow), len(loads) + len(stores)),
+                code.late_loads(),
+                (sum(".CONSTANT" in each.name for each in loads), len(loads)),
                 needed[report.kernel],
+                counters.dram_read + counters.dram_written,
+                moved(report, chip),
+                counters.l2_bytes,
+                counters.bank_conflicts,
+                max(map(_waste, counters.lines), default=0.0),
             )
         )
     return found
 
 
-def _found(
-    operation: str,
-    name: str,
-    built: tuple[int, int],
-    occupancy: float,
-    code: Code,
-    counters: Counters,
-    needed: int,
-) -> Found:
-    loads, stores = code.named("LDG"), code.named("STG")
-    return Found(
-        operation,
-        name,
-        *built,
-        occupancy,
-        len(code.instructions),
-        (sum(each.bits == 128 for each in (*loads, *stores)), len(loads) + len(stores)),
-        code.late_loads(),
-        (sum(".CONSTANT" in each.name for each in loads), len(loads)),
-        needed,
-        counters.dram_read + counters.dram_written,
-        counters.l2_bytes,
-        counters.bank_conflicts,
-        max(map(_waste, counters.lines), default=0.0),
-    )
+def moved(report: Report, chip: str) -> int:
+    """The bytes that memory moves for a launch, on a chip that it fills `WAVES` times."""
+    counters, trace = report.counters, report.trace
+    assert counters is not None and trace is not None, "the launch was recorded with a trace"
+    machine = find_machine(machine_for_code(chip))
+    full = machine.processors * counters.blocks_per_processor
+    resident = max(1, min(full, math.prod(report.grid) // WAVES))
+    return trace.moved(resident, machine.cache / 2 * resident / full)
+
+
+def narrow_accesses(lines: Sequence[Line], elements: set[int]) -> set[tuple[str, int]]:
+    """Kinds ("ld", "st") and widths of accesses that need not have 128 bits; ``elements``: bits of dtypes.
+
+    Those all of whose lines' requests touch one sector each, or fill their sectors with as many elements of a
+    narrower dtype as 128 bits hold of the widest one.
+    """
+    narrower = {_WIDEST * bits // max(elements) for bits in elements} if elements else set()
+    found: dict[tuple[str, int], bool] = {}
+    for line in lines:
+        access = _LINE.search(line.text)
+        if access is None or not line.requests:
+            continue
+        bits = int(access["bits"]) * int(access["count"] or 1)
+        fills = bits in narrower and line.bytes == SECTOR * line.sectors
+        known = found.get((access["kind"], bits), True)
+        found[access["kind"], bits] = known and (line.sectors == line.requests or fills)
+    return {each for each, may in found.items() if may}
+
+
+def _element_bits(text: str, kernel: str) -> set[int]:
+    """The sizes in memory of what a kernel's buffers hold, from its signature."""
+    signature = re.search(rf"func private @{kernel}\((.*)\) attributes", text)
+    assert signature is not None, f"{kernel} is a function"
+    names = re.findall(r"memref<[^>]*?([a-z]+[\d]*)(?:,[^>]*)?>", signature[1])
+    return {64 if name == "index" else max(8, int(re.sub(r"\D+", "", name))) for name in names}
+
+
+def _as_wide_as_can_be(code: Code, narrow: set[tuple[str, int]]) -> int:
+    accesses = [(_CODES[each.name.split(".")[0]], each.bits) for each in code.named(*_CODES)]
+    return sum(bits == _WIDEST or (kind, bits) in narrow for kind, bits in accesses)
 
 
 def _waste(line: Line) -> float:

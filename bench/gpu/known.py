@@ -2,53 +2,27 @@
 
 from __future__ import annotations
 
-_WEIGHTS = "each block reads a row of weights again; that comes from the L2 cache, HBM gives it once"
-_LATE_WEIGHTS = "ptxas puts the weights' loads off until the row is being reduced"
-_RESULT = "one number a row is stored, or read by all lanes at once"
-_CHANNEL = "four numbers a channel, read by all lanes at once"
+_HEADS = "all heads read the same angles; they lie too far apart for a cache as small as the launch"
 
 MISSES: dict[str, dict[str, str]] = {
-    "relu_scale i8": {"wide": "a thread has the four neighbours that fill 16 bytes of the f32 result"},
-    "residual_gelu f32": {"bytes": _WEIGHTS},
-    "softmax_32768 f32": {"bytes": _RESULT, "wide": _RESULT},
-    "layer_norm_1024 f32": {"bytes": _WEIGHTS, "first": _LATE_WEIGHTS},
-    "rms_norm_4096 bf16": {"bytes": _WEIGHTS, "first": _LATE_WEIGHTS},
-    "cross_entropy_128k f32": {"bytes": "the last kernel adds up one number a row", "wide": _RESULT},
-    "divide_by_sum f32": {
-        "bytes": "each block adds up the partial sums, 2 KB from the L2 cache",
-        "wide": _RESULT,
-    },
-    "rotary f32": {"bytes": "all heads read the same angles; that comes from the L2 cache"},
-    "rotary bf16": {"bytes": "all heads read the same angles; that comes from the L2 cache"},
-    "interleaved_rotary f32": {
-        "bytes": "lanes read every second number, and the others with the next access, from the L1 cache",
-        "sectors": "lanes read every second number",
-        "wide": "a thread has one pair of numbers",
-    },
-    "embedding f32": {
-        "bytes": "the index of a row is read again by each block that has a part of it",
-        "wide": "one index a row, read by all lanes at once",
-    },
+    "rotary f32": {"bytes": _HEADS},
+    "embedding f32": {"bytes": "the same token comes again when its row has left a cache that small"},
     "gather f32": {
-        "bytes": "neighbours come from anywhere in the row: 32 bytes for each of 4",
+        "requested": "neighbours come from anywhere in the row: 32 bytes for each of 4",
         "sectors": "neighbours come from anywhere in the row",
         "wide": "neighbours come from anywhere in the row; a thread has one",
     },
+    "interleaved_rotary f32": {
+        "requested": "lanes read every second number, and the others with the next access, from the L1 cache",
+        "sectors": "lanes read every second number",
+        "wide": "a thread has one pair of numbers",
+    },
     "max_pool f32": {"wide": "a thread has both columns of a window, 8 bytes, and one result of a row"},
-    "mean_pool f32": {"wide": _RESULT},
-    "row_sum f16": {"wide": _RESULT},
-    "row_sum i8": {
-        "bytes": "a row has fewer accesses than its block threads: some repeat them",
-        "wide": _RESULT,
-    },
-    "outer_sum f32": {"wide": _RESULT},
+    "row_sum i8": {"requested": "a row has fewer accesses than its block threads: some repeat them"},
     "argmax f32": {
-        "bytes": "the numbers of the columns are a tensor, 8 KB that each block reads from the L2 cache",
-        "wide": _RESULT,
+        "requested": "the numbers of the columns are a tensor, 8 KB that each block reads from the L2 cache"
     },
-    "batch_norm f16": {"bytes": _CHANNEL, "wide": _CHANNEL},
     "pixel_shuffle f32": {"wide": "two neighbours of a result are not neighbours in the input: 8 bytes are"},
-    "greater f32": {"wide": "a thread has the four neighbours that fill 16 bytes of the inputs"},
     "flip f32": {"wide": "neighbours are turned around: a thread has one"},
 }
 

@@ -10,6 +10,12 @@ _LABEL = re.compile(r"\s*\.(L_x_\d+):")
 _CODE = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?\w+\s+)?(?P<name>[A-Z][\w.]*)\s*(?P<rest>[^;]*);")
 _REGISTER = re.compile(r"\bR(\d+)(?:\.64)?\b")
 _TARGET = re.compile(r"\.(L_x_\d+)")
+_ANY_REGISTER = re.compile(r"(?<!desc\[)\b(U?R\d+)")
+_CONSTANT = re.compile(r"c\[0x0\]\[(?:R\d+\+)?(0x[0-9a-f]+)\]")
+_PARAMETERS = 0x160  # where they begin, or later
+_EXCHANGES = ("SHFL", "BAR")
+_LOADS = ("LDG", "LDS", "LDL")
+_NOTHING, _UNKNOWN = frozenset[int](), frozenset({0})
 
 
 @dataclass(frozen=True)
@@ -20,6 +26,7 @@ class Instruction:
     writes: int | None
     reads: frozenset[int]
     target: str = ""  # of a branch
+    rest: str = ""  # the operands
 
     @property
     def bits(self) -> int:
@@ -40,21 +47,47 @@ class Code:
         return [each for each in self.instructions if each.name.split(".")[0] in names]
 
     def late_loads(self) -> int:
-        """The 128-bit loads that come after an instruction that waits for another one.
+        """The 128-bit loads whose latency adds to another one's.
 
-        Counted within straight code, and within the body of each loop for itself; a forward branch does
-        not part the code.
+        Those that come after an instruction that waits for one of their tile (what is loaded from one buffer,
+        told by the parameters that addresses come from); or that waits for any one, unless threads exchange
+        values before they are used: then they are on their way during a reduction. Counted within straight
+        code, and within the body of each loop for itself; a forward branch does not part the code.
         """
-        late, waiting, used = 0, set[int](), False
-        edges = self._loop_edges()
+        late, edges, tiles = set[int](), self._loop_edges(), self._tiles()
+        flying, after, used, exchanges = dict[int, int](), dict[int, int](), set[int](), 0
         for number, each in enumerate(self.instructions):
             if number in edges:
-                waiting, used = set(), False
-            used = used or bool(waiting & each.reads)
+                flying, after, used = {}, {}, set()
+            exchanges += each.name.split(".")[0] in _EXCHANGES
+            landed = {flying[register] for register in each.reads & flying.keys()}
+            flying = {register: load for register, load in flying.items() if load not in landed}
+            late |= {load for load in landed if after.get(load) == exchanges}
+            used = used.union(*(tiles[load] for load in landed))
             if each.name.startswith("LDG") and each.bits == 128 and each.writes is not None:
-                late += used
-                waiting |= set(range(each.writes, each.writes + 4))
-        return late
+                if tiles[number] & used:
+                    late.add(number)
+                if used:
+                    after[number] = exchanges
+                flying |= dict.fromkeys(range(each.writes, each.writes + 4), number)
+        return len(late)
+
+    def _tiles(self) -> dict[int, frozenset[int]]:
+        """For each load the places of parameters from which its address has come."""
+        found, origins = {}, dict[str, frozenset[int]]()
+        for number, each in enumerate(self.instructions):
+            first, _, others = each.rest.partition(",")
+            loads = each.name.split(".")[0] in _LOADS
+            given = [origins.get(register, _NOTHING) for register in _ANY_REGISTER.findall(others)]
+            places = (int(place, 16) & -8 for place in _CONSTANT.findall(others))
+            come = frozenset(place for place in places if place >= _PARAMETERS).union(*given)
+            if loads:
+                found[number] = come or _UNKNOWN
+            if own := re.fullmatch(r"(U?R)(\d+)", first.strip()):
+                wide = 2 if re.search(r"WIDE|\.64", each.name) else 1
+                written = [f"{own[1]}{int(own[2]) + more}" for more in range(wide)]
+                origins |= dict.fromkeys(written, _NOTHING if loads else come)
+        return found
 
     def has_loop(self) -> bool:
         """Whether something runs more than once; behind each kernel stands a branch to itself."""
@@ -102,4 +135,5 @@ def _instruction(name: str, rest: str) -> Instruction:
         int(own.group(1)) if own else None,
         frozenset(map(int, sources)),
         target.group(1) if target else "",
+        rest,
     )

@@ -9,7 +9,7 @@ from .known import MISSES
 
 _HEAD = (
     "operation", "kernel", "registers", "occupancy", "instructions",
-    "wide", "late", "nc", "moved", "conflicts", "sectors", "misses",
+    "wide", "late", "nc", "moved", "requested", "conflicts", "sectors", "misses",
 )  # fmt: skip
 
 
@@ -28,8 +28,9 @@ def table(found: Mapping[str, Sequence[Found]], chip: str) -> str:
     head = [
         f"# Memory-bound kernels for {chip}, without a GPU",
         "Made by `python -m mlopt.bench.gpu --save`; what the columns mean stands in `bench/gpu/gates.py`.",
-        "Wide: accesses of 128 bits, of all. Late: wide loads after the first use of one. Moved: sectors of "
-        "all requests over those touched. Sectors: of the worst access over what its bytes fill.",
+        "Wide: accesses that are as wide as they can be, of all. Late: wide loads whose latency adds to "
+        "another one's. Moved: what memory moves over what it must. Requested: the sectors of all requests "
+        "over the same. Sectors: of the worst access over what its bytes fill.",
     ]
     parts = [*head, "\n".join(lines), f"{held} of {total} kernels hold all gates."]
     return "\n\n".join([*parts, "\n".join(reasons)] if reasons else parts)
@@ -53,6 +54,7 @@ def _row(found: Found) -> tuple[str, ...]:
         str(found.late),
         f"{found.nc[0]}/{found.nc[1]}",
         f"{found.moved / found.least:.3f}",
+        f"{found.requested / found.least:.3f}",
         str(found.conflicts),
         f"{found.sectors:.2f}",
         ", ".join(found.misses) or "-",

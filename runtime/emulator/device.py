@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,7 @@ class Kernels:
         """The same with the parameters as the bytes that the kernel gets."""
         function = self.loaded.function(name)
         limits = chip(self.device.name or self.loaded.module.target)
+        wanted = options or Options()
         launch = Launch(
             self.loaded,
             function,
@@ -129,11 +131,11 @@ class Kernels:
             arguments,
             dynamic_smem,
             limits,
-            options or Options(),
+            replace(wanted, trace=wanted.trace or any(each.trace for each in _recordings)),
         )
         report = launch.run()
         for recording in _recordings:
-            recording.append(report)
+            recording.reports.append(report)
         if check and report.findings:
             raise KernelError(report.findings, report)
         return report
@@ -194,18 +196,27 @@ def _scalar(parameter: Variable, value: Any) -> bytes:
     raise EmulatorError(f"{value!r} cannot be the argument {parameter.name}")
 
 
-_recordings: list[list[Report]] = []
+@dataclass(frozen=True, eq=False)
+class _Recording:
+    reports: list[Report]
+    trace: bool
+
+
+_recordings: list[_Recording] = []
 
 
 @contextmanager
-def record() -> Iterator[list[Report]]:
-    """A list that gets the report of every launch on an emulated device while the context is open."""
-    reports: list[Report] = []
-    _recordings.append(reports)
+def record(trace: bool = False) -> Iterator[list[Report]]:
+    """A list that gets the report of every launch on an emulated device while the context is open.
+
+    ``trace`` keeps in each which sectors its blocks have touched (`Report.trace`).
+    """
+    recording = _Recording([], trace)
+    _recordings.append(recording)
     try:
-        yield reports
+        yield recording.reports
     finally:
-        _recordings.remove(reports)
+        _recordings.remove(recording)
 
 
 def load(ptx: str, chip: str = "") -> Kernels:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..cuda.occupancy import occupancy
 from .batch import Batch
+from .caches import Trace
 from .chips import Chip
 from .counters import Counters
 from .errors import EmulatorError
@@ -40,6 +41,7 @@ class Options:
     steps: int = STEPS
     races: bool = True
     registers: int = 0  # of a thread, as ptxas reports them; they limit how many blocks fit
+    trace: bool = False  # keep which sectors each block touches: 20 bytes for each
 
 
 @dataclass(slots=True)
@@ -51,6 +53,7 @@ class Report:
     block: tuple[int, int, int]
     findings: list[Finding] = field(default_factory=list)
     counters: Counters | None = None
+    trace: Trace | None = None
     printed: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -167,7 +170,7 @@ class Launch:
             self._run_batches()
         report.findings = self.findings.list()
         report.printed = self.printed
-        report.counters = self.watch.counters()
+        report.counters, report.trace = self.watch.counters(), self.watch.trace
         report.seconds = time.perf_counter() - started
         return report
 

@@ -9,6 +9,8 @@ from .ptx import Array
 
 SECTOR = 5  # bits: 32 bytes
 BANKS = 32
+_PLACE = 43  # bits of a sector's number
+_PLACES = np.uint64((1 << _PLACE) - 1)
 
 
 def sectors(lanes: Lanes, addresses: Array) -> int:
@@ -18,9 +20,19 @@ def sectors(lanes: Lanes, addresses: Array) -> int:
     same_warp = warp[1:] == warp[:-1]
     if ((touched[1:] >= touched[:-1]) | ~same_warp).all():
         return 1 + int(np.count_nonzero((touched[1:] != touched[:-1]) | ~same_warp))
-    key = (warp.astype(np.uint64) << np.uint64(43)) | (touched & np.uint64((1 << 43) - 1))
-    key = _sorted(key, lanes)
+    key = _sorted(_keys(warp, touched), lanes)
     return 1 + int(np.count_nonzero(key[1:] != key[:-1]))
+
+
+def sectors_of_warps(lanes: Lanes, addresses: Array) -> tuple[Array, Array]:
+    """The sectors that each warp touches, once for each: the warps' numbers, and the sectors'."""
+    key = np.unique(_keys(lanes.warp, addresses >> np.uint64(SECTOR)))
+    return (key >> np.uint64(_PLACE)).astype(np.intp), (key & _PLACES).astype(np.int64)
+
+
+def _keys(warp: Array, sector: Array) -> Array:
+    """Numbers that sort by the warp, then by the sector."""
+    return (warp.astype(np.uint64) << np.uint64(_PLACE)) | (sector & _PLACES)
 
 
 def _sorted(key: Array, lanes: Lanes) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import traffic
 from .access import own_addresses
+from .caches import Trace
 from .context import Context
 from .counters import Counters, Traffic
 from .global_races import GlobalRaces
@@ -48,6 +49,7 @@ class Watch:
         self.global_races = GlobalRaces(launch, granule, self.clock) if launch.options.races else None
         self.traffic: dict[tuple[int, str], Traffic] = {}
         self.touched: dict[int, Touched] = {}
+        self.trace = Trace() if launch.options.trace else None
 
     def most_blocks(self, threads: int) -> int:
         """How many blocks a batch may have, for the sake of memory."""
@@ -79,6 +81,8 @@ class Watch:
         if space == "global":
             counted.sectors += traffic.sectors(x.lanes, addresses)
             self._touch(parts, kind)
+            if self.trace is not None:
+                self.trace.access(x, kind, addresses)
             self._global(x, instruction, kind, size, parts, unchanged)
         elif space == "shared":
             needed, least = traffic.wavefronts(x.lanes, addresses, size)

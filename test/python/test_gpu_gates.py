@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from mlopt.bench.gpu.gates import GATES, measure
+from mlopt.bench.gpu.gates import GATES, measure, narrow_accesses
 from mlopt.bench.gpu.known import MISSES
 from mlopt.bench.gpu.machine_code import parse
 from mlopt.bench.gpu.operations import OPERATIONS
 from mlopt.bench.gpu.table import surprises, table
+from mlopt.runtime.emulator.counters import Line
 
 LISTING = """
     .section .text.sum,"ax",@progbits
@@ -40,10 +41,47 @@ def test_loads_are_late_after_a_use_in_the_same_loop() -> None:
     assert parse(LISTING.replace("FADD R12, R7, R8", "FADD R12, R0, R1"))["sum"].late_loads() == 0
 
 
+TWO_TILES = """
+    .section .text.norm,"ax",@progbits
+        /*0000*/                   IMAD.WIDE.U32 R2, R0, R1, c[0x0][0x160] ;
+        /*0010*/                   IMAD.WIDE.U32 R20, R0, R1, c[0x0][0x168] ;
+        /*0020*/                   LDG.E.128.CONSTANT R4, desc[UR4][R2.64] ;
+        /*0030*/                   FADD R12, R7, R8 ;
+        /*0040*/                   LDG.E.128.CONSTANT R24, desc[UR4][R20.64] ;
+        /*0050*/                   SHFL.BFLY PT, R13, R12, 0x1, 0x1f ;
+        /*0060*/                   FADD R12, R24, R13 ;
+        /*0070*/                   EXIT ;
+"""
+
+
+def test_another_tile_may_be_on_its_way_during_an_exchange() -> None:
+    assert parse(TWO_TILES)["norm"].late_loads() == 0
+    assert parse(TWO_TILES.replace("SHFL.BFLY PT,", "FADD"))["norm"].late_loads() == 1
+    assert parse(TWO_TILES.replace("[R20.64]", "[R2.64+0x10]"))["norm"].late_loads() == 1
+    moved = TWO_TILES.replace("IMAD.WIDE.U32 R20, R0, R1, c[0x0][0x168]", "IADD3 R20, P0, R2, 0x10, RZ")
+    assert parse(moved)["norm"].late_loads() == 1
+
+
+def _line(text: str, lanes: int, bits: int, sectors: int) -> Line:
+    return Line(0, text, "", "memory", 1, lanes, bytes=lanes * bits // 8, sectors=sectors, requests=1)
+
+
+def test_accesses_may_be_narrow_for_a_reason() -> None:
+    eighth, quarter = "ld.global.nc.b16 %rs1, [%rd1];", "ld.global.nc.b32 %r1, [%rd1];"
+    assert narrow_accesses([_line(eighth, 32, 16, 2)], {8, 64}) == {("ld", 16)}
+    assert narrow_accesses([_line(eighth, 32, 16, 2)], {8, 32}) == set()
+    assert narrow_accesses([_line(quarter, 32, 32, 4)], {8, 32}) == {("ld", 32)}
+    assert narrow_accesses([_line(quarter, 32, 32, 5)], {8, 32}) == set()
+    assert narrow_accesses([_line(quarter, 32, 32, 4)], {32}) == set()
+    one = _line("st.global.v2.b32 [%rd1], {%r1, %r2};", 1, 64, 1)
+    assert narrow_accesses([one], {32}) == {("st", 64)}
+    assert narrow_accesses([one, _line(one.text, 32, 64, 8)], {32}) == set()
+
+
 def test_the_table_names_what_is_missed() -> None:
     found = measure(OPERATIONS["max_pool f32"], "sm_80")
     text = table({"max_pool f32": found}, "sm_80")
     assert "0 of 1 kernels hold all gates." in text
     assert f"- max_pool f32, wide: {MISSES['max_pool f32']['wide']}" in text
     assert surprises("relu_scale f32", found) == ["relu_scale f32: misses 'wide'"]
-    assert surprises("layer_norm_1024 f32", found)[-1].startswith("layer_norm_1024 f32: holds 'first' now")
+    assert surprises("embedding f32", found)[-1].startswith("embedding f32: holds 'bytes' now")

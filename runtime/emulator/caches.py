@@ -1,0 +1,70 @@
+"""What of a launch's accesses an L2 cache answers, and what memory must move: from a trace, replayed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .ptx import Array
+from .traffic import SECTOR, sectors_of_warps
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+class _Touches(NamedTuple):
+    """The sectors that the warps of one access touch, each once a warp; an atomic reads and writes."""
+
+    blocks: Array
+    step: int
+    sectors: Array
+    reads: bool
+    writes: bool
+
+
+class Trace:
+    """The sectors of global memory that each block of a launch has touched, in its order."""
+
+    def __init__(self) -> None:
+        self._touches: list[_Touches] = []
+        self._first = -1  # block of the batch that runs
+        self._step = 0
+
+    def access(self, x: Context, kind: str, addresses: Array) -> None:
+        """Lanes load from, store to or change memory (``kind``)."""
+        if x.batch.blocks[0] != self._first:
+            self._first, self._step = int(x.batch.blocks[0]), 0
+        self._step += 1
+        warps, sectors = sectors_of_warps(x.lanes, addresses)
+        blocks = x.batch.blocks[warps // x.batch.shape.warps_in_block]
+        self._touches.append(_Touches(blocks, self._step, sectors, kind != "store", kind != "load"))
+
+    def moved(self, resident: int, capacity: float) -> int:
+        """The bytes that memory gives and takes if ``resident`` blocks run at once before ``capacity`` bytes.
+
+        Blocks run in waves in the order of their numbers, those of a wave side by side, access by access. A
+        sector is still there if less than ``capacity`` was asked for since its last touch: then as many
+        different bytes at most came in, and a cache that drops what was used longest ago has kept it (its
+        sets, and what it might keep beyond that, are left out). Else it is read again; what was written to it
+        is written back once.
+        """
+        if not self._touches:
+            return 0
+        counts = [len(each.sectors) for each in self._touches]
+
+        def spread(values: list[int] | list[bool]) -> Array:
+            return np.repeat(np.array(values), counts)
+
+        waves = np.concatenate([each.blocks for each in self._touches]) // resident
+        time = np.empty(len(waves), np.int64)
+        time[np.lexsort((spread([each.step for each in self._touches]), waves))] = np.arange(len(waves))
+        sectors = np.concatenate([each.sectors for each in self._touches])
+        order = np.lexsort((time, sectors))
+        sectors, time = sectors[order], time[order]
+        comes = np.ones(len(sectors), np.bool_)
+        comes[1:] = (sectors[1:] != sectors[:-1]) | (np.diff(time) << SECTOR >= capacity)
+        reads = spread([each.reads for each in self._touches])[order]
+        writes = spread([each.writes for each in self._touches])[order]
+        stays = np.cumsum(comes)
+        return (int(np.count_nonzero(reads & comes)) + len(np.unique(stays[writes]))) << SECTOR
