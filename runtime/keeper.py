@@ -20,7 +20,7 @@ from .outcome import End, Outcome, Request
 from .process import WorkerProcess, above_standard
 from .protocol import Kind, Message, ProtocolError, header
 
-IDLE_SECONDS = 30.0  # a worker holds 180 MB, and another starts in 0.3 s
+IDLE_SECONDS = 10.0  # a worker holds 180 MB; another starts in 0.3 s, while torch still traces
 MAX_ATTEMPTS = 2
 
 

@@ -5,7 +5,7 @@
                      reproducer="torch_text", torch_text=…, weights=[…])
 
 The named function is imported and called in a worker of that role. Workers stay until they have been idle
-for half a minute; one that dies, or that is in the middle of something when its caller stops waiting, is
+for ten seconds; one that dies, or that is in the middle of something when its caller stops waiting, is
 ended. The next call gets another. Any number of threads may call. A forked child starts workers of its own.
 """
 
