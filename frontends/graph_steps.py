@@ -54,7 +54,7 @@ def simplify(graph: Graph) -> None:
     """What torch-mlir would compute when the program runs, or not do as eager does, is said by the graph."""
     _drop_size_checks(graph)
     resolve_empties(graph)
-    _drop_empty_expansions(graph)
+    _name_what_expands(graph)
     _split_and_join(graph)
     _flatten_before_views(graph)
     make_formats_explicit(graph)
@@ -173,17 +173,24 @@ def _flatten_before(graph: Graph, node: Node) -> None:
     node.replace_input_with(source, flat)
 
 
-def _drop_empty_expansions(graph: Graph) -> None:
-    """An expansion to the shape that a tensor has is that tensor.
+def _name_what_expands(graph: Graph) -> None:
+    """An expansion to the shape that a tensor has is that tensor; others leave open the sizes that stay (-1).
 
     Of symbolic sizes torch-mlir does not see it, and asks of each whether it is 1 when the program runs.
     """
     for node in [node for node in graph.nodes if node.target is torch.ops.aten.expand.default]:
-        source = node.args[0]
-        shapes = [[_expression(size) for size in each.meta["val"].shape] for each in (source, node)]
-        if shapes[0] == shapes[1] and not any(user.op == "output" for user in node.users):
+        source, wanted = node.args
+        before, after = ([_expression(size) for size in each.meta["val"].shape] for each in (source, node))
+        if before == after and not any(user.op == "output" for user in node.users):
             node.replace_all_uses_with(source)
             graph.erase_node(node)
+            continue
+        first = len(after) - len(before)
+        stays = [
+            dim >= first and size == before[dim - first] and not size.is_Integer
+            for dim, size in enumerate(after)
+        ]
+        node.args = (source, [-1 if same else size for same, size in zip(stays, wanted, strict=True)])
 
 
 def _split_and_join(graph: Graph) -> None:

@@ -231,6 +231,32 @@ def test_batch_and_lengths_that_are_not_known(lengths: tuple[int, int]) -> None:
     assert sum(kernel.calls for kernel in compiled.kernels) == 1
 
 
+def repeated_by_hand(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Each head of the keys and values for four of the queries, as many models write it."""
+
+    def repeat(x: Tensor) -> Tensor:
+        batch, heads, rows, width = x.shape
+        return x[:, :, None].expand(batch, heads, 4, rows, width).reshape(batch, heads * 4, rows, width)
+
+    return scaled_dot_product_attention(q, repeat(k), repeat(v), is_causal=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("target", TARGETS)
+def test_heads_repeated_by_hand_with_lengths_that_are_not_known(target: str, dtype: torch.dtype) -> None:
+    shape = {0: Dim("batch", min=1, max=64), 2: Dim("rows", min=2, max=4096)}
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+        example = qkv((2, 8, 32, 16), 32, 16, dtype, heads=2)
+        compiled = mlopt.jit(repeated_by_hand, *example, dynamic_shapes=(shape,) * 3, **TARGETS[target])
+        for batch, rows in ((1, 2), (3, 17), (2, 64)):
+            inputs = qkv((batch, 8, rows, 16), rows, 16, dtype, heads=2)
+            wanted = repeated_by_hand(*(x.double() for x in inputs))
+            torch.testing.assert_close(
+                compiled(*inputs).double(), wanted, rtol=0, atol=BOUNDS[dtype], check_dtype=False
+            )
+    assert sum(kernel.calls for kernel in compiled.kernels) == 1
+
+
 def masked(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
 
