@@ -20,7 +20,8 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
     """The stages for the GPU ``chip`` ("sm_80") in PTX of version ``ptx`` (80 is 8.0), both known to LLVM."""
     return (
         LINALG,
-        kernels(machine_for_code(chip)),
+        # Threads have their positions at hand; a prepared tensor of them would be read by each block.
+        kernels(machine_for_code(chip), "mlopt-gpu-compute-positions,"),
         tile("mlopt-schedule{target=cuda}", fast_math),
         Stage(
             "layouts",

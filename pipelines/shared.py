@@ -43,7 +43,7 @@ def tile(schedule: str, fast_math: bool, scratch: int = Verify.scratch) -> Stage
 def kernels(machine: str, own: str = "") -> Stage:
     """From linalg to kernels; ``machine`` is the description that decides what is fused.
 
-    ``own`` are passes of the target alone over weights, each with a comma after it.
+    ``own`` are passes of the target alone over what could be hoisted, each with a comma after it.
     """
     return Stage(
         "kernels",

@@ -19,9 +19,6 @@ MISSES: dict[str, dict[str, str]] = {
     },
     "max_pool f32": {"wide": "a thread has both columns of a window, 8 bytes, and one result of a row"},
     "row_sum i8": {"requested": "a row has fewer accesses than its block threads: some repeat them"},
-    "argmax f32": {
-        "requested": "the numbers of the columns are a tensor, 8 KB that each block reads from the L2 cache"
-    },
     "pixel_shuffle f32": {"wide": "two neighbours of a result are not neighbours in the input: 8 bytes are"},
     "flip f32": {"wide": "neighbours are turned around: a thread has one"},
 }

@@ -122,7 +122,7 @@ def _computed(op: ir.Operation, extract: ir.Operation, maker: ir.Operation) -> i
     with ir.InsertionPoint(body_of(new)):
         for inner in [each.operation for each in body_of(op).operations]:
             if inner != extract:
-                _clone(inner, known)
+                clone(inner, known)
                 continue
             places = [known.get(position, position) for position in positions]
             table = {
@@ -132,13 +132,13 @@ def _computed(op: ir.Operation, extract: ir.Operation, maker: ir.Operation) -> i
                 for number, argument in enumerate(list(body_of(maker).arguments)[: len(inputs_of(maker))])
                 if list(argument.uses)
             }
-            yielded = _clone_body(maker, places, table)
+            yielded = clone_body(maker, places, table)
             known[extract.results[0]] = yielded[extract.operands[0].result_number]
     replace_op(op, list(new.results))
     return new
 
 
-def _clone(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
+def clone(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
     """A copy of an op of a body at the insertion point, which reads the ``known`` values instead."""
     copy = op.clone(ir.InsertionPoint.current).operation
     for number, value in enumerate(op.operands):
@@ -146,7 +146,7 @@ def _clone(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
     known.update(zip(op.results, copy.results, strict=True))
 
 
-def _clone_body(
+def clone_body(
     maker: ir.Operation, places: list[ir.Value], known: dict[ir.Value, ir.Value]
 ) -> list[ir.Value]:
     """The body of ``maker`` for the element at ``places``; what it yields."""
@@ -156,7 +156,7 @@ def _clone_body(
         elif inner.name == "linalg.yield":
             return [known.get(value, value) for value in inner.operands]
         else:
-            _clone(inner, known)
+            clone(inner, known)
     raise AssertionError("a body ends with linalg.yield")
 
 

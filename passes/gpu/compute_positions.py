@@ -1,0 +1,132 @@
+"""`mlopt-gpu-compute-positions`: what is nothing but a position is computed where it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+from mlir.dialects import linalg
+
+from ..base import Pass
+from ..moving.gathered import clone, clone_body
+from ..structured import (
+    body_of,
+    erase_dead,
+    inits_of,
+    inputs_of,
+    kinds_of,
+    label_of,
+    make_generic,
+    maps_of,
+    replace_op,
+    shows_all_loops,
+    structured_ops,
+)
+
+_CHEAP = ("arith.index_cast", "arith.sitofp", "arith.uitofp", "arith.addi", "arith.muli", "arith.addf")
+_MOST = 4  # instructions: as many as a load's address takes
+
+
+@dataclass(frozen=True)
+class ComputePositions(Pass):
+    """Let the readers of an arange compute the elements that they read.
+
+    ::
+
+        %a = linalg.generic outs(tensor<1024xi64>) { linalg.index 0; arith.index_cast }   // arange
+        %w = linalg.generic ins(%c at (i, j), %a at (j)) { select %c, %a, … }
+      ->
+        %w = linalg.generic ins(%c at (i, j)) { linalg.index 1; arith.index_cast; select %c, …, … }
+
+    Legal always: the element at a position is a function of it. Done for tensors of one dim, whose readers'
+    loops cannot run together with others in any case, and for a few instructions. An argmax of rows of 1024
+    floats then asks the caches for what it reads, not for three times as much.
+    """
+
+    name: ClassVar[str] = "mlopt-gpu-compute-positions"
+
+    def run(self, op: ir.Operation) -> None:
+        """Rewrite the readers; what nobody reads any more is erased."""
+        for function in [each.operation for each in op.regions[0].blocks[0].operations]:
+            if function.name != "func.func" or not function.regions[0].blocks:
+                continue
+            while pair := next(_pairs(function), None):  # a cast of an arange becomes one
+                compute_in(*pair)
+            erase_dead(function)
+
+
+def is_position(op: ir.Operation) -> bool:
+    """Whether the elements of a generic's result depend on their position alone, by a few instructions."""
+    if inputs_of(op) or len(op.results) != 1 or maps_of(op)[0] != ir.AffineMap.get_identity(1):
+        return False
+    *inner, end = (each.operation for each in body_of(op).operations)
+    names = [each.name for each in inner if each.name != "linalg.index"]
+    if len(names) > _MOST or not set(names) <= set(_CHEAP) or not len(inner) > len(names):
+        return False
+    read = {operand for each in (*inner, end) for operand in each.operands}
+    return not read & set(body_of(op).arguments)
+
+
+def _pairs(function: ir.Operation) -> Iterator[tuple[ir.Operation, ir.Operation]]:
+    """What reads a tensor of positions and can compute them, with what makes it."""
+    for made in filter(is_position, structured_ops(function)):
+        for use in made.results[0].uses:
+            reader = use.owner.operation
+            if reader.name == "linalg.generic" and can_compute_in(reader, made):
+                yield reader, made
+
+
+def can_compute_in(reader: ir.Operation, made: ir.Operation) -> bool:
+    """Whether a generic reads ``made`` by loops that its other operands show, too."""
+    value = made.results[0]
+    places = [
+        where.results[0]
+        for operand, where in zip(reader.operands, maps_of(reader), strict=True)
+        if operand == value
+    ]
+    return (
+        value not in inits_of(reader)
+        and all(isinstance(place, ir.AffineDimExpr) for place in places)
+        and shows_all_loops(_other_maps(reader, value))
+        and not any(len(inner.operation.regions) for inner in body_of(reader).operations)
+    )
+
+
+def _other_maps(reader: ir.Operation, value: ir.Value) -> list[ir.AffineMap]:
+    """The maps of a generic's operands but ``value``."""
+    return [
+        where for operand, where in zip(reader.operands, maps_of(reader), strict=True) if operand != value
+    ]
+
+
+def compute_in(reader: ir.Operation, made: ir.Operation) -> None:
+    """Write what makes an element of ``made`` into the body of a generic that reads it."""
+    value = made.results[0]
+    new = make_generic(
+        [operand for operand in inputs_of(reader) if operand != value],
+        inits_of(reader),
+        _other_maps(reader, value),
+        kinds_of(reader),
+        label_of(reader),
+        location=reader.location,
+        at=ir.InsertionPoint(reader),
+    )
+    given = iter(body_of(new).arguments)
+    known: dict[ir.Value, ir.Value] = {}
+    with ir.InsertionPoint(body_of(new)), made.location:
+        for operand, where, argument in zip(
+            reader.operands, maps_of(reader), body_of(reader).arguments, strict=True
+        ):
+            known[argument] = next(given) if operand != value else _element(made, where.results[0].position)
+        for inner in [each.operation for each in body_of(reader).operations]:
+            clone(inner, known)
+    replace_op(reader, list(new.results))
+
+
+def _element(made: ir.Operation, loop: int) -> ir.Value:
+    """The element of ``made`` where a loop of the body that is being written is."""
+    place = linalg.IndexOp(loop).result
+    (element,) = clone_body(made, [place], {})
+    return element

@@ -1,0 +1,36 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-compute-positions)' --split-input-file | FileCheck %s
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d1)>
+#column = affine_map<(d0, d1) -> (d0)>
+#vec = affine_map<(d0) -> (d0)>
+
+// Two tensors of positions, one of them read along both dims: each reader computes its own.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: "arange"
+// CHECK: linalg.generic {indexing_maps = [#[[ID:.*]], #[[ID]]]{{.*}} ins(%arg0 : tensor<8x8xi64>)
+// CHECK-NEXT: ^bb0(%[[IN:.*]]: i64, %{{.*}}: i64):
+// CHECK-NEXT: %[[ROW:.*]] = linalg.index 1
+// CHECK-NEXT: %[[A:.*]] = arith.index_cast %[[ROW]]
+// CHECK-NEXT: %[[COLUMN:.*]] = linalg.index 0
+// CHECK-NEXT: %[[B:.*]] = arith.index_cast %[[COLUMN]]
+// CHECK-NEXT: %[[SUM:.*]] = arith.addi %[[A]], %[[B]]
+// CHECK-NEXT: arith.addi %[[IN]], %[[SUM]]
+func.func @main(%x: tensor<8x8xi64>) -> tensor<8x8xi64> {
+  %e = tensor.empty() : tensor<8xi64>
+  %a = linalg.generic {indexing_maps = [#vec], iterator_types = ["parallel"]} outs(%e : tensor<8xi64>)
+      attrs = {mlopt.op = "arange"} {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %0 = arith.index_cast %i : index to i64
+    linalg.yield %0 : i64
+  } -> tensor<8xi64>
+  %r = linalg.generic {indexing_maps = [#row, #id, #column, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %x, %a : tensor<8xi64>, tensor<8x8xi64>, tensor<8xi64>) outs(%x : tensor<8x8xi64>) {
+  ^bb0(%p: i64, %in: i64, %q: i64, %out: i64):
+    %0 = arith.addi %p, %q : i64
+    %1 = arith.addi %in, %0 : i64
+    linalg.yield %1 : i64
+  } -> tensor<8x8xi64>
+  return %r : tensor<8x8xi64>
+}
