@@ -15,6 +15,7 @@ from torch_mlir.passmanager import PassManager
 from ..errors import CompileError, UnsupportedOpError
 from .blame import failing_ops
 from .floor_divisions import restore_floor_divisions
+from .pool_places import restore_pool_places
 from .unsupported import EAGER_REMEDY, unsupported_ops
 
 TO_BACKEND = (
@@ -54,6 +55,7 @@ def import_text(torch_text: str, weights: Sequence[int]) -> str:
         _drop_shape_checks(module)
         _keep_minus_zero(module)
         restore_floor_divisions(module)
+        restore_pool_places(module)
         _mark_weights(module, weights)
         # torch.export has worked out all shapes.
         module.operation.attributes["mlopt.sizes_agree"] = ir.UnitAttr.get()
