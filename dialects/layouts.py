@@ -235,7 +235,7 @@ def wavefronts(addresses: Sequence[int | None], width: int) -> int:
     4-byte word to all lanes that ask for it. (CUDA C++ Programming Guide, "Shared Memory", compute
     capability 5.0 and later.)
     """
-    share = max(WARP * BANK_BYTES // max(width, BANK_BYTES), 1)
+    share = phase_lanes(width)
     total = 0
     for first in range(0, len(addresses), share):
         words: dict[int, set[int]] = {}
@@ -246,6 +246,11 @@ def wavefronts(addresses: Sequence[int | None], width: int) -> int:
                 words.setdefault(word % BANKS, set()).add(word)
         total += max(map(len, words.values()), default=0)
     return total
+
+
+def phase_lanes(width: int) -> int:
+    """The lanes of a warp whose accesses of ``width`` bytes may share a pass over shared memory."""
+    return max(WARP * BANK_BYTES // max(width, BANK_BYTES), 1)
 
 
 SECTOR_BYTES = 32

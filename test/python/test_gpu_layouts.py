@@ -1,22 +1,19 @@
-"""Layouts: their text, what they cover, what projections keep; and tiles in shared memory."""
+"""Layouts: their text, what they cover, what projections keep."""
 
 from __future__ import annotations
 
 from collections import Counter
 from itertools import product
-from math import prod
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mlopt.dialects.layouts import LINE_BYTES, Axis, Layout, sectors, wavefronts
+from mlopt.dialects.layouts import Axis, Layout, sectors, wavefronts
 from mlopt.passes.gpu.layouts.spread import Spread
-from mlopt.passes.gpu.threads.convert import arrangements, best_arrangement
 
 SHAPES = st.lists(st.integers(1, 40), min_size=1, max_size=3)
 WARPS = st.sampled_from([1, 2, 4, 8])
 WIDTHS = st.sampled_from([1, 2, 4, 8])
-SIDES = st.sampled_from([32, 64, 128])
 LINES = st.sampled_from([None, 4, 16, 32])
 
 
@@ -151,43 +148,3 @@ def test_wavefronts_and_sectors() -> None:
     assert wavefronts([2 * lane for lane in range(32)], 2) == 1
     assert sectors([4 * lane for lane in range(32)], 4) == 4
     assert sectors([4000 * lane for lane in range(32)], 16) == 32
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.integers(2, 24), min_size=1, max_size=3), st.sampled_from([1, 2, 4, 8]))
-def test_arrangements_give_each_position_a_place(shape: list[int], element_bytes: int) -> None:
-    for one in arrangements(shape, range(len(shape)), element_bytes):
-        places = {one.place(position) for position in product(*map(range, shape))}
-        assert len(places) == prod(shape)
-        assert max(places) < one.elements
-
-
-@settings(max_examples=30, deadline=None)
-@given(SIDES, SIDES, WIDTHS, st.sampled_from([2, 4, 8]))
-def test_a_transpose_has_no_bank_conflicts(rows: int, columns: int, element_bytes: int, warps: int) -> None:
-    """Each pass over the banks of shared memory gives 128 bytes, or an element to every lane."""
-    registers = rows * columns // (32 * warps)
-    width = min(16 // element_bytes, registers)
-    source = spread_of([rows, columns], warps, width, [1, 0])
-    target = spread_of([rows, columns], warps, width, [0, 1], LINE_BYTES // element_bytes)
-    one = best_arrangement(source, target, (rows, columns), element_bytes)
-    for layout in (source, target):
-        each = one.width(layout)
-        least = max(32 * each * element_bytes // LINE_BYTES, 1)
-        assert one.passes(layout, registers) == registers // each * least, one
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.integers(2, 24), min_size=2, max_size=3), WARPS, WIDTHS, st.sampled_from([1, 2, 4, 8]))
-def test_places_add_up_where_they_are_said_to(
-    shape: list[int], warps: int, width: int, element_bytes: int
-) -> None:
-    layout = spread_of(shape, warps, width)
-    fitting = [one for one in arrangements(shape, range(len(shape)), element_bytes) if one.adds_up(layout)]
-    assert any(one.gap == 0 for one in fitting)
-    for one in fitting:
-        for thread in (0, 1, 6, 21, layout.threads - 1):
-            own = layout.thread_position(thread)
-            for register in layout.register_positions:
-                together = [a + b for a, b in zip(own, register, strict=True)]
-                assert one.place(together) == one.place(own) + one.place(register)

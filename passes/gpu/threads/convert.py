@@ -1,133 +1,26 @@
 """mlopt.convert_layout: a tile changes hands, through shared memory unless each thread has what it needs.
 
-How the tile lies in shared memory is chosen by counting: for each order of its dims and some paddings of its
-rows, the passes over the banks that the writes and reads of one warp take (`wavefronts`).
+How the tile lies in shared memory is chosen by counting passes over its banks (`arrangement`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from math import gcd, prod
+from functools import partial
 
 from mlir import ir
 
-from ....dialects.layouts import Layout, Position, wavefronts
-from ..layouts.access import WIDE, bytes_of
+from ....dialects.layouts import Layout, Position
+from ..layouts.access import bytes_of
 from ..layouts.tiles import sizes_of
+from .arrangement import Arrangement, best_arrangement
 from .builder import Number, Truth
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
 from .registry import rule
 from .shared import Region
 from .stored import load_stored, store_stored, stored_type
-
-PADDINGS = (0, 4, 8, 16, 32)  # bytes after a row
-GROUPS = (2, 4, 8, 16)  # rows that may share a padding
-
-
-@dataclass(frozen=True)
-class Arrangement:
-    """A tile in memory: the stride of each dim in elements, and the dim of neighbours.
-
-    ``gap`` elements lie between groups of ``group`` positions of the dim ``rows``.
-    """
-
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...]
-    inner: int
-    elements: int
-    element_bytes: int
-    rows: int = 0
-    group: int = 1
-    gap: int = 0
-
-    def width(self, layout: Layout) -> int:
-        """The elements that a thread can access at once; all of them lie within the tile, or none."""
-        others = (stride for dim, stride in enumerate(self.strides) if dim != self.inner)
-        most = WIDE // self.element_bytes
-        return gcd(layout.run(self.inner), most, self.sizes[self.inner], self.gap, *others)
-
-    def place(self, position: Sequence[int]) -> int:
-        """Where a position lies, in elements."""
-        linear = sum(at * stride for at, stride in zip(position, self.strides, strict=True))
-        return linear + position[self.rows] // self.group * self.gap
-
-    def adds_up(self, layout: Layout) -> bool:
-        """Whether a place is the sum of the thread's and the register's: no group is left on the way."""
-        if not self.gap:
-            return True
-        own = sum(step[self.rows] % self.group for step in layout.bits)
-        return own + max(at[self.rows] % self.group for at in layout.register_positions) < self.group
-
-    def passes(self, layout: Layout, registers: int) -> int:
-        """The passes over the banks that all accesses of one warp take."""
-        width = self.width(layout)
-        addresses = [
-            self.place(position) * self.element_bytes
-            if all(at < size for at, size in zip(position, self.sizes, strict=True))
-            else None
-            for position in layout.lane_positions
-        ]
-        return registers // width * wavefronts(addresses, width * self.element_bytes)
-
-
-def arrangements(sizes: Sequence[int], inners: Sequence[int], element_bytes: int) -> Iterator[Arrangement]:
-    """Rows along each of ``inners``, padded: each of them, or groups of them."""
-    for inner in dict.fromkeys(inners):
-        order = [inner, *(dim for dim in reversed(range(len(sizes))) if dim != inner)]
-        yield from _grouped(sizes, order, element_bytes)
-        for padding in PADDINGS:
-            if padding % element_bytes:
-                continue
-            strides, stride = [0] * len(sizes), 1
-            for dim in order:
-                strides[dim] = stride
-                stride *= sizes[dim]
-                if dim == inner and len(sizes) > 1:
-                    stride += padding // element_bytes
-            yield Arrangement(tuple(sizes), tuple(strides), inner, stride, element_bytes)
-
-
-def _grouped(sizes: Sequence[int], order: Sequence[int], element_bytes: int) -> Iterator[Arrangement]:
-    """Groups of rows, 16 bytes apart: wide accesses stay aligned."""
-    if len(sizes) < 2:
-        return
-    inner, rows = order[0], order[1]
-    block = sizes[inner] * sizes[rows]
-    gap = WIDE // element_bytes
-    for group in GROUPS:
-        if group >= sizes[rows]:
-            break
-        strides = [0] * len(sizes)
-        strides[inner], strides[rows] = 1, sizes[inner]
-        stride = block + (sizes[rows] - 1) // group * gap
-        for dim in order[2:]:
-            strides[dim] = stride
-            stride *= sizes[dim]
-        yield Arrangement(tuple(sizes), tuple(strides), inner, stride, element_bytes, rows, group, gap)
-
-
-@lru_cache(maxsize=256)
-def best_arrangement(
-    source: Layout, target: Layout, sizes: tuple[int, ...], element_bytes: int
-) -> Arrangement:
-    """The one with the fewest passes, then the smallest."""
-    rank = len(sizes)
-    inners = sorted(range(rank), key=lambda dim: -max(source.run(dim), target.run(dim), dim == rank - 1))[:2]
-
-    def cost(one: Arrangement) -> tuple[int, int]:
-        registers = [prod(axis.extent for axis in layout.registers) for layout in (source, target)]
-        passes = one.passes(source, registers[0]) + one.passes(target, registers[1])
-        return passes, one.elements
-
-    fitting = [
-        one
-        for one in arrangements(sizes, inners, element_bytes)
-        if one.adds_up(source) and one.adds_up(target)
-    ]
-    return min(fitting, key=cost)
 
 
 @dataclass(frozen=True)

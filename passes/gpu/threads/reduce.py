@@ -8,22 +8,19 @@ bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import gcd
 
 from mlir import ir
 
 from ....dialects.layouts import LANE_BITS, Layout, Position
 from ...combining import kept_dims, kind_of, reduced_dims
-from ..layouts.access import WIDE, bytes_of
+from ..layouts.access import bytes_of
 from ..layouts.tiles import sizes_of
-from .builder import Number
 from .combine import combine, neutral, shuffle, tree
-from .emitter import Emitter, build_bits
+from .emitter import Emitter
 from .fragment import Fragment
+from .partials import Partials
 from .registry import rule
 from .stored import load_stored, store_stored, stored_type
-
-MANY = 8  # totals of warps, from which on lanes add them up
 
 
 @rule("vector.multi_reduction")
@@ -75,54 +72,35 @@ def _across_warps(
     """Each warp's totals into shared memory; then every thread adds up those of its elements.
 
     ``warps`` are the thread bits to reduce over, ``owns`` those that tell elements of the result apart.
-    A thread's totals lie side by side, or those of one element if it has no other. Of many it loads one
-    then, and lanes add them up: all at once would take registers, and longer.
+    Of many single totals a thread loads one, and lanes add them up: all would take registers, and longer.
     """
     build = em.build
     values = list(totals.values())
     element = values[0].type
     stored = stored_type(element)
-    count, slots, size = 1 << len(warps), 1 << len(owns), bytes_of(stored)
-    region = em.shared.alloc(len(values) * slots * count * size)
+    bits = LANE_BITS + em.warps.bit_length() - 1
+    how = Partials(len(values), bytes_of(stored), bits, tuple(owns), tuple(warps))
+    region = em.shared.alloc(how.elements * how.size)
     base = em.shared.pointer(region)
-    slot, warp = _packed(em, owns), _packed(em, warps)
-    alone = len(values) == 1
-    strides = (count, 1) if alone else (len(values), slots * len(values))  # of slots, and of warps
-    slot = build.mul(slot, strides[0])
-    mine = build.offset(base, stored, build.add(slot, build.mul(warp, strides[1])))
+    mine, ours = (build.offset(base, stored, em.thread(each, 0)) for each in (how.writes, how.reads))
     em.shared.writes(region)
     # All lanes that have the total store it, to one place: a branch would cost more, and let LLVM move
     # loads behind it.
-    wide = gcd(len(values), WIDE // size)
-    for first in range(0, len(values), wide):
-        pointer = build.offset(mine, stored, first)
-        store_stored(build, values[first : first + wide], pointer, wide * size)
+    for number, (at,) in enumerate(how.writes.register_positions):
+        some = values[number * how.wide : (number + 1) * how.wide]
+        store_stored(build, some, build.offset(mine, stored, at), how.wide * how.size)
     em.shared.reads(region)
-    lanes = [bit for bit in range(LANE_BITS) if bit not in owns][: len(warps)]
-    if alone and count >= MANY and len(lanes) == len(warps):
-        pointer = build.offset(base, stored, build.add(slot, _packed(em, lanes)))
-        (part,) = load_stored(build, pointer, element, 1, size)
-        results = [_over_lanes(em, kind, part, lanes)]
-    elif alone:
-        results = [tree(build, kind, _loaded(em, build.offset(base, stored, slot), element, count))]
-    else:
-        ours = [build.offset(base, stored, build.add(slot, strides[1] * each)) for each in range(count)]
-        parts = [_loaded(em, pointer, element, len(values)) for pointer in ours]
-        results = [tree(build, kind, list(each)) for each in zip(*parts, strict=True)]
+    parts: list[ir.Value] = []
+    for (at,) in how.reads.register_positions:
+        pointer = build.offset(ours, stored, at)
+        parts += load_stored(build, pointer, element, how.width, how.width * how.size)
     em.shared.free(region)
+    if how.lanes:
+        return {position: _over_lanes(em, kind, parts[0], how.lanes) for position in totals}
+    each = how.wide << len(warps)  # of all warps, and as many as a store has
+    mixed = [parts[first : first + each] for first in range(0, len(parts), each)]
+    results = [tree(build, kind, some[one :: how.wide]) for some in mixed for one in range(how.wide)]
     return dict(zip(totals, results, strict=True))
-
-
-def _loaded(em: Emitter, pointer: ir.Value, element: ir.Type, count: int) -> list[ir.Value]:
-    """So many neighbours in shared memory."""
-    stored = stored_type(element)
-    size = bytes_of(stored)
-    wide = gcd(count, WIDE // size)
-    found: list[ir.Value] = []
-    for first in range(0, count, wide):
-        at = em.build.offset(pointer, stored, first)
-        found += load_stored(em.build, at, element, wide, wide * size)
-    return found
 
 
 def _over_lanes(em: Emitter, kind: str, value: ir.Value, bits: Sequence[int]) -> ir.Value:
@@ -130,16 +108,3 @@ def _over_lanes(em: Emitter, kind: str, value: ir.Value, bits: Sequence[int]) ->
     for bit in bits:
         value = combine(em.build, kind, value, shuffle(em.build, value, 1 << bit))
     return value
-
-
-def _packed(em: Emitter, bits: list[int]) -> Number:
-    """The thread bits next to each other, as a number."""
-    total: Number = 0
-    at = 0
-    while at < len(bits):
-        count = 1
-        while at + count < len(bits) and bits[at + count] == bits[at] + count:
-            count += 1
-        total = em.build.add(total, em.build.mul(build_bits(em, bits[at], count), 1 << at))
-        at += count
-    return total

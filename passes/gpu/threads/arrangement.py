@@ -1,0 +1,156 @@
+"""How a tile lies in shared memory between two layouts: chosen by counting passes over the banks.
+
+Every order of its dims is a candidate, with padded rows or planes, or with gaps between groups of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations, product, zip_longest
+from math import gcd
+
+from ....dialects.layouts import BANK_BYTES, BANKS, Layout
+from ..layouts.access import WIDE
+from .warp_accesses import WarpAccesses
+
+GROUPS = (2, 4, 8, 16)  # rows that may share a gap
+ORDERED = 3  # dims of which every order is tried; of more any may be the inner one
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """A tile in memory: the stride of each dim in elements, and the dim of neighbours.
+
+    ``gap`` elements lie between groups of ``group`` positions of the dim ``rows``.
+    """
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    inner: int
+    elements: int
+    element_bytes: int
+    rows: int = 0
+    group: int = 1
+    gap: int = 0
+
+    def width(self, layout: Layout) -> int:
+        """The elements that a thread can access at once; all of them lie within the tile, or none."""
+        others = (stride for dim, stride in enumerate(self.strides) if dim != self.inner)
+        return gcd(_widest(layout, self.sizes, self.inner, self.element_bytes), self.gap, *others)
+
+    def place(self, position: Sequence[int]) -> int:
+        """Where a position lies, in elements."""
+        linear = sum(map(int.__mul__, position, self.strides))
+        return linear + position[self.rows] // self.group * self.gap if self.gap else linear
+
+    def adds_up(self, layout: Layout) -> bool:
+        """Whether a place is the sum of the thread's and the register's: no group is left on the way."""
+        if not self.gap:
+            return True
+        own = sum(step[self.rows] % self.group for step in layout.bits)
+        return own + max(at[self.rows] % self.group for at in layout.register_positions) < self.group
+
+    def stores(self, layout: Layout) -> WarpAccesses:
+        """How threads store the tile."""
+        return _accesses(layout, self.sizes, self.inner, self.width(layout), self.element_bytes, False)
+
+    def loads(self, layout: Layout) -> WarpAccesses:
+        """How threads load the tile."""
+        return _accesses(layout, self.sizes, self.inner, self.width(layout), self.element_bytes, True)
+
+
+@lru_cache(maxsize=256)
+def best_arrangement(
+    source: Layout, target: Layout, sizes: tuple[int, ...], element_bytes: int
+) -> Arrangement:
+    """The candidate of fewest passes over the banks; then of fewest accesses, then the smallest one."""
+    ideal = least_cost(source, target, sizes, element_bytes)
+    best, least = None, (1 << 62, 0)
+    for one in sorted(arrangements(sizes, element_bytes), key=lambda each: (each.elements, each.gap)):
+        if least > ideal and one.adds_up(source) and one.adds_up(target):
+            found = cost(one, source, target, least[0])
+            if found < least:
+                best, least = one, found
+    assert best is not None, "places add up where there are no gaps"
+    return best
+
+
+def cost(one: Arrangement, source: Layout, target: Layout, most: int = 1 << 62) -> tuple[int, int]:
+    """The passes of all stores and loads, and their number; if it is more than ``most``, of some of them."""
+    stores, loads = one.stores(source), one.loads(target)
+    passes = stores.passes(one.place, most)
+    if passes <= most:
+        passes += loads.passes(one.place, most - passes)
+    return passes, stores.count + loads.count
+
+
+def least_cost(source: Layout, target: Layout, sizes: tuple[int, ...], element_bytes: int) -> tuple[int, int]:
+    """What no arrangement goes below: the widest accesses along some dim, without conflicts."""
+    found = []
+    for inner in range(len(sizes)):
+        stores, loads = (
+            _accesses(layout, sizes, inner, _widest(layout, sizes, inner, element_bytes), element_bytes, has)
+            for layout, has in ((source, False), (target, True))
+        )
+        found.append((stores.least + loads.least, stores.count + loads.count))
+    return min(found)
+
+
+def arrangements(sizes: Sequence[int], element_bytes: int) -> Iterator[Arrangement]:
+    """The candidates."""
+    wide = [dim for dim, size in enumerate(sizes) if size != 1]
+    paddings = range(min(BANKS * BANK_BYTES // 2 // element_bytes, BANKS) + 1)
+    gaps = [size // element_bytes for size in (1, 2, 4, 8, WIDE) if size >= element_bytes]
+    for order in _orders(wide):
+        yield _arranged(sizes, order, element_bytes)
+        for padding in paddings[1:] if len(order) > 1 else ():
+            yield _arranged(sizes, order, element_bytes, row=padding)
+            if len(order) > 2:
+                yield _arranged(sizes, order, element_bytes, plane=padding)
+        for group in GROUPS:
+            if len(order) > 1 and group < sizes[order[1]]:
+                for gap, padding in product(gaps, paddings):
+                    yield _arranged(sizes, order, element_bytes, row=padding, group=group, gap=gap)
+
+
+def _orders(dims: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The dims, innermost first."""
+    if len(dims) <= ORDERED:
+        yield from permutations(reversed(dims))
+        return
+    for inner in reversed(dims):
+        yield inner, *(dim for dim in reversed(dims) if dim != inner)
+
+
+def _arranged(
+    sizes: Sequence[int],
+    order: Sequence[int],
+    element_bytes: int,
+    row: int = 0,
+    plane: int = 0,
+    group: int = 1,
+    gap: int = 0,
+) -> Arrangement:
+    """``row`` and ``plane`` are elements of padding after each."""
+    strides, stride = [0] * len(sizes), 1
+    for dim, padding in zip_longest(order, (row, plane)[: len(order)], fillvalue=0):
+        strides[dim] = stride
+        stride = stride * sizes[dim] + padding
+        if gap and dim == order[1]:
+            stride += (sizes[dim] - 1) // group * gap
+    inner, rows = [*order, 0, 0][:2]
+    return Arrangement(tuple(sizes), tuple(strides), inner, stride, element_bytes, rows, group, gap)
+
+
+def _widest(layout: Layout, sizes: Sequence[int], inner: int, element_bytes: int) -> int:
+    """The neighbours that a thread could access at once, none of them outside if one is inside."""
+    return gcd(layout.run(inner), WIDE // element_bytes, sizes[inner])
+
+
+@lru_cache(maxsize=256)
+def _accesses(
+    layout: Layout, sizes: tuple[int, ...], inner: int, width: int, element_bytes: int, has_copies: bool
+) -> WarpAccesses:
+    return WarpAccesses(layout, sizes, inner, width, element_bytes, has_copies)
