@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
+from mlir import ir
+
 from ..domain import Dim, Domain
 from ..gpu.layouts.warps import REGISTERS
 from ..tiling import contraction, elementwise, fill, reduction, slices, window
@@ -83,6 +85,8 @@ def choose(domain: Domain) -> Choice:
     warps = _warps(_covered(domain, tiles))
     if heavy is None and attention is None and _blocks(domain, tiles) <= BLOCKS:
         warps = max(warps, _lengthen_steps(domain, tiles))
+    if heavy is None and attention is None and _reduced_in_tiles(domain):
+        warps = min(warps, _with_accesses(domain, tiles))
     # Windows and steps of a reduction are unrolled: what they load is on its way before the first is used.
     unrolled = any(rule_of(nest) is window for nest in domain.nests) or any(
         0 < tiles[dim] < (dim.extent or ROW) for dim in _reduced_in_tiles(domain)
@@ -115,6 +119,22 @@ def _lengthen_steps(domain: Domain, tiles: dict[Dim, int]) -> int:
         tiles[dim] = max(longest, tiles[dim])
         warps = max(warps, min(_power(tiles[dim] * others // (WARP * own)), most))
     return warps
+
+
+def _with_accesses(domain: Domain, tiles: dict[Dim, int]) -> int:
+    """The warps whose threads have a wide access of their own: others would repeat what these read."""
+    ops, most = {nest.op for nest in domain.nests}, 1
+    for nest in domain.nests:
+        loops = domain.loops(nest)
+        for access in (*nest.reads, *nest.writes):
+            if access is None or not isinstance(access.value.type, ir.ShapedType):
+                continue
+            outside = any(use.owner.operation not in ops for use in access.value.uses)
+            if outside or domain.writer(access.value) is None:
+                dims = {loops[loop] for index in access.indices for loop in index.loops}
+                size = max(getattr(access.value.type.element_type, "width", 64) // 8, 1)
+                most = max(most, size * prod(tiles[dim] or dim.extent or ROW for dim in dims))
+    return _power_above(ceil(most / (WIDE * WARP)))
 
 
 def _warps(elements: int) -> int:

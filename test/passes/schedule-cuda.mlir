@@ -204,3 +204,25 @@ func.func private @dynamic_columns(%x: tensor<?x1024xf32>, %out: tensor<1024xf32
   } -> tensor<1024xf32>
   return %s : tensor<1024xf32>
 }
+
+// A row of 1024 bytes has a wide access for each thread of two warps; more would repeat them.
+// CHECK-LABEL: @byte_rows
+// CHECK-SAME: tile = array<i64: 1, 1024>, warps = array<i64: 2>
+func.func private @byte_rows(%x: tensor<128x1024xi8>, %out: tensor<128xi64>) -> tensor<128xi64> attributes {mlopt.kernel} {
+  %zero = arith.constant 0 : i64
+  %f = linalg.fill ins(%zero : i64) outs(%out : tensor<128xi64>) -> tensor<128xi64>
+  %e = tensor.empty() : tensor<128x1024xi64>
+  %c = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<128x1024xi8>) outs(%e : tensor<128x1024xi64>) {
+  ^bb0(%a: i8, %o: i64):
+    %y = arith.extsi %a : i8 to i64
+    linalg.yield %y : i64
+  } -> tensor<128x1024xi64>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%c : tensor<128x1024xi64>) outs(%f : tensor<128xi64>) {
+  ^bb0(%a: i64, %o: i64):
+    %y = arith.addi %a, %o : i64
+    linalg.yield %y : i64
+  } -> tensor<128xi64>
+  return %r : tensor<128xi64>
+}
