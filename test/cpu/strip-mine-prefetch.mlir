@@ -4,7 +4,6 @@
 // task reads of one of them, row h of channel h mod 4. The last task asks for its own again.
 // CHECK-LABEL: @conv
 // CHECK: scf.forall (%[[TASK:.*]]) in (8)
-// CHECK: scf.for %[[LANE:.*]] = %c0 to %c64 step %c32
 // CHECK: scf.for %[[H:.*]] = %c0 to %c7 step %c1
 // CHECK: scf.for %[[KH:.*]] = %c0 to %c3 step %c1
 // CHECK: scf.for %[[CI:.*]] = %c0 to %c192 step %c4
@@ -12,9 +11,10 @@
 // CHECK: %[[NEXT:.*]] = arith.addi %[[TASK]], %c1
 // CHECK: %[[OR_LAST:.*]] = arith.minsi %[[NEXT]], %c7
 // CHECK: %[[CHANNEL:.*]] = arith.addi %[[CI]], %[[TURN]]
-// CHECK: memref.prefetch %arg1[%[[OR_LAST]], %[[KH]], %[[CHANNEL]], %[[LANE]]], read, locality<2>, data
-// CHECK: %[[SECOND:.*]] = arith.addi %[[LANE]], %c16
-// CHECK: memref.prefetch %arg1[%[[OR_LAST]], %[[KH]], %[[CHANNEL]], %[[SECOND]]], read, locality<2>, data
+// CHECK: memref.prefetch %arg1[%[[OR_LAST]], %[[KH]], %[[CHANNEL]], %c0], read, locality<2>, data
+// CHECK: memref.prefetch %arg1[%[[OR_LAST]], %[[KH]], %[[CHANNEL]], %c16], read, locality<2>, data
+// CHECK: memref.prefetch %arg1[%[[OR_LAST]], %[[KH]], %[[CHANNEL]], %c32], read, locality<2>, data
+// CHECK: memref.prefetch %arg1[%[[OR_LAST]], %[[KH]], %[[CHANNEL]], %c48], read, locality<2>, data
 // CHECK-NOT: memref.prefetch
 // CHECK: vector.fma
 func.func @conv(%x: memref<192x9x7xf32>, %w: memref<8x3x192x64xf32>, %out: memref<8x64x7x7xf32>) attributes {mlopt.kernel} {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import mlopt
 import pytest
 import torch
@@ -115,6 +117,24 @@ def test_padding_is_multiplied(weight, target):
     expected = module.double()(x.double())
     actual = mlopt.jit(module.float(), x, **TARGETS[target])(x)
     torch.testing.assert_close(actual.double(), expected, equal_nan=True, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("channels", "size", "window", "padding"),
+    [(8, (5, 28), 3, 1), (40, (4, 27), 3, 1), (4, (3, 2), 5, 2), (3, (6, 9), 4, (3, 2))],
+)
+def test_every_place_of_a_window_is_multiplied(channels, size, window, padding):
+    """Also where no sum of a row, or of a strip, meets the weight in memory; 40 channels: tall tiles."""
+    module = nn.Conv2d(channels, 64, window, padding=padding)
+    module.requires_grad_(False)
+    x = torch.randn(1, channels, *size)
+    compiled = mlopt.jit(module, x)
+    weight = module.weight.clone()
+    for place in range(window * window):
+        module.weight.copy_(weight)
+        module.weight.view(64, channels, -1)[place, channels - 1, place] = float("inf")
+        expected = copy.deepcopy(module).double()(x.double())
+        torch.testing.assert_close(compiled(x).double(), expected, equal_nan=True, rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("target", TARGETS)

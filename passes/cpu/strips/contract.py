@@ -17,8 +17,8 @@ from mlir.dialects import arith, math, vector
 
 from .cover import Cover, cover, known_extent
 from .emitter import Emitter
-from .factors import loops_of
-from .fragment import Axis, Fragment, Strip, element_of, is_vector, keys_of, lane_of, sizes_of
+from .factors import loops_of, reduced_sizes
+from .fragment import Axis, Fragment, Strip, element_of, is_vector, keys_of, lane_of
 from .prefetch import prefetch_next
 from .registry import rule
 from .types import bits_of, is_float
@@ -27,16 +27,6 @@ from .vectors import spread
 # Reduced positions up to this many are unrolled; more become a loop by `_STEP`.
 _UNROLLED = 16
 _STEP = 4
-
-
-def _reduced_sizes(op: ir.OpView) -> dict[int, int]:
-    loops = loops_of(op)
-    return {
-        loop: size
-        for operand in (0, 1)
-        for loop, size in zip(loops[operand], sizes_of(op.operands[operand]), strict=True)
-        if loop not in loops[2]
-    }
 
 
 def _uses(value: ir.Value, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
@@ -53,7 +43,7 @@ def emit_contract(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     with em.here():
         sums = [spread(first[key], lanes) if lanes else first[key] for key in keys]
     kept = dict(zip(loops[2], strip, strict=True))
-    sizes = _reduced_sizes(op)
+    sizes = reduced_sizes(op)
 
     def step(places: dict[int, Axis], values: list[ir.Value]) -> list[ir.Value]:
         axes = {**kept, **places}

@@ -52,13 +52,13 @@ class Edge(NamedTuple):
     place: int
     parts: tuple[Part, ...]
 
-    def outside(self, at: int) -> list[int]:
-        """The turns for which the position ``at`` lies in the padding."""
+    def outside(self, at: int, seen: bool) -> list[int]:
+        """The turns for which ``at`` lies in the padding: where other positions do not, or all do."""
         return [
             turn
             for part in self.parts
             for turn in range(part.first, part.end)
-            if not part.low <= at < part.high
+            if not part.low <= at < part.high and seen == (part.low < part.high)
         ]
 
     def strip(self, strip: Strip, part: Part) -> Strip:

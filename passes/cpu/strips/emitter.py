@@ -201,8 +201,22 @@ class Emitter:
             self.levels.pop()
             parent.anchor = anchor
 
+    @contextmanager
+    def branch(self, condition: ir.Value, kinds: Sequence[ir.Type]) -> Iterator[scf.IfOp]:
+        """An scf.if whose first block is built inside the context and ended by `close`."""
+        parent = self.levels[-1]
+        with parent.here():
+            op = scf.IfOp(condition, list(kinds), has_else=True)
+        anchor, parent.anchor = parent.anchor, op
+        self.levels.append(Level(op.then_block, None))
+        try:
+            yield op
+        finally:
+            self.levels.pop()
+            parent.anchor = anchor
+
     def close(self, values: Sequence[ir.Value]) -> None:
-        """End the innermost loop, which hands ``values`` on."""
+        """End the innermost loop or branch, which hands ``values`` on."""
         with self.here():
             scf.YieldOp(list(values))
 

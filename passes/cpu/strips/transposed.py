@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, scf, vector
 
+from .bounds import power_of_two
 from .emitter import Emitter
 from .fragment import Axis, Fragment, Key, Strip, keys_of, lane_of
 from .masks import mask_of, valid_lanes
 from .memory import inside, memory_indices
+from .vectors import spread
 
 
 def unrolled_innermost(op: ir.OpView, dims: Sequence[int | None], strip: Strip) -> int | None:
@@ -27,13 +29,13 @@ def unrolled_innermost(op: ir.OpView, dims: Sequence[int | None], strip: Strip) 
 
 
 def can_load_transposed(op: ir.OpView, dims: Sequence[int | None], strip: Strip) -> bool:
-    """Whether `load_transposed` applies: a power of two of columns, all of it inside memory."""
+    """Whether `load_transposed` applies: no more columns than lanes, all of it inside memory."""
     column, lane = unrolled_innermost(op, dims, strip), lane_of(strip)
     if column is None or lane is None:
         return False
     count, lanes = strip[column].count, strip[lane].lanes
     known = all(dim is None or inside(op, at, dim, strip[at]) for at, dim in enumerate(dims))
-    return known and count & (count - 1) == 0 and lanes >= count
+    return known and lanes >= power_of_two(count)
 
 
 def load_transposed(em: Emitter, op: ir.OpView, dims: Sequence[int | None], strip: Strip) -> Fragment:
@@ -41,21 +43,36 @@ def load_transposed(em: Emitter, op: ir.OpView, dims: Sequence[int | None], stri
     column, lane = unrolled_innermost(op, dims, strip), lane_of(strip)
     assert column is not None and lane is not None
     count, lanes = strip[column].count, strip[lane].lanes
-    row_type = ir.VectorType.get([count], op.base.type.element_type)
+    width = power_of_two(count)
+    row_type = ir.VectorType.get([width], op.base.type.element_type)
+    mask = None if count == width else mask_of(em, count, width)
+    padding = em.scalar(op.padding)
     values: dict[Key, ir.Value] = {}
     for key in keys_of(tuple(Axis() if at == column else axis for at, axis in enumerate(strip))):
         rows = []
         for row in range(lanes):
             indices = _row_indices(em, op, dims, strip, key, row, clamp=True)
             with em.here():
-                rows.append(vector.LoadOp(row_type, op.base, indices).result)
+                rows.append(_load_row(op.base, indices, row_type, mask, padding))
         with em.here():
-            while len(rows) > count:
+            while len(rows) > width:
                 rows = [_shuffle(a, b, range(2 * a.type.shape[0])) for a, b in _pairs(rows)]
             columns = deinterleaved(rows)
-        for step, value in enumerate(columns):
+        for step, value in enumerate(columns[:count]):
             values[_with(key, column, step)] = value
     return Fragment(values)
+
+
+def _load_row(
+    base: ir.Value,
+    indices: Sequence[ir.Value],
+    kind: ir.VectorType,
+    mask: ir.Value | None,
+    padding: ir.Value,
+) -> ir.Value:
+    if mask is None:
+        return vector.LoadOp(kind, base, indices).result
+    return vector.MaskedLoadOp(kind, base, indices, mask, spread(padding, kind.shape[0])).result
 
 
 def store_transposed(
@@ -65,7 +82,7 @@ def store_transposed(
     column, lane = unrolled_innermost(op, dims, strip), lane_of(strip)
     assert column is not None and lane is not None
     count, lanes = strip[column].count, strip[lane].lanes
-    width = 1 << (count - 1).bit_length()
+    width = power_of_two(count)
     for key in keys_of(tuple(Axis() if at == column else axis for at, axis in enumerate(strip))):
         columns = [fragment[_with(key, column, min(step, count - 1))] for step in range(width)]
         with em.here():
