@@ -132,7 +132,7 @@ def _mend_body(op: ir.Operation) -> None:
         if _is_bit(argument.type) and isinstance(operand.type, (ir.RankedTensorType, ir.MemRefType)):
             with ir.InsertionPoint.at_block_begin(block), op.location:
                 bytes_of[_widen_definition(argument)] = argument
-    _widen_operands(list(block.operations)[-1].operation, bytes_of)
+    _widen_operands(block.operations[-1].operation, bytes_of)
 
 
 def _widen_definition(value: ir.Value) -> ir.Value:
@@ -171,7 +171,7 @@ def _mend_fill(op: ir.Operation) -> None:
 
 
 def _mend_yielding(op: ir.Operation) -> None:
-    _widen_operands(list(op.regions[0].blocks[0].operations)[-1].operation, {})
+    _widen_operands(op.regions[0].blocks[0].operations[-1].operation, {})
 
 
 _RULES: dict[str, Callable[[ir.Operation], None]] = {

@@ -54,7 +54,7 @@ class CheckSizes(Pass):
         if SIZES_AGREE.get(op):
             SIZES_AGREE.drop(op)
             return
-        for inner in list(nested_ops(op)):
+        for inner in nested_ops(op):
             check = _CHECKS.get("linalg" if inner.name.startswith("linalg.") else inner.name)
             if check is not None:
                 with inner.location:

@@ -37,6 +37,7 @@ from .base import Pass, UnsupportedError
 from .float8.conversions import ALL_BUT_SIGN, FORMATS, Format, code_of, decode, encode
 from .operations import nested_ops
 
+_FLOATS8 = (ir.Float8E4M3FNType, ir.Float8E5M2Type)
 _MOVES = ("bufferization.", "cf.", "func.", "memref.", "scf.", "tensor.", "ub.")
 _MOVING = (
     "arith.constant", "arith.select", "linalg.broadcast", "linalg.copy", "linalg.fill", "linalg.generic",
@@ -59,6 +60,8 @@ class Fp8Storage(Pass):
     def run(self, op: ir.Operation) -> None:
         """Convert by what the types were, then change the types of all values."""
         touching = [each for each in nested_ops(op) if _touches(each)]
+        if not touching:
+            return
         for each in touching:
             check(each)
         with op.location:
@@ -86,7 +89,8 @@ def check(op: ir.Operation) -> None:
 
 def form_of(kind: ir.Type) -> Format | None:
     """The format of an 8-bit float, or of the elements of a tensor or buffer; None for others."""
-    return FORMATS.get(str(element_of(kind)))
+    element = element_of(kind)
+    return FORMATS.get(str(element)) if isinstance(element, _FLOATS8) else None
 
 
 def element_of(kind: ir.Type) -> ir.Type:
@@ -100,6 +104,9 @@ def _values(op: ir.Operation) -> list[ir.Value]:
 
 
 def _touches(op: ir.Operation) -> bool:
+    if op.name == "func.func":  # of a declaration nothing else says it
+        kind = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
+        return any(form_of(each) is not None for each in (*kind.inputs, *kind.results))
     return any(form_of(value.type) is not None for value in _values(op))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mlir import ir
 
 from ..dialects.attributes import GROUP
+from .operations import block_ops, nested_ops
 from .structured import ATTENTION, STRUCTURED, is_used, structured_ops
 
 _MEMREFS = (ir.MemRefType, ir.UnrankedMemRefType)
@@ -25,24 +26,23 @@ def set_group(op: ir.Operation, number: int) -> None:
 
 def entry_ops(func: ir.Operation) -> list[ir.Operation]:
     """The ops in the entry block of a function, without its terminator."""
-    return [op.operation for op in func.regions[0].blocks[0].operations][:-1]
+    return block_ops(func)[:-1]
 
 
 def operands_of(op: ir.Operation) -> Iterator[tuple[ir.Operation, int, ir.Value]]:
     """Each operand of ``op`` and of the ops inside it: (owner, number, value)."""
-    for number, value in enumerate(op.operands):
-        yield op, number, value
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield from operands_of(inner.operation)
+    for owner in (op, *nested_ops(op)) if len(op.regions) else (op,):
+        for number, value in enumerate(owner.operands):
+            yield owner, number, value
 
 
 def touches_memory(op: ir.Operation) -> bool:
     """Whether ``op``, or what is inside of it, reads or writes buffers: its place in the block counts."""
-    if any(isinstance(result.type, _MEMREFS) for result in op.results):
-        return True
-    return any(isinstance(value.type, _MEMREFS) for _, _, value in operands_of(op))
+    return _has_memref(op.results) or _has_memref(value for _, _, value in operands_of(op))
+
+
+def _has_memref(values: Iterable[ir.Value]) -> bool:
+    return any(isinstance(value.type, _MEMREFS) for value in values)
 
 
 def give_inits_their_fills(func: ir.Operation) -> None:
@@ -79,7 +79,7 @@ def sort_by_groups(func: ir.Operation) -> list[list[ir.Operation]]:
     first = {node: position[inside[0]] for node, inside in members.items()}
     ready = [(first[node], node) for node in members if not waiting[node]]
     heapq.heapify(ready)
-    terminator = list(func.regions[0].blocks[0].operations)[-1].operation
+    terminator = func.regions[0].blocks[0].operations[-1].operation
     groups, placed = [], 0
     while ready:
         _, node = heapq.heappop(ready)
@@ -130,18 +130,16 @@ def _edges(
     readers: dict[int, list[int]] = {node: [] for node in nodes.values()}
     waiting = dict.fromkeys(readers, 0)
     seen: set[tuple[int, int]] = set()
-    on_memory = [op for op in ops if touches_memory(op)]  # these keep their order
-    before = dict(zip(on_memory[1:], on_memory, strict=False))
+    made_by = {value: nodes[op] for op in ops for value in op.results}
+    last_on_memory: int | None = None  # these keep their order
     for op in ops:
-        makers = [
-            value.owner.operation
-            for _, _, value in operands_of(op)
-            if not isinstance(value, ir.BlockArgument)
-        ]
-        for maker in (*makers, before.get(op)):
-            if maker not in nodes:
-                continue
-            edge = (nodes[maker], nodes[op])
+        read = [value for _, _, value in operands_of(op)]
+        makers = [made_by[value] for value in read if value in made_by]
+        if _has_memref((*op.results, *read)):
+            makers += [last_on_memory] if last_on_memory is not None else []
+            last_on_memory = nodes[op]
+        for maker in makers:
+            edge = (maker, nodes[op])
             if edge[0] != edge[1] and edge not in seen:
                 seen.add(edge)
                 readers[edge[0]].append(edge[1])

@@ -71,12 +71,15 @@ class JoinProducts(Pass):
 def _alike(function: ir.Operation, weights: Set[ir.Value]) -> Iterator[list[ir.Operation]]:
     """The products that differ in their weights and columns only, two or more at a time."""
     found: list[list[ir.Operation]] = []
+    reading: dict[ir.Value, list[list[ir.Operation]]] = {}  # the same tensor: few, of any number of layers
     for op in entry_ops(function):
         if not can_join(op, weights):
             continue
-        same = next((each for each in found if _is_alike(each[0], op)), None)
+        others = reading.setdefault(op.operands[0], [])
+        same = next((each for each in others if _is_alike(each[0], op)), None)
         if same is None:
-            found.append([op])
+            others.append([op])
+            found.append(others[-1])
         else:
             same.append(op)
     yield from (each for each in found if len(each) > 1)
@@ -99,14 +102,10 @@ def can_join(op: ir.Operation, weights: Set[ir.Value]) -> bool:
 
 
 def _is_alike(one: ir.Operation, other: ir.Operation) -> bool:
+    """Whether two products of one tensor differ in their weights and columns only."""
     fills = [inits_of(op)[0].owner.operation.operands[0] for op in (one, other)]
     kinds = [[value.type.element_type for value in op.operands] for op in (one, other)]
-    return (
-        one.operands[0] == other.operands[0]
-        and fills[0] == fills[1]
-        and kinds[0] == kinds[1]
-        and _same_work(one, other)
-    )
+    return fills[0] == fills[1] and kinds[0] == kinds[1] and _same_work(one, other)
 
 
 def _same_work(one: ir.Operation, other: ir.Operation) -> bool:

@@ -85,7 +85,7 @@ _NAME = re.compile(r"@kernel_\w+")
 def _check(function: ir.Operation) -> None:
     if len(function.regions[0].blocks) != 1:
         raise PassError(function, "a function must have one block; lower its control flow to scf first")
-    terminator = list(function.regions[0].blocks[0].operations)[-1].operation
+    terminator = function.regions[0].blocks[0].operations[-1].operation
     for value in terminator.operands:
         if not isinstance(value.type, ir.RankedTensorType):
             raise PassError(function, f"a result of type {value.type} cannot be returned; return a tensor")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
 from ..dialects.attributes import OP
 from .constants import index_constant, scalar_constant
-from .operations import defining_op
+from .operations import block_ops, defining_op
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 ATTENTION = "mlopt.attention"  # loops, maps and init as a linalg.generic has them, but no body
@@ -65,9 +66,12 @@ def shows_all_loops(maps: list[ir.AffineMap]) -> bool:
 
 def kinds_of(op: ir.Operation) -> list[str]:
     """The iterator types of a generic: "parallel" or "reduction", one a loop."""
-    return [
-        "parallel" if "parallel" in str(kind) else "reduction" for kind in op.attributes["iterator_types"]
-    ]
+    return list(_kinds(str(op.attributes["iterator_types"])))  # one text is printed sooner than one a loop
+
+
+@lru_cache
+def _kinds(text: str) -> tuple[str, ...]:
+    return tuple("parallel" if "parallel" in kind else "reduction" for kind in text[1:-1].split(",") if kind)
 
 
 def body_of(op: ir.Operation) -> ir.Block:
@@ -259,13 +263,12 @@ def fill_value(value: ir.Value) -> ir.Attribute | None:
 
 def structured_ops(func: ir.Operation, name: str = "linalg.generic") -> list[ir.Operation]:
     """The ops called ``name`` in the entry block of a function, in order; safe to erase from."""
-    return [op.operation for op in func.regions[0].blocks[0].operations if op.operation.name == name]
+    return [op for op in block_ops(func) if op.name == name]
 
 
 def erase_dead(func: ir.Operation) -> None:
     """Erase what has no effect and no reader in the entry block of a function."""
-    for op in reversed(list(func.regions[0].blocks[0].operations)):
-        op = op.operation
+    for op in reversed(block_ops(func)):
         if op.name.startswith(_PURE) and not any(is_used(result) for result in op.results):
             op.erase()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 # Ops that no processor has one fast instruction for, by what they are called in descriptions of machines.
@@ -63,7 +64,7 @@ class Cost:
     elementwise: Mapping[str, int] = field(default_factory=dict)
     special: Mapping[str, int] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def flops(self) -> int:
         """One for each operation, a special function included."""
         return sum(sum(part.values()) for part in (self.contracted, self.elementwise, self.special))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from math import prod
 
 from mlir import ir
@@ -69,36 +69,40 @@ class Reads:
     """What is read of each tensor: parts that start at different places are different, together all of it."""
 
     def __init__(self, unknown: int = 1) -> None:
-        self._parts: dict[ir.Value, dict[Part, int]] = {}
+        self._parts: dict[ir.Value, Mapping[Part, int]] = {}
+        self._bytes: dict[ir.Value, int] = {}
         self._unknown = unknown
 
     def add(self, value: ir.Value, part: Part, amount: int) -> None:
         """Read ``amount`` bytes of ``value``, which start at ``part``."""
-        parts = self._parts.setdefault(value, {})
-        parts[part] = max(parts.get(part, 0), amount)
+        self._set(value, _larger(self._parts.get(value, {}), {part: amount}))
 
     def total(self) -> int:
         """The bytes of all that is read."""
-        return sum(self.of(value) for value in self._parts)
+        return sum(self._bytes.values())
 
-    def of(self, value: ir.Value) -> int:
-        """The bytes of what is read of ``value``, which is read."""
-        parts = self._parts[value].values()
-        return max(max(parts), min(sum(parts), bytes_of(value, self._unknown)))
-
-    def values(self) -> Collection[ir.Value]:
-        """What is read, in order."""
-        return self._parts.keys()
-
-    def joined(self, other: Reads, without: Callable[[ir.Value], bool]) -> Reads:
+    def joined(self, other: Reads, without: Collection[ir.Value]) -> Reads:
         """What both read, but for the values that are made on the way."""
         both = Reads(self._unknown)
-        for each in (self, other):
-            for value, parts in each._parts.items():
-                if not without(value):
-                    for part, amount in parts.items():
-                        both.add(value, part, amount)
+        both._parts = {**self._parts, **other._parts}
+        both._bytes = {**self._bytes, **other._bytes}
+        for value in self._parts.keys() & other._parts.keys():
+            both._set(value, _larger(self._parts[value], other._parts[value]))
+        for value in [value for value in both._parts if value in without]:
+            del both._parts[value], both._bytes[value]
         return both
+
+    def _set(self, value: ir.Value, parts: Mapping[Part, int]) -> None:
+        self._parts[value] = parts
+        amounts = parts.values()
+        self._bytes[value] = max(max(amounts), min(sum(amounts), bytes_of(value, self._unknown)))
+
+
+def _larger(one: Mapping[Part, int], other: Mapping[Part, int]) -> Mapping[Part, int]:
+    """Each part once, and as much of it as either has."""
+    if one == other:
+        return one
+    return {**one, **{part: max(one.get(part, 0), amount) for part, amount in other.items()}}
 
 
 def work_of(nest: Nest, unknown: int = 1) -> Cost:

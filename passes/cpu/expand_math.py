@@ -49,7 +49,7 @@ class CpuExpandMath(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Replace every op that has a rule."""
-        for inner in list(nested_ops(op)):
+        for inner in nested_ops(op):
             self._expand(inner)
 
     def _expand(self, op: ir.Operation) -> None:

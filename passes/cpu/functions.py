@@ -105,7 +105,7 @@ def thread_through(module: ir.Operation, names: set[str], type_: ir.Type, mark: 
 def adopt_function(module: ir.Operation, text: str) -> ir.Operation:
     """Append the last function of ``text`` to ``module``; those before only declare what it calls."""
     parsed = ir.Module.parse(text)
-    function: ir.Operation = list(parsed.body.operations)[-1].operation
+    function: ir.Operation = parsed.body.operations[-1].operation
     module.regions[0].blocks[0].append(function)
     return function
 

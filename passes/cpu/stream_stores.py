@@ -124,7 +124,7 @@ def _mark(kernel: ir.Operation, calls: list[ir.Operation]) -> None:
 
 def _fence(forall: ir.Operation) -> None:
     """Order what a task has stored before all that comes after it."""
-    end = list(forall.regions[0].blocks[0].operations)[-1]
+    end = forall.regions[0].blocks[0].operations[-1]
     with ir.InsertionPoint(end), forall.location:
         ir.Operation.create(
             "llvm.call_intrinsic",

@@ -48,7 +48,7 @@ class CpuWidenFloats(Pass):
         """First the results change their types in place, then each operand is made what its op wants."""
         with op.location:
             _round_conversions(op)
-            ops = list(nested_ops(op))
+            ops = nested_ops(op)
             widening = _Widening()
             for inner in ops:
                 widening.change_results(inner)
@@ -58,7 +58,7 @@ class CpuWidenFloats(Pass):
 
 def _round_conversions(module: ir.Operation) -> None:
     """`sitofp i64 to bf16` becomes `truncf (sitofp i64 to f32)`, and so from f64."""
-    for op in list(nested_ops(module)):
+    for op in nested_ops(module):
         if op.name not in _TO_HALF or not is_half(op.results[0].type):
             continue
         if op.name == "arith.truncf" and _element(op.operands[0].type) == ir.F32Type.get():

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from ..groups import operands_of
 from .graph import Graph, Group
 from .kinds import Kind
 from .legal import RESHAPE
@@ -45,7 +44,7 @@ def edges_behind(graph: Graph, consumer: Group) -> Iterator[tuple[Group, Behind]
     if consumer.has(Kind.HOST):
         return
     for reader in consumer.ops:
-        for read in dict.fromkeys(value for _, _, value in operands_of(reader)):
+        for read in dict.fromkeys(value for _, _, value in graph.operands_of(reader)):
             pending = [(read, True)]
             while pending:
                 value, alone = pending.pop()

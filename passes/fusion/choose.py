@@ -14,8 +14,8 @@ kernels that read one tensor are tried side by side; and what the host function 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from ..domain import Domain
 from .behind import edges_behind
@@ -31,12 +31,11 @@ _TICK = 1e-15  # seconds: smaller differences are rounding
 _HIDDEN = 0.1  # what a byte counts for that costs no time
 
 
-@dataclass(order=True)
-class _Candidate:
-    rank: tuple[int, int, int, int]  # the first of the queue has the least
-    groups: tuple[Group, Group] = field(compare=False)
-    domain: Domain | None = field(compare=False)
-    settled: bool = field(compare=False)  # what happens to what several read is decided
+class _Candidate(NamedTuple):
+    rank: tuple[int, int, int, int]  # the first of the queue has the least; no two have the same
+    groups: tuple[Group, Group]
+    domain: Domain | None
+    settled: bool  # what happens to what several read is decided
 
 
 class Chooser:
@@ -47,7 +46,7 @@ class Chooser:
         self.prices = prices
         self.decisions = decisions
         self._queue: list[_Candidate] = []
-        self._shared: dict[Group, None] = {}
+        self._shared: list[tuple[int, int, Group]] = []  # the last of the block first
         self._prologues: list[tuple[Group, Group]] = []
         self._side_by_side = False
         self._count = 0
@@ -70,8 +69,9 @@ class Chooser:
             if self._queue:
                 self._try(heappop(self._queue))
             elif self._shared:
-                last = max(self._shared, key=self.graph.last_position)
-                del self._shared[last]
+                last = heappop(self._shared)[-1]
+                while self._shared and self._shared[0][-1] is last:
+                    heappop(self._shared)
                 if last in self.graph.groups:
                     self._settle(last)
             else:
@@ -102,7 +102,8 @@ class Chooser:
             self._prologues.append(pair)
             return
         if not candidate.settled and is_shared(self.graph, pair[0]):
-            self._shared[pair[0]] = None
+            position = -self.graph.last_position(pair[0])
+            heappush(self._shared, (position, pair[0].bits, pair[0]))
             return
         joined = can_fuse(self.graph, pair, candidate.domain)
         if isinstance(joined, str):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from mlir import ir
 
 from ...dialects.attributes import GROUP, Decision
-from ..groups import operands_of
 from ..structured import label_of
 from .behind import Behind
 from .graph import Graph, Group
@@ -97,7 +96,7 @@ class Decisions:
         """The ops that make what the other group reads, and those that read it."""
         seen = set()
         for reader in consumer.ops:
-            for _, _, value in operands_of(reader):
+            for _, _, value in self.graph.operands_of(reader):
                 if self.graph.group_of(value) is producer:
                     pair = (value.owner.operation, reader)
                     if pair not in seen:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import or_
+from functools import partial, reduce
+from operator import itemgetter, or_
 from typing import Any
 
 from mlir import ir
@@ -13,6 +14,7 @@ from mlir import ir
 from ..domain import Domain
 from ..groups import entry_ops, is_init, operands_of, touches_memory
 from ..tiling.access import Nest, nest_of
+from .alike import Alike
 from .kinds import Kind, kind_of
 from .pads import pads_of
 
@@ -22,8 +24,8 @@ class Group:
     """Ops that become one kernel, or one op that stays in the host function.
 
     ``bits`` has one bit for each group that went into this one, ``above`` those of all groups that it
-    depends on, directly or not; ``inputs`` are the groups that it reads, ``outputs`` those that read it, and
-    ``sources`` the values that its ops read.
+    depends on, directly or not; ``inputs`` are the groups that it reads, ``outputs`` those that read it,
+    ``sources`` the values that its ops read, and ``made`` the results of its ops.
     """
 
     ops: list[ir.Operation]
@@ -33,11 +35,12 @@ class Group:
     inputs: set[Group] = field(default_factory=set)
     outputs: set[Group] = field(default_factory=set)
     sources: dict[ir.Value, None] = field(default_factory=dict)
+    made: dict[ir.Value, None] = field(default_factory=dict)
     domain: Domain | None = None
 
     def has(self, *kinds: Kind) -> bool:
         """Whether an op of one of these kinds is in the group."""
-        return any(kind in kinds for kind in self.kinds)
+        return any(map(kinds.__contains__, self.kinds))
 
 
 class Graph:
@@ -49,8 +52,10 @@ class Graph:
     def __init__(self, func: ir.Operation, *, has_scratch: bool = True) -> None:
         self.has_scratch = has_scratch
         self.groups: dict[Group, None] = {}
+        self.alike = Alike()
         self._nests: dict[ir.Operation, Nest] = {}
-        self._of_op: dict[ir.Operation, Group] = {}
+        self._operands: dict[ir.Operation, list[tuple[ir.Operation, int, ir.Value]]] = {}
+        self._makers: dict[ir.Value, Group] = {}
         self._kinds: dict[ir.Operation, Kind] = {}
         self._on_memory: Group | None = None
         self._bits = 0
@@ -60,6 +65,7 @@ class Graph:
         self._readers: dict[ir.Value, set[Group | None]] = {}
         for _, _, value in operands_of(func.regions[0].blocks[0].operations[-1].operation):
             self._readers[value] = {None}
+        self._in_order: dict[ir.Value, list[Group]] = {}  # those, for some values
 
     def add(self, op: ir.Operation) -> Group:
         """Make a group of ``op``, of the fills it starts from and of its pads; ops come in order."""
@@ -72,20 +78,18 @@ class Graph:
         ]
         pads = pads_of(op)
         ops = [*fills, *pads, op]
-        kinds = [kind_of(each, self.nest_of) for each in ops]
+        kinds = [self.alike.once_for("kind", each, partial(kind_of, each, self.nest_of)) for each in ops]
         kinds = [
             Kind.PAD if kind is Kind.INSERT and each in pads else kind
             for each, kind in zip(ops, kinds, strict=True)
         ]
         group = Group(ops, kinds, self._new_bit())
-        for each, kind in zip(ops, group.kinds, strict=True):
-            self._of_op[each] = group
-            self._kinds[each] = kind
-        group.sources = _sources_of(ops)
+        self._kinds.update(zip(ops, kinds, strict=True))
+        self._set_values(group)
         for value in group.sources:
             self._readers.setdefault(value, set()).add(group)
         makers = [self.group_of(value) for value in group.sources]
-        if touches_memory(op):  # these keep their order
+        if self.alike.form_of(op) is None and touches_memory(op):  # these keep their order
             makers.append(self._on_memory)
             self._on_memory = group
         for maker in makers:
@@ -102,13 +106,43 @@ class Graph:
 
     def group_of(self, value: ir.Value) -> Group | None:
         """The group that makes ``value``."""
-        return None if isinstance(value, ir.BlockArgument) else self._of_op.get(value.owner.operation)
+        return self._makers.get(value)
+
+    def operands_of(self, op: ir.Operation) -> list[tuple[ir.Operation, int, ir.Value]]:
+        """What ``op`` and the ops inside of it read, but for what is made inside: (owner, number, value)."""
+        found = self._operands.get(op)
+        if found is not None:
+            return found
+        form = self.alike.form_of(op)
+        if form is not None:  # but for constants
+            found = self._operands[op] = [(op, number, value) for number, value in enumerate(form.operands)]
+        else:
+            inner = [block.arguments for region in op.regions for block in region.blocks]
+            inside = {value for values in inner for value in values}
+            found = self._operands[op] = []
+            for owner, number, value in operands_of(op):
+                if value not in inside:
+                    found.append((owner, number, value))
+                if owner is not op:
+                    inside.update(owner.results)
+        return found
+
+    def _set_values(self, group: Group) -> None:
+        """Note what the ops of a new group read and make."""
+        group.sources = dict.fromkeys(value for op in group.ops for _, _, value in self.operands_of(op))
+        group.made = dict.fromkeys(value for op in group.ops for value in op.results)
+        self._makers.update(dict.fromkeys(group.made, group))
 
     def nest_of(self, op: ir.Operation) -> Nest:
-        """The loops of ``op``, read once: nothing is rewritten while groups form."""
+        """The loops of ``op``, read once for all ops that are alike."""
         nest = self._nests.get(op)
         if nest is None:
-            nest = self._nests[op] = nest_of(op)
+            form = self.alike.form_of(op)
+            if form is None:
+                nest = nest_of(op)
+            else:  # that of the first op of the form, which may read something else by now
+                nest = self.alike.once("loops", form.number, lambda: nest_of(op)).on(op)
+            self._nests[op] = nest
         return nest
 
     def position_of(self, op: ir.Operation) -> int:
@@ -143,7 +177,8 @@ class Graph:
             reduce(or_, (group.above for group in groups)) & ~bits,
             {each for group in groups for each in group.inputs if each not in groups},
             {each for group in groups for each in group.outputs if each not in groups},
-            {value: None for value in sources if self.group_of(value) not in groups},
+            {value: None for value in sources if self._makers.get(value) not in groups},
+            {value: None for group in groups for value in group.made},
         )
 
     def replace(self, groups: Collection[Group], joined: Group) -> None:
@@ -156,9 +191,10 @@ class Graph:
             each.inputs.add(joined)
         for value in joined.sources:
             self._readers[value].add(joined)
+            if value in self._in_order:
+                insort(self._in_order[value], joined, key=self.last_position)
         self.groups[joined] = None
-        for op in joined.ops:
-            self._of_op[op] = joined
+        self._makers.update(dict.fromkeys(joined.made, joined))
         new = joined.bits | joined.above
         below = list(joined.outputs)
         while below:  # usually they know all of it, and this ends at once
@@ -175,11 +211,12 @@ class Graph:
             each.inputs.discard(group)
         for value in group.sources:
             self._readers[value].discard(group)
+            if value in self._in_order:
+                self._in_order[value].remove(group)
 
     def readers_of(self, group: Group) -> set[Group | None]:
         """Who else reads what ``group`` makes; None is the end of the function."""
-        values = (value for op in group.ops for value in op.results)
-        return {each for value in values for each in self._readers.get(value, ())} - {group}
+        return {each for value in group.made for each in self._readers.get(value, ())} - {group}
 
     def beside(self, group: Group) -> list[Group]:
         """For each tensor that ``group`` reads, who reads it next before and after, in the block's order."""
@@ -188,12 +225,19 @@ class Graph:
         for value in group.sources:
             if not isinstance(value.type, ir.RankedTensorType):
                 continue
-            others = [each for each in self._readers[value] if each is not None and each is not group]
-            before = [each for each in others if self.last_position(each) < here]
-            after = [each for each in others if self.last_position(each) > here]
-            found |= dict.fromkeys(max(before, key=self.last_position) for _ in before[:1])
-            found |= dict.fromkeys(min(after, key=self.last_position) for _ in after[:1])
+            readers = self._readers_in_order(value)
+            before = bisect_left(readers, here, key=self.last_position)
+            after = bisect_right(readers, here, key=self.last_position)
+            found.update(dict.fromkeys((*readers[max(before - 1, 0) : before], *readers[after : after + 1])))
         return list(found)
+
+    def _readers_in_order(self, value: ir.Value) -> list[Group]:
+        """The groups that read ``value``: sorted once, as a value may be read in every layer."""
+        readers = self._in_order.get(value)
+        if readers is None:
+            groups = (each for each in self._readers[value] if each is not None)
+            readers = self._in_order[value] = sorted(groups, key=self.last_position)
+        return readers
 
     def copy_for(self, producer: Group, consumer: Group) -> Group:
         """A copy of ``producer`` that makes what ``consumer``, and nobody else, reads of it."""
@@ -211,13 +255,13 @@ class Graph:
         copied = Group(
             ops, list(producer.kinds), self._new_bit(), producer.above, set(producer.inputs), {consumer}
         )
-        copied.sources = _sources_of(ops)
-        for op in ops:
-            self._of_op[op] = copied
+        self._set_values(copied)
         for value in copied.sources:
             self._readers.setdefault(value, set()).add(copied)
+            self._in_order.pop(value, None)
         for old, new in same.items():
             if consumer in self._readers.get(old, ()):
+                self._in_order.pop(old, None)
                 self._readers[old].discard(consumer)
                 self._readers.setdefault(new, set()).add(consumer)
         for maker in copied.inputs:
@@ -233,7 +277,9 @@ class Graph:
     def _let_read(self, op: ir.Operation, same: dict[ir.Value, ir.Value]) -> None:
         """As `_read_instead`; what an op reads is part of its hash, so it leaves the tables meanwhile."""
         self._nests.pop(op, None)
-        tables: tuple[dict[ir.Operation, Any], ...] = (self._of_op, self._kinds, self._position)
+        self._operands.pop(op, None)
+        self.alike.forget(op)
+        tables: tuple[dict[ir.Operation, Any], ...] = (self._kinds, self._position)
         known = [table.pop(op) for table in tables]
         _read_instead(op, same)
         for table, value in zip(tables, known, strict=True):
@@ -253,17 +299,20 @@ class Graph:
         """The values of ``ops``, all those of ``groups``, that others or the end of the function read."""
         return [value for op in ops for value in op.results if self.is_read_outside(value, *groups)]
 
+    def key_of(self, groups: Sequence[Group]) -> Hashable | None:
+        """What is the same for groups of equal ops that read each other alike, and are read alike."""
+        ops = ((self._position[op], number, op) for number, group in enumerate(groups) for op in group.ops)
+        in_order = [(op, number) for _, number, op in sorted(ops, key=itemgetter(0))]
+        return self.alike.key_of(in_order, lambda value: self.is_read_outside(value, *groups))
+
     def is_read_outside(self, value: ir.Value, *groups: Group) -> bool:
         """Whether anything but these groups reads ``value``."""
-        return any(reader not in groups for reader in self._readers.get(value, ()))
+        readers = self._readers.get(value)
+        return readers is not None and not readers.issubset(groups)
 
     def kind_of(self, op: ir.Operation) -> Kind:
         """The part that an op of a group plays."""
         return self._kinds[op]
-
-
-def _sources_of(ops: list[ir.Operation]) -> dict[ir.Value, None]:
-    return dict.fromkeys(value for op in ops for _, _, value in operands_of(op))
 
 
 def _read_instead(op: ir.Operation, same: dict[ir.Value, ir.Value]) -> None:

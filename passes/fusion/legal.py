@@ -8,7 +8,6 @@ from itertools import combinations
 from mlir import ir
 
 from ..domain import Domain
-from ..groups import operands_of
 from ..raising.bodies import is_contraction
 from ..scheduling.cpu import stages_problem
 from ..tiling.access import Access, Nest
@@ -30,20 +29,27 @@ _EPILOGUES = (Kind.POINTWISE, Kind.INSERT)
 
 def can_fuse(graph: Graph, groups: Sequence[Group], domain: Domain | None = None) -> Group | str:
     """The groups, in order, as one, with its domain (which may be known), or why that cannot be."""
-    reason = _apart(graph, groups)
+    key = graph.key_of(groups)
+    reason = graph.alike.once("apart", key, lambda: _apart(graph, groups))
     if reason:
         return reason
     if graph.would_close_circle(groups):
         return "another kernel lies between them"
     joined = graph.joined(groups)
-    built = domain or Domain.build(joined.ops, graph.results(joined.ops, *groups), graph.nest_of)
+    built = domain or graph.alike.once("together", key, lambda: _together(graph, groups, joined.ops))
+    if isinstance(built, str):
+        return built
+    joined.domain = built
+    return joined
+
+
+def _together(graph: Graph, groups: Sequence[Group], ops: list[ir.Operation]) -> Domain | str:
+    """The domain of all ``ops`` as one kernel, or why there is none."""
+    built = Domain.build(ops, graph.results(ops, *groups), graph.nest_of)
     reason = built if isinstance(built, str) else _not_emitted(graph, built)
     if isinstance(built, str) or reason is not None:
         return str(reason)
-    if not _is_connected(graph, groups, built):
-        return "they have no loops in common"
-    joined.domain = built
-    return joined
+    return built if _is_connected(graph, groups, built) else "they have no loops in common"
 
 
 def is_simple(group: Group) -> bool:
@@ -141,7 +147,7 @@ def _edges_apart(graph: Graph, producer: Group, consumer: Group) -> str | None:
     if producer not in consumer.inputs:
         return None
     for op, kind in zip(consumer.ops, consumer.kinds, strict=True):
-        for owner, number, value in operands_of(op):
+        for owner, number, value in graph.operands_of(op):
             if graph.group_of(value) is not producer:
                 continue
             if owner != op:

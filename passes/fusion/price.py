@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
 from math import prod
+from typing import NamedTuple
 
 from mlir import ir
 
 from ..costs.cost import Cost
-from ..costs.count import Reads, bytes_of, reads_of, work_of
+from ..costs.count import Part, Reads, bytes_of, reads_of, work_of
 from ..costs.machine import Machine
 from ..costs.roofline import arithmetic_of, busy_part, predict
 from ..domain import Domain
@@ -19,30 +19,24 @@ from .behind import Behind
 from .graph import Graph, Group
 from .kinds import Kind
 from .repeats import elements_of, remade, repeats, tasks_of, window_repeats
+from .sums import Sums
 
-_NOTHING = Cost(0)
 _NOT_READ = ("arith.constant", "tensor.empty")
 
 
-@dataclass(frozen=True)
-class Price:
+class Price(NamedTuple):
     """A kernel: what it reads, writes and computes, what of that it computes again, how parallel it is."""
 
     reads: Reads
     writes: dict[ir.Value, int]
+    bytes: int  # of both
     work: Cost
     again: Cost
     tasks: int
     seconds: float
 
-    @property
-    def bytes(self) -> int:
-        """What the kernel moves."""
-        return self.reads.total() + sum(self.writes.values())
 
-
-@dataclass(frozen=True)
-class Saving:
+class Saving(NamedTuple):
     """What fewer kernels save; ``tasks`` are left, ``repeated`` says that work is done again."""
 
     bytes: int
@@ -69,6 +63,10 @@ class Prices:
         self.machine = machine
         self._known: dict[Group, Price] = {}
         self._work: dict[Nest, Cost] = {}
+        self._sums = Sums()
+        self._nothing = self._sums.known(Cost(0))
+        self._seconds: dict[tuple[int, int, int, int, int], float] = {}
+        self._repeated: dict[Domain, tuple[Cost, Cost, int]] = {}
 
     def of(self, group: Group) -> Price:
         """The price of a group of the graph."""
@@ -79,10 +77,11 @@ class Prices:
 
     def joined(self, groups: Collection[Group], domain: Domain | None = None) -> Price:
         """The price of groups as one kernel; without its ``domain`` as if nothing were repeated."""
+        in_parts = any(group.has(Kind.INSERT) for group in groups)
         writes = {
-            value: self._written(value, groups)
+            value: self._written(value, groups) if in_parts else size
             for group in groups
-            for value in self.of(group).writes
+            for value, size in self.of(group).writes.items()
             if self.graph.is_read_outside(value, *groups)
         }
         return self._together(groups, writes, domain)
@@ -100,26 +99,26 @@ class Prices:
         pair = (producer, consumer)
         if not consumer.has(Kind.ANCHOR) or any(kind is not Kind.POINTWISE for kind in producer.kinds):
             return self.saving(pair)
-        domain = Domain.build(consumer.ops, self.graph.results(consumer.ops, consumer), self.graph.nest_of)
-        times = 1
-        if isinstance(domain, Domain):
-            values = [value for op in producer.ops for value in op.results]
-            times = window_repeats(domain, values, self.machine)
+        key = self.graph.key_of(pair)
+        times = self.graph.alike.once("repeats", key, lambda: self._reads_again(producer, consumer))
         alone = self.joined(pair)
-        again = self.of(producer).work.repeated(times - 1)
+        again = self._sums.known(self.of(producer).work.repeated(times - 1))
         return saved(
             [self.of(group) for group in pair],
             [self._price(alone.reads, alone.writes, alone.work, again, alone.tasks)],
         )
+
+    def _reads_again(self, producer: Group, consumer: Group) -> int:
+        """How often a window reads each element of what ``producer`` makes."""
+        domain = Domain.build(consumer.ops, self.graph.results(consumer.ops, consumer), self.graph.nest_of)
+        return window_repeats(domain, producer.made, self.machine) if isinstance(domain, Domain) else 1
 
     def refused_behind(self, producer: Group, consumer: Group, edge: Behind) -> Saving:
         """What fusing them would save if the host function had nothing between them."""
         pair = (producer, consumer)
         before = [self.of(group) for group in pair]
         one, other = before
-        reads = one.reads.joined(
-            other.reads, lambda value: value == edge.read or self.graph.group_of(value) in pair
-        )
+        reads = one.reads.joined(other.reads, {edge.read, *producer.made, *consumer.made})
         writes = {
             value: size
             for price in before
@@ -127,7 +126,9 @@ class Prices:
             if not (edge.alone and value == edge.made)
         }
         tasks = max(one.tasks, other.tasks)
-        return saved(before, [self._price(reads, writes, one.work + other.work, _NOTHING, tasks)])
+        return saved(
+            before, [self._price(reads, writes, self._sums.add(one.work, other.work), self._nothing, tasks)]
+        )
 
     def replace(self, groups: Collection[Group], joined: Group) -> None:
         """Let ``joined``, with its domain, take the place of what it was made of."""
@@ -143,28 +144,30 @@ class Prices:
     def _together(
         self, groups: Collection[Group], writes: dict[ir.Value, int], domain: Domain | None
     ) -> Price:
-        prices = [self.of(group) for group in groups]
-        reads, work = Reads(ASSUMED), _NOTHING
-        for price in prices:
-            reads = reads.joined(price.reads, lambda value: self.graph.group_of(value) in groups)
-            work += price.work
+        first, *others = (self.of(group) for group in groups)
+        made = {value for group in groups for value in group.made}
+        reads, work, tasks = first.reads, first.work, first.tasks
+        for price in others:
+            reads = reads.joined(price.reads, made)
+            work = self._sums.add(work, price.work)
+            tasks = max(tasks, price.tasks)
         if domain is None:
-            return self._price(reads, writes, work, _NOTHING, max(price.tasks for price in prices))
-        again, remade = self._again(domain), self._remade(domain)
+            return self._price(reads, writes, work, self._nothing, tasks)
+        again, remade, tasks = self._in_tasks(domain)
         if self.machine.chips:
-            return self._price(reads, writes, work, again, tasks_of(domain), beside=remade)
-        return self._price(reads, writes, work, again + remade, tasks_of(domain))
+            return self._price(reads, writes, work, again, tasks, beside=remade)
+        return self._price(reads, writes, work, self._sums.add(again, remade), tasks)
 
     def _alone(self, group: Group) -> Price:
-        reads, work, tasks = Reads(ASSUMED), Cost(0), 1
+        reads, work, tasks = Reads(ASSUMED), self._nothing, 1
         for op, kind in zip(group.ops, group.kinds, strict=True):
             if kind is Kind.HOST:
                 continue
             nest = self.graph.nest_of(op)
-            for value, part, amount in reads_of(nest, ASSUMED):
+            for value, part, amount in self._reads_of(nest):
                 if self.graph.group_of(value) is not group and not _is_made_anywhere(value):
                     reads.add(value, part, amount)
-            work += self._work_of(nest)
+            work = self._sums.add(work, self._work_of(nest))
             tasks = prod(
                 ASSUMED * ASSUMED if (extent := nest.extents[loop]) is None else extent
                 for loop in nest.parallels
@@ -175,7 +178,7 @@ class Prices:
             for value in op.results
             if self.graph.is_read_outside(value, group)
         }
-        return self._price(reads, writes, work, _NOTHING, tasks)
+        return self._price(reads, writes, work, self._nothing, tasks)
 
     def _price(
         self,
@@ -184,19 +187,32 @@ class Prices:
         work: Cost,
         again: Cost,
         tasks: int,
-        beside: Cost = _NOTHING,
+        beside: Cost | None = None,
     ) -> Price:
         """What is computed again hides behind nothing: small tensors come from caches, not from memory.
 
         But for what is computed again ``beside`` the reads of a large tensor, while others are under way.
         """
-        moved = Cost(reads.total() + sum(writes.values()))
-        seconds = predict(moved + work + beside, self.machine, tasks).seconds
-        seconds += sum(arithmetic_of(again, self.machine)) / busy_part(self.machine, tasks)
-        return Price(reads, writes, work, again + beside, tasks, seconds)
+        moved = reads.total() + sum(writes.values())
+        beside = beside or self._nothing
+        key = moved, id(work), id(again), id(beside), tasks
+        seconds = self._seconds.get(key)
+        if seconds is None:
+            seconds = predict(Cost(moved) + work + beside, self.machine, tasks).seconds
+            seconds += sum(arithmetic_of(again, self.machine)) / busy_part(self.machine, tasks)
+            self._seconds[key] = seconds
+        return Price(reads, writes, moved, work, self._sums.add(again, beside), tasks, seconds)
+
+    def _in_tasks(self, domain: Domain) -> tuple[Cost, Cost, int]:
+        """What the tasks of a kernel compute again, what windows have computed for them; how many tasks."""
+        found = self._repeated.get(domain)
+        if found is None:
+            again, remade = map(self._sums.known, (self._again(domain), self._remade(domain)))
+            found = self._repeated[domain] = again, remade, tasks_of(domain)
+        return found
 
     def _again(self, domain: Domain) -> Cost:
-        total = _NOTHING
+        total = self._nothing
         for nest, times in repeats(domain, self.machine):
             if times > 1:
                 total += self._work_of(nest).repeated(times - 1)
@@ -204,7 +220,7 @@ class Prices:
 
     def _remade(self, domain: Domain) -> Cost:
         """What windows have computed for them: again, and beside the work itself."""
-        total = _NOTHING
+        total = self._nothing
         for each in remade(domain, self.machine):
             for nest in each.nests:
                 total += self._work_of(nest).repeated(max(each.elements / elements_of(each.value) - 1, 0))
@@ -214,8 +230,18 @@ class Prices:
     def _work_of(self, nest: Nest) -> Cost:
         work = self._work.get(nest)
         if work is None:
-            work = self._work[nest] = work_of(nest, ASSUMED)
+            work = self.graph.alike.once_for("work", nest.op, lambda: work_of(nest, ASSUMED))
+            self._work[nest] = work = self._sums.known(work)
         return work
+
+    def _reads_of(self, nest: Nest) -> Iterator[tuple[ir.Value, Part, int]]:
+        """Each tensor or scalar that a nest reads, where the part that is read starts, and its bytes."""
+        if self.graph.alike.form_of(nest.op) is None:
+            yield from reads_of(nest, ASSUMED)
+            return
+        parts = self.graph.alike.once_for("reads", nest.op, lambda: list(reads_of(nest, ASSUMED)))
+        values = (access.value for access in nest.reads if access is not None)
+        yield from ((value, part, amount) for value, (_, part, amount) in zip(values, parts, strict=True))
 
     def _written(self, value: ir.Value, inside: Collection[Group]) -> int:
         """What is stored of ``value``: the parts put in here of a buffer that other kernels write, too."""

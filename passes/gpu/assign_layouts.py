@@ -100,7 +100,7 @@ def _check(block: ir.Block) -> None:
 
 def _dims(block: ir.Block) -> Dims:
     """The classes; first, operands get copies that would make two dims of a tile one, or have no layout."""
-    for op in list(nested_ops(block)):
+    for op in nested_ops(block):
         for number in _SPREAD_OPERANDS.get(op.name, ()):
             if is_uniform(op.operands[number]):
                 _copy_operand(op, number)

@@ -60,7 +60,7 @@ class ChunkRows(Pass):
             threads = warps_of(forall) * WARP
             budget, step = threads * self.thread_elements, threads * self.step_elements
             block = forall.regions[0].blocks[0]
-            while (steps := choose(list(nested_ops(block)), budget, min(step, budget))) is not None:
+            while (steps := choose(nested_ops(block), budget, min(step, budget))) is not None:
                 run_through(block, steps)
 
 
@@ -82,7 +82,7 @@ def run_through(block: ir.Block, steps: Steps) -> None:
         if reduces:
             root.results[0].replace_all_uses_with(loop.results[0])
         root.erase()
-    for op in reversed(list(nested_ops(block))):
+    for op in reversed(nested_ops(block)):
         if (
             op.name.startswith(_PURE)
             and not any(list(result.uses) for result in op.results)

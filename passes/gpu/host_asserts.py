@@ -124,7 +124,7 @@ def _move(
     BYTES.set(kernel, sum(bytes_of(kind.element_type) for kind in kinds))
     FLOPS.set(kernel, 0)
     inside = dict(zip(buffers, kernel.arguments, strict=True))
-    end = list(loop.body.operations)[-1]
+    end = loop.body.operations[-1]
     for op in (*needed, check):
         copy = op.clone(ir.InsertionPoint(end)).operation
         for number, operand in enumerate(op.operands):

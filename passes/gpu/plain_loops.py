@@ -117,7 +117,7 @@ def _as_forall(loop: ir.Operation) -> None:
 
 
 def _as_one_task(function: ir.Operation, part: Sequence[ir.Operation]) -> None:
-    end = list(function.regions[0].blocks[0].operations)[-1]
+    end = function.regions[0].blocks[0].operations[-1]
     with ir.InsertionPoint(part[0] if part else end):
         forall = task_loop([1])
     _move(part, forall)
@@ -133,7 +133,7 @@ def task_loop(bounds: Sequence[int | ir.Value]) -> scf.ForallOp:
 
 
 def _move(ops: Sequence[ir.OpView | ir.Operation], forall: scf.ForallOp) -> None:
-    end = list(forall.body.operations)[-1]
+    end = forall.body.operations[-1]
     for op in ops:
         op.operation.move_before(end.operation)
 

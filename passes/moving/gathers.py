@@ -48,7 +48,7 @@ def _read_of(op: ir.Operation) -> tuple[ir.Value, ir.AffineMap] | None:
     """The tensor and the map, if all that ``op`` does is read it there."""
     if len(op.results) != 1 or "reduction" in kinds_of(op) or inputs_of(op):
         return None
-    yielded = list(body_of(op).operations)[-1].operation.operands[0]
+    yielded = body_of(op).operations[-1].operation.operands[0]
     extract = defining_op(yielded, "tensor.extract")
     if extract is None or any(inner.operation.name == "cf.assert" for inner in body_of(op).operations):
         return None

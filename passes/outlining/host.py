@@ -182,4 +182,4 @@ def _base(value: ir.Value) -> ir.Value:
 
 
 def _terminator(function: ir.Operation) -> ir.Operation:
-    return list(function.regions[0].blocks[0].operations)[-1].operation
+    return function.regions[0].blocks[0].operations[-1].operation

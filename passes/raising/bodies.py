@@ -157,7 +157,7 @@ def _is_max_with_zero(op: ir.Operation) -> bool:
 
 
 def _yielded(body: ir.Block) -> list[ir.Value]:
-    return list(list(body.operations)[-1].operation.operands)
+    return list(body.operations[-1].operation.operands)
 
 
 def _widened(value: ir.Value) -> ir.Value:

@@ -33,5 +33,5 @@ def take_tensors_late(func: ir.Operation) -> None:
 
 def _ops_from(func: ir.Operation, op: ir.Operation) -> list[ir.Operation]:
     """The ops behind ``op`` in the entry block, with the terminator."""
-    ops = [*entry_ops(func), list(func.regions[0].blocks[0].operations)[-1].operation]
+    ops = [*entry_ops(func), func.regions[0].blocks[0].operations[-1].operation]
     return ops[ops.index(op) + 1 :]

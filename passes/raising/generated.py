@@ -65,7 +65,7 @@ def fill_by_index(op: ir.Operation, empty: ir.Value) -> ir.Value:
         with ir.InsertionPoint.at_block_begin(body):
             for dim in range(rank):
                 body.arguments[dim].replace_all_uses_with(linalg.IndexOp(dim).result)
-        end = list(body.operations)[-1].operation
+        end = body.operations[-1].operation
         with ir.InsertionPoint(end):
             linalg.YieldOp(list(end.operands))
         end.erase()

@@ -73,7 +73,7 @@ def split_raggedly(op: ir.Operation, loop: int, extent: int, width: int) -> ir.O
     It has two loops for the one. ``op`` has one result, and its body yields what combines; it is erased.
     """
     parts = extent // width
-    combiner = list(body_of(op).operations)[-1].operation.operands[0].owner.name
+    combiner = body_of(op).operations[-1].operation.operands[0].owner.name
     with op.location, ir.InsertionPoint(op):
         main = _reduced(op, loop, _Part(0, (parts, width)))
         rest = _reduced(op, loop, _Part(parts * width, (extent - parts * width,)))

@@ -117,7 +117,7 @@ def _drop_unused(op: ir.Operation) -> None:
 def _needed_results(op: ir.Operation) -> list[bool]:
     """Which results are read, or are what another one accumulates from."""
     body, first = body_of(op), len(inputs_of(op))
-    yielded = list(list(body.operations)[-1].operation.operands)
+    yielded = list(body.operations[-1].operation.operands)
     needed = [is_used(result) for result in op.results]
     todo = [yielded[number] for number, keep in enumerate(needed) if keep]
     seen: set[ir.Value] = set()
@@ -139,7 +139,7 @@ def _needed_results(op: ir.Operation) -> list[bool]:
 
 def _trim_yield(body: ir.Block, outputs: list[int]) -> None:
     """Yield the values numbered ``outputs`` only, and erase what fed the others."""
-    terminator = list(body.operations)[-1].operation
+    terminator = body.operations[-1].operation
     if len(outputs) != len(terminator.operands):
         values = [terminator.operands[number] for number in outputs]
         with ir.InsertionPoint(terminator), terminator.location:

@@ -33,7 +33,7 @@ def lower_concat_and_pad(func: ir.Operation) -> None:
 
 def padding_value(op: ir.Operation) -> ir.Value | None:
     """The one value that a tensor.pad pads with, defined outside of its body; None if it varies."""
-    value = list(body_of(op).operations)[-1].operation.operands[0]
+    value = body_of(op).operations[-1].operation.operands[0]
     return None if _is_inside(value, op) else value
 
 

@@ -111,7 +111,7 @@ def can_reorder(op: ir.Operation) -> bool:
 
 
 def _combiner(op: ir.Operation) -> ir.Operation | None:
-    yielded = list(body_of(op).operations)[-1].operation.operands[0]
+    yielded = body_of(op).operations[-1].operation.operands[0]
     return defining_op(yielded, *_NEUTRAL, *_IDEMPOTENT)
 
 

@@ -14,7 +14,7 @@ from operator import add
 
 from mlir import ir
 
-from ..structured import ATTENTION, DYNAMIC, same_size
+from ..structured import ATTENTION, DYNAMIC, kinds_of, same_size
 from ..subsets import kept_dims, mixed
 
 
@@ -71,6 +71,16 @@ class Nest:
     writes: tuple[Access, ...]
     onto: ir.Value | None = None
     extents: tuple[int | None, ...] = field(default=())
+
+    def on(self, op: ir.Operation) -> Nest:
+        """The same loops of another op that is like this one, but reads other values."""
+        reads = tuple(
+            read and Access(value, read.indices) for value, read in zip(op.operands, self.reads, strict=False)
+        )
+        writes = tuple(
+            Access(value, write.indices) for value, write in zip(op.results, self.writes, strict=True)
+        )
+        return Nest(op, self.kinds, reads, writes, extents=self.extents)
 
     @cached_property
     def body(self) -> ir.Block | None:
@@ -140,9 +150,7 @@ def shape_of(value: ir.Value) -> tuple[int | None, ...]:
 
 def _generic(op: ir.Operation) -> Nest:
     maps = [attribute.value for attribute in op.attributes["indexing_maps"]]
-    kinds = tuple(
-        "parallel" if "parallel" in str(kind) else "reduction" for kind in op.attributes["iterator_types"]
-    )
+    kinds = tuple(kinds_of(op))
     outputs = len(op.results)
     inputs = len(maps) - outputs
     accesses = [Access(value, indices_of(where)) for value, where in zip(op.operands, maps, strict=True)]

@@ -42,7 +42,7 @@ class Kernel:
         gpu.set_warps(self.module, int(rng.choice([1, 2, 4, 8])))
         run_pipeline(self.module.operation, f"builtin.module({stages['layouts']})")
         (self.forall,) = ops_named(self.module.operation, "scf.forall")
-        self.ops = list(nested_ops(self.forall.regions[0].blocks[0]))
+        self.ops = nested_ops(self.forall.regions[0].blocks[0])
         self.layouts: dict[ir.Value, Layout] = {}
         for op in self.ops:
             for number, text in enumerate(LAYOUT.get(op) or ()):

@@ -13,14 +13,14 @@ from .memory import Buffer, allocate
 
 def stage_block(block: ir.Block) -> None:
     """Stage the tiles of a task."""
-    for op in list(nested_ops(block)):
+    for op in nested_ops(block):
         if op.name == "vector.contract" and (factor := rows_factor(op)) is not None:
             _stage_read(block, factor)
     for op in [op.operation for op in block.operations]:
         if op.name == "scf.for" and any(is_vector(value) for value in op.results):
             _carry_in_memory(block, op)
     free: list[tuple[Buffer, ir.Value]] = []
-    for op in list(nested_ops(block)):
+    for op in nested_ops(block):
         if len(op.results) == 1 and is_staged(op.results[0]):
             _stage(block, op.results[0], free)
 

@@ -1,0 +1,27 @@
+"""Sums of costs, each of which is made once: equal layers have equal costs, and costs are compared often."""
+
+from __future__ import annotations
+
+from ..costs.cost import Cost
+
+
+class Sums:
+    """One object for all costs that are equal, so that its identity stands for it."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, Cost] = {}
+        self._sums: dict[tuple[int, int], Cost] = {}
+
+    def known(self, cost: Cost) -> Cost:
+        """The first cost equal to ``cost``."""
+        # In the order of its parts, since rounding depends on it.
+        parts = (tuple(part.items()) for part in (cost.contracted, cost.elementwise, cost.special))
+        return self._known.setdefault((cost.bytes, *parts), cost)
+
+    def add(self, one: Cost, other: Cost) -> Cost:
+        """``one + other``, of known costs."""
+        key = id(one), id(other)
+        total = self._sums.get(key)
+        if total is None:
+            total = self._sums[key] = self.known(one + other)
+        return total
