@@ -103,7 +103,7 @@ def _ahead(domain: Domain, tiles: Mapping[Dim, int]) -> Iterator[Remade]:
         sizes = loop_sizes(domain, stage, tiles)
         parts = part_sizes(stage.reader, stage.access, sizes)
         order = memory_order(stage.reader, stage.access, sizes)
-        rows = memory_shape(parts, order, value.type.element_type, 0)  # whole vectors are computed
+        rows = memory_shape(stage.access, parts, order, 0)  # whole vectors are computed
         yield Remade(value, stage.domain.nests, tasks * prod(rows), STAGED)
 
 

@@ -34,7 +34,7 @@ def read_and_compute(emitter: Emitter, nest: Nest, stage: Stage, order: Sequence
         parts = [emitter.span(nest, loop) for loop in index.loops]
         exact = not index.padded and all(part.exact for part in parts)
         size = max((part.size for part in parts), default=1)
-        spans.append(Span(emitter.position(nest, index), size, exact))
+        spans.append(Span(emitter.position(nest, index), size, exact, index.stride))
     dims = stage.domain.value_dims(access.value)
     here = {dim: span for dim, span in zip(dims, spans, strict=True) if dim is not None}
     tile = emitter.of_stage(stage.domain, here).tile(access.value)

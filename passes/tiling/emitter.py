@@ -17,7 +17,7 @@ from mlir.dialects import scf, tensor, vector
 from ..constants import literal_of
 from ..domain import Dim, Domain
 from .access import Access, Nest, shape_of
-from .analysis import HALVED, is_halved
+from .analysis import HALVED
 from .at_reads import read_and_compute
 from .place import Place, Span
 from .registry import rule_of
@@ -146,8 +146,9 @@ class Emitter(Place):
             starts.append(self.position(nest, index))
             spans = [self.span(nest, loop) for loop in index.loops]
             size = max((span.size for span in spans), default=1)
-            if index.stride != 1 and size != 1:
-                assert is_halved(access, dim), "a step takes single elements"
+            step = index.stride * max((span.step for span in spans), default=1)
+            if step != 1 and size != 1:
+                assert step == HALVED and dim == order[-1] == len(access.indices) - 1, "no row's elements"
                 halved, size = True, HALVED * size
             sizes.append(size)
             exact.append(not index.padded and all(span.exact for span in spans) and not halved)

@@ -16,11 +16,15 @@ from .vectors import VectorBuilder
 
 @dataclass(frozen=True)
 class Span:
-    """The part of a dim that is in hand; ``exact`` if it never reaches beyond the dim's extent."""
+    """The part of a dim that is in hand: ``size`` elements, ``step`` apart.
+
+    ``exact`` if it never reaches beyond the dim's extent.
+    """
 
     start: int | ir.Value
     size: int
     exact: bool = True
+    step: int = 1
 
 
 class Place(VectorBuilder):
@@ -192,4 +196,6 @@ class Place(VectorBuilder):
         if span.size == 1:
             return start
         steps = vector.StepOp(ir.VectorType.get([span.size], ir.IndexType.get())).result
+        if span.step != 1:
+            steps = arith.MulIOp(steps, self.stretch(self.index(span.step), [span.size])).result
         return arith.AddIOp(steps, start).result

@@ -23,6 +23,7 @@ from mlir.dialects import arith, memref, vector
 
 from ..domain import Domain
 from .access import Access, Nest, shape_of
+from .analysis import HALVED
 from .place import Span
 from .stages import ALIGNMENT, lead_of, memory_order, memory_shape, part_sizes, window_range
 
@@ -41,20 +42,25 @@ class Staged:
     def read(self, emitter: Emitter, nest: Nest, access: Access, order: Sequence[int]) -> ir.Value:
         """What ``nest`` reads where it is now, the value's dims picked and ordered by ``order``."""
         starts, sizes = [], []
+        halved = False
         for dim, index in enumerate(access.indices):
             known = window_range(nest, index)
             assert known is not None
             reduced = tuple(loop for loop in index.loops if loop in nest.reductions)
             first = (self.lead if dim == self.order[-1] else 0) - known[0]
             starts.append(emitter.position(nest, replace(index, loops=reduced, start=first)))
-            sizes.append(max((emitter.span(nest, loop).size for loop in index.loops), default=1))
-        return emitter.transfer_read(
+            size = max((emitter.span(nest, loop).size for loop in index.loops), default=1)
+            if index.stride != 1 and size != 1:
+                halved, size = True, HALVED * size
+            sizes.append(size)
+        read = emitter.transfer_read(
             self.memory,
             [starts[dim] for dim in self.order],
             [sizes[dim] for dim in self.order],
             [True] * len(sizes),
             [self.order.index(dim) for dim in order],
         )
+        return vector.DeinterleaveOp(read).results[0] if halved else read
 
     def write(self, emitter: Emitter, tile: ir.Value, starts: Sequence[int]) -> None:
         """Store a tile whose dims are the value's, from ``starts`` on in memory."""
@@ -104,7 +110,7 @@ def _allocate(
     """Memory where what is no padding begins at a whole vector of each row."""
     element = access.value.type.element_type
     lead = lead_of(places[order[-1]].before, element)
-    kind = ir.MemRefType.get(memory_shape(parts, order, element, lead), element)
+    kind = ir.MemRefType.get(memory_shape(access, parts, order, lead), element)
     with ir.InsertionPoint.at_block_begin(emitter.forall.body):
         memory = memref.AllocaOp(kind, [], [], alignment=ALIGNMENT).result
     return Staged(memory, tuple(order), lead)

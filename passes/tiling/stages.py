@@ -89,10 +89,12 @@ def _unpadded(
 
 def window_range(nest: Nest, index: Index) -> tuple[int, int] | None:
     """The least and the most that the reduced loops add to ``index``; None if that is not known."""
-    if index.stride != 1 or isinstance(index.start, ir.Value):
+    if isinstance(index.start, ir.Value):
         return None
     inner = loops_in(index.rest) if index.rest is not None else set()
     reduced = [loop for loop in index.loops if loop in nest.reductions]
+    if index.stride != 1 and reduced:
+        return None
     extents = {loop: nest.extents[loop] for loop in (*inner, *reduced)}
     if not inner <= set(nest.reductions) or None in extents.values():
         return None
@@ -116,7 +118,7 @@ def part_sizes(nest: Nest, access: Access, sizes: Sequence[int]) -> list[int]:
     parts = []
     for index in access.indices:
         least, most = window_range(nest, index) or (0, 0)
-        outer = sum(sizes[loop] - 1 for loop in index.loops if loop in nest.parallels)
+        outer = sum(sizes[loop] - 1 for loop in index.loops if loop in nest.parallels) * index.stride
         parts.append(outer + most - least + 1)
     return parts
 
@@ -135,10 +137,13 @@ def lead_of(before: int, element: ir.Type) -> int:
     return -before % _vector_of(element)
 
 
-def memory_shape(parts: Sequence[int], order: Sequence[int], element: ir.Type, lead: int) -> list[int]:
-    """The memory of a stage: its rows are whole vectors."""
-    whole = _vector_of(element)
-    *outer, row = (parts[dim] for dim in order)
+def memory_shape(access: Access, parts: Sequence[int], order: Sequence[int], lead: int) -> list[int]:
+    """The memory of a stage: its rows are whole vectors.
+
+    Where every other element is kept there is one behind the last, as they are read in pairs.
+    """
+    whole = _vector_of(access.value.type.element_type)
+    *outer, row = (parts[dim] + is_halved(access, dim) for dim in order)
     return [*outer, -(-(lead + row) // whole) * whole]
 
 
@@ -154,7 +159,8 @@ def scratch_of(domain: Domain, tiles: Mapping[Dim, int]) -> int:
         parts = part_sizes(stage.reader, stage.access, sizes)
         order = memory_order(stage.reader, stage.access, sizes)
         element = value.type.element_type
-        total += prod(memory_shape(parts, order, element, lead_of(1, element))) * max(_bits(element) // 8, 1)
+        shape = memory_shape(stage.access, parts, order, lead_of(1, element))
+        total += prod(shape) * max(_bits(element) // 8, 1)
     return total
 
 
@@ -202,14 +208,21 @@ def _problem(reader: Nest, access: Access, makers: Sequence[Nest]) -> str | None
             return "what is written ahead of a window has no loop for each dim"
         if maker.body is None or maker.reductions or {"tensor.extract", "cf.assert"} & {*inner}:
             return "only element-wise work is done ahead of a window"
-    if any(is_halved(access, dim) for dim in range(len(access.indices))):
-        return "a window that keeps every other element of a row reads them from memory"
+    if is_halved(access, len(access.indices) - 1) and not all(map(_is_along_rows, makers)):
+        return "what a window keeps every other element of is not computed along its rows"
     sizes = zip(shape_of(access.value), access.indices, strict=True)
     if any(not size for size, index in sizes if index.padded):
         return "where the padding of what a window reads begins is not known"
     if None in [reader.extents[loop] for loop in reader.reductions]:
         return "how far a window reaches is not known"
     return None
+
+
+def _is_along_rows(maker: Nest) -> bool:
+    """Whether neighbours in a row of what ``maker`` writes are read from neighbours in memory."""
+    row = {loop for index in maker.writes[0].indices[-1:] for loop in index.loops}
+    reads = (access for access in maker.reads if access is not None)
+    return not any(row & {*index.loops} for access in reads for index in access.indices[:-1])
 
 
 def is_bounded(stage: Stage) -> bool:

@@ -71,6 +71,54 @@ func.func @main(%x: tensor<32x12x12xf32>, %s: tensor<32xf32>, %k: tensor<32x3x3x
 
 // -----
 
+// Every other element of an odd row: in scratch all of them, and one that nobody keeps; a block computes what it keeps.
+#x = affine_map<(c, i, j, ki, kj) -> (c, i * 2 + ki, j * 2 + kj)>
+#k = affine_map<(c, i, j, ki, kj) -> (ki, kj)>
+#y = affine_map<(c, i, j, ki, kj) -> (c, i, j)>
+#id = affine_map<(c, i, j) -> (c, i, j)>
+// CHECK: mlopt.fusion = []
+// CHECK-LABEL: func.func private @kernel_0_relu_max_pool(
+// CHECK: scf.forall (%[[C:.*]], %[[H:.*]]) =
+// CHECK: %[[STAGE:.*]] = memref.alloca() {alignment = 64 : i64} : memref<[[ROWS:.*]]x3x80xf32>
+// CHECK: vector.transfer_read %arg0[%[[C]], %{{.*}}, %c0], %{{.*}} {in_bounds = [true, true, true]} {{.*}}, vector<[[ROWS]]x3x65xf32>
+// CHECK: arith.maximumf
+// CHECK: vector.transfer_write %{{.*}}, %[[STAGE]][%c0, %c0, %c0]
+// CHECK: scf.for %[[KI:[a-z0-9]+]] =
+// CHECK: scf.for %[[KJ:[a-z0-9]+]] =
+// CHECK: %[[ROW:.*]] = vector.transfer_read %[[STAGE]][%c0, %[[KI]], %[[KJ]]], {{.*}} {in_bounds = [true, true, true]} {{.*}}, vector<[[ROWS]]x1x64xf32>
+// CHECK: vector.deinterleave %[[ROW]] : vector<[[ROWS]]x1x64xf32> -> vector<[[ROWS]]x1x32xf32>
+// GPU: mlopt.fusion = []
+// GPU-LABEL: func.func private @kernel_0_relu_max_pool(
+// GPU-NOT: memref.alloca
+// GPU: scf.for %[[KI:[a-z0-9]+]] =
+// GPU: scf.for %[[KJ:[a-z0-9]+]] =
+// GPU: %[[ROW:.*]] = vector.transfer_read %arg0[{{.*}}, %[[KJ]]], {{.*}} {in_bounds = [true, true, false]}
+// GPU: %[[EVEN:.*]], %{{.*}} = vector.deinterleave %[[ROW]] : vector<{{.*}}x1x64xf32> -> vector<{{.*}}x1x32xf32>
+// GPU: arith.maximumf %[[EVEN]],
+func.func @every_other(%x: tensor<64x65x65xf32>) -> tensor<64x32x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %least = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<64x65x65xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<64x65x65xf32>) outs(%e : tensor<64x65x65xf32>) attrs = {mlopt.op = "relu"} {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.maximumf %a, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<64x65x65xf32>
+  %window = tensor.empty() : tensor<3x3xf32>
+  %ey = tensor.empty() : tensor<64x32x32xf32>
+  %fy = linalg.fill ins(%least : f32) outs(%ey : tensor<64x32x32xf32>) -> tensor<64x32x32xf32>
+  %y = linalg.generic {indexing_maps = [#x, #k, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%t, %window : tensor<64x65x65xf32>, tensor<3x3xf32>) outs(%fy : tensor<64x32x32xf32>) attrs = {mlopt.op = "max_pool"} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.maximumf %o, %a : f32
+    linalg.yield %m : f32
+  } -> tensor<64x32x32xf32>
+  return %y : tensor<64x32x32xf32>
+}
+
+// -----
+
 // Sums of rows are no element-wise work.
 #x = affine_map<(i, k) -> (i + k)>
 #k = affine_map<(i, k) -> (k)>

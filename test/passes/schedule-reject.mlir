@@ -124,26 +124,26 @@ func.func private @row_into_part(%x: tensor<4x?xf32>, %n: index, %out: tensor<4x
   return %t : tensor<4x?xf32>
 }
 
-// Raised, it would be a window of pairs, whose tiles step by one.
-// CHECK-LABEL: @windowed_value
-// CHECK-SAME: mlopt.slow = "a window that keeps every other element of a row reads them from memory"
-func.func private @windowed_value(%x: tensor<9xf32>, %w: tensor<3xf32>, %out: tensor<4xf32>) -> tensor<4xf32> attributes {mlopt.kernel} {
+// Every other element is taken of neighbours, which these are not.
+// CHECK-LABEL: @every_other_of_a_column
+// CHECK-SAME: mlopt.slow = "what a window keeps every other element of is not computed along its rows"
+func.func private @every_other_of_a_column(%x: tensor<9x8xf32>, %w: tensor<3xf32>, %out: tensor<8x4xf32>) -> tensor<8x4xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<9xf32>
-  %q = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
-      ins(%x : tensor<9xf32>) outs(%e : tensor<9xf32>) {
+  %e = tensor.empty() : tensor<8x9xf32>
+  %q = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<9x8xf32>) outs(%e : tensor<8x9xf32>) {
   ^bb0(%a: f32, %o: f32):
     %y = math.exp %a : f32
     linalg.yield %y : f32
-  } -> tensor<9xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<4xf32>) -> tensor<4xf32>
-  %r = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i * 2 + k)>, affine_map<(i, k) -> (k)>, affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]}
-      ins(%q, %w : tensor<9xf32>, tensor<3xf32>) outs(%f : tensor<4xf32>) {
+  } -> tensor<8x9xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j * 2 + k)>, affine_map<(i, j, k) -> (k)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%q, %w : tensor<8x9xf32>, tensor<3xf32>) outs(%f : tensor<8x4xf32>) {
   ^bb0(%a: f32, %b: f32, %s: f32):
     %y = arith.addf %a, %s : f32
     linalg.yield %y : f32
-  } -> tensor<4xf32>
-  return %r : tensor<4xf32>
+  } -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
 }
 
 // What it moves and computes is counted all the same: 5 of 25 elements are read, an op of a branch counts once.
