@@ -46,6 +46,25 @@ func.func private @every_other(%x: memref<8x131xf32>, %out: memref<8x64xf32>) at
   return
 }
 
+// Through padding in front of a row: what lies in memory as a whole is loaded without a mask.
+// CHECK-LABEL: @padded_row
+// CHECK: %[[BEGINS:.*]] = arith.cmpi sge, %[[FIRST:.*]], %c0
+// CHECK: %[[ENDS:.*]] = arith.cmpi sle, %{{.*}}, %c131
+// CHECK: %[[INSIDE:.*]] = arith.andi %[[BEGINS]], %[[ENDS]]
+// CHECK: scf.if %[[INSIDE]] -> (vector<64xf32>) {
+// CHECK-NEXT: vector.load
+// CHECK: } else {
+// CHECK-NEXT: vector.maskedload
+// CHECK: vector.store
+func.func private @padded_row(%x: memref<8x131xf32>, %out: memref<8x128xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %before = arith.constant -1 : index
+  %pad = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0, %before], %pad {in_bounds = [true, false]} : memref<8x131xf32>, vector<8x128xf32>
+  vector.transfer_write %v, %out[%c0, %c0] {in_bounds = [true, true]} : vector<8x128xf32>, memref<8x128xf32>
+  return
+}
+
 // Lanes along another dim: the elements that are kept are read where they are, no others.
 // CHECK-LABEL: @every_other_row
 // CHECK: %[[TWICE:.*]] = arith.muli

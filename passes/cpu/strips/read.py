@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, memref, vector
 
+from .bounds import range_of
 from .emitter import Emitter
 from .fragment import UNIT, Fragment, Key, Strip, keys_of, lane_of
 from .masks import valid_lanes
@@ -100,13 +101,35 @@ def _load_lanes(
     dim, axis, source = dims[lane], strip[lane], op.base
     assert dim is not None
     valid = None if has_room(op, dim, axis) else valid_lanes(em, strip, key)
-    before = None
+    before, all_inside = None, None
     if not lies_inside(op, lane, dim, axis, key[lane]):
         valid = _lanes_inside(em, source, dim, indices[dim], valid)
         low = range_at(op, dim, axis, key[lane]).low
         if low is None or low < 0:
             before = _lanes_before(em, indices[dim])
-    return load_row(em, Row(source, indices, dim, axis.lanes, valid, em.scalar(op.padding), before))
+        if _is_padded_in_front(op, dim):
+            # Lanes a stride apart are read with what follows the last one.
+            more = 0 if dim == len(indices) - 1 else 1
+            all_inside = _all_inside(em, source, dim, indices[dim], axis.lanes + more)
+    return load_row(
+        em, Row(source, indices, dim, axis.lanes, valid, em.scalar(op.padding), before, all_inside)
+    )
+
+
+def _is_padded_in_front(op: vector.TransferReadOp, dim: int) -> bool:
+    """Whether a row is read with what is in front of it, as by a window: few of its strips lie outside."""
+    low = range_of(op.indices[dim]).low
+    return low is not None and low < 0
+
+
+def _all_inside(em: Emitter, source: ir.Value, dim: int, first: ir.Value, lanes: int) -> ir.Value:
+    """Whether ``lanes`` positions from ``first`` on lie in memory."""
+    size, zero = memory_size(em, source, dim), em.index(0)
+    end = em.sum(first, em.index(lanes))
+    with em.here():
+        begins = arith.CmpIOp(arith.CmpIPredicate.sge, first, zero).result
+        ends = arith.CmpIOp(arith.CmpIPredicate.sle, end, size).result
+        return arith.AndIOp(begins, ends).result
 
 
 def _lanes_before(em: Emitter, first: ir.Value) -> ir.Value:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mlir import ir
-from mlir.dialects import arith, vector
+from mlir.dialects import arith, scf, vector
 
 from .bounds import DYNAMIC
 from .emitter import Emitter
@@ -35,7 +35,8 @@ class Row:
     """``lanes`` elements along ``dim`` of ``source``, from ``indices`` on.
 
     The first ``valid`` of them (None: all) lie in memory, but for the first ``before``; the others are
-    ``padding``.
+    ``padding``. Where ``inside`` is true all lie in memory, also those that are not valid, and what is
+    between lanes that are a stride apart: nothing is masked.
     """
 
     source: ir.Value
@@ -45,6 +46,7 @@ class Row:
     valid: ir.Value | int | None
     padding: ir.Value
     before: ir.Value | None = None
+    inside: ir.Value | None = None
 
     @property
     def kind(self) -> ir.VectorType:
@@ -62,7 +64,15 @@ def load_row(em: Emitter, row: Row) -> ir.Value:
     mask = _mask(em, row)
     with em.here():
         padding = spread(row.padding, row.lanes)
-        return vector.MaskedLoadOp(row.kind, row.source, list(row.indices), mask, padding).result
+        choice = None if row.inside is None else scf.IfOp(row.inside, [row.kind], has_else=True)
+    if choice is None:
+        with em.here():
+            return vector.MaskedLoadOp(row.kind, row.source, list(row.indices), mask, padding).result
+    with ir.InsertionPoint(choice.then_block):
+        scf.YieldOp([vector.LoadOp(row.kind, row.source, list(row.indices)).result])
+    with ir.InsertionPoint(choice.else_block):
+        scf.YieldOp([vector.MaskedLoadOp(row.kind, row.source, list(row.indices), mask, padding).result])
+    return choice.results[0]
 
 
 def _gather(em: Emitter, row: Row) -> ir.Value:
