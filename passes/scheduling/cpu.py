@@ -16,6 +16,7 @@ from ..tiling import contraction, reduction
 from ..tiling.access import Nest
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from ..tiling.stages import is_bounded, scratch_of
+from ..tiling.walks import columns_of
 from .attention import Block, attention_of, choose_attention
 from .common import TASKS, forced, innermost_dims, keep_inside, memory_order
 
@@ -113,6 +114,8 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int, budget: int)
     budget = min(budget, max(total // tasks, budget // 4))
     if any(dim.walked for dim in domain.dims):
         # Steps along a row lie around the strips of a tile: what a row needs before is made in its own task.
+        for dim in columns_of(domain)[-1:]:
+            tiles.setdefault(dim, _lanes(dim.extent, _strips_of_columns(dim.extent or COLUMNS) * LANES))
         tiles |= dict.fromkeys((dim for dim in domain.dims if dim not in tiles), SINGLE)
     used = prod(dim.extent or 1 for dim in memory if tiles.get(dim) == WHOLE)
     transposed = len([dim for dim in inner if dim not in tiles]) > 1
@@ -144,7 +147,12 @@ def _columns(domain: Domain, dim: Dim) -> int | None:
     if dim not in [loops[loop] for loop in reducing[0].parallels]:
         return None  # of what reads a total
     others = prod(each.extent or 1 for each in domain.dims if each.kind != "reduction" and each != dim)
-    return ceil(min(max(dim.extent * others // COLUMN_TASKS, LANES), COLUMNS) / LANES)
+    return _strips_of_columns(dim.extent * others)
+
+
+def _strips_of_columns(columns: int) -> int:
+    """How many strips of ``columns`` a task should have: few, but rows of some length."""
+    return ceil(min(max(columns // COLUMN_TASKS, LANES), COLUMNS) / LANES)
 
 
 def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks: int, sizes: Sizes) -> None:

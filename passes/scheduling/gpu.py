@@ -19,6 +19,7 @@ from ..gpu.layouts.warps import REGISTERS
 from ..tiling import contraction, elementwise, fill, reduction, slices, window
 from ..tiling.access import Nest, shape_of
 from ..tiling.registry import SINGLE, WHOLE, rule_of
+from ..tiling.walks import columns_of
 from .attention import Block, attention_of, choose_attention
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
 
@@ -179,7 +180,7 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
     left = _tasks_wanted(dims) if reduced else budget
     owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
     beside = _beside(domain)
-    placed: set[Dim] = set()  # those whose elements a task holds at once
+    placed = {*columns_of(domain)[-1:]}  # those whose elements a task holds at once
     for dim in dims:
         if dim in tiles:
             continue
@@ -196,7 +197,7 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
 
 
 def _choose_walks(domain: Domain, tiles: dict[Dim, int]) -> None:
-    """Steps along a row of unknown length, for a block that has a single one."""
+    """Steps along a row of unknown length, for a block that has a single one, or a line of columns."""
     walked = [dim for dim in memory_order(domain) if dim.walked]
     walked += [dim for dim in domain.dims if dim.walked and dim not in walked]
     if not walked:
@@ -204,6 +205,9 @@ def _choose_walks(domain: Domain, tiles: dict[Dim, int]) -> None:
     free = [dim for dim in domain.dims if dim.kind == "parallel" and not dim.whole]
     tiles |= dict.fromkeys((*free, *walked), SINGLE)
     owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
+    for dim in columns_of(domain)[-1:]:
+        tiles[dim] = _part(dim.extent, WARP)
+        owned *= min(dim.extent or WARP, WARP)
     tiles[walked[0]] = _power(ROW_ELEMENTS // owned)
 
 

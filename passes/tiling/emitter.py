@@ -10,9 +10,10 @@ A value's tile has the value's own rank and order of dims; in a rule, vectors ar
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
+from math import prod
 
 from mlir import ir
-from mlir.dialects import scf, tensor, vector
+from mlir.dialects import memref, scf, tensor, vector
 
 from ..constants import literal_of
 from ..domain import Dim, Domain
@@ -22,7 +23,9 @@ from .at_reads import read_and_compute
 from .place import Place, Span
 from .registry import rule_of
 from .staged import Staged
+from .stages import ALIGNMENT
 from .vectors import reshape, zero_of
+from .walks import columns_of
 
 
 class Emitter(Place):
@@ -42,6 +45,8 @@ class Emitter(Place):
         self.tiles = tuple(tiles)
         self.has_scratch = has_scratch
         self.staged: dict[ir.Value, Staged] = {}
+        self._keeps = has_scratch and bool(columns_of(domain))
+        self._kept: dict[Hashable, ir.Value] = {}
 
     def tile(self, value: ir.Value) -> ir.Value:
         """The tile of a value that is made in the kernel, in the value's own order of dims."""
@@ -49,6 +54,8 @@ class Emitter(Place):
         assert found is not None, "an input has no tile of its own"
         nest, _ = found
         key = self._key(value)
+        if key in self._kept:
+            return self._read_kept(key)
         known = self.recall(key)
         if known is not None:
             return known
@@ -89,7 +96,8 @@ class Emitter(Place):
     def ahead(self, nest: Nest, dims: Collection[Dim]) -> None:
         """Emit what ``nest`` reads and no step along ``dims`` changes: once, before a loop over them.
 
-        The maximum in a sum of exp(x - max), say.
+        The maximum in a sum of exp(x - max), say. Of several columns it is kept in a task's scratch: strips
+        of registers lie within each step, and would make it again there.
         """
         seen = set()
         nests = [nest]
@@ -99,10 +107,32 @@ class Emitter(Place):
                 if access is None or made is None:
                     continue
                 if not any(dim in dims for dim in self.domain.value_dims(access.value)):
-                    self.tile(access.value)
+                    self._make_ahead(access.value, made[0], dims)
                 elif made[0] not in seen:
                     seen.add(made[0])
                     nests.append(made[0])
+
+    def _make_ahead(self, value: ir.Value, nest: Nest, dims: Collection[Dim]) -> None:
+        is_truth = value.type.element_type == ir.IntegerType.get_signless(1)
+        if is_truth:  # has no place in memory; what it is made from has
+            self.ahead(nest, dims)
+        tile, key = self.tile(value), self._key(value)
+        shape = tile.type.shape if isinstance(tile.type, ir.VectorType) else []
+        if is_truth or not self._keeps or prod(shape) <= 1 or key in self._kept:
+            return
+        kind = ir.MemRefType.get(shape, tile.type.element_type)
+        with ir.InsertionPoint.at_block_begin(self.forall.body):
+            memory = memref.AllocaOp(kind, [], [], alignment=ALIGNMENT).result
+        order = ir.AffineMapAttr.get(ir.AffineMap.get_identity(len(shape)))
+        bounds = ir.ArrayAttr.get([ir.BoolAttr.get(True)] * len(shape))
+        vector.TransferWriteOp(None, tile, memory, [self.index(0)] * len(shape), order, bounds)
+        self._kept[key] = memory
+
+    def _read_kept(self, key: Hashable) -> ir.Value:
+        memory = self._kept[key]
+        shape = memory.type.shape
+        zeros = [self.index(0)] * len(shape)
+        return self.transfer_read(memory, zeros, shape, [True] * len(shape), range(len(shape)))
 
     def own(self, nest: Nest, access: Access) -> ir.Value:
         """What ``nest`` reads, in the value's own order of dims."""

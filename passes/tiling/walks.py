@@ -6,6 +6,8 @@ first, then what is left of it, in one step that reaches beyond::
 
     scf.for %k = %c0 to %whole step %c32 { … in_bounds = [true] … }
     scf.for %k = %whole to %n step %c32 { … in_bounds = [false] … }
+
+So it is with columns, of which a task has as many side by side as make its reads long: x / x.sum(0).
 """
 
 from __future__ import annotations
@@ -27,11 +29,27 @@ def walk_problem(domain: Domain) -> str | None:
         inner = nest.body.operations if nest.body else ()
         if any(op.operation.name == "cf.assert" for op in inner):
             return "a check would be made again in each step along a row, whose length is not known"
+    if columns_of(domain):
+        return None
     for dims in _in_memory(domain):
         first = next((place for place, dim in enumerate(dims) if dim.walked), len(dims))
         if not all(dim.whole for dim in dims[first:]):
-            return "a task would need whole columns, whose length is not known"
+            return "a task would have short pieces of rows, whose number is not known"
     return None
+
+
+def columns_of(domain: Domain) -> list[Dim]:
+    """The dims along which columns of unknown length lie side by side; none if memory runs along columns."""
+    found: list[Dim] = []
+    for dims in _in_memory(domain):
+        if not any(dim.walked for dim in dims):
+            continue
+        last = max(place for place, dim in enumerate(dims) if dim.walked)
+        beside = dims[last + 1 :]
+        if not beside or any(dim.whole for dim in beside):
+            return []
+        found += [dim for dim in beside if dim not in found]
+    return found
 
 
 def steps_of(emitter: Emitter, dims: Sequence[Dim]) -> dict[Dim, int]:

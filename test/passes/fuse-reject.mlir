@@ -203,30 +203,32 @@ module {
 
 // -----
 
-// Columns of unknown length: a task would have few elements of each of very many rows.
-#id = affine_map<(d0, d1) -> (d0, d1)>
-#kept = affine_map<(d0, d1) -> (d1)>
-// CHECK: mlopt.fusion = ["sum -> div: a task would need whole columns, whose length is not known"]
+// Channels between two dims of unknown length: a task would have few elements of each of very many rows.
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#kept = affine_map<(d0, d1, d2) -> (d1)>
+// CHECK: mlopt.fusion = ["sum -> div: a task would have short pieces of rows, whose number is not known"]
 // CHECK: mlopt.group = 0 : i64, mlopt.op = "sum"
 // CHECK: mlopt.group = 1 : i64, mlopt.op = "div"
-func.func @column_of_unknown_length(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+func.func @channels_between_unknown_dims(%x: tensor<?x64x?xf32>) -> tensor<?x64x?xf32> {
   %zero = arith.constant 0.0 : f32
   %c = arith.constant 0 : index
-  %n = tensor.dim %x, %c : tensor<?x64xf32>
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %x, %c : tensor<?x64x?xf32>
+  %m = tensor.dim %x, %c2 : tensor<?x64x?xf32>
   %0 = tensor.empty() : tensor<64xf32>
   %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<64xf32>) -> tensor<64xf32>
-  %s = linalg.generic {indexing_maps = [#id, #kept], iterator_types = ["reduction", "parallel"]}
-      ins(%x : tensor<?x64xf32>) outs(%1 : tensor<64xf32>) attrs = {mlopt.op = "sum"} {
+  %s = linalg.generic {indexing_maps = [#id, #kept], iterator_types = ["reduction", "parallel", "reduction"]}
+      ins(%x : tensor<?x64x?xf32>) outs(%1 : tensor<64xf32>) attrs = {mlopt.op = "sum"} {
   ^bb0(%in: f32, %out: f32):
     %a = arith.addf %in, %out : f32
     linalg.yield %a : f32
   } -> tensor<64xf32>
-  %2 = tensor.empty(%n) : tensor<?x64xf32>
-  %r = linalg.generic {indexing_maps = [#id, #kept, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%x, %s : tensor<?x64xf32>, tensor<64xf32>) outs(%2 : tensor<?x64xf32>) attrs = {mlopt.op = "div"} {
+  %2 = tensor.empty(%n, %m) : tensor<?x64x?xf32>
+  %r = linalg.generic {indexing_maps = [#id, #kept, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %s : tensor<?x64x?xf32>, tensor<64xf32>) outs(%2 : tensor<?x64x?xf32>) attrs = {mlopt.op = "div"} {
   ^bb0(%in: f32, %sum: f32, %out: f32):
     %a = arith.divf %in, %sum : f32
     linalg.yield %a : f32
-  } -> tensor<?x64xf32>
-  return %r : tensor<?x64xf32>
+  } -> tensor<?x64x?xf32>
+  return %r : tensor<?x64x?xf32>
 }

@@ -205,6 +205,28 @@ func.func private @dynamic_columns(%x: tensor<?x1024xf32>, %out: tensor<1024xf32
   return %s : tensor<1024xf32>
 }
 
+// Columns of unknown length that are read again: a block has a line of them, and runs down in steps.
+// CHECK-LABEL: @walked_columns
+// CHECK-SAME: tile = array<i64: 32, 32, 64>, warps = array<i64: 4>
+func.func private @walked_columns(%x: tensor<?x600xf32>, %out: tensor<?x600xf32>) -> tensor<?x600xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<600xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<600xf32>) -> tensor<600xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<?x600xf32>) outs(%f : tensor<600xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.addf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<600xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<?x600xf32>, tensor<600xf32>) outs(%out : tensor<?x600xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %y = arith.divf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<?x600xf32>
+  return %r : tensor<?x600xf32>
+}
+
 // A row of 1024 bytes has a wide access for each thread of two warps; more would repeat them.
 // CHECK-LABEL: @byte_rows
 // CHECK-SAME: tile = array<i64: 1, 1024>, warps = array<i64: 2>

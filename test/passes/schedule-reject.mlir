@@ -44,26 +44,26 @@ func.func private @branches(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4x
   return %r : tensor<4xf32>
 }
 
-// Columns of unknown length: a task would run through memory in short pieces.
-// CHECK-LABEL: @dynamic_column
-// CHECK-SAME: mlopt.slow = "a task would need whole columns, whose length is not known"
-func.func private @dynamic_column(%x: tensor<?x4xf32>, %out: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {mlopt.kernel} {
+// Channels between two dims of unknown length: a task would run through memory in short pieces.
+// CHECK-LABEL: @dynamic_channel
+// CHECK-SAME: mlopt.slow = "a task would have short pieces of rows, whose number is not known"
+func.func private @dynamic_channel(%x: tensor<?x4x?xf32>, %out: tensor<?x4x?xf32>) -> tensor<?x4x?xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<4xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
-  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
-      ins(%x : tensor<?x4xf32>) outs(%f : tensor<4xf32>) {
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (j)>], iterator_types = ["reduction", "parallel", "reduction"]}
+      ins(%x : tensor<?x4x?xf32>) outs(%f : tensor<4xf32>) {
   ^bb0(%a: f32, %b: f32):
     %y = arith.addf %a, %b : f32
     linalg.yield %y : f32
   } -> tensor<4xf32>
-  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
-      ins(%x, %s : tensor<?x4xf32>, tensor<4xf32>) outs(%out : tensor<?x4xf32>) {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (j)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %s : tensor<?x4x?xf32>, tensor<4xf32>) outs(%out : tensor<?x4x?xf32>) {
   ^bb0(%a: f32, %b: f32, %o: f32):
     %y = arith.divf %a, %b : f32
     linalg.yield %y : f32
-  } -> tensor<?x4xf32>
-  return %r : tensor<?x4xf32>
+  } -> tensor<?x4x?xf32>
+  return %r : tensor<?x4x?xf32>
 }
 
 // A row of unknown length in whose steps an index is checked.

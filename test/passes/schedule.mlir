@@ -201,3 +201,25 @@ func.func private @dynamic_row(%x: tensor<4x?xf32>, %out: tensor<4x?xf32>) -> te
   } -> tensor<4x?xf32>
   return %r : tensor<4x?xf32>
 }
+
+// Columns of unknown length: a task has strips of them side by side, and runs down all rows in steps.
+// CHECK-LABEL: @dynamic_columns
+// CHECK-SAME: tile = array<i64: 0, 192, 0>
+func.func private @dynamic_columns(%x: tensor<?x600xf32>, %out: tensor<?x600xf32>) -> tensor<?x600xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<600xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<600xf32>) -> tensor<600xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<?x600xf32>) outs(%f : tensor<600xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.addf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<600xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<?x600xf32>, tensor<600xf32>) outs(%out : tensor<?x600xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %y = arith.divf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<?x600xf32>
+  return %r : tensor<?x600xf32>
+}

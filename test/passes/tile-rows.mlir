@@ -95,3 +95,35 @@ func.func private @results(%x: tensor<4x?xf32>, %a: tensor<4x?xf32>, %b: tensor<
   } -> tensor<4x?xf32>
   return %e, %d, %s : tensor<4x?xf32>, tensor<4x?xf32>, tensor<4xf32>
 }
+
+// Columns of unknown length: their sums are made once, and kept in a task's scratch for the steps that follow.
+// CHECK-LABEL: @columns
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<?x600xf32>
+// CHECK: scf.forall (%[[J:[a-z0-9]*]]) = (0) to (600) step (192)
+// CHECK:   %[[KEPT:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192xf32>
+// CHECK:   scf.for {{.*}} -> (vector<192xf32>)
+// CHECK:   %[[SUM:.*]] = scf.for {{.*}} -> (vector<192xf32>)
+// CHECK:   vector.transfer_write %[[SUM]], %[[KEPT]][%c0{{.*}}] {in_bounds = [true]}
+// CHECK:   scf.for %[[K:[a-z0-9]*]] = {{.*}} -> (tensor<?x600xf32>)
+// CHECK:     vector.transfer_read %[[X]][%[[K]], %[[J]]], %{{.*}} {in_bounds = [true, false]} : tensor<?x600xf32>, vector<32x192xf32>
+// CHECK:     vector.transfer_read %[[KEPT]][%c0{{.*}}]
+// CHECK:     arith.divf
+// CHECK:   scf.for {{.*}} -> (tensor<?x600xf32>)
+func.func private @columns(%x: tensor<?x600xf32>, %out: tensor<?x600xf32>) -> tensor<?x600xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 0, 192, 0>}} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<600xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<600xf32>) -> tensor<600xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<?x600xf32>) outs(%f : tensor<600xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.addf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<600xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<?x600xf32>, tensor<600xf32>) outs(%out : tensor<?x600xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %y = arith.divf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<?x600xf32>
+  return %r : tensor<?x600xf32>
+}
