@@ -24,8 +24,6 @@ MISSES: dict[str, dict[str, str]] = {
 
 # Of the corpus's modules, which are small: the gates of any_size.py, in whatever dtype.
 CORPUS: dict[str, dict[str, str]] = {
-    "transcendental": {"spills": "two dozen results of half floats, eight of each a thread: 150 bytes"},
-    "mlp": {"spills": "products of f64, 128 registers a thread"},
     "matmuls": {
         "banks": "f64 are stored by rows and loaded in pairs along columns, so that a row's are even places: "
         "72 passes, 8 of them for conflicts; without pairs, and without conflicts, it would be 80"

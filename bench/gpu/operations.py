@@ -149,6 +149,20 @@ def flip(x: Tensor) -> Tensor:
     return x.flip(-1)
 
 
+def dequantize(x: Tensor, scale: Tensor) -> Tensor:
+    return (x.float() * scale).bfloat16()
+
+
+def float8(shape: tuple[int, ...], *others: tuple[int, ...]) -> Maker:
+    """Random tensors, the first in 8 bits, the others in float32."""
+
+    def make(generator: torch.Generator, dtype: torch.dtype) -> tuple[Tensor, ...]:
+        first, *rest = randn(shape, *others)(generator, F32)
+        return (first.to(dtype), *rest)
+
+    return make
+
+
 def numbers(below: int, shape: tuple[int, ...], *others: tuple[int, ...], first: bool = True) -> Maker:
     """Random tensors, and an index tensor of ``shape`` before or after them."""
 
@@ -200,6 +214,7 @@ _ROWS: tuple[tuple[str, Callable[..., Any], Maker, tuple[torch.dtype, ...]], ...
     ("keep", keep, randn(_PART, _PART), (torch.uint8,)),
     ("invert", invert, randn(_PART), (torch.bool,)),
     ("flip", flip, randn(_PART), (F32,)),
+    ("dequantize", dequantize, float8(_SMALL, (512, 1)), (torch.float8_e4m3fn,)),
     ("transpose_part", transpose, randn((256, 512)), (F64, torch.int8)),
     ("softmax_part", softmax, randn(_PART), (F64,)),
 )

@@ -41,6 +41,7 @@ BLOCKS = 132  # to fill the chip: the multiprocessors of an H200; an A100 has 10
 SQUARE = 32  # the side of a transposed tile, at least
 LINE = 128  # bytes of a cache line: a longer side has no more to gain
 CONTRACTION_REGISTERS, OTHER_REGISTERS = 128, 64  # that a thread may have
+MOST_RESULTS = 8  # of the others: more have so many addresses and constants that some would spill
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
 _IN_STEPS = (elementwise, fill, reduction, slices)
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
@@ -92,7 +93,7 @@ def choose(domain: Domain) -> Choice:
     unrolled = any(rule_of(nest) is window for nest in domain.nests) or any(
         0 < tiles[dim] < (dim.extent or ROW) for dim in _reduced_in_tiles(domain)
     )
-    light = heavy is None and not unrolled
+    light = heavy is None and not unrolled and _results(domain) <= MOST_RESULTS
     registers = OTHER_REGISTERS if light else CONTRACTION_REGISTERS
     return Choice(tiles, warps, max(REGISTERS // (registers * warps * WARP), 1))
 
@@ -122,16 +123,27 @@ def _lengthen_steps(domain: Domain, tiles: dict[Dim, int]) -> int:
     return warps
 
 
+def _results(domain: Domain) -> int:
+    """How many tensors a task writes that others read."""
+    written = [access.value for nest in domain.nests for access in nest.writes]
+    return sum(_leaves(domain, value) for value in written)
+
+
+def _leaves(domain: Domain, value: ir.Value) -> bool:
+    """Whether what is outside of the kernel's loops uses a value."""
+    ops = {nest.op for nest in domain.nests}
+    return any(use.owner.operation not in ops for use in value.uses)
+
+
 def _with_accesses(domain: Domain, tiles: dict[Dim, int]) -> int:
     """The warps whose threads have a wide access of their own: others would repeat what these read."""
-    ops, most = {nest.op for nest in domain.nests}, 1
+    most = 1
     for nest in domain.nests:
         loops = domain.loops(nest)
         for access in (*nest.reads, *nest.writes):
             if access is None or not isinstance(access.value.type, ir.ShapedType):
                 continue
-            outside = any(use.owner.operation not in ops for use in access.value.uses)
-            if outside or domain.writer(access.value) is None:
+            if _leaves(domain, access.value) or domain.writer(access.value) is None:
                 dims = {loops[loop] for index in access.indices for loop in index.loops}
                 size = max(getattr(access.value.type.element_type, "width", 64) // 8, 1)
                 most = max(most, size * prod(tiles[dim] or dim.extent or ROW for dim in dims))
