@@ -140,3 +140,34 @@ func.func private @rest(%x: memref<?x1024xf32>, %out: memref<1024xf32>) attribut
   } {mlopt.schedule = {min_blocks = array<i64: 4>, tile = array<i64: 32, 64>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// Products: no step is written out, so that each one's factors leave their registers before the next step's come.
+// CHECK: #[[ALONE:.*]] = #llvm.loop_unroll<disable = true>
+// CHECK: #[[STEP:.*]] = #llvm.loop_annotation<unroll = #[[ALONE]]>
+// CHECK-LABEL: llvm.func @product
+// CHECK: scf.for
+// CHECK: nvvm.barrier0
+// CHECK: math.fma
+// CHECK: } {llvm.loop_annotation = #[[STEP]]}
+#rows = affine_map<(m, n, k) -> (m, k)>
+#columns = affine_map<(m, n, k) -> (k, n)>
+#both = affine_map<(m, n, k) -> (m, n)>
+func.func private @product(%a: memref<5x32xf64>, %b: memref<32x32xf64>, %out: memref<5x32xf64>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %pad = arith.constant 0.0 : f64
+  %zero = arith.constant dense<0.0> : vector<5x32xf64>
+  scf.forall (%i) in (1) {
+    %sum = scf.for %k = %c0 to %c32 step %c8 iter_args(%acc = %zero) -> (vector<5x32xf64>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<5x32xf64>, vector<5x8xf64>
+      %y = vector.transfer_read %b[%k, %c0], %pad {in_bounds = [true, true]} : memref<32x32xf64>, vector<8x32xf64>
+      %next = vector.contract {indexing_maps = [#rows, #columns, #both], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %x, %y, %acc : vector<5x8xf64>, vector<8x32xf64> into vector<5x32xf64>
+      scf.yield %next : vector<5x32xf64>
+    }
+    vector.transfer_write %sum, %out[%c0, %c0] {in_bounds = [true, true]} : vector<5x32xf64>, memref<5x32xf64>
+  } {mlopt.schedule = {tile = array<i64: 0, 0, 8>, warps = array<i64: 4>}}
+  return
+}
