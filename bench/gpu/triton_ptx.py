@@ -51,8 +51,8 @@ OPERATIONS = {
     "relu_scale f64": [flat(kernels.relu_scale_wide, "*fp64 *fp64", 8)],
     "relu_scale i8": [flat(kernels.relu_scale_whole, "*i8 *fp32", 16)],
     "scaled_sigmoid f32": [flat(kernels.scaled_sigmoid, "*fp32 *fp32 *fp32 *fp32", 8)],
-    "gelu_tanh bf16": [flat(kernels.gelu_tanh, "*bf16 *bf16", 16)],
-    "residual_gelu f32": [flat(kernels.residual_gelu, "*fp32 *fp32 *fp32 *fp32", 8, COLUMNS=1024)],
+    "gelu_tanh bf16": [flat(kernels.gelu_tanh, "*bf16 *bf16", 8)],
+    "residual_gelu f32": [flat(kernels.residual_gelu, "*fp32 *fp32 *fp32 *fp32", 4, COLUMNS=1024)],
     "softmax_128 bf16": [Launch(kernels.softmax, "*bf16 *bf16", {"COLUMNS": 128, "ROWS": 8}, 512)],
     "softmax_1024 f32": [by_rows(kernels.softmax, "*fp32 *fp32", 512, 1024, ROWS=1)],
     "softmax_1024 bf16": [by_rows(kernels.softmax, "*bf16 *bf16", 512, 1024, ROWS=1)],
@@ -106,7 +106,7 @@ OPERATIONS = {
     "embedding f32": [
         Launch(kernels.embedding, "*i64 *fp32 *fp32", {"WIDTH": 768, "BLOCK": 256}, 512 * 3, warps=2)
     ],
-    "gather f32": [flat(kernels.gather, "*fp32 *i64 *fp32", 1, 64 * 1024, WIDTH=1024)],
+    "gather f32": [flat(kernels.gather, "*fp32 *i64 *fp32", 2, 64 * 1024, WIDTH=1024)],
     "max_pool f32": [flat(kernels.max_pool, "*fp32 *fp32", 4, 64 * 32 * 32, WIDTH=64)],
     "mean_pool f32": [by_rows(kernels.mean_pool, "*fp32 *fp32", 256, 1024)],
 }

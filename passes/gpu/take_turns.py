@@ -107,8 +107,7 @@ def _mark(forall: ir.Operation, along: int, processors: int) -> None:
         warps *= 2
     if words > warps * WARP * FILLED:
         return  # what does not fit even so would be read again from memory, only from elsewhere
-    if warps != warps_of(forall):
-        resident = max(REGISTERS // (OWN * warps * WARP), 1)
+    resident = min(resident, max(REGISTERS // (OWN * warps * WARP), 1))
     counts = Loops.of(forall).static_counts()
     others = prod(count or 1 for loop, count in enumerate(counts) if loop != along)
     blocks = blocks_along(counts[along], others, processors * resident)

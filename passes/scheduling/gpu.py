@@ -8,16 +8,18 @@ that lanes divide them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
 from mlir import ir
 
+from ..costs.cost import SPECIAL
 from ..domain import Dim, Domain
 from ..gpu.layouts.warps import REGISTERS
+from ..operations import nested_ops
 from ..tiling import contraction, elementwise, fill, reduction, slices, window
-from ..tiling.access import Nest, shape_of
+from ..tiling.access import Access, Nest, shape_of
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from ..tiling.walks import columns_of
 from .attention import Block, attention_of, choose_attention
@@ -36,12 +38,15 @@ COLUMN_STEPS = (
 ROW_ELEMENTS = 1024  # at least, of a block that reduces rows
 WIDE = 16  # bytes an access
 WORD = 4  # bytes a register
-ACCESSES = 4  # wide ones in flight a thread
+ACCESSES = 4  # wide ones in flight a thread; half where much is computed with what they bring
 BLOCKS = 132  # to fill the chip: the multiprocessors of an H200; an A100 has 108
 SQUARE = 32  # the side of a transposed tile, at least
 LINE = 128  # bytes of a cache line: a longer side has no more to gain
 CONTRACTION_REGISTERS, OTHER_REGISTERS = 128, 64  # that a thread may have
 MOST_RESULTS = 8  # of the others: more have so many addresses and constants that some would spill
+FEWEST_REGISTERS = 32  # with which a multiprocessor holds all its warps
+PLACES = 8  # registers with addresses and the like
+_SHORT = ("div", "exp", "sqrt", "rsqrt")  # functions of a dozen instructions at most
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
 _IN_STEPS = (elementwise, fill, reduction, slices)
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
@@ -94,8 +99,29 @@ def choose(domain: Domain) -> Choice:
         0 < tiles[dim] < (dim.extent or ROW) for dim in _reduced_in_tiles(domain)
     )
     light = heavy is None and not unrolled and _results(domain) <= MOST_RESULTS
-    registers = OTHER_REGISTERS if light else CONTRACTION_REGISTERS
+    registers = _registers(domain, tiles, warps * WARP) if light else CONTRACTION_REGISTERS
     return Choice(tiles, warps, max(REGISTERS // (registers * warps * WARP), 1))
+
+
+def _registers(domain: Domain, tiles: dict[Dim, int], threads: int) -> int:
+    """The registers that a thread of an element-wise kernel needs: for its loads first, then to compute.
+
+    Elements are counted twice then, as what is computed and what comes next of it. With more registers ptxas
+    works on more elements at once, while fewer blocks wait for memory. Of other kernels, and of single
+    elements, whose bodies have any size, they are as many as there are.
+    """
+    covered = _covered(domain, tiles)
+    if covered <= threads or any(rule_of(nest) is not elementwise for nest in domain.nests):
+        return OTHER_REGISTERS
+    loaded: dict[ir.Value, int] = {}
+    for nest in domain.nests:
+        for access in nest.reads:
+            if access is not None and domain.writer(access.value) is None:
+                loops = {loop for index in access.indices for loop in index.loops}
+                words = -(-_elements(domain, nest, loops, tiles) * _size(access) // (WORD * threads))
+                loaded[access.value] = max(loaded.get(access.value, 0), words)
+    computed = -(-covered // threads) * max(_bytes(domain) // WORD, 1)
+    return min(max(sum(loaded.values()), 2 * computed, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
 
 
 def _by_elements(domain: Domain, tiles: dict[Dim, int]) -> bool:
@@ -162,9 +188,14 @@ def _covered(domain: Domain, tiles: dict[Dim, int]) -> int:
     most = 1
     for nest in domain.nests:
         loops = [loop for loop in range(len(nest.kinds)) if _in_tile(nest, loop)]
-        dims = {domain.loops(nest)[loop] for loop in loops}
-        most = max(most, prod(tiles[dim] or dim.extent or 1 for dim in dims))
+        most = max(most, _elements(domain, nest, loops, tiles))
     return most
+
+
+def _elements(domain: Domain, nest: Nest, loops: Iterable[int], tiles: dict[Dim, int]) -> int:
+    """The elements of a tile that these loops run through."""
+    dims = {domain.loops(nest)[loop] for loop in loops}
+    return prod(tiles[dim] or dim.extent or 1 for dim in dims)
 
 
 def _in_tile(nest: Nest, loop: int) -> bool:
@@ -261,9 +292,21 @@ def _budget(domain: Domain, dims: Sequence[Dim]) -> int:
     """The elements of a block's largest tile: all wide accesses of a thread are to be in flight at once."""
     wide = FEWEST_WARPS * WARP * max(WIDE // _bytes(domain), 1)
     total = prod(dim.extent or ROW for dim in dims)
-    budget = min(max(_power(total // BLOCKS), wide), wide * max(ACCESSES // _large_inputs(domain, total), 1))
+    accesses = ACCESSES // 2 if _is_dear(domain) else ACCESSES
+    budget = min(max(_power(total // BLOCKS), wide), wide * max(accesses // _large_inputs(domain, total), 1))
     owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
     return budget if owned == 1 else max(min(budget, ROW_ELEMENTS), owned)
+
+
+def _is_dear(domain: Domain) -> bool:
+    """Whether so much is computed with an element that few of them a thread are enough, for fewer registers.
+
+    By Little's law 16 bytes a thread are: a multiprocessor that holds all of its 2048 threads has 32 KB on
+    their way, and of an H200's 4.8 TB/s its share is 36 KB a microsecond, while a load takes 0.7 of one.
+    """
+    bodies = [nest.body for nest in domain.nests if rule_of(nest) is elementwise and nest.body is not None]
+    names = {op.name for body in bodies for op in nested_ops(body)}
+    return any(name in SPECIAL and SPECIAL[name] not in _SHORT for name in names)
 
 
 def _large_inputs(domain: Domain, total: int) -> int:
@@ -351,6 +394,11 @@ def _bytes(domain: Domain, along: Dim | None = None) -> int:
                 loops[loop] is along for index in access.indices for loop in index.loops
             ):
                 continue
-            kind = getattr(access.value.type, "element_type", None)
-            sizes.append(max(getattr(kind, "width", 64) // 8, 1) if kind is not None else 1)
+            sizes.append(_size(access))
     return max(sizes)
+
+
+def _size(access: Access) -> int:
+    """The bytes of an element."""
+    kind = getattr(access.value.type, "element_type", None)
+    return max(getattr(kind, "width", 64) // 8, 1) if kind is not None else 1

@@ -34,6 +34,47 @@ func.func private @gather(%index: memref<64x1000xi64>, %x: memref<64x1000xf32>, 
 
 // -----
 
+// Several elements a thread, as far from each other as there are threads, where all threads have as many and
+// 132 multiprocessors a block each; what fails is told once, behind everything else.
+// CHECK-LABEL: func.func private @several
+// CHECK: tasks = array<i64: 512>
+// THREADS: llvm.func @several(
+// THREADS-DAG: %[[T:.*]] = nvvm.read.ptx.sreg.tid.x
+// THREADS-DAG: %[[B:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// THREADS: %[[BLOCK:.*]] = arith.extui %[[B]]
+// THREADS: %[[FIRST:.*]] = arith.muli %[[BLOCK]], %c512_i64
+// THREADS: %[[ONE:.*]] = arith.addi %[[FIRST]],
+// THREADS-COUNT-2: llvm.load
+// THREADS: llvm.store
+// THREADS: %[[TWO:.*]] = arith.addi %[[ONE]], %c128_i64
+// THREADS-COUNT-2: llvm.load
+// THREADS: llvm.store
+// THREADS: arith.addi %[[ONE]], %c256_i64
+// THREADS: arith.addi %[[ONE]], %c384_i64
+// THREADS: %[[ALL:.*]] = arith.andi
+// THREADS: %[[FAILS:.*]] = arith.xori %[[ALL]],
+// THREADS-NEXT: scf.if %[[FAILS]]
+// THREADS-NEXT: llvm.cmpxchg
+// THREADS-NOT: llvm.cmpxchg
+// THREADS: gpu.launch_func @kernels::@several blocks in (%c256_i64,
+func.func private @several(%index: memref<131072xi64>, %x: memref<50xf32>, %out: memref<131072xf32>) attributes {mlopt.kernel} {
+  %c50 = arith.constant 50 : index
+  %c0 = arith.constant 0 : index
+  scf.forall (%i) in (131072) {
+    %n = memref.load %index[%i] : memref<131072xi64>
+    %at = arith.index_cast %n : i64 to index
+    %ok = arith.cmpi ult, %at, %c50 : index
+    cf.assert %ok, "out of range"
+    %inside = arith.select %ok, %at, %c0 : index
+    %v = memref.load %x[%inside] : memref<50xf32>
+    %t = vector.broadcast %v : f32 to vector<1xf32>
+    vector.transfer_write %t, %out[%i] {in_bounds = [true]} : vector<1xf32>, memref<131072xf32>
+  }
+  return
+}
+
+// -----
+
 // A loop whose steps are single elements, too: each thread has a sum of its own.
 // CHECK-LABEL: func.func private @sums
 // CHECK: } {mlopt.schedule = {tasks = array<i64: 128>}}

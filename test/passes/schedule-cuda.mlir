@@ -3,15 +3,29 @@
 
 // BAD: schedule: no target 'cud'; use one of cpu, cuda
 
-// Four 16-byte accesses a thread, 128 threads; divided dims get powers of two.
+// Four 16-byte accesses a thread, 128 threads; divided dims get powers of two. Registers for each element
+// and what comes of it, and for places: 40, with which a multiprocessor holds twelve blocks.
 // CHECK-LABEL: @relu
-// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 2, 0>, warps = array<i64: 4>}
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 12>, tile = array<i64: 2, 0>, warps = array<i64: 4>}
 func.func private @relu(%x: tensor<1001x1000xf32>, %out: tensor<1001x1000xf32>) -> tensor<1001x1000xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<1001x1000xf32>) outs(%out : tensor<1001x1000xf32>) {
   ^bb0(%a: f32, %o: f32):
     %y = arith.maximumf %a, %zero : f32
+    linalg.yield %y : f32
+  } -> tensor<1001x1000xf32>
+  return %r : tensor<1001x1000xf32>
+}
+
+// Two accesses where functions are dear: registers are for what is computed.
+// CHECK-LABEL: @tanh
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 16>, tile = array<i64: 1, 0>, warps = array<i64: 4>}
+func.func private @tanh(%x: tensor<1001x1000xf32>, %out: tensor<1001x1000xf32>) -> tensor<1001x1000xf32> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<1001x1000xf32>) outs(%out : tensor<1001x1000xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = math.tanh %a : f32
     linalg.yield %y : f32
   } -> tensor<1001x1000xf32>
   return %r : tensor<1001x1000xf32>

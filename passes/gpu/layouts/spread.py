@@ -73,6 +73,8 @@ class Spread:
             self._take(
                 bit, sorted(new, key=lambda one: (one in warps_last, self._rest(one, covered) % 2)), covered
             )
+        if not self.placed:
+            self._lower(warps_last)
         axes = []
         for each in reversed(new):
             rest = self._rest(each, covered)
@@ -97,6 +99,15 @@ class Spread:
     def _rest(self, each: int, covered: dict[int, int]) -> int:
         """How often what is covered of a class must be repeated."""
         return -(-self.extents[each] // covered[each])
+
+    def _lower(self, classes: Collection[int]) -> None:
+        """Let the lowest warp bits run along ``classes``: warps that share a row are neighbours then.
+
+        Their numbers are those of their places, in memory and among a row's partial results.
+        """
+        self.bits[LANE_BITS:] = sorted(
+            self.bits[LANE_BITS:], key=lambda bit: not any(each in classes for each in bit)
+        )
 
     def _take(self, bit: int, among: Iterable[int], covered: dict[int, int]) -> None:
         """Let a thread bit run along the first class that has something left, if it may."""

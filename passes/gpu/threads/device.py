@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from math import prod
 
@@ -16,6 +17,7 @@ from ..layouts.access import access_of
 from ..layouts.overlaps import buffer_of
 from ..layouts.tiles import sizes_of
 from ..layouts.warps import registers_of, warps_of
+from .asserts import asserts_together
 from .builder import Builder, Number
 from .emitter import Buffer, Emitter
 from .grid import Loops
@@ -48,8 +50,8 @@ def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str
     if twin is not None:
         _emit(function, forall, messages, twin, aligned=False)
     multiples = tuple(sorted(buffer.number for buffer in first.multiples if buffer.number is not None))
-    threads = first.warps * WARP
-    return Devices(name, twin, threads, first.shared.used, multiples, threads if first.alone else 1)
+    (tasks,) = (SCHEDULE.get(forall) or {}).get("tasks", (1,))
+    return Devices(name, twin, first.warps * WARP, first.shared.used, multiples, tasks)
 
 
 def index_type(function: ir.Operation) -> ir.Type:
@@ -241,21 +243,30 @@ def _index(build: Builder, number: ir.Value) -> ir.Value:
 def _emit_tasks_of_threads(
     em: Emitter, forall: ir.Operation, block: ir.Value, work: Sequence[ir.Operation]
 ) -> None:
-    """The thread's task, if there is one left for it; there is where all threads of all blocks have one."""
-    build = em.build
+    """The thread's tasks, as far as there are any left; there are where all threads of all blocks have some.
+
+    Those of a thread lie as far from each other as there are threads: neighbours are for neighbouring lanes.
+    """
+    build, threads = em.build, em.warps * WARP
     loops = Loops.of(forall)
+    (tasks,) = (SCHEDULE.get(forall) or {})["tasks"]
     total: Number = 1
     for loop in range(loops.rank):
         total = build.mul(total, loops.count(build, loop, em.number))
-    task = build.add(build.mul(_index(build, block), em.warps * WARP), _index(build, em.thread_number))
+    first = build.add(build.mul(_index(build, block), tasks), _index(build, em.thread_number))
+    full = isinstance(total, int) and total % tasks == 0
+    straight = full and not any(op.regions for op in work)
+    with asserts_together(em) if straight else nullcontext():
+        for number in range(tasks // threads):
+            task = build.add(first, number * threads)
 
-    def run() -> list[ir.Value]:
-        _bind_tasks(em, forall, task)
-        em.emit(work)
-        return []
+            def run(task: Number = task) -> list[ir.Value]:
+                _bind_tasks(em, forall, task)
+                em.emit(work)
+                return []
 
-    full = isinstance(total, int) and total % (em.warps * WARP) == 0
-    em.choose(full or build.less(task, total), [], run)
+            with em.task():
+                em.choose(full or build.less(task, total), [], run)
 
 
 def _bind_tasks(em: Emitter, forall: ir.Operation, task: Number) -> None:

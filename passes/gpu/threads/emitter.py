@@ -65,6 +65,7 @@ class Emitter:
         self.registers = 0  # that a thread may have
         self.alone = False  # whether each thread runs a task of its own
         self.status = status
+        self.held: dict[int, Truth] | None = None  # by message: what is asserted together, at the end
         self.shared = Shared(build)
         self.in_pieces = False  # whether a loop's steps are being written out
         self.wide = False  # whether an access rests on the buffers' alignment
@@ -157,6 +158,14 @@ class Emitter:
         self._memo.append({})
         yield
         self._memo.pop()
+
+    @contextmanager
+    def task(self) -> Iterator[None]:
+        """One of several tasks of a thread: its tiles are made again for the next one."""
+        before = dict(self._fragments)
+        with self.region():
+            yield
+        self._fragments = before
 
     @contextmanager
     def written_out(self) -> Iterator[None]:
