@@ -35,8 +35,10 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
             "mlopt-gpu-chunk-rows,mlopt-gpu-late-reductions,mlopt-gpu-online-sums,"
             # What is still read again, as far as there is room.
             f"mlopt-gpu-keep-rows{{shared={find_chip(chip).limits.shared}}},"
-            # A task without anything to share is a thread's, not a block's; blocks keep what tasks share.
-            f"mlopt-gpu-single-elements,mlopt-gpu-take-turns{{machine={machine_for_code(chip)}}},"
+            # A task without anything to share is a thread's, not a block's; blocks that share are neighbours,
+            # and keep what their tasks share.
+            "mlopt-gpu-single-elements,mlopt-gpu-order-tasks,"
+            f"mlopt-gpu-take-turns{{machine={machine_for_code(chip)}}},"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
             "mlopt-gpu-assign-layouts",
             _LAYOUTS,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-_HEADS = "all heads read the same angles; they lie too far apart for a cache as small as the launch"
-
 MISSES: dict[str, dict[str, str]] = {
-    "rotary f32": {"bytes": _HEADS},
     "embedding f32": {"bytes": "the same token comes again when its row has left a cache that small"},
     "gather f32": {
         "requested": "neighbours come from anywhere in the row: 32 bytes for each of 4",
