@@ -11,7 +11,8 @@ from ..dialects.context import make_context
 from ..runtime import progress
 from ..runtime.codegen import Target, generate
 from ..runtime.cuda.chips import Chip, find_chip
-from ..runtime.cuda.ptxas import Assembled, assemble, find_ptxas
+from ..runtime.cuda.ptxas import Assembled, find_ptxas
+from ..runtime.cuda.spills import assemble_unspilled
 from .compile import lower_text
 from .cuda import cuda_stages
 from .device_code import take_ptx
@@ -59,7 +60,9 @@ def build_device(module: ir.Module, chip: Chip) -> dict[str, Any]:
     ptx = take_ptx(module)
     ptxas = find_ptxas(chip) if ptx else None
     progress.phase("ptxas")
-    assembled = assemble(ptx, chip, ptxas) if ptxas else Assembled(b"", {}, ())
+    assembled = Assembled(b"", {}, ())
+    if ptxas:
+        ptx, assembled = assemble_unspilled(ptx, chip, ptxas)
     device = {
         "chip": chip.name,
         "kernels": list(kernels),

@@ -13,21 +13,20 @@ How wide accesses are, and how many sectors they touch, depends on sizes: `gates
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from ...gpu_report import GpuKernel, GpuReport
+from ...runtime.cuda.spills import wanted_blocks
 from ...runtime.emulator.launch import Report
 
 GATES = ("findings", "spills", "residency", "nc", "banks")
-_WANTED = re.compile(r"\.entry (\w+)\([^)]*\)\s*\.maxntid[^\n]*\s*\.minnctapersm (\d+)")
 _LOAD = "ld.global"
 
 
 def missed(report: GpuReport, ptx: str, launches: Sequence[Report]) -> dict[str, set[str]]:
     """For each gate that is missed the kernels that miss it; ``launches`` are a call's on the emulator."""
     built = {kernel.name: kernel for kernel in report.kernels}
-    wanted = {name: int(blocks) for name, blocks in _WANTED.findall(ptx)}
+    wanted = wanted_blocks(ptx)
     found: dict[str, set[str]] = {}
     for launch in launches:
         held = _held(built[launch.kernel], wanted[launch.kernel], launch)

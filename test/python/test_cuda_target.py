@@ -14,7 +14,7 @@ from mlopt.errors import CompileError, CompileTimeout
 from mlopt.gpu_report import GpuReport
 from mlopt.pipelines import compile_cuda
 from mlopt.pipelines.diagnostics import PipelineError
-from mlopt.runtime.cuda import ptxas
+from mlopt.runtime.cuda import ptxas, spills
 from mlopt.runtime.cuda.chips import chip_names, find_chip
 from mlopt.runtime.cuda.occupancy import occupancy
 from mlopt.test.python.cuda import programs
@@ -136,6 +136,34 @@ def test_ptxas_is_given_up_in_the_end(monkeypatch, tmp_path):
     monkeypatch.setattr(ptxas, "_ASSEMBLY_SECONDS", 0.2)
     with pytest.raises(CompileTimeout, match=r"ptxas 13.0 took longer than 0.2 s for sm_80"):
         ptxas.assemble(PTX, find_chip("sm_80"), ptxas.Ptxas(str(slow), (13, 0)))
+
+
+def _holding(name: str, words: int, limits: str) -> str:
+    """A kernel whose threads have ``words`` values at once."""
+    loads = " ".join(f"ld.volatile.global.f32 %f{n}, [%r1+{4 * n}];" for n in range(words))
+    stores = " ".join(f"st.volatile.global.f32 [%r1+{4 * n}], %f{n};" for n in range(words))
+    body = f".reg .b64 %r<2>; .reg .f32 %f<{words}>; ld.param.u64 %r1, [a]; {loads} bar.sync 0; {stores}"
+    return f".visible .entry {name}(.param .u64 a)\n{limits} {{ {body} ret; }}\n"
+
+
+def test_only_kernels_that_spill_want_fewer_blocks():
+    limits = ".maxntid 128\n.minnctapersm 16"
+    ptx = PTX.split(".visible")[0] + _holding("many", 48, limits) + _holding("few", 8, limits)
+    chip = find_chip("sm_80")
+    tool = ptxas.find_ptxas(chip)
+    assert ptxas.assemble(ptx, chip, tool).kernels["many"].spill_stores > 0
+    relaxed, found = spills.assemble_unspilled(ptx, chip, tool)
+    assert spills.wanted_blocks(relaxed) == {"many": 8, "few": 16}
+    assert found.kernels["many"].spill_stores == found.kernels["many"].spill_loads == 0
+    assert 48 < found.kernels["many"].registers <= 64
+
+
+def test_a_block_that_has_all_registers_may_spill():
+    chip = find_chip("sm_80")
+    ptx = PTX.split(".visible")[0] + _holding("many", 80, ".maxntid 1024\n.minnctapersm 2")
+    relaxed, found = spills.assemble_unspilled(ptx, chip, ptxas.find_ptxas(chip))
+    assert spills.wanted_blocks(relaxed) == {"many": 1}
+    assert found.kernels["many"].spill_stores > 0
 
 
 def test_what_ptxas_prints():
