@@ -197,13 +197,14 @@ def _split_and_join(graph: Graph) -> None:
     """A view of several symbolic sizes says which dimensions it splits and joins.
 
     For ``[6, s0, s1]`` as ``[2, 3, s0, s1]`` torch-mlir would compute the shape when the program runs, and
-    write a reshape to whatever it is: nothing could be fused across it, and a GPU's host cannot make it.
+    write a reshape to whatever it is: nothing could be fused across it, and a GPU's host cannot make it. So
+    it does with ``x.view(x.shape[0], -1, 8)``, of whose sizes it knows one.
     """
     for node in [node for node in graph.nodes if node.target in _VIEWS]:
         source = node.args[0]
         assert isinstance(source, Node)
-        shapes = [[_expression(size) for size in each.meta["val"].shape] for each in (source, node)]
-        groups = _groups(*shapes) if max(map(_symbols_in, shapes)) > 1 else None
+        shapes = ([_expression(size) for size in source.meta["val"].shape], _sizes_of_view(node))
+        groups = _groups(*shapes) if _is_open(node) or max(map(_symbols_in, shapes)) > 1 else None
         if groups is None or any(_symbols_in(new) > 1 and len(new) > 1 for _, new in groups):
             continue
         value, dim = source, 0
@@ -211,9 +212,27 @@ def _split_and_join(graph: Graph) -> None:
             value = _reshape_group(graph, value, dim, len(old), new, node)
             dim += len(new)
         if value is not source:
-            value.meta["val"] = node.meta["val"]  # with its strides
+            if shapes[1] == [_expression(size) for size in node.meta["val"].shape]:
+                value.meta["val"] = node.meta["val"]  # with its strides
             node.replace_all_uses_with(value)
             graph.erase_node(node)
+
+
+def _sizes_of_view(view: Node) -> list[Any]:
+    """The sizes of its result, as it is asked for them; for -1 that which torch has worked out."""
+    asked = view.args[1]
+    assert isinstance(asked, Sequence)
+    return [
+        sympy.Integer(size) if isinstance(size, int) and size >= 0 else _expression(known)
+        for size, known in zip(asked, view.meta["val"].shape, strict=True)
+    ]
+
+
+def _is_open(view: Node) -> bool:
+    """Whether more than one of the sizes that a view asks for is no number."""
+    asked = view.args[1]
+    assert isinstance(asked, Sequence)
+    return sum(not isinstance(size, int) or size < 0 for size in asked) > 1
 
 
 def _symbols_in(sizes: Sequence[Any]) -> int:
@@ -221,12 +240,16 @@ def _symbols_in(sizes: Sequence[Any]) -> int:
 
 
 def _groups(before: Sequence[Any], after: Sequence[Any]) -> list[tuple[list[Any], list[Any]]] | None:
-    """The least neighbours that have as many elements before as after; None if there are no such groups."""
+    """The least neighbours that have as many elements before as after; None if there are no such groups.
+
+    A view keeps their number: so does the rest, where what stands before it does, and no formula shows it.
+    """
     groups: list[tuple[list[Any], list[Any]]] = []
     left, right = list(before), list(after)
     if 0 in left or 0 in right:
         return None
     while left and right:
+        rest = [*left], [*right]
         old, new = [left.pop(0)], [right.pop(0)]
         while (ratio := sympy.cancel(sympy.prod(old) / sympy.prod(new))) != 1:
             if sympy.denom(ratio) == 1 and right:
@@ -234,7 +257,7 @@ def _groups(before: Sequence[Any], after: Sequence[Any]) -> list[tuple[list[Any]
             elif sympy.numer(ratio) == 1 and left:
                 old.append(left.pop(0))
             else:
-                return None
+                return [*groups, rest]
         groups.append((old, new))
     if not groups or any(size != 1 for size in (*left, *right)):
         return None
@@ -250,7 +273,8 @@ def _reshape_group(graph: Graph, value: Node, dim: int, old: int, new: list[Any]
         value = _call(graph, view, aten.flatten.using_ints, (value, dim, dim + old - 1), joined)
     if len(new) > 1:
         sizes = [int(size) if size.is_Integer else -1 for size in new]
-        parts = view.meta["val"].shape[dim : dim + len(new)]
+        known = view.meta["val"].shape[dim : dim + len(new)]
+        parts = (int(size) if size.is_Integer else part for size, part in zip(new, known, strict=True))
         split = (*shape[:dim], *parts, *shape[dim + old :])
         value = _call(graph, view, aten.unflatten.int, (value, dim, sizes), split)
     return value

@@ -128,6 +128,27 @@ def test_a_view_that_merges_two_dynamic_sizes():
         torch.testing.assert_close(compiled(x), function(x))
 
 
+COLUMNS = {"softmax": lambda y: y.softmax(0), "less their means": lambda y: y - y.mean(0)}
+
+
+@pytest.mark.parametrize("target", [{}, {"target": "cuda:sm_80", "device": "emulator"}], ids=["cpu", "cuda"])
+@pytest.mark.parametrize(
+    "dims", [{0: ROWS}, {1: Dim.AUTO}, {0: ROWS, 1: Dim.AUTO}], ids=["rows", "row", "both"]
+)
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_view_with_more_than_one_open_size(name, dims, target):
+    """What stays, and what is left for -1: both are known when the program runs."""
+
+    def function(x):
+        return COLUMNS[name](x.view(x.shape[0], -1, 8))
+
+    compiled = mlopt.jit(function, torch.randn(5, 16), dynamic_shapes=(dims,), **target)
+    assert "tensor.reshape" not in compiled.asm["linalg"]
+    for rows_, blocks in ((5, 2), (9, 6), (2, 3)):
+        x = torch.randn(rows_ if 0 in dims else 5, 8 * (blocks if 1 in dims else 2))
+        torch.testing.assert_close(compiled(x), function(x), rtol=1e-5, atol=1e-6)
+
+
 def test_torchs_guards_stand_for_checks_of_sizes():
     shapes = ({0: ROWS}, {0: ROWS})
     compiled = mlopt.jit(lambda x, y: x + y, rows(9)(6), rows(9)(6), dynamic_shapes=shapes)
