@@ -25,6 +25,7 @@ from .decomposing import (  # noqa: F401 (they register when they are imported)
     mixed,
     pads,
     pools,
+    positions,
     reductions,
     rolls,
     rows,
