@@ -36,6 +36,10 @@ read again, from buffers that the kernel does not write to. Runs after mlopt-gpu
 
 Effect on sm_80: softmax of 160x40000 in f32 and log_softmax of 64x65536 in bf16 move 1.000 of the least
 bytes, where reading again moves 1.500; no bank conflicts.
+
+A row of 65,536 f32 is 256 KB, and a multiprocessor has 164 (228 of compute capability 9.0): its softmax is
+read twice, once for the maximum and the sum, once to be written. The second time it comes from the L2 cache,
+as far as the rows of all multiprocessors fit there: 27 MB of an A100's 40.
 """
 
 from __future__ import annotations
