@@ -64,7 +64,7 @@ class Prices:
         self._known: dict[Group, Price] = {}
         self._work: dict[Nest, Cost] = {}
         self._sums = Sums()
-        self._nothing = self._sums.known(Cost(0))
+        self._nothing = Cost(0)
         self._seconds: dict[tuple[int, int, int, int, int], float] = {}
         self._repeated: dict[Domain, tuple[Cost, Cost, int]] = {}
 
@@ -102,7 +102,7 @@ class Prices:
         key = self.graph.key_of(pair)
         times = self.graph.alike.once("repeats", key, lambda: self._reads_again(producer, consumer))
         alone = self.joined(pair)
-        again = self._sums.known(self.of(producer).work.repeated(times - 1))
+        again = self.of(producer).work.repeated(times - 1)
         return saved(
             [self.of(group) for group in pair],
             [self._price(alone.reads, alone.writes, alone.work, again, alone.tasks)],
@@ -194,7 +194,7 @@ class Prices:
         But for what is computed again ``beside`` the reads of a large tensor, while others are under way.
         """
         moved = reads.total() + sum(writes.values())
-        beside = beside or self._nothing
+        work, again, beside = map(self._sums.known, (work, again, beside or self._nothing))
         key = moved, id(work), id(again), id(beside), tasks
         seconds = self._seconds.get(key)
         if seconds is None:
@@ -207,8 +207,7 @@ class Prices:
         """What the tasks of a kernel compute again, what windows have computed for them; how many tasks."""
         found = self._repeated.get(domain)
         if found is None:
-            again, remade = map(self._sums.known, (self._again(domain), self._remade(domain)))
-            found = self._repeated[domain] = again, remade, tasks_of(domain)
+            found = self._repeated[domain] = self._again(domain), self._remade(domain), tasks_of(domain)
         return found
 
     def _again(self, domain: Domain) -> Cost:
@@ -231,7 +230,7 @@ class Prices:
         work = self._work.get(nest)
         if work is None:
             work = self.graph.alike.once_for("work", nest.op, lambda: work_of(nest, ASSUMED))
-            self._work[nest] = work = self._sums.known(work)
+            self._work[nest] = work
         return work
 
     def _reads_of(self, nest: Nest) -> Iterator[tuple[ir.Value, Part, int]]:

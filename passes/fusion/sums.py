@@ -10,16 +10,22 @@ class Sums:
 
     def __init__(self) -> None:
         self._known: dict[object, Cost] = {}
+        self._by_id: dict[int, Cost] = {}  # the same: while they are here nothing else has their ids
         self._sums: dict[tuple[int, int], Cost] = {}
 
     def known(self, cost: Cost) -> Cost:
         """The first cost equal to ``cost``."""
+        if self._by_id.get(id(cost)) is cost:
+            return cost
         # In the order of its parts, since rounding depends on it.
         parts = (tuple(part.items()) for part in (cost.contracted, cost.elementwise, cost.special))
-        return self._known.setdefault((cost.bytes, *parts), cost)
+        first = self._known.setdefault((cost.bytes, *parts), cost)
+        self._by_id[id(first)] = first
+        return first
 
     def add(self, one: Cost, other: Cost) -> Cost:
-        """``one + other``, of known costs."""
+        """``one + other``."""
+        one, other = self.known(one), self.known(other)
         key = id(one), id(other)
         total = self._sums.get(key)
         if total is None:

@@ -8,9 +8,15 @@ import pytest
 from mlir import ir
 from mlopt.dialects.attributes import DECISIONS, GROUP
 from mlopt.dialects.context import make_context
+from mlopt.passes.costs.cost import Cost
+from mlopt.passes.costs.count import Reads
+from mlopt.passes.costs.machine import find_machine
 from mlopt.passes.domain import Domain
 from mlopt.passes.fusion import kinds, price
-from mlopt.passes.structured import structured_ops
+from mlopt.passes.fusion.graph import Graph
+from mlopt.passes.fusion.price import Prices
+from mlopt.passes.fusion.sums import Sums
+from mlopt.passes.structured import ASSUMED, structured_ops
 from mlopt.pipelines.driver import run_pipeline
 
 ROWS, WIDTH = 32, 128
@@ -95,3 +101,27 @@ def test_ops_that_compute_something_else_are_not_alike(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(f"{__name__}._layer", different)
     assert _fused(4, monkeypatch)[0]["work_of"] == alike["work_of"] + 3
+
+
+def test_a_cost_that_is_gone_does_not_give_its_price_to_another() -> None:
+    """Python gives the id of an object that is gone to the next one."""
+
+    def seconds(prices: Prices, flops: int) -> float:
+        work = Cost(0, elementwise={"f32": flops})
+        return prices._price(Reads(ASSUMED), {}, work, Cost(0), 1).seconds
+
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(_stack(1))
+        graph, machine = Graph(module.body.operations[0].operation), find_machine("cpu")
+        prices = Prices(graph, machine)
+        amounts = [10**number for number in range(5, 12)]
+        found = [seconds(prices, flops) for flops in amounts]
+        assert found == [seconds(Prices(graph, machine), flops) for flops in amounts]
+        assert found == sorted(set(found))
+
+
+def test_sums_of_costs_that_are_gone() -> None:
+    sums = Sums()
+    for number in range(50):
+        assert sums.add(Cost(number), Cost(2 * number)).bytes == 3 * number
+    assert sums.add(Cost(1), Cost(2)) is sums.known(Cost(3))
