@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -52,8 +51,9 @@ class ComputePositions(Pass):
         for function in [each.operation for each in op.regions[0].blocks[0].operations]:
             if function.name != "func.func" or not function.regions[0].blocks:
                 continue
-            while pair := next(_pairs(function), None):  # a cast of an arange becomes one
-                compute_in(*pair)
+            made = [each for each in structured_ops(function) if is_position(each)]
+            for each in made:
+                made += filter(is_position, compute_in_readers(each))  # a cast of an arange becomes one
             erase_dead(function)
 
 
@@ -69,13 +69,11 @@ def is_position(op: ir.Operation) -> bool:
     return not read & set(body_of(op).arguments)
 
 
-def _pairs(function: ir.Operation) -> Iterator[tuple[ir.Operation, ir.Operation]]:
-    """What reads a tensor of positions and can compute them, with what makes it."""
-    for made in filter(is_position, structured_ops(function)):
-        for use in made.results[0].uses:
-            reader = use.owner.operation
-            if reader.name == "linalg.generic" and can_compute_in(reader, made):
-                yield reader, made
+def compute_in_readers(made: ir.Operation) -> list[ir.Operation]:
+    """Let what reads a tensor of positions compute them, where it can; the readers as they are now."""
+    owners = [use.owner.operation for use in made.results[0].uses]
+    readers = dict.fromkeys(each for each in owners if each.name == "linalg.generic")
+    return [compute_in(reader, made) for reader in readers if can_compute_in(reader, made)]
 
 
 def can_compute_in(reader: ir.Operation, made: ir.Operation) -> bool:
@@ -101,8 +99,8 @@ def _other_maps(reader: ir.Operation, value: ir.Value) -> list[ir.AffineMap]:
     ]
 
 
-def compute_in(reader: ir.Operation, made: ir.Operation) -> None:
-    """Write what makes an element of ``made`` into the body of a generic that reads it."""
+def compute_in(reader: ir.Operation, made: ir.Operation) -> ir.Operation:
+    """The generic ``reader``, with what makes an element of ``made`` in its body."""
     value = made.results[0]
     new = make_generic(
         [operand for operand in inputs_of(reader) if operand != value],
@@ -123,6 +121,7 @@ def compute_in(reader: ir.Operation, made: ir.Operation) -> None:
         for inner in [each.operation for each in body_of(reader).operations]:
             clone(inner, known)
     replace_op(reader, list(new.results))
+    return new
 
 
 def _element(made: ir.Operation, loop: int) -> ir.Value:

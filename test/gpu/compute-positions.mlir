@@ -34,3 +34,41 @@ func.func @main(%x: tensor<8x8xi64>) -> tensor<8x8xi64> {
   } -> tensor<8x8xi64>
   return %r : tensor<8x8xi64>
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d1)>
+#vec = affine_map<(d0) -> (d0)>
+
+// A cast of positions is made of them, and so is what reads the cast.
+// CHECK-LABEL: func.func @cast
+// CHECK-NOT: tensor<8xi64>
+// CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<8x8xf32>)
+// CHECK: linalg.index 1
+// CHECK-NEXT: arith.index_cast
+// CHECK-NEXT: arith.sitofp
+// CHECK-NEXT: arith.mulf
+func.func @cast(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %e = tensor.empty() : tensor<8xi64>
+  %f = tensor.empty() : tensor<8xf32>
+  %a = linalg.generic {indexing_maps = [#vec], iterator_types = ["parallel"]} outs(%e : tensor<8xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %0 = arith.index_cast %i : index to i64
+    linalg.yield %0 : i64
+  } -> tensor<8xi64>
+  %b = linalg.generic {indexing_maps = [#vec, #vec], iterator_types = ["parallel"]}
+      ins(%a : tensor<8xi64>) outs(%f : tensor<8xf32>) {
+  ^bb0(%p: i64, %out: f32):
+    %0 = arith.sitofp %p : i64 to f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %b : tensor<8x8xf32>, tensor<8xf32>) outs(%x : tensor<8x8xf32>) {
+  ^bb0(%in: f32, %p: f32, %out: f32):
+    %0 = arith.mulf %in, %p : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}
