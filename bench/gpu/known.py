@@ -9,14 +9,9 @@ MISSES: dict[str, dict[str, str]] = {
         "sectors": "neighbours come from anywhere in the row",
         "wide": "neighbours come from anywhere in the row",
     },
-    "interleaved_rotary f32": {
-        "requested": "lanes read every second number, and the others with the next access, from the L1 cache",
-        "sectors": "lanes read every second number",
-        "wide": "a thread has one pair of numbers",
-    },
+    "interleaved_rotary f32": {"wide": "a thread has two pairs of numbers, 16 bytes, and 8 of each angle"},
     "max_pool f32": {"wide": "a thread has both columns of a window, 8 bytes, and one result of a row"},
     "pixel_shuffle f32": {"wide": "two neighbours of a result are not neighbours in the input: 8 bytes are"},
-    "flip f32": {"wide": "neighbours are turned around"},
 }
 
 # Of the corpus's modules, which are small: the gates of any_size.py, in whatever dtype.

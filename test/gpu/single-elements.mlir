@@ -100,3 +100,53 @@ func.func private @sums(%x: memref<?x50xf32>, %out: memref<50xf32>) attributes {
   }
   return
 }
+
+// -----
+
+// A flip: a thread has four neighbours, which it loads at once, and backwards. The twin loads one by one.
+// CHECK-LABEL: func.func private @flip
+// CHECK: neighbours = array<i64: 4>, tasks = array<i64: 512>
+// THREADS: llvm.func @flip(
+// THREADS: llvm.load {{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+// THREADS: %[[V:.*]] = vector.from_elements
+// THREADS: llvm.store %[[V]], {{.*}} {alignment = 16 : i64} : vector<4xf32>
+// THREADS-NOT: llvm.load
+// THREADS: llvm.func @flip_unaligned(
+// THREADS-COUNT-4: llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr -> f32
+func.func private @flip(%x: memref<64x1000xf32>, %out: memref<64x1000xf32>) attributes {mlopt.kernel} {
+  %c999 = arith.constant 999 : index
+  scf.forall (%i, %j) in (64, 1000) {
+    %at = arith.subi %c999, %j : index
+    %v = memref.load %x[%i, %at] : memref<64x1000xf32>
+    %t = vector.broadcast %v : f32 to vector<1x1xf32>
+    vector.transfer_write %t, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<64x1000xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Pairs: two neighbours a thread, both of whose elements of both parities are one access.
+// CHECK-LABEL: func.func private @pairs
+// CHECK: neighbours = array<i64: 2>, tasks = array<i64: 256>
+// THREADS: llvm.func @pairs(
+// THREADS: llvm.load {{.*}} -> vector<4xf32>
+// THREADS-NOT: llvm.load
+// THREADS: llvm.store {{.*}} : vector<4xf32>
+// THREADS: llvm.func @pairs_unaligned(
+func.func private @pairs(%x: memref<64x512xf32>, %out: memref<64x256x2xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i, %j) in (64, 256) {
+    %e = affine.apply affine_map<(d0) -> (d0 * 2)>(%j)
+    %o = affine.apply affine_map<(d0) -> (d0 * 2 + 1)>(%j)
+    %even = vector.transfer_read %x[%i, %e], %pad {in_bounds = [true, true]} : memref<64x512xf32>, vector<1x1xf32>
+    %odd = vector.transfer_read %x[%i, %o], %pad {in_bounds = [true, true]} : memref<64x512xf32>, vector<1x1xf32>
+    %a = vector.shape_cast %even : vector<1x1xf32> to vector<1x1x1xf32>
+    %b = vector.shape_cast %odd : vector<1x1xf32> to vector<1x1x1xf32>
+    vector.transfer_write %b, %out[%i, %j, %c0] {in_bounds = [true, true, true]} : vector<1x1x1xf32>, memref<64x256x2xf32>
+    vector.transfer_write %a, %out[%i, %j, %c1] {in_bounds = [true, true, true]} : vector<1x1x1xf32>, memref<64x256x2xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}

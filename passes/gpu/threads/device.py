@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from mlir import ir
@@ -21,6 +21,7 @@ from .asserts import asserts_together
 from .builder import Builder, Number
 from .emitter import Buffer, Emitter
 from .grid import Loops
+from .joined import join_accesses
 from .turns import emit_turns
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
@@ -245,11 +246,17 @@ def _emit_tasks_of_threads(
 ) -> None:
     """The thread's tasks, as far as there are any left; there are where all threads of all blocks have some.
 
-    Those of a thread lie as far from each other as there are threads: neighbours are for neighbouring lanes.
+    Those of a thread lie as far from each other as there are threads: neighbours are for neighbouring lanes,
+    unless the schedule says that a thread has ``neighbours``.
     """
     build, threads = em.build, em.warps * WARP
     loops = Loops.of(forall)
-    (tasks,) = (SCHEDULE.get(forall) or {})["tasks"]
+    schedule = SCHEDULE.get(forall) or {}
+    (tasks,) = schedule["tasks"]
+    if "neighbours" in schedule:
+        group = build.add(build.mul(_index(build, block), threads), _index(build, em.thread_number))
+        _emit_neighbours(em, forall, group, tasks // threads, work)
+        return
     total: Number = 1
     for loop in range(loops.rank):
         total = build.mul(total, loops.count(build, loop, em.number))
@@ -269,11 +276,36 @@ def _emit_tasks_of_threads(
                 em.choose(full or build.less(task, total), [], run)
 
 
+def _emit_neighbours(
+    em: Emitter, forall: ir.Operation, group: Number, each: int, work: Sequence[ir.Operation]
+) -> None:
+    """The thread's group of ``each`` tasks along the last loop, whose accesses become wide ones."""
+    buffers = dict(em.buffers)
+    if em.aligned:  # what is joined is streamed then
+        em.buffers = {value: replace(buffer, streamed=False) for value, buffer in buffers.items()}
+    build, loops = em.build, Loops.of(forall)
+    *counts, last = (loops.count(build, loop, em.number) for loop in range(loops.rank))
+    *places, first = loops.places(build, group, [*counts, build.div(last, each)])
+    first = build.mul(first, each)
+    for number in range(each):
+        _bind_places(em, forall, [*places, build.add(first, number)])
+        with em.task():
+            em.emit(work)
+    em.buffers = buffers
+    if em.aligned:
+        join_accesses(em, ir.InsertionPoint.current.block)
+
+
 def _bind_tasks(em: Emitter, forall: ir.Operation, task: Number) -> None:
     """The induction variables from the task's number."""
     loops = Loops.of(forall)
     counts = [loops.count(em.build, loop, em.number) for loop in range(loops.rank)]
-    arguments = list(forall.regions[0].blocks[0].arguments)[: loops.rank]
-    places = loops.places(em.build, task, counts)
-    for argument, place, step in zip(arguments, places, loops.steps, strict=True):
+    _bind_places(em, forall, loops.places(em.build, task, counts))
+
+
+def _bind_places(em: Emitter, forall: ir.Operation, places: Sequence[Number]) -> None:
+    """The induction variables from a task's place in each loop."""
+    steps = Loops.of(forall).steps
+    arguments = list(forall.regions[0].blocks[0].arguments)[: len(steps)]
+    for argument, place, step in zip(arguments, places, steps, strict=True):
         em.set_scalar(argument, em.build.mul(place, step))

@@ -10,7 +10,7 @@ from ..access import window
 from ..context import Context
 from ..decode import Decoder
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW
-from ..ptx import TYPES, Instruction, Name, Vector
+from ..ptx import TYPES, Instruction, Name, Number, Vector
 from ..registry import Run, instruction
 
 DATA = "9.7.9 Data Movement and Conversion"
@@ -120,11 +120,14 @@ _MODES = {
 
 @instruction("prmt", section=DATA + ": prmt", kind="move")
 def prmt(i: Instruction, d: Decoder) -> Run:
-    """Picks four bytes from two registers."""
+    """Picks four bytes from two registers; the second has no value where a constant takes none of it."""
     u32 = TYPES["u32"]
     write = d.write(i.operands[0], u32)
-    low, high, selector = (d.read(operand, u32) for operand in i.operands[1:])
+    first, second, last = i.operands[1:]
     mode = next((mod for mod in i.mods if mod in _MODES), None)
+    if mode is None and isinstance(last, Number) and not int(last.value) & 0x4444:
+        second = first
+    low, high, selector = (d.read(operand, u32) for operand in (first, second, last))
     table = None if mode is None else np.array(_MODES[mode], np.uint64)
 
     def run(x: Context) -> None:

@@ -62,6 +62,17 @@ def test_a_part_of_what_is_packed_may_be_left_open() -> None:
     assert kinds(run(kernel(other + body, 1), [out])) == ["uninitialized-register"]
 
 
+@pytest.mark.parametrize(("selector", "found"), [("0x123", 0), ("0x8123", 0), ("0x4123", 1)])
+def test_a_register_that_no_byte_is_taken_of(selector: str, found: int) -> None:
+    body = f"""
+  prmt.b32 %r2, %r0, %r3, {selector}U;
+  add.s64 %rd2, %rd0, %rd31;
+  st.global.u32 [%rd2], %r2;
+"""
+    out = np.zeros(32, np.uint32)
+    assert kinds(run(kernel(body, 1), [out])) == ["uninitialized-register"] * found
+
+
 def test_uninitialized_global_memory() -> None:
     device = emulator.Device()
     kernels = device.load(kernel("  ld.global.u32 %r1, [%rd0+4];\n", 1))
