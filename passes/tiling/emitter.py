@@ -55,7 +55,7 @@ class Emitter(Place):
         nest, _ = found
         key = self._key(value)
         if key in self._kept:
-            return self._read_kept(key)
+            return self.kept(self._kept[key])
         known = self.recall(key)
         if known is not None:
             return known
@@ -117,19 +117,28 @@ class Emitter(Place):
         if is_truth:  # has no place in memory; what it is made from has
             self.ahead(nest, dims)
         tile, key = self.tile(value), self._key(value)
-        shape = tile.type.shape if isinstance(tile.type, ir.VectorType) else []
-        if is_truth or not self._keeps or prod(shape) <= 1 or key in self._kept:
-            return
-        kind = ir.MemRefType.get(shape, tile.type.element_type)
-        with ir.InsertionPoint.at_block_begin(self.forall.body):
-            memory = memref.AllocaOp(kind, [], [], alignment=ALIGNMENT).result
+        if self.can_keep(tile) and key not in self._kept:
+            self._kept[key] = self.keep(tile)
+
+    def can_keep(self, tile: ir.Value) -> bool:
+        """Whether a tile of several columns of unknown length may lie in a task's scratch."""
+        is_truth = tile.type.element_type == ir.IntegerType.get_signless(1)
+        return self._keeps and not is_truth and prod(tile.type.shape) > 1
+
+    def keep(self, tile: ir.Value, memory: ir.Value | None = None) -> ir.Value:
+        """Write a tile to ``memory``, or to new scratch; where it is now."""
+        shape = tile.type.shape
+        if memory is None:
+            kind = ir.MemRefType.get(shape, tile.type.element_type)
+            with ir.InsertionPoint.at_block_begin(self.forall.body):
+                memory = memref.AllocaOp(kind, [], [], alignment=ALIGNMENT).result
         order = ir.AffineMapAttr.get(ir.AffineMap.get_identity(len(shape)))
         bounds = ir.ArrayAttr.get([ir.BoolAttr.get(True)] * len(shape))
         vector.TransferWriteOp(None, tile, memory, [self.index(0)] * len(shape), order, bounds)
-        self._kept[key] = memory
+        return memory
 
-    def _read_kept(self, key: Hashable) -> ir.Value:
-        memory = self._kept[key]
+    def kept(self, memory: ir.Value) -> ir.Value:
+        """The tile that lies in scratch."""
         shape = memory.type.shape
         zeros = [self.index(0)] * len(shape)
         return self.transfer_read(memory, zeros, shape, [True] * len(shape), range(len(shape)))

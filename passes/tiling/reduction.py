@@ -93,8 +93,23 @@ def _over(
     steps: Mapping[Dim, int],
     accumulators: Sequence[ir.Value],
 ) -> Sequence[ir.Value]:
-    """Reduce each chunk, in scf.for loops over the dims of ``steps``."""
-    return emitter.walk(steps, accumulators, lambda values: _reduce(emitter, nest, found, values))
+    """Reduce each chunk, in scf.for loops over the dims of ``steps``.
+
+    Totals of several columns lie in scratch: strips of registers that carried them down all rows would read a
+    few bytes of each.
+    """
+    if not all(map(emitter.can_keep, accumulators)):
+        return emitter.walk(steps, accumulators, lambda values: _reduce(emitter, nest, found, values))
+    memories = [emitter.keep(accumulator) for accumulator in accumulators]
+
+    def step(_: Sequence[ir.Value]) -> list[ir.Value]:
+        totals = _reduce(emitter, nest, found, [emitter.kept(memory) for memory in memories])
+        for total, memory in zip(totals, memories, strict=True):
+            emitter.keep(total, memory)
+        return []
+
+    emitter.walk(steps, [], step)
+    return [emitter.kept(memory) for memory in memories]
 
 
 def _reduce(

@@ -128,6 +128,8 @@ def _check_accumulator(op: ir.Operation) -> str | None:
 def _is_written_in_loop(read: ir.Operation) -> bool:
     """Whether an scf.for around ``read`` also writes to the buffer that it reads."""
     buffer = read.operands[0]
+    if _is_scratch(buffer):
+        return False  # a few columns' totals: in registers they would be fewer, and read short pieces of rows
     loop = read.parent
     while loop is not None and loop.name == "scf.for":
         writes = (inner for inner in nested_ops(loop.operation) if inner.name == "vector.transfer_write")

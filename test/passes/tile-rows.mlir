@@ -96,14 +96,20 @@ func.func private @results(%x: tensor<4x?xf32>, %a: tensor<4x?xf32>, %b: tensor<
   return %e, %d, %s : tensor<4x?xf32>, tensor<4x?xf32>, tensor<4xf32>
 }
 
-// Columns of unknown length: their sums are made once, and kept in a task's scratch for the steps that follow.
+// Columns of unknown length: their sums grow in a task's scratch, step by step, and are kept there for what follows.
 // CHECK-LABEL: @columns
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<?x600xf32>
 // CHECK: scf.forall (%[[J:[a-z0-9]*]]) = (0) to (600) step (192)
 // CHECK:   %[[KEPT:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192xf32>
-// CHECK:   scf.for {{.*}} -> (vector<192xf32>)
-// CHECK:   %[[SUM:.*]] = scf.for {{.*}} -> (vector<192xf32>)
-// CHECK:   vector.transfer_write %[[SUM]], %[[KEPT]][%c0{{.*}}] {in_bounds = [true]}
+// CHECK:   %[[TOTAL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192xf32>
+// CHECK:   scf.for
+// CHECK:     %[[BEFORE:.*]] = vector.transfer_read %[[TOTAL]][%c0{{.*}}]
+// CHECK:     %[[SUM:.*]] = vector.multi_reduction <add>, %{{.*}}, %[[BEFORE]] [0] : vector<32x192xf32>
+// CHECK:     vector.transfer_write %[[SUM]], %[[TOTAL]][%c0{{.*}}] {in_bounds = [true]}
+// CHECK:   scf.for
+// CHECK:     vector.multi_reduction
+// CHECK:   %[[ALL:.*]] = vector.transfer_read %[[TOTAL]][%c0{{.*}}]
+// CHECK:   vector.transfer_write %[[ALL]], %[[KEPT]][%c0{{.*}}] {in_bounds = [true]}
 // CHECK:   scf.for %[[K:[a-z0-9]*]] = {{.*}} -> (tensor<?x600xf32>)
 // CHECK:     vector.transfer_read %[[X]][%[[K]], %[[J]]], %{{.*}} {in_bounds = [true, false]} : tensor<?x600xf32>, vector<32x192xf32>
 // CHECK:     vector.transfer_read %[[KEPT]][%c0{{.*}}]
