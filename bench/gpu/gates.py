@@ -6,7 +6,7 @@
 | wide | every access to global memory has 128 bits (64-bit elements: two of them), or may be narrower |
 | first | no wide load comes after an instruction that waits for another one of its tile or phase |
 | nc | every load is of memory that the kernel does not write (ld.global.nc) |
-| bytes | memory moves at most 2 % more than must be moved |
+| bytes | memory moves at most 2 % more than must be moved, and that is at most 2 % more than is needed |
 | requested | the sectors of all requests are at most twice what must be moved: the caches give them |
 | banks | no conflicts in shared memory |
 | sectors | no access touches more sectors than its bytes fill: 4 for 4 bytes a lane, 16 for 16 |
@@ -20,13 +20,14 @@ A tile's loads all come before the first use of one. Another tile's may come aft
 are on their way during a reduction (`machine_code.Code.late_loads`).
 
 What must be moved is each sector that the kernel touches, once: the emulator's ``dram_read`` and
-``dram_written``; beside it the table shows the bytes of what the kernel needs (`Kernel.bytes`). What memory
-moves is replayed from the sectors that each block touches (docs/emulator.md): resident blocks run side by
-side, and a sector that is touched again comes from the L2 cache if less than half of the cache's size was
-asked for in between: each half of an A100's L2 cache serves its own multiprocessors. Operands are small here,
-and all of them would stay in 40 MB; so the chip is taken to be as much smaller, in multiprocessors and in
-cache alike, as the launch fills it `WAVES` times. What is read again by the next wave, or from where a large
-operand would be gone by then, counts.
+``dram_written``. What is needed are the elements that the kernel's maps name (`Kernel.bytes`), and a sector a
+buffer, filled in part; of dynamic sizes that is not known, and not asked. What memory moves is replayed from
+the sectors that each block touches (docs/emulator.md): resident blocks run side by side, and a sector that is
+touched again comes from the L2 cache if less than half of the cache's size was asked for in between: each
+half of an A100's L2 cache serves its own multiprocessors. Operands are small here, and all of them would stay
+in 40 MB; so the chip is taken to be as much smaller, in multiprocessors and in cache alike, as the launch
+fills it `WAVES` times. What is read again by the next wave, or from where a large operand would be gone by
+then, counts.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Found:
     wide: tuple[int, int]  # accesses that are as wide as they can be, of all
     late: int
     nc: tuple[int, int]
-    needed: int
+    needed: float  # infinite for dynamic sizes
     least: int
     moved: int
     requested: int
@@ -86,7 +87,7 @@ class Found:
             self.wide[0] == self.wide[1],
             self.late == 0,
             self.nc[0] == self.nc[1],
-            self.moved <= MOST_OVER * self.least,
+            self.moved <= MOST_OVER * self.least and self.least <= MOST_OVER * self.needed,
             self.requested <= MOST_REQUESTED * self.least,
             self.conflicts == 0,
             self.sectors <= 1,
@@ -111,13 +112,13 @@ def measure(operation: Operation, chip: str) -> list[Found]:
     assert gpu is not None, "the target is a GPU"
     codes = parse(compiled.asm["cubin"])
     built = {kernel.name: kernel for kernel in gpu.kernels}
-    needed = {kernel.name: kernel.bytes or 0 for kernel in compiled.kernels}
     found = []
     for report in reports:
         code, counters, kernel = codes[report.kernel], report.counters, built[report.kernel]
         assert counters is not None and kernel.occupancy is not None
         loads, stores = code.named("LDG"), code.named("STG")
-        narrow = narrow_accesses(counters.lines, _element_bits(compiled.asm["layouts"], report.kernel))
+        operands, needed = _declared(compiled.asm["layouts"], report.kernel)
+        narrow = narrow_accesses(counters.lines, element_bits(operands))
         found.append(
             Found(
                 operation.name,
@@ -129,7 +130,7 @@ def measure(operation: Operation, chip: str) -> list[Found]:
                 (_as_wide_as_can_be(code, narrow), len(loads) + len(stores)),
                 code.late_loads(),
                 (sum(".CONSTANT" in each.name for each in loads), len(loads)),
-                needed[report.kernel],
+                needed,
                 counters.dram_read + counters.dram_written,
                 moved(report, chip),
                 counters.l2_bytes,
@@ -169,12 +170,24 @@ def narrow_accesses(lines: Sequence[Line], elements: set[int]) -> set[tuple[str,
     return {each for each, may in found.items() if may}
 
 
-def _element_bits(text: str, kernel: str) -> set[int]:
-    """The sizes in memory of what a kernel's buffers hold, from its signature."""
-    signature = re.search(rf"func private @{kernel}\((.*)\) attributes", text)
+def _declared(text: str, kernel: str) -> tuple[str, float]:
+    """The operands of a kernel and the bytes that it needs, as its function in ``text`` says.
+
+    With a sector a buffer, which may be filled in part; infinity for dynamic sizes.
+    """
+    name = kernel.removesuffix("_unaligned")
+    signature = re.search(rf"func private @{name}\((.*)\) attributes (.*)", text)
     assert signature is not None, f"{kernel} is a function"
-    names = re.findall(r"memref<[^>]*?([a-z]+[\d]*)(?:,[^>]*)?>", signature[1])
-    return {64 if name == "index" else max(8, int(re.sub(r"\D+", "", name))) for name in names}
+    operands, known = signature[1], re.search(r"mlopt\.bytes = (\d+)", signature[2])
+    if "?" in operands or known is None:
+        return operands, math.inf
+    return operands, int(known[1]) + SECTOR * operands.count("memref<")
+
+
+def element_bits(operands: str) -> set[int]:
+    """The sizes in memory of what a kernel's buffers hold; of complex numbers those of their parts."""
+    dtypes = re.findall(r"memref<(?:[\d?]+x)*(?:complex<)?([a-z]+)(\d*)", operands)
+    return {64 if name == "index" else max(8, int(bits)) for name, bits in dtypes}
 
 
 def _as_wide_as_can_be(code: Code, narrow: set[tuple[str, int]]) -> int:

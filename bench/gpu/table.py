@@ -36,11 +36,26 @@ def table(found: Mapping[str, Sequence[Found]], chip: str) -> str:
     return "\n\n".join([*parts, "\n".join(reasons)] if reasons else parts)
 
 
+def stale(name: str, kernels: Sequence[Found], text: str) -> list[str]:
+    """The kernels of an operation whose names, registers or misses the table ``text`` has otherwise."""
+    kept = [row for row in map(_cells, text.splitlines()) if row[:1] == (name,)]
+    told, seen = ([_judged(row) for row in rows] for rows in (kept, map(_row, kernels)))
+    return [f"the table has {told}, measured are {seen}; run it with --save"] if told != seen else []
+
+
 def surprises(name: str, kernels: Sequence[Found]) -> list[str]:
     """Gates that an operation misses without a known reason, or holds in spite of one."""
     missed, known = problems(kernels), set(MISSES.get(name, {}))
     lines = [f"{name}: misses '{gate}'" for gate in sorted(missed - known)]
     return lines + [f"{name}: holds '{gate}' now; take it out of known.py" for gate in sorted(known - missed)]
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    return tuple(line.strip("| ").split(" | "))
+
+
+def _judged(row: Sequence[str]) -> tuple[str, ...]:
+    return tuple(row[_HEAD.index(column)] for column in ("kernel", "registers", "misses"))
 
 
 def _row(found: Found) -> tuple[str, ...]:

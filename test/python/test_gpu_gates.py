@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from mlopt.bench.gpu.gates import GATES, measure, narrow_accesses
+import torch
+import torch.nn.functional as F
+from mlopt.bench.gpu.__main__ import RESULTS
+from mlopt.bench.gpu.gates import GATES, element_bits, measure, narrow_accesses
 from mlopt.bench.gpu.known import MISSES
 from mlopt.bench.gpu.machine_code import parse
-from mlopt.bench.gpu.operations import OPERATIONS
-from mlopt.bench.gpu.table import surprises, table
+from mlopt.bench.gpu.operations import OPERATIONS, Operation
+from mlopt.bench.gpu.table import stale, surprises, table
 from mlopt.runtime.emulator.counters import Line
+from mlopt.test.corpus.basic import Function
+from mlopt.test.corpus.cases import Case, randn
 
 LISTING = """
     .section .text.sum,"ax",@progbits
@@ -25,7 +32,9 @@ LISTING = """
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_gates_hold_or_the_reason_is_known(name: str) -> None:
-    assert surprises(name, measure(OPERATIONS[name], "sm_80")) == []
+    found = measure(OPERATIONS[name], "sm_80")
+    assert surprises(name, found) == []
+    assert stale(name, found, RESULTS.read_text(encoding="utf-8")) == []
 
 
 def test_reasons_are_of_operations_and_gates_that_there_are() -> None:
@@ -78,10 +87,36 @@ def test_accesses_may_be_narrow_for_a_reason() -> None:
     assert narrow_accesses([one, _line(one.text, 32, 64, 8)], {32}) == set()
 
 
+def test_copies_on_the_device_are_measured() -> None:
+    case = Case("padded", lambda: Function(lambda x: F.pad(x, (0, 0, 1, 1))), randn((64, 128)))
+    found = measure(Operation("padded f32", case, torch.float32), "sm_80")
+    names = [each.kernel for each in found]
+    assert names[-1] == f"copy_{66 * 128}xf32" and len(names) > 1
+    assert found[-1].least == 2 * 66 * 128 * 4
+
+
+def test_bits_of_buffers() -> None:
+    operands = "%a: memref<4x?xindex>, %b: memref<f64>, %n: index, %c: memref<8xi1, strided<[1], offset: ?>>"
+    assert element_bits(operands) == {8, 64}
+    assert element_bits("%a: memref<2x3xcomplex<f32>>, %b: memref<16xf8E4M3FN>") == {8, 32}
+
+
+def test_more_than_is_needed_is_missed() -> None:
+    (found,) = measure(OPERATIONS["relu_scale f32"], "sm_80")
+    assert found.least <= found.needed <= 1.02 * found.least
+    assert "bytes" not in found.misses
+    assert "bytes" in replace(found, needed=0.9 * found.needed).misses
+    (dynamic,) = measure(OPERATIONS["relu_scale of any size"], "sm_80")
+    assert dynamic.needed == float("inf")
+
+
 def test_the_table_names_what_is_missed() -> None:
     found = measure(OPERATIONS["max_pool f32"], "sm_80")
     text = table({"max_pool f32": found}, "sm_80")
     assert "0 of 1 kernels hold all gates." in text
+    assert stale("max_pool f32", found, text) == []
+    assert stale("max_pool f32", [replace(found[0], registers=255)], text) != []
+    assert stale("max_pool f32", found[1:], text) != []
     assert f"- max_pool f32, wide: {MISSES['max_pool f32']['wide']}" in text
     assert surprises("relu_scale f32", found) == ["relu_scale f32: misses 'wide'"]
     assert surprises("embedding f32", found)[-1].startswith("embedding f32: holds 'bytes' now")
