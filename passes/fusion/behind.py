@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from .graph import Graph, Group
+from .graph import Graph
+from .group import Group
 from .kinds import Kind
 from .legal import RESHAPE
 

@@ -20,7 +20,8 @@ from typing import NamedTuple
 from ..domain import Domain
 from .behind import edges_behind
 from .decisions import Decisions
-from .graph import Graph, Group
+from .graph import Graph
+from .group import Group
 from .kinds import Kind
 from .legal import can_fuse, is_prologue, is_simple
 from .price import Prices, Saving
@@ -132,7 +133,7 @@ class Chooser:
 
     def _add_beside(self, group: Group) -> None:
         """Try ``group`` with its neighbours that read the same tensors, if all of them are simple."""
-        for other in self.graph.beside(group) if is_simple(group) else ():
+        for other in self.graph.readers.beside(group) if is_simple(group) else ():
             if is_simple(other) and group not in other.inputs and other not in group.inputs:
                 first, second = self._in_order((group, other))
                 self._add_pairs([(first, second)], settled=True)

@@ -11,7 +11,8 @@ from mlir import ir
 from ...dialects.attributes import GROUP, Decision
 from ..structured import label_of
 from .behind import Behind
-from .graph import Graph, Group
+from .graph import Graph
+from .group import Group
 from .price import Saving
 
 

@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import itemgetter, or_
 from typing import Any
 
 from mlir import ir
 
-from ..domain import Domain
 from ..groups import entry_ops, is_init, operands_of, touches_memory
 from ..tiling.access import Nest, nest_of
 from .alike import Alike
+from .group import Group
 from .kinds import Kind, kind_of
 from .pads import pads_of
-
-
-@dataclass(eq=False)
-class Group:
-    """Ops that become one kernel, or one op that stays in the host function.
-
-    ``bits`` has one bit for each group that went into this one, ``above`` those of all groups that it
-    depends on, directly or not; ``inputs`` are the groups that it reads, ``outputs`` those that read it,
-    ``sources`` the values that its ops read, and ``made`` the results of its ops.
-    """
-
-    ops: list[ir.Operation]
-    kinds: list[Kind]
-    bits: int
-    above: int = 0
-    inputs: set[Group] = field(default_factory=set)
-    outputs: set[Group] = field(default_factory=set)
-    sources: dict[ir.Value, None] = field(default_factory=dict)
-    made: dict[ir.Value, None] = field(default_factory=dict)
-    domain: Domain | None = None
-
-    def has(self, *kinds: Kind) -> bool:
-        """Whether an op of one of these kinds is in the group."""
-        return any(map(kinds.__contains__, self.kinds))
+from .readers import Readers
 
 
 class Graph:
@@ -61,11 +36,8 @@ class Graph:
         self._bits = 0
         self.dead: list[ir.Operation] = []
         self._position = {op: number for number, op in enumerate(entry_ops(func))}
-        # Who reads each value: groups, and None for the end of the function.
-        self._readers: dict[ir.Value, set[Group | None]] = {}
-        for _, _, value in operands_of(func.regions[0].blocks[0].operations[-1].operation):
-            self._readers[value] = {None}
-        self._in_order: dict[ir.Value, list[Group]] = {}  # those, for some values
+        end = func.regions[0].blocks[0].operations[-1].operation
+        self.readers = Readers((value for _, _, value in operands_of(end)), self.last_position)
 
     def add(self, op: ir.Operation) -> Group:
         """Make a group of ``op``, of the fills it starts from and of its pads; ops come in order."""
@@ -86,8 +58,7 @@ class Graph:
         group = Group(ops, kinds, self._new_bit())
         self._kinds.update(zip(ops, kinds, strict=True))
         self._set_values(group)
-        for value in group.sources:
-            self._readers.setdefault(value, set()).add(group)
+        self.readers.add(group)
         makers = [self.group_of(value) for value in group.sources]
         if self.alike.form_of(op) is None and touches_memory(op):  # these keep their order
             makers.append(self._on_memory)
@@ -189,10 +160,7 @@ class Graph:
             each.outputs.add(joined)
         for each in joined.outputs:
             each.inputs.add(joined)
-        for value in joined.sources:
-            self._readers[value].add(joined)
-            if value in self._in_order:
-                insort(self._in_order[value], joined, key=self.last_position)
+        self.readers.add(joined)
         self.groups[joined] = None
         self._makers.update(dict.fromkeys(joined.made, joined))
         new = joined.bits | joined.above
@@ -209,35 +177,11 @@ class Graph:
             each.outputs.discard(group)
         for each in group.outputs:
             each.inputs.discard(group)
-        for value in group.sources:
-            self._readers[value].discard(group)
-            if value in self._in_order:
-                self._in_order[value].remove(group)
+        self.readers.remove(group)
 
     def readers_of(self, group: Group) -> set[Group | None]:
         """Who else reads what ``group`` makes; None is the end of the function."""
-        return {each for value in group.made for each in self._readers.get(value, ())} - {group}
-
-    def beside(self, group: Group) -> list[Group]:
-        """For each tensor that ``group`` reads, who reads it next before and after, in the block's order."""
-        found: dict[Group, None] = {}
-        here = self.last_position(group)
-        for value in group.sources:
-            if not isinstance(value.type, ir.RankedTensorType):
-                continue
-            readers = self._readers_in_order(value)
-            before = bisect_left(readers, here, key=self.last_position)
-            after = bisect_right(readers, here, key=self.last_position)
-            found.update(dict.fromkeys((*readers[max(before - 1, 0) : before], *readers[after : after + 1])))
-        return list(found)
-
-    def _readers_in_order(self, value: ir.Value) -> list[Group]:
-        """The groups that read ``value``: sorted once, as a value may be read in every layer."""
-        readers = self._in_order.get(value)
-        if readers is None:
-            groups = (each for each in self._readers[value] if each is not None)
-            readers = self._in_order[value] = sorted(groups, key=self.last_position)
-        return readers
+        return {each for value in group.made for each in self.readers.of(value)} - {group}
 
     def copy_for(self, producer: Group, consumer: Group) -> Group:
         """A copy of ``producer`` that makes what ``consumer``, and nobody else, reads of it."""
@@ -256,14 +200,8 @@ class Graph:
             ops, list(producer.kinds), self._new_bit(), producer.above, set(producer.inputs), {consumer}
         )
         self._set_values(copied)
-        for value in copied.sources:
-            self._readers.setdefault(value, set()).add(copied)
-            self._in_order.pop(value, None)
-        for old, new in same.items():
-            if consumer in self._readers.get(old, ()):
-                self._in_order.pop(old, None)
-                self._readers[old].discard(consumer)
-                self._readers.setdefault(new, set()).add(consumer)
+        self.readers.add(copied)
+        self.readers.move(consumer, same)
         for maker in copied.inputs:
             maker.outputs.add(copied)
         producer.outputs.discard(consumer)
@@ -307,8 +245,7 @@ class Graph:
 
     def is_read_outside(self, value: ir.Value, *groups: Group) -> bool:
         """Whether anything but these groups reads ``value``."""
-        readers = self._readers.get(value)
-        return readers is not None and not readers.issubset(groups)
+        return not self.readers.of(value).issubset(groups)
 
     def kind_of(self, op: ir.Operation) -> Kind:
         """The part that an op of a group plays."""

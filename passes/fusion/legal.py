@@ -14,7 +14,8 @@ from ..tiling.access import Access, Nest
 from ..tiling.parts import parts_below, why_not_together
 from ..tiling.registry import can_tile
 from ..tiling.stages import is_moved
-from .graph import Graph, Group
+from .graph import Graph
+from .group import Group
 from .kinds import Kind
 from .turned import no_turned_store
 

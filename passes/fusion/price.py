@@ -16,7 +16,8 @@ from ..domain import Domain
 from ..structured import ASSUMED
 from ..tiling.access import Nest
 from .behind import Behind
-from .graph import Graph, Group
+from .graph import Graph
+from .group import Group
 from .kinds import Kind
 from .repeats import elements_of, remade, repeats, tasks_of, window_repeats
 from .sums import Sums

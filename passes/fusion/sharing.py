@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .graph import Graph, Group
+from .graph import Graph
+from .group import Group
 from .kinds import Kind
 from .legal import can_copy, can_fuse
 from .price import Prices, Saving, saved

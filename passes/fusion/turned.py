@@ -7,7 +7,8 @@ from math import prod
 from ..tiling import contraction
 from ..tiling.access import Access, Nest, shape_of
 from ..tiling.registry import rule_of
-from .graph import Graph, Group
+from .graph import Graph
+from .group import Group
 from .kinds import Kind
 
 PAGE = 4096  # bytes after which addresses fall on the same lines of a first-level cache
