@@ -69,7 +69,9 @@ def best_arrangement(
     ideal = least_cost(source, target, sizes, element_bytes)
     best, least = None, (1 << 62, 0)
     for one in sorted(arrangements(sizes, element_bytes), key=lambda each: (each.elements, each.gap)):
-        if least > ideal and one.adds_up(source) and one.adds_up(target):
+        if least <= ideal:
+            break
+        if _bound(one, source, target) < least and one.adds_up(source) and one.adds_up(target):
             found = cost(one, source, target, least[0])
             if found < least:
                 best, least = one, found
@@ -84,6 +86,12 @@ def cost(one: Arrangement, source: Layout, target: Layout, most: int = 1 << 62) 
     if passes <= most:
         passes += loads.passes(one.place, most - passes)
     return passes, stores.count + loads.count
+
+
+def _bound(one: Arrangement, source: Layout, target: Layout) -> tuple[int, int]:
+    """What ``one`` costs if it has no conflicts: of most candidates, whose threads access less, too much."""
+    stores, loads = one.stores(source), one.loads(target)
+    return stores.least + loads.least, stores.count + loads.count
 
 
 def least_cost(source: Layout, target: Layout, sizes: tuple[int, ...], element_bytes: int) -> tuple[int, int]:
