@@ -22,6 +22,7 @@ from .decomposing import (  # noqa: F401 (they register when they are imported)
     elementwise,
     indices,
     integers,
+    interpolation,
     mixed,
     pads,
     pools,
@@ -44,9 +45,9 @@ _KEEP: list[Any] = [
 
 # Ops outside of torch's default table whose decomposition in torch is good.
 _EXTRA: list[Any] = [
-    aten.upsample_bilinear2d.vec, aten._native_batch_norm_legit_functional,
-    aten._native_batch_norm_legit, aten._native_batch_norm_legit.no_stats, aten.squeeze.dims,
-    aten._euclidean_dist, aten.grid_sampler_2d, aten._adaptive_avg_pool2d, aten.full, aten.logsumexp,
+    aten._native_batch_norm_legit_functional, aten._native_batch_norm_legit,
+    aten._native_batch_norm_legit.no_stats, aten.squeeze.dims,
+    aten._euclidean_dist, aten.grid_sampler_2d, aten.full, aten.logsumexp,
     aten._to_copy, aten.diag,
 ]  # fmt: skip
 

@@ -1,0 +1,89 @@
+"""Linear interpolation beside eager's: infinities, values that overflow when subtracted, dtypes, sizes."""
+
+import mlopt
+import pytest
+import torch
+from torch.nn import functional as F
+
+INF = float("inf")
+DIMS = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
+MODES = ["linear", "bilinear", "trilinear"]
+SIZES = {
+    "twice": {"scale_factor": 2},
+    "twice, aligned": {"scale_factor": 2, "align_corners": True},
+    "more and less": {"size": (4, 9, 13)},
+    "more and less, aligned": {"size": (4, 9, 13), "align_corners": True},
+    "a factor that is not whole": {"scale_factor": 1.6},
+    "one element, aligned": {"size": (1, 7, 1), "align_corners": True},
+    "the same": {"size": (5, 6, 7)},
+    "a factor near one": {"scale_factor": 1.1},
+}
+DTYPES = [torch.float64, torch.float16, torch.bfloat16]
+
+
+def interpolation(mode, arguments):
+    if "size" in arguments:
+        arguments = {**arguments, "size": arguments["size"][-DIMS[mode] :]}
+    return lambda x: F.interpolate(x, mode=mode, **arguments)
+
+
+def images(mode, dtype=torch.float32):
+    """Ordinary numbers, an infinity among them, rows of the largest numbers with changing signs."""
+    x = torch.randn(2, 3, *(5, 6, 7)[-DIMS[mode] :]).to(dtype)
+    x[0, 1].view(-1)[3] = INF
+    x[1, 2] = torch.finfo(dtype).max * 0.875
+    x[1, 2][..., ::2] *= -1
+    return x
+
+
+def check(compiled, function, x, rtol=1e-5):
+    """Apart, since one that cancels is off by as much as rounding the largest number is."""
+    for actual, eager in zip(compiled(x).unbind(1), function(x).unbind(1), strict=True):
+        for one, other in zip(actual, eager, strict=True):
+            finite = other[other.isfinite()].abs()
+            largest = finite.max().item() if finite.numel() else 0.0
+            torch.testing.assert_close(one, other, rtol=rtol, atol=rtol * largest, equal_nan=True)
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("mode", MODES)
+def test_infinities_and_values_that_overflow(mode, sizes):
+    function, x = interpolation(mode, SIZES[sizes]), images(mode)
+    check(mlopt.jit(function, x), function, x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("mode", MODES)
+def test_dtypes(mode, dtype):
+    function, x = interpolation(mode, {"scale_factor": 1.6}), images(mode, dtype)
+    check(mlopt.jit(function, x), function, x, rtol=max(1e-5, 2 * torch.finfo(dtype).eps))
+
+
+def test_on_the_emulator():
+    function, x = interpolation("bilinear", {"scale_factor": 2}), images("bilinear")
+    check(mlopt.jit(function, x, target="cuda:sm_80", device="emulator"), function, x)
+
+
+def test_dynamic_sizes():
+    function = interpolation("bilinear", {"scale_factor": 2})
+    size = torch.export.Dim
+    dynamic = ({0: size("batch"), 2: size("height", min=2), 3: size("width", min=2)},)
+    compiled = mlopt.jit(function, images("bilinear"), dynamic_shapes=dynamic)
+    for x in images("bilinear"), images("bilinear")[:1, :, :3, 1:].contiguous():
+        check(compiled, function, x)
+
+
+def test_bytes_and_channels_last():
+    function = interpolation("bilinear", {"scale_factor": 2})
+    x = torch.randint(0, 256, (2, 3, 5, 7), dtype=torch.uint8)
+    actual, eager = mlopt.jit(function, x)(x), function(x)
+    torch.testing.assert_close(actual, eager, rtol=0, atol=1)
+    y = images("bilinear").to(memory_format=torch.channels_last)
+    compiled = mlopt.jit(function, y)
+    check(compiled, function, y)
+    assert compiled(y).stride() == function(y).stride()
+
+
+def test_bicubic_is_eagers_too():
+    function, x = interpolation("bicubic", {"scale_factor": 2}), images("bicubic")
+    check(mlopt.jit(function, x), function, x)
