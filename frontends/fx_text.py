@@ -60,6 +60,8 @@ RENAMED: dict[Any, tuple[Any, int]] = {
 # What torch-mlir lowers to wrong values, and in which cases a decomposition leaves it there.
 _WRONG: dict[Any, str] = {
     torch.ops.aten.adaptive_max_pool3d.default: "with dynamic depth, height or width, or without windows",
+    torch.ops.aten._adaptive_avg_pool2d.default: "with dynamic height or width, or without windows",
+    torch.ops.aten._adaptive_avg_pool3d.default: "with dynamic depth, height or width, or without windows",
 }
 
 

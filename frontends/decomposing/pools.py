@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .registry import aten, count, ours
+from .registry import aten, compute_dtype, count, ours
 
 
 @ours(aten.max_pool2d_with_indices.default)
@@ -39,6 +39,45 @@ def _avg_pool3d(x: Tensor, *args: Any, **kwargs: Any) -> Any:
     return y.reshape(*x.shape[:-3], *y.shape[-3:])
 
 
+@ours(aten._adaptive_avg_pool2d.default)
+def _adaptive_avg_pool2d(x: Tensor, output_size: Sequence[int]) -> Any:
+    return _adaptive_avg_pool(x, output_size, 2, aten.avg_pool2d)
+
+
+@ours(aten._adaptive_avg_pool3d.default)
+def _adaptive_avg_pool3d(x: Tensor, output_size: Sequence[int]) -> Any:
+    return _adaptive_avg_pool(x, output_size, 3, aten.avg_pool3d)
+
+
+def _adaptive_avg_pool(x: Tensor, output_size: Sequence[int], dims: int, pool: Any) -> Any:
+    """Equal windows are those of ``pool``; of uneven ones the shorter have zeros behind their elements.
+
+    One sum for all windows: torch's own has an addition for each element of a window.
+    """
+    sizes, outputs = x.shape[-dims:], list(output_size)
+    if not _are_static(sizes, outputs):
+        return NotImplemented
+    if x.dim() == dims + 1:
+        return _adaptive_avg_pool(x.unsqueeze(0), outputs, dims, pool).squeeze(0)
+    if all(size % out == 0 for size, out in zip(sizes, outputs, strict=True)):
+        return pool(x, [size // out for size, out in zip(sizes, outputs, strict=True)])
+    places, inside, counts = torch.zeros((), dtype=torch.long), torch.ones((), dtype=torch.bool), []
+    for dim, (size, out) in enumerate(zip(sizes, outputs, strict=True)):
+        inner = dims - 1 - dim
+        first, end = _bounds(size, out)
+        windows = _windows(size, out)
+        has = first.unsqueeze(1) + torch.arange(windows.shape[1]) < end.unsqueeze(1)
+        places = places * size + windows.reshape(*windows.shape, *[1] * (2 * inner))
+        inside = inside & has.reshape(*has.shape, *[1] * (2 * inner))
+        counts.append((end - first).reshape(-1, *[1] * inner))
+    flat = x.to(compute_dtype(x.dtype)).flatten(-dims)
+    elements = flat.index_select(-1, places.reshape(-1)).unflatten(-1, places.shape)
+    total = torch.where(inside, elements, 0.0).sum(list(range(1 - 2 * dims, 0, 2)))
+    for count_along in counts:  # one after the other, as eager divides
+        total = total / count_along
+    return total.to(x.dtype)
+
+
 @ours(aten.adaptive_max_pool2d.default)
 def _adaptive_max_pool2d(x: Tensor, output_size: Sequence[int]) -> Any:
     return _adaptive_max_pool(x, output_size, 2, aten.max_pool2d_with_indices)
@@ -56,9 +95,7 @@ def _adaptive_max_pool(x: Tensor, output_size: Sequence[int], dims: int, pool: A
         x.shape[-dims:],
         list(output_size) if len(output_size) == dims else [output_size[0]] * dims,
     )
-    if not all(
-        isinstance(size, int) and size > 0 and out > 0 for size, out in zip(sizes, outputs, strict=True)
-    ):
+    if not _are_static(sizes, outputs):
         return NotImplemented
     if all(size % out == 0 for size, out in zip(sizes, outputs, strict=True)):
         window = [size // out for size, out in zip(sizes, outputs, strict=True)]
@@ -75,6 +112,12 @@ def _adaptive_max_pool(x: Tensor, output_size: Sequence[int], dims: int, pool: A
     return best, place
 
 
+def _are_static(sizes: Sequence[Any], outputs: Sequence[int]) -> bool:
+    return all(
+        isinstance(size, int) and size > 0 and out > 0 for size, out in zip(sizes, outputs, strict=True)
+    )
+
+
 def _eagers_place(x: Tensor, best: Tensor, dim: int) -> Tensor:
     """Where ``best`` is along ``dim``: the last NaN, or else the first that equals it."""
     number = torch.arange(x.shape[dim]).reshape([-1 if d == dim else 1 for d in range(-x.dim(), 0)])
@@ -85,7 +128,12 @@ def _eagers_place(x: Tensor, best: Tensor, dim: int) -> Tensor:
 
 def _windows(size: int, outputs: int) -> Tensor:
     """For each window along a dimension the elements that it has, the last again where it is shorter."""
-    number = torch.arange(outputs)
-    first, end = (number * size) // outputs, ((number + 1) * size + outputs - 1) // outputs
+    first, end = _bounds(size, outputs)
     longest = max(-(-(at + 1) * size // outputs) - at * size // outputs for at in range(outputs))
     return (first.unsqueeze(1) + torch.arange(longest)).minimum(end.unsqueeze(1) - 1)
+
+
+def _bounds(size: int, outputs: int) -> tuple[Tensor, Tensor]:
+    """Where each window along a dimension begins and ends."""
+    number = torch.arange(outputs)
+    return (number * size) // outputs, ((number + 1) * size + outputs - 1) // outputs

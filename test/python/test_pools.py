@@ -5,6 +5,7 @@ from functools import partial
 import mlopt
 import pytest
 import torch
+from mlopt.errors import UnsupportedOpError
 from torch.nn import functional as F
 from torch.utils import _pytree as pytree
 
@@ -121,6 +122,49 @@ def test_places_are_made_with_the_values_and_only_where_they_are_read():
     assert len(mlopt.jit(lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), x).kernels) == 1
     volume = torch.randn(1, 4, 6, 8, 8)
     assert len(mlopt.jit(lambda x: F.max_pool3d(x, 3, 2, 1, return_indices=True), volume).kernels) == 1
+
+
+AVERAGES = {
+    "1d": (F.adaptive_avg_pool1d, 1, 4),
+    "2d": (F.adaptive_avg_pool2d, 2, (2, 5)),
+    "2d, more windows than elements": (F.adaptive_avg_pool2d, 2, (4, 11)),
+    "2d, even": (F.adaptive_avg_pool2d, 2, (7, 3)),
+    "3d": (F.adaptive_avg_pool3d, 3, (2, 3, 1)),
+    "3d, even": (F.adaptive_avg_pool3d, 3, (1, 7, 1)),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", AVERAGES)
+@pytest.mark.parametrize("target", TARGETS)
+def test_adaptive_averages(target, name, dtype):
+    pool, dims, sizes = AVERAGES[name]
+
+    def function(x):
+        return pool(x, sizes), pool(x[0], sizes)  # without a batch, too
+
+    x = torch.randn(2, 4, *(5, 7, 9)[-dims:]).to(dtype)
+    x[0, 1].view(-1)[3] = INF
+    x[0, 2].view(-1)[[1, 4]] = torch.tensor([INF, -INF]).to(dtype)
+    x[1, 3].view(-1)[2] = NAN
+    compiled = mlopt.jit(function, x, **TARGETS[target])
+    for actual, eager in zip(compiled(x), function(x.double()), strict=True):
+        close = {"rtol": 1e-2, "atol": 1e-3} if dtype.itemsize == 2 else {"rtol": 1e-5, "atol": 1e-6}
+        torch.testing.assert_close(actual, eager.to(dtype), equal_nan=True, **close)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_adaptive_average_of_large_windows_is_a_gather_and_a_sum(target):
+    x = torch.randn(1, 2, 60, 60)
+    compiled = mlopt.jit(lambda x: F.adaptive_avg_pool2d(x, 7), x, **TARGETS[target])
+    torch.testing.assert_close(compiled(x), F.adaptive_avg_pool2d(x, 7))
+    assert len([kernel for kernel in compiled.kernels if kernel.function == "main"]) == 2
+
+
+def test_an_adaptive_average_of_unknown_height_is_refused():
+    x, height = torch.randn(2, 3, 17, 19), torch.export.Dim("height", min=4)
+    with pytest.raises(UnsupportedOpError, match="_adaptive_avg_pool2d with dynamic height"):
+        mlopt.jit(lambda x: F.adaptive_avg_pool2d(x, (3, 5)), x, dynamic_shapes=({2: height},))
 
 
 @pytest.mark.parametrize("include", [False, True])
