@@ -16,7 +16,7 @@ from ..tiling import contraction, reduction
 from ..tiling.access import Nest
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from ..tiling.stages import is_bounded, scratch_of
-from ..tiling.walks import columns_of
+from ..tiling.walks import columns_of, kept_bytes
 from .attention import Block, attention_of, choose_attention
 from .common import TASKS, forced, innermost_dims, keep_inside, memory_order
 
@@ -83,13 +83,16 @@ def _is_streamed(domain: Domain) -> bool:
 
 
 def stages_problem(domain: Domain) -> str | None:
-    """Why a task has no room for what its windows read of other ops; None if it has, or needs none."""
+    """Why a task has no room for what its windows or columns need ahead; None if it has, or needs none."""
     if not all(is_bounded(stage) for stage in domain.stages.values()):
         return "how much a task would compute ahead of its window is not known"
     needed = scratch_of(domain, choose_tiles(domain, TASKS)) if domain.stages else 0
-    if needed <= SCRATCH:
-        return None
-    return f"what a window reads would take {needed} bytes of a task's scratch, {SCRATCH} are allowed"
+    if needed > SCRATCH:
+        return f"what a window reads would take {needed} bytes of a task's scratch, {SCRATCH} are allowed"
+    kept = kept_bytes(domain, choose_tiles(domain, TASKS)) if columns_of(domain) else 0
+    if kept > SCRATCH:
+        return f"what columns need ahead would take {kept} bytes of a task's scratch, {SCRATCH} are allowed"
+    return None
 
 
 def _choose(domain: Domain, tasks: int, sizes: Sizes) -> dict[Dim, int]:

@@ -11,7 +11,7 @@ from mlir import ir
 
 from .access import Nest
 from .analysis import body_problem
-from .walks import walk_problem
+from .walks import loops_problem, walk_problem
 
 if TYPE_CHECKING:
     from ..domain import Domain
@@ -86,11 +86,11 @@ def can_tile(domain: Domain) -> str | None:
             if size == WHOLE and dim.extent is None and not dim.walked:
                 return "a whole row whose length is not known"
     if not any(dim.walked for dim in domain.dims):
-        return None
+        return loops_problem(domain)
     stepping = [rule for name, rule in zip(_RULES, _rules(), strict=True) if name in _IN_STEPS]
     if not all(rule_of(nest) in stepping for nest in domain.nests):
         return "a task would need a whole row, whose length is not known"
-    return walk_problem(domain)
+    return loops_problem(domain) or walk_problem(domain)
 
 
 def _in_parts(domain: Domain) -> str | None:

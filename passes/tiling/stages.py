@@ -148,7 +148,7 @@ def memory_shape(access: Access, parts: Sequence[int], order: Sequence[int], lea
 
 
 def _vector_of(element: ir.Type) -> int:
-    return ALIGNMENT // max(_bits(element) // 8, 1)
+    return ALIGNMENT // max(bits_of(element) // 8, 1)
 
 
 def scratch_of(domain: Domain, tiles: Mapping[Dim, int]) -> int:
@@ -160,7 +160,7 @@ def scratch_of(domain: Domain, tiles: Mapping[Dim, int]) -> int:
         order = memory_order(stage.reader, stage.access, sizes)
         element = value.type.element_type
         shape = memory_shape(stage.access, parts, order, lead_of(1, element))
-        total += prod(shape) * max(_bits(element) // 8, 1)
+        total += prod(shape) * max(bits_of(element) // 8, 1)
     return total
 
 
@@ -169,7 +169,8 @@ def loop_sizes(domain: Domain, stage: Stage, tiles: Mapping[Dim, int]) -> list[i
     return [tiles.get(dim, 0) or dim.extent or 1 for dim in domain.loops(stage.reader)]
 
 
-def _bits(element: ir.Type) -> int:
+def bits_of(element: ir.Type) -> int:
+    """How wide an element is; that of an index as in memory."""
     return int(element.width) if isinstance(element, (ir.FloatType, ir.IntegerType)) else 64
 
 

@@ -12,15 +12,55 @@ So it is with columns, of which a task has as many side by side as make its read
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
+from .stages import bits_of
+
 if TYPE_CHECKING:
+    from mlir import ir
+
     from ..domain import Dim, Domain
+    from .access import Nest
     from .emitter import Emitter
 
 # Of 64, more is computed beyond the end of short rows: softmax of 17 elements 57 ns a row, of 32 36.
 STEP = 32
+
+
+def loops_problem(domain: Domain) -> str | None:
+    """Why the loops over dims of unknown length would do dear work again, or None.
+
+    In (x / x.sum(1)).sum(0) of unknown rows and columns each step along a row of totals runs down all rows,
+    and would sum each of them again.
+    """
+    if all(dim.extent is not None for dim in domain.dims):
+        return None
+    seen = set()
+    waiting: list[tuple[Nest, frozenset[Dim]]] = [(nest, frozenset()) for nest in domain.nests]
+    while waiting:
+        nest, around = waiting.pop()
+        dims = around | _stepped(domain, nest)
+        if (nest, around) in seen:
+            continue
+        seen.add((nest, around))
+        for access in nest.reads:
+            made = None if access is None else domain.writer(access.value)
+            if access is None or made is None:
+                continue
+            own = dims & {dim for dim in domain.value_dims(access.value) if dim is not None}
+            if own and own != dims and made[0].reductions:
+                return "a reduction would be made again in each step along a dim, whose length is not known"
+            waiting.append((made[0], dims if own else frozenset()))
+    return None
+
+
+def _stepped(domain: Domain, nest: Nest) -> set[Dim]:
+    """The dims of unknown length along which a task makes one step after the other for ``nest``."""
+    loops = domain.loops(nest)
+    reduced = {loops[loop] for loop in nest.reductions}
+    return {dim for dim in loops if dim.extent is None and (dim.walked or dim in reduced)}
 
 
 def walk_problem(domain: Domain) -> str | None:
@@ -49,6 +89,36 @@ def columns_of(domain: Domain) -> list[Dim]:
         if not beside or any(dim.whole for dim in beside):
             return []
         found += [dim for dim in beside if dim not in found]
+    return found
+
+
+def kept_bytes(domain: Domain, tiles: Mapping[Dim, int]) -> int:
+    """The bytes of a task's scratch that what its steps down columns share takes, at most."""
+    made = [write.value for nest in domain.nests for write in nest.writes if nest.reductions]
+    made += made  # an accumulator, and the total
+    for nest in domain.nests:
+        made += [value for value in _before(domain, nest, _stepped(domain, nest)) if value not in made]
+    total = 0
+    for value in made:
+        sizes = [tiles[dim] or dim.extent or STEP for dim in domain.value_dims(value) if dim is not None]
+        total += prod(sizes) * max(bits_of(value.type.element_type) // 8, 4)
+    return total
+
+
+def _before(domain: Domain, nest: Nest, dims: set[Dim]) -> list[ir.Value]:
+    """What `Emitter.ahead` makes for ``nest`` before a loop over ``dims``."""
+    found: list[ir.Value] = []
+    waiting, seen = [nest], set()
+    while dims and waiting:
+        for access in waiting.pop().reads:
+            made = None if access is None else domain.writer(access.value)
+            if access is None or made is None or access.value in seen:
+                continue
+            seen.add(access.value)
+            if dims & set(domain.value_dims(access.value)):
+                waiting.append(made[0])
+            else:
+                found.append(access.value)
     return found
 
 

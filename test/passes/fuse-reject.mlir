@@ -232,3 +232,43 @@ func.func @channels_between_unknown_dims(%x: tensor<?x64x?xf32>) -> tensor<?x64x
   } -> tensor<?x64x?xf32>
   return %r : tensor<?x64x?xf32>
 }
+
+// -----
+
+// Totals of columns of what totals of rows divide: each step along a row of totals would sum all rows again.
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#rows = affine_map<(d0, d1, d2) -> (d0, d2)>
+#columns = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK: mlopt.fusion = [{{.*}}a reduction would be made again in each step along a dim, whose length is not known
+// CHECK-LABEL: func.func @totals_of_both
+func.func @totals_of_both(%x: tensor<?x?x17xf32>) -> tensor<?x17xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?x?x17xf32>
+  %m = tensor.dim %x, %c1 : tensor<?x?x17xf32>
+  %0 = tensor.empty(%n) : tensor<?x17xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<?x17xf32>) -> tensor<?x17xf32>
+  %s = linalg.generic {indexing_maps = [#id, #rows], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%x : tensor<?x?x17xf32>) outs(%1 : tensor<?x17xf32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<?x17xf32>
+  %2 = tensor.empty(%n, %m) : tensor<?x?x17xf32>
+  %r = linalg.generic {indexing_maps = [#id, #rows, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %s : tensor<?x?x17xf32>, tensor<?x17xf32>) outs(%2 : tensor<?x?x17xf32>) attrs = {mlopt.op = "div"} {
+  ^bb0(%in: f32, %sum: f32, %out: f32):
+    %a = arith.divf %in, %sum : f32
+    linalg.yield %a : f32
+  } -> tensor<?x?x17xf32>
+  %3 = tensor.empty(%m) : tensor<?x17xf32>
+  %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<?x17xf32>) -> tensor<?x17xf32>
+  %t = linalg.generic {indexing_maps = [#id, #columns], iterator_types = ["reduction", "parallel", "parallel"]}
+      ins(%r : tensor<?x?x17xf32>) outs(%4 : tensor<?x17xf32>) attrs = {mlopt.op = "total"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<?x17xf32>
+  return %t : tensor<?x17xf32>
+}
