@@ -8,7 +8,10 @@ from mlir import ir
 
 
 def nested_ops(parent: ir.Operation | ir.OpView | ir.Block) -> list[ir.Operation]:
-    """All operations inside ``parent``, each before those inside of it; safe to erase from."""
+    """All operations inside ``parent``, each before those inside of it.
+
+    The list outlives what is erased, but not its elements: an op that goes takes those inside of it along.
+    """
     if isinstance(parent, ir.Block):
         return [each for op in parent.operations for each in _walked(op.operation)]
     return _walked(parent.operation)[1:]
@@ -23,12 +26,16 @@ def _walked(op: ir.Operation) -> list[ir.Operation]:
 
 
 def ops_named(parent: ir.Operation | ir.OpView | ir.Block, *names: str) -> list[ir.Operation]:
-    """The operations inside ``parent`` that have one of these names, in order; safe to erase from."""
+    """The operations inside ``parent`` that have one of these names, in order, as `nested_ops`."""
     return [op for op in nested_ops(parent) if op.name in names]
 
 
 def block_ops(parent: ir.Operation) -> list[ir.Operation]:
-    """The operations in the first block of ``parent``, in order, its terminator too; safe to erase from."""
+    """The operations in the first block of ``parent``'s one region, in order, its terminator too.
+
+    Safe to erase from.
+    """
+    assert len(parent.regions) == 1, f"{parent.name} has {len(parent.regions)} regions"
     if len(parent.regions[0].blocks) != 1:
         return [op.operation for op in parent.regions[0].blocks[0].operations]
     found: list[ir.Operation] = []
