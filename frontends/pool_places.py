@@ -16,13 +16,15 @@ from typing import Any, NamedTuple
 
 from torch_mlir import ir
 
+_POOLINGS = ("linalg.pooling_ncw_max", "linalg.pooling_nchw_max", "linalg.generic")  # a volume's is the last
 _EQUAL, _GREATER, _UNORDERED = 1, 2, 14  # arith's "oeq", "ogt" and "uno" of floats,
 _AT_LEAST = 5  # and "sge" of integers
 
 
 class _Body(NamedTuple):
-    """Ops of torch-mlir's body: ``out == -1 ? (image == best ? place : out) : out``."""
+    """The pooling, and ops of torch-mlir's body: ``out == -1 ? (image == best ? place : out) : out``."""
 
+    pooling: ir.Operation
     read: ir.Operation  # of the image, at its place with the padding
     equal: ir.Operation
     chosen: ir.Operation  # the place, or what there was
@@ -62,11 +64,16 @@ def _body(op: ir.Operation) -> _Body | None:
         return None
     read = _maker(equal.operands[0], "tensor.extract")
     is_equal = ir.IntegerAttr(equal.attributes["predicate"]).value == _EQUAL
-    return _Body(read, equal, chosen, none, result) if read is not None and is_equal else None
+    pooling = _maker(op.operands[0], *_POOLINGS)
+    if read is None or pooling is None or not is_equal:
+        return None
+    if _maker(pooling.operands[len(pooling.operands) - 1], "linalg.fill") is None:  # as a transpose's is not
+        return None
+    return _Body(pooling, read, equal, chosen, none, result)
 
 
 def _rewrite(op: ir.Operation, body: _Body) -> None:
-    pooling, old = op.operands[0].owner.operation, op.regions[0].blocks[0]
+    pooling, old = body.pooling, op.regions[0].blocks[0]
     _, window, out = (attribute.value for attribute in op.attributes["indexing_maps"])
     image, *indices = body.read.operands
     at = ir.AffineMap.get(window.n_dims, 0, [_affine(index) for index in indices])
@@ -137,7 +144,7 @@ def _affine(value: ir.Value) -> ir.AffineExpr:
     return a + b if op.name == "arith.addi" else a * b
 
 
-def _maker(value: ir.Value, name: str) -> ir.Operation | None:
-    """The op that makes ``value``, if it is called ``name``."""
+def _maker(value: ir.Value, *names: str) -> ir.Operation | None:
+    """The op that makes ``value``, if it is called one of ``names``."""
     owner = value.owner
-    return None if isinstance(owner, ir.Block) or owner.operation.name != name else owner.operation
+    return None if isinstance(owner, ir.Block) or owner.operation.name not in names else owner.operation
