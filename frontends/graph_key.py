@@ -1,8 +1,8 @@
 """An exported graph as text that says all that its decomposition and translation depend on.
 
 One line a node: its kind, target, arguments, source line and what is known of its value; then the
-signature, the ranges of dynamic sizes, and which tensors are one. Graphs that run code other than
-torch's own (custom ops, higher-order ops, submodules) have no such text.
+signature, the ranges of dynamic sizes, what divides them, and which tensors are one. Graphs that run
+code other than torch's own (custom ops, higher-order ops, submodules) have no such text.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
+from .sizes import divisible_sizes
 from .source_lines import source_line
 
 _NAMESPACES = ("aten", "prims")
@@ -45,6 +46,7 @@ def _lines(exported: ExportedProgram) -> Iterator[str]:
     signature = exported.graph_signature
     yield from map(str, (*signature.input_specs, *signature.output_specs))
     yield from sorted(f"{symbol}: {limits}" for symbol, limits in exported.range_constraints.items())
+    yield from sorted(map(str, divisible_sizes([n for n in exported.graph.nodes if n.op == "placeholder"])))
     tensors: dict[int, int] = {}
     for name, tensor in [*exported.state_dict.items(), *exported.constants.items()]:
         if not isinstance(tensor, torch.Tensor):

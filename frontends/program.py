@@ -97,6 +97,8 @@ class Program:
     mutations: tuple[Mutation, ...]
     constants: dict[int, Any]
     """Leaves of (args, kwargs) that are no tensors: the program is right for these values only."""
+    multiples: tuple[tuple[str, str], ...]
+    """Expressions over the inputs' sizes: the program is right where the first divides by the second."""
     in_spec: Any
     out_spec: Any
     ops: tuple[tuple[str, str], ...]

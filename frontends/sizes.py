@@ -8,6 +8,7 @@ from typing import Any
 import sympy
 import torch
 from torch.fx import Node
+from torch.utils._sympy.functions import FloorDiv, Mod
 from torch.utils._sympy.printers import PythonPrinter
 
 from .program import Size
@@ -21,6 +22,23 @@ def known_size(size: int | torch.SymInt) -> int | None:
     return int(size.node.expr) if size.node.expr.is_Integer else None
 
 
+def divisible_sizes(inputs: Sequence[Node]) -> list[sympy.Eq]:
+    """What torch has found to divide what while it traced: guards ``Eq(Mod(a, b), 0)`` without quotients."""
+    sizes = [size for node in inputs for size in getattr(node.meta.get("val"), "shape", ())]
+    symbolic = next((size for size in sizes if isinstance(size, torch.SymInt)), None)
+    if symbolic is None:
+        return []
+    guards = (guard.expr for guard in symbolic.node.shape_env.guards)
+    return [
+        expr
+        for expr in guards
+        if isinstance(expr, sympy.Eq)
+        and isinstance(expr.lhs, Mod)
+        and expr.rhs == 0
+        and not expr.has(FloorDiv)
+    ]
+
+
 class Sizes:
     """Knows for each symbol the first argument dimension that is just this symbol.
 
@@ -28,6 +46,7 @@ class Sizes:
     """
 
     def __init__(self, inputs: Sequence[Node]) -> None:
+        self._divisible = divisible_sizes(inputs)
         self._known: dict[sympy.Expr, sympy.Symbol] = {}
         places: list[tuple[Any, str]] = []
         for i, node in enumerate(inputs):
@@ -49,6 +68,19 @@ class Sizes:
             raise unsupported_ops([(f"a size that depends on data ({names})", None)])
         text: str = PythonPrinter().doprint(expr)
         return text
+
+    def multiples(self) -> tuple[tuple[str, str], ...]:
+        """What torch has found to divide what while it traced: `Program.multiples`.
+
+        What it says of quotients follows from these.
+        """
+        found: dict[tuple[str, str], None] = {}
+        for divisible in self._divisible:
+            expr = divisible.xreplace(self._known)
+            if expr.free_symbols <= set(self._known.values()):
+                whole, part = map(PythonPrinter().doprint, expr.lhs.args)
+                found[whole, part] = None
+        return tuple(found)
 
     def all(self, sizes: Sequence[int | torch.SymInt]) -> tuple[Size, ...]:
         return tuple(self.of(size) for size in sizes)

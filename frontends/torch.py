@@ -159,6 +159,7 @@ def _program(
         outputs=tuple(returned.outputs),
         mutations=tuple(returned.mutations),
         constants=arguments.constants,
+        multiples=sizes.multiples(),
         in_spec=exported.call_spec.in_spec,
         out_spec=exported.call_spec.out_spec,
         ops=ops,

@@ -27,6 +27,7 @@ from .transforms import refuse_transforms
 def adapt(
     call: Callable[..., Any],
     specs: Sequence[Input],
+    multiples: Sequence[tuple[str, str]],
     mutated: Sequence[int],
     refuse_sharing: Callable[..., None],
     eager_strides: EagerStrides | None,
@@ -42,7 +43,8 @@ def adapt(
     refuse_transforms(inputs)
     numpy = any(isinstance(value, np.ndarray | np.generic) for value in inputs)
     tensors = [_to_tensor(value, spec, place) for value, spec in zip(inputs, specs, strict=True)]
-    _check_sizes(tensors, specs)
+    names = _check_sizes(tensors, specs)
+    _check_multiples(multiples, names, specs)
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         refuse_grad(specs, tensors)
     refuse_sharing(*map(_memory, inputs, tensors))  # here, because copies share nothing any more
@@ -149,8 +151,8 @@ def _from_number(value: bool | int | float, spec: Input) -> torch.Tensor:
     return torch.tensor(value, dtype=spec.dtype)
 
 
-def _check_sizes(tensors: Sequence[torch.Tensor], specs: Sequence[Input]) -> None:
-    """Check ranks and static sizes first; then ranges, and sizes that must equal others."""
+def _check_sizes(tensors: Sequence[torch.Tensor], specs: Sequence[Input]) -> dict[str, int]:
+    """Check ranks and static sizes first; then ranges, and sizes that must equal others. All by name."""
     names: dict[str, int] = {}
     for number, (tensor, spec) in enumerate(zip(tensors, specs, strict=True)):
         fits = len(tensor.shape) == len(spec.shape) and all(
@@ -179,6 +181,22 @@ def _check_sizes(tensors: Sequence[torch.Tensor], specs: Sequence[Input]) -> Non
                     f"{_readable(size, specs)}, which is {wanted}",
                     remedy="pass inputs whose sizes agree, or compile again with independent dynamic_shapes",
                 )
+    return names
+
+
+def _check_multiples(
+    multiples: Sequence[tuple[str, str]], names: dict[str, int], specs: Sequence[Input]
+) -> None:
+    for whole, part in multiples:
+        divisor, size = evaluate(part, names), evaluate(whole, names)
+        if divisor and size % divisor:
+            by = (
+                str(divisor) if str(part) == str(divisor) else f"{_readable(part, specs)}, which is {divisor}"
+            )
+            raise InputError(
+                f"{_readable(whole, specs)} is {size}, but must be a multiple of {by}",
+                remedy="pass inputs whose sizes the module can divide as it did when it was compiled",
+            )
 
 
 def _readable(size: int | str, specs: Sequence[Input]) -> str:

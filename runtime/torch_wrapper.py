@@ -64,7 +64,7 @@ class TorchWrapper:
     returned, over the outputs ``o0, o1, …``. ``weights_grad`` says whether a weight requires
     grad; ``store`` writes the new value of a weight that is mutated, ``regions`` says where the
     weights are. ``eager_strides`` knows the outputs' strides for inputs of other layouts than those
-    that were captured.
+    that were captured. ``multiples`` is the `Program`'s.
     """
 
     entry: EntryPoint
@@ -73,6 +73,7 @@ class TorchWrapper:
     outputs: Sequence[Output]
     structure: str
     mutations: Sequence[Mutation] = ()
+    multiples: Sequence[tuple[str, str]] = ()
     bound: Callable[..., Bound] | None = None
     bound_from: Sequence[int] = ()
     weights_grad: Callable[[], bool] | None = None
@@ -112,6 +113,7 @@ class TorchWrapper:
         return torch_inputs.adapt(
             self.names["call"],
             self.inputs,
+            self.multiples,
             self._mutated,
             self._refuse_sharing,
             self.eager_strides,
@@ -166,6 +168,7 @@ class TorchWrapper:
             for dim, size in enumerate(spec.sizes)
             if spec.shape[dim] is None and size != f"a{number}_{dim}"
         ]
+        conditions += [f"(not ({part}) or ({whole}) % ({part}) == 0)" for whole, part in self.multiples]
         lines = []
         if conditions:
             # Tensors inside transforms have no address; a try costs nothing.

@@ -1,9 +1,11 @@
 """Sizes known at the call only, in ops that are not as simple as a batch: beside eager at several sizes."""
 
+import re
+
 import mlopt
 import pytest
 import torch
-from mlopt.errors import UnsupportedOpError
+from mlopt.errors import InputError, UnsupportedOpError
 from torch.export import Dim
 
 ROWS = Dim("rows", min=2, max=512)
@@ -207,3 +209,35 @@ def test_parts_of_symbolic_sizes() -> None:
         (gradient,) = torch.autograd.grad(compiled(x).sum(), x)
         torch.testing.assert_close(compiled(x), wanted)
         torch.testing.assert_close(gradient, torch.autograd.grad(wanted.sum(), x)[0])
+
+
+def eight_columns(x):
+    return x.view(x.shape[0], -1, 8) * 2
+
+
+def shuffled(x):
+    return torch.nn.functional.pixel_shuffle(x, 2)
+
+
+def in_fours(x):
+    return x.unflatten(-1, (4, -1)).sum(1)
+
+
+@pytest.mark.parametrize(
+    ("function", "example", "fits", "does_not", "whole"),
+    [
+        (eight_columns, (3, 16), [(5, 24), (2, 32)], (5, 20), "x.shape[0]*x.shape[1] is 100, but must be"),
+        (shuffled, (2, 8, 4, 4), [(3, 12, 5, 7), (2, 4, 2, 3)], (2, 6, 4, 4), "x.shape[1] is 6, but must be"),
+        (in_fours, (4, 16), [(3, 20), (2, 8)], (4, 18), "x.shape[1] is 18, but must be a multiple of 4"),
+    ],
+)
+def test_sizes_that_cannot_be_divided_are_refused(function, example, fits, does_not, whole):
+    sizes = (dict.fromkeys(range(len(example)), torch.export.Dim.AUTO),)
+    compiled = mlopt.jit(function, torch.randn(example), dynamic_shapes=sizes)
+    for shape in fits:
+        x = torch.randn(shape)
+        torch.testing.assert_close(compiled(x), function(x))
+    with pytest.raises(RuntimeError):
+        function(torch.randn(does_not))
+    with pytest.raises(InputError, match=re.escape(whole)):
+        compiled(torch.randn(does_not))
