@@ -229,13 +229,14 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
             continue
         used = owned * prod(tiles[other] or other.extent or 1 for other in placed & beside[dim])
         wanted = sides[dim] if transposed and dim in inner else max(budget // used, 1)
+        own_beside = prod(other.extent or 1 for other in beside[dim] if other.whole)
         if dim.kind == "reduction":
-            wanted *= owned  # a task reduces first, and holds what it owns then
+            wanted *= owned // own_beside  # a task reduces first, and holds what else it owns then
         elif reduced and not transposed:
             wanted = min(wanted, left)
             left = max(left // _power_above(min(wanted, dim.extent or ROW)), 1)
         tiles[dim] = _part(dim.extent, wanted)
-        if dim.kind == "parallel" or owned == 1:
+        if dim.kind == "parallel" or owned == 1 or own_beside > 1:
             placed.add(dim)
 
 
