@@ -83,6 +83,28 @@ def _var_mean(x: Tensor, dim: Any = None, *, correction: float | None = None, ke
     return torch.var(x, dim, correction=correction, keepdim=keepdim), x.mean(dim, keepdim)
 
 
+@ours(aten.linalg_vector_norm.default)
+def _vector_norm(
+    x: Tensor,
+    ord: float = 2,  # noqa: A002
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> Any:
+    """The root of the sum of squares, which torch-mlir's own computes by powf; of one element |x|."""
+    result = dtype or x.dtype
+    if ord != 2 or not result.is_floating_point:
+        return NotImplemented
+    dims = list(range(x.dim())) if dim is None or len(dim) == 0 else dim
+    y = x.to(result).to(compute_dtype(result))
+    if all(isinstance(x.shape[d], int) and x.shape[d] == 1 for d in dims):  # its square may overflow
+        norm = y.abs().sum(dims, keepdim) if dims else y.abs()
+    else:
+        norm = torch.sqrt((y * y).sum(dims, keepdim))
+    return norm.to(result)
+
+
 @ours(aten.cumsum.default)
 def _cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     result = dtype or (x.dtype if x.is_floating_point() else torch.int64)

@@ -257,3 +257,20 @@ def test_rolls_by_more_than_the_size():
 class Rolled(torch.nn.Module):
     def forward(self, x):
         return torch.roll(x, 5, 0), torch.roll(x, -9, 1), torch.roll(x, -4)
+
+
+def test_a_norm_is_squares_and_a_root():
+    compiled = mlopt.jit(lambda x: x.norm(dim=-1), torch.randn(8, 16))
+    assert [kernel.name for kernel in compiled.kernels] == ["kernel_0_mul_sum_sqrt"]
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (3, 2), (1, 1)], ids=str)
+@pytest.mark.parametrize("value", [-1e30, 1e-30, -0.0, INF, NAN])
+def test_norms_of_one_element_do_not_square(shape, value):
+    def function(x):
+        return x.norm(dim=-1), x.norm()
+
+    x = torch.full(shape, value)
+    for actual, eager in zip(mlopt.jit(function, x)(x), function(x), strict=True):
+        torch.testing.assert_close(actual, eager, equal_nan=True)
+        assert torch.equal(torch.signbit(actual), torch.signbit(eager)) or value != value
