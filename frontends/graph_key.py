@@ -15,7 +15,6 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
-from .sizes import divisible_sizes
 from .source_lines import source_line
 
 _NAMESPACES = ("aten", "prims")
@@ -39,6 +38,8 @@ def graph_key(exported: ExportedProgram) -> str | None:
 
 
 def _lines(exported: ExportedProgram) -> Iterator[str]:
+    from .sizes import divisible_sizes  # with sympy, which torch.export has imported by now
+
     storages: dict[int, int] = {}
     for node in exported.graph.nodes:
         value = _value(node.meta.get("val"), storages)

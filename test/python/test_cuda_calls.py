@@ -184,7 +184,7 @@ def test_tensors_of_another_gpu_are_refused():
     spec = Input("x", 0, torch.float32, (3,), (3,), {})
     assert eval(place.condition.format(x="x"), {"x": other}) is False
     with pytest.raises(InputError, match="is on the CPU, the code runs on GPU 1"):
-        torch_inputs.adapt(None, [spec], (), lambda *_: None, None, [other], place)
+        torch_inputs.adapt(None, [spec], (), (), lambda *_: None, None, [other], place)
 
 
 def test_without_a_driver_compiling_works_and_calling_says_what_to_do(monkeypatch):
