@@ -10,18 +10,12 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from .imported_ops import maker_named, ops_named
+
 
 def restore_floor_divisions(module: ir.Module) -> None:
     """Rewrite all floor divisions of ``module`` in place; it is what torch-mlir made, not yet fused."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "arith.fptosi":
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    for conversion in found:
+    for conversion in ops_named(module, "arith.fptosi"):
         with ir.InsertionPoint(conversion), conversion.location:
             quotient = _floor_division(conversion)
         if quotient is not None:
@@ -32,8 +26,8 @@ def restore_floor_divisions(module: ir.Module) -> None:
 def _floor_division(conversion: ir.Operation) -> ir.Value | None:
     """`floordivsi` of the integers behind `fptosi (floor (divf …))`, or None if it is something else."""
     kind = conversion.results[0].type
-    floor = _maker(conversion.operands[0], "math.floor")
-    division = None if floor is None else _maker(floor.operands[0], "arith.divf")
+    floor = maker_named(conversion.operands[0], "math.floor")
+    division = None if floor is None else maker_named(floor.operands[0], "arith.divf")
     if division is None or division.results[0].type != ir.F64Type.get():
         return None
     if not isinstance(kind, ir.IntegerType):
@@ -46,18 +40,12 @@ def _floor_division(conversion: ir.Operation) -> ir.Value | None:
 
 def _as_integer(value: ir.Value, kind: ir.IntegerType) -> ir.Value | None:
     """The integer of type ``kind`` that a float was made from."""
-    source = _maker(value, "arith.sitofp")
+    source = maker_named(value, "arith.sitofp")
     if source is not None and source.operands[0].type == kind:
         return source.operands[0]
-    constant = _maker(value, "arith.constant")
+    constant = maker_named(value, "arith.constant")
     number = 0.5 if constant is None else ir.FloatAttr(constant.attributes["value"]).value
     if number != number // 1:
         return None
     whole = ir.IntegerAttr.get(kind, int(number))
     return ir.Operation.create("arith.constant", [kind], attributes={"value": whole}).results[0]
-
-
-def _maker(value: ir.Value, name: str) -> ir.Operation | None:
-    """The op that makes ``value``, if it is called ``name``."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) or owner.operation.name != name else owner.operation

@@ -15,6 +15,7 @@ from torch_mlir.passmanager import PassManager
 from ..errors import CompileError, UnsupportedOpError
 from .blame import failing_ops
 from .floor_divisions import restore_floor_divisions
+from .imported_ops import maker_named, ops_named
 from .pool_places import restore_pool_places
 from .unsupported import EAGER_REMEDY, unsupported_ops
 
@@ -137,26 +138,20 @@ def _drop_shape_checks(module: ir.Module) -> None:
 def _keep_minus_zero(module: ir.Module) -> None:
     """Relu, ``x > 0 or unordered ? x : 0``, as eager's: ``x >= 0 or unordered``, so that -0 stays."""
     greater, greater_or_equal = 9, 10  # arith's "ugt" and "uge"
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name != "arith.select":
-            return ir.WalkResult.ADVANCE
-        compare = op.operands[0].owner
-        if isinstance(compare, ir.Operation | ir.OpView) and compare.operation.name == "arith.cmpf":
-            x, zero = compare.operands
-            same = op.operands[1] == x and op.operands[2] == zero
-            predicate = compare.attributes["predicate"]
-            if same and ir.IntegerAttr(predicate).value == greater and _is_zero(zero):
-                compare.attributes["predicate"] = ir.IntegerAttr.get(predicate.type, greater_or_equal)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
+    for select in ops_named(module, "arith.select"):
+        compare = maker_named(select.operands[0], "arith.cmpf")
+        if compare is None:
+            continue
+        x, zero = compare.operands
+        same = select.operands[1] == x and select.operands[2] == zero
+        predicate = compare.attributes["predicate"]
+        if same and ir.IntegerAttr(predicate).value == greater and _is_zero(zero):
+            compare.attributes["predicate"] = ir.IntegerAttr.get(predicate.type, greater_or_equal)
 
 
 def _is_zero(value: ir.Value) -> bool:
-    constant = value.owner
-    is_constant = not isinstance(constant, ir.Block) and constant.name == "arith.constant"
-    return is_constant and ir.FloatAttr(constant.attributes["value"]).value == 0
+    constant = maker_named(value, "arith.constant")
+    return constant is not None and ir.FloatAttr(constant.attributes["value"]).value == 0
 
 
 def _mark_weights(module: ir.Module, weights: Sequence[int]) -> None:

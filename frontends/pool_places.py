@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 from torch_mlir import ir
 
+from .imported_ops import maker_named, ops_named
+
 _POOLINGS = ("linalg.pooling_ncw_max", "linalg.pooling_nchw_max", "linalg.generic")  # a volume's is the last
 _EQUAL, _GREATER, _UNORDERED = 1, 2, 14  # arith's "oeq", "ogt" and "uno" of floats,
 _AT_LEAST = 5  # and "sge" of integers
@@ -34,15 +36,7 @@ class _Body(NamedTuple):
 
 def restore_pool_places(module: ir.Module) -> None:
     """Rewrite all places of poolings of ``module``; it is what torch-mlir made, not yet fused."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "linalg.generic":
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    for op in found:
+    for op in ops_named(module, "linalg.generic"):
         body = _body(op)
         if body is not None:
             with ir.InsertionPoint(op), op.location:
@@ -55,19 +49,20 @@ def _body(op: ir.Operation) -> _Body | None:
     if len(op.operands) != 3 or len(op.results) != 1:
         return None
     best, _, out = block.arguments
-    result = _maker(block.operations[len(block.operations) - 1].operands[0], "arith.select")
-    chosen = result and _maker(result.operands[1], "arith.select")
+    result = maker_named(block.operations[len(block.operations) - 1].operands[0], "arith.select")
+    chosen = result and maker_named(result.operands[1], "arith.select")
     if result is None or chosen is None or not out == result.operands[2] == chosen.operands[2]:
         return None
-    none, equal = _maker(result.operands[0], "arith.cmpi"), _maker(chosen.operands[0], "arith.cmpf")
+    none, equal = maker_named(result.operands[0], "arith.cmpi"), maker_named(chosen.operands[0], "arith.cmpf")
     if none is None or equal is None or none.operands[0] != out or equal.operands[1] != best:
         return None
-    read = _maker(equal.operands[0], "tensor.extract")
+    read = maker_named(equal.operands[0], "tensor.extract")
     is_equal = ir.IntegerAttr(equal.attributes["predicate"]).value == _EQUAL
-    pooling = _maker(op.operands[0], *_POOLINGS)
+    pooling = maker_named(op.operands[0], *_POOLINGS)
     if read is None or pooling is None or not is_equal:
         return None
-    if _maker(pooling.operands[len(pooling.operands) - 1], "linalg.fill") is None:  # as a transpose's is not
+    start = pooling.operands[len(pooling.operands) - 1]
+    if maker_named(start, "linalg.fill") is None:  # as a transpose's is not
         return None
     return _Body(pooling, read, equal, chosen, none, result)
 
@@ -142,9 +137,3 @@ def _affine(value: ir.Value) -> ir.AffineExpr:
         return ir.AffineExpr.get_constant(ir.IntegerAttr(op.attributes["value"]).value)
     a, b = map(_affine, op.operands)
     return a + b if op.name == "arith.addi" else a * b
-
-
-def _maker(value: ir.Value, *names: str) -> ir.Operation | None:
-    """The op that makes ``value``, if it is called one of ``names``."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) or owner.operation.name not in names else owner.operation

@@ -85,6 +85,14 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Condition:
+    """A Python expression over the inputs' sizes, and the line that asked for it, if it is not torch's own."""
+
+    text: str
+    where: str
+
+
+@dataclass(frozen=True)
 class Program:
     """A captured module."""
 
@@ -97,8 +105,8 @@ class Program:
     mutations: tuple[Mutation, ...]
     constants: dict[int, Any]
     """Leaves of (args, kwargs) that are no tensors: the program is right for these values only."""
-    multiples: tuple[tuple[str, str], ...]
-    """Expressions over the inputs' sizes: the program is right where the first divides by the second."""
+    conditions: tuple[Condition, ...]
+    """What the program takes for true of the inputs' sizes."""
     in_spec: Any
     out_spec: Any
     ops: tuple[tuple[str, str], ...]

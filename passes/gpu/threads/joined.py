@@ -40,6 +40,9 @@ def join_accesses(em: Emitter, block: ir.Block) -> None:
             if base not in apart and (name == "llvm.store" or buffers[base].constant):
                 for first, run in _runs(members, terms[base], buffers[base]):
                     join(em, buffers[base], first, run, number)
+                    for each in run.values():
+                        each.erase()
+                    em.wide = em.wide or len(run) > 1
 
 
 def _runs(
@@ -85,9 +88,6 @@ def _join_loads(
         align = width * bytes_of(buffer.element)
         values = em.build.load(pointer, op.results[0].type, width, align, buffer.constant)
     _replace([op.results[0] for op in run.values()], values)
-    for each in run.values():
-        each.erase()
-    em.wide = em.wide or width > 1
 
 
 def _join_stores(
@@ -102,9 +102,6 @@ def _join_stores(
         pointer = em.build.offset(op.operands[1], buffer.element, first - at)
         values = [each.operands[0] for each in run.values()]
         store_result(em.build, buffer, values, pointer, len(run) * bytes_of(buffer.element))
-    for each in run.values():
-        each.erase()
-    em.wide = em.wide or len(run) > 1
 
 
 def _replace(old: Sequence[ir.Value], new: Sequence[ir.Value]) -> None:
