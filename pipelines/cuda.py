@@ -18,6 +18,7 @@ _THREADS = (*_LAYOUTS, "llvm", "nvvm")
 
 def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ...]:
     """The stages for the GPU ``chip`` ("sm_80") in PTX of version ``ptx`` (80 is 8.0), both known to LLVM."""
+    limits = find_chip(chip).limits
     return (
         LINALG,
         # Threads have their positions at hand; a prepared tensor of them would be read by each block.
@@ -34,13 +35,13 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
             # rows are read once for their maximum and the sum of exponentials.
             "mlopt-gpu-chunk-rows,mlopt-gpu-late-reductions,mlopt-gpu-online-sums,"
             # What is still read again, as far as there is room.
-            f"mlopt-gpu-keep-rows{{shared={find_chip(chip).limits.shared}}},"
+            f"mlopt-gpu-keep-rows{{shared={limits.shared}}},"
             # A task without anything to share is a thread's, not a block's; blocks that share are neighbours,
             # and keep what their tasks share.
             "mlopt-gpu-single-elements,mlopt-gpu-order-tasks,"
             f"mlopt-gpu-take-turns{{machine={machine_for_code(chip)}}},"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
-            "mlopt-gpu-assign-layouts",
+            f"mlopt-gpu-assign-layouts{{shared={limits.shared_per_block}}}",
             _LAYOUTS,
         ),
         Stage(
@@ -49,7 +50,7 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
             f"mlopt-gpu-stream-stores{{machine={machine_for_code(chip)}}},"
             # Each thread's share of the tiles; kernels become gpu functions and their launches. Sizes of
             # views are those that they were made with: the arena asks for no buffer's size.
-            "mlopt-gpu-distribute,resolve-ranked-shaped-type-result-dims,canonicalize,cse,"
+            f"mlopt-gpu-distribute{{shared={limits.shared_per_block}}},resolve-ranked-shaped-type-result-dims,canonicalize,cse,"
             # No host function allocates: torch owns memory.
             "mlopt-cpu-arena,"
             # The stream and the status reach the launches.

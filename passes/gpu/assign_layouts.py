@@ -13,7 +13,8 @@ After::
 One layout is chosen for the kernel, over the classes of dims that run along with each other
 (``layouts/dims.py``): lanes run along the memory of the largest access, 16 bytes each; warps rather along
 what is not reduced. Each tile has its projection, so broadcasts, transposes and reductions need no
-conversion. Where accesses would be scattered (a transpose), or an op wants a layout of its own
+conversion. Where accesses would be scattered (a transpose) of a tile that shared
+memory can hold, or an op wants a layout of its own
 (``layouts/anchors.py``), an mlopt.convert_layout changes it. On scf.for the attribute is an array, one layout
 a result. Tiles that are one scalar at all positions have none.
 
@@ -45,7 +46,7 @@ from .layouts.dims import Dims
 from .layouts.order import last_of_reads, loads_first
 from .layouts.spread import Spread
 from .layouts.tiles import RESHAPES, is_tile, is_uniform, sizes_of
-from .layouts.warps import warps_of
+from .layouts.warps import BLOCK_SHARED, warps_of
 
 TRANSFERS = ("vector.transfer_read", "vector.transfer_write")
 # The operands that ops want spread over threads even if they are one scalar.
@@ -54,17 +55,18 @@ _SPREAD_OPERANDS = {"vector.transfer_write": (0,), "vector.multi_reduction": (0,
 
 @dataclass(frozen=True)
 class AssignLayouts(Pass):
-    """Give each tile of each kernel its layout."""
+    """Give each tile of each kernel its layout; ``shared``: the bytes of shared memory that are a block's."""
 
     name: ClassVar[str] = "mlopt-gpu-assign-layouts"
+    shared: int = BLOCK_SHARED
 
     def run(self, op: ir.Operation) -> None:
         """Assign layouts in each scf.forall of a kernel."""
         for forall in grids_of(op):
-            assign(forall)
+            assign(forall, self.shared)
 
 
-def assign(forall: ir.Operation) -> None:
+def assign(forall: ir.Operation, shared: int) -> None:
     """Assign layouts to the tiles of one kernel."""
     block = forall.regions[0].blocks[0]
     _check(block)
@@ -80,7 +82,7 @@ def assign(forall: ir.Operation) -> None:
         rule.place(op, dims, spread)
     accesses = [access_of(op) for op in ops if op.name in (*TRANSFERS, HALVES)]
     _fill(dims, sets, spread, accesses, _reduced(dims, ops))
-    _mark(ops, dims, spread, {access.op: access for access in accesses})
+    _mark(ops, dims, spread, {access.op: access for access in accesses if access.bytes <= shared})
 
 
 def _laid_out(block: ir.Block) -> list[ir.Operation]:
@@ -191,7 +193,10 @@ def _width(accesses: Sequence[Access], dims: Dims) -> int:
 def _mark(
     ops: Sequence[ir.Operation], dims: Dims, spread: Spread, accesses: dict[ir.Operation, Access]
 ) -> None:
-    """Write the layouts on the ops, and conversions where a use needs another one."""
+    """Write the layouts on the ops, and conversions where a use needs another one.
+
+    ``accesses`` are those of tiles that may change hands: others keep the kernel's layout.
+    """
     have: dict[ir.Value, Layout] = {}
 
     def spread_of(value: ir.Value) -> Layout:

@@ -25,7 +25,8 @@ multiples of 16 bytes, a twin `…_unaligned` accesses one element at a time, an
 with asserts takes a status cell that the device can write, marked mlopt.status, which mlopt-gpu-entry passes:
 a failed assert leaves the number of its message there (module attribute mlopt.asserts).
 
-Legal after mlopt-gpu-assign-layouts. The rules, one an op, are in ``threads/``.
+Legal after mlopt-gpu-assign-layouts, for kernels that get along with the shared memory that a block can have:
+others are refused. The rules, one an op, are in ``threads/``.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ from typing import ClassVar
 from mlir import ir
 
 from ...dialects.attributes import ASSERTS, SHARED
-from ..base import Pass
+from ..base import Pass, UnsupportedError
 from .grids import grids_of
+from .layouts.warps import BLOCK_SHARED
 from .threads.device import emit_device
 from .threads.launcher import write_launcher
 from .threads.shared import declare_symbol
@@ -47,9 +49,13 @@ MODULE = "kernels"
 
 @dataclass(frozen=True)
 class Distribute(Pass):
-    """Write each kernel's device function, and its launch in the kernel's place."""
+    """Write each kernel's device function, and its launch in the kernel's place.
+
+    ``shared``: how many bytes of shared memory a block can have.
+    """
 
     name: ClassVar[str] = "mlopt-gpu-distribute"
+    shared: int = BLOCK_SHARED
 
     def run(self, op: ir.Operation) -> None:
         """Distribute every kernel that has an scf.forall."""
@@ -66,7 +72,15 @@ class Distribute(Pass):
         for forall in grids:
             function = forall.parent.operation
             with ir.InsertionPoint(block), function.location:
-                devices = emit_device(function, forall, messages)
+                devices = emit_device(function, forall, messages, self.shared)
+            if devices.shared > self.shared:
+                raise UnsupportedError(
+                    function,
+                    f"a block of @{devices.name} needs {devices.shared} bytes of shared memory,"
+                    f" the GPU gives it {self.shared} at most",
+                    "compute this on smaller parts or in a narrower dtype, or compile it for a GPU"
+                    " whose blocks have more",
+                )
             SHARED.set(function, devices.shared)
             uses_shared = uses_shared or devices.shared > 0
             write_launcher(function, forall, MODULE, devices)

@@ -30,3 +30,18 @@ func.func private @other_warps(%x: memref<8xf32>) attributes {mlopt.kernel} {
   }
   return
 }
+
+// -----
+
+// 200,000 bytes, of 166,912 that a block of compute capability 8.0 can have.
+// expected-error @+1 {{a block of @crowded needs 200000 bytes of shared memory, the GPU gives it 166912 at most}}
+func.func private @crowded(%out: memref<8xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (8) step (8) {
+    %kept = memref.alloca() : memref<50000xf32, #gpu.address_space<workgroup>>
+    %v = vector.transfer_read %kept[%c0], %pad {in_bounds = [true], mlopt.layout = "reg lane 8:(1) 4:(0) warp 4:(0)"} : memref<50000xf32, #gpu.address_space<workgroup>>, vector<8xf32>
+    vector.transfer_write %v, %out[%i] {in_bounds = [true]} : vector<8xf32>, memref<8xf32>
+  }
+  return
+}

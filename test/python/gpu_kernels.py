@@ -14,6 +14,7 @@ from mlopt.dialects.context import make_context
 from mlopt.pipelines.cuda import cuda_stages
 from mlopt.pipelines.device_code import take_ptx
 from mlopt.pipelines.driver import run_pipeline
+from mlopt.runtime.cuda.chips import find_chip
 
 # By the numbers of arith.cmpi's predicates; sizes are not negative.
 _COMPARISONS = [
@@ -21,12 +22,16 @@ _COMPARISONS = [
 ]  # fmt: skip
 
 
-def pipelines(chip: str, elements: int | None) -> tuple[str, str, str]:
+def pipelines(chip: str, elements: int | None, shared: int | None = None) -> tuple[str, str, str]:
     """The way down of the stages for a GPU, without the host part: to tiles, to threads, to nvvm."""
     stages = {stage.name: stage.passes for stage in cuda_stages(chip, 80)}
     held = f"mlopt-gpu-chunk-rows{{thread-elements={elements}}}" if elements else "mlopt-gpu-chunk-rows"
     layouts = stages["layouts"].replace("mlopt-gpu-chunk-rows", held)
     threads = stages["threads"].split(",mlopt-cpu-arena")[0]
+    if shared is not None:
+        whole = f"{{shared={find_chip(chip).limits.shared_per_block}}}"
+        assert layouts.count(whole) == threads.count(whole) == 1
+        layouts, threads = (text.replace(whole, f"{{shared={shared}}}") for text in (layouts, threads))
     device = stages["nvvm"].split("),", 1)[0] + ")"
     texts = stages["tile"], f"{layouts},{threads}", device
     return tuple(f"builtin.module({text})" for text in texts)  # type: ignore[return-value]
@@ -49,13 +54,14 @@ def compile_kernel(
     schedule: str | None = None,
     warps: int | None = None,
     elements: int | None = None,
+    shared: int | None = None,
 ) -> Kernel:
     """``text`` is one kernel in mlopt-outline's form.
 
     ``schedule`` takes the place of mlopt-schedule's, ``warps`` that of its warps; ``elements`` is what a
-    thread may hold of a tile.
+    thread may hold of a tile, ``shared`` how many bytes of shared memory a block can have.
     """
-    to_tiles, to_threads, to_device = pipelines(chip, elements)
+    to_tiles, to_threads, to_device = pipelines(chip, elements, shared)
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         if schedule is None:

@@ -84,3 +84,22 @@ def test_parts_of_a_buffer() -> None:
       return %s : tensor<6x10xf32>
     }"""
     check(text, [out, np.zeros((6, 10), np.float32)], [-wide(out)[3:9, 41:71:3]], 0)
+
+
+@pytest.mark.parametrize(("shared", "used"), [(None, 8416), (6000, 4208), (4000, 0)])
+def test_tiles_that_a_block_has_no_room_for(shared: int | None, used: int) -> None:
+    """Side by side, one after the other, or not at all."""
+    kind = kernels.tensor((100, 70))
+    turned = kernels.tensor((70, 100))
+    body = """%z: f32, %x: f32, %y: f32, %o: f32 {
+      %p = arith.mulf %x, %y : f32
+      %r = arith.addf %p, %z : f32
+      linalg.yield %r : f32 }"""
+    text = kernels.generic_kernel(
+        "turn", [kind, turned, turned, kind], "a,b -> a,b | b,a | b,a | a,b", "pp", body
+    )
+    kernel = gpu.compile_kernel(text, shared=shared)
+    z, x, y = numbers((100, 70)), numbers((70, 100)), numbers((70, 100))
+    (result,) = gpu.run_kernel(kernel, [z, x, y, np.zeros_like(z)])
+    np.testing.assert_array_equal(result, x.T * y.T + z)
+    assert {each for _, _, _, each in kernel.launches} == {used}

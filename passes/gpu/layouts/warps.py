@@ -9,6 +9,7 @@ from ....dialects.layouts import WARP
 from ...base import PassError
 
 REGISTERS = 1 << 16  # of a multiprocessor, of every GPU since compute capability 3.5
+BLOCK_SHARED = 163 * 1024  # bytes of shared memory that a block can have, of compute capability 8.0
 _DEFAULT = 4
 
 

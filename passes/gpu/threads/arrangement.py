@@ -63,13 +63,16 @@ class Arrangement:
 
 @lru_cache(maxsize=256)
 def best_arrangement(
-    source: Layout, target: Layout, sizes: tuple[int, ...], element_bytes: int
+    source: Layout, target: Layout, sizes: tuple[int, ...], element_bytes: int, room: int = 1 << 62
 ) -> Arrangement:
-    """The candidate of fewest passes over the banks; then of fewest accesses, then the smallest one."""
+    """The candidate of fewest passes over the banks; then of fewest accesses, then the smallest one.
+
+    One of more than ``room`` bytes only if the tile itself is larger.
+    """
     ideal = least_cost(source, target, sizes, element_bytes)
     best, least = None, (1 << 62, 0)
     for one in sorted(arrangements(sizes, element_bytes), key=lambda each: (each.elements, each.gap)):
-        if least <= ideal:
+        if least <= ideal or (best is not None and one.elements * element_bytes > room):
             break
         if _bound(one, source, target) < least and one.adds_up(source) and one.adds_up(target):
             found = cost(one, source, target, least[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 
 from mlir import ir
 
@@ -38,10 +39,18 @@ class Turn:
 
 @rule("mlopt.convert_layout")
 def emit_convert(em: Emitter, op: ir.Operation) -> None:
-    """Other registers' names, or a way through shared memory; conversions in a row share a barrier."""
+    """Other registers' names, or a way through shared memory.
+
+    Conversions in a row share a barrier, as far as there is room for them.
+    """
     if em.is_emitted(op.results[0]):
         return
-    turns = [turn for each in _in_a_row(em, op) if (turn := _start(em, each)) is not None]
+    turns: list[Turn] = []
+    for each in _in_a_row(em, op):
+        if turns and _bytes(em, each) > em.shared.room:
+            break
+        turn = _start(em, each)
+        turns += [turn] if turn is not None else []
     for turn in turns:
         em.shared.reads(turn.region)
         wanted = positions_of(turn.target, turn.op.results[0])
@@ -62,6 +71,12 @@ def _in_a_row(em: Emitter, op: ir.Operation) -> list[ir.Operation]:
     return found
 
 
+def _bytes(em: Emitter, op: ir.Operation) -> int:
+    """What a tile takes in shared memory, at least."""
+    tile = op.results[0]
+    return prod(sizes_of(tile)) * bytes_of(stored_type(em.element(tile.type)))
+
+
 def _start(em: Emitter, op: ir.Operation) -> Turn | None:
     """Store a tile in shared memory; None if each thread has what it needs already."""
     source, result = op.operands[0], op.results[0]
@@ -73,7 +88,8 @@ def _start(em: Emitter, op: ir.Operation) -> Turn | None:
     assert fragment.layout is not None
     element = em.element(source.type)
     stored = stored_type(element)
-    how = best_arrangement(fragment.layout, target, tuple(sizes_of(result)), bytes_of(stored))
+    sizes, size = tuple(sizes_of(result)), bytes_of(stored)
+    how = best_arrangement(fragment.layout, target, sizes, size, em.shared.room)
     region = em.shared.alloc(how.elements * how.element_bytes)
     base = em.shared.pointer(region)
     em.shared.writes(region)

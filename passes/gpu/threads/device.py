@@ -43,13 +43,13 @@ class Devices:
     tasks: int
 
 
-def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str]) -> Devices:
-    """Write the device functions of a kernel at the insertion point."""
+def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str], shared: int) -> Devices:
+    """Write the device functions of a kernel at the insertion point; ``shared``: a block's bytes, at most."""
     name = ir.StringAttr(function.attributes["sym_name"]).value
-    first = _emit(function, forall, messages, name, aligned=True)
+    first = _emit(function, forall, messages, name, shared, aligned=True)
     twin = f"{name}_unaligned" if first.wide else None
     if twin is not None:
-        _emit(function, forall, messages, twin, aligned=False)
+        _emit(function, forall, messages, twin, shared, aligned=False)
     multiples = tuple(sorted(buffer.number for buffer in first.multiples if buffer.number is not None))
     (tasks,) = (SCHEDULE.get(forall) or {}).get("tasks", (1,))
     return Devices(name, twin, first.warps * WARP, first.shared.used, multiples, tasks)
@@ -98,7 +98,13 @@ def _is_long(kind: ir.Type) -> bool:
 
 
 def _emit(
-    function: ir.Operation, forall: ir.Operation, messages: list[str], name: str, *, aligned: bool
+    function: ir.Operation,
+    forall: ir.Operation,
+    messages: list[str],
+    name: str,
+    shared: int,
+    *,
+    aligned: bool,
 ) -> Emitter:
     block = function.regions[0].blocks[0]
     schedule = SCHEDULE.get(forall) or {}
@@ -125,7 +131,7 @@ def _emit(
                 number = build.op("nvvm.read.ptx.sreg.ctaid.x", [], word)
             arguments = list(body.arguments)
             status = arguments.pop() if asserts else None
-            em = Emitter(build, thread, warps, aligned, messages, status)
+            em = Emitter(build, thread, warps, aligned, messages, status, shared)
             _bind(em, function, arguments, written)
             ops = [op.operation for op in block.operations]
             em.alone = "tasks" in schedule

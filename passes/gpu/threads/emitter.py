@@ -45,7 +45,7 @@ class Emitter:
     """Values of the tile IR as what one thread has of them.
 
     ``aligned``: whether buffers begin at multiples of 16 bytes. ``messages`` are the module's, which
-    asserts are numbered by; ``status`` is the cell that they write.
+    asserts are numbered by; ``status`` is the cell that they write. ``shared``: a block's bytes, at most.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class Emitter:
         aligned: bool,
         messages: list[str],
         status: ir.Value | None,
+        shared: int,
     ) -> None:
         self.build = build
         self.thread_number = thread
@@ -66,7 +67,7 @@ class Emitter:
         self.alone = False  # whether each thread runs a task of its own
         self.status = status
         self.held: dict[int, Truth] | None = None  # by message: what is asserted together, at the end
-        self.shared = Shared(build)
+        self.shared = Shared(build, shared)
         self.in_pieces = False  # whether a loop's steps are being written out
         self.wide = False  # whether an access rests on the buffers' alignment
         self.multiples: set[Buffer] = set()  # those whose innermost size must be a multiple of 16 bytes

@@ -12,6 +12,8 @@ reading them. A rule announces each use before it emits it::
     em.shared.free(region)
 
 Inside of a loop's body the last iteration's uses count: `loop` forgets what is known to be done.
+
+What a kernel must have it gets, even beyond ``limit``: mlopt-gpu-distribute compares ``used`` with it.
 """
 
 from __future__ import annotations
@@ -44,10 +46,11 @@ class Region:
 
 
 class Shared:
-    """The shared memory of one kernel; ``used`` is what it needs in all."""
+    """The shared memory of one kernel; ``used`` is what it needs in all, ``limit`` what a block may have."""
 
-    def __init__(self, build: Builder) -> None:
+    def __init__(self, build: Builder, limit: int) -> None:
         self.used = 0
+        self.limit = limit
         self._build = build
         self._live: list[Region] = []
         self._read: list[Region] = []  # since the last barrier
@@ -62,12 +65,17 @@ class Shared:
         """
         size = -(-size // ALIGNMENT) * ALIGNMENT
         start = self._fit(size, alignment, [*self._live, *self._read, *self._written])
-        if start + size > max(self.used, _CHEAP):
+        if start + size > min(max(self.used, _CHEAP), self.limit):
             start = self._fit(size, alignment, self._live)
         region = Region(start, start + size)
         self._live.append(region)
         self.used = max(self.used, region.end)
         return region
+
+    @property
+    def room(self) -> int:
+        """The bytes behind all that someone has."""
+        return self.limit - max((region.end for region in self._live), default=0)
 
     def free(self, region: Region) -> None:
         """Give bytes back."""
