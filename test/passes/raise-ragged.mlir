@@ -64,20 +64,3 @@ func.func @columns(%x: tensor<200006x32xf32>) -> tensor<32xf32> {
   %s = linalg.reduce { arith.addf } ins(%x : tensor<200006x32xf32>) outs(%f : tensor<32xf32>) dimensions = [0]
   return %s : tensor<32xf32>
 }
-
-// -----
-
-// A number of elements that is not known, and what starts from a number of its own, are not split.
-// CHECK-LABEL: func.func @whole
-// CHECK-NOT: "parallel", "reduction"
-// CHECK: return
-func.func @whole(%x: tensor<?xf32>, %y: tensor<100003xf32>) -> (tensor<f32>, tensor<f32>) {
-  %zero = arith.constant 0.0 : f32
-  %one = arith.constant 1.0 : f32
-  %o = tensor.empty() : tensor<f32>
-  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<f32>) -> tensor<f32>
-  %g = linalg.fill ins(%one : f32) outs(%o : tensor<f32>) -> tensor<f32>
-  %s = linalg.reduce { arith.addf } ins(%x : tensor<?xf32>) outs(%f : tensor<f32>) dimensions = [0]
-  %t = linalg.reduce { arith.addf } ins(%y : tensor<100003xf32>) outs(%g : tensor<f32>) dimensions = [0]
-  return %s, %t : tensor<f32>, tensor<f32>
-}
