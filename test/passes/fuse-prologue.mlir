@@ -68,44 +68,6 @@ func.func @many(%x: tensor<64x64xf32>, %w: tensor<64x512xf32>) -> tensor<64x512x
 
 // -----
 
-// Refused: a factor that would be read against its order in memory; one that is a result as well.
-#a = affine_map<(d0, d1, d2) -> (d0, d2)>
-#b = affine_map<(d0, d1, d2) -> (d2, d1)>
-#c = affine_map<(d0, d1, d2) -> (d0, d1)>
-#id = affine_map<(d0, d1) -> (d0, d1)>
-#tr = affine_map<(d0, d1) -> (d1, d0)>
-// CHECK: mlopt.fusion = ["transpose -> matmul: a contraction would read an operand against its order in memory, again for each tile",
-// CHECK-SAME: "relu -> matmul: what a contraction reads is stored for others as well"]
-// CHECK-LABEL: @refused
-func.func @refused(%x: tensor<16x32xf32>, %w: tensor<8x32xf32>) -> (tensor<16x8xf32>, tensor<16x32xf32>) {
-  %zero = arith.constant 0.0 : f32
-  %0 = tensor.empty() : tensor<16x32xf32>
-  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%x : tensor<16x32xf32>) outs(%0 : tensor<16x32xf32>) attrs = {mlopt.op = "relu"} {
-  ^bb0(%in: f32, %out: f32):
-    %a = arith.maximumf %in, %zero : f32
-    linalg.yield %a : f32
-  } -> tensor<16x32xf32>
-  %1 = tensor.empty() : tensor<32x8xf32>
-  %t = linalg.generic {indexing_maps = [#tr, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%w : tensor<8x32xf32>) outs(%1 : tensor<32x8xf32>) attrs = {mlopt.op = "transpose"} {
-  ^bb0(%in: f32, %out: f32):
-    linalg.yield %in : f32
-  } -> tensor<32x8xf32>
-  %2 = tensor.empty() : tensor<16x8xf32>
-  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<16x8xf32>) -> tensor<16x8xf32>
-  %m = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%r, %t : tensor<16x32xf32>, tensor<32x8xf32>) outs(%3 : tensor<16x8xf32>) attrs = {mlopt.op = "matmul"} {
-  ^bb0(%p: f32, %q: f32, %out: f32):
-    %s = arith.mulf %p, %q : f32
-    %u = arith.addf %out, %s : f32
-    linalg.yield %u : f32
-  } -> tensor<16x8xf32>
-  return %m, %r : tensor<16x8xf32>, tensor<16x32xf32>
-}
-
-// -----
-
 // A GPU's block computes an element of a factor once, and its threads share it: four blocks do so beside each
 // other. A CPU's strips of columns would do so again and again.
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>

@@ -40,45 +40,6 @@ func.func @copied(%x: tensor<512x768xf16>) -> (tensor<512xf32>, tensor<768xf32>)
 
 // -----
 
-// What is dear is computed once, with the reader that it saves most with, and stored for the other one.
-#id = affine_map<(d0, d1) -> (d0, d1)>
-#row = affine_map<(d0, d1) -> (d0)>
-#col = affine_map<(d0, d1) -> (d1)>
-// CHECK-LABEL: @dear
-// CHECK-COUNT-1: math.erf
-// CHECK-NOT: math.erf
-func.func @dear(%x: tensor<512x768xf32>) -> (tensor<512xf32>, tensor<768xf32>) {
-  %zero = arith.constant 0.0 : f32
-  %0 = tensor.empty() : tensor<512x768xf32>
-  %c = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%x : tensor<512x768xf32>) outs(%0 : tensor<512x768xf32>) attrs = {mlopt.op = "dear"} {
-  ^bb0(%in: f32, %out: f32):
-    %a = math.erf %in : f32
-    %b = math.powf %a, %in : f32
-    %d = math.atan %b : f32
-    linalg.yield %d : f32
-  } -> tensor<512x768xf32>
-  %1 = tensor.empty() : tensor<512xf32>
-  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<512xf32>) -> tensor<512xf32>
-  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
-      ins(%c : tensor<512x768xf32>) outs(%2 : tensor<512xf32>) attrs = {mlopt.op = "rows"} {
-  ^bb0(%in: f32, %out: f32):
-    %a = arith.addf %in, %out : f32
-    linalg.yield %a : f32
-  } -> tensor<512xf32>
-  %3 = tensor.empty() : tensor<768xf32>
-  %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<768xf32>) -> tensor<768xf32>
-  %s = linalg.generic {indexing_maps = [#id, #col], iterator_types = ["reduction", "parallel"]}
-      ins(%c : tensor<512x768xf32>) outs(%4 : tensor<768xf32>) attrs = {mlopt.op = "columns"} {
-  ^bb0(%in: f32, %out: f32):
-    %a = arith.addf %in, %out : f32
-    linalg.yield %a : f32
-  } -> tensor<768xf32>
-  return %r, %s : tensor<512xf32>, tensor<768xf32>
-}
-
-// -----
-
 // Readers that can be one kernel: nothing is computed twice, and what is a result is stored once.
 #id = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK: mlopt.fusion = []

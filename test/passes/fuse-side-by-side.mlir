@@ -51,35 +51,3 @@ func.func @shapes(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>, %w: tensor<128
   } -> tensor<64x128xf32>
   return %d, %e : tensor<64x128xf32>, tensor<64x128xf32>
 }
-
-// -----
-
-// Refused: rows of the one and columns of the other belong to different tasks.
-#id = affine_map<(d0, d1) -> (d0, d1)>
-#row = affine_map<(d0, d1) -> (d0)>
-#col = affine_map<(d0, d1) -> (d1)>
-// CHECK: mlopt.decisions = [{{.*}}ops = "rows | columns", reason = "they have no loops in common"
-// CHECK-LABEL: @across
-// CHECK: mlopt.group = [[R:[0-9]+]] : i64, mlopt.op = "rows"
-// CHECK-NOT: mlopt.group = [[R]]
-// CHECK: mlopt.op = "columns"
-func.func @across(%x: tensor<64x128xf32>) -> (tensor<64xf32>, tensor<128xf32>) {
-  %zero = arith.constant 0.0 : f32
-  %1 = tensor.empty() : tensor<64xf32>
-  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<64xf32>) -> tensor<64xf32>
-  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
-      ins(%x : tensor<64x128xf32>) outs(%2 : tensor<64xf32>) attrs = {mlopt.op = "rows"} {
-  ^bb0(%in: f32, %out: f32):
-    %a = arith.addf %in, %out : f32
-    linalg.yield %a : f32
-  } -> tensor<64xf32>
-  %3 = tensor.empty() : tensor<128xf32>
-  %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<128xf32>) -> tensor<128xf32>
-  %s = linalg.generic {indexing_maps = [#id, #col], iterator_types = ["reduction", "parallel"]}
-      ins(%x : tensor<64x128xf32>) outs(%4 : tensor<128xf32>) attrs = {mlopt.op = "columns"} {
-  ^bb0(%in: f32, %out: f32):
-    %a = arith.addf %in, %out : f32
-    linalg.yield %a : f32
-  } -> tensor<128xf32>
-  return %r, %s : tensor<64xf32>, tensor<128xf32>
-}

@@ -119,36 +119,6 @@ func.func @every_other(%x: tensor<64x65x65xf32>) -> tensor<64x32x32xf32> {
 
 // -----
 
-// Sums of rows are no element-wise work.
-#x = affine_map<(i, k) -> (i + k)>
-#k = affine_map<(i, k) -> (k)>
-#y = affine_map<(i, k) -> (i)>
-// CHECK: mlopt.fusion = ["sum -> conv: only element-wise work is computed again for each tile of a window"]
-// GPU: mlopt.fusion = ["sum -> conv: only element-wise work is computed again for each tile of a window"]
-func.func @sums(%x: tensor<64x32xf32>, %w: tensor<3xf32>) -> tensor<62xf32> {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<64xf32>
-  %fe = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
-  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
-      ins(%x : tensor<64x32xf32>) outs(%fe : tensor<64xf32>) attrs = {mlopt.op = "sum"} {
-  ^bb0(%a: f32, %o: f32):
-    %n = arith.addf %o, %a : f32
-    linalg.yield %n : f32
-  } -> tensor<64xf32>
-  %ey = tensor.empty() : tensor<62xf32>
-  %fy = linalg.fill ins(%zero : f32) outs(%ey : tensor<62xf32>) -> tensor<62xf32>
-  %y = linalg.generic {indexing_maps = [#x, #k, #y], iterator_types = ["parallel", "reduction"]}
-      ins(%s, %w : tensor<64xf32>, tensor<3xf32>) outs(%fy : tensor<62xf32>) attrs = {mlopt.op = "conv"} {
-  ^bb0(%a: f32, %b: f32, %o: f32):
-    %m = arith.mulf %a, %b : f32
-    %n = arith.addf %o, %m : f32
-    linalg.yield %n : f32
-  } -> tensor<62xf32>
-  return %y : tensor<62xf32>
-}
-
-// -----
-
 // Nine exponentials of each element cost a GPU more than it saves; a CPU's tasks compute one.
 #x = affine_map<(i, j, k) -> (i, j + k)>
 #k = affine_map<(i, j, k) -> (k)>
@@ -176,32 +146,4 @@ func.func @dear(%x: tensor<4096x2050xf32>, %w: tensor<9xf32>) -> tensor<4096x204
     linalg.yield %n : f32
   } -> tensor<4096x2042xf32>
   return %y : tensor<4096x2042xf32>
-}
-
-// -----
-
-// Refused: a transposed read, again for each tile.
-#x = affine_map<(i, j, k) -> (i, j + k)>
-#k = affine_map<(i, j, k) -> (k)>
-#y = affine_map<(i, j, k) -> (i, j)>
-// CHECK: mlopt.fusion = ["transpose -> conv: a window would read an operand against its order in memory, again for each tile"]
-// GPU: mlopt.fusion = ["transpose -> conv: a window would read an operand against its order in memory, again for each tile"]
-func.func @transposed(%x: tensor<66x64xf32>, %w: tensor<3xf32>) -> tensor<64x64xf32> {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<64x66xf32>
-  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
-      ins(%x : tensor<66x64xf32>) outs(%e : tensor<64x66xf32>) attrs = {mlopt.op = "transpose"} {
-  ^bb0(%a: f32, %o: f32):
-    linalg.yield %a : f32
-  } -> tensor<64x66xf32>
-  %ey = tensor.empty() : tensor<64x64xf32>
-  %fy = linalg.fill ins(%zero : f32) outs(%ey : tensor<64x64xf32>) -> tensor<64x64xf32>
-  %y = linalg.generic {indexing_maps = [#x, #k, #y], iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%s, %w : tensor<64x66xf32>, tensor<3xf32>) outs(%fy : tensor<64x64xf32>) attrs = {mlopt.op = "conv"} {
-  ^bb0(%a: f32, %b: f32, %o: f32):
-    %m = arith.mulf %a, %b : f32
-    %n = arith.addf %o, %m : f32
-    linalg.yield %n : f32
-  } -> tensor<64x64xf32>
-  return %y : tensor<64x64xf32>
 }
