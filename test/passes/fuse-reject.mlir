@@ -272,3 +272,49 @@ func.func @totals_of_both(%x: tensor<?x?x17xf32>) -> tensor<?x17xf32> {
   } -> tensor<?x17xf32>
   return %t : tensor<?x17xf32>
 }
+
+// -----
+
+// Sums of columns that grow step by step along a dim of unknown length wait in a task's scratch: 2000 rows of them
+// and what is read beside them are too much.
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#rows = affine_map<(d0, d1, d2) -> (d1, d2)>
+#cols = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK: mlopt.fusion = ["total -> sub: what columns need ahead would take 412352 bytes of a task's scratch, 262144 are allowed"]
+// CHECK-LABEL: func.func @columns_ahead
+func.func @columns_ahead(%x: tensor<2000x?x17xf32>) -> tensor<2000x?x17xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : tensor<2000x?x17xf32>
+  %0 = tensor.empty() : tensor<2000x17xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<2000x17xf32>) -> tensor<2000x17xf32>
+  %s = linalg.generic {indexing_maps = [#id, #cols], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%x : tensor<2000x?x17xf32>) outs(%1 : tensor<2000x17xf32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<2000x17xf32>
+  %2 = tensor.empty(%n) : tensor<2000x?x17xf32>
+  %r = linalg.generic {indexing_maps = [#id, #cols, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %s : tensor<2000x?x17xf32>, tensor<2000x17xf32>) outs(%2 : tensor<2000x?x17xf32>) attrs = {mlopt.op = "div"} {
+  ^bb0(%in: f32, %sum: f32, %out: f32):
+    %a = arith.divf %in, %sum : f32
+    linalg.yield %a : f32
+  } -> tensor<2000x?x17xf32>
+  %3 = tensor.empty(%n) : tensor<?x17xf32>
+  %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<?x17xf32>) -> tensor<?x17xf32>
+  %t = linalg.generic {indexing_maps = [#id, #rows], iterator_types = ["reduction", "parallel", "parallel"]}
+      ins(%x : tensor<2000x?x17xf32>) outs(%4 : tensor<?x17xf32>) attrs = {mlopt.op = "total"} {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<?x17xf32>
+  %5 = tensor.empty(%n) : tensor<2000x?x17xf32>
+  %u = linalg.generic {indexing_maps = [#id, #rows, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%r, %t : tensor<2000x?x17xf32>, tensor<?x17xf32>) outs(%5 : tensor<2000x?x17xf32>) attrs = {mlopt.op = "sub"} {
+  ^bb0(%in: f32, %sum: f32, %out: f32):
+    %a = arith.subf %in, %sum : f32
+    linalg.yield %a : f32
+  } -> tensor<2000x?x17xf32>
+  return %u : tensor<2000x?x17xf32>
+}
