@@ -71,6 +71,11 @@ def swiglu(x: Tensor) -> Tensor:
     return F.silu(gate) * up
 
 
+def geglu(x: Tensor) -> Tensor:
+    gate, up = x.chunk(2, -1)
+    return F.gelu(gate) * up
+
+
 def rotary(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     first, second = x.chunk(2, -1)
     return x * cos + torch.cat([-second, first], -1) * sin
@@ -196,6 +201,7 @@ _ROWS: tuple[tuple[str, Callable[..., Any], Maker, tuple[torch.dtype, ...]], ...
     ("column_sum", column_sum, randn(_SMALL), _BOTH),
     ("transpose", transpose, randn(_SMALL), _BOTH),
     ("swiglu", swiglu, randn((128, 4096)), (BF16,)),
+    ("geglu", geglu, randn((128, 4096)), _BOTH),
     ("rotary", rotary, randn(_SPOTS, _SPOTS[2:], _SPOTS[2:]), _BOTH),
     ("concat", concat, randn((256, 512), (256, 1024)), (F32,)),
     ("embedding", lookup, numbers(1000, (512,), (1000, 768)), (F32,)),

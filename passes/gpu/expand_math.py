@@ -7,7 +7,7 @@ libdevice would take twice as many instructions, and branches for tanh. Largest 
 whose instructions are as near as the PTX ISA says (test/python/test_gpu_math.py lets them be that wrong);
 NaN, infinities, zeros and denormals are as in eager:
 
-    exp2  5     exp  5 + 1.25 |x|     tanh  4.2     1 / (1 + exp(x))  12, + 1.25 x for x > 0
+    exp2  5     exp  5 + 1.25 |x|     tanh  4.2     erf  2.5     1 / (1 + exp(x))  12, + 1.25 x for x > 0
 
 What grows with |x| is what x itself causes, off by 2^-24 of itself: so exp of a number that was not computed
 is left to libdevice. All are within docs/semantics.md's 1e-5 of the terms.
@@ -34,13 +34,13 @@ from mlir import ir
 from ..base import Pass
 from ..operations import ops_named
 from ..structured import is_used
-from .scalar_math import exponential
+from .scalar_math import error_function, exponential
 from .scalar_math.division import FEWEST, divide_all
 from .scalar_math.registry import RULES, Rule
 from .scalar_math.zeros import relu
 
 # Importing a module registers its rules.
-RULE_MODULES = (exponential,)
+RULE_MODULES = (error_function, exponential)
 
 
 @dataclass(frozen=True)

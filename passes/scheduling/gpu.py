@@ -12,12 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ..costs.cost import SPECIAL
 from ..domain import Dim, Domain
 from ..gpu.layouts.warps import REGISTERS
-from ..operations import nested_ops
 from ..tiling import contraction, elementwise, fill, reduction, slices, window
-from ..tiling.access import shape_of
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from ..tiling.walks import columns_of
 from .attention import Block, attention_of, choose_attention
@@ -32,6 +29,7 @@ from .gpu_threads import (
     WARP,
     WIDE,
     WORD,
+    is_dear,
     registers_of,
     results_of,
     warps_for,
@@ -42,6 +40,8 @@ from .gpu_tiles import (
     ROW_ELEMENTS,
     beside_each,
     blocks_of,
+    bytes_in_memory,
+    inputs_of,
     largest_tile,
     part_of,
     power_above,
@@ -57,7 +57,6 @@ COLUMN_STEPS = (16, 16, 4)
 ACCESSES = 4  # wide ones in flight a thread; half where much is computed with what they bring
 SQUARE = 32  # the side of a transposed tile, at least
 LINE = 128  # bytes of a cache line: a longer side has no more to gain
-_SHORT = ("div", "exp", "sqrt", "rsqrt")  # functions of a dozen instructions at most
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
 _IN_STEPS = (elementwise, fill, reduction, slices)
 ATTENTION = Block(rows=(32, 16), keys=16, step=8)
@@ -203,36 +202,24 @@ def _sides(domain: Domain, inner: Sequence[Dim]) -> dict[Dim, int]:
 
 def _budget(domain: Domain, dims: Sequence[Dim]) -> int:
     """The elements of a block's largest tile: all wide accesses of a thread are to be in flight at once."""
-    wide = FEWEST_WARPS * WARP * max(WIDE // widest_bytes(domain), 1)
-    total = prod(dim.extent or ROW for dim in dims)
-    accesses = ACCESSES // 2 if _is_dear(domain) else ACCESSES
-    budget = min(
-        max(power_below(total // BLOCKS), wide), wide * max(accesses // _large_inputs(domain, total), 1)
+    threads = FEWEST_WARPS * WARP
+    wide, fewest = (
+        threads * max(WIDE // size, 1) for size in (widest_bytes(domain), bytes_in_memory(domain))
     )
+    total = prod(dim.extent or ROW for dim in dims)
+    accesses = ACCESSES // 2 if is_dear(domain) else ACCESSES
+    most = max(wide * (accesses // _large_inputs(domain, total)), fewest)
+    budget = min(max(power_below(total // BLOCKS), wide), most)
     owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
     return budget if owned == 1 else max(min(budget, ROW_ELEMENTS), owned)
 
 
-def _is_dear(domain: Domain) -> bool:
-    """Whether so much is computed with an element that few of them a thread are enough, for fewer registers.
-
-    By Little's law 16 bytes a thread are: a multiprocessor that holds all of its 2048 threads has 32 KB on
-    their way, and of an H200's 4.8 TB/s its share is 36 KB a microsecond, while a load takes 0.7 of one.
-    """
-    bodies = [nest.body for nest in domain.nests if rule_of(nest) is elementwise and nest.body is not None]
-    names = {op.name for body in bodies for op in nested_ops(body)}
-    return any(name in SPECIAL and SPECIAL[name] not in _SHORT for name in names)
-
-
 def _large_inputs(domain: Domain, total: int) -> int:
-    """The inputs with about as many elements as the kernel's loops have, at least 1."""
-    inputs = {
-        access.value
-        for nest in domain.nests
-        for access in nest.reads
-        if access is not None and domain.writer(access.value) is None
-    }
-    sizes = [prod(size or ROW for size in shape_of(value)) for value in inputs]
+    """The inputs of which about as many elements are read as the kernel's loops have, at least 1."""
+    sizes = [
+        prod(domain.loops(nest)[loop].extent or ROW for index in access.indices for loop in index.loops)
+        for nest, access in inputs_of(domain)
+    ]
     return power_below(max(sum(2 * size >= total for size in sizes), 1))
 
 

@@ -6,11 +6,13 @@ from math import ceil, prod
 
 from mlir import ir
 
+from ..costs.cost import SPECIAL
 from ..domain import Dim, Domain
+from ..operations import nested_ops
 from ..tiling import elementwise
 from ..tiling.registry import rule_of
 from .common import ROW
-from .gpu_tiles import bytes_of, elements_of, largest_tile, power_above, widest_bytes
+from .gpu_tiles import bytes_of, elements_of, inputs_of, largest_tile, leaves, power_above, widest_bytes
 
 WARP = 32
 FEWEST_WARPS, MOST_WARPS = 4, 32
@@ -19,29 +21,40 @@ WIDE = 16  # bytes an access
 WORD = 4  # bytes a register
 CONTRACTION_REGISTERS, OTHER_REGISTERS = 128, 64  # that a thread may have
 MOST_RESULTS = 8  # of the others: more have so many addresses and constants that some would spill
-FEWEST_REGISTERS = 32  # with which a multiprocessor holds all its warps
+FEWEST_REGISTERS = 32
 PLACES = 8  # registers with addresses and the like
+_SHORT = ("div", "exp", "sqrt", "rsqrt")  # functions of a dozen instructions at most
 
 
 def registers_of(domain: Domain, tiles: dict[Dim, int], threads: int) -> int:
     """The registers that a thread of an element-wise kernel needs: for its loads first, then to compute.
 
     Elements are counted twice then, as what is computed and what comes next of it. With more registers ptxas
-    works on more elements at once, while fewer blocks wait for memory. Of other kernels, and of single
-    elements, whose bodies have any size, they are as many as there are.
+    works on more elements at once, while fewer blocks wait for memory. Where much is computed with one input
+    before another is used, ptxas would load that late: it has room beside all of the first. Of other kernels,
+    and of single elements, whose bodies have any size, they are as many as there are.
     """
     covered = largest_tile(domain, tiles)
     if covered <= threads or any(rule_of(nest) is not elementwise for nest in domain.nests):
         return OTHER_REGISTERS
-    loaded: dict[ir.Value, int] = {}
-    for nest in domain.nests:
-        for access in nest.reads:
-            if access is not None and domain.writer(access.value) is None:
-                loops = {loop for index in access.indices for loop in index.loops}
-                words = -(-elements_of(domain, nest, loops, tiles) * bytes_of(access) // (WORD * threads))
-                loaded[access.value] = max(loaded.get(access.value, 0), words)
+    loaded, inputs = 0, inputs_of(domain)
+    for nest, access in inputs:
+        loops = {loop for index in access.indices for loop in index.loops}
+        loaded += -(-elements_of(domain, nest, loops, tiles) * bytes_of(access) // (WORD * threads))
     computed = -(-covered // threads) * max(widest_bytes(domain) // WORD, 1)
-    return min(max(sum(loaded.values()), 2 * computed, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
+    held = loaded + 4 * computed if len(inputs) > 1 and is_dear(domain) else max(loaded, 2 * computed)
+    return min(max(held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
+
+
+def is_dear(domain: Domain) -> bool:
+    """Whether so much is computed with an element that few of them a thread are enough, for fewer registers.
+
+    By Little's law 16 bytes a thread are: a multiprocessor that holds all of its 2048 threads has 32 KB on
+    their way, and of an H200's 4.8 TB/s its share is 36 KB a microsecond, while a load takes 0.7 of one.
+    """
+    bodies = [nest.body for nest in domain.nests if rule_of(nest) is elementwise and nest.body is not None]
+    names = {op.name for body in bodies for op in nested_ops(body)}
+    return any(name in SPECIAL and SPECIAL[name] not in _SHORT for name in names)
 
 
 def warps_for(elements: int) -> int:
@@ -60,7 +73,7 @@ def warps_with_accesses(domain: Domain, tiles: dict[Dim, int]) -> int:
         for access in (*nest.reads, *nest.writes):
             if access is None or not isinstance(access.value.type, ir.ShapedType):
                 continue
-            if _leaves(domain, access.value) or domain.writer(access.value) is None:
+            if leaves(domain, access.value) or domain.writer(access.value) is None:
                 dims = {loops[loop] for index in access.indices for loop in index.loops}
                 size = max(getattr(access.value.type.element_type, "width", 64) // 8, 1)
                 most = max(most, size * prod(tiles[dim] or dim.extent or ROW for dim in dims))
@@ -70,10 +83,4 @@ def warps_with_accesses(domain: Domain, tiles: dict[Dim, int]) -> int:
 def results_of(domain: Domain) -> int:
     """How many tensors a task writes that others read."""
     written = [access.value for nest in domain.nests for access in nest.writes]
-    return sum(_leaves(domain, value) for value in written)
-
-
-def _leaves(domain: Domain, value: ir.Value) -> bool:
-    """Whether what is outside of the kernel's loops uses a value."""
-    ops = {nest.op for nest in domain.nests}
-    return any(use.owner.operation not in ops for use in value.uses)
+    return sum(leaves(domain, value) for value in written)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import ceil, prod
 
+from mlir import ir
+
 from ..domain import Dim, Domain
 from ..tiling import reduction
 from ..tiling.access import Access, Nest
@@ -95,6 +97,33 @@ def widest_bytes(domain: Domain, along: Dim | None = None) -> int:
                 continue
             sizes.append(bytes_of(access))
     return max(sizes)
+
+
+def inputs_of(domain: Domain) -> list[tuple[Nest, Access]]:
+    """What the kernel reads of other tensors, each place once: two halves of a tensor are two loads."""
+    found: dict[tuple[object, ...], tuple[Nest, Access]] = {}
+    for nest in domain.nests:
+        loops = domain.loops(nest)
+        for access in nest.reads:
+            if access is not None and domain.writer(access.value) is None:
+                where = [
+                    (tuple(loops[loop] for loop in index.loops), index.rest, index.start, index.stride)
+                    for index in access.indices
+                ]
+                found.setdefault((access.value, *where), (nest, access))
+    return list(found.values())
+
+
+def bytes_in_memory(domain: Domain) -> int:
+    """The size of the widest element that the kernel loads or stores."""
+    written = [access for nest in domain.nests for access in nest.writes if leaves(domain, access.value)]
+    return max(map(bytes_of, [*(access for _, access in inputs_of(domain)), *written]), default=1)
+
+
+def leaves(domain: Domain, value: ir.Value) -> bool:
+    """Whether what is outside of the kernel's loops uses a value."""
+    ops = {nest.op for nest in domain.nests}
+    return any(use.owner.operation not in ops for use in value.uses)
 
 
 def bytes_of(access: Access) -> int:

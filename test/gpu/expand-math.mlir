@@ -43,6 +43,17 @@ llvm.func @tanh(%x: f32, %out: !llvm.ptr) {
   llvm.return
 }
 
+// CHECK-LABEL: llvm.func @erf
+// CHECK-NOT: math.erf
+// CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+// CHECK: arith.select
+// CHECK: arith.ori
+llvm.func @erf(%x: f32, %out: !llvm.ptr) {
+  %y = math.erf %x : f32
+  llvm.store %y, %out : f32, !llvm.ptr
+  llvm.return
+}
+
 // 1 / (1 + exp(-x)), with the operands of the sum either way; nothing of the exponential is left.
 // CHECK-LABEL: llvm.func @logistic
 // CHECK-SAME: (%[[X:.*]]: f32,

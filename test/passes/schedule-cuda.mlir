@@ -134,6 +134,20 @@ func.func private @add(%x: tensor<1000000xf32>, %y: tensor<1000000xf32>, %out: t
   return %r : tensor<1000000xf32>
 }
 
+// So it is with two halves of one tensor; a function is dear, and one half waits in registers for it.
+// CHECK-LABEL: @halves
+// CHECK-SAME: {min_blocks = array<i64: 16>, tile = array<i64: 1, 512>, warps = array<i64: 4>}
+func.func private @halves(%x: tensor<256x4096xf32>, %out: tensor<256x2048xf32>) -> tensor<256x2048xf32> attributes {mlopt.kernel} {
+  %e = tensor.empty() : tensor<256x2048xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1 mod 4096)>, affine_map<(d0, d1) -> (d0, d1 + 2048)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %x : tensor<256x4096xf32>, tensor<256x4096xf32>) outs(%e : tensor<256x2048xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %f = math.erf %a : f32
+    %g = arith.mulf %f, %b : f32
+    linalg.yield %g : f32
+  } -> tensor<256x2048xf32>
+  return %r : tensor<256x2048xf32>
+}
+
 // Two reductions of a row, one after the other: each has the whole budget for its steps.
 // CHECK-LABEL: @statistics
 // CHECK-SAME: tile = array<i64: 1, 2048, 2048>

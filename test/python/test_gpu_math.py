@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from mlopt.runtime.emulator.families import approximate
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -81,6 +82,11 @@ def logistic(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(x))
 
 
+def _erf(x: np.ndarray) -> np.ndarray:
+    """In f64, whatever the dtype: numpy has none."""
+    return torch.erf(torch.from_numpy(x.astype(np.float64))).numpy().astype(x.dtype)
+
+
 LOGISTIC = """%one = arith.constant 1.0 : f32
   %e = math.exp %x : f32
   %s = arith.addf %e, %one : f32
@@ -98,6 +104,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray], float, Calla
     "exp": (EXP, np.exp, 5, np.abs),
     "exp2": ("%r = math.exp2 %x : f32\n linalg.yield %r : f32", np.exp2, 5, np.zeros_like),
     "tanh": ("%r = math.tanh %x : f32\n linalg.yield %r : f32", np.tanh, 4.2, np.zeros_like),
+    "erf": ("%r = math.erf %x : f32\n linalg.yield %r : f32", _erf, 2.5, np.zeros_like),
     "logistic": (LOGISTIC, logistic, 12, lambda x: np.maximum(x, 0)),
 }
 MORE = 1.25

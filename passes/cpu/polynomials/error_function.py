@@ -9,7 +9,7 @@ from .lanes import Lanes
 from .registry import expands
 
 # erf(x) / x - 1 in x², to 0.93; and -log(1 - erf(t)) / t - 1, from there to 4.
-_SMALL = (
+SMALL = (
     0.12837916612625122,
     -0.37612631916999817,
     0.11283663660287857,
@@ -18,7 +18,7 @@ _SMALL = (
     -0.0008097716490738094,
     8.185136539395899e-05,
 )
-_LARGE = (
+LARGE = (
     0.12864848971366882,
     0.6351513266563416,
     0.10623687505722046,
@@ -27,7 +27,7 @@ _LARGE = (
     -0.0003228035639040172,
     1.1231275493628345e-05,
 )
-_BORDER = 0.9277
+BORDER = 0.9277
 # Around each i * 135/512: the coefficients from the constant on, by least squares weighted until the largest
 # relative error was least; the distance is one whose constants are near numbers of f32. At 0: erf(r) / r - 1.
 _BETWEEN = 135 / 512
@@ -166,8 +166,8 @@ def _from_table(b: Lanes, x: ir.Value) -> ir.Value:
 
 def _by_exp(b: Lanes, x: ir.Value) -> ir.Value:
     """`x + x P(x²)` near 0, `1 - exp(-t - t Q(t))` for `t = |x|` beyond."""
-    near = b.fma(x, b.polynomial(b.mul(x, x), _SMALL), x)
+    near = b.fma(x, b.polynomial(b.mul(x, x), SMALL), x)
     t = b.at_most(b.abs(x), 4.0)
-    exponent = b.fma(t, b.polynomial(t, _LARGE), t)
+    exponent = b.fma(t, b.polynomial(t, LARGE), t)
     far = b.sub(b.const(1.0), exp_within(b, b.sub(b.const(0.0), exponent)))
-    return b.select(b.less(b.abs(x), b.const(_BORDER)), near, b.with_sign_of(far, x))
+    return b.select(b.less(b.abs(x), b.const(BORDER)), near, b.with_sign_of(far, x))
