@@ -26,7 +26,9 @@ result (``passes/tiling/walks.py``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -45,6 +47,8 @@ from .tiling.emitter import Emitter
 from .tiling.place import Span
 from .tiling.registry import can_tile
 from .tiling.walks import steps_of
+
+CALLS = 12  # how deep they are for an op whose operand the op before makes
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ def _forall(
     emitter = Emitter(domain, tiles, forall, spans, extents, has_scratch=has_scratch)
     with ir.InsertionPoint(forall):
         sizes = [_dynamic_sizes(out) for out in outs]
-    with ir.InsertionPoint(forall.body):
+    with ir.InsertionPoint(forall.body), _calls(CALLS * len(domain.nests)):
         written = _write_all(emitter, [domain.results[number] for number in made])
         end = scf.InParallelOp()
     with ir.InsertionPoint(end.block):
@@ -138,6 +142,17 @@ def _forall(
             zeros, ones = [0] * len(shape), [1] * len(shape)
             tensor.ParallelInsertSliceOp(value, out, [], dynamic, [], zeros, shape, ones)
     return forall
+
+
+@contextmanager
+def _calls(more: int) -> Iterator[None]:
+    """Let calls be so much deeper."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + more)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _is_split(dim: Dim, tile: int) -> bool:

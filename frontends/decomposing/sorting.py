@@ -1,7 +1,10 @@
-"""Sorting by ranks: how many elements come before each one.
+"""Sorting: short rows by ranks, longer ones by merging sorted parts.
 
-torch-mlir lowers a sort to scalar loops; ranks are ordinary reductions over comparisons, which
-fuse and run over threads. The work is the square of the sorted size: beyond `LIMIT` the loops stay.
+torch-mlir lowers a sort to scalar loops. A rank is how many elements come before one: an ordinary
+reduction over comparisons, which fuses and runs over threads, and whose work is the square of the size. Rows
+for which that is more than `LIMIT` are cut into parts, and parts merged two by two. An element of two parts
+merged finds its source by a binary search, as many gathers as the part's size has bits, twice: no element
+waits for another one, and a merge is a kernel. Parts keep as many elements as are asked for.
 """
 
 from __future__ import annotations
@@ -13,30 +16,92 @@ from torch import Tensor
 
 from .registry import aten, ours
 
-LIMIT = 1 << 26
+LIMIT = 1 << 22  # comparisons
+PART = 64
+
+
+def _not_after(one: Tensor, other: Tensor, descending: bool) -> Tensor:
+    """Whether an element comes before another one or equals it; NaN is the largest."""
+    found = one >= other if descending else one <= other
+    largest = one if descending else other
+    return found | (largest != largest) if one.is_floating_point() else found
 
 
 def _order(x: Tensor, descending: bool) -> Tensor:
     """The stable order of the last dimension: each element's rank, and the inverse of that."""
-    size = x.shape[-1]
-    places = torch.arange(size)
+    places = torch.arange(x.shape[-1])
     mine, other = x.unsqueeze(-1), x.unsqueeze(-2)
-    before = other > mine if descending else other < mine
-    same = other == mine
-    if x.is_floating_point():  # NaN is the largest
-        mine_nan, other_nan = mine != mine, other != other
-        before = before | ((other_nan & ~mine_nan) if descending else (mine_nan & ~other_nan))
-        same = same | (mine_nan & other_nan)
-    before = before | (same & (places < places.unsqueeze(1)))
+    stays, passes = _not_after(other, mine, descending), ~_not_after(mine, other, descending)
+    before = torch.where(places < places.unsqueeze(1), stays, passes)
     rank = before.to(torch.int64).sum(-1)
     found = rank.unsqueeze(-2) == places.unsqueeze(1)
     return torch.where(found, places, 0).sum(-1)
 
 
-def _sorts(x: Tensor, dim: int) -> bool:
-    return (
-        x.dim() > 0 and all(isinstance(size, int) for size in x.shape) and x.numel() * x.shape[dim] <= LIMIT
-    )
+def _first(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
+    """The first ``most`` elements of each sorted row, and where they were."""
+    size = x.shape[-1]
+    merges = (-(-size // PART) - 1).bit_length() if x.numel() * size > LIMIT else 0
+    if merges == 0:
+        order = _order(x, descending)[..., :most]
+        return torch.gather(x, -1, order), order
+    part, parts = -(-size // 2**merges), 2**merges
+    keys = x.to(torch.uint8) if x.dtype == torch.bool else x
+    keys = aten.constant_pad_nd(keys, [0, part * parts - size], _last(keys.dtype, descending))
+    keys = keys.reshape(-1, parts, part)
+    order = _order(keys, descending)[..., :most]
+    keys = torch.gather(keys, -1, order)
+    order = (order + torch.arange(parts).unsqueeze(1) * part).to(torch.int32)
+    for _ in range(merges):
+        shape = (keys.shape[0], keys.shape[1] // 2, 2 * keys.shape[2])
+        source = _merged(keys.reshape(shape), most, descending)
+        keys, order = (torch.gather(each.reshape(shape), -1, source) for each in (keys, order))
+    shape = (*x.shape[:-1], keys.shape[-1])
+    keys, order = (each.reshape(shape)[..., :most] for each in (keys, order))
+    return keys.to(x.dtype), order.to(torch.int64)
+
+
+def _last(dtype: torch.dtype, descending: bool) -> float:
+    """A value that comes after all others, and after its equals if it stands behind them."""
+    if dtype.is_floating_point:
+        return float("-inf" if descending else "nan")
+    limits = torch.iinfo(dtype)
+    return limits.min if descending else limits.max
+
+
+def _merged(x: Tensor, most: int, descending: bool) -> Tensor:
+    """Where the first ``most`` elements of each row come from, once its two sorted halves are merged.
+
+    Of the first k the search finds how many the first half gives: its element comes before one of the second
+    half unless that is less.
+    """
+    half = x.shape[-1] // 2
+    places = torch.arange(min(2 * half, most))
+    shape = (*x.shape[:-1], *places.shape)
+
+    def taken(index: Tensor) -> Tensor:
+        return torch.gather(x, -1, index.expand(shape))
+
+    def is_first(one: Tensor, other: Tensor) -> Tensor:
+        second = taken(other.clamp(min=0, max=half - 1) + half)
+        return _not_after(taken(one.clamp(max=half - 1)), second, descending)
+
+    given, limit = (places - half).clamp(min=0), places.clamp(max=half)
+    for bit in reversed(range(half.bit_length())):
+        more = given + 2**bit
+        given = torch.where((more <= limit) & is_first(more - 1, places - more), more, given)
+    other = places - given
+    first = (given < half) & ((other >= half) | is_first(given, other))
+    return torch.where(first, given, other + half)
+
+
+def _sorted(x: Tensor, dim: int, most: int, descending: bool) -> Any:
+    values, order = _first(x.movedim(dim, -1), most, descending)
+    return values.movedim(-1, dim), order.movedim(-1, dim)
+
+
+def _sorts(x: Tensor) -> bool:
+    return x.dim() > 0 and all(isinstance(size, int) for size in x.shape)
 
 
 @ours(aten.sort.default, aten.sort.stable)
@@ -46,16 +111,10 @@ def _sort(x: Tensor, *args: Any, **kwargs: Any) -> Any:
         args = args[1:]
     dim = args[0] if args else kwargs.get("dim", -1)
     descending = args[1] if len(args) > 1 else kwargs.get("descending", False)
-    if not _sorts(x, dim):
-        return NotImplemented
-    order = _order(x.movedim(dim, -1), descending).movedim(-1, dim)
-    return torch.gather(x, dim, order), order
+    return _sorted(x, dim, x.shape[dim], descending) if _sorts(x) else NotImplemented
 
 
 @ours(aten.topk.default)
 def _topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, *_: Any, **__: Any) -> Any:
     """Always sorted."""
-    if not _sorts(x, dim) or not isinstance(k, int):
-        return NotImplemented
-    order = _order(x.movedim(dim, -1), largest)[..., :k].movedim(-1, dim)
-    return torch.gather(x, dim, order), order
+    return _sorted(x, dim, k, largest) if _sorts(x) and isinstance(k, int) else NotImplemented

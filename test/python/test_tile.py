@@ -19,6 +19,17 @@ def test_element_wise_chain(tile: tuple[int, ...] | None) -> None:
     check_tiles(kernels.relu_chain(5, 7), [data(5, 7), data(5, 7)], tile)
 
 
+def test_a_chain_of_any_length() -> None:
+    """Each op asks for what it reads: calls are as deep as the chain is long."""
+    kernel = kernels.Kernel("chain")
+    value = kernel.argument(kernels.tensor((8,)))
+    out = kernel.argument(value[1])
+    for _ in range(999):
+        value = kernels.unary(kernel, value, 1, "%r = arith.addf %x, %x : f32")
+    text = tile_text(kernel.text(kernels.unary(kernel, value, 1, "%r = arith.negf %x : f32", out)))
+    assert text.count("arith.addf") == 999
+
+
 def test_softmax() -> None:
     check_tiles(kernels.softmax(5, 7), [data(5, 7), data(5, 7)], (2, 0, 0, 0, 0))
     check_tiles(kernels.softmax("?", 7), [data(5, 7), data(5, 7)], (2, 0, 0, 0, 0))
