@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from mlir import ir
 
-from .base import Pass
+from .base import Pass, PassError
+from .costs.machine import DEFAULT_CPU, find_machine
 from .raising.asserts import check_as_eager
 from .raising.bodies import name_generics
 from .raising.buffers import take_tensors_late
@@ -40,19 +41,25 @@ class Raise(Pass):
         %m = linalg.generic {mlopt.op = "matmul"} ins(%x, %w) outs(%z) …
         %c = linalg.generic {mlopt.op = "add"} ins(%m, %bias) outs(tensor.empty) …
 
+    ``machine`` decides how few rows leave so many of its processors idle that each is reduced in parts.
     Legal always: each step keeps what is computed; only the order in which a contraction's terms are added
     to its init changes. Run canonicalize and cse after it: they fold the reshapes that it leaves.
     """
 
     name: ClassVar[str] = "mlopt-raise"
+    machine: str = DEFAULT_CPU
 
     def run(self, op: ir.Operation) -> None:
+        try:
+            processors = find_machine(self.machine).processors
+        except LookupError as error:
+            raise PassError(op, f"there is no description of a machine '{self.machine}'; {error}") from None
         for func in op.regions[0].blocks[0].operations:
             if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
-                _raise(func.operation)
+                _raise(func.operation, processors)
 
 
-def _raise(func: ir.Operation) -> None:
+def _raise(func: ir.Operation, processors: int) -> None:
     take_tensors_late(func)
     lower_windows(func)  # before pads: it makes some longer
     lower_concat_and_pad(func)
@@ -66,7 +73,7 @@ def _raise(func: ir.Operation) -> None:
     erase_dead(func)
     read_narrow_operands(func)
     check_as_eager(func)
-    split_totals(func)
+    split_totals(func, processors)
     combine_variances(func)
     combine_around_maxima(func)
     name_generics(func)

@@ -50,7 +50,7 @@ def kernels(machine: str, own: str = "") -> Stage:
         # 8-bit floats are bits before anything looks at what computes.
         "mlopt-fp8-storage,"
         # Ops named for what they are, then one form of them: linalg.generic.
-        "mlopt-raise,canonicalize,cse,"
+        f"mlopt-raise{{machine={machine}}},canonicalize,cse,"
         # A softmax between two products, while queries, keys and values are still moved by ops of their own.
         "mlopt-raise-attention,canonicalize,cse,"
         # Queries, keys and values of one tensor: one product with all weights, of which readers take parts.

@@ -15,10 +15,11 @@
 Where no divisor makes parts of a fitting width, what is left over is reduced by itself (`ragged`).
 
 Legal for operations that may be done in any order: sums and products of floats are rounded in another one, as
-eager's are; in which order depends on the shapes alone. What reads the partial results adds them up. A
-reduction whose rows are read again afterwards (softmax) stays whole as long as it has several of them: then
-a task owns each row. Columns are split however many they are: a sum of 20,000 numbers one after the other
-would be far less accurate than eager's, whereas along rows each lane has a sum of its own.
+eager's are; in which order depends on the shapes and the kind of machine alone. What reads the partial
+results adds them up. A reduction whose rows are read again afterwards (softmax) stays whole as long as it has
+several of them, a quarter of the machine's processors: then a task owns each row. Columns are split however
+many they are: a sum of 20,000 numbers one after the other would be far less accurate than eager's, whereas
+along rows each lane has a sum of its own.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ SMALL = 1 << 14  # elements that one task reduces soon enough
 PARTS = 64  # tasks that a large reduction of everything has, at least
 MORE_PARTS = 256  # the same for one with several results, each of whose tasks is to be
 LARGE = 1 << 16  # larger than this
+FEW = 4  # processors idle for each that has a row, so that reading rows once more costs less
 LANES = 64  # results that lie side by side and that one task makes
 SHORTEST, LONGEST = 64, 4096  # elements of a partial result of which nothing else says how many
 _NEUTRAL = {"arith.addf": 0.0, "arith.addi": 0, "arith.mulf": 1.0, "arith.muli": 1}
@@ -65,10 +67,10 @@ _IDEMPOTENT = (
 )
 
 
-def split_totals(func: ir.Operation) -> None:
-    """Split the large reductions of ``func`` that have few results."""
+def split_totals(func: ir.Operation, processors: int) -> None:
+    """Split the large reductions of ``func`` that have few results, for a machine with ``processors``."""
     for op in structured_ops(func):
-        if "reduction" in kinds_of(op) and can_split(op) and should_split(op):
+        if "reduction" in kinds_of(op) and can_split(op) and should_split(op, processors):
             _split(op)
 
 
@@ -84,8 +86,8 @@ def can_split(op: ir.Operation) -> bool:
     return "parallel" not in kinds_of(op) or not is_contraction(op)
 
 
-def should_split(op: ir.Operation) -> bool:
-    """Whether a task would reduce much, and the rows are not read again by what waits for them."""
+def should_split(op: ir.Operation, processors: int) -> bool:
+    """Whether a task would reduce much, and rows that are read again are too few for the machine."""
     reduced, results = _product(op, "reduction"), _product(op, "parallel")
     if results == 1:
         return reduced > SMALL
@@ -94,7 +96,7 @@ def should_split(op: ir.Operation) -> bool:
     tasks = _tasks(op)
     if not 0 < tasks < PARTS or reduced * results // tasks <= LARGE:
         return False
-    return not _is_read_back(op) and not _waits_for_rows(op)
+    return FEW * tasks <= processors or (not _is_read_back(op) and not _waits_for_rows(op))
 
 
 def can_reorder(op: ir.Operation) -> bool:
