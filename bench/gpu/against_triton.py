@@ -38,21 +38,8 @@ MOST = 1.05
 
 STEP, FREE = 8, 32  # registers are handed out by eights; up to 32 a multiprocessor holds all its 64 warps
 
-_WEIGHTS = (
-    "weights are on their way while the row is reduced; with fewer registers ptxas loads them behind that, "
-    "which the gate of late loads counts"
-)
-_ALONE = (
-    "32 blocks have a multiprocessor each, where nobody else wants registers: all of the input is on its way "
-    "at once, and half of it is less than an H200 can have (4.8 TB/s for 0.7 us: 3.4 MB)"
-)
 # Rows that are more than 5 % above, and why: (operation, "instructions" or "registers").
 OVER: dict[tuple[str, str], str] = {
-    ("softmax_4096 f32", "registers"): "with 48 registers ptxas spills 16 bytes",
-    ("layer_norm_1024 f32", "registers"): _WEIGHTS,
-    ("rms_norm_4096 bf16", "registers"): _WEIGHTS,
-    ("column_sum f32", "registers"): _ALONE,
-    ("column_sum bf16", "registers"): _ALONE,
     ("gather f32", "instructions"): "an index out of range is found, and told; Triton's kernel reads there",
 }
 

@@ -16,8 +16,9 @@ index, a channel's parameter: it could not be less), and where it is of a narrow
 widest one, takes as many elements as 128 bits hold of that, and fills its sectors: wider ones would make the
 others more than 128 bits. What an access touches is what the emulator has counted for its line of PTX.
 
-A tile's loads all come before the first use of one. Another tile's may come after it, as weights do, if they
-are on their way during a reduction (`machine_code.Code.late_loads`).
+A tile's loads all come before the first use of one. Another tile's may come after it if they are on their way
+during a reduction, or if all blocks load the same, as weights: all but the first have them from a cache, and
+registers that wait for them are blocks that do not (`machine_code.Code.late_loads`).
 
 What must be moved is each sector that the kernel touches, once: the emulator's ``dram_read`` and
 ``dram_written``. What is needed are the elements that the kernel's maps name (`Kernel.bytes`), and a sector a

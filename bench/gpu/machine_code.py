@@ -16,6 +16,7 @@ _PARAMETERS = 0x160  # where they begin, or later
 _EXCHANGES = ("SHFL", "BAR")
 _LOADS = ("LDG", "LDS", "LDL")
 _NOTHING, _UNKNOWN = frozenset[int](), frozenset({0})
+_BLOCK = -1  # beside the places of parameters: what an address has of the block's number, or from memory
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,9 @@ class Code:
 
         Those that come after an instruction that waits for one of their tile (what is loaded from one buffer,
         told by the parameters that addresses come from); or that waits for any one, unless threads exchange
-        values before they are used: then they are on their way during a reduction. Counted within straight
-        code, and within the body of each loop for itself; a forward branch does not part the code.
+        values before they are used: then they are on their way during a reduction; or unless all blocks load
+        the same, which caches have. Counted within straight code, and within the body of each loop for
+        itself; a forward branch does not part the code.
         """
         late, edges, tiles = set[int](), self._loop_edges(), self._tiles()
         flying, after, used, exchanges = dict[int, int](), dict[int, int](), set[int](), 0
@@ -65,15 +67,15 @@ class Code:
             late |= {load for load in landed if after.get(load) == exchanges}
             used = used.union(*(tiles[load] for load in landed))
             if each.name.startswith("LDG") and each.bits == 128 and each.writes is not None:
-                if tiles[number] & used:
+                if tiles[number] & used - {_BLOCK}:
                     late.add(number)
-                if used:
+                if used and _BLOCK in tiles[number]:
                     after[number] = exchanges
                 flying |= dict.fromkeys(range(each.writes, each.writes + 4), number)
         return len(late)
 
     def _tiles(self) -> dict[int, frozenset[int]]:
-        """For each load the places of parameters from which its address has come."""
+        """For each load the parameters' places from which its address has come; `_BLOCK` if from more."""
         found, origins = {}, dict[str, frozenset[int]]()
         for number, each in enumerate(self.instructions):
             first, _, others = each.rest.partition(",")
@@ -81,12 +83,14 @@ class Code:
             given = [origins.get(register, _NOTHING) for register in _ANY_REGISTER.findall(others)]
             places = (int(place, 16) & -8 for place in _CONSTANT.findall(others))
             come = frozenset(place for place in places if place >= _PARAMETERS).union(*given)
+            if "SR_CTAID" in others:
+                come |= {_BLOCK}
             if loads:
-                found[number] = come or _UNKNOWN
+                found[number] = come if come - {_BLOCK} else _UNKNOWN | {_BLOCK}
             if own := re.fullmatch(r"(U?R)(\d+)", first.strip()):
-                wide = 2 if re.search(r"WIDE|\.64", each.name) else 1
+                wide = max(each.bits // 32, 1) if loads else 2 if re.search(r"WIDE|\.64", each.name) else 1
                 written = [f"{own[1]}{int(own[2]) + more}" for more in range(wide)]
-                origins |= dict.fromkeys(written, _NOTHING if loads else come)
+                origins |= dict.fromkeys(written, frozenset({_BLOCK}) if loads else come)
         return found
 
     def has_loop(self) -> bool:

@@ -56,13 +56,13 @@ OPERATIONS = {
     "softmax_128 bf16": [Launch(kernels.softmax, "*bf16 *bf16", {"COLUMNS": 128, "ROWS": 8}, 512)],
     "softmax_1024 f32": [by_rows(kernels.softmax, "*fp32 *fp32", 512, 1024, ROWS=1)],
     "softmax_1024 bf16": [by_rows(kernels.softmax, "*bf16 *bf16", 512, 1024, ROWS=1)],
-    "softmax_4096 f32": [by_rows(kernels.softmax, "*fp32 *fp32", 128, 4096, ROWS=1)],
+    "softmax_4096 f32": [Launch(kernels.softmax, "*fp32 *fp32", {"COLUMNS": 4096, "ROWS": 1}, 128, warps=8)],
     "softmax_32768 f32": [
         Launch(kernels.softmax_long, "*fp32 *fp32", {"COLUMNS": 32768, "BLOCK": 4096}, 8, passes=2)
     ],
     "log_softmax_1024 f32": [by_rows(kernels.log_softmax, "*fp32 *fp32", 512, 1024)],
     "layer_norm_1024 f32": [by_rows(kernels.layer_norm, "*fp32 *fp32 *fp32 *fp32", 512, 1024)],
-    "rms_norm_4096 bf16": [by_rows(kernels.rms_norm, "*bf16 *bf16 *bf16", 128, 4096)],
+    "rms_norm_4096 bf16": [Launch(kernels.rms_norm, "*bf16 *bf16 *bf16", {"COLUMNS": 4096}, 128, warps=8)],
     "cross_entropy_128k f32": [
         by_rows(kernels.cross_entropy, "*fp32 *i64 *fp32", 2, 128256, BLOCK=2048),
         Launch(kernels.mean, "*fp32 *fp32", {"COUNT": 2}, 1, warps=1),
@@ -75,18 +75,18 @@ OPERATIONS = {
         Launch(
             kernels.column_sum,
             "*fp32 *fp32",
-            {"HEIGHT": 512, "COLUMNS": 1024, "ROWS": 128, "BLOCK": 32},
+            {"HEIGHT": 512, "COLUMNS": 1024, "ROWS": 512, "BLOCK": 32},
             32,
-            warps=8,
+            warps=32,
         )
     ],
     "column_sum bf16": [
         Launch(
             kernels.column_sum,
             "*bf16 *bf16",
-            {"HEIGHT": 512, "COLUMNS": 1024, "ROWS": 128, "BLOCK": 32},
+            {"HEIGHT": 512, "COLUMNS": 1024, "ROWS": 512, "BLOCK": 32},
             32,
-            warps=8,
+            warps=32,
         )
     ],
     "transpose f32": [

@@ -1,9 +1,9 @@
 """Tile sizes and warps for GPUs: fixed choices, from the elements that one thread can hold.
 
 A block of an element-wise kernel covers one to four 16-byte accesses a thread; a row that is reduced belongs
-to one block, which gets as many warps as keep `THREAD_ELEMENTS` a thread; a contraction has a square of the
-result, which shrinks until the chip's multiprocessors have a block each. Divided dims get powers of two, so
-that lanes divide them.
+to one block, which gets as many warps as keep `ROW_THREAD_ELEMENTS` a thread; a contraction has a square of
+the result, which shrinks until the chip's multiprocessors have a block each. Divided dims get powers of two,
+so that lanes divide them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ from .gpu_threads import (
     FEWEST_WARPS,
     MOST_RESULTS,
     MOST_WARPS,
+    ROW_THREAD_ELEMENTS,
     THREAD_ELEMENTS,
     WARP,
     WIDE,
     WORD,
     is_dear,
+    reduces,
+    registers_for_rows,
     registers_of,
     results_of,
     warps_for,
@@ -52,8 +55,9 @@ from .gpu_tiles import (
 
 LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS
 STEP_ELEMENTS = 8  # the same of a step along a row that is longer than a block's registers
-# Along columns: the same, the most warps, and the fewest steps: these are unrolled.
-COLUMN_STEPS = (16, 16, 4)
+# The same along columns: four wide loads a thread. With 32 warps 64 KB are on their way: Little's law asks
+# for 25 KB of each multiprocessor (`is_dear`), and for more where fewer are to have all of the bandwidth.
+COLUMN_ELEMENTS = 16
 ACCESSES = 4  # wide ones in flight a thread; half where much is computed with what they bring
 SQUARE = 32  # the side of a transposed tile, at least
 LINE = 128  # bytes of a cache line: a longer side has no more to gain
@@ -97,7 +101,8 @@ def choose(domain: Domain) -> Choice:
         _choose_rows(domain, tiles)
     keep_inside(domain, tiles)
     tiles = {dim: tiles.get(dim, WHOLE) for dim in domain.dims}
-    warps = warps_for(largest_tile(domain, tiles))
+    rows = reduces(domain)
+    warps = warps_for(largest_tile(domain, tiles), ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)
     if heavy is None and attention is None and blocks_of(domain, tiles) <= BLOCKS:
         warps = max(warps, _lengthen_steps(domain, tiles))
     if heavy is None and attention is None and reduced_in_tiles(domain):
@@ -107,7 +112,8 @@ def choose(domain: Domain) -> Choice:
         0 < tiles[dim] < (dim.extent or ROW) for dim in reduced_in_tiles(domain)
     )
     light = heavy is None and not unrolled and results_of(domain) <= MOST_RESULTS
-    registers = registers_of(domain, tiles, warps * WARP) if light else CONTRACTION_REGISTERS
+    wanted = registers_for_rows if rows else registers_of
+    registers = wanted(domain, tiles, warps * WARP) if light else CONTRACTION_REGISTERS
     return Choice(tiles, warps, max(REGISTERS // (registers * warps * WARP), 1))
 
 
@@ -124,15 +130,15 @@ def _lengthen_steps(domain: Domain, tiles: dict[Dim, int]) -> int:
     for dim in reduced_in_tiles(domain):
         if tiles[dim] == WHOLE or (dim.extent is not None and dim.extent <= tiles[dim]):
             continue
-        words, most, steps = (STEP_ELEMENTS, MOST_WARPS, 1) if dim in inner else COLUMN_STEPS
+        words = STEP_ELEMENTS if dim in inner else COLUMN_ELEMENTS
         own = max(words * WORD // max(widest_bytes(domain, dim), WORD), 1)
         others = prod(tiles[other] or other.extent or 1 for other in beside[dim])
         if dim.extent is None:
             longest = power_below(FEWEST_WARPS * WARP * own // others)
         else:
-            longest = min(power_below(most * WARP * own // others), power_below(dim.extent // steps))
+            longest = min(power_below(MOST_WARPS * WARP * own // others), power_below(dim.extent))
         tiles[dim] = max(longest, tiles[dim])
-        warps = max(warps, min(power_below(tiles[dim] * others // (WARP * own)), most))
+        warps = max(warps, min(power_below(tiles[dim] * others // (WARP * own)), MOST_WARPS))
     return warps
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, prod
 
 from mlir import ir
@@ -9,7 +10,8 @@ from mlir import ir
 from ..costs.cost import SPECIAL
 from ..domain import Dim, Domain
 from ..operations import nested_ops
-from ..tiling import elementwise
+from ..tiling import elementwise, fill, reduction
+from ..tiling.access import Access, Nest
 from ..tiling.registry import rule_of
 from .common import ROW
 from .gpu_tiles import bytes_of, elements_of, inputs_of, largest_tile, leaves, power_above, widest_bytes
@@ -17,6 +19,7 @@ from .gpu_tiles import bytes_of, elements_of, inputs_of, largest_tile, leaves, p
 WARP = 32
 FEWEST_WARPS, MOST_WARPS = 4, 32
 THREAD_ELEMENTS = 32  # that a thread holds of the largest tile
+ROW_THREAD_ELEMENTS = 16  # the same of what is reduced: in f32 a multiprocessor holds all its warps then
 WIDE = 16  # bytes an access
 WORD = 4  # bytes a register
 CONTRACTION_REGISTERS, OTHER_REGISTERS = 128, 64  # that a thread may have
@@ -37,13 +40,43 @@ def registers_of(domain: Domain, tiles: dict[Dim, int], threads: int) -> int:
     covered = largest_tile(domain, tiles)
     if covered <= threads or any(rule_of(nest) is not elementwise for nest in domain.nests):
         return OTHER_REGISTERS
-    loaded, inputs = 0, inputs_of(domain)
-    for nest, access in inputs:
-        loops = {loop for index in access.indices for loop in index.loops}
-        loaded += -(-elements_of(domain, nest, loops, tiles) * bytes_of(access) // (WORD * threads))
+    inputs = inputs_of(domain)
+    loaded = _words_of(domain, inputs, tiles, threads)
     computed = -(-covered // threads) * max(widest_bytes(domain) // WORD, 1)
     held = loaded + 4 * computed if len(inputs) > 1 and is_dear(domain) else max(loaded, 2 * computed)
     return min(max(held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
+
+
+def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int) -> int:
+    """The registers that a thread of a kernel that reduces needs: for what it loads, and the largest tile.
+
+    Elements are counted once, since they wait in their registers for what is reduced. What all blocks load
+    alike is left out: behind a reduction it comes from the caches. Long functions take all that there are.
+    """
+    if widest_bytes(domain) > WORD or is_dear(domain):
+        return OTHER_REGISTERS
+    own = [
+        (nest, access)
+        for nest, access in inputs_of(domain)
+        if any(dim.kind == "parallel" and not dim.whole for dim in _dims_of(domain, nest, access))
+    ]
+    loaded, held = _words_of(domain, own, tiles, threads), -(-largest_tile(domain, tiles) // threads)
+    return min(max(loaded, held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
+
+
+def _words_of(
+    domain: Domain, inputs: Sequence[tuple[Nest, Access]], tiles: dict[Dim, int], threads: int
+) -> int:
+    """The registers of a thread that tiles of these inputs fill."""
+    words = 0
+    for nest, access in inputs:
+        loops = {loop for index in access.indices for loop in index.loops}
+        words += -(-elements_of(domain, nest, loops, tiles) * bytes_of(access) // (WORD * threads))
+    return words
+
+
+def _dims_of(domain: Domain, nest: Nest, access: Access) -> set[Dim]:
+    return {domain.loops(nest)[loop] for index in access.indices for loop in index.loops}
 
 
 def is_dear(domain: Domain) -> bool:
@@ -57,12 +90,18 @@ def is_dear(domain: Domain) -> bool:
     return any(name in SPECIAL and SPECIAL[name] not in _SHORT for name in names)
 
 
-def warps_for(elements: int) -> int:
-    """The warps whose threads hold at most `THREAD_ELEMENTS` of as many, where so many warps may be."""
+def warps_for(elements: int, each: int) -> int:
+    """The warps whose threads hold at most ``each`` of as many, where so many warps may be."""
     warps = FEWEST_WARPS
-    while warps < MOST_WARPS and elements > warps * WARP * THREAD_ELEMENTS:
+    while warps < MOST_WARPS and elements > warps * WARP * each:
         warps *= 2
     return warps
+
+
+def reduces(domain: Domain) -> bool:
+    """Whether a kernel reduces tiles, and else works on elements."""
+    rules = {rule_of(nest) for nest in domain.nests}
+    return reduction in rules and rules <= {elementwise, fill, reduction}
 
 
 def warps_with_accesses(domain: Domain, tiles: dict[Dim, int]) -> int:

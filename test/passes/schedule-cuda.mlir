@@ -68,9 +68,10 @@ func.func private @every_second(%x: tensor<100x2000xf32>, %out: tensor<100x1000x
   return %r : tensor<100x1000xf32>
 }
 
-// A column sum: the reduced dim in steps, eight of 128 rows: a block has a multiprocessor to itself, and eight warps.
+// A column sum: the reduced dim in steps, two of 512 rows: a block has a multiprocessor to itself, and all its
+// warps, whose threads have four wide loads each.
 // CHECK-LABEL: @column_sum
-// CHECK-SAME: {min_blocks = array<i64: 2>, tile = array<i64: 32, 128>, warps = array<i64: 8>
+// CHECK-SAME: {min_blocks = array<i64: 1>, tile = array<i64: 32, 512>, warps = array<i64: 32>
 func.func private @column_sum(%x: tensor<1001x1000xf32>, %out: tensor<1000xf32>) -> tensor<1000xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%out : tensor<1000xf32>) -> tensor<1000xf32>
@@ -99,9 +100,9 @@ func.func private @matmul(%a: tensor<129x766xf32>, %b: tensor<766x1000xf32>, %ou
   return %r : tensor<129x1000xf32>
 }
 
-// A row that is reduced and divided belongs to one block, which gets the warps to hold it.
+// A row that is reduced and divided belongs to one block, which gets the warps to hold it: 16 elements a thread.
 // CHECK-LABEL: @normalize
-// CHECK-SAME: tile = array<i64: 1, 0, 0>, warps = array<i64: 8>
+// CHECK-SAME: {min_blocks = array<i64: 3>, tile = array<i64: 1, 0, 0>, warps = array<i64: 16>
 func.func private @normalize(%x: tensor<64x8192xf32>, %out: tensor<64x8192xf32>) -> tensor<64x8192xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<64xf32>

@@ -52,11 +52,12 @@ def test_loads_are_late_after_a_use_in_the_same_loop() -> None:
 
 TWO_TILES = """
     .section .text.norm,"ax",@progbits
-        /*0000*/                   IMAD.WIDE.U32 R2, R0, R1, c[0x0][0x160] ;
-        /*0010*/                   IMAD.WIDE.U32 R20, R0, R1, c[0x0][0x168] ;
-        /*0020*/                   LDG.E.128.CONSTANT R4, desc[UR4][R2.64] ;
-        /*0030*/                   FADD R12, R7, R8 ;
-        /*0040*/                   LDG.E.128.CONSTANT R24, desc[UR4][R20.64] ;
+        /*0000*/                   S2R R0, SR_CTAID.X ;
+        /*0010*/                   IMAD.WIDE.U32 R2, R0, R1, c[0x0][0x160] ;
+        /*0020*/                   IMAD.WIDE.U32 R20, R0, R1, c[0x0][0x168] ;
+        /*0030*/                   LDG.E.128.CONSTANT R4, desc[UR4][R2.64] ;
+        /*0040*/                   FADD R12, R7, R8 ;
+        /*0048*/                   LDG.E.128.CONSTANT R24, desc[UR4][R20.64] ;
         /*0050*/                   SHFL.BFLY PT, R13, R12, 0x1, 0x1f ;
         /*0060*/                   FADD R12, R24, R13 ;
         /*0070*/                   EXIT ;
@@ -69,6 +70,15 @@ def test_another_tile_may_be_on_its_way_during_an_exchange() -> None:
     assert parse(TWO_TILES.replace("[R20.64]", "[R2.64+0x10]"))["norm"].late_loads() == 1
     moved = TWO_TILES.replace("IMAD.WIDE.U32 R20, R0, R1, c[0x0][0x168]", "IADD3 R20, P0, R2, 0x10, RZ")
     assert parse(moved)["norm"].late_loads() == 1
+
+
+def test_what_all_blocks_load_comes_from_a_cache() -> None:
+    waits = TWO_TILES.replace("SHFL.BFLY PT,", "FADD")
+    alike = waits.replace("R20, R0, R1, c", "R20, R9, R1, c")
+    assert parse(alike)["norm"].late_loads() == 0
+    assert parse(alike.replace("[R20.64]", "[R2.64+0x10]"))["norm"].late_loads() == 1
+    found = alike.replace("FADD R12, R7, R8", "IMAD.WIDE.U32 R20, R7, R1, c[0x0][0x168]")
+    assert parse(found)["norm"].late_loads() == 1
 
 
 def _line(text: str, lanes: int, bits: int, sectors: int) -> Line:

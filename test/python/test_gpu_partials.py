@@ -37,12 +37,10 @@ def test_totals_are_found_where_they_were_stored(how: Partials) -> None:
     for thread in range(1 << how.bits):
         found = [stored[place] for place in places(how.reads, thread, how.width)]
         assert {element for element, _, _ in found} == {sum(thread & 1 << bit for bit in how.owns)}
-        if how.lanes:
-            warp = sum((thread >> lane & 1) << bit for lane, bit in zip(how.lanes, how.warps, strict=True))
-            assert [(number, of) for _, number, of in found] == [(0, warp)]
-            continue
-        each = how.wide << len(how.warps)
+        mine = [(thread >> lane & 1, 1 << bit) for lane, bit in zip(how.lanes, how.warps, strict=False)]
         warps = sorted({warp for _, _, warp in stored.values()})
+        warps = [warp for warp in warps if all(bool(warp & bit) == has for has, bit in mine)]
+        each = how.wide * len(warps)
         for first in range(0, len(found), each):
             for one in range(how.wide):
                 wanted = [(first // each * how.wide + one, warp) for warp in warps]
@@ -77,6 +75,13 @@ def test_totals_have_no_bank_conflicts(how: Partials) -> None:
             "reg lane 32:(1) warp 4:(32)",
             "reg 4:(32) lane 32:(1) warp 4:(0)",
             1,
+        ),
+        # Four columns of eight a lane: four lanes share the totals of 32 warps.
+        (
+            Partials(4, 4, 10, (0, 1, 2), (5, 6, 7, 8, 9)),
+            "reg lane 8:(4) 4:(0) warp 32:(32)",
+            "reg 8:(128) lane 32:(4) warp 32:(0)",
+            4,
         ),
     ],
 )

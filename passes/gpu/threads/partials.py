@@ -47,10 +47,9 @@ class Partials:
 
     @cached_property
     def lanes(self) -> tuple[int, ...]:
-        """Where each lane loads one of many warps' totals, the lane bits that say which; else none."""
-        free = [bit for bit in range(LANE_BITS) if bit not in self.owns][: len(self.warps)]
-        has_one = self.totals == 1 and 1 << len(self.warps) >= MANY and len(free) == len(self.warps)
-        return tuple(free) if has_one else ()
+        """Where lanes share the totals of many warps: the lane bits that say which each one loads."""
+        free = [bit for bit in range(LANE_BITS) if bit not in self.owns]
+        return tuple(free[: len(self.warps)]) if 1 << len(self.warps) >= MANY else ()
 
     @property
     def writes(self) -> Layout:
@@ -59,12 +58,10 @@ class Partials:
 
     @property
     def reads(self) -> Layout:
-        """Where its loads begin: of a store's totals those of all warps, then the next store's."""
+        """Where its loads begin: of a store's totals those of all its warps, then the next store's."""
         steps = {bit: self._steps[bit] for bit in self.owns}
-        if self.lanes:
-            of_warps = (self._steps[bit] for bit in self.warps)
-            return self._layout([], {**steps, **dict(zip(self.lanes, of_warps, strict=True))})
-        far = [self._steps[bit] for bit in self.warps[self._beside :]]
+        steps |= {lane: self._steps[bit] for lane, bit in zip(self.lanes, self.warps, strict=False)}
+        far = [self._steps[bit] for bit in self.warps[len(self.lanes) + self._beside :]]
         warps = [Axis(1 << len(far), (far[0],))] if far else []
         return self._layout([self._accesses, *warps], steps)
 
@@ -87,14 +84,13 @@ class Partials:
     @cached_property
     def _steps(self) -> dict[int, int]:
         """What each bit adds to a place."""
-        if self.lanes:  # as their loads lie
-            stands_for = dict(zip(self.lanes, self.warps, strict=True))
-            order = [stands_for.get(bit, bit) for bit in sorted((*self._near, *self.lanes))]
-        else:
-            order = [*self.warps[: self._beside], *self._near, *self.warps[self._beside :]]
-        far = [bit for bit in self.owns if bit >= LANE_BITS]
+        stands_for = dict(zip(self.lanes, self.warps, strict=False))  # a warp's bit for each lane's
+        near = [stands_for.get(bit, bit) for bit in sorted((*self._near, *self.lanes))]
+        far = self.warps[len(self.lanes) :]
+        order = [*far[: self._beside], *near, *far[self._beside :]]
+        others = [bit for bit in self.owns if bit >= LANE_BITS]
         steps = {bit: self.wide << at for at, bit in enumerate(order)}
-        return steps | {bit: self.totals << len(order) + at for at, bit in enumerate(far)}
+        return steps | {bit: self.totals << len(order) + at for at, bit in enumerate(others)}
 
     def _layout(self, axes: Sequence[Axis], steps: Mapping[int, int]) -> Layout:
         return Layout(1, tuple(axes), tuple((steps.get(bit, 0),) for bit in range(self.bits)))

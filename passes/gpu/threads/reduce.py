@@ -72,7 +72,7 @@ def _across_warps(
     """Each warp's totals into shared memory; then every thread adds up those of its elements.
 
     ``warps`` are the thread bits to reduce over, ``owns`` those that tell elements of the result apart.
-    Of many single totals a thread loads one, and lanes add them up: all would take registers, and longer.
+    Of many warps lanes with the same element load some each, and add them up: all would take registers.
     """
     build = em.build
     values = list(totals.values())
@@ -95,11 +95,10 @@ def _across_warps(
         pointer = build.offset(ours, stored, at)
         parts += load_stored(build, pointer, element, how.width, how.width * how.size)
     em.shared.free(region)
-    if how.lanes:
-        return {position: _over_lanes(em, kind, parts[0], how.lanes) for position in totals}
-    each = how.wide << len(warps)  # of all warps, and as many as a store has
+    each = how.wide << len(warps) - len(how.lanes)  # of a lane's warps, and as many as a store has
     mixed = [parts[first : first + each] for first in range(0, len(parts), each)]
     results = [tree(build, kind, some[one :: how.wide]) for some in mixed for one in range(how.wide)]
+    results = [_over_lanes(em, kind, result, how.lanes) for result in results]
     return dict(zip(totals, results, strict=True))
 
 
