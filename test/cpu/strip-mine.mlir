@@ -110,3 +110,30 @@ func.func private @checked(%ids: memref<9xindex>, %table: memref<7x64xf32>, %out
   }
   return
 }
+
+// A vector read once, and along both dims of a square: the square has loops of its own, and is not stored where rows
+// of the other tile are, which would be its diagonal.
+// CHECK-LABEL: @square_of_one_vector
+// CHECK-SAME: %{{.*}}: memref<3x17xf32>, %{{.*}}: memref<3xf32>, %[[ROWS:.*]]: memref<3x17xf32>, %[[SQUARE:.*]]: memref<3x3xf32>
+// CHECK: scf.for %[[R:.*]] =
+// CHECK: vector.maskedstore %[[ROWS]][%[[R]], %c0]
+// CHECK-NOT: %[[SQUARE]][%[[R]], %[[R]]]
+// CHECK: scf.for %[[I:.*]] =
+// CHECK: vector.maskedstore %[[SQUARE]][%[[I]], %c0]
+func.func private @square_of_one_vector(%x: memref<3x17xf32>, %v: memref<3xf32>, %rows: memref<3x17xf32>, %square: memref<3x3xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) in (1) {
+    %0 = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true]} : memref<3x17xf32>, vector<3x17xf32>
+    %1 = vector.transfer_read %v[%c0], %pad {in_bounds = [true]} : memref<3xf32>, vector<3xf32>
+    %2 = vector.shape_cast %1 : vector<3xf32> to vector<3x1xf32>
+    %3 = vector.broadcast %2 : vector<3x1xf32> to vector<3x17xf32>
+    %4 = arith.mulf %0, %3 : vector<3x17xf32>
+    vector.transfer_write %4, %rows[%c0, %c0] {in_bounds = [true, true]} : vector<3x17xf32>, memref<3x17xf32>
+    %5 = vector.broadcast %2 : vector<3x1xf32> to vector<3x3xf32>
+    %6 = vector.broadcast %1 : vector<3xf32> to vector<3x3xf32>
+    %7 = arith.mulf %5, %6 : vector<3x3xf32>
+    vector.transfer_write %7, %square[%c0, %c0] {in_bounds = [true, true]} : vector<3x3xf32>, memref<3x3xf32>
+  }
+  return
+}

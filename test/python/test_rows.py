@@ -279,3 +279,16 @@ def test_on_the_emulator(name: str) -> None:
 def test_losses_on_the_emulator(name: str) -> None:
     x, t, w = draw((5, 2003), torch.float32), torch.randint(3, 2003, (5,)), torch.rand(2003)
     check(LOSSES[name], x, t, w, target="cuda:sm_80", device="emulator")
+
+
+@pytest.mark.parametrize("size", [2, 3, 17])
+def test_a_vector_along_both_dims_of_a_square(size: int) -> None:
+    """Beside another result with the vector's rows, in whose loops the square's diagonal alone would be."""
+
+    class Module(nn.Module):
+        def forward(self, x: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return x * v[:, None], (v.abs() + 1)[:, None] * v[None, :]
+
+    compiled = mlopt.jit(Module(), torch.randn(size, 19), torch.randn(size))
+    inputs = torch.randn(size, 19), torch.randn(size)
+    torch.testing.assert_close(compiled(*inputs), Module()(*inputs))

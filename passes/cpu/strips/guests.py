@@ -49,11 +49,12 @@ def guest_of(layout: Layout, main: ir.OpView, nest: Nest, root: ir.OpView) -> Gu
     dims = _places(layout, main.valueToStore, root.valueToStore)
     if dims is None:
         return None
-    used = {dim for dim in dims if dim is not None}
-    depth = len(used)
-    if used != {how.dim for how in nest.covers[:depth]}:
-        return None
     pairs = [(dim, place) for dim, place in enumerate(dims) if place is not None]
+    used = {place for _, place in pairs}
+    depth = len(used)
+    # What is made of one vector along two dims has one class for both: a loop would run along its diagonal.
+    if len(pairs) != depth or used != {how.dim for how in nest.covers[:depth]}:
+        return None
     return (
         Guest(root, tuple(dims), depth)
         if all(_same_extent(main, at, root, dim) for dim, at in pairs)
