@@ -7,6 +7,7 @@ say what for, as everywhere: cuda:sm_80 and emulator, for example.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -127,5 +128,13 @@ def test_there_are_graphs_of_all_kinds() -> None:
     graphs = [make_graph(seed) for seed in range(300)]
     assert sum(graph.calls > 1 for graph in graphs) >= 30
     assert sum(any(max(size.calls) > 250 for size in node.shape) for g in graphs for node in g.nodes) >= 60
+    assert sum(max(_unknown_and_reduced(graph.text()), default=0) > 1 for graph in graphs) >= 10
     words = ("batch_matmul", "concat", "pad", "extract_slice", "expand_shape", "collapse_shape", "transpose")
     assert all(sum(word in graph.text() for graph in graphs) >= 20 for word in words)
+
+
+def _unknown_and_reduced(text: str) -> Iterator[int]:
+    """How many dims of unknown length each reduction of one tensor is over."""
+    for kinds, shape in re.findall(r"iterator_types = \[(.*?)\]} ins\(%\w+ : tensor<(.*?)>", text):
+        dims = zip(kinds.split(", "), shape.split("x"), strict=False)
+        yield sum(dim == ('"reduction"', "?") for dim in dims)

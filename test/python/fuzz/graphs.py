@@ -69,7 +69,8 @@ class Graph:
         values: list[Array] = []
         for node in self.nodes:
             operands = [values[each] for each in node.operands]
-            made = node.given[call] if node.function is None else node.function(*operands)
+            with np.errstate(over="ignore"):  # exp(-x) of a sigmoid may be infinite
+                made = node.given[call] if node.function is None else node.function(*operands)
             values.append(rounded(np.asarray(made, dtype)))
         return values
 

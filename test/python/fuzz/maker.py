@@ -20,7 +20,7 @@ MOST_ELEMENTS = 3000
 LARGEST = 100.0
 MOST_STEPS = 7
 
-DYNAMIC = 0.15  # of the graphs are called twice, with other sizes
+DYNAMIC = 0.2  # of the graphs are called twice, with other sizes
 MOST_DYNAMIC_STEPS = 3  # each takes three times as long to compile
 LONG = 0.05  # of them have a dim of LONG_SIZES: totals are split, kernels have several tasks
 LONG_SIZES = (257, 389, 1009, 4099, 20011, 65536, 100003)
@@ -42,7 +42,7 @@ class Maker:
         self.values: list[list[Array]] = []
         self.late = 0.5  # how often the newest value is read
         self.one = self.fixed(1)
-        self.dynamic = [self._dynamic() for _ in range(self.rng.choice((1, 1, 2)))] if calls > 1 else []
+        self.dynamic = [self._dynamic() for _ in range(self.rng.choice((1, 2, 2, 3)))] if calls > 1 else []
 
     def make(self, ops: Sequence[Op]) -> Graph:
         self._first()
@@ -73,10 +73,11 @@ class Maker:
     def _first(self) -> None:
         """The first input, with one of the dynamic sizes, and a long one, where there shall be such."""
         while True:
-            shape = [self.fixed(self.rng.choice(SIZES)) for _ in range(self.rng.choice((1, 2, 2, 2, 3, 3)))]
+            rank = self.rng.choice((2, 3, 3) if self.dynamic else (1, 2, 2, 2, 3, 3))
+            shape = [self.fixed(self.rng.choice(SIZES)) for _ in range(rank)]
             at = self.rng.randrange(len(shape))
             if self.dynamic:
-                shape = [self.rng.choice((size, *self.dynamic)) for size in shape]
+                shape = [self.rng.choice((size, *self.dynamic, *self.dynamic)) for size in shape]
                 shape[at] = self.dynamic[0]
             elif self.is_long:
                 shape[at] = self.fixed(self.rng.choice(LONG_SIZES))

@@ -9,7 +9,7 @@ from .element_wise import binary, broadcast, unary
 from .graphs import Graph
 from .maker import Maker
 from .products import product
-from .reductions import reduction, softmax
+from .reductions import across, reduction, softmax
 from .views import concat, flip, merge, pad, slices, split, transpose
 
 VIEWS = (transpose, merge, split, slices, concat, flip, pad)
@@ -24,11 +24,14 @@ def moved(maker: Maker) -> bool:
 
 
 OPS = (
-    *(unary, unary, binary, binary, broadcast, broadcast, broadcast, reduction, reduction, softmax),
+    *(unary, unary, binary, binary, broadcast, broadcast, broadcast, reduction, reduction, across, softmax),
     *(product, product, *VIEWS, moved),
 )
+# Reductions are what dims of unknown length are hard for: how much of one a task has is not known, either.
+OPS_OF_UNKNOWN = (*OPS, *(reduction, across, softmax) * 4)
 
 
 def make_graph(seed: int) -> Graph:
     """The graph of ``seed``."""
-    return Maker(seed).make(OPS)
+    maker = Maker(seed)
+    return maker.make(OPS_OF_UNKNOWN if maker.dynamic else OPS)

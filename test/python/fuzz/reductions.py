@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from .element_wise import DIVIDE, EXP, SUBTRACT, element_wise
+from .element_wise import BINARY, DIVIDE, EXP, SUBTRACT, element_wise
 from .graphs import Array, Operand, dims, empty, filled, generic
 from .maker import Maker
+
+KINDS = ("sum", "sum", "squares", "maximum")
 
 
 def reduction(maker: Maker) -> bool:
     """Over some dims, which stay with size 1, or go."""
     x = maker.pick(least_rank=1)
-    rank, rng = len(maker.shape(x)), maker.rng
-    axes = rng.choice([(rank - 1,), (rank - 1,), (rng.randrange(rank),), tuple(range(rank))])
-    kind = rng.choice(("sum", "sum", "squares", "maximum"))
-    return _reduce(maker, x, kind, axes, keep=rng.random() < 0.6)
+    shape, rng = maker.shape(x), maker.rng
+    rank = len(shape)
+    two = tuple(sorted(rng.sample(range(rank), min(2, rank))))
+    axes = rng.choice([(rank - 1,), (rank - 1,), (rng.randrange(rank),), two, tuple(range(rank))])
+    unknown = tuple(dim for dim, size in enumerate(shape) if size.is_dynamic)
+    if unknown and rng.random() < 0.5:
+        axes = unknown
+    return _reduce(maker, x, rng.choice(KINDS), axes, keep=rng.random() < 0.6)
+
+
+def across(maker: Maker) -> bool:
+    """Over some dims of what was scaled by a reduction over others: no task has all of both."""
+    x = maker.pick(least_rank=2)
+    if x is None:
+        return False
+    shape, rng = maker.shape(x), maker.rng
+    order = rng.sample(range(len(shape)), len(shape))
+    first = rng.randrange(1, len(shape))
+    axes, others = order[:first], order[first : first + rng.randint(1, len(shape) - first)]
+    if not _reduce(maker, x, rng.choice(KINDS), tuple(sorted(axes)), keep=True):
+        return False
+    where = ", ".join("0" if dim in axes else f"d{dim}" for dim in range(len(shape)))
+    scaled = element_wise(maker, [x, maker.last], rng.choice(BINARY), [dims(len(shape)), where])
+    return scaled and _reduce(maker, maker.last, rng.choice(KINDS), tuple(sorted(others)), keep=False)
 
 
 def softmax(maker: Maker) -> bool:
