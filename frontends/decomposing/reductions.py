@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from .registry import aten, compute_dtype, ours
+
+PART = 16  # places of a scan, each of which adds up those before it for itself
 
 
 @ours(aten.sum.default, aten.sum.dim_IntList)
@@ -108,30 +109,57 @@ def _vector_norm(
 @ours(aten.cumsum.default)
 def _cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
-    sums = _scan(x.to(compute_dtype(result)), dim, torch.add, 0)
+    sums = _scan(x.to(compute_dtype(result)), dim, times=False)
     return sums if sums is NotImplemented else (sums + 0).to(result)  # eager starts at 0: never -0
 
 
 @ours(aten.cumprod.default)
 def _cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
-    products = _scan(x.to(compute_dtype(result)), dim, torch.mul, 1)
+    products = _scan(x.to(compute_dtype(result)), dim, times=True)
     return products if products is NotImplemented else products.to(result)
 
 
-def _scan(x: Tensor, dim: int, combine: Callable[[Tensor, Tensor], Tensor], neutral: int) -> Any:
-    """Each step combines with what ends 1, 2, 4 … places before: log2(n) element-wise passes."""
+def _scan(x: Tensor, dim: int, times: bool) -> Any:
+    """All that ends at each place along ``dim``, added up or multiplied."""
     if x.dim() == 0 or 0 in x.shape:
         return x.clone()
     if not isinstance(x.shape[dim], int):
         return NotImplemented
-    dim %= x.dim()
-    size, shift = x.shape[dim], 1
-    while shift < size:
-        before = [0, 0] * (x.dim() - dim - 1) + [shift, 0]
-        x = combine(x, aten.constant_pad_nd(x.narrow(dim, 0, size - shift), before, neutral))
-        shift *= 2
-    return x
+    return _scan_parts(x, dim % x.dim(), times, exclusive=False)
+
+
+def _scan_parts(x: Tensor, dim: int, times: bool, *, exclusive: bool) -> Tensor:
+    """Parts of up to `PART` elements, each of which has the total of those before it from a scan of totals.
+
+    Within a part each place adds up for itself: what is read again comes from registers or a near cache, and
+    memory is read twice and written once, however long the rows are.
+    """
+    neutral, total = (1, torch.prod) if times else (0, torch.sum)
+    size = x.shape[dim]
+    part = _part(size)
+    parts = -(-size // part)
+    rest = [0, 0] * (x.dim() - dim - 1)
+    if parts * part != size:
+        x = aten.constant_pad_nd(x, [*rest, 0, parts * part - size], neutral)
+    x = x.reshape(*x.shape[:dim], parts, part, *x.shape[dim + 1 :])
+    places = torch.arange(part)
+    mine = places.unsqueeze(1)
+    counts = (places < mine if exclusive else places <= mine).reshape(part, part, *[1] * (x.dim() - dim - 2))
+    scanned = total(torch.where(counts, x.unsqueeze(dim + 1), neutral), dim + 2, dtype=x.dtype)
+    if parts > 1:
+        before = _scan_parts(total(x, dim + 1, dtype=x.dtype), dim, times, exclusive=True)
+        before = before.unsqueeze(dim + 1)
+        scanned = scanned * before if times else scanned + before
+    flat = scanned.reshape(*x.shape[:dim], parts * part, *x.shape[dim + 2 :])
+    return flat if parts * part == size else flat.narrow(dim, 0, size)
+
+
+def _part(size: int) -> int:
+    """All, or the largest divisor that is not much less than `PART`: without one rows are padded."""
+    if size <= PART:
+        return size
+    return next((part for part in range(PART, PART // 2, -1) if size % part == 0), PART)
 
 
 def _place(x: Tensor, best: Tensor, dim: int, keepdim: bool) -> Tensor:
