@@ -46,6 +46,10 @@ def softmax(x: Tensor) -> Tensor:
     return x.softmax(-1)
 
 
+def column_softmax(x: Tensor) -> Tensor:
+    return x.softmax(0)
+
+
 def log_softmax(x: Tensor) -> Tensor:
     return x.log_softmax(-1)
 
@@ -194,6 +198,7 @@ _ROWS: tuple[tuple[str, Callable[..., Any], Maker, tuple[torch.dtype, ...]], ...
     ("softmax_32768", softmax, randn((8, 32768)), (F32,)),
     ("softmax_65536", softmax, randn((24, 65536)), (BF16,)),
     ("softmax_262144", softmax, randn((4, 262144)), (F32,)),
+    ("column_softmax", column_softmax, randn(_SMALL), _BOTH),
     ("log_softmax_1024", log_softmax, randn(_SMALL), (F32,)),
     ("layer_norm_1024", layer_norm, randn(_SMALL, (1024,), (1024,)), (F32,)),
     ("rms_norm_4096", rms_norm, randn(_WIDE, (4096,)), (BF16,)),

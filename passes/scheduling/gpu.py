@@ -60,7 +60,7 @@ STEP_ELEMENTS = 8  # the same of a step along a row that is longer than a block'
 COLUMN_ELEMENTS = 16
 ACCESSES = 4  # wide ones in flight a thread; half where much is computed with what they bring
 SQUARE = 32  # the side of a transposed tile, at least
-LINE = 128  # bytes of a cache line: a longer side has no more to gain
+LINE, SECTOR = 128, 32  # bytes of a cache line, and of its parts: a longer side has no more to gain
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
 _IN_STEPS = (elementwise, fill, reduction, slices)
 ATTENTION = Block(rows=(32, 16), keys=16, step=8)
@@ -217,7 +217,17 @@ def _budget(domain: Domain, dims: Sequence[Dim]) -> int:
     most = max(wide * (accesses // _large_inputs(domain, total)), fewest)
     budget = min(max(power_below(total // BLOCKS), wide), most)
     owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
-    return budget if owned == 1 else max(min(budget, ROW_ELEMENTS), owned)
+    return budget if owned == 1 else max(min(budget, ROW_ELEMENTS), owned * _columns(domain, dims))
+
+
+def _columns(domain: Domain, dims: Sequence[Dim]) -> int:
+    """The whole columns that a task takes, if any: a sector of each row, a line if there are blocks for all."""
+    inner = memory_order(domain)[:1]
+    if not inner or inner[0] not in dims or inner[0].whole or inner[0].kind == "reduction":
+        return 1
+    size = bytes_in_memory(domain)
+    columns = prod(dim.extent or ROW for dim in dims if dim.kind == "parallel" and not dim.whole)
+    return max(min(power_below(columns // BLOCKS), LINE // size), SECTOR // size, 1)
 
 
 def _large_inputs(domain: Domain, total: int) -> int:

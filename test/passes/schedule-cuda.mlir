@@ -256,6 +256,27 @@ func.func private @walked_columns(%x: tensor<?x600xf32>, %out: tensor<?x600xf32>
   return %r : tensor<?x600xf32>
 }
 
+// Columns that are reduced and divided: a block takes as many as a sector of each row has.
+// CHECK-LABEL: @normalize_columns
+// CHECK-SAME: tile = array<i64: 0, 8, 0>, warps = array<i64: 8>
+func.func private @normalize_columns(%x: tensor<512x1024xf32>, %out: tensor<512x1024xf32>) -> tensor<512x1024xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1024xf32>) -> tensor<1024xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<512x1024xf32>) outs(%f : tensor<1024xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %g = arith.addf %o, %a : f32
+    linalg.yield %g : f32
+  } -> tensor<1024xf32>
+  %g = tensor.empty() : tensor<512x1024xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %s : tensor<512x1024xf32>, tensor<1024xf32>) outs(%g : tensor<512x1024xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %q = arith.divf %a, %b : f32
+    linalg.yield %q : f32
+  } -> tensor<512x1024xf32>
+  return %r : tensor<512x1024xf32>
+}
+
 // A row of 1024 bytes has a wide access for each thread of two warps; more would repeat them.
 // CHECK-LABEL: @byte_rows
 // CHECK-SAME: tile = array<i64: 1, 1024>, warps = array<i64: 2>
