@@ -6,6 +6,7 @@ The program goes down to the kernels and their schedules, and no further: nothin
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import ceil, prod
 from typing import Any
 
 from mlir import ir
@@ -16,6 +17,7 @@ from ..passes.costs.count import cost_alone, cost_of, is_kernel_alone
 from ..passes.cpu.functions import calls_in
 from ..passes.locations import source_of
 from ..passes.structured import label_of
+from ..passes.tile import kernel_domain
 from ..runtime.cuda.chips import find_chip
 from .accept import accept
 from .compile import refusals
@@ -35,6 +37,7 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
     For a CPU, or the GPU ``chip`` ("sm_80"). Returns::
 
         {"kernels": [{"name", "labels", "cost": `Cost` as a dictionary, "schedule": {name: [sizes]},
+                      "tasks": how many independent ones it has, None if that is not known,
                       "path": "tile" or "slow: why", "dynamic": bool}],
          "calls": [{"id", "function": "main" or "prepare", "kernel": its name,
                     "ops": [{"op", "where"}], "bytes_unfused": of these ops as kernels of their own,
@@ -159,6 +162,17 @@ def _kernel(function: ir.Operation) -> dict[str, Any]:
         "labels": list(OPS.get(function) or ()),
         "cost": cost_of(function).as_dict(),
         "schedule": {name: list(sizes) for name, sizes in (SCHEDULE.get(function) or {}).items()},
+        "tasks": _tasks(function),
         "path": "tile" if slow is None else f"slow: {slow}",
         "dynamic": dynamic,
     }
+
+
+def _tasks(function: ir.Operation) -> int | None:
+    """The tasks that the schedule divides a kernel into; None for dynamic sizes, or without a schedule."""
+    tiles, domain = (SCHEDULE.get(function) or {}).get("tile"), kernel_domain(function)
+    if tiles is None or isinstance(domain, str):
+        return None
+    divided = [dim for dim in domain.dims if dim.kind == "parallel" and not dim.walked and tiles[dim.id]]
+    counts = [None if dim.extent is None else ceil(dim.extent / tiles[dim.id]) for dim in divided]
+    return None if None in counts else max(prod(count or 0 for count in counts), 1)

@@ -97,7 +97,8 @@ def explain_command(
     from . import explain, explain_layout, explain_svg, explain_text
 
     if layout:
-        print(explain_layout.text(source, func, target))
+        kernels = explain_layout.kernels_of(source, func, target)
+        print(json.dumps(kernels, indent=2) if as_json else explain_layout.text(kernels))
         return
     explained = explain.explain(source, func, target, machine)
     if svg is not None:

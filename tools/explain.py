@@ -38,6 +38,7 @@ class Explained:
     schedule: Mapping[str, Sequence[int]]
     path: str
     dynamic: bool
+    tasks: int | None
 
     @property
     def bytes_unfused(self) -> int:
@@ -66,6 +67,7 @@ class Explained:
                 "launch": self.prediction.launch,
             },
             "schedule": {name: list(sizes) for name, sizes in self.schedule.items()},
+            "tasks": self.tasks,
             "path": self.path,
             "dynamic_sizes_count_as_1": self.dynamic,
         }
@@ -155,9 +157,11 @@ def _explained(
     kernel: Mapping[str, Any], function: str, calls: tuple[Mapping[str, Any], ...], machine: Machine
 ) -> Explained:
     cost = Cost(**kernel["cost"])
-    prediction = predict(cost, machine)
+    tasks = kernel["tasks"]
+    few = tasks if tasks is not None and tasks < machine.processors else None  # else all are busy
+    prediction = predict(cost, machine, few)
     schedule, path, dynamic = kernel["schedule"], kernel["path"], kernel["dynamic"]
-    return Explained(kernel["name"], function, calls, cost, prediction, schedule, path, dynamic)
+    return Explained(kernel["name"], function, calls, cost, prediction, schedule, path, dynamic, tasks)
 
 
 def ask(entry: str, source: str, func: str, options: Options) -> Any:

@@ -33,8 +33,8 @@ LEGEND = (
 COLUMNS, ROWS = 8, 8  # of a picture; one more for the last
 
 
-def text(source: str, func: str, target: str | None) -> str:
-    """The pictures of all kernels of a program; InputError for a target without threads."""
+def kernels_of(source: str, func: str, target: str | None) -> list[dict[str, Any]]:
+    """The kernels of a program, as `layouts_of_text` says them; InputError for a target without threads."""
     check_func(source, func)
     options = Options.resolve(**({} if target is None else {"target": target}))
     if not is_cuda(options.target):
@@ -45,6 +45,11 @@ def text(source: str, func: str, target: str | None) -> str:
     kernels: list[dict[str, Any]] = ask(_LAYOUTS, source, func, options)
     for tile in (tile for kernel in kernels for tile in kernel["tiles"]):
         tile["where"] = in_source(source, tile["where"])
+    return kernels
+
+
+def text(kernels: Sequence[Mapping[str, Any]]) -> str:
+    """The pictures of all kernels."""
     return "\n\n".join([LEGEND, *map(kernel_text, kernels)])
 
 

@@ -30,7 +30,10 @@ Bound = Literal["memory", "compute", "special functions", "launch"]
 
 @dataclass(frozen=True)
 class Prediction:
-    """``seconds`` that a kernel takes at least, what decides them, and the parts that they are made of."""
+    """``seconds`` that a kernel takes at least, what decides them, and the parts that they are made of.
+
+    ``memory``, ``compute`` and ``special`` are those of the processors that have work.
+    """
 
     seconds: float
     bound_by: Bound
@@ -42,8 +45,11 @@ class Prediction:
 
 def predict(cost: Cost, machine: Machine, tasks: int | None = None) -> Prediction:
     """The time of one call of a kernel that costs ``cost`` on ``machine``; ``tasks``: enough, if None."""
+    busy = busy_part(machine, tasks)
     memory = cost.bytes / machine.bandwidth
     compute, special = arithmetic_of(cost, machine)
+    seconds = machine.launch + max(memory, compute + special) / busy
+    memory, compute, special = memory / busy, compute / busy, special / busy
     parts: dict[Bound, float] = {
         "memory": memory,
         "compute": compute,
@@ -53,7 +59,6 @@ def predict(cost: Cost, machine: Machine, tasks: int | None = None) -> Predictio
     if memory < compute + special:  # together they may outweigh memory where each alone does not
         parts["memory"] = 0.0
     bound_by = max(parts, key=lambda part: parts[part])
-    seconds = machine.launch + max(memory, compute + special) / busy_part(machine, tasks)
     return Prediction(seconds, bound_by, memory, compute, special, machine.launch)
 
 

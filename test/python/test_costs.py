@@ -161,6 +161,16 @@ def test_arithmetic_that_outweighs_memory_only_together_is_what_binds():
     assert (found.seconds, found.bound_by) == (13.0, "special functions")
 
 
+def test_few_tasks_have_their_processors_share():
+    machine = find_machine("a100")
+    copy = Cost(2 << 24)
+    full, few = predict(copy, machine), predict(copy, machine, 4)
+    assert few.memory == pytest.approx(full.memory * 108 / 4)
+    assert few.seconds == pytest.approx(machine.launch + few.memory)
+    small = Cost(1 << 20)  # a fifth of a launch for all processors
+    assert (predict(small, machine).bound_by, predict(small, machine, 4).bound_by) == ("launch", "memory")
+
+
 def test_each_number_has_its_source():
     for name in ALL:
         machine = find_machine(name)

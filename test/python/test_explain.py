@@ -261,7 +261,30 @@ def test_other_commands_refuse_func_too() -> None:
         assert "--func f names a function of an .mlir file" in str(result.exception)
 
 
-@pytest.mark.parametrize("draw", [explain.explain, explain_layout.text])
+ROWS_OF_BLOCKS = """
+func.func @main(%x: tensor<{rows}x4096xf32>) -> tensor<{rows}xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<{rows}xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<{rows}xf32>) -> tensor<{rows}xf32>
+  %sum = linalg.reduce {{ arith.addf }} ins(%x : tensor<{rows}x4096xf32>) outs(%init : tensor<{rows}xf32>) dimensions = [1]
+  return %sum : tensor<{rows}xf32>
+}}
+"""  # noqa: E501
+
+
+def test_kernels_of_few_blocks_have_a_share_of_the_bandwidth(tmp_path: Path) -> None:
+    path = tmp_path / "rows.mlir"
+    memory = {}
+    for rows in (4, 432):
+        path.write_text(ROWS_OF_BLOCKS.format(rows=rows))
+        (kernel,) = explain.explain(str(path), "main", "cuda:sm_80").kernels
+        assert kernel.tasks == rows
+        assert kernel.as_dict()["tasks"] == rows
+        memory[rows] = kernel.prediction.memory / kernel.cost.bytes
+    assert memory[4] == pytest.approx(27 * memory[432])
+
+
+@pytest.mark.parametrize("draw", [explain.explain, explain_layout.kernels_of])
 @pytest.mark.parametrize(("name", "kind"), [("factories.py:mlp", "is Python"), ("p.pt2", "is an exported")])
 def test_func_is_for_mlir_files(draw: Callable[..., object], name: str, kind: str) -> None:
     with pytest.raises(InputError, match=f"--func f names a function of an .mlir file, and {name} {kind}"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -87,17 +88,28 @@ def test_the_command_draws_every_kernel(file: Path) -> None:
     assert "multi_reduction" in result.output
 
 
+def test_layouts_for_programs(file: Path) -> None:
+    arguments = ["explain", f"{file}:softmax", "--layout", "--json", "--target", "cuda:sm_80"]
+    result = CliRunner().invoke(cli.app, arguments)
+    assert result.exit_code == 0, result.output
+    (kernel,) = json.loads(result.output)
+    assert kernel["name"] == "kernel_0_amax_sub_exp_sum_more"
+    first = kernel["tiles"][0]
+    assert first["op"] == "vector.transfer_read" and first["shape"] == [1, 1000]
+    assert Layout.parse(first["layout"]).threads == 128
+
+
 def test_a_kernel_without_tiles_says_so() -> None:
     text = explain_layout.kernel_text({"name": "kernel_0_sort", "tiles": []})
     assert text == "kernel_0_sort: no tiles; a thread runs each task alone"
 
 
 def test_what_threads_do_alone_and_what_moves(file: Path) -> None:
-    printed = explain_layout.text(f"{file}:parts", "main", "cuda:sm_80")
+    printed = explain_layout.text(explain_layout.kernels_of(f"{file}:parts", "main", "cuda:sm_80"))
     assert "kernel_0_gather: no tiles; a thread runs each task alone" in printed
     assert f"\n  convert_layout through shared memory {file}" in printed
 
 
 def test_a_cpu_has_no_layouts(file: Path) -> None:
     with pytest.raises(InputError, match="layouts are of GPU kernels"):
-        explain_layout.text(f"{file}:softmax", "main", "cpu")
+        explain_layout.kernels_of(f"{file}:softmax", "main", "cpu")
