@@ -8,6 +8,7 @@ from typing import ClassVar
 from mlir import ir
 
 from .base import Pass
+from .moving.chains import shorten_reshapes
 from .moving.collapses import sink_collapses
 from .moving.concats import split_by_concats
 from .moving.expansions import lift_expansions
@@ -15,10 +16,12 @@ from .moving.gathered import compute_what_is_gathered
 from .moving.gathers import gathers_to_moves
 from .moving.lifts import lift_collapses
 from .moving.reads import read_originals
+from .moving.refined import refine_views
 from .moving.reshapes import sink_expansions
 from .moving.sizes import fold_sizes
 from .moving.sliced import compute_what_is_taken
 from .moving.slices import lower_slices
+from .moving.views import move_views
 from .moving.writes import make_in_order
 from .structured import erase_dead
 
@@ -40,8 +43,9 @@ class FoldMoves(Pass):
     Legal always; see the modules for where it is done. Run it on folded reshapes: after canonicalize. The
     queries and the values of attention are then never copied. What a gather reads of an element-wise result
     is computed for the elements that it reads. What is made in one order and read in another by its only
-    reader is made in the reader's. What reads a concat element by element is computed part by part, and of an
-    element-wise result only the parts that are taken.
+    reader is made in the reader's. Element-wise work passes views that split other dims than they join, and
+    rows are split into the parts that such a view of them has. What reads a concat element by element is
+    computed part by part, and of an element-wise result only the parts that are taken.
     """
 
     name: ClassVar[str] = "mlopt-fold-moves"
@@ -50,10 +54,13 @@ class FoldMoves(Pass):
         for func in op.regions[0].blocks[0].operations:
             if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
                 fold_sizes(func.operation)
+                shorten_reshapes(func.operation)
                 gathers_to_moves(func.operation)
                 compute_what_is_taken(func.operation)
                 lower_slices(func.operation)
                 sink_expansions(func.operation)
+                move_views(func.operation)
+                refine_views(func.operation)
                 sink_collapses(func.operation)
                 lift_expansions(func.operation)
                 lift_collapses(func.operation)

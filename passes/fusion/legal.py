@@ -10,7 +10,7 @@ from mlir import ir
 from ..domain import Domain
 from ..raising.bodies import is_contraction
 from ..scheduling.cpu import stages_problem
-from ..tiling.access import Access, Nest
+from ..tiling.access import Access, Index, Nest
 from ..tiling.parts import parts_below, why_not_together
 from ..tiling.registry import can_tile
 from ..tiling.stages import is_moved
@@ -213,8 +213,18 @@ def _no_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operatio
 
 
 def _reads_in_order(graph: Graph, producer: Group) -> bool:
+    """Whether loops run through what the ops of ``producer`` read, or parts of it, as it lies in memory."""
     reads = (access for each in producer.ops for access in graph.nest_of(each).reads if access is not None)
-    return all(_loops_in_order(access) is not None for access in reads)
+    return all(_loops_in_order(_as_whole(access)) is not None for access in reads)
+
+
+def _as_whole(read: Access) -> Access:
+    """The access if parts of dims that are read side by side were all of them."""
+    indices = (
+        index if index.rest is not None or index.stride != 1 or len(index.loops) > 1 else Index(index.loops)
+        for index in read.indices
+    )
+    return Access(read.value, tuple(indices))
 
 
 def _is_turned(read: Access, nest: Nest) -> bool:

@@ -48,6 +48,11 @@ def should_split(op: ir.Operation, collapse: ir.Operation, parts: Parts) -> bool
     maker = _first_maker(collapse.operands[0])
     if maker is not None and is_contraction(maker):
         return has_one_use(value) and "reduction" not in kinds_of(op)
+    return takes_parts(op, value, parts)
+
+
+def takes_parts(op: ir.Operation, value: ir.Value, parts: Parts) -> bool:
+    """Whether all readers of ``value`` may split, and ``op`` leaves no kernel by splitting into ``parts``."""
     if not all(_takes_parts(use.owner.operation) for use in value.uses):
         return False
     return not any(

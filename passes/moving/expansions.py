@@ -47,7 +47,7 @@ def lift_expansions(func: ir.Operation) -> None:
         if not has_one_use(op.results[0]):
             continue
         expand = next(iter(op.results[0].uses)).owner.operation
-        if expand.name != "tensor.expand_shape" or not _is_awaited(expand.results[0]):
+        if expand.name != "tensor.expand_shape" or not is_awaited(expand.results[0]):
             continue
         parts = parts_of(expand, maps_of(op)[-1])
         # Of a single element there is nothing to split.
@@ -92,7 +92,7 @@ def rests_on_rows(value: ir.Value) -> bool:
     return False
 
 
-def _is_awaited(value: ir.Value) -> bool:
+def is_awaited(value: ir.Value) -> bool:
     """Whether those that read ``value`` could do what makes it: no products, but windows and their pads."""
     for use in value.uses:
         reader, number = use.owner.operation, use.operand_number

@@ -45,6 +45,8 @@ _CHECKED = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.f
 
 def compute_what_is_taken(func: ir.Operation) -> None:
     """Take the slices of element-wise results of ``func`` from what they are computed from."""
+    for op in structured_ops(func, "tensor.extract_slice"):
+        _merge(op)
     for op in reversed(structured_ops(func)):
         slices = _slices_of(op)
         if slices and can_take(op) and should_take(op, slices):
@@ -62,6 +64,27 @@ def _slices_of(op: ir.Operation) -> list[ir.Operation]:
         for each in readers
         if each.name == "tensor.extract_slice" and each.results[0].type.rank == each.operands[0].type.rank
     ]
+
+
+def _merge(op: ir.Operation) -> None:
+    """Let a slice of a slice be one of the whole tensor."""
+    outer = defining_op(op.operands[0], "tensor.extract_slice")
+    if outer is None or outer.results[0].type.rank != outer.operands[0].type.rank:
+        return
+    view, whole = op.opview, outer.opview
+    numbers = (view.static_offsets, view.static_strides, whole.static_offsets, whole.static_strides)
+    if any(DYNAMIC in each for each in numbers):
+        return
+    starts, steps, first, outer_steps = numbers
+    offsets = [start * step + at for start, step, at in zip(starts, outer_steps, first, strict=True)]
+    strides = [step * outer_step for step, outer_step in zip(steps, outer_steps, strict=True)]
+    with ir.InsertionPoint(op), op.location:
+        merged = tensor.ExtractSliceOp(
+            op.results[0].type, outer.operands[0], [], view.sizes, [], offsets, view.static_sizes, strides
+        )
+    replace_op(op, [merged.result])
+    if not is_used(outer.results[0]):
+        outer.erase()
 
 
 def can_take(op: ir.Operation) -> bool:

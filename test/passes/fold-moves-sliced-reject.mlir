@@ -53,3 +53,15 @@ func.func @epilogue_of_two(%x: tensor<8x16xf32>, %w: tensor<16x12xf32>) -> tenso
   %p = tensor.extract_slice %h[0, 4] [8, 5] [1, 1] : tensor<8x12xbf16> to tensor<8x5xbf16>
   return %p : tensor<8x5xbf16>
 }
+
+// -----
+
+// Where the first part begins is not known: the places are not added up.
+// CHECK-LABEL: @unknown
+// CHECK: %[[A:.*]] = tensor.extract_slice %arg0[0, %arg1]
+// CHECK: tensor.extract_slice %[[A]][0, 1]
+func.func @unknown(%x: tensor<8x12xf32>, %at: index) -> tensor<8x2xf32> {
+  %a = tensor.extract_slice %x[0, %at] [8, 5] [1, 1] : tensor<8x12xf32> to tensor<8x5xf32>
+  %b = tensor.extract_slice %a[0, 1] [8, 2] [1, 2] : tensor<8x5xf32> to tensor<8x2xf32>
+  return %b : tensor<8x2xf32>
+}

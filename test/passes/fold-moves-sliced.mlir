@@ -40,3 +40,31 @@ func.func @cast(%x: tensor<8x12xbf16>) -> (tensor<8x12xf32>, tensor<8x5xf32>) {
   %n = arith.negf %p : tensor<8x5xf32>
   return %e, %n : tensor<8x12xf32>, tensor<8x5xf32>
 }
+
+// -----
+
+// A part of a part is one of the whole; the sizes of the first do not matter.
+// CHECK-DAG: #[[CROP:.*]] = affine_map<(d0, d1) -> (d0 + 1, d1 + 2)>
+// CHECK-LABEL: @crop
+// CHECK-SAME: (%[[X:arg0]]: tensor
+// CHECK-NOT: tensor.extract_slice
+// CHECK: %[[E:.*]] = linalg.generic {indexing_maps = [#[[CROP]], {{.*}} ins(%[[X]] : tensor<8x12xf32>) outs({{.*}}tensor<6x9xf32>) {{.*}}"exp"
+// CHECK: return %[[E]]
+func.func @crop(%x: tensor<8x12xf32>) -> tensor<6x9xf32> {
+  %e = math.exp %x : tensor<8x12xf32>
+  %a = tensor.extract_slice %e[1, 0] [6, 12] [1, 1] : tensor<8x12xf32> to tensor<6x12xf32>
+  %b = tensor.extract_slice %a[0, 2] [6, 9] [1, 1] : tensor<6x12xf32> to tensor<6x9xf32>
+  return %b : tensor<6x9xf32>
+}
+
+// -----
+
+// Steps multiply.
+// CHECK-LABEL: @steps
+// CHECK: tensor.extract_slice %arg0[0, 3] [8, 2] [1, 6] : tensor<8x12xf32> to tensor<8x2xf32>
+func.func @steps(%x: tensor<8x12xf32>) -> tensor<8x2xf32> {
+  %e = math.exp %x : tensor<8x12xf32>
+  %a = tensor.extract_slice %e[0, 1] [8, 5] [1, 2] : tensor<8x12xf32> to tensor<8x5xf32>
+  %b = tensor.extract_slice %a[0, 1] [8, 2] [1, 3] : tensor<8x5xf32> to tensor<8x2xf32>
+  return %b : tensor<8x2xf32>
+}

@@ -147,3 +147,39 @@ func.func @dear(%x: tensor<4096x2050xf32>, %w: tensor<9xf32>) -> tensor<4096x204
   } -> tensor<4096x2042xf32>
   return %y : tensor<4096x2042xf32>
 }
+
+// -----
+
+// Part of an input is read in order: a task's scratch has what its window reads of it.
+#x = affine_map<(i, j, k) -> (i, j + k)>
+#k = affine_map<(i, j, k) -> (k)>
+#y = affine_map<(i, j, k) -> (i, j)>
+// CHECK-LABEL: func.func private @kernel_0_part_conv(
+// CHECK-SAME: %[[X:.*]]: tensor<70x80xf32>, %[[K:.*]]: tensor<3xf32>
+// CHECK: %[[STAGE:.*]] = memref.alloca()
+// CHECK: vector.transfer_read %[[X]]{{.*}}, vector<32x66xf32>
+// CHECK: vector.transfer_write %{{.*}}, %[[STAGE]]
+// CHECK: scf.for
+// CHECK: vector.transfer_read %[[STAGE]]
+// GPU-LABEL: func.func private @kernel_0_part_conv(
+// GPU: vector.transfer_read %{{.*}}: tensor<70x80xf32>
+func.func @part(%x: tensor<70x80xf32>, %w: tensor<3xf32>) -> tensor<64x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x66xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i + 2, j + 5)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<70x80xf32>) outs(%e : tensor<64x66xf32>) attrs = {mlopt.op = "part"} {
+  ^bb0(%a: f32, %o: f32):
+    %m = math.exp %a : f32
+    linalg.yield %m : f32
+  } -> tensor<64x66xf32>
+  %ey = tensor.empty() : tensor<64x64xf32>
+  %fy = linalg.fill ins(%zero : f32) outs(%ey : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %y = linalg.generic {indexing_maps = [#x, #k, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%s, %w : tensor<64x66xf32>, tensor<3xf32>) outs(%fy : tensor<64x64xf32>) attrs = {mlopt.op = "conv"} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %n = arith.addf %o, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<64x64xf32>
+  return %y : tensor<64x64xf32>
+}

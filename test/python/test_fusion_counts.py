@@ -186,6 +186,24 @@ ROWS: dict[str, Row] = {
     "GPT-2 block in bf16": (7, Gpt2Block(64, 4).bfloat16(), (torch.randn(1, 33, 64).bfloat16(),)),
     "relu and a pooling": (1, lambda x: F.max_pool2d(torch.relu(x), 3, 1, 1), (torch.randn(2, 6, 13, 17),)),
     "norm, relu and a convolution": (1, Preactivated(), (torch.randn(2, 6, 13, 17),)),
+    "norm of groups of channels": (1, nn.GroupNorm(2, 6), (torch.randn(2, 6, 5, 7),)),
+    "norm of groups of one image": (1, nn.GroupNorm(2, 6), (torch.randn(1, 6, 5, 7),)),
+    "norm of groups of half floats": (
+        1,
+        nn.GroupNorm(2, 6).bfloat16(),
+        (torch.randn(2, 6, 5, 7).bfloat16(),),
+    ),
+    "norm of groups, activated": (
+        1,
+        lambda x, w, b: F.silu(F.group_norm(x, 2, w, b)),
+        (torch.randn(2, 6, 5, 7), torch.randn(6), torch.randn(6)),
+    ),
+    "norm of each image's channels": (1, nn.InstanceNorm2d(6, affine=True), (torch.randn(2, 6, 5, 7),)),
+    "a convolution of what is cut off": (
+        2,  # its weights, which are no parameter here, are packed
+        lambda x, w: F.conv2d(torch.relu(x)[:, 1:, 1:-1, 2:-2], w),
+        (torch.randn(2, 7, 13, 17), torch.randn(8, 6, 3, 3)),
+    ),
     "ResNet basic block": (2, BasicBlock(), (torch.randn(1, 16, 14, 14),)),
 }
 
