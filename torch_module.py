@@ -154,7 +154,7 @@ def program_call(
         outputs=eager_strides.outputs(),
         structure=output_structure(program.out_spec, names),
         mutations=program.mutations,
-        multiples=program.multiples,
+        conditions=program.conditions,
         bound=weights.current if weights else None,
         weights_grad=weights.requires_grad if weights else None,
         store=weights.store if weights else None,

@@ -1,7 +1,7 @@
 """An exported graph as text that says all that its decomposition and translation depend on.
 
 One line a node: its kind, target, arguments, source line and what is known of its value; then the
-signature, the ranges of dynamic sizes, what divides them, and which tensors are one. Graphs that run
+signature, the ranges of dynamic sizes, what is true of them, and which tensors are one. Graphs that run
 code other than torch's own (custom ops, higher-order ops, submodules) have no such text.
 """
 
@@ -38,7 +38,7 @@ def graph_key(exported: ExportedProgram) -> str | None:
 
 
 def _lines(exported: ExportedProgram) -> Iterator[str]:
-    from .sizes import divisible_sizes  # with sympy, which torch.export has imported by now
+    from .conditions import facts, positive_sizes  # with sympy, which torch.export has imported by now
 
     storages: dict[int, int] = {}
     for node in exported.graph.nodes:
@@ -47,7 +47,8 @@ def _lines(exported: ExportedProgram) -> Iterator[str]:
     signature = exported.graph_signature
     yield from map(str, (*signature.input_specs, *signature.output_specs))
     yield from sorted(f"{symbol}: {limits}" for symbol, limits in exported.range_constraints.items())
-    yield from sorted(map(str, divisible_sizes([n for n in exported.graph.nodes if n.op == "placeholder"])))
+    yield from sorted(f"{fact.expr} at {fact.where}" for fact in facts(exported.graph))
+    yield f"not 0: {sorted(map(str, positive_sizes(exported.graph)))}"
     tensors: dict[int, int] = {}
     for name, tensor in [*exported.state_dict.items(), *exported.constants.items()]:
         if not isinstance(tensor, torch.Tensor):

@@ -86,7 +86,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Condition:
-    """A Python expression over the inputs' sizes, and the line that asked for it, if it is not torch's own."""
+    """A Python expression over the inputs' sizes, and the line that asked, if it is not torch's own."""
 
     text: str
     where: str

@@ -8,10 +8,12 @@ from typing import Any
 import sympy
 import torch
 from torch.fx import Node
-from torch.utils._sympy.functions import FloorDiv, Mod
+from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.printers import PythonPrinter
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
-from .program import Size
+from .conditions import Fact
+from .program import Condition, Input, Size
 from .unsupported import unsupported_ops
 
 
@@ -22,21 +24,14 @@ def known_size(size: int | torch.SymInt) -> int | None:
     return int(size.node.expr) if size.node.expr.is_Integer else None
 
 
-def divisible_sizes(inputs: Sequence[Node]) -> list[sympy.Eq]:
-    """What torch has found to divide what while it traced: guards ``Eq(Mod(a, b), 0)`` without quotients."""
-    sizes = [size for node in inputs for size in getattr(node.meta.get("val"), "shape", ())]
-    symbolic = next((size for size in sizes if isinstance(size, torch.SymInt)), None)
-    if symbolic is None:
-        return []
-    guards = (guard.expr for guard in symbolic.node.shape_env.guards)
-    return [
-        expr
-        for expr in guards
-        if isinstance(expr, sympy.Eq)
-        and isinstance(expr.lhs, Mod)
-        and expr.rhs == 0
-        and not expr.has(FloorDiv)
-    ]
+class SizePrinter(PythonPrinter):
+    """Writes an expression for Python with nothing imported but math."""
+
+    def _print_ToFloat(self, expr: sympy.Expr) -> str:  # noqa: N802
+        return f"float({self._print(expr.args[0])})"
+
+    def _print_OpaqueUnaryFn_sqrt(self, expr: sympy.Expr) -> str:  # noqa: N802
+        return f"math.sqrt({self._print(expr.args[0])})"
 
 
 class Sizes:
@@ -46,7 +41,6 @@ class Sizes:
     """
 
     def __init__(self, inputs: Sequence[Node]) -> None:
-        self._divisible = divisible_sizes(inputs)
         self._known: dict[sympy.Expr, sympy.Symbol] = {}
         places: list[tuple[Any, str]] = []
         for i, node in enumerate(inputs):
@@ -62,25 +56,30 @@ class Sizes:
         if known is not None:
             return known
         assert isinstance(size, torch.SymInt)
-        expr = size.node.expr.xreplace(self._known)
-        if missing := expr.free_symbols - set(self._known.values()):
-            names = ", ".join(sorted(str(s) for s in missing))
-            raise unsupported_ops([(f"a size that depends on data ({names})", None)])
-        text: str = PythonPrinter().doprint(expr)
-        return text
-
-    def multiples(self) -> tuple[tuple[str, str], ...]:
-        """What torch has found to divide what while it traced: `Program.multiples`.
-
-        What it says of quotients follows from these.
-        """
-        found: dict[tuple[str, str], None] = {}
-        for divisible in self._divisible:
-            expr = divisible.xreplace(self._known)
-            if expr.free_symbols <= set(self._known.values()):
-                whole, part = map(PythonPrinter().doprint, expr.lhs.args)
-                found[whole, part] = None
-        return tuple(found)
+        return SizePrinter().doprint(self._renamed(size.node.expr))
 
     def all(self, sizes: Sequence[int | torch.SymInt]) -> tuple[Size, ...]:
         return tuple(self.of(size) for size in sizes)
+
+    def conditions(self, facts: Sequence[Fact], inputs: Sequence[Input]) -> tuple[Condition, ...]:
+        """Those of ``facts`` that do not follow from the ranges of the ``inputs``' sizes."""
+        ranges = {
+            sympy.Symbol(f"a{number}_{dim}", integer=True, positive=True): ValueRanges(low, high or int_oo)
+            for number, spec in enumerate(inputs)
+            for dim in range(len(spec.shape))
+            for low, high in [spec.ranges.get(dim, (0, None))]
+        }
+        found: dict[str, str] = {}
+        for fact in facts:
+            expr = self._renamed(fact.expr)
+            if bound_sympy(expr, ranges).lower is not sympy.true:
+                found.setdefault(SizePrinter().doprint(expr), fact.where)
+        return tuple(Condition(text, where) for text, where in found.items())
+
+    def _renamed(self, expr: Any) -> Any:
+        """``expr`` over the sizes of arguments."""
+        expr = expr.xreplace(self._known)
+        if missing := expr.free_symbols - set(self._known.values()):
+            names = ", ".join(sorted(str(s) for s in missing))
+            raise unsupported_ops([(f"a size that depends on data ({names})", None)])
+        return expr

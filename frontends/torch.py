@@ -18,6 +18,7 @@ from torch.utils import _pytree as pytree
 
 from ..errors import CompileError, MloptError, UnsupportedOpError
 from .arguments import Arguments
+from .conditions import Fact, facts, noted_answers, positive_sizes
 from .decompositions import decomposition_table
 from .fx_operands import DTYPE_ASM
 from .fx_text import graph_to_text
@@ -74,8 +75,9 @@ def program_of(exported: ExportedProgram, name: str) -> Program:
     eager_inputs = {n.name: n.meta.get("val") for n in exported.graph.nodes if n.op == "placeholder"}
     _check_dtypes(exported.graph)
     check_refusals(exported.graph)
-    not_zero = sizes_of_extremes(exported.graph)
-    return _program(_decompose(exported, name), eager_inputs, eager_outputs, not_zero)
+    not_zero = sizes_of_extremes(exported.graph) | positive_sizes(exported.graph)
+    known = facts(exported.graph)
+    return _program(_decompose(exported, name), eager_inputs, eager_outputs, not_zero, known)
 
 
 def _distinct(tree: Any) -> Any:
@@ -95,7 +97,8 @@ def _export(
     module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
 ) -> ExportedProgram:
     try:
-        return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+        with noted_answers():
+            return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
     except MloptError:
         raise
     except Exception as error:
@@ -136,7 +139,11 @@ def _check_dtypes(graph: Graph) -> None:
 
 
 def _program(
-    exported: ExportedProgram, eager_inputs: dict[str, Any], eager_outputs: list[Any], not_zero: set[Any]
+    exported: ExportedProgram,
+    eager_inputs: dict[str, Any],
+    eager_outputs: list[Any],
+    not_zero: set[Any],
+    known: list[Fact],
 ) -> Program:
     """The decomposed graph, rewritten step by step, as text."""
     graph = exported.graph
@@ -151,15 +158,16 @@ def _program(
         Result(node.meta["val"].dtype, sizes.all(node.meta["val"].shape)) for node in returned.nodes
     )
     dynamic = [size for result in results for size in result.sizes if isinstance(size, str)]
+    inputs = arguments.describe_inputs(sizes, not_zero)
     return Program(
         text=graph_to_text(graph, dynamic),
-        inputs=arguments.describe_inputs(sizes, not_zero),
+        inputs=inputs,
         weights=tuple(arguments.weights),
         results=results,
         outputs=tuple(returned.outputs),
         mutations=tuple(returned.mutations),
         constants=arguments.constants,
-        multiples=sizes.multiples(),
+        conditions=sizes.conditions([*known, *facts(graph)], inputs),
         in_spec=exported.call_spec.in_spec,
         out_spec=exported.call_spec.out_spec,
         ops=ops,

@@ -24,6 +24,9 @@ DTYPES = {
 }
 
 
+_BUILTINS = {function.__name__: function for function in (abs, float, int, max, min, round)}
+
+
 @dataclass(frozen=True)
 class Buffer:
     """An argument or a result. ``None`` in the shape is a size that is known at the call only.
@@ -91,7 +94,7 @@ def evaluate(size: int | str, names: Mapping[str, int]) -> int:
     """A size from its expression over ``aI_D``; the expressions are the compiler's own."""
     if isinstance(size, int):
         return size
-    return int(eval(size, {"__builtins__": {"max": max, "min": min}, "math": math}, dict(names)))
+    return int(eval(size, {"__builtins__": _BUILTINS, "math": math}, dict(names)))
 
 
 def contiguous_strides(sizes: Sequence[int | str]) -> tuple[int | str, ...]:

@@ -16,7 +16,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..errors import InputError
-from ..frontends.program import Input
+from ..frontends.program import Condition, Input
 from .arrays import ML_DTYPES, dtype_of_ml_dtypes
 from .eager_strides import EagerStrides, with_strides
 from .signature import evaluate
@@ -27,7 +27,7 @@ from .transforms import refuse_transforms
 def adapt(
     call: Callable[..., Any],
     specs: Sequence[Input],
-    multiples: Sequence[tuple[str, str]],
+    conditions: Sequence[Condition],
     mutated: Sequence[int],
     refuse_sharing: Callable[..., None],
     eager_strides: EagerStrides | None,
@@ -44,7 +44,7 @@ def adapt(
     numpy = any(isinstance(value, np.ndarray | np.generic) for value in inputs)
     tensors = [_to_tensor(value, spec, place) for value, spec in zip(inputs, specs, strict=True)]
     names = _check_sizes(tensors, specs)
-    _check_multiples(multiples, names, specs)
+    _check_conditions(conditions, names, specs)
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         refuse_grad(specs, tensors)
     refuse_sharing(*map(_memory, inputs, tensors))  # here, because copies share nothing any more
@@ -184,18 +184,19 @@ def _check_sizes(tensors: Sequence[torch.Tensor], specs: Sequence[Input]) -> dic
     return names
 
 
-def _check_multiples(
-    multiples: Sequence[tuple[str, str]], names: dict[str, int], specs: Sequence[Input]
-) -> None:
-    for whole, part in multiples:
-        divisor, size = evaluate(part, names), evaluate(whole, names)
-        if divisor and size % divisor:
-            by = (
-                str(divisor) if str(part) == str(divisor) else f"{_readable(part, specs)}, which is {divisor}"
-            )
+def _check_conditions(conditions: Sequence[Condition], names: dict[str, int], specs: Sequence[Input]) -> None:
+    for condition in conditions:
+        try:
+            holds = evaluate(condition.text, names)
+        except ZeroDivisionError:
+            holds = 0
+        if not holds:
+            used = dict.fromkeys(re.findall(r"\ba\d+_\d+\b", condition.text))
+            sizes = ", ".join(f"{_readable(name, specs)} is {names[name]}" for name in used)
             raise InputError(
-                f"{_readable(whole, specs)} is {size}, but must be a multiple of {by}",
-                remedy="pass inputs whose sizes the module can divide as it did when it was compiled",
+                f"compiled for sizes with {_readable(condition.text, specs)}, but {sizes}",
+                where=condition.where,
+                remedy="compile again for such sizes",
             )
 
 

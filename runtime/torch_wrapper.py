@@ -44,7 +44,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils import _python_dispatch
 
-from ..frontends.program import Input, Mutation, Output, Result
+from ..frontends.program import Condition, Input, Mutation, Output, Result
 from . import torch_inputs, torch_outputs
 from .call_text import CallText, comma, constant
 from .eager_strides import EagerStrides
@@ -64,7 +64,7 @@ class TorchWrapper:
     returned, over the outputs ``o0, o1, …``. ``weights_grad`` says whether a weight requires
     grad; ``store`` writes the new value of a weight that is mutated, ``regions`` says where the
     weights are. ``eager_strides`` knows the outputs' strides for inputs of other layouts than those
-    that were captured. ``multiples`` is the `Program`'s.
+    that were captured. ``conditions`` are the `Program`'s.
     """
 
     entry: EntryPoint
@@ -73,7 +73,7 @@ class TorchWrapper:
     outputs: Sequence[Output]
     structure: str
     mutations: Sequence[Mutation] = ()
-    multiples: Sequence[tuple[str, str]] = ()
+    conditions: Sequence[Condition] = ()
     bound: Callable[..., Bound] | None = None
     bound_from: Sequence[int] = ()
     weights_grad: Callable[[], bool] | None = None
@@ -113,7 +113,7 @@ class TorchWrapper:
         return torch_inputs.adapt(
             self.names["call"],
             self.inputs,
-            self.multiples,
+            self.conditions,
             self._mutated,
             self._refuse_sharing,
             self.eager_strides,
@@ -168,14 +168,14 @@ class TorchWrapper:
             for dim, size in enumerate(spec.sizes)
             if spec.shape[dim] is None and size != f"a{number}_{dim}"
         ]
-        conditions += [f"(not ({part}) or ({whole}) % ({part}) == 0)" for whole, part in self.multiples]
+        conditions += [f"({condition.text})" for condition in self.conditions]
         lines = []
         if conditions:
-            # Tensors inside transforms have no address; a try costs nothing.
+            # Tensors inside transforms have no address, and a size may be divided by 0; a try costs nothing.
             lines += [
                 "try:",
                 f"    plain = {' and '.join(conditions)}",
-                "except RuntimeError:",
+                "except (RuntimeError, ZeroDivisionError):",
                 "    plain = False",
                 f"if not plain: return adapt({parameters})",
             ]

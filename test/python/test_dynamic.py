@@ -226,9 +226,21 @@ def in_fours(x):
 @pytest.mark.parametrize(
     ("function", "example", "fits", "does_not", "whole"),
     [
-        (eight_columns, (3, 16), [(5, 24), (2, 32)], (5, 20), "x.shape[0]*x.shape[1] is 100, but must be"),
-        (shuffled, (2, 8, 4, 4), [(3, 12, 5, 7), (2, 4, 2, 3)], (2, 6, 4, 4), "x.shape[1] is 6, but must be"),
-        (in_fours, (4, 16), [(3, 20), (2, 8)], (4, 18), "x.shape[1] is 18, but must be a multiple of 4"),
+        (
+            eight_columns,
+            (3, 16),
+            [(5, 24), (2, 32)],
+            (5, 20),
+            "(x.shape[0]*x.shape[1]) % (8*x.shape[0])) == 0, but x.shape[0] is 5, x.shape[1] is 20",
+        ),
+        (
+            shuffled,
+            (2, 8, 4, 4),
+            [(3, 12, 5, 7), (2, 4, 2, 3)],
+            (2, 6, 4, 4),
+            "(x.shape[1] % 4) == 0, but x.shape[1] is 6",
+        ),
+        (in_fours, (4, 16), [(3, 20), (2, 8)], (4, 18), "(x.shape[1] % 4) == 0, but x.shape[1] is 18"),
     ],
 )
 def test_sizes_that_cannot_be_divided_are_refused(function, example, fits, does_not, whole):
@@ -241,3 +253,63 @@ def test_sizes_that_cannot_be_divided_are_refused(function, example, fits, does_
         function(torch.randn(does_not))
     with pytest.raises(InputError, match=re.escape(whole)):
         compiled(torch.randn(does_not))
+
+
+AUTO = Dim.AUTO
+NAMED = Dim("rows")  # 0 and 1 are among its sizes, and torch takes it for 2 or more
+BRANCHES = {
+    "larger": (lambda x, y: x.sum() + y.sum() if x.shape[0] > y.shape[0] else x.sum() - y.sum(), AUTO),
+    "twice": (lambda x, y: x * 2 if x.shape[0] == 2 * y.shape[0] else x * 3, AUTO),
+    "sum": (lambda x, y: x * 2 if x.shape[0] + y.shape[0] != 10 else x, AUTO),
+    "least": (lambda x, y: x + 1 if min(x.shape[0], y.shape[0]) < 5 else x + 2, AUTO),
+    "most": (lambda x, y: x + 1 if max(x.shape[0], y.shape[0]) > 9 else x + 2, AUTO),
+    "rest": (lambda x, y: x * 2 if x.shape[0] % 3 == 1 else x + y.shape[0], AUTO),
+    "quotient": (lambda x, y: x + 1 if int(x.shape[0] / 2) > 3 else x + y.shape[0], AUTO),
+    "area": (lambda x, y: x * 2 if x.numel() > 40 else x + y.shape[0], AUTO),
+    "range": (lambda x, y: x + 1 if 5 < x.shape[0] < 20 else x + y.shape[0], AUTO),
+    "difference": (lambda x, y: x + 1 if abs(x.shape[0] - y.shape[0]) < 3 else x + 2, AUTO),
+    "half": (lambda x, y: x + 1 if x.shape[0] * 0.5 > y.shape[0] else x + 2, AUTO),
+    "either": (lambda x, y: x + 1 if x.shape[0] in (7, 9) else x + y.shape[0], AUTO),
+    "asserted": (lambda x, y: [torch._check(x.shape[0] < 2 * y.shape[0]), x + 1][1], AUTO),
+    "part": (lambda x, y: x[y.shape[0] :] * 2, AUTO),
+    "pairs": (lambda x, _: x.view(x.shape[0] // 2, 2, -1).sum(1), AUTO),
+    "more_than_one": (lambda x, y: x * 2 if x.shape[0] > 1 else x * y.shape[0], NAMED),
+    "any": (lambda x, y: x.sum() + 1 if x.shape[0] else y.sum(), NAMED),
+    "any_elements": (lambda x, y: x.sum() + 1 if x.numel() else y.sum(), NAMED),
+    "squeeze": (lambda x, y: (x.squeeze(0) * 2, y.squeeze()), NAMED),
+    "first": (lambda x, y: x[0] + y[-1], NAMED),
+    "head": (lambda x, y: x[:1] * y.shape[0], NAMED),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_what_was_found_of_sizes_is_asked_at_the_call(name):
+    """Whatever the sizes: eager's result, or an error."""
+    function, size = BRANCHES[name]
+    compiled = mlopt.jit(
+        function,
+        torch.randn(8, 4),
+        torch.randn(5, 4),
+        dynamic_shapes=({0: size}, {0: size if size is AUTO else Dim("other")}),
+    )
+    right = refused = 0
+    for rows in (0, 1, 2, 3, 4, 7, 8, 9, 12, 21):
+        for others in (0, 1, 3, 4, 5, 10):
+            x, y = torch.randn(rows, 4), torch.randn(others, 4)
+            try:
+                found = compiled(x, y)
+            except InputError:
+                refused += 1
+                continue
+            torch.testing.assert_close(found, function(x, y))
+            right += 1
+    assert right and refused
+
+
+def test_steps_of_half_of_unknown_length():
+    compiled = mlopt.jit(
+        lambda x: torch.arange(0.0, x.shape[0], 0.5) * 2, torch.randn(6), dynamic_shapes=({0: ROWS},)
+    )
+    for size in SIZES:
+        x = torch.randn(size)
+        torch.testing.assert_close(compiled(x), torch.arange(0.0, size, 0.5) * 2)
