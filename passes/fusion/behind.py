@@ -1,6 +1,7 @@
 """Edges that lead through the host function: from a kernel through a reshape, or a number, to another one.
 
 Nobody tries to fuse these, since what lies between the kernels stays outside of them; so they are noted last.
+What lies between is the reason only where the kinds of ops on both sides would go together.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from mlir import ir
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
-from .legal import RESHAPE
+from .legal import RESHAPE, why_even_so
 
 _VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
 _NO_VALUES = ("tensor.dim", "tensor.empty")  # they depend on sizes only
@@ -57,6 +58,8 @@ def edges_behind(graph: Graph, consumer: Group) -> Iterator[tuple[Group, Behind]
                     maker = graph.group_of(made)
                     if maker is not None and not maker.has(Kind.HOST):
                         only = alone and not graph.is_read_outside(made, maker, host)
-                        yield maker, Behind(made, read, reader, why_behind(value.owner.name), only)
+                        reason = why_even_so(graph, maker, consumer, made, reader)
+                        reason = reason or why_behind(value.owner.name)
+                        yield maker, Behind(made, read, reader, reason, only)
                     else:
                         pending.append((made, alone))

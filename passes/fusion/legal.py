@@ -22,6 +22,8 @@ from .turned import no_turned_store
 LARGEST = 256  # ops of a kernel
 MOST_PARTS = 16  # that it writes of buffers
 RESHAPE = "a reshape is between them"
+ROWS_OF_ROWS = "a reduction of reductions"
+ONLY_POINTWISE = "only element-wise work is computed again for each tile of {}"
 PARTS = "a buffer that is written in parts is complete only after its kernels"
 GATHER = "a gather reads any element, so all of them must be there"
 _REDUCTIONS = (Kind.ROW, Kind.BARRIER)
@@ -72,6 +74,21 @@ def can_copy(graph: Graph, producer: Group, consumer: Group) -> Domain | str:
     built = Domain.build(ops, graph.results(consumer.ops, consumer), graph.nest_of)
     reason = built if isinstance(built, str) else _not_emitted(graph, built)
     return built if reason is None else str(reason)
+
+
+def why_even_so(
+    graph: Graph, producer: Group, consumer: Group, made: ir.Value, reader: ir.Operation
+) -> str | None:
+    """Why ``reader`` could not read ``made`` inside a kernel, however that were shaped; None if it might."""
+    reason = _kinds_apart(producer, consumer)
+    if reason is not None:
+        return reason
+    kinds = graph.kind_of(made.owner.operation), graph.kind_of(reader)
+    if kinds == (Kind.ROW, Kind.ROW):
+        return ROWS_OF_ROWS
+    if kinds[1] is Kind.PAD and any(kind is not Kind.POINTWISE for kind in producer.kinds):
+        return ONLY_POINTWISE.format("a window")
+    return None
 
 
 def _not_emitted(graph: Graph, domain: Domain) -> str | None:
@@ -196,14 +213,14 @@ def _edge_apart(
     if producer.has(Kind.ANCHOR, Kind.BARRIER) and not is_epilogue:
         return "a contraction's or full reduction's epilogue has the loops of its result"
     if made_by is Kind.ROW and kind is Kind.ROW:
-        return "a reduction of reductions"
+        return ROWS_OF_ROWS
     return None
 
 
 def _no_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, reader: str) -> str | None:
     """Why ``op``, which ``reader`` names, cannot compute what it reads itself, tile by tile."""
     if any(kind is not Kind.POINTWISE for kind in producer.kinds):
-        return f"only element-wise work is computed again for each tile of {reader}"
+        return ONLY_POINTWISE.format(reader)
     if not _reads_in_order(graph, producer):
         return f"{reader} would read an operand against its order in memory, again for each tile"
     consumer = graph.group_of(op.results[0])

@@ -318,3 +318,31 @@ func.func @columns_ahead(%x: tensor<2000x?x17xf32>) -> tensor<2000x?x17xf32> {
   } -> tensor<2000x?x17xf32>
   return %u : tensor<2000x?x17xf32>
 }
+
+// -----
+
+// Without the reshape, sums of sums would be two kernels as well: that is the reason.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+// CHECK: mlopt.fusion = ["sum -> sum: a reduction of reductions"]
+func.func @sums_of_sums(%x: tensor<64x32xf32>) -> tensor<8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x32xf32>) outs(%f : tensor<64xf32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%p: f32, %o: f32):
+    %0 = arith.addf %p, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  %v = tensor.expand_shape %s [[0, 1]] output_shape [8, 8] : tensor<64xf32> into tensor<8x8xf32>
+  %w = tensor.empty() : tensor<8xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%w : tensor<8xf32>) -> tensor<8xf32>
+  %t = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%v : tensor<8x8xf32>) outs(%g : tensor<8xf32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%p: f32, %o: f32):
+    %0 = arith.addf %p, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  return %t : tensor<8xf32>
+}
