@@ -2,6 +2,7 @@
 
     python bench/layers.py                 2, 12 and 48 layers of a GPT-2-like stack
     python bench/layers.py 4 8 --passes    others; and the passes that take longest with the most layers
+    python bench/layers.py --save          and keep them in bench/results/layers.json and layers.md
 
 Capture is torch.export with our decompositions, import torch-mlir in a worker. The stages and code generation
 run in this process, in turn, after a warm-up. What a layer has of its own: its ops until they are grouped,
@@ -11,13 +12,16 @@ its calls in the host function, its weights and what @prepare makes of them, its
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 from mlir import ir
+from mlopt.bench.run import processor
 from mlopt.dialects.context import make_context
 from mlopt.options import Options
 from mlopt.pipelines.accept import accept
@@ -32,6 +36,20 @@ from torch import nn
 
 WIDTH, HEADS, TOKENS = 128, 4, 32
 SLOWEST = 12
+RESULTS = Path(__file__).parent / "results"
+KEPT = """# Compile time by layers
+
+Made by `python bench/layers.py --save`: a stack of {width}-wide GPT-2 blocks, {heads} heads,
+{tokens} tokens, on {machine}. Seconds of processor time, of one run on a machine that
+others used, too; those of the import, which a worker does, are of the clock. Equal kernels are
+compiled once: @main calls so many `kernels` in so many `calls`. From the tile stage on, what grows
+is @main with its calls. Before it layers are ops: capture is torch.export with our decompositions,
+import is torch-mlir, and passes walk through all ops.
+
+{table}
+
+{ratios}
+"""
 
 
 class Measured:
@@ -45,7 +63,9 @@ class Measured:
         module = nn.Sequential(*[Gpt2Block(WIDTH, HEADS) for _ in range(layers)]).eval()
         program = self._timed("capture", lambda: trace(module, [torch.randn(1, TOKENS, WIDTH)]))
         text = self._timed(
-            "import", lambda: requests.import_program(program.text, program.weight_positions, options)
+            "import",
+            lambda: requests.import_program(program.text, program.weight_positions, options),
+            time.perf_counter,  # in a worker, whose processor time is not known here
         )
         target = Target.resolve()
         with make_context(), ir.Location.unknown():
@@ -58,10 +78,12 @@ class Measured:
                     self._count(built)
             self._timed("code", lambda: generate(built, target))
 
-    def _timed(self, part: str, action: Callable[[], Any]) -> Any:
-        start = time.perf_counter()
+    def _timed(
+        self, part: str, action: Callable[[], Any], clock: Callable[[], float] = time.process_time
+    ) -> Any:
+        start = clock()
         result = action()
-        self.seconds[part] = time.perf_counter() - start
+        self.seconds[part] = clock() - start
         return result
 
     def _observe(self, event: PassEvent) -> None:
@@ -73,20 +95,52 @@ class Measured:
         self.calls = sum(op.operation.name == "func.call" for op in functions["main"].regions[0].blocks[0])
 
     def row(self) -> list[str]:
-        seconds = [*self.seconds.values(), sum(self.seconds.values())]
-        return [str(self.layers), str(self.calls), str(self.kernels), *(f"{each:.2f}" for each in seconds)]
+        return [str(self.layers), str(self.calls), str(self.kernels), *(f"{each:.2f}" for each in self.all())]
+
+    def all(self) -> list[float]:
+        """The seconds of each part, and of all of them."""
+        return [*self.seconds.values(), sum(self.seconds.values())]
+
+    def record(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "layers": self.layers,
+            "calls": self.calls,
+            "kernels": self.kernels,
+            "seconds": {part: round(each, 4) for part, each in self.seconds.items()},
+        }
+
+
+def markdown(head: Sequence[str], found: Sequence[Measured]) -> str:
+    """The table, and how often the time of the fewest layers each part takes for the most."""
+    first, last = found[0], found[-1]
+    rows = [head, ["---:"] * len(head), *(each.row() for each in found)]
+    parts = zip(head[3:], first.all(), last.all(), strict=True)
+    times = ", ".join(f"{part} {late / early:.1f}" for part, early, late in parts)
+    return KEPT.format(
+        width=WIDTH,
+        heads=HEADS,
+        tokens=TOKENS,
+        machine=processor(),
+        table="\n".join(f"| {' | '.join(row)} |" for row in rows),
+        ratios=f"{last.layers / first.layers:g} times the layers take so many times the time:\n{times}.",
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("layers", type=int, nargs="*", default=[2, 12, 48])
     parser.add_argument("--passes", action="store_true", help="list the slowest passes, too")
+    parser.add_argument("--save", action="store_true", help="keep the table in bench/results")
     arguments = parser.parse_args()
     Measured(1)
     found = [Measured(layers) for layers in arguments.layers]
-    print(f"a stack of {WIDTH}-wide GPT-2 blocks; seconds")
+    print(f"a stack of {WIDTH}-wide GPT-2 blocks; seconds of processor time (import: of the clock)")
     head = ["layers", "calls", "kernels", *found[0].seconds, "total"]
     print("\n".join(aligned([head, *(each.row() for each in found)], left=())))
+    if arguments.save:
+        (RESULTS / "layers.json").write_text(json.dumps([each.record() for each in found], indent=1) + "\n")
+        (RESULTS / "layers.md").write_text(markdown(head, found))
     if arguments.passes:
         first, last = found[0], found[-1]
         rows = [
