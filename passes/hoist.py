@@ -77,8 +77,10 @@ def made_of_weights(main: ir.Operation) -> set[ir.Value]:
     for op in entry_ops(main):
         if not op.name.startswith(_MOVABLE):
             continue
-        outside = [value for owner, _, value in operands_of(op) if owner == op or _is_from(value, main)]
-        if all(value in known for value in outside):
+        if not all(value in known for value in op.operands):  # most read what a call brings
+            continue
+        inner = (value for owner, _, value in operands_of(op) if owner != op and _is_from(value, main))
+        if all(value in known for value in inner):
             known.update(op.results)
     return known
 
