@@ -14,6 +14,7 @@ from .moving.concats import split_by_concats
 from .moving.expansions import lift_expansions
 from .moving.gathered import compute_what_is_gathered
 from .moving.gathers import gathers_to_moves
+from .moving.heads import split_products
 from .moving.lifts import lift_collapses
 from .moving.reads import read_originals
 from .moving.refined import refine_views
@@ -58,9 +59,11 @@ class FoldMoves(Pass):
                 gathers_to_moves(func.operation)
                 compute_what_is_taken(func.operation)
                 lower_slices(func.operation)
+                split_products(func.operation)  # before some of the readers, but not all, join their rows
                 sink_expansions(func.operation)
                 move_views(func.operation)
                 refine_views(func.operation)
+                split_products(func.operation)
                 sink_collapses(func.operation)
                 lift_expansions(func.operation)
                 lift_collapses(func.operation)

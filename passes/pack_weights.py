@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from mlir import ir
@@ -23,6 +24,7 @@ from .structured import (
     ATTENTION,
     body_of,
     erase_dead,
+    indexing_maps,
     inits_of,
     inputs_of,
     kinds_of,
@@ -37,6 +39,7 @@ from .structured import (
 )
 from .tiling.analysis import loops_in
 from .tiling.pads import fill_of_pad
+from .turn_rows import has_rows_in_columns
 
 COLUMNS = 64  # of a strip: four registers of 16 floats
 
@@ -58,7 +61,8 @@ class PackWeights(Pass):
 
     Run it before mlopt-hoist, which takes the pack to @prepare: nothing but the packed weights is kept. What
     is a transpose of a weight is packed from the weight. Output channels of convolutions are columns, too.
-    Legal where one factor is made of weights and has the columns alone, a multiple of 64 of them. Done where
+    Legal where one factor is made of weights and has the columns alone, a multiple of 64 of them. The columns
+    of heads are strips already, 32 of them as well: only their rows are put in order. Done where
     there are several strips, and the element-wise ops after the product can run on strips as well, so that
     they stay in its kernel. For CPUs: a strip is read from first to last, where its rows were far apart in
     memory, or were copied into a panel at each call. One thread of a Zen 4 core, 768 to 3072 columns, in
@@ -77,11 +81,15 @@ class PackWeights(Pass):
 
 @dataclass(frozen=True)
 class Packing:
-    """Which operand of a contraction is packed, and the loop of its columns, ``extent`` of them."""
+    """Which operand of a contraction is packed, and the loop of its columns, ``extent`` of them.
+
+    ``parts``: how often there are as many, as for each head.
+    """
 
     operand: int
     column: int
     extent: int
+    parts: int
 
 
 def _pack_all(function: ir.Operation) -> None:
@@ -90,7 +98,12 @@ def _pack_all(function: ir.Operation) -> None:
     in_strips: set[ir.Value] = set()
     for op in structured_ops(function):
         packing = can_pack(op, weights)
-        if packing is not None and should_pack(op, packing):
+        if packing is None or has_rows_in_columns(op, packing.operand):
+            continue  # weights that are read as they lie: nothing of them is kept
+        if should_pack(op, packing):
+            if packing.extent <= COLUMNS:
+                _order(op, packing)
+                continue
             followers |= followers_of(op.results[0]) or set()
             in_strips.add(_pack(op, packing))
     for op in structured_ops(function):
@@ -115,17 +128,21 @@ def can_pack(op: ir.Operation, weights: Set[ir.Value]) -> Packing | None:
         return None
     loops = {expr.position for expr in own.results}
     elsewhere = {loop for expr in data.results for loop in loops_in(expr)}
-    columns = loops & {expr.position for expr in written.results} - elsewhere
-    if len(columns) != 1 or len(loops) != len(own.results):
+    columns = [expr.position for expr in written.results if expr.position in loops - elsewhere]
+    extents = [loop_extents(op)[column] for column in columns]
+    known = [extent for extent in extents if extent is not None]
+    if not known or len(known) != len(columns) or len(loops) != len(own.results):
         return None
-    column = columns.pop()
-    extent = loop_extents(op)[column]
-    return Packing(operand, column, extent) if extent is not None and extent % COLUMNS == 0 else None
+    *others, extent = known
+    whole = extent % COLUMNS == 0 or (others and extent == COLUMNS // 2)
+    return Packing(operand, columns[-1], extent, prod(others)) if whole else None
 
 
 def should_pack(op: ir.Operation, packing: Packing) -> bool:
     """Whether there are several strips, and no reader in the kernel of ``op`` that would be kept apart."""
-    return packing.extent > COLUMNS and followers_of(op.results[0]) is not None
+    if packing.extent <= COLUMNS:
+        return packing.parts > 1
+    return followers_of(op.results[0]) is not None
 
 
 def followers_of(value: ir.Value) -> set[ir.Value] | None:
@@ -216,6 +233,25 @@ def _pack(op: ir.Operation, packing: Packing) -> ir.Value:
         collapsed = tensor.CollapseShapeOp(result, made.results[0], groups_of(written, parts)).result
     replace_op(op, [collapsed])
     return collapsed
+
+
+def _order(op: ir.Operation, packing: Packing) -> None:
+    """Let the rows of each strip follow each other, where the columns are strips already."""
+    value, where = op.operands[packing.operand], maps_of(op)[packing.operand]
+    loops = [expr.position for expr in where.results]
+    order = [*_walked(op, packing), packing.column]
+    with op.location, ir.InsertionPoint(op):
+        empty = tensor.EmptyOp(
+            [value.type.shape[loops.index(loop)] for loop in order], value.type.element_type
+        )
+        read = ir.AffineMap.get(len(order), 0, [ir.AffineExpr.get_dim(order.index(loop)) for loop in loops])
+        maps = maps_of(op)
+        maps[packing.operand] = ir.AffineMap.get(
+            where.n_dims, 0, [ir.AffineExpr.get_dim(loop) for loop in order]
+        )
+        op.attributes["indexing_maps"] = indexing_maps(maps)
+    copy = make_copy(value, empty.result, read, "pack", location=op.location, at=ir.InsertionPoint(op))
+    op.operands[packing.operand] = copy.results[0]
 
 
 def _packed(op: ir.Operation, packing: Packing) -> ir.Value:

@@ -243,9 +243,11 @@ def _step(extent: int | None, wanted: int) -> int:
 
 def _rows(extent: int | None, wanted: int) -> int:
     """About ``wanted`` rows: even parts, in whole register tiles of 8."""
+    if extent is not None and extent <= wanted:
+        return WHOLE
     if extent is None or wanted < 8:
         return min(wanted, UNKNOWN_ROWS)
-    return WHOLE if extent <= wanted else 8 * ceil(extent / ceil(extent / wanted) / 8)
+    return 8 * ceil(extent / ceil(extent / wanted) / 8)
 
 
 def _strip(extent: int | None, rows: int) -> int:

@@ -97,3 +97,30 @@ func.func @main(%x: tensor<16x8x8xf32>, %w: tensor<3x3x16x128xf32> {mlopt.weight
   } -> tensor<128x6x6xf32>
   return %c : tensor<128x6x6xf32>
 }
+
+// -----
+
+// The columns of each head are a strip already: only their rows are put in order, and no loop is split.
+#x = affine_map<(d0, d1, d2, d3) -> (d1, d3)>
+#w = affine_map<(d0, d1, d2, d3) -> (d3, d0, d2)>
+#y = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+// CHECK-DAG: #[[X:.*]] = affine_map<(d0, d1, d2, d3) -> (d1, d3)>
+// CHECK-DAG: #[[P:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
+// CHECK-DAG: #[[Y:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+// CHECK-LABEL: func.func @main
+// CHECK: %[[W:.*]] = linalg.generic {{.*}} ins(%arg1 : tensor<8x3x32xf32>) outs(%{{.*}} : tensor<3x8x32xf32>) {{.*}}mlopt.op = "pack"
+// CHECK: %[[M:.*]] = linalg.generic {indexing_maps = [#[[X]], #[[P]], #[[Y]]], {{.*}} ins(%arg0, %[[W]] :
+// CHECK: return %[[M]] : tensor<3x6x32xf32>
+func.func @main(%x: tensor<6x8xf32>, %w: tensor<8x3x32xf32> {mlopt.weight}) -> tensor<3x6x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x6x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<3x6x32xf32>) -> tensor<3x6x32xf32>
+  %m = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<6x8xf32>, tensor<8x3x32xf32>) outs(%f : tensor<3x6x32xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %0 = arith.mulf %p, %q : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<3x6x32xf32>
+  return %m : tensor<3x6x32xf32>
+}

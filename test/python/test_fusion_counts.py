@@ -132,6 +132,16 @@ ROWS: dict[str, Row] = {
     "a weight that is an argument": (1, lambda x, w, b: F.gelu(F.linear(x, w, b)), (X, W, B)),
     "a gradient of a weight": (1, lambda x, y: x.t() @ y, (X, W)),
     "batches of rows with rows": (1, lambda q, k: q @ k.transpose(-1, -2), (HEADS, HEADS)),
+    "heads of a product": (
+        1,
+        lambda x, w: F.gelu(x @ w).view(2, 7, 3, 32).transpose(1, 2).contiguous(),
+        (torch.randn(14, 64), torch.randn(64, 96)),
+    ),
+    "a maximum with each batch's row": (
+        1,
+        lambda x, w, y: torch.maximum(x @ w, y),
+        (torch.randn(2, 7, 64), torch.randn(64, 96), torch.randn(2, 1, 96)),
+    ),
     "linear, gelu, residual": (1, LinearGeluResidual(), (X,)),
     "norm, linear, gelu, dropout": (
         2,
