@@ -20,6 +20,7 @@ from torch.fx import GraphModule
 
 from .errors import CompileError
 from .frontends.aot import eager_strides, keep_strides, static_arguments
+from .frontends.gradients.composites import own_composites
 from .frontends.gradients.table import training_decompositions
 from .frontends.partition import common_place
 from .graph_module import CompiledGraph, compile_graph, misplaced
@@ -81,7 +82,8 @@ def mlopt(
         decompositions=training_decompositions(),
         partition_fn=min_cut_rematerialization_partition,
     )
-    return backend(module, example_inputs)
+    with own_composites():
+        return backend(module, example_inputs)
 
 
 mlopt.reset = _log.clear  # type: ignore[attr-defined]  # torch._dynamo.reset() calls it

@@ -87,3 +87,18 @@ def test_bytes_and_channels_last():
 def test_bicubic_is_eagers_too():
     function, x = interpolation("bicubic", {"scale_factor": 2}), images("bicubic")
     check(mlopt.jit(function, x), function, x)
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize(("mode", "dims"), [("linear", 1), ("bilinear", 2), ("trilinear", 3)])
+def test_large_elements_in_a_compiled_graph(mode, dims, requires_grad):
+    """Torch's decomposition takes a + t (b - a), which is infinite or NaN for these."""
+    x = torch.tensor([3e38, -3e38]).expand(1, 1, *[2] * dims).contiguous().requires_grad_(requires_grad)
+    function = interpolation(mode, {"scale_factor": 2})
+    torch._dynamo.reset()
+    actual, eager = torch.compile(function, backend="mlopt")(x), function(x)
+    assert eager.isfinite().all()
+    torch.testing.assert_close(actual, eager)
+    if requires_grad:
+        gradients = [torch.autograd.grad(y.sum(), x)[0] for y in (actual, eager)]
+        torch.testing.assert_close(*gradients)
