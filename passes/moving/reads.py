@@ -73,6 +73,18 @@ def is_move(op: ir.Operation) -> bool:
     return bool(yielded == body_of(op).arguments[0] and maps_of(op)[1] == identity)
 
 
+def original(op: ir.Operation, number: int) -> tuple[ir.Value, ir.AffineMap]:
+    """What operand ``number`` of ``op`` was before its dims changed places, and where that is read."""
+    value, where = op.operands[number], maps_of(op)[number]
+    move = defining_op(value, "linalg.generic")
+    while move is not None and is_move(move) and maps_of(move)[0].is_permutation:
+        exprs = [where.results[expr.position] for expr in maps_of(move)[0].results]
+        where = ir.AffineMap.get(where.n_dims, 0, exprs, where.context)
+        value = move.operands[0]
+        move = defining_op(value, "linalg.generic")
+    return value, where
+
+
 def should_read(op: ir.Operation, move: ir.Operation, before: ir.AffineMap, after: ir.AffineMap) -> bool:
     """Whether reading the original at ``after`` is as good as reading what was moved at ``before``."""
     if not after.results or list(before.results)[-1:] == list(after.results)[-1:]:

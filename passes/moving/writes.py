@@ -81,7 +81,18 @@ def _keeps_rows(maker: ir.Operation, turn: ir.AffineMap) -> bool:
     """Whether ``maker`` is a product whose vectors, along the result's last loop, stay as they are."""
     if not is_contraction(maker) or defining_op(inits_of(maker)[0], "linalg.fill") is None:
         return False
-    return can_split(maker) and turn.results[-1] == ir.AffineDimExpr.get(turn.n_dims - 1, turn.context)
+    if not can_split(maker):
+        return False
+    last = ir.AffineDimExpr.get(turn.n_dims - 1, turn.context)
+    return turn.results[-1] == last or _has_lanes_along(maker, list(turn.results).index(last))
+
+
+def _has_lanes_along(maker: ir.Operation, loop: int) -> bool:
+    """Whether one factor of a product is contiguous along ``loop``, and the other along what is summed."""
+    lasts = [where.results[-1] for where in maps_of(maker)[:2] if where.results]
+    summed = [number for number, kind in enumerate(kinds_of(maker)) if kind == "reduction"]
+    wanted = [ir.AffineDimExpr.get(each, maker.context) for each in (loop, *summed)]
+    return len(summed) == 1 and lasts in (wanted, wanted[::-1])
 
 
 def should_turn(edges: list[_Edge]) -> bool:
