@@ -3,18 +3,21 @@
 | gate | holds if |
 |---|---|
 | spills | ptxas kept everything in registers |
+| residency | a multiprocessor holds as many blocks as the schedule wants, by registers and shared memory |
 | wide | every access to global memory has 128 bits (64-bit elements: two of them), or may be narrower |
 | first | no wide load comes after an instruction that waits for another one of its tile or phase |
 | nc | every load is of memory that the kernel does not write (ld.global.nc) |
 | bytes | memory moves at most 2 % more than must be moved, and that is at most 2 % more than is needed |
-| requested | the sectors of all requests are at most twice what must be moved: the caches give them |
+| requested | the sectors of all requests are at most twice what must be moved: the caches give them; and a \
+block's warps ask for a sector at most 1.125 times on average: a row that is read again makes that more |
 | banks | no conflicts in shared memory |
 | sectors | no access touches more sectors than its bytes fill: 4 for 4 bytes a lane, 16 for 16 |
 
 An access may be narrower than 128 bits where each request of a warp touches one sector (a row's result, an
-index, a channel's parameter: it could not be less), and where it is of a narrower dtype than the kernel's
-widest one, takes as many elements as 128 bits hold of that, and fills its sectors: wider ones would make the
-others more than 128 bits. What an access touches is what the emulator has counted for its line of PTX.
+index, a channel's parameter: it could not be less) and its line touches few of them (a sixteenth of what must
+be moved), and where it is of a narrower dtype than the kernel's widest one, takes as many elements as 128
+bits hold of that, and fills its sectors: wider ones would make the others more than 128 bits. What an access
+touches is what the emulator has counted for its line of PTX.
 
 A tile's loads all come before the first use of one. Another tile's may come after it if they are on their way
 during a reduction, or if all blocks load the same, as weights: all but the first have them from a cache, and
@@ -45,6 +48,7 @@ from mlopt import emulator
 from ...passes.costs.machine import find_machine, machine_for_code
 from ...runtime.cuda.chips import find_chip
 from ...runtime.cuda.ptxas import find_ptxas, tool_paths
+from ...runtime.cuda.spills import wanted_blocks
 from ...runtime.emulator.counters import Line
 from ...runtime.emulator.launch import Report
 from .machine_code import Code, parse
@@ -52,8 +56,10 @@ from .operations import Operation
 
 MOST_OVER = 1.02
 MOST_REQUESTED = 2.0
+MOST_AGAIN = 1.125  # a channel's parameter is asked for by several warps
+FEW = 1 / 16  # of the sectors: what lanes may leave most of
 WAVES = 4
-GATES = ("spills", "wide", "first", "nc", "bytes", "requested", "banks", "sectors")
+GATES = ("spills", "residency", "wide", "first", "nc", "bytes", "requested", "banks", "sectors")
 SECTOR = 32
 _WIDEST = 128  # bits of an access
 _LINE = re.compile(r"(?P<kind>ld|st)\.global\S*?(?:\.v(?P<count>\d))?\.[a-z](?P<bits>\d+)\s")
@@ -79,17 +85,20 @@ class Found:
     requested: int
     conflicts: int
     sectors: float  # of the worst access, over what its bytes fill
+    resident: bool  # whether a multiprocessor holds as many blocks as are wanted
+    again: float  # how often a block asks for a sector
 
     @property
     def misses(self) -> tuple[str, ...]:
         """The gates that do not hold."""
         holds = (
             self.spills == 0,
+            self.resident,
             self.wide[0] == self.wide[1],
             self.late == 0,
             self.nc[0] == self.nc[1],
             self.moved <= MOST_OVER * self.least and self.least <= MOST_OVER * self.needed,
-            self.requested <= MOST_REQUESTED * self.least,
+            self.requested <= MOST_REQUESTED * self.least and self.again <= MOST_AGAIN,
             self.conflicts == 0,
             self.sectors <= 1,
         )
@@ -113,13 +122,15 @@ def measure(operation: Operation, chip: str) -> list[Found]:
     assert gpu is not None, "the target is a GPU"
     codes = parse(compiled.asm["cubin"])
     built = {kernel.name: kernel for kernel in gpu.kernels}
+    wanted = wanted_blocks(compiled.asm["ptx"])
     found = []
     for report in reports:
         code, counters, kernel = codes[report.kernel], report.counters, built[report.kernel]
-        assert counters is not None and kernel.occupancy is not None
+        assert counters is not None and kernel.occupancy is not None and report.trace is not None
         loads, stores = code.named("LDG"), code.named("STG")
         operands, needed = _declared(compiled.asm["layouts"], report.kernel)
-        narrow = narrow_accesses(counters.lines, element_bits(operands))
+        least = counters.dram_read + counters.dram_written
+        narrow = narrow_accesses(counters.lines, element_bits(operands), least)
         found.append(
             Found(
                 operation.name,
@@ -132,11 +143,13 @@ def measure(operation: Operation, chip: str) -> list[Found]:
                 code.late_loads(),
                 (sum(".CONSTANT" in each.name for each in loads), len(loads)),
                 needed,
-                counters.dram_read + counters.dram_written,
+                least,
                 moved(report, chip),
                 counters.l2_bytes,
                 counters.bank_conflicts,
                 max(map(_waste, counters.lines), default=0.0),
+                kernel.occupancy.blocks >= wanted[report.kernel],
+                report.trace.asked_again(),
             )
         )
     return found
@@ -152,11 +165,13 @@ def moved(report: Report, chip: str) -> int:
     return trace.moved(resident, machine.cache / 2 * resident / full)
 
 
-def narrow_accesses(lines: Sequence[Line], elements: set[int]) -> set[tuple[str, int]]:
+def narrow_accesses(
+    lines: Sequence[Line], elements: set[int], least: float = math.inf
+) -> set[tuple[str, int]]:
     """Kinds ("ld", "st") and widths of accesses that need not have 128 bits; ``elements``: bits of dtypes.
 
-    Those all of whose lines' requests touch one sector each, or fill their sectors with as many elements of a
-    narrower dtype as 128 bits hold of the widest one.
+    Those all of whose lines' requests touch one sector each, few of ``least`` bytes, or fill their sectors
+    with as many elements of a narrower dtype as 128 bits hold of the widest one.
     """
     narrower = {_WIDEST * bits // max(elements) for bits in elements} if elements else set()
     found: dict[tuple[str, int], bool] = {}
@@ -167,7 +182,8 @@ def narrow_accesses(lines: Sequence[Line], elements: set[int]) -> set[tuple[str,
         bits = int(access["bits"]) * int(access["count"] or 1)
         fills = bits in narrower and line.bytes == SECTOR * line.sectors
         known = found.get((access["kind"], bits), True)
-        found[access["kind"], bits] = known and (line.sectors == line.requests or fills)
+        few = line.sectors == line.requests and SECTOR * line.sectors <= FEW * least
+        found[access["kind"], bits] = known and (few or fills)
     return {each for each, may in found.items() if may}
 
 

@@ -40,6 +40,18 @@ class Trace:
         blocks = x.batch.blocks[warps // x.batch.shape.warps_in_block]
         self._touches.append(_Touches(blocks, self._step, sectors, kind != "store", kind != "load"))
 
+    def asked_again(self) -> float:
+        """How often a block asks for a sector, on average: more than once if it reads a row again."""
+        if not self._touches:
+            return 1.0
+        counts = [len(each.sectors) for each in self._touches]
+        blocks = np.concatenate([each.blocks for each in self._touches])
+        sectors = np.concatenate([each.sectors for each in self._touches])
+        order = np.lexsort((sectors, blocks))
+        blocks, sectors = blocks[order], sectors[order]
+        new = (np.diff(blocks) != 0) | (np.diff(sectors) != 0)
+        return sum(counts) / (1 + int(np.count_nonzero(new)))
+
     def moved(self, resident: int, capacity: float) -> int:
         """The bytes that memory gives and takes if ``resident`` blocks run at once before ``capacity`` bytes.
 

@@ -57,3 +57,10 @@ def test_reports_have_a_trace_only_if_asked() -> None:
     with emulator.record() as reports:
         emulator.load(kernel(OWN, 1)).launch("k", BLOCKS, 32, [np.zeros(SIZE, np.float32)])
     assert reports[0].trace is None
+
+
+def test_what_a_block_asks_for_again() -> None:
+    once, again = trace(OWN), trace(OWN + OWN + OWN)
+    assert once.trace is not None and again.trace is not None
+    assert once.trace.asked_again() == 1
+    assert again.trace.asked_again() == 3
