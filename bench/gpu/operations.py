@@ -125,6 +125,10 @@ def argmax(x: Tensor) -> Tensor:
     return x.argmax(-1)
 
 
+def column_argmax(x: Tensor) -> Tensor:
+    return x.argmax(0)
+
+
 def normalize_batch(x: Tensor, mean: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return F.batch_norm(x, mean, weight.abs(), weight, bias)
 
@@ -219,6 +223,7 @@ _ROWS: tuple[tuple[str, Callable[..., Any], Maker, tuple[torch.dtype, ...]], ...
     ("outer_sum", outer_sum, randn((8, 64, 256)), (F32,)),
     ("column_max", column_max, randn(_PART), (torch.int32,)),
     ("argmax", argmax, randn(_PART), (F32,)),
+    ("column_argmax", column_argmax, randn(_SMALL), (F32,)),
     ("batch_norm", normalize_batch, randn((4, 32, 32, 32), (32,), (32,), (32,)), (F16,)),
     ("pixel_shuffle", shuffle_pixels, randn((2, 16, 32, 32)), (F32,)),
     ("interleaved_rotary", interleaved_rotary, randn((4, 128, 64), (128, 32), (128, 32)), (F32,)),

@@ -168,8 +168,9 @@ def _place(x: Tensor, best: Tensor, dim: int, keepdim: bool) -> Tensor:
     if x.is_floating_point():
         hit = hit | (x != x)
     shape = [1] * x.dim()
-    shape[dim] = x.shape[dim]
-    return torch.where(hit, torch.arange(x.shape[dim]).reshape(shape), x.shape[dim]).amin(dim, keepdim)
+    shape[dim] = size = x.shape[dim]
+    kind = torch.int32 if size < 2**31 else torch.int64  # half the registers, and twice the lanes
+    return torch.where(hit, torch.arange(size, dtype=kind).reshape(shape), size).amin(dim, keepdim).long()
 
 
 def _argbest(x: Tensor, dim: int | None, keepdim: bool, best: Any) -> Any:

@@ -24,7 +24,15 @@ from ..structured import (
     structured_ops,
 )
 
-_CHEAP = ("arith.index_cast", "arith.sitofp", "arith.uitofp", "arith.addi", "arith.muli", "arith.addf")
+_CHEAP = (
+    "arith.index_cast",
+    "arith.trunci",
+    "arith.sitofp",
+    "arith.uitofp",
+    "arith.addi",
+    "arith.muli",
+    "arith.addf",
+)
 _MOST = 4  # instructions: as many as a load's address takes
 
 

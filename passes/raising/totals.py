@@ -96,7 +96,9 @@ def should_split(op: ir.Operation, processors: int) -> bool:
     tasks = _tasks(op)
     if not 0 < tasks < PARTS or reduced * results // tasks <= LARGE:
         return False
-    return FEW * tasks <= processors or (not _is_read_back(op) and not _waits_for_rows(op))
+    if FEW * tasks <= processors and not _is_gathered(op):
+        return True
+    return not _is_read_back(op) and not _waits_for_rows(op)
 
 
 def can_reorder(op: ir.Operation) -> bool:
@@ -146,21 +148,28 @@ def _is_loop(expr: ir.AffineExpr) -> bool:
 def _is_read_back(op: ir.Operation) -> bool:
     """Whether something has to wait for the result to go through what was reduced once more."""
     results = _product(op, "parallel")
-    pending = [op.results[0]]
-    seen: set[ir.Operation] = set()
+    return any(
+        reader.name == "linalg.generic" and _product(reader, "parallel") > results
+        for reader in _readers_after(op)
+    )
+
+
+def _is_gathered(op: ir.Operation) -> bool:
+    """Whether single elements of what becomes of the rows are read: a row's own task makes only those."""
+    return any(reader.name == "tensor.extract" and reader.operands[1:] for reader in _readers_after(op))
+
+
+def _readers_after(op: ir.Operation) -> list[ir.Operation]:
+    """What reads the result, and what comes of it."""
+    pending, found = [op.results[0]], dict[ir.Operation, None]()
     while pending:
         for use in pending.pop().uses:
             reader = use.owner.operation
-            if reader in seen:
-                continue
-            seen.add(reader)
-            if reader.name in ("tensor.expand_shape", "tensor.collapse_shape"):
-                pending += reader.results
-            elif reader.name == "linalg.generic":
-                if _product(reader, "parallel") > results:
-                    return True
-                pending += reader.results
-    return False
+            if reader not in found:
+                found[reader] = None
+                if reader.name in ("tensor.expand_shape", "tensor.collapse_shape", "linalg.generic"):
+                    pending += reader.results
+    return list(found)
 
 
 def _waits_for_rows(op: ir.Operation) -> bool:

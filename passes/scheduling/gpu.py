@@ -221,7 +221,7 @@ def _budget(domain: Domain, dims: Sequence[Dim]) -> int:
 
 
 def _columns(domain: Domain, dims: Sequence[Dim]) -> int:
-    """The whole columns that a task takes, if any: a sector of each row, a line if there are blocks for all."""
+    """The whole columns that a task takes, if any: a sector of each row, a line if all have blocks."""
     inner = memory_order(domain)[:1]
     if not inner or inner[0] not in dims or inner[0].whole or inner[0].kind == "reduction":
         return 1

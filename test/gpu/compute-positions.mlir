@@ -72,3 +72,35 @@ func.func @cast(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   } -> tensor<8x8xf32>
   return %r : tensor<8x8xf32>
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d1)>
+#vec = affine_map<(d0) -> (d0)>
+
+// Positions of 32 bits, which are made of 64.
+// CHECK-LABEL: func.func @narrow
+// CHECK-NOT: "arange"
+// CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<8x8xi32>)
+// CHECK: %[[I:.*]] = linalg.index 1
+// CHECK-NEXT: %[[L:.*]] = arith.index_cast %[[I]]
+// CHECK-NEXT: arith.trunci %[[L]] : i64 to i32
+func.func @narrow(%x: tensor<8x8xi32>) -> tensor<8x8xi32> {
+  %e = tensor.empty() : tensor<8xi32>
+  %a = linalg.generic {indexing_maps = [#vec], iterator_types = ["parallel"]} outs(%e : tensor<8xi32>)
+      attrs = {mlopt.op = "arange"} {
+  ^bb0(%out: i32):
+    %i = linalg.index 0 : index
+    %0 = arith.index_cast %i : index to i64
+    %1 = arith.trunci %0 : i64 to i32
+    linalg.yield %1 : i32
+  } -> tensor<8xi32>
+  %r = linalg.generic {indexing_maps = [#row, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %x : tensor<8xi32>, tensor<8x8xi32>) outs(%x : tensor<8x8xi32>) {
+  ^bb0(%p: i32, %in: i32, %out: i32):
+    %0 = arith.addi %p, %in : i32
+    linalg.yield %0 : i32
+  } -> tensor<8x8xi32>
+  return %r : tensor<8x8xi32>
+}
