@@ -7,6 +7,7 @@ from math import gcd
 from mlir import ir
 
 from .affine import fold_affine
+from .constants import integer_of
 
 _ONE_OF_TWO = ("arith.minsi", "arith.maxsi", "arith.minui", "arith.maxui")
 
@@ -22,8 +23,9 @@ def divisor(value: ir.Value) -> int:
         return abs(ir.IntegerAttr(attribute).value) if isinstance(attribute, ir.IntegerAttr) else 1
     if op.name == "affine.apply":
         where = ir.AffineMapAttr(op.attributes["map"]).value
-        operands = [divisor(operand) for operand in op.operands]
-        return fold_affine(where.results[0], operands, where.n_dims, abs, _combine)
+        operands = [(divisor(operand), _end(operand)) for operand in op.operands]
+        found, _ = fold_affine(where.results[0], operands, where.n_dims, _constant, _combine)
+        return found
     if op.name in _ONE_OF_TWO or op.name in ("arith.addi", "arith.subi"):
         return gcd(divisor(op.operands[0]), divisor(op.operands[1]))
     if op.name == "arith.muli":
@@ -44,5 +46,26 @@ def _of_argument(value: ir.Value, block: ir.Block) -> int:
     return 1
 
 
-def _combine(kind: str, left: int, right: int) -> int:
-    return gcd(left, right) if kind == "+" else left * right if kind == "*" else 1
+def _end(value: ir.Value) -> int | None:
+    """What an index, which is not negative, stays below: the end of its scf.for, if that is known."""
+    owner = value.owner
+    loop = owner.owner.operation if isinstance(owner, ir.Block) else None
+    if loop is None or loop.name != "scf.for" or ir.BlockArgument(value).arg_number:
+        return None
+    return integer_of(loop.operands[1])
+
+
+def _constant(number: int) -> tuple[int, int | None]:
+    return abs(number), number + 1 if number >= 0 else None
+
+
+def _combine(
+    kind: str, left: tuple[int, int | None], right: tuple[int, int | None]
+) -> tuple[int, int | None]:
+    """The divisor of a sum, a product, …, of numbers with known divisors and ends; and its end."""
+    (one, end), (other, _) = left, right
+    if kind in ("+", "*"):
+        return gcd(one, other) if kind == "+" else one * other, None
+    if end is None or end > other:
+        return 1, None
+    return left if kind == "mod" else (0, 1) if kind == "floordiv" else (1, None)

@@ -10,9 +10,10 @@ MISSES: dict[str, dict[str, str]] = {
         "sectors": "neighbours come from anywhere in the row",
         "wide": "neighbours come from anywhere in the row",
     },
-    "interleaved_rotary f32": {"wide": "a thread has two pairs of numbers, 16 bytes, and 8 of each angle"},
-    "max_pool f32": {"wide": "a thread has both columns of a window, 8 bytes, and one result of a row"},
-    "pixel_shuffle f32": {"wide": "two neighbours of a result are not neighbours in the input: 8 bytes are"},
+    "interleaved_rotary f32": {
+        "wide": "a thread has two pairs of numbers, 16 bytes, and 8 of each angle; of four pairs a request "
+        "would have every other 16 bytes, and touch twice the sectors that it fills"
+    },
 }
 
 # Of the corpus's modules, which are small: the gates of any_size.py, in whatever dtype.

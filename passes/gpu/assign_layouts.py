@@ -13,10 +13,10 @@ After::
 One layout is chosen for the kernel, over the classes of dims that run along with each other
 (``layouts/dims.py``): lanes run along the memory of the largest access, 16 bytes each; warps rather along
 what is not reduced. Each tile has its projection, so broadcasts, transposes and reductions need no
-conversion. Where accesses would be scattered (a transpose) of a tile that shared
-memory can hold, or an op wants a layout of its own
-(``layouts/anchors.py``), an mlopt.convert_layout changes it. On scf.for the attribute is an array, one layout
-a result. Tiles that are one scalar at all positions have none.
+conversion. Where accesses would be scattered (a transpose), or results of windows narrow, of a tile that
+shared memory can hold, or an op wants a layout of its own (``layouts/anchors.py``), an mlopt.convert_layout
+changes it. On scf.for the attribute is an array, one layout a result. Tiles that are one scalar at all
+positions have none.
 
 Reads come first in their block (``layouts/order.py``).
 
@@ -41,7 +41,7 @@ from ..operations import nested_ops
 from .grids import grids_of
 from .layouts.access import HALVES, WIDE, Access, access_of, is_halved
 from .layouts.anchors import anchor_of
-from .layouts.coalescing import is_scattered
+from .layouts.coalescing import is_narrow, is_scattered
 from .layouts.dims import Dims
 from .layouts.order import last_of_reads, loads_first
 from .layouts.spread import Spread
@@ -173,12 +173,13 @@ def _width(accesses: Sequence[Access], dims: Dims) -> int:
     """The neighbours that a thread should have: what most of the large accesses along them can take at once.
 
     Of as many narrow as wide ones the narrow ones decide: they take an instruction an element in any case,
-    and so would the way through shared memory.
+    and so would the way through shared memory. Of windows that lie side by side as many as an access holds.
     """
     main = accesses[0]
     inner = main.contiguous()
     if inner is None:
-        return 1
+        window = main.window()
+        return WIDE // (main.element_bytes * window) if window > 1 else 1
     alike = [
         access
         for access in accesses
@@ -198,6 +199,7 @@ def _mark(
     ``accesses`` are those of tiles that may change hands: others keep the kernel's layout.
     """
     have: dict[ir.Value, Layout] = {}
+    windows = any(access.window() > 1 for access in accesses.values())
 
     def spread_of(value: ir.Value) -> Layout:
         return spread.layout(dims.of(value))
@@ -213,8 +215,10 @@ def _mark(
     for op in ops:
         wanted: dict[int, Layout] = {}
         access = accesses.get(op)
-        if op.name == "vector.transfer_write" and access and is_scattered(access, spread_of(access.tile)):
-            wanted[0] = _own_layout(access, spread)
+        if op.name == "vector.transfer_write" and access:
+            layout = spread_of(access.tile)
+            if is_scattered(access, layout) or (windows and is_narrow(access, layout)):
+                wanted[0] = _own_layout(access, spread)
         for number, value in enumerate(op.operands):
             if value not in have or op.name == "mlopt.convert_layout":
                 continue
@@ -234,7 +238,7 @@ def _own_layout(access: Access, spread: Spread) -> Layout:
     everything = range(len(sizes))
     own = Spread(sizes, [set(everything) - {dim} for dim in everything], spread.warps)
     width = min(access.width(), WIDE // access.element_bytes)
-    own.fill(access.order(), width, line=LINE_BYTES // access.element_bytes)
+    own.fill(access.order(), width, line=LINE_BYTES // access.element_bytes, rows=access.rows())
     return own.layout([dim if size != 1 else None for dim, size in enumerate(sizes)])
 
 

@@ -209,3 +209,35 @@ func.func private @attention(%q: memref<64x16xf32>, %k: memref<128x16xf32>, %v: 
   } {mlopt.schedule = {tile = array<i64: 32, 64, 16>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// Rows of two elements, one behind the other in memory: a thread writes two rows at once.
+// CHECK-LABEL: @shuffle
+// CHECK: vector.transfer_read {{.*}}mlopt.layout = "reg 4:(0,1,0) lane
+// CHECK: mlopt.convert_layout{{.*}}mlopt.layout = "reg 2:(0,1,0) 2:(0,0,1) lane 16:(0,2,0) 2:(1,0,0) warp
+func.func private @shuffle(%x: memref<2x64x32xf32>, %out: memref<64x32x2xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (64) step (8) {
+    %v = vector.transfer_read %x[%c0, %i, %c0], %pad {in_bounds = [true, true, true], permutation_map = affine_map<(d0, d1, d2) -> (d1, d2, d0)>} : memref<2x64x32xf32>, vector<8x32x2xf32>
+    vector.transfer_write %v, %out[%i, %c0, %c0] {in_bounds = [true, true, true]} : vector<8x32x2xf32>, memref<64x32x2xf32>
+  } {mlopt.schedule = {tile = array<i64: 8, 0, 0>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Of three elements no 16 bytes are whole rows.
+// CHECK-LABEL: @triples
+// CHECK-NOT: reg 2:(0,1,0) {{.*}}:(0,0,1)
+// CHECK: vector.transfer_write
+func.func private @triples(%x: memref<3x64x32xf32>, %out: memref<64x32x3xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (64) step (8) {
+    %v = vector.transfer_read %x[%c0, %i, %c0], %pad {in_bounds = [true, true, true], permutation_map = affine_map<(d0, d1, d2) -> (d1, d2, d0)>} : memref<3x64x32xf32>, vector<8x32x3xf32>
+    vector.transfer_write %v, %out[%i, %c0, %c0] {in_bounds = [true, true, true]} : vector<8x32x3xf32>, memref<64x32x3xf32>
+  } {mlopt.schedule = {tile = array<i64: 8, 0, 0>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
+  return
+}

@@ -121,12 +121,12 @@ def test_more_than_is_needed_is_missed() -> None:
 
 
 def test_the_table_names_what_is_missed() -> None:
-    found = measure(OPERATIONS["max_pool f32"], "sm_80")
-    text = table({"max_pool f32": found}, "sm_80")
+    found = measure(OPERATIONS["interleaved_rotary f32"], "sm_80")
+    text = table({"interleaved_rotary f32": found}, "sm_80")
     assert "0 of 1 kernels hold all gates." in text
-    assert stale("max_pool f32", found, text) == []
-    assert stale("max_pool f32", [replace(found[0], registers=255)], text) != []
-    assert stale("max_pool f32", found[1:], text) != []
-    assert f"- max_pool f32, wide: {MISSES['max_pool f32']['wide']}" in text
+    assert stale("interleaved_rotary f32", found, text) == []
+    assert stale("interleaved_rotary f32", [replace(found[0], registers=255)], text) != []
+    assert stale("interleaved_rotary f32", found[1:], text) != []
+    assert f"- interleaved_rotary f32, wide: {MISSES['interleaved_rotary f32']['wide']}" in text
     assert surprises("relu_scale f32", found) == ["relu_scale f32: misses 'wide'"]
     assert surprises("embedding f32", found)[-1].startswith("embedding f32: holds 'bytes' now")

@@ -12,11 +12,14 @@ from math import gcd, prod
 
 from mlir import ir
 
+from ....dialects.layouts import Layout
+from ...constants import integer_of
 from ...divisors import divisor
 from .tiles import sizes_of
 
 WIDE = 16  # bytes of the widest access
 HALVES = "vector.deinterleave"
+FEW_STEPS = 4  # of a loop that is written out, so that LLVM sees which elements are neighbours
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
@@ -95,6 +98,58 @@ class Access:
             known = gcd(known, stride * (1 if dim in spanned else starts))
         return known
 
+    def rows(self) -> int:
+        """How many of the tile's rows, one behind the other in memory, may be accessed at once, if short.
+
+        From any multiple of their number on, and whole; of rows that an access does not hold it is one.
+        """
+        order, kind = self.order(), ir.MemRefType(self.buffer.type)
+        if not (kind.has_static_shape and all(self.in_bounds)):
+            return 1
+        if self.contiguous() is None or len(order) < 2:
+            return 1
+        *others, row = kind.shape
+        sizes, wide = sizes_of(self.tile), WIDE // self.element_bytes
+        if sizes[order[0]] != row or self.dims[order[1]] != len(others) - 1 or wide % row:
+            return 1
+        known = gcd(wide // row, sizes[order[1]])
+        spanned = {self.dims[dim] for dim in order[2:]}
+        for dim, index in enumerate(self.indices[:-1]):
+            known = gcd(known, prod(others[dim + 1 :]) * (1 if dim in spanned else divisor(index)))
+        return known
+
+    def rows_in(self, layout: Layout) -> int:
+        """How many rows a thread accesses at once."""
+        rows = self.rows()
+        whole = rows > 1 and layout.run(self.order()[0]) == sizes_of(self.tile)[self.order()[0]]
+        return gcd(rows, layout.run(self.order()[1])) if whole else 1
+
+    def window(self) -> int:
+        """How many neighbours of each element loops read, all of those that lie before the next one; else 1.
+
+        So the columns of windows that do not overlap: a loop runs along the buffer's innermost dim, the tile
+        along the next one, and both make whole accesses of 16 bytes. A thread has all of its own: what
+        branches load LLVM does not join.
+        """
+        order, kind, loop = self.order(), ir.MemRefType(self.buffer.type), self.op.parent.operation
+        if loop.name != "scf.for" or not kind.has_static_shape:
+            return 1
+        if not order or self.dims[order[0]] != kind.rank - 2 or self.indices[-1] != _variable(loop):
+            return 1
+        if not all(self.in_bounds) or any(size & (size - 1) for size in sizes_of(self.tile)):
+            return 1
+        *_, columns, size = kind.shape
+        bounds, wide = [integer_of(bound) for bound in list(loop.operands)[:3]], WIDE // self.element_bytes
+        if bounds != [0, size, 1] or size > FEW_STEPS or wide % size:
+            return 1
+        starts = (columns * size, divisor(self.indices[-2]) * size)
+        return size if all(start % wide == 0 for start in starts) else 1
+
+    def beside(self, layout: Layout) -> int:
+        """The neighbours in memory that a thread loads of windows that lie side by side; else 1."""
+        window = self.window()
+        return window * layout.run(self.order()[0]) if window > 1 else 1
+
     @property
     def rests_on_size(self) -> bool:
         """Whether `width` takes the buffer's innermost size for a multiple, which is not known before."""
@@ -127,6 +182,10 @@ def access_of(op: ir.Operation) -> Access:
         tuple(ir.AffineDimExpr(expr).position for expr in where.results),
         tuple(ir.BoolAttr(flag).value for flag in ir.ArrayAttr(op.attributes["in_bounds"])),
     )
+
+
+def _variable(loop: ir.Operation) -> ir.Value:
+    return loop.regions[0].blocks[0].arguments[0]
 
 
 def is_halved(op: ir.Operation) -> bool:

@@ -15,13 +15,19 @@ def is_scattered(access: Access, layout: Layout) -> bool:
     return access.bytes >= WORTH_TURNING and waste(access, layout) >= TOO_MANY
 
 
+def is_narrow(access: Access, layout: Layout) -> bool:
+    """Whether threads have fewer neighbours than an access may hold: of a turned tile they have more."""
+    inner = access.contiguous()
+    return inner is not None and access.bytes >= WORTH_TURNING and layout.run(inner) < access.width()
+
+
 def waste(access: Access, layout: Layout) -> float:
     """The sectors that one access of the first warp touches, over the fewest that hold as many bytes.
 
     Where every other element is wanted, those between are among the bytes.
     """
-    inner = access.contiguous()
-    width = 1 if inner is None else min(layout.run(inner), access.width())
+    inner, beside = access.contiguous(), access.beside(layout)
+    width = beside if inner is None else min(layout.run(inner), access.width()) * access.rows_in(layout)
     sizes = sizes_of(access.tile)
     positions = set(layout.lane_positions)
     inside = [

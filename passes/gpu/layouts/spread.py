@@ -50,14 +50,15 @@ class Spread:
         width: int,
         warps_last: Collection[int] = (),
         line: int | None = None,
+        rows: int = 1,
     ) -> None:
         """Spread classes that have no place yet, innermost in memory first.
 
-        Each thread has ``width`` neighbours of the first class; then come the lanes, then the warps, then
-        registers, each along the first class that still has something to cover. Lanes that have ``line``
-        elements of the first class go on along the others, if there is something to cover. Warps halve what
-        is even first, so that fewer are idle, and run along the classes ``warps_last`` only when the others
-        are covered: those are reduced, which is dearer across warps.
+        Each thread has ``width`` neighbours of the first class, and ``rows`` of the second; then come the
+        lanes, then the warps, then registers, each along the first class that still has something to cover.
+        Lanes that have ``line`` elements of the first class go on along the others, if there is something to
+        cover. Warps halve what is even first, so that fewer are idle, and run along the classes
+        ``warps_last`` only when the others are covered: those are reduced, which is dearer across warps.
         """
         new = [each for each in classes if each not in self.placed]
         if not new:
@@ -66,6 +67,8 @@ class Spread:
         first = classes[0]
         own = min(width, _power_below(self.extents[first])) if first in covered else 1
         covered[first] = own
+        if rows > 1:
+            covered[classes[1]] = rows
         for bit in range(LANE_BITS):
             has_line = line is not None and covered[new[0]] >= line
             self._take(bit, [*new[1:], new[0]] if has_line else new, covered)
@@ -80,6 +83,8 @@ class Spread:
             rest = self._rest(each, covered)
             if rest > 1:
                 axes.append((each, rest, covered[each]))
+        if rows > 1:
+            axes.append((classes[1], rows, 1))
         if own > 1:
             axes.append((first, own, 1))
         self.registers += axes

@@ -15,7 +15,7 @@ from mlir import ir
 from ....dialects.layouts import WARP
 from ...constants import integer_of
 from ...operations import defining_op, nested_ops
-from ..layouts.access import access_of
+from ..layouts.access import FEW_STEPS, access_of
 from ..layouts.tiles import is_tile
 from .builder import Number
 from .emitter import Emitter
@@ -23,7 +23,6 @@ from .fragment import Fragment, positions_of
 from .registry import rule
 
 Positions = list[tuple[int, ...]] | None  # None for a scalar
-FEW_STEPS = 4
 WORD = 4  # bytes of a register
 IN_FLIGHT = 64  # bytes a thread that are on their way, where none of the next step's are
 _READ = "vector.transfer_read"

@@ -17,7 +17,10 @@ from .emitter import Buffer, Emitter
 
 @dataclass(frozen=True)
 class Place:
-    """One tile's accesses in one layout: ``width`` elements at a time along the tile's dim ``inner``."""
+    """One tile's accesses in one layout: ``width`` elements at a time along the tile's dim ``inner``.
+
+    Of short rows ``rows`` at once, along the dim ``outer``.
+    """
 
     em: Emitter
     access: Access
@@ -25,25 +28,36 @@ class Place:
     buffer: Buffer
     width: int
     inner: int | None
+    rows: int
+    outer: int | None
+
+    @property
+    def count(self) -> int:
+        """The elements of an access."""
+        return self.width * self.rows
 
     @property
     def alignment(self) -> int:
         """What divides the address of each access."""
-        return self.width * self.access.element_bytes
+        return self.count * self.access.element_bytes
 
     def alignment_at(self, position: Position) -> int:
         """What divides the address of the access at a register's position.
 
         A single element of a loop that is written out may be the first of two neighbours, at an even place:
-        LLVM loads both at once then. No more than that: of three in four it would load the fourth, too.
+        LLVM loads both at once then. No more than that: of three in four it would load the fourth, too. Of
+        windows that lie side by side all four are loaded.
         """
-        if self.width > 1 or not (self.em.in_pieces and self.em.aligned and self._is_even(position)):
+        if self.width > 1 or not (self.em.in_pieces and self.em.aligned):
             return self.alignment
-        self.em.wide = True
-        return 2 * self.alignment
+        for count in (self.access.beside(self.layout), 2):
+            if count > 1 and self._is_multiple(position, count):
+                self.em.wide = True
+                return count * self.alignment
+        return self.alignment
 
-    def _is_even(self, position: Position) -> bool:
-        """Whether all threads' elements of a register lie an even number of elements after the buffer."""
+    def _is_multiple(self, position: Position, count: int) -> bool:
+        """Whether all threads' elements of a register lie a multiple of ``count`` after the buffer."""
         strides = self._strides()
         known = 0
         for index, stride in zip(self.access.indices, strides, strict=True):
@@ -52,27 +66,32 @@ class Place:
                 return False
             if isinstance(number, int):
                 known += number * stride
-            elif divisor(index) * stride % 2:
+            elif divisor(index) * stride % count:
                 return False
         for dim, memory in enumerate(self.access.dims):
             stride = strides[memory]
             assert isinstance(stride, int), "sizes are known"
             known += position[dim] * stride
-            if any(step[dim] * stride % 2 for step in self.layout.bits):
+            if any(step[dim] * stride % count for step in self.layout.bits):
                 return False
-        return known % 2 == 0
+        return known % count == 0
 
     def leads(self, position: Position) -> bool:
         """Whether an access begins at this register."""
-        return self.inner is None or position[self.inner] % self.width == 0
+        starts_row = self.inner is None or position[self.inner] % self.width == 0
+        return starts_row and (self.outer is None or position[self.outer] % self.rows == 0)
 
     def members(self, position: Position) -> list[Position]:
         """The registers of the access that begins at ``position``."""
         if self.inner is None:
             return [position]
-        inner = self.inner
         return [
-            (*position[:inner], position[inner] + step, *position[inner + 1 :]) for step in range(self.width)
+            tuple(
+                at + (step if dim == self.inner else row if dim == self.outer else 0)
+                for dim, at in enumerate(position)
+            )
+            for row in range(self.rows)
+            for step in range(self.width)
         ]
 
     def pointer(self, position: Position) -> ir.Value:
@@ -123,7 +142,7 @@ class Place:
         sizes = sizes_of(self.access.tile)
         holds: Truth = True
         for dim, at in enumerate(position):
-            span = width if dim == self.inner else 1
+            span = width if dim == self.inner else self.rows if dim == self.outer and width > 1 else 1
             over = at + span + self.layout.thread_reach(dim) > sizes[dim]
             ragged = not self.access.in_bounds[dim]
             if at + span > sizes[dim] and (writes or not ragged):
@@ -155,11 +174,12 @@ def place_of(em: Emitter, access: Access, layout: Layout) -> Place:
     """How a tile's elements are accessed in a layout: as wide as registers and memory allow."""
     inner = access.contiguous()
     buffer = em.buffers[access.buffer]
-    width = 1
+    width, rows = 1, 1
     if inner is not None and (em.aligned or buffer.is_shared):
-        width = min(layout.run(inner), access.width())
+        width, rows = min(layout.run(inner), access.width()), access.rows_in(layout)
         if width > 1 and not buffer.is_shared:
             em.wide = True
             if access.rests_on_size:
                 em.multiples.add(buffer)
-    return Place(em, access, layout, buffer, width, inner)
+    outer = access.order()[1] if rows > 1 else None
+    return Place(em, access, layout, buffer, width, inner, rows, outer)

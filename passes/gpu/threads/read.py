@@ -68,7 +68,7 @@ def _load(place: Place, whole: Truth, positions: Sequence[Position]) -> list[ir.
 
     def together() -> list[ir.Value]:
         loads = [
-            build.load(pointer, kind, place.width, place.alignment_at(position), constant)
+            build.load(pointer, kind, place.count, place.alignment_at(position), constant)
             for position, pointer in zip(positions, pointers, strict=True)
         ]
         return [value for load in loads for value in load]
@@ -83,6 +83,6 @@ def _load(place: Place, whole: Truth, positions: Sequence[Position]) -> list[ir.
             inside, [kind], lambda: build.load(pointer, kind, 1, size, constant), lambda: [padding]
         )[0]
 
-    count = len(positions) * place.width
+    count = len(positions) * place.count
     other = one_by_one if place.may_straddle() else lambda: [padding] * count
     return em.choose(whole, [kind] * count, together, other)
