@@ -206,7 +206,6 @@ _ROWS: tuple[tuple[str, Callable[..., Any], Maker, tuple[torch.dtype, ...]], ...
     ("log_softmax_1024", log_softmax, randn(_SMALL), (F32,)),
     ("layer_norm_1024", layer_norm, randn(_SMALL, (1024,), (1024,)), (F32,)),
     ("rms_norm_4096", rms_norm, randn(_WIDE, (4096,)), (BF16,)),
-    ("rms_norm_262144", rms_norm, randn((4, 262144), (262144,)), (F32,)),
     ("cross_entropy_128k", nll, numbers(128256, (2,), (2, 128256), first=False), (F32,)),
     ("divide_by_sum", normalize_by_sum, randn(_SMALL), (F32,)),
     ("column_sum", column_sum, randn(_SMALL), _BOTH),
