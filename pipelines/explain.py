@@ -14,7 +14,8 @@ from mlir import ir
 from ..dialects.attributes import APART, DECISIONS, GROUP, KERNEL, OPS, SCHEDULE, SLOW, Decision
 from ..dialects.context import make_context
 from ..passes.costs.count import cost_alone, cost_of, is_kernel_alone
-from ..passes.cpu.functions import calls_in
+from ..passes.costs.host import cost_of_host_work, host_label, is_host_work
+from ..passes.groups import entry_ops
 from ..passes.locations import source_of
 from ..passes.structured import label_of
 from ..passes.tile import kernel_domain
@@ -38,7 +39,8 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
 
         {"kernels": [{"name", "labels", "cost": `Cost` as a dictionary, "schedule": {name: [sizes]},
                       "tasks": how many independent ones it has, None if that is not known,
-                      "path": "tile" or "slow: why", "dynamic": bool}],
+                      "path": "tile", "slow: why", or "host: why" of what is no kernel: a loop of the host
+                      function, or a copy, "dynamic": bool}],
          "calls": [{"id", "function": "main" or "prepare", "kernel": its name,
                     "ops": [{"op", "where"}], "bytes_unfused": of these ops as kernels of their own,
                     "fused": [{"ops": "exp -> add", "bytes_saved", "seconds_saved"}]}],
@@ -64,11 +66,16 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
             _name(function): function for function in module.body.operations if _is_function(function)
         }
         calls: list[dict[str, Any]] = []
+        host: list[dict[str, Any]] = []
         edges: list[dict[str, Any]] = []
         for name in ENTRY_FUNCTIONS:
             if name in functions:
-                numbers = _add_calls(name, functions, groups, calls)
-                callees = {call: functions[calls[number]["kernel"]] for call, number in numbers.items()}
+                numbers = _add_calls(name, functions, groups, calls, host)
+                callees = {
+                    call: functions[calls[number]["kernel"]]
+                    for call, number in numbers.items()
+                    if not is_host_work(call)
+                }
                 edges += edges_of(functions[name], numbers, callees, reasons)
         run_stages(module.operation, (schedule,))
         kernels = [
@@ -76,7 +83,7 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
             for function in module.body.operations
             if KERNEL.get(function.operation)
         ]
-    return {"kernels": kernels, "calls": calls, "edges": edges, "apart": list(apart)}
+    return {"kernels": kernels + host, "calls": calls, "edges": edges, "apart": list(apart)}
 
 
 def _stages(chip: str) -> tuple[Stage, Stage, Stage, Stage]:
@@ -138,17 +145,45 @@ def _where(op: ir.Operation) -> str:
 
 
 def _add_calls(
-    name: str, functions: dict[str, ir.OpView], groups: dict[int, dict[str, Any]], calls: list[dict[str, Any]]
+    name: str,
+    functions: dict[str, ir.OpView],
+    groups: dict[int, dict[str, Any]],
+    calls: list[dict[str, Any]],
+    host: list[dict[str, Any]],
 ) -> dict[ir.Operation, int]:
-    """Describe the calls of kernels in a host function; the number of each."""
+    """Describe the calls of kernels in a host function, and as ``host`` its own work; the number of each."""
     numbers: dict[ir.Operation, int] = {}
-    for call, callee in calls_in(functions[name]):
-        group = GROUP.get(call)
-        body = (op.operation for op in functions[callee].regions[0].blocks[0].operations)
-        content = groups[group] if group is not None else {**_content(body), "fused": []}
-        numbers[call] = len(calls)
-        calls.append({"id": len(calls), "function": name, "kernel": callee, **content})
+    for op in entry_ops(functions[name].operation):
+        if is_host_work(op):
+            host.append(_host_work(op, len(host)))
+            kernel = host[-1]["name"]
+            ops = [{"op": host_label(op), "where": _where(op)}]
+            content = {"ops": ops, "bytes_unfused": host[-1]["cost"]["bytes"], "fused": []}
+        elif op.name == "func.call":
+            kernel = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            group = GROUP.get(op)
+            body = (each.operation for each in functions[kernel].regions[0].blocks[0].operations)
+            content = groups[group] if group is not None else {**_content(body), "fused": []}
+        else:
+            continue
+        numbers[op] = len(calls)
+        calls.append({"id": len(calls), "function": name, "kernel": kernel, **content})
     return numbers
+
+
+def _host_work(op: ir.Operation, number: int) -> dict[str, Any]:
+    label = host_label(op)
+    return {
+        "name": f"host_{number}_{label}",
+        "labels": [label],
+        "cost": cost_of_host_work(op).as_dict(),
+        "schedule": {},
+        "tasks": 1,
+        "path": "host: one thread, in order",
+        "dynamic": not all(
+            value.type.has_static_shape for value in op.operands if isinstance(value.type, ir.MemRefType)
+        ),
+    }
 
 
 def _kernel(function: ir.Operation) -> dict[str, Any]:

@@ -10,11 +10,13 @@ from mlir import ir
 
 from ..dialects.attributes import GROUP, Decision
 from ..passes.costs.count import bytes_of
+from ..passes.costs.host import is_host_work, written_by
 from ..passes.fusion.behind import passes_values, why_behind
 from ..passes.fusion.legal import PARTS
 from ..passes.groups import operands_of
 
 COPY = "it copies a result into memory of its own, which is decided after fusion"
+HOST = "the host function does one of them itself: a loop that writes where indices say, or a copy for it"
 NOT_TRIED = "mlopt-fuse did not try it"
 
 
@@ -33,11 +35,17 @@ def edges_of(
     callees: Mapping[ir.Operation, ir.OpView],
     refused: Mapping[tuple[int, int], Sequence[Decision]],
 ) -> list[dict[str, Any]]:
-    """Each pair of calls of ``numbers``, one of which reads what the other makes: numbers, bytes, reasons."""
+    """Each two of ``numbers`` (calls, host work), one of which reads what the other makes: bytes, reasons."""
     sources: dict[ir.Value, list[_Source]] = {}
     edges: dict[tuple[ir.Operation, ir.Operation], list[tuple[_Source, str]]] = {}
     for op in (each.operation for each in function.regions[0].blocks[0].operations):
-        if op in numbers:
+        if is_host_work(op):
+            for value in dict.fromkeys(value for _, _, value in operands_of(op)):
+                for source in sources.get(value, ()):
+                    edges.setdefault((source.call, op), []).append((source, HOST))
+            for value in written_by(op):
+                sources[value] = [_Source(op, value)]
+        elif op in numbers:
             for place, value in enumerate(op.operands):
                 for source in sources.get(value, ()):
                     reason = _between(source, callees[op], place)
@@ -77,6 +85,8 @@ def _reasons(
             }
             for each in refused[one, other]
         ]
+    if is_host_work(maker) or is_host_work(reader):
+        return [{"ops": "", "reason": HOST}]
     # mlopt-outline makes kernels without a group: fills of results, copies of what is returned twice.
     if other is None:
         return [{"ops": "", "reason": COPY}]

@@ -28,7 +28,7 @@ _FROM_TEXT = re.compile("^-:")  # MLIR's name for the file of a text that it is 
 
 @dataclass(frozen=True)
 class Explained:
-    """One kernel and all its calls in ``function``; sums and times are of one call."""
+    """One kernel and all its calls in ``function``, or what that does itself; sums and times of one call."""
 
     name: str
     function: str
@@ -39,6 +39,11 @@ class Explained:
     path: str
     dynamic: bool
     tasks: int | None
+
+    @property
+    def is_kernel(self) -> bool:
+        """Not a loop of the host function, nor a copy there."""
+        return not self.path.startswith("host: ")
 
     @property
     def bytes_unfused(self) -> int:
@@ -121,8 +126,9 @@ def total(kernels: Sequence[Explained]) -> dict[str, Any]:
     """The sums over all calls."""
     counted = [(kernel, len(kernel.calls)) for kernel in kernels]
     return {
-        "kernels": len(kernels),
-        "calls": sum(calls for _, calls in counted),
+        "kernels": sum(kernel.is_kernel for kernel in kernels),
+        "calls": sum(calls for kernel, calls in counted if kernel.is_kernel),
+        "host": sum(not kernel.is_kernel for kernel in kernels),
         "bytes": sum(kernel.cost.bytes * calls for kernel, calls in counted),
         "bytes_unfused": sum(call["bytes_unfused"] for kernel in kernels for call in kernel.calls),
         "flops": sum(kernel.cost.flops * calls for kernel, calls in counted),

@@ -44,8 +44,9 @@ def summary(explained: Explanation, function: str) -> str:
     sums = total(explained.of(function))
     name = explained.entry if function == "main" else function
     return (
-        f"@{name}: {_count(sums['calls'], 'call')} of {_count(sums['kernels'], 'kernel')},"
-        f" {mega(sums['bytes'])} MB ({mega(sums['bytes_unfused'])} if nothing were fused),"
+        f"@{name}: {_count(sums['calls'], 'call')} of {_count(sums['kernels'], 'kernel')}"
+        + (f" and {_count(sums['host'], 'step')} of the host" if sums["host"] else "")
+        + f", {mega(sums['bytes'])} MB ({mega(sums['bytes_unfused'])} if nothing were fused),"
         f" {mega(sums['flops'])} MFLOP, {micro(sums['seconds'])} µs"
         + (" whenever weights change" if function == "prepare" else "")
     )

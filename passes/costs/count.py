@@ -113,17 +113,24 @@ def work_of(nest: Nest, unknown: int = 1) -> Cost:
         return Cost(0)
     work: dict[str, Counter[str]] = {"contracted": Counter(), "elementwise": Counter(), "special": Counter()}
     points = _points(nest.extents, unknown)
-    contracted = is_contraction(nest.op)
+    multiplied = nest.op.operands[0].type.element_type if is_contraction(nest.op) else None
     for inner in nested_ops(nest.op):
-        if not inner.name.startswith(("arith.", "math.")) or inner.name in _FREE:
-            continue
-        if inner.name in SPECIAL:
-            work["special"][SPECIAL[inner.name]] += points
-        elif contracted:
-            work["contracted"][_dtype(nest.op.operands[0].type.element_type)] += points
-        else:
-            work["elementwise"][_dtype(inner.operands[-1].type)] += points
+        count_op(inner, points, work, multiplied)
     return Cost(0, **{kind: dict(part) for kind, part in work.items()})
+
+
+def count_op(
+    op: ir.Operation, times: int, work: Mapping[str, Counter[str]], multiplied: ir.Type | None = None
+) -> None:
+    """Add to ``work`` what ``op`` of a body computes; ``multiplied``: the factors' type in a contraction."""
+    if not op.name.startswith(("arith.", "math.")) or op.name in _FREE:
+        return
+    if op.name in SPECIAL:
+        work["special"][SPECIAL[op.name]] += times
+    elif multiplied is not None:
+        work["contracted"][_dtype(multiplied)] += times
+    else:
+        work["elementwise"][_dtype(op.operands[-1].type)] += times
 
 
 def _of_attention(nest: Nest, unknown: int) -> Cost:
@@ -181,9 +188,9 @@ def _written(value: ir.Value) -> int:
 
 
 def bytes_of(value: ir.Value, unknown: int = 1) -> int:
-    """The bytes of a tensor or scalar, a dynamic size counted as ``unknown``."""
+    """The bytes of a tensor, buffer or scalar, a dynamic size counted as ``unknown``."""
     kind = value.type
-    if not isinstance(kind, ir.RankedTensorType):
+    if not isinstance(kind, (ir.RankedTensorType, ir.MemRefType)):
         return _bytes_of(kind)
     return _elements(value, unknown) * _bytes_of(kind.element_type)
 

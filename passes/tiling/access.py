@@ -142,8 +142,8 @@ def _extents(count: int, accesses: Sequence[Access | None]) -> tuple[int | None,
 
 
 def shape_of(value: ir.Value) -> tuple[int | None, ...]:
-    """The shape of a tensor, None where dynamic; () for a scalar."""
-    if not isinstance(value.type, ir.RankedTensorType):
+    """The shape of a tensor or buffer, None where dynamic; () for a scalar."""
+    if not isinstance(value.type, (ir.RankedTensorType, ir.MemRefType)):
         return ()
     return tuple(None if size == DYNAMIC else size for size in value.type.shape)
 

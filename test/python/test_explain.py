@@ -53,6 +53,10 @@ def layers():
 def gather():
     return (lambda t, i: torch.nn.functional.embedding(i, t @ t)), torch.ones(8, 8), torch.tensor([1, 2])
 
+def added():
+    rows = torch.tensor([5, 9000, 5])
+    return (lambda x, i, s: x.index_add(0, i, s.relu()) * 2), torch.ones(70000, 512), rows, torch.ones(3, 512)
+
 def numbers():
     return 3
 """
@@ -196,6 +200,30 @@ def test_what_a_gather_reads_is_named(file: Path) -> None:
     found = explain.explain(f"{file}:gather", "main", "cpu", "cpu")
     reasons = [each["reason"] for edge in found.edges for each in edge["reasons"]]
     assert reasons == [GATHER]
+
+
+def test_loops_of_the_host_function_are_shown(file: Path, tmp_path: Path) -> None:
+    """An index_add of more elements than comparisons are worth is a loop, into a copy."""
+    drawing = tmp_path / "kernels.svg"
+    text = run(f"{file}:added", "--machine", "cpu", "--svg", str(drawing))
+    assert "of 4 kernels and 2 steps of the host, " in text
+    found = explain.explain(f"{file}:added", "main", "cpu", "cpu")
+    hosts = [kernel for kernel in found.kernels if not kernel.is_kernel]
+    assert [kernel.name for kernel in hosts] == ["host_0_copy", "host_1_loop"]
+    assert [kernel.cost.bytes for kernel in hosts] == [2 * 70000 * 512 * 4, 3 * 512 * (8 + 3 * 4)]
+    assert hosts[1].cost.elementwise == {"f32": 3 * 512}
+    data = found.as_dict()
+    pairs = {(edge["from_kernel"], edge["to_kernel"]): edge for edge in data["edges"]}
+    assert ("host_0_copy", "host_1_loop") in pairs
+    (relu, last) = (
+        kernel.name for kernel in found.kernels if kernel.calls[0]["ops"][0]["op"] in ("relu", "mul")
+    )
+    for pair in ((relu, "host_1_loop"), ("host_1_loop", last)):
+        assert [each["reason"] for each in pairs[pair]["reasons"]] == [explain_edges.HOST]
+    assert pairs["host_1_loop", last]["bytes"] == 70000 * 512 * 4
+    for name in ("host_0_copy", "host_1_loop"):
+        assert f"\n{name} " in text
+        assert f">{name}<" in drawing.read_text()
 
 
 DYNAMIC = """

@@ -1,0 +1,70 @@
+"""What the host function does itself: loops that write to memory where indices say, copies of buffers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from math import ceil
+
+from mlir import ir
+
+from ..constants import integer_of
+from .cost import Cost
+from .count import bytes_of, count_op
+
+COPY = "memref.copy"
+_READS, _STORE = ("tensor.extract", "memref.load"), "memref.store"
+_LOOPS = ("scf.for", "scf.while", "scf.if")
+
+
+def is_host_work(op: ir.Operation) -> bool:
+    """Whether ``op`` of a host function takes time there, and is no kernel."""
+    return op.name in (*_LOOPS, COPY)
+
+
+def host_label(op: ir.Operation) -> str:
+    """What is shown of such an op."""
+    return "copy" if op.name == COPY else "loop"
+
+
+def written_by(op: ir.Operation) -> list[ir.Value]:
+    """The buffers that such an op writes to."""
+    if op.name == COPY:
+        return [op.operands[1]]
+    return list(dict.fromkeys(inner.operands[1] for inner, _ in _runs_of(op) if inner.name == _STORE))
+
+
+def cost_of_host_work(op: ir.Operation) -> Cost:
+    """Its cost: each access and each operation as often as it runs.
+
+    A loop counts once where its bounds are not known, and so does each branch.
+    """
+    if op.name == COPY:
+        return Cost(sum(map(bytes_of, op.operands)))
+    moved = 0
+    work: dict[str, Counter[str]] = {"contracted": Counter(), "elementwise": Counter(), "special": Counter()}
+    for inner, times in _runs_of(op):
+        if inner.name in _READS:
+            moved += times * bytes_of(inner.results[0])
+        elif inner.name == _STORE:
+            moved += times * bytes_of(inner.operands[0])
+        count_op(inner, times, work)
+    return Cost(moved, **{kind: dict(part) for kind, part in work.items()})
+
+
+def _runs_of(op: ir.Operation, times: int = 1) -> Iterator[tuple[ir.Operation, int]]:
+    """Each op inside ``op`` and how often it runs."""
+    times *= _trips(op)
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in (each.operation for each in block.operations):
+                yield inner, times
+                yield from _runs_of(inner, times)
+
+
+def _trips(op: ir.Operation) -> int:
+    bounds = [integer_of(value) for value in list(op.operands)[:3]] if op.name == "scf.for" else [None]
+    if None in bounds:
+        return 1
+    low, high, step = (bound or 0 for bound in bounds)
+    return max(ceil((high - low) / step), 0)
