@@ -34,7 +34,8 @@ def failing_ops(torch_text: str, lowers: Callable[[str], bool]) -> list[tuple[st
             tried[key] = lowers(alone)
         if not tried[key]:
             where = re.search(r'loc\("(.*)":(\d+):\d+\)$', line)
-            failing.append((name.removeprefix("torch."), f"{where[1]}:{where[2]}" if where else None))
+            place = None if where is None else where[1] if where[2] == "0" else f"{where[1]}:{where[2]}"
+            failing.append((name.removeprefix("torch."), place))
     return failing
 
 

@@ -17,6 +17,12 @@ def source_of(location: ir.Location) -> tuple[str, int, int]:
     return "", 0, 0
 
 
+def place_of(location: ir.Location) -> str:
+    """``file:line`` of the first file location inside ``location``; of a module its name alone."""
+    file, line, _ = source_of(location)
+    return f"{file}:{line}" if line else file
+
+
 def _walk(location: ir.Location) -> Iterator[ir.Location]:
     yield location
     if location.is_a_name():

@@ -16,7 +16,7 @@ from .attending.repeated import unrepeated
 from .attending.rewrite import Rewriter, Splits, can_split, joined, make_attention, numbered
 from .attending.rows import Rows, Shape, parts, refined
 from .base import Pass
-from .locations import source_of
+from .locations import place_of
 from .moving.reads import is_move
 from .operations import defining_op
 from .structured import (
@@ -81,9 +81,9 @@ class RaiseAttention(Pass):
                 for generic in structured_ops(func.operation):
                     if label_of(generic) != "exp" or not len(generic.regions[0].blocks):
                         continue  # the latter has given its body to the op that stands for it
-                    (file, line, _), reason = source_of(generic.location), _try(generic)
+                    place, reason = place_of(generic.location), _try(generic)
                     if reason is not None:
-                        apart.append(f"{file}:{line}: {reason}" if line else reason)
+                        apart.append(f"{place}: {reason}" if place else reason)
                 erase_dead(func.operation)
         if apart:
             with op.location:

@@ -121,6 +121,6 @@ def refusals() -> Iterator[None]:
         if not isinstance(error.__cause__, UnsupportedError):
             raise
         refusal = error.__cause__
-        where = next((each.place for each in error.diagnostics if each.line), "")
+        where = next((each.place for each in error.diagnostics if each.file), "")
         what = f"mlopt cannot compile this: {refusal.message}"
         raise UnsupportedOpError(what, where=where, remedy=refusal.remedy) from None

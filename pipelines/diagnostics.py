@@ -30,7 +30,7 @@ class Diagnostic:
     @property
     def place(self) -> str:
         """``file:line:column``, or ``unknown location``."""
-        return f"{self.file}:{self.line}:{self.column}" if self.line else "unknown location"
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file or "unknown location"
 
     def __str__(self) -> str:
         lines = [f"{self.place}: {self.severity}: {self.message}", *(str(note) for note in self.notes)]

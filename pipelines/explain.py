@@ -16,7 +16,7 @@ from ..dialects.context import make_context
 from ..passes.costs.count import cost_alone, cost_of, is_kernel_alone
 from ..passes.costs.host import cost_of_host_work, host_label, is_host_work
 from ..passes.groups import entry_ops
-from ..passes.locations import source_of
+from ..passes.locations import place_of
 from ..passes.structured import label_of
 from ..passes.tile import kernel_domain
 from ..runtime.cuda.chips import find_chip
@@ -130,18 +130,13 @@ def _content(ops: Iterable[ir.Operation]) -> dict[str, Any]:
     """The ops that would be kernels if nothing were fused, and what they would move."""
     alone = [op for op in ops if is_kernel_alone(op)]
     return {
-        "ops": [{"op": _word(op), "where": _where(op)} for op in alone],
+        "ops": [{"op": _word(op), "where": place_of(op.location)} for op in alone],
         "bytes_unfused": sum(cost_alone(op).bytes for op in alone),
     }
 
 
 def _word(op: ir.Operation) -> str:
     return label_of(op) or op.name.split(".")[-1]
-
-
-def _where(op: ir.Operation) -> str:
-    file, line, _ = source_of(op.location)
-    return f"{file}:{line}" if line else ""
 
 
 def _add_calls(
@@ -157,7 +152,7 @@ def _add_calls(
         if is_host_work(op):
             host.append(_host_work(op, len(host)))
             kernel = host[-1]["name"]
-            ops = [{"op": host_label(op), "where": _where(op)}]
+            ops = [{"op": host_label(op), "where": place_of(op.location)}]
             content = {"ops": ops, "bytes_unfused": host[-1]["cost"]["bytes"], "fused": []}
         elif op.name == "func.call":
             kernel = ir.FlatSymbolRefAttr(op.attributes["callee"]).value

@@ -10,7 +10,7 @@ from mlir import ir
 from ..dialects.attributes import KERNEL, LAYOUT, SCHEDULE
 from ..dialects.context import make_context
 from ..passes.gpu.layouts.tiles import is_uniform
-from ..passes.locations import source_of
+from ..passes.locations import place_of
 from ..passes.operations import nested_ops, ops_named
 from ..runtime.cuda.chips import find_chip
 from .accept import accept
@@ -44,10 +44,9 @@ def _tiles(function: ir.Operation) -> Iterator[dict[str, Any]]:
     for op in nested_ops(function.regions[0].blocks[0]):
         for result, layout in zip(op.results, LAYOUT.get(op) or (), strict=False):
             if layout:
-                file, line, _ = source_of(op.location)
                 yield {
                     "op": f"{op.name} through shared memory" if _moves(op) else op.name,
-                    "where": f"{file}:{line}" if line else "",
+                    "where": place_of(op.location),
                     "type": str(result.type),
                     "shape": list(ir.VectorType(result.type).shape),
                     "layout": layout,

@@ -53,6 +53,9 @@ def layers():
 def gather():
     return (lambda t, i: torch.nn.functional.embedding(i, t @ t)), torch.ones(8, 8), torch.tensor([1, 2])
 
+def convolutions():
+    return nn.Sequential(nn.Conv1d(4, 8, 3), nn.Sequential(nn.Conv1d(8, 8, 3))), torch.ones(2, 4, 18)
+
 def added():
     rows = torch.tensor([5, 9000, 5])
     return (lambda x, i, s: x.index_add(0, i, s.relu()) * 2), torch.ones(70000, 512), rows, torch.ones(3, 512)
@@ -200,6 +203,13 @@ def test_what_a_gather_reads_is_named(file: Path) -> None:
     found = explain.explain(f"{file}:gather", "main", "cpu", "cpu")
     reasons = [each["reason"] for edge in found.edges for each in edge["reasons"]]
     assert reasons == [GATHER]
+
+
+def test_modules_of_torch_are_named_by_their_paths(file: Path) -> None:
+    """No line of the user's calls them: an nn.Sequential does."""
+    found = explain.explain(f"{file}:convolutions", "main", "cpu", "cpu")
+    places = {op["where"] for kernel in found.kernels for call in kernel.calls for op in call["ops"]}
+    assert places == {"Sequential.0: Conv1d", "Sequential.1.0: Conv1d"}
 
 
 def test_loops_of_the_host_function_are_shown(file: Path, tmp_path: Path) -> None:
