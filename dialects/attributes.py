@@ -260,6 +260,8 @@ WORKSPACE = Mark("mlopt.workspace", INTEGER, _FUNCTION)
 # Which thread holds which elements of a tile (layouts.py); bytes of shared memory of a block.
 LAYOUT = Mark("mlopt.layout", LAYOUTS_KIND)
 SHARED = Mark("mlopt.shared", INTEGER, _FUNCTION)
+# The instruction of tensor cores that makes a product.
+MMA = Mark("mlopt.mma", STRING)
 # A maximum that may leave NaN out.
 DROPS_NAN = Mark("mlopt.drops_nan", FLAG)
 ASSERTS = Mark("mlopt.asserts", STRINGS, _MODULE)
@@ -271,8 +273,8 @@ MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
         OP, GROUP, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
-        FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, DROPS_NAN, ASSERTS, DEVICE_KERNELS,
-        LAUNCHES,
+        FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, DROPS_NAN, ASSERTS,
+        DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip
 

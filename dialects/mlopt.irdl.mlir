@@ -13,6 +13,40 @@ irdl.dialect @mlopt {
     irdl.results(result: %tile)
   }
 
+  // Tiles in shared memory that take turns, between mlopt-gpu-pipeline-loads and mlopt-gpu-distribute: a
+  // buffer with a slot for each, until it is released;
+  irdl.operation @shared_ring {
+    %ring = irdl.base "!builtin.memref"
+    irdl.results(ring: %ring)
+  }
+  irdl.operation @release {
+    %ring = irdl.base "!builtin.memref"
+    irdl.operands(ring: %ring)
+  }
+  // a copy of a tile, as it is read, to a slot, if the loop's step at ``at`` comes before its ``end``;
+  irdl.operation @async_copy {
+    %tile = irdl.base "!builtin.vector"
+    %ring = irdl.base "!builtin.memref"
+    %index = irdl.is index
+    irdl.operands(tile: %tile, ring: %ring, slot: %index, at: %index, end: %index)
+  }
+  // all copies begun since the last such op, as one of those that are waited for;
+  irdl.operation @async_commit {
+  }
+  // a wait of all threads for all of them but the last ``pending``;
+  irdl.operation @async_wait {
+    %pending = irdl.base "#builtin.integer"
+    irdl.attributes {"pending" = %pending}
+  }
+  // and the tile in a slot, in its mlopt.layout.
+  irdl.operation @shared_tile {
+    %tile = irdl.base "!builtin.vector"
+    %ring = irdl.base "!builtin.memref"
+    %index = irdl.is index
+    irdl.operands(ring: %ring, slot: %index)
+    irdl.results(tile: %tile)
+  }
+
   // softmax(scores) @ values, the keys summed: between mlopt-raise-attention and mlopt-tile. Maps, iterator
   // types and the init as a linalg.generic has them; passes/raise_attention.py says what the others are.
   irdl.operation @attention {

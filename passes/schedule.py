@@ -18,7 +18,8 @@ them; for the reduced dim of a contraction the step of the loop over it. A kerne
 ``choices="kernel_0_matmul:2 kernel_3_sum:1"``; those that are not named get the first.
 
 For ``target=cuda`` the schedule also has ``warps``, of a block, and ``min_blocks``, that a multiprocessor
-should hold (nvvm.minctasm). How sizes are chosen: ``passes/scheduling``.
+should hold (nvvm.minctasm); a product on tensor cores has ``stages``, the steps whose factors are in shared
+memory at once. How sizes are chosen: ``passes/scheduling``.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ class Schedule(Pass):
         if self.target == "cuda":
             choice = gpu.choose(domain)
             tiles = tuple(choice.tiles[dim] for dim in domain.dims)
-            return {"tile": tiles, "warps": (choice.warps,), "min_blocks": (choice.min_blocks,)}
+            found = {"tile": tiles, "warps": (choice.warps,), "min_blocks": (choice.min_blocks,)}
+            return found | ({"stages": (choice.stages,)} if choice.stages > 1 else {})
         chosen = cpu.choose_tiles(domain, self.tasks, cpu.CANDIDATES[candidate])
         return {"tile": tuple(chosen[dim] for dim in domain.dims)}

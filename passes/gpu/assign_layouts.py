@@ -33,14 +33,14 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ...dialects.attributes import LAYOUT
+from ...dialects.attributes import LAYOUT, MMA
 from ...dialects.layouts import LINE_BYTES, Layout
 from ..base import Pass, PassError
 from ..combining import reduced_dims
 from ..operations import nested_ops
 from .grids import grids_of
 from .layouts.access import HALVES, WIDE, Access, access_of, is_halved
-from .layouts.anchors import anchor_of
+from .layouts.anchors import Anchor, anchor_of
 from .layouts.coalescing import is_narrow, is_scattered
 from .layouts.dims import Dims
 from .layouts.order import last_of_reads, loads_first
@@ -78,11 +78,17 @@ def assign(forall: ir.Operation, shared: int) -> None:
     apart = [{other for one in sets if each in one for other in one} - {each} for each in classes]
     spread = Spread(dims.extents, apart, warps_of(forall))
     anchors = [(op, rule) for op in ops if (rule := anchor_of(op)) is not None]
-    for op, rule in sorted(anchors, key=lambda one: -prod(sizes_of(one[0].results[0]))):
+    for op, rule in sorted(anchors, key=_first_placed):
         rule.place(op, dims, spread)
     accesses = [access_of(op) for op in ops if op.name in (*TRANSFERS, HALVES)]
     _fill(dims, sets, spread, accesses, _reduced(dims, ops))
     _mark(ops, dims, spread, {access.op: access for access in accesses if access.bytes <= shared})
+
+
+def _first_placed(anchor: tuple[ir.Operation, Anchor]) -> tuple[bool, int]:
+    """Products whose instruction asks for one layout come first, then the largest."""
+    op, _ = anchor
+    return MMA.name not in op.attributes, -prod(sizes_of(op.results[0]))
 
 
 def _laid_out(block: ir.Block) -> list[ir.Operation]:
@@ -213,7 +219,8 @@ def _mark(
                 have[value] = _own_layout(access, spread) if own and access is not None else spread_of(value)
     turned: dict[tuple[ir.Value, str], ir.Value] = {}
     for op in ops:
-        wanted: dict[int, Layout] = {}
+        rule = anchor_of(op)
+        wanted = dict(rule.wants(op, spread_of(op.results[0]))) if rule is not None else {}
         access = accesses.get(op)
         if op.name == "vector.transfer_write" and access:
             layout = spread_of(access.tile)

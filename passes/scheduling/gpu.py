@@ -19,7 +19,7 @@ from ..tiling.registry import SINGLE, WHOLE, rule_of
 from ..tiling.walks import columns_of
 from .attention import Block, attention_of, choose_attention
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
-from .gpu_products import choose_contraction
+from .gpu_products import STAGES, TENSOR_WARPS, choose_contraction, tensor_bytes, tensor_registers
 from .gpu_threads import (
     CONTRACTION_REGISTERS,
     FEWEST_WARPS,
@@ -59,6 +59,7 @@ STEP_ELEMENTS = 8  # the same of a step along a row that is longer than a block'
 # for 25 KB of each multiprocessor (`is_dear`), and for more where fewer are to have all of the bandwidth.
 COLUMN_ELEMENTS = 16
 ACCESSES = 4  # wide ones in flight a thread; half where much is computed with what they bring
+MOST_BLOCKS = 32  # of a multiprocessor of sm_80 and sm_90
 SQUARE = 32  # the side of a transposed tile, at least
 LINE, SECTOR = 128, 32  # bytes of a cache line, and of its parts: a longer side has no more to gain
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
@@ -68,11 +69,15 @@ ATTENTION = Block(rows=(32, 16), keys=16, step=8)
 
 @dataclass(frozen=True)
 class Choice:
-    """The tile of each dim, the warps of a block, and the blocks that a multiprocessor should hold."""
+    """The tile of each dim, the warps of a block, and the blocks that a multiprocessor should hold.
+
+    ``stages``: the steps of a product whose factors are in shared memory at once.
+    """
 
     tiles: dict[Dim, int]
     warps: int
     min_blocks: int
+    stages: int = 1
 
 
 def problem(domain: Domain) -> str | None:
@@ -101,6 +106,9 @@ def choose(domain: Domain) -> Choice:
         _choose_rows(domain, tiles)
     keep_inside(domain, tiles)
     tiles = {dim: tiles.get(dim, WHOLE) for dim in domain.dims}
+    if heavy is not None and attention is None and tensor_bytes(heavy) is not None:
+        registers = tensor_registers(largest_tile(domain, tiles), TENSOR_WARPS)
+        return Choice(tiles, TENSOR_WARPS, _blocks(registers, TENSOR_WARPS), STAGES)
     rows = reduces(domain)
     warps = warps_for(largest_tile(domain, tiles), ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)
     if heavy is None and attention is None and blocks_of(domain, tiles) <= BLOCKS:
@@ -114,7 +122,12 @@ def choose(domain: Domain) -> Choice:
     light = heavy is None and not unrolled and results_of(domain) <= MOST_RESULTS
     wanted = registers_for_rows if rows else registers_of
     registers = wanted(domain, tiles, warps * WARP) if light else CONTRACTION_REGISTERS
-    return Choice(tiles, warps, max(REGISTERS // (registers * warps * WARP), 1))
+    return Choice(tiles, warps, _blocks(registers, warps))
+
+
+def _blocks(registers: int, warps: int) -> int:
+    """The blocks that a multiprocessor holds whose threads have so many registers."""
+    return min(max(REGISTERS // (registers * warps * WARP), 1), MOST_BLOCKS)
 
 
 def _by_elements(domain: Domain, tiles: dict[Dim, int]) -> bool:

@@ -1,17 +1,29 @@
-"""Blocks of matrix products for GPUs: a square of the result, and a step of the reduced dim."""
+"""Blocks of matrix products for GPUs: a square of the result, and a step of the reduced dim.
+
+On tensor cores the squares are larger, as the factors come through shared memory: a warp has up to 64 x 64
+of the result, for which it reads 128 rows of a step.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ..domain import Dim, Domain
+from ..gpu.layouts.mma import instruction_for
 from ..tiling import contraction
 from ..tiling.access import Nest
 from ..tiling.registry import SINGLE
+from .gpu_threads import WARP
 from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, part_of, power_above
 
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
 CONTRACTION_STEP = 8  # so that both factors of a step fit a thread beside its square
+TENSOR_SIDES = ((128, 128), (64, 128), (64, 64), (32, 64), (16, 64), (16, 32))
+STEP_BYTES = 64  # of a row of a factor, on tensor cores
+TENSOR_WARPS = 4
+STAGES = 4
+FEW_SUMS = 32
+MOST_REGISTERS = 255  # that a thread can have
 
 
 def choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> None:
@@ -19,20 +31,35 @@ def choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> Non
     loops = domain.loops(nest)
     stepped = contraction.stepped_loop(nest)
     assert stepped is not None
+    factor = tensor_bytes(nest)
     for loop in nest.reductions:
         if loops[loop].kind == "reduction":
-            step = min(CONTRACTION_STEP, loops[loop].extent or CONTRACTION_STEP)
+            wanted = STEP_BYTES // factor if factor is not None else CONTRACTION_STEP
+            step = min(wanted, loops[loop].extent or wanted)
             tiles[loops[loop]] = step if loop == stepped else SINGLE
     for loop in contraction.batch_loops(nest):
         tiles.setdefault(loops[loop], SINGLE)  # each has factors of its own: nothing to share in a block
     lanes = loops[contraction.lane_loop(nest)]
     rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in (lanes, *tiles)]
     free = dict(tiles)
-    for high, wide in CONTRACTION_SIDES:
+    for high, wide in TENSOR_SIDES if factor is not None else CONTRACTION_SIDES:
         tiles.update(free)
         _choose_block(tiles, free, lanes, rows, high, wide)
         if blocks_of(domain, tiles) >= BLOCKS:
             return
+
+
+def tensor_bytes(nest: Nest) -> int | None:
+    """The size of the factors' elements if tensor cores multiply them, else None."""
+    types = contraction.factor_types(nest)
+    found = instruction_for(types[0], contraction.total_type(nest)) if types[0] == types[1] else None
+    return None if found is None else found.element_bytes
+
+
+def tensor_registers(elements: int, warps: int) -> int:
+    """What a thread needs for its part of so many sums, and for the factors of a step beside them."""
+    sums = -(-elements // (warps * WARP))
+    return 2 * max(sums, FEW_SUMS) if 2 * sums < MOST_REGISTERS else MOST_REGISTERS
 
 
 def _choose_block(

@@ -81,6 +81,29 @@ def strip_loops(nest: Nest) -> set[int]:
     return own & set(nest.parallels) - {lane}
 
 
+def factor_types(nest: Nest) -> list[ir.Type]:
+    """The types that the factors are multiplied in: those that they are stored in, if it is one."""
+    pairs = list(zip(_factors(nest) or (), _accesses(nest), strict=True))
+    stored = [access.value.type.element_type for _, access in pairs]
+    return [total_type(nest)] * len(stored) if _is_widened(nest) else stored
+
+
+def total_type(nest: Nest) -> ir.Type:
+    """The accumulator's type: at least i32 for integers, the same modulo two to the power of the width."""
+    found = combiners(nest)
+    assert found is not None
+    wide = found[0].wide
+    narrow = isinstance(wide, ir.IntegerType) and wide.width < 32
+    return ir.IntegerType.get_signless(32) if narrow else wide
+
+
+def _is_widened(nest: Nest) -> bool:
+    """Whether factors are widened first: vector.contract wants one type, and extends integers as signed."""
+    pairs = list(zip(_factors(nest) or (), _accesses(nest), strict=True))
+    stored = {str(access.value.type.element_type) for _, access in pairs}
+    return len(stored) > 1 or any(cast == "arith.extui" for (_, cast), _ in pairs)
+
+
 def _lane_loop(nest: Nest) -> int | None:
     one, other = _accesses(nest)
     candidates = [_own_last_loop(nest, other, one), _own_last_loop(nest, one, other)]
@@ -164,14 +187,11 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     assert found is not None
     accumulator = start_of(emitter, nest, found)
     result_type = accumulator[0].type.element_type
-    wide = result_type
-    if isinstance(wide, ir.IntegerType) and wide.width < 32:
-        wide = ir.IntegerType.get_signless(32)  # the same modulo two to the power of the width
     stepped = stepped_loop(nest)
     assert stepped is not None
     around = [loop for loop in nest.reductions if loop != stepped]
     fill_stages(emitter, nest)
-    totals = _over(emitter, nest, [*around, stepped], [convert(accumulator[0], wide)])
+    totals = _over(emitter, nest, [*around, stepped], [convert(accumulator[0], total_type(nest))])
     return finish(emitter, nest, found, [convert(totals[0], result_type)])
 
 
@@ -193,10 +213,7 @@ def _contract(emitter: Emitter, nest: Nest, accumulator: ir.Value) -> ir.Value:
     assert stepped is not None
     loops = [*nest.parallels, stepped]
     pairs = list(zip(_factors(nest) or (), _accesses(nest), strict=True))
-    # vector.contract wants factors of one type, and extends integers as signed.
-    explicit = len({str(access.value.type.element_type) for _, access in pairs}) > 1 or any(
-        cast == "arith.extui" for (_, cast), _ in pairs
-    )
+    explicit = _is_widened(nest)
     factors, maps = [], []
     for (_, cast), access in pairs:
         axes = emitter.axes(nest, access, loops)

@@ -195,6 +195,11 @@ def is_halved(op: ir.Operation) -> bool:
     return {use.owner.operation.name for use in op.results[0].uses} == {HALVES}
 
 
+def is_copied(op: ir.Operation) -> bool:
+    """Whether what ``op`` reads goes to shared memory by itself, so that no thread holds it."""
+    return any(use.owner.name == "mlopt.async_copy" for use in op.results[0].uses)
+
+
 def bytes_of(element: ir.Type) -> int:
     """The size of a scalar in memory or in a register."""
     if isinstance(element, ir.IndexType):

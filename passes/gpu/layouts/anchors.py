@@ -8,13 +8,15 @@ the op through an mlopt.convert_layout.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Protocol
 
 from mlir import ir
 
+from ....dialects.attributes import MMA
+from ....dialects.layouts import Layout
 from .dims import Dims
 from .spread import Spread
 
@@ -28,6 +30,9 @@ class Anchor(Protocol):
     def place(self, op: ir.Operation, dims: Dims, spread: Spread) -> None:
         """Place classes of the op's tiles in ``spread`` that have no place yet."""
 
+    def wants(self, op: ir.Operation, layout: Layout) -> Mapping[int, Layout]:
+        """The layouts that operands must have, by their number, if the result has ``layout``."""
+
 
 # The op and the file with its rule.
 _ANCHORS = {"vector.contract": "contract"}
@@ -40,4 +45,6 @@ def _rule(file: str) -> Anchor:
 
 def anchor_of(op: ir.Operation) -> Anchor | None:
     """The rule of an op, if it has one."""
+    if MMA.name in op.attributes:
+        return _rule("mma")
     return _rule(_ANCHORS[op.name]) if op.name in _ANCHORS else None

@@ -9,13 +9,13 @@ attention's keys run along the threads of its values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from mlir import ir
 
-from ....dialects.layouts import LANE_BITS
+from ....dialects.layouts import LANE_BITS, Layout
 from .dims import Dims
 from .spread import Spread
 from .tiles import contract_loops, is_uniform
@@ -99,6 +99,11 @@ class Contract:
             for each in () if is_uniform(op.operands[number]) else dims.of(op.operands[number]):
                 if each is not None and each not in spread.placed:
                     spread.put(each, {}, [(dims.extents[each], 1)])
+
+    def wants(self, op: ir.Operation, layout: Layout) -> Mapping[int, Layout]:
+        """None but the kernel's."""
+        del op, layout
+        return {}
 
 
 def _place_square(fast: _Side, slow: _Side, spread: Spread) -> None:

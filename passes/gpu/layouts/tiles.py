@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mlir import ir
 
+from ....dialects.attributes import MMA
 from ...combining import kept_dims
 
 Link = tuple[int, ir.Value, int]  # a dim of an operand; a value and its dim that runs along
@@ -108,6 +109,9 @@ def links(op: ir.Operation) -> Iterator[tuple[int, list[Link]]]:
 
 
 def _contract_links(op: ir.Operation) -> Iterator[tuple[int, list[Link]]]:
+    if MMA.name in op.attributes:  # its factors have fragments of their own
+        yield 2, [(dim, op.results[0], dim) for dim in range(len(sizes_of(op.results[0])))]
+        return
     loops = contract_loops(op)
     places: dict[int, tuple[ir.Value, int]] = {
         loop: (op.results[0], dim) for dim, loop in enumerate(loops[2])

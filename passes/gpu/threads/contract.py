@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from mlir import ir
 
+from ....dialects.attributes import MMA
 from ..layouts.tiles import contract_loops, sizes_of
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
+from .mma import emit_mma
 from .registry import rule
 
 
 @rule("vector.contract")
 def emit(em: Emitter, op: ir.Operation) -> None:
     """One fused multiply-add for each element and k; factors are widened to the accumulator's type first."""
+    if MMA.name in op.attributes:
+        emit_mma(em, op)
+        return
     lhs, rhs, start = (em.fragment(operand) for operand in op.operands)
     layout = em.layout(op.results[0])
     loops = contract_loops(op)

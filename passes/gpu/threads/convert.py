@@ -1,27 +1,20 @@
-"""mlopt.convert_layout: a tile changes hands, through shared memory unless each thread has what it needs.
-
-How the tile lies in shared memory is chosen by counting passes over its banks (`arrangement`).
-"""
+"""mlopt.convert_layout: a tile changes hands, through shared memory unless each thread has what it needs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import prod
 
 from mlir import ir
 
-from ....dialects.layouts import Layout, Position
 from ..layouts.access import bytes_of
 from ..layouts.tiles import sizes_of
-from .arrangement import Arrangement, best_arrangement
-from .builder import Number, Truth
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
+from .passage import Passage, find_passage
 from .registry import rule
 from .shared import Region
-from .stored import load_stored, store_stored, stored_type
+from .stored import stored_type
 
 
 @dataclass(frozen=True)
@@ -29,9 +22,7 @@ class Turn:
     """A tile on its way through shared memory."""
 
     op: ir.Operation
-    fragment: Fragment
-    target: Layout
-    how: Arrangement
+    passage: Passage
     region: Region
     base: ir.Value
     element: ir.Type
@@ -53,9 +44,9 @@ def emit_convert(em: Emitter, op: ir.Operation) -> None:
         turns += [turn] if turn is not None else []
     for turn in turns:
         em.shared.reads(turn.region)
-        wanted = positions_of(turn.target, turn.op.results[0])
-        values = _load(em, turn.how, turn.target, wanted, turn.base, turn.element)
-        em.set_fragment(turn.op.results[0], Fragment(turn.target, values))
+        wanted = positions_of(turn.passage.target, turn.op.results[0])
+        values = turn.passage.load(em, turn.base, wanted, turn.element)
+        em.set_fragment(turn.op.results[0], Fragment(turn.passage.target, values))
     for turn in turns:
         em.shared.free(turn.region)
 
@@ -87,88 +78,10 @@ def _start(em: Emitter, op: ir.Operation) -> Turn | None:
         return None
     assert fragment.layout is not None
     element = em.element(source.type)
-    stored = stored_type(element)
-    sizes, size = tuple(sizes_of(result)), bytes_of(stored)
-    how = best_arrangement(fragment.layout, target, sizes, size, em.shared.room)
-    region = em.shared.alloc(how.elements * how.element_bytes)
+    sizes, size = tuple(sizes_of(result)), bytes_of(stored_type(element))
+    passage = find_passage(fragment.layout, target, sizes, size, em.shared.room)
+    region = em.shared.alloc(passage.bytes)
     base = em.shared.pointer(region)
     em.shared.writes(region)
-    _store(em, how, fragment, base, stored)
-    return Turn(op, fragment, target, how, region, base, element)
-
-
-def _first(em: Emitter, how: Arrangement, layout: Layout, base: ir.Value, stored: ir.Type) -> ir.Value:
-    """The address of the thread's position."""
-    place: Number = 0
-    for dim, stride in enumerate(how.strides):
-        place = em.build.add(place, em.build.mul(em.thread(layout, dim), stride))
-    if how.gap:
-        groups = em.build.div(em.thread(layout, how.rows), how.group)
-        place = em.build.add(place, em.build.mul(groups, how.gap))
-    return em.build.offset(base, stored, place)
-
-
-def _members(position: Position, inner: int, width: int) -> list[Position]:
-    return [(*position[:inner], position[inner] + step, *position[inner + 1 :]) for step in range(width)]
-
-
-def _groups(
-    em: Emitter, how: Arrangement, layout: Layout, positions: Iterable[Position]
-) -> dict[Truth, list[Position]]:
-    """Where accesses begin, by whether they are within the tile."""
-    width = how.width(layout)
-    groups: dict[Truth, list[Position]] = {}
-    for position in positions:
-        if position[how.inner] % width == 0:
-            inside: Truth = True
-            for dim, size in enumerate(how.sizes):
-                if position[dim] + layout.thread_reach(dim) >= size:
-                    inside = em.build.both(inside, em.below(layout, dim, position[dim], size))
-            groups.setdefault(inside, []).append(position)
-    return groups
-
-
-def _store(em: Emitter, how: Arrangement, fragment: Fragment, base: ir.Value, stored: ir.Type) -> None:
-    layout = fragment.layout
-    assert layout is not None
-    first = _first(em, how, layout, base, stored)
-    width = how.width(layout)
-    acts = em.only(layout.copies)
-
-    def store(positions: list[Position]) -> list[ir.Value]:
-        for position in positions:
-            values = [fragment[member] for member in _members(position, how.inner, width)]
-            pointer = em.build.offset(first, stored, how.place(position))
-            store_stored(em.build, values, pointer, width * how.element_bytes)
-        return []
-
-    for inside, positions in _groups(em, how, layout, fragment.values).items():
-        em.choose(em.build.both(acts, inside), [], partial(store, positions))
-
-
-def _load(
-    em: Emitter,
-    how: Arrangement,
-    layout: Layout,
-    wanted: Sequence[Position],
-    base: ir.Value,
-    element: ir.Type,
-) -> dict[Position, ir.Value]:
-    stored = stored_type(element)
-    first = _first(em, how, layout, base, stored)
-    width = how.width(layout)
-    values: dict[Position, ir.Value] = {}
-
-    def load(positions: list[Position]) -> list[ir.Value]:
-        loaded: list[ir.Value] = []
-        for position in positions:
-            pointer = em.build.offset(first, stored, how.place(position))
-            loaded += load_stored(em.build, pointer, element, width, width * how.element_bytes)
-        return loaded
-
-    for inside, positions in _groups(em, how, layout, wanted).items():
-        members = [member for position in positions for member in _members(position, how.inner, width)]
-        nothing = [em.build.constant(element, 0)] * len(members)
-        loaded = em.choose(inside, [element] * len(members), partial(load, positions), partial(list, nothing))
-        values.update(zip(members, loaded, strict=True))
-    return {position: values[position] for position in wanted}
+    passage.store(em, fragment, base)
+    return Turn(op, passage, region, base, element)

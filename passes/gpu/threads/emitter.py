@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from mlir import ir
 
@@ -16,6 +16,9 @@ from .builder import Builder, Number, Truth
 from .fragment import Fragment, uniform
 from .registry import rule_of
 from .shared import Shared
+
+if TYPE_CHECKING:
+    from .asynchronous import Ring
 
 T = TypeVar("T")
 
@@ -72,6 +75,7 @@ class Emitter:
         self.wide = False  # whether an access rests on the buffers' alignment
         self.multiples: set[Buffer] = set()  # those whose innermost size must be a multiple of 16 bytes
         self.buffers: dict[ir.Value, Buffer] = {}
+        self.rings: dict[ir.Value, Ring] = {}
         self._fragments: dict[ir.Value, Fragment] = {}
         self._scalars: dict[ir.Value, Number] = {}
         self._memo: list[dict[Hashable, object]] = [{}]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mlir import ir
 
 from ....dialects.layouts import Layout, Position
-from ..layouts.access import HALVES, access_of, is_halved
+from ..layouts.access import HALVES, access_of, is_copied, is_halved
 from .builder import Truth
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
@@ -18,12 +18,12 @@ from .registry import rule
 @rule("vector.transfer_read")
 def emit_read(em: Emitter, op: ir.Operation) -> None:
     """Loads, with the padding value where there is no memory; those of one condition together."""
-    if is_halved(op):
-        return  # vector.deinterleave loads what it keeps
+    if is_halved(op) or is_copied(op):
+        return  # vector.deinterleave loads what it keeps, and mlopt.async_copy everything
     result = op.results[0]
     layout = em.layout(result)
     wanted = positions_of(layout, result)
-    em.set_fragment(result, Fragment(layout, _loaded(em, op, layout, wanted)))
+    em.set_fragment(result, Fragment(layout, load_positions(em, op, layout, wanted)))
 
 
 @rule(HALVES)
@@ -37,11 +37,11 @@ def emit_halves(em: Emitter, op: ir.Operation) -> None:
         wanted = positions_of(layout, result)
         places = {each: (*each[:row], 2 * each[row] + number) for each in wanted}
         read = op.operands[0].owner.operation
-        values = _loaded(em, read, layout.spread_out(row, 2), list(places.values()))
+        values = load_positions(em, read, layout.spread_out(row, 2), list(places.values()))
         em.set_fragment(result, Fragment(layout, {each: values[place] for each, place in places.items()}))
 
 
-def _loaded(
+def load_positions(
     em: Emitter, op: ir.Operation, layout: Layout, wanted: Sequence[Position]
 ) -> dict[Position, ir.Value]:
     """The elements at the positions ``wanted`` of what ``op`` reads."""

@@ -18,7 +18,7 @@ Rule = Callable[["Emitter", ir.Operation], None]
 
 # The files that register rules.
 _FILES = (
-    "asserts", "contract", "convert", "elementwise", "extract", "kept", "leaves", "loop",
+    "asserts", "asynchronous", "contract", "convert", "elementwise", "extract", "kept", "leaves", "loop",
     "read", "reduce", "reshape", "scalars", "serial", "write",
 )  # fmt: skip
 _RULES: dict[str, Rule] = {}

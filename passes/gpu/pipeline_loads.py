@@ -1,0 +1,205 @@
+"""What a loop multiplies is copied to shared memory a few steps ahead, while earlier steps are multiplied.
+
+Before::
+
+    %d = scf.for %k = %c0 to %n step %c32 iter_args(%s = %zero) -> (vector<128x128xf32>) {
+      %x = vector.transfer_read %a[%i, %k], %pad {mlopt.layout = "…"} : memref<…xbf16>, vector<128x32xbf16>
+      %f = "mlopt.convert_layout"(%x) {mlopt.layout = "…"}
+      … the same of the other factor …
+      %t = vector.contract … %f, %g, %s
+      scf.yield %t
+    }
+
+After, in three stages::
+
+    %ring = "mlopt.shared_ring"() : () -> memref<3x128x32xbf16, #gpu.address_space<workgroup>>
+    … mlopt.async_copy of the first two steps, each with an mlopt.async_commit …
+    %d = scf.for %k = %c0 to %n step %c32 iter_args(%s = %zero) -> (vector<128x128xf32>) {
+      "mlopt.async_wait"() {pending = 1}
+      %f = "mlopt.shared_tile"(%ring, %slot) {mlopt.layout = "…"}       // the slot is (%k / 32) mod 3
+      %x = vector.transfer_read %a[%i, %later], %pad {mlopt.layout = "…"}    // of the step after the next
+      "mlopt.async_copy"(%x, %ring, %free, %later, %n)
+      "mlopt.async_commit"()
+      %t = vector.contract … %f, %g, %s
+      scf.yield %t
+    }
+    "mlopt.release"(%ring)
+
+A wait is for all copies but the last ``pending`` commits of them, and for all threads. It comes before the
+slot that the last step has read is written again, so that a step has one barrier. No thread holds what is on
+its way: cp.async writes to shared memory by itself, 16 bytes at once.
+
+Legal behind mlopt-gpu-assign-layouts, for reads of a loop from known bounds whose tile does nothing but
+change hands for a product on tensor cores, padded with zeros, and with 16 bytes of neighbours a thread. A
+loop is taken if all of its products' factors that are read in it can be, with as many stages as the schedule
+says (``stages``), or as there is room for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from mlir import ir
+from mlir.dialects import affine
+
+from ...dialects.attributes import LAYOUT, MMA, SCHEDULE
+from ...dialects.layouts import Layout
+from ..base import Pass
+from ..constants import index_constant, integer_of, is_zero, scalar_constant
+from ..moving.gathered import clone
+from ..operations import block_ops, defining_op, nested_ops
+from .grids import grids_of
+from .layouts.access import WIDE, access_of, bytes_of
+from .layouts.warps import BLOCK_SHARED
+
+_READ, _CONVERT = "vector.transfer_read", "mlopt.convert_layout"
+
+
+@dataclass(frozen=True)
+class PipelineLoads(Pass):
+    """Copy factors of products ahead; ``shared``: the bytes of shared memory that a block may have."""
+
+    name: ClassVar[str] = "mlopt-gpu-pipeline-loads"
+    shared: int = BLOCK_SHARED
+
+    def run(self, op: ir.Operation) -> None:
+        """Rewrite the loops of each kernel whose schedule has stages."""
+        for forall in grids_of(op):
+            (wanted,) = (SCHEDULE.get(forall) or {}).get("stages", (1,))
+            for loop in [each for each in nested_ops(forall) if each.name == "scf.for"]:
+                turned = can_pipeline(loop)
+                if isinstance(turned, list):
+                    stages = min(wanted, self.shared // sum(map(_slot_bytes, turned)))
+                    if stages > 1:
+                        _pipeline(loop, turned, stages)
+
+
+def can_pipeline(loop: ir.Operation) -> list[ir.Operation] | str:
+    """The conversions of what the loop reads for its products, or why it stays as it is."""
+    if not any(MMA.name in op.attributes for op in block_ops(loop)):
+        return "it has no product on tensor cores"
+    if any(integer_of(loop.operands[number]) is None for number in (0, 2)):
+        return "its beginning or step is not a number"
+    found = []
+    for op in block_ops(loop):
+        read = defining_op(op.operands[0], _READ) if op.name == _CONVERT else None
+        if read is not None and read.block == op.block:
+            problem = _problem(loop, op, read)
+            if problem is not None:
+                return problem
+            found.append(op)
+    return found or "its products' factors are made elsewhere"
+
+
+def _problem(loop: ir.Operation, turned: ir.Operation, read: ir.Operation) -> str | None:
+    """Why a tile cannot be copied to where it changes hands."""
+    if any(MMA.name not in use.owner.attributes for use in turned.results[0].uses):
+        return "a factor is not for products alone"
+    if len(list(read.results[0].uses)) != 1:
+        return "a factor is used as it is read, too"
+    access = access_of(read)
+    if not is_zero(scalar_constant(read.operands[len(access.indices) + 1])):
+        return "a factor is padded with something else than zeros"
+    inner = access.contiguous()
+    (text,) = LAYOUT.get(read) or ("",)
+    width = min(access.width(), Layout.parse(text).run(inner)) if inner is not None and text else 1
+    if width * access.element_bytes < WIDE:
+        return "a factor has less than 16 bytes of neighbours a thread"
+    if _position_ops(loop, read) is None:
+        return "a factor's position depends on what the loop computes"
+    return None
+
+
+def _position_ops(loop: ir.Operation, read: ir.Operation) -> list[ir.Operation] | None:
+    """The ops of the loop's body that the read's position is computed by, in their order."""
+    body = loop.regions[0].blocks[0]
+    needed: list[ir.Operation] = []
+    waiting = list(read.operands)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value.owner, ir.Block):
+            if value.owner == body and value != body.arguments[0]:
+                return None
+            continue
+        op = value.owner.operation
+        if op.block != body or op in needed:
+            continue
+        if not op.name.startswith(("affine.", "arith.")):
+            return None
+        needed.append(op)
+        waiting += op.operands
+    return [op for op in block_ops(loop) if op in needed]
+
+
+def _slot_bytes(turned: ir.Operation) -> int:
+    """What one step's tile takes, with room for padded rows."""
+    kind = ir.VectorType(turned.results[0].type)
+    return (prod(kind.shape) + WIDE * kind.shape[0]) * bytes_of(kind.element_type)
+
+
+def _pipeline(loop: ir.Operation, turned: Sequence[ir.Operation], stages: int) -> None:
+    """Let ``stages`` tiles of each factor be in shared memory at once."""
+    body = loop.regions[0].blocks[0]
+    first, step = (integer_of(loop.operands[number]) for number in (0, 2))
+    assert first is not None and step is not None, "can_pipeline has asked"
+    reads = [op.operands[0].owner.operation for op in turned]
+    with ir.InsertionPoint(loop), loop.location:
+        rings = [_ring(op, stages) for op in turned]
+        for stage in range(stages - 1):
+            at = index_constant(first + stage * step)
+            for read, ring in zip(reads, rings, strict=True):
+                _copy(loop, read, ring, index_constant(stage), at)
+            _create("mlopt.async_commit")
+    with ir.InsertionPoint(turned[-1]), loop.location:
+        _create("mlopt.async_wait", pending=stages - 2)
+        slot = _slot(body.arguments[0], first, step, 0, stages)
+        free = _slot(body.arguments[0], first, step, stages - 1, stages)
+        later = _plus(body.arguments[0], (stages - 1) * step)
+        for op, ring in zip(turned, rings, strict=True):
+            tile = ir.Operation.create("mlopt.shared_tile", [op.results[0].type], [ring, slot])
+            tile.attributes[LAYOUT.name] = op.attributes[LAYOUT.name]
+            op.results[0].replace_all_uses_with(tile.results[0])
+        for read, ring in zip(reads, rings, strict=True):
+            _copy(loop, read, ring, free, later)
+        _create("mlopt.async_commit")
+    for op in turned:
+        op.erase()
+    for read in reads:
+        read.erase()
+    with ir.InsertionPoint.after(loop), loop.location:
+        for ring in rings:
+            _create("mlopt.release", [ring])
+
+
+def _ring(turned: ir.Operation, stages: int) -> ir.Value:
+    kind = ir.VectorType(turned.results[0].type)
+    space = ir.Attribute.parse("#gpu.address_space<workgroup>")
+    ring = ir.MemRefType.get([stages, *kind.shape], kind.element_type, memory_space=space)
+    return ir.Operation.create("mlopt.shared_ring", [ring]).results[0]
+
+
+def _copy(loop: ir.Operation, read: ir.Operation, ring: ir.Value, slot: ir.Value, at: ir.Value) -> None:
+    """Copy what the loop reads at its step ``at`` to a slot of the ring, if it has that step."""
+    known = {loop.regions[0].blocks[0].arguments[0]: at}
+    for op in (*(_position_ops(loop, read) or ()), read):
+        clone(op, known)
+    _create("mlopt.async_copy", [known[read.results[0]], ring, slot, at, loop.operands[1]])
+
+
+def _create(name: str, operands: Sequence[ir.Value] = (), **numbers: int) -> None:
+    kind = ir.IntegerType.get_signless(64)
+    attributes = {key: ir.IntegerAttr.get(kind, number) for key, number in numbers.items()}
+    ir.Operation.create(name, [], list(operands), attributes)
+
+
+def _slot(at: ir.Value, first: int, step: int, ahead: int, stages: int) -> ir.Value:
+    """The slot of the step that is ``ahead`` of the one at ``at``."""
+    place = ir.AffineExpr.get_floor_div(ir.AffineDimExpr.get(0) - first, step) + ahead
+    return affine.AffineApplyOp(ir.AffineMap.get(1, 0, [ir.AffineExpr.get_mod(place, stages)]), [at]).result
+
+
+def _plus(at: ir.Value, number: int) -> ir.Value:
+    return affine.AffineApplyOp(ir.AffineMap.get(1, 0, [ir.AffineDimExpr.get(0) + number]), [at]).result

@@ -1,0 +1,57 @@
+"""Products of narrow types run on tensor cores.
+
+Before::
+
+    %d = vector.contract {…} %a, %b, %c : vector<128x32xbf16>, vector<32x128xbf16> into vector<128x128xf32>
+
+After, with the instruction whose fragments the tiles are to be divided into::
+
+    %d = vector.contract {…, mlopt.mma = "m16n8k16.bf16"} %a, %b, %c : …
+
+Legal where there is an instruction for the factors' type and the accumulator's (``layouts/mma.py`` has the
+table), and each factor has one dim of more than one element that the other has not, at most, beside the one
+that is summed over. Sizes need not be multiples of the instruction's: what is beyond a tile counts as zeros.
+The sums are made in f32 and i32, in an order that the chip chooses. All chips that mlopt knows have them.
+Runs before mlopt-gpu-assign-layouts, which gives such products layouts of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+
+from ...dialects.attributes import MMA
+from ..base import Pass
+from ..operations import nested_ops
+from .grids import grids_of
+from .layouts.mma import Instruction, instruction_for, roles_of
+
+
+@dataclass(frozen=True)
+class TensorCores(Pass):
+    """Mark the products that tensor cores make with their instruction."""
+
+    name: ClassVar[str] = "mlopt-gpu-tensor-cores"
+
+    def run(self, op: ir.Operation) -> None:
+        """Mark what can be in every kernel."""
+        for forall in grids_of(op):
+            for contract in nested_ops(forall):
+                if contract.name == "vector.contract":
+                    found = can_use(contract)
+                    if isinstance(found, Instruction):
+                        MMA.set(contract, str(found))
+
+
+def can_use(contract: ir.Operation) -> Instruction | str:
+    """The instruction that a product can be made with, or why it can be made with none."""
+    lhs, rhs, total = (ir.VectorType(operand.type) for operand in contract.operands)
+    if lhs.element_type != rhs.element_type:
+        return f"its factors have two types, {lhs.element_type} and {rhs.element_type}"
+    found = instruction_for(lhs.element_type, total.element_type)
+    if found is None:
+        return f"no instruction multiplies {lhs.element_type} into {total.element_type}"
+    roles = roles_of(contract)
+    return roles if isinstance(roles, str) else found

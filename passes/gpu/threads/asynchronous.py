@@ -1,0 +1,146 @@
+"""Tiles that are copied to shared memory ahead of their use: cp.async, 16 bytes at once, and waits for them.
+
+Where a thread has not 16 bytes of neighbours that begin at a multiple of 16, as in a kernel's unaligned twin,
+a copy is loads and stores: right, but the thread waits for what it loads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from mlir import ir
+
+from ....dialects.attributes import LAYOUT
+from ....dialects.layouts import Layout, Position
+from ..layouts.access import WIDE, access_of, bytes_of
+from .emitter import Emitter
+from .fragment import Fragment, positions_of
+from .memory import Place, place_of
+from .passage import Passage, find_passage
+from .read import load_positions
+from .registry import rule
+from .shared import Region
+
+_GLOBAL = "!llvm.ptr<1>"
+
+
+@dataclass(frozen=True)
+class Ring:
+    """Places for a few tiles in shared memory, which take turns."""
+
+    region: Region
+    passage: Passage
+
+
+@rule("mlopt.shared_ring")
+def emit_ring(em: Emitter, op: ir.Operation) -> None:
+    """Bytes for all slots, until they are released."""
+    users = {use.owner.name: use.owner for use in op.results[0].uses}
+    access = access_of(users["mlopt.async_copy"].operands[0].owner.operation)
+    source, target = _layout(access.op), _layout(users["mlopt.shared_tile"])
+    kind = ir.MemRefType(op.results[0].type)
+    slots, *sizes = kind.shape
+    room = em.shared.room // slots
+    passage = find_passage(
+        source, target, tuple(sizes), bytes_of(kind.element_type), room, access.contiguous()
+    )
+    em.rings[op.results[0]] = Ring(em.shared.alloc(slots * passage.bytes), passage)
+
+
+@rule("mlopt.async_copy")
+def emit_copy(em: Emitter, op: ir.Operation) -> None:
+    """Begin to copy a tile to a slot, if the loop has that step."""
+    tile, ring, slot, at, end = op.operands
+    read = tile.owner.operation
+    passage = em.rings[ring].passage
+    base = _slot(em, ring, slot)
+    place = place_of(em, access_of(read), passage.source)
+    wanted = positions_of(passage.source, tile)
+
+    def copy() -> list[ir.Value]:
+        if _can_bypass(place, passage):
+            for acts, positions in passage.stores(em, wanted):
+                em.choose(acts, [], partial(_bypass, place, passage, base, positions))
+        else:
+            passage.store(
+                em, Fragment(passage.source, load_positions(em, read, passage.source, wanted)), base
+            )
+        return []
+
+    em.choose(em.build.less(em.number(at), em.number(end)), [], copy)
+
+
+@rule("mlopt.async_commit")
+def emit_commit(_: Emitter, __: ir.Operation) -> None:
+    """What has been begun since the last commit is waited for together."""
+    ir.Operation.create("nvvm.cp.async.commit.group")
+
+
+@rule("mlopt.async_wait")
+def emit_wait(em: Emitter, op: ir.Operation) -> None:
+    """All copies but those of the last commits have arrived, those of all threads."""
+    pending = ir.IntegerAttr(op.attributes["pending"]).value
+    count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), pending)
+    ir.Operation.create("nvvm.cp.async.wait.group", attributes={"n": count})
+    em.shared.barrier()
+
+
+@rule("mlopt.shared_tile")
+def emit_tile(em: Emitter, op: ir.Operation) -> None:
+    """What the thread wants of the tile in a slot."""
+    ring, slot = op.operands
+    passage, result = em.rings[ring].passage, op.results[0]
+    wanted = positions_of(passage.target, result)
+    values = passage.load(em, _slot(em, ring, slot), wanted, em.element(result.type))
+    em.set_fragment(result, Fragment(passage.target, values))
+
+
+@rule("mlopt.release")
+def emit_release(em: Emitter, op: ir.Operation) -> None:
+    """Others may have the bytes, once nobody reads them any more."""
+    region = em.rings[op.operands[0]].region
+    em.shared.reads(region)
+    em.shared.free(region)
+
+
+def _layout(op: ir.Operation) -> Layout:
+    (text,) = LAYOUT.get(op) or ("",)
+    return Layout.parse(text)
+
+
+def _slot(em: Emitter, ring: ir.Value, slot: ir.Value) -> ir.Value:
+    """The address of a slot."""
+    found = em.rings[ring]
+    byte = ir.IntegerType.get_signless(8)
+    further = em.build.mul(em.number(slot), found.passage.bytes)
+    return em.build.offset(em.shared.pointer(found.region), byte, further)
+
+
+def _can_bypass(place: Place, passage: Passage) -> bool:
+    """Whether bytes can go from memory to shared memory without a thread's registers."""
+    size = place.access.element_bytes
+    wide = place.width * size == WIDE and passage.how.width(passage.source) * size == WIDE
+    return wide and passage.how.inner == place.inner and not place.may_straddle()
+
+
+def _bypass(place: Place, passage: Passage, base: ir.Value, positions: list[Position]) -> list[ir.Value]:
+    """Copies of 16 bytes; zeros where there is no memory."""
+    em, element = place.em, place.buffer.element
+    build, first = em.build, passage.first(em, passage.source, base, place.buffer.element)
+    count = ir.IntegerType.get_signless(32)
+    for position in positions:
+        inside = place.inside(position, place.width, writes=False)
+        if inside is False:
+            continue
+        source = build.op("llvm.addrspacecast", [place.pointer(position)], ir.Type.parse(_GLOBAL))
+        operands = [build.offset(first, element, passage.how.place(position)), source]
+        if inside is not True:
+            sizes = [build.constant(count, WIDE), build.constant(count, 0)]
+            operands.append(build.op("arith.select", [inside, *sizes], count))
+        attributes = {
+            "size": ir.IntegerAttr.get(count, WIDE),
+            "modifier": ir.Attribute.parse("#nvvm<load_cache_modifier cg>"),
+        }
+        ir.Operation.create("nvvm.cp.async.shared.global", [], operands, attributes)
+    return []

@@ -1,0 +1,150 @@
+"""Products on tensor cores: mma.sync on the registers of a warp's fragments, a step of their depth each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+
+from ....dialects.layouts import Position
+from ..layouts.mma import COLUMNS, HALF, ROWS, Instruction, Roles, instruction_of, roles_of
+from ..layouts.tiles import contract_loops, sizes_of
+from .emitter import Emitter, build_bits
+from .fragment import Fragment, positions_of
+
+_WORD = 32
+Offsets = dict[int | None, int]
+
+
+def emit_mma(em: Emitter, op: ir.Operation) -> None:
+    """The product's fragment: each block of 16 x 8 is added to once for each step of the depth."""
+    _Product(em, op).emit()
+
+
+class _Product:
+    """One vector.contract, while its instructions are written."""
+
+    def __init__(self, em: Emitter, op: ir.Operation) -> None:
+        instruction, roles = instruction_of(op), roles_of(op)
+        assert instruction is not None and isinstance(roles, Roles), "the layouts have asked"
+        self.em, self.op = em, op
+        self.instruction, self.roles = instruction, roles
+        self.loops = contract_loops(op)
+        self.factors = [em.fragment(operand) for operand in list(op.operands)[:2]]
+        self.layout = em.layout(op.results[0])
+        start = em.fragment(op.operands[2])
+        self.values = {position: start[position] for position in positions_of(self.layout, op.results[0])}
+        self.words: dict[tuple[ir.Value, ...], ir.Value] = {}
+
+    def emit(self) -> None:
+        rows = sorted({at - at % ROWS for at in self._places(self.roles.rows)})
+        columns = sorted({at - at % COLUMNS for at in self._places(self.roles.columns)})
+        for step in range(0, self._size(self.roles.depth), self.instruction.depth):
+            for row in rows:
+                for column in columns:
+                    self._block(row, column, step)
+        self.em.set_fragment(self.op.results[0], Fragment(self.layout, self.values))
+
+    def _block(self, row: int, column: int, step: int) -> None:
+        """One instruction."""
+        far = 4 * self.instruction.packed
+        high, deeper = (row, row + HALF), (step, step + far)
+        left = [self._word(0, self.roles.rows, at, deep) for deep in deeper for at in high]
+        right = [self._word(1, self.roles.columns, column, deep) for deep in deeper]
+        places = [self._result(at, beside) for at in high for beside in (column, column + 1)]
+        kind = ir.VectorType(self.op.results[0].type).element_type
+        nothing = self.em.build.constant(kind, 0)
+        total = [self.values.get(place, nothing) for place in places]
+        made = ir.Operation.create(
+            "nvvm.mma.sync",
+            [ir.Type.parse(f"!llvm.struct<({', '.join([str(kind)] * len(total))})>")],
+            [*left, *right, *total],
+            _attributes(self.instruction, len(left), len(right), len(total)),
+        ).results[0]
+        for number, place in reversed(list(enumerate(places))):
+            if place in self.values:
+                where = {"position": ir.DenseI64ArrayAttr.get([number])}
+                self.values[place] = self.em.build.op("llvm.extractvalue", [made], kind, where)
+
+    def _word(self, number: int, loop: int | None, at: int, deep: int) -> ir.Value:
+        """A register of a factor: neighbours along the depth."""
+        values = [
+            self._element(number, {loop: at, self.roles.depth: deep + step})
+            for step in range(self.instruction.packed)
+        ]
+        key = tuple(values)
+        if key not in self.words:
+            self.words[key] = self._packed(values)
+        return self.words[key]
+
+    def _packed(self, values: Sequence[ir.Value]) -> ir.Value:
+        build = self.em.build
+        vector = build.vector(values)
+        if self.instruction.kind == "f16":
+            return vector
+        word = ir.IntegerType.get_signless(_WORD)
+        return build.elements(build.op("vector.bitcast", [vector], ir.VectorType.get([1], word)))[0]
+
+    def _element(self, number: int, at: Offsets) -> ir.Value:
+        """An element of a factor; zero beyond its depth."""
+        operand = self.op.operands[number]
+        fragment, build = self.factors[number], self.em.build
+        nothing = build.constant(self.em.element(operand.type), 0)
+        size, deep = self._size(self.roles.depth), at[self.roles.depth]
+        position = self._position(number, at)
+        if deep >= size or (not fragment.uniform and position not in fragment.values):
+            return nothing
+        value = fragment[position]
+        if size % self.instruction.depth == 0:
+            return value
+        return self._within(value, nothing, deep, size)
+
+    def _within(self, value: ir.Value, nothing: ir.Value, deep: int, size: int) -> ir.Value:
+        """The value where the lane's place along the depth is within ``size``."""
+        em, build = self.em, self.em.build
+        packed = self.instruction.packed
+        if deep + 3 * packed < size:
+            return value
+        lane = em.at_entry(
+            ("depth", packed),
+            lambda: build.mul(build_bits(em, 0, 2), packed),
+        )
+        inside = em.once(("deep", packed, deep, size), lambda: build.less(build.add(lane, deep), size))
+        return build.op("arith.select", [build.truth(inside), value, nothing], value.type)
+
+    def _places(self, loop: int | None) -> set[int]:
+        """The registers' offsets along one of the result's loops."""
+        if loop is None:
+            return {0}
+        dim = self.loops[2].index(loop)
+        return {position[dim] for position in self.values}
+
+    def _result(self, row: int, column: int) -> Position:
+        return self._position(2, {self.roles.rows: row, self.roles.columns: column})
+
+    def _position(self, number: int, at: Offsets) -> Position:
+        return tuple(at.get(loop, 0) for loop in self.loops[number])
+
+    def _dim(self, number: int, loop: int | None) -> int | None:
+        return self.loops[number].index(loop) if loop in self.loops[number] else None
+
+    def _size(self, loop: int | None) -> int:
+        for number in (0, 1):
+            dim = self._dim(number, loop)
+            if dim is not None:
+                return sizes_of(self.op.operands[number])[dim]
+        return 1
+
+
+def _attributes(instruction: Instruction, left: int, right: int, total: int) -> dict[str, ir.Attribute]:
+    texts = {
+        "layoutA": "#nvvm.mma_layout<row>",
+        "layoutB": "#nvvm.mma_layout<col>",
+        "shape": f"#nvvm.shape<m = {ROWS}, n = {COLUMNS}, k = {instruction.depth}>",
+        "operandSegmentSizes": f"array<i32: {left}, {right}, {total}>",
+        "multiplicandAPtxType": f"#nvvm.mma_type<{instruction.kind}>",
+        "multiplicandBPtxType": f"#nvvm.mma_type<{instruction.kind}>",
+    }
+    if instruction.element_bytes == 1:
+        texts["intOverflowBehavior"] = "#nvvm.mma_int_overflow<wrapped>"
+    return {name: ir.Attribute.parse(text) for name, text in texts.items()}

@@ -1,0 +1,148 @@
+"""How a tile changes hands through shared memory: its arrangement there, its stores and its loads.
+
+The arrangement is chosen by counting passes over the banks (`arrangement`). What tensor cores multiply is
+loaded by matrices where it can be (`matrices`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from mlir import ir
+
+from ....dialects.layouts import Layout, Position
+from ..layouts.access import WIDE
+from .arrangement import Arrangement, best_arrangement, cost
+from .builder import Number, Truth
+from .emitter import Emitter
+from .fragment import Fragment
+from .matrices import Matrices, load_matrices, matrices_of
+from .stored import load_stored, store_stored, stored_type
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A tile that is stored in one layout and loaded in another, by matrices or not."""
+
+    source: Layout
+    target: Layout
+    how: Arrangement
+    matrices: Matrices | None
+
+    @property
+    def bytes(self) -> int:
+        """What the tile takes, up to the next multiple of 16."""
+        return -(-self.how.elements * self.how.element_bytes // WIDE) * WIDE
+
+    def store(self, em: Emitter, fragment: Fragment, base: ir.Value) -> None:
+        """Each thread stores what it has; of copies, the first."""
+        how, layout = self.how, self.source
+        width = how.width(layout)
+        element = next(iter(fragment.values.values())).type
+        first = self.first(em, layout, base, stored_type(element))
+
+        def store(positions: list[Position]) -> list[ir.Value]:
+            for position in positions:
+                values = [fragment[member] for member in _members(position, how.inner, width)]
+                pointer = em.build.offset(first, stored_type(element), how.place(position))
+                store_stored(em.build, values, pointer, width * how.element_bytes)
+            return []
+
+        for inside, positions in self.stores(em, fragment.values):
+            em.choose(inside, [], partial(store, positions))
+
+    def stores(self, em: Emitter, positions: Iterable[Position]) -> Iterator[tuple[Truth, list[Position]]]:
+        """Where a thread's stores begin, by whether it makes them."""
+        acts = em.only(self.source.copies)
+        for inside, found in self._groups(em, self.source, positions).items():
+            yield em.build.both(acts, inside), found
+
+    def load(
+        self, em: Emitter, base: ir.Value, wanted: Sequence[Position], element: ir.Type
+    ) -> dict[Position, ir.Value]:
+        """Each thread loads what it wants; zero beyond the tile."""
+        if self.matrices is not None:
+            return self._load_matrices(em, self.matrices, base, element)
+        how, layout = self.how, self.target
+        stored = stored_type(element)
+        first = self.first(em, layout, base, stored)
+        width = how.width(layout)
+        values: dict[Position, ir.Value] = {}
+
+        def load(positions: list[Position]) -> list[ir.Value]:
+            loaded: list[ir.Value] = []
+            for position in positions:
+                pointer = em.build.offset(first, stored, how.place(position))
+                loaded += load_stored(em.build, pointer, element, width, width * how.element_bytes)
+            return loaded
+
+        for inside, positions in self._groups(em, layout, wanted).items():
+            members = [member for position in positions for member in _members(position, how.inner, width)]
+            nothing = [em.build.constant(element, 0)] * len(members)
+            loaded = em.choose(
+                inside, [element] * len(members), partial(load, positions), partial(list, nothing)
+            )
+            values.update(zip(members, loaded, strict=True))
+        return {position: values[position] for position in wanted}
+
+    def first(self, em: Emitter, layout: Layout, base: ir.Value, stored: ir.Type) -> ir.Value:
+        """The address of the thread's position."""
+        how = self.how
+        place: Number = 0
+        for dim, stride in enumerate(how.strides):
+            place = em.build.add(place, em.build.mul(em.thread(layout, dim), stride))
+        if how.gap:
+            groups = em.build.div(em.thread(layout, how.rows), how.group)
+            place = em.build.add(place, em.build.mul(groups, how.gap))
+        return em.build.offset(base, stored, place)
+
+    def _load_matrices(
+        self, em: Emitter, matrices: Matrices, base: ir.Value, element: ir.Type
+    ) -> dict[Position, ir.Value]:
+        first = self.first(em, matrices.rows, base, element)
+        values: dict[Position, ir.Value] = {}
+        for start in matrices.starts:
+            pointer = em.build.offset(first, element, self.how.place(start))
+            members = matrices.members(start)
+            loaded = load_matrices(em.build, pointer, len(members), matrices.turned, element)
+            values.update(zip((each for word in members for each in word), loaded, strict=True))
+        return values
+
+    def _groups(
+        self, em: Emitter, layout: Layout, positions: Iterable[Position]
+    ) -> dict[Truth, list[Position]]:
+        """Where accesses begin, by whether they are within the tile."""
+        width = self.how.width(layout)
+        groups: dict[Truth, list[Position]] = {}
+        for position in positions:
+            if position[self.how.inner] % width == 0:
+                inside: Truth = True
+                for dim, size in enumerate(self.how.sizes):
+                    if position[dim] + layout.thread_reach(dim) >= size:
+                        inside = em.build.both(inside, em.below(layout, dim, position[dim], size))
+                groups.setdefault(inside, []).append(position)
+        return groups
+
+
+def find_passage(
+    source: Layout, target: Layout, sizes: tuple[int, ...], size: int, room: int, inner: int | None = None
+) -> Passage:
+    """The best passage of a tile whose elements have ``size`` bytes, in about ``room`` bytes.
+
+    By matrices if they can load the tile; of ways along ``inner``, if there is one.
+    """
+    found = []
+    for one in matrices_of(target, sizes, size):
+        how = best_arrangement(source, one.rows, sizes, size, room)
+        if how.inner == one.inner and how.width(one.rows) * size == WIDE:
+            away = inner is not None and how.inner != inner
+            found.append(((away, cost(how, source, one.rows)), Passage(source, target, how, one)))
+    if found:
+        return min(found, key=lambda each: each[0])[1]
+    return Passage(source, target, best_arrangement(source, target, sizes, size, room), None)
+
+
+def _members(position: Position, inner: int, width: int) -> list[Position]:
+    return [(*position[:inner], position[inner] + step, *position[inner + 1 :]) for step in range(width)]

@@ -1,0 +1,107 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-tensor-cores,mlopt-gpu-assign-layouts,mlopt-gpu-pipeline-loads)' | FileCheck %s
+
+// What is read in its step.
+// CHECK-NOT: mlopt.shared_ring
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// A schedule of one stage.
+func.func private @one_stage(%a: memref<64x512xbf16>, %b: memref<512x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c512 step %c32 iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xbf16>, vector<64x32xbf16>
+      %y = vector.transfer_read %b[%k, %c0], %pad {in_bounds = [true, true]} : memref<512x64xbf16>, vector<32x64xbf16>
+      %t = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x32xbf16>, vector<32x64xbf16> into vector<64x64xf32>
+      scf.yield %t : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 64, 64, 32>, warps = array<i64: 4>}}
+  return
+}
+
+// Two slots take more shared memory than a block has.
+func.func private @room(%a: memref<4096x512xbf16>, %b: memref<512x64xbf16>, %out: memref<4096x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<4096x64xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c512 step %c32 iter_args(%s = %zero) -> (vector<4096x64xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<4096x512xbf16>, vector<4096x32xbf16>
+      %y = vector.transfer_read %b[%k, %c0], %pad {in_bounds = [true, true]} : memref<512x64xbf16>, vector<32x64xbf16>
+      %t = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<4096x32xbf16>, vector<32x64xbf16> into vector<4096x64xf32>
+      scf.yield %t : vector<4096x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] {in_bounds = [true, true]} : vector<4096x64xf32>, memref<4096x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 64, 64, 32>, stages = array<i64: 4>, warps = array<i64: 4>}}
+  return
+}
+
+// No product on tensor cores.
+func.func private @f32(%a: memref<64x512xf32>, %b: memref<512x64xf32>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c512 step %c32 iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xf32>, vector<64x32xf32>
+      %y = vector.transfer_read %b[%k, %c0], %pad {in_bounds = [true, true]} : memref<512x64xf32>, vector<32x64xf32>
+      %t = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x32xf32>, vector<32x64xf32> into vector<64x64xf32>
+      scf.yield %t : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 64, 64, 32>, stages = array<i64: 4>, warps = array<i64: 4>}}
+  return
+}
+
+// Padded with ones.
+func.func private @padding(%a: memref<64x512xbf16>, %b: memref<512x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 1.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c512 step %c32 iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xbf16>, vector<64x32xbf16>
+      %y = vector.transfer_read %b[%k, %c0], %pad {in_bounds = [true, true]} : memref<512x64xbf16>, vector<32x64xbf16>
+      %t = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x32xbf16>, vector<32x64xbf16> into vector<64x64xf32>
+      scf.yield %t : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 64, 64, 32>, stages = array<i64: 4>, warps = array<i64: 4>}}
+  return
+}
+
+// Rows of 510 elements: two of them are neighbours that begin together.
+func.func private @narrow(%a: memref<64x510xbf16>, %b: memref<510x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c510 = arith.constant 510 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c510 step %c32 iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, false]} : memref<64x510xbf16>, vector<64x32xbf16>
+      %y = vector.transfer_read %b[%k, %c0], %pad {in_bounds = [false, true]} : memref<510x64xbf16>, vector<32x64xbf16>
+      %t = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x32xbf16>, vector<32x64xbf16> into vector<64x64xf32>
+      scf.yield %t : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 64, 64, 32>, stages = array<i64: 4>, warps = array<i64: 4>}}
+  return
+}

@@ -1,0 +1,59 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-tensor-cores)' | FileCheck %s
+
+// What no instruction multiplies.
+// CHECK-NOT: mlopt.mma
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// f32: tf32 would drop bits.
+func.func private @f32(%a: vector<64x32xf32>, %b: vector<32x64xf32>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<64x32xf32>, vector<32x64xf32> into vector<64x64xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  }
+  return
+}
+
+// Sums in half floats.
+func.func private @f16(%a: vector<64x32xf16>, %b: vector<32x64xf16>, %out: memref<64x64xf16>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf16>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<64x32xf16>, vector<32x64xf16> into vector<64x64xf16>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf16>, memref<64x64xf16>
+  }
+  return
+}
+
+// A batch within the tile: both factors and the result have its dim.
+func.func private @batch(%a: vector<4x16x16xf16>, %b: vector<4x16x16xf16>, %out: memref<4x16x16xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<4x16x16xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, k, n)>,
+                                           affine_map<(b, m, n, k) -> (b, m, n)>],
+                          iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<4x16x16xf16>, vector<4x16x16xf16> into vector<4x16x16xf32>
+    vector.transfer_write %d, %out[%c0, %c0, %c0] : vector<4x16x16xf32>, memref<4x16x16xf32>
+  }
+  return
+}
+
+// Two dims of rows.
+func.func private @pixels(%a: vector<4x16x16xf16>, %b: vector<16x16xf16>, %out: memref<4x16x16xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<4x16x16xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [affine_map<(h, w, n, k) -> (h, w, k)>, affine_map<(h, w, n, k) -> (k, n)>,
+                                           affine_map<(h, w, n, k) -> (h, w, n)>],
+                          iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<4x16x16xf16>, vector<16x16xf16> into vector<4x16x16xf32>
+    vector.transfer_write %d, %out[%c0, %c0, %c0] : vector<4x16x16xf32>, memref<4x16x16xf32>
+  }
+  return
+}

@@ -1,0 +1,46 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-tensor-cores)' | FileCheck %s
+
+// Factors of half floats and bytes, sums of f32 and i32; sizes need not divide.
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#bt = affine_map<(m, n, k) -> (n, k)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// CHECK-LABEL: @bf16
+// CHECK: vector.contract {{.*}}mlopt.mma = "m16n8k16.bf16"
+func.func private @bf16(%a: vector<64x32xbf16>, %b: vector<32x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<64x32xbf16>, vector<32x64xbf16> into vector<64x64xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: @f16_turned
+// CHECK: vector.contract {{.*}}mlopt.mma = "m16n8k16.f16"
+func.func private @f16_turned(%a: vector<7x9xf16>, %b: vector<5x9xf16>, %out: memref<7x5xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<7x5xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [#a, #bt, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<7x9xf16>, vector<5x9xf16> into vector<7x5xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<7x5xf32>, memref<7x5xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: @i8
+// CHECK: vector.contract {{.*}}mlopt.mma = "m16n8k32.s8"
+func.func private @i8(%a: vector<64x32xi8>, %b: vector<32x64xi8>, %out: memref<64x64xi32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0> : vector<64x64xi32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<64x32xi8>, vector<32x64xi8> into vector<64x64xi32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xi32>, memref<64x64xi32>
+  }
+  return
+}

@@ -1,0 +1,92 @@
+"""Products with bias and relu as kernels, compared with numpy: what tests of contractions on GPUs share."""
+
+# ruff: noqa: E501 (MLIR as text)
+
+from __future__ import annotations
+
+import numpy as np
+from gpu_kernels import compile_kernel, run_kernel
+from gpu_numbers import to_bf16, wide
+
+RELU = """
+  %q = linalg.generic {{indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n)>,
+                                        affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}}
+      ins(%r, %bias : tensor<{m}x{n}x{acc}>, tensor<{n}x{acc}>) outs(%out : tensor<{m}x{n}x{acc}>) {{
+  ^bb0(%x: {acc}, %y: {acc}, %s: {acc}):
+    %p = {add} %x, %y : {acc}
+    %t = {most} %p, %zero : {acc}
+    linalg.yield %t : {acc}
+  }} -> tensor<{m}x{n}x{acc}>
+"""
+
+PRODUCT = """
+func.func private @product(%a: tensor<{a}x{kind}>, %b: tensor<{b}x{kind}>, %bias: tensor<{n}x{acc}>,
+                           %out: tensor<{m}x{n}x{acc}>) -> tensor<{m}x{n}x{acc}> attributes {{mlopt.kernel}} {{
+  %zero = arith.constant {zero} : {acc}
+  %e = tensor.empty() : tensor<{m}x{n}x{acc}>
+  %f = linalg.fill ins(%zero : {acc}) outs(%e : tensor<{m}x{n}x{acc}>) -> tensor<{m}x{n}x{acc}>
+  %r = linalg.generic {{indexing_maps = [affine_map<(m, n, k) -> ({at})>, affine_map<(m, n, k) -> ({bt})>,
+                                        affine_map<(m, n, k) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%a, %b : tensor<{a}x{kind}>, tensor<{b}x{kind}>) outs(%f : tensor<{m}x{n}x{acc}>) {{
+  ^bb0(%x: {kind}, %y: {kind}, %s: {acc}):
+    {widen}
+    %p = {mul} {operands} : {acc}
+    %t = {add} %s, %p : {acc}
+    linalg.yield %t : {acc}
+  }} -> tensor<{m}x{n}x{acc}>
+{relu}
+  return %q : tensor<{m}x{n}x{acc}>
+}}
+"""
+
+DTYPES = {
+    "f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": np.uint16, "i32": np.int32, "i8": np.int8,
+}  # fmt: skip
+WIDE = {"f16": "f32", "bf16": "f32", "i8": "i32"}
+
+
+def product(m: int, n: int, k: int, kind: str = "f32", left: bool = False, right: bool = False) -> str:
+    """``relu(a @ b + bias)``; ``left`` and ``right`` say which factor is transposed in memory."""
+    acc = WIDE.get(kind, kind)
+    floating = acc.startswith("f")
+    cast = "arith.extf" if floating else "arith.extsi"
+    words = {
+        "m": m, "n": n, "kind": kind, "acc": acc,
+        "a": f"{k}x{m}" if left else f"{m}x{k}", "at": "k, m" if left else "m, k",
+        "b": f"{n}x{k}" if right else f"{k}x{n}", "bt": "n, k" if right else "k, n",
+        "zero": "0.0" if floating else "0",
+        "mul": "arith.mulf" if floating else "arith.muli", "add": "arith.addf" if floating else "arith.addi",
+        "most": "arith.maximumf" if floating else "arith.maxsi",
+        "widen": "" if acc == kind else
+            f"%xw = {cast} %x : {kind} to {acc}\n    %yw = {cast} %y : {kind} to {acc}",
+        "operands": "%x, %y" if acc == kind else "%xw, %yw",
+    }  # fmt: skip
+    return PRODUCT.format(relu=RELU.format(**words), **words)
+
+
+def numbers(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> np.ndarray:
+    if kind.startswith("i"):
+        return rng.integers(-9, 9, shape).astype(DTYPES[kind])
+    values = rng.standard_normal(shape)
+    return to_bf16(values) if kind == "bf16" else values.astype(DTYPES[kind])
+
+
+def check(m: int, n: int, k: int, kind: str, left: bool, right: bool, rng: np.random.Generator) -> None:
+    a = numbers(rng, (k, m) if left else (m, k), kind)
+    b = numbers(rng, (n, k) if right else (k, n), kind)
+    acc = WIDE.get(kind, kind)
+    bias = numbers(rng, (n,), acc)
+    out = np.full((m, n), 77, DTYPES[acc])
+    (found,) = run_kernel(compile_kernel(product(m, n, k, kind, left, right)), [a, b, bias, out])
+    exact = np.int64 if kind.startswith("i") else np.float64
+    one, other = (
+        (each.T if turned else each).astype(exact) for each, turned in ((wide(a), left), (wide(b), right))
+    )
+    want = np.maximum(one @ other + bias, 0)
+    if exact is np.int64:
+        np.testing.assert_array_equal(found, want)
+        return
+    # (k + 2) roundings, each within half an ulp of the sum of the terms' absolute values.
+    bound = (k + 2) * np.finfo(DTYPES[acc]).eps * (np.abs(one) @ np.abs(other) + np.abs(bias))
+    assert (np.abs(found - want) <= bound).all()
