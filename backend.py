@@ -20,6 +20,7 @@ from torch.fx import GraphModule
 
 from .errors import CompileError
 from .frontends.aot import eager_strides, keep_strides, static_arguments
+from .frontends.decomposing.indices import for_target
 from .frontends.gradients.composites import own_composites
 from .frontends.gradients.table import training_decompositions
 from .frontends.partition import common_place
@@ -82,7 +83,7 @@ def mlopt(
         decompositions=training_decompositions(),
         partition_fn=min_cut_rematerialization_partition,
     )
-    with own_composites():
+    with own_composites(), for_target(resolved.target):
         return backend(module, example_inputs)
 
 

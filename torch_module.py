@@ -116,14 +116,17 @@ def _captured(
     label: str,
 ) -> Program:
     import_whole(OF_EXPORT)
+    from .frontends.decomposing.indices import for_target
     from .frontends.torch import capture
     from .runtime.kept_programs import KeptProgram
 
     keeper = None
     if options is not None:
         keeper = functools.partial(KeptProgram, options=options, label=label, missed=pool.start)
+    target = options.target if options is not None else ""
     try:
-        return capture(module, args, dynamic_shapes, example_kwargs=kwargs, keeper=keeper)
+        with for_target(target):
+            return capture(module, args, dynamic_shapes, example_kwargs=kwargs, keeper=keeper)
     except CompileError as error:
         error.where = error.where or user_line(error.__cause__)
         raise

@@ -2,21 +2,45 @@
 
 torch-mlir lowers these to scalar loops (and writes where an index points without a look);
 as ordinary reductions and gathers they fuse, run over threads, and check their indices. The
-work grows with the product of both sizes: `LIMIT` bounds it, beyond it the loops stay, and
-get indices that were checked before.
+work grows with the product of both sizes: `should_compare` bounds it, beyond it the loops stay,
+and get indices that were checked before.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .registry import aten, count, ours
+from .registry import aten, compute_dtype, count, ours
 
 LIMIT = 1 << 26
+# Where loops run, they take a nanosecond for each element that is written, and the vectors of a
+# comparison 0.02 to 0.3 for each pair. Few pairs for each place are as cheap as the copy of `x`.
+_PAIRS_EACH = 16
+
+_loops: ContextVar[bool] = ContextVar("loops", default=False)
+
+
+@contextmanager
+def for_target(target: str) -> Iterator[None]:
+    """Decompose for ``target``: only the CPU runs loops over tensors."""
+    token = _loops.set(target == "cpu")
+    try:
+        yield
+    finally:
+        _loops.reset(token)
+
+
+def should_compare(rows: int, given: int, width: int = 1) -> bool:
+    """Whether to compare ``given`` indices with all ``rows``, for ``width`` elements each."""
+    few = rows * given <= _PAIRS_EACH * (rows + given)
+    return rows * given * width <= LIMIT and (few or not _loops.get())
 
 
 def static(*shapes: Any) -> bool:
@@ -39,7 +63,7 @@ def _put_rows(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Any
     if not static(x.shape, values.shape):
         return NotImplemented
     rows, given = x.shape[0], index.shape[0]
-    if rows * given * (math.prod(x.shape[1:]) if accumulate else 1) > LIMIT:
+    if not should_compare(rows, given, math.prod(x.shape[1:]) if accumulate else 1):
         return NotImplemented
     rest = [1] * (x.dim() - 1)
     hit = _checked(index, rows) == torch.arange(rows).unsqueeze(1)
@@ -61,7 +85,8 @@ def _index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumula
     if out is not NotImplemented or any(i is not None and i.dtype == torch.bool for i in indices):
         return out
     checked = [i if i is None else _checked(i, x.shape[d]) for d, i in enumerate(indices)]
-    return aten._unsafe_index_put(x, checked, values, accumulate)
+    wide = compute_dtype(x.dtype) if accumulate else x.dtype
+    return aten._unsafe_index_put(x.to(wide), checked, values.to(wide), accumulate).to(x.dtype)
 
 
 @ours(aten._unsafe_index_put.default)
@@ -84,7 +109,10 @@ def _put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bo
         after = math.prod(first.shape)
         spread = values.expand(shape).reshape(*x.shape[:dim], after, *x.shape[dim + 1 :])
         index = first.reshape(after)
-        out = _put_rows(x.movedim(dim, 0), index, spread.movedim(dim, 0), accumulate)
+        moved, spread = x.movedim(dim, 0), spread.movedim(dim, 0)
+        out = _put_rows(moved, index, spread, accumulate)
+        if out is NotImplemented and dim > 0:  # the loops take a leading index only
+            out = aten.index_put(moved, [index], spread, accumulate)
         return out if out is NotImplemented else out.movedim(0, dim)
     if used != list(range(len(used))):
         return NotImplemented

@@ -8,13 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .indices import LIMIT, assert_async, not_negative, static
+from .indices import assert_async, not_negative, should_compare, static
 from .registry import aten, compute_dtype, ours
 
 
 def _can_compare(x: Tensor, dim: int, index: Tensor) -> bool:
     """Whether all sizes are known, and the work is bounded."""
-    return static(x.shape, index.shape) and x.shape[dim] * index.numel() <= LIMIT
+    if not static(x.shape, index.shape):
+        return False
+    given = index.shape[dim]
+    return should_compare(x.shape[dim], given, index.numel() // given)
 
 
 def _hits(x: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -91,7 +94,7 @@ def _put(x: Tensor, dim: int, index: Tensor, source: Any, accumulate: bool) -> T
 def _scatter_reduce(
     x: Tensor, dim: int, index: Tensor, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """Beyond `LIMIT` torch-mlir's loops, with indices that were looked at."""
+    """Where pairs are not compared torch-mlir's loops, with indices that were looked at."""
     if x.dtype == torch.bool:
         return NotImplemented
     reduce = {"add": "sum", "multiply": "prod"}.get(reduce, reduce)
@@ -104,8 +107,27 @@ def _scatter_reduce(
     dim %= x.dim()
     if _can_compare(x, dim, index):
         return _reduce(x, dim, index, source, reduce, include_self)
+    if reduce == "sum" and include_self:
+        return _put(x, dim, index, source, accumulate=True)
+    if reduce == "mean":
+        return _mean(x, dim, index, source, include_self)
+    # The loops round each step, and compare the bytes of uint8 as signed.
+    wide = torch.int32 if x.dtype == torch.uint8 else compute_dtype(x.dtype)
+    if wide != x.dtype:
+        x0, source = x.to(wide), source.to(wide)
+        return aten.scatter_reduce(x0, dim, index, source, reduce, include_self=include_self).to(x.dtype)
     assert_async(((index >= 0) & (index < x.shape[dim])).all(), "index out of range in self")
     return NotImplemented
+
+
+def _mean(x: Tensor, dim: int, index: Tensor, source: Tensor, include_self: bool) -> Tensor:
+    """By a sum and a count; the loops' quotient of integers is not rounded down."""
+    wide = compute_dtype(x.dtype)
+    total = aten.scatter_reduce(x.to(wide), dim, index, source.to(wide), "sum", include_self=include_self)
+    own = torch.full(x.shape, 1 if include_self else 0)
+    times = aten.scatter_add(own, dim, index, torch.ones(index.shape, dtype=torch.int64))
+    rounding = None if wide.is_floating_point else "floor"
+    return torch.div(total, times.clamp(min=1).to(wide), rounding_mode=rounding).to(x.dtype)
 
 
 def _reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:

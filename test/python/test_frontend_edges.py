@@ -214,6 +214,49 @@ def test_scatter_reduce(dtype):
     )
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.uint8], ids=str)
+def test_scatters_of_many_into_many(dtype):
+    """All pairs are too many to compare: by loops over what is given."""
+
+    def function(x, i, y):
+        ways = [(way, keep) for way in ("sum", "prod", "mean", "amax", "amin") for keep in (True, False)]
+        return (
+            *(x.scatter_reduce(0, i, y, way, include_self=keep) for way, keep in ways),
+            x.index_add(0, i, y),
+        )
+
+    x, y, i = torch.randint(-9, 9, (90,)).to(dtype), torch.randint(-2, 3, (70,)).to(dtype), torch.arange(70)
+    if dtype.is_floating_point:
+        x[:3], y[:6] = torch.tensor([NAN, -0.0, INF]), torch.tensor([1, -0.0, -INF, NAN, INF, -INF])
+    compiled = mlopt.jit(function, x, i, y)
+    for index in (i, 69 - i // 3, i * 0):
+        for found, right in zip(compiled(x, index, y), function(x, index, y), strict=True):
+            torch.testing.assert_close(found, right, equal_nan=True)
+    assert "scf.for" in mlopt.jit(torch.scatter_add, x, 0, i, y).asm["loops"]
+
+
+def test_scatters_into_many_columns():
+    """Loops take a leading index; a wrong one of theirs is an error, too."""
+
+    def function(x, i, y):
+        return x.index_copy(1, i, y), x.index_add(1, i, y), x.scatter_add(1, i.expand(2, -1), y)
+
+    x, i, y = torch.randn(2, 90), torch.randperm(70), torch.randn(2, 70)
+    assert_as_eager(function, x, i, y)
+    with pytest.raises(IndexError, match="index out of range"):
+        mlopt.jit(function, x, i, y)(x, i + 21, y)
+
+
+def test_scatters_of_many_on_gpus():
+    """No loops there."""
+
+    def function(x, i, y):
+        return x.scatter_add(0, i, y), x.scatter_reduce(0, i, y, "mean"), x.index_copy(0, i, y)
+
+    args = torch.randn(90), torch.randperm(70), torch.randn(70)
+    assert_same(mlopt.jit(function, *args, target="cuda:sm_80", device="emulator")(*args), function(*args))
+
+
 def test_masked_scatter():
     def function(x, mask, source):
         y = x * 1
