@@ -45,7 +45,7 @@ from .subsets import part_sizes
 from .tiling.access import shape_of
 from .tiling.emitter import Emitter
 from .tiling.place import Span
-from .tiling.registry import can_tile
+from .tiling.registry import SINGLE, can_tile, stepped_dims
 from .tiling.walks import steps_of
 
 CALLS = 12  # how deep they are for an op whose operand the op before makes
@@ -91,9 +91,14 @@ def tile_kernel(function: ir.Operation) -> None:
     tiles = schedule.get("tile", ())
     if len(tiles) != len(domain.dims):
         raise PassError(function, f"{SCHEDULE.name} has {len(tiles)} tile sizes for {len(domain.dims)} dims")
+    stepped = stepped_dims(domain)
     for dim in domain.dims:
         if dim.whole and dim.extent and _is_split(dim, tiles[dim.id]):
             raise PassError(function, f"{SCHEDULE.name} divides dim {dim.id}, of which a task needs all")
+        if dim in stepped and tiles[dim.id] != SINGLE:
+            raise PassError(
+                function, f"{SCHEDULE.name} must have 1 for dim {dim.id}, made element by element"
+            )
     block = function.regions[0].blocks[0]
     end = block.operations[len(block.operations) - 1].operation
     outs = list(block.arguments)[len(block.arguments) - len(end.operands) :]

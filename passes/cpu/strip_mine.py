@@ -47,6 +47,7 @@ from .strips.fragment import Fragment, is_vector, sizes_of
 from .strips.guests import guest_of
 from .strips.layout import Layout
 from .strips.nest import emit_nest, plan_nest
+from .strips.scalars import emit_assert
 from .strips.scratch import plan_scratches
 
 # Erased with the tiles once nothing uses them: they have no effect.
@@ -140,13 +141,6 @@ def mine_loop(em: Emitter, layout: Layout, op: scf.ForOp, vector_bits: int) -> N
     with em.loop(lower, upper, step, source=op) as loop:
         em.remember(op.induction_variable, (), Fragment({(): loop.induction_variable}))
         mine_block(em, layout, list(op.body.operations)[:-1], vector_bits)
-
-
-def emit_assert(em: Emitter, op: ir.OpView) -> None:
-    """A check on a scalar, which may come from tiles."""
-    condition = em.scalar(op.operands[0])
-    with em.here():
-        ir.Operation.create("cf.assert", [], [condition], {"msg": op.attributes["msg"]}, loc=op.location)
 
 
 def emit_writes(

@@ -21,6 +21,7 @@ from .group import Group
 from .kinds import Kind
 from .repeats import elements_of, remade, repeats, tasks_of, window_repeats
 from .sums import Sums
+from .waits import waiting_seconds
 
 _NOT_READ = ("arith.constant", "tensor.empty")
 
@@ -35,15 +36,20 @@ class Price(NamedTuple):
     again: Cost
     tasks: int
     seconds: float
+    waits: bool = False  # rather than that it is busy
 
 
 class Saving(NamedTuple):
-    """What fewer kernels save; ``tasks`` are left, ``repeated`` says that work is done again."""
+    """What fewer kernels save; ``tasks`` are left, ``repeated`` says that work is done again.
+
+    ``waits``: what is left waits for one row after the other.
+    """
 
     bytes: int
     seconds: float
     tasks: int
     repeated: bool
+    waits: bool = False
 
 
 def saved(before: Sequence[Price], after: Sequence[Price]) -> Saving:
@@ -53,6 +59,7 @@ def saved(before: Sequence[Price], after: Sequence[Price]) -> Saving:
         sum(each.seconds for each in before) - sum(each.seconds for each in after),
         min(each.tasks for each in after),
         sum(each.again.flops for each in after) > sum(each.again.flops for each in before),
+        any(each.waits for each in after),
     )
 
 
@@ -156,7 +163,11 @@ class Prices:
             return self._price(reads, writes, work, self._nothing, tasks)
         again, remade, tasks = self._in_tasks(domain)
         if self.machine.chips:
-            return self._price(reads, writes, work, again, tasks, beside=remade)
+            price = self._price(reads, writes, work, again, tasks, beside=remade)
+            waiting = self.machine.launch + waiting_seconds(domain, self.machine)
+            if waiting <= price.seconds:
+                return price
+            return price._replace(seconds=waiting, waits=True)
         return self._price(reads, writes, work, self._sums.add(again, remade), tasks)
 
     def _alone(self, group: Group) -> Price:

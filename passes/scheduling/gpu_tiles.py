@@ -10,7 +10,7 @@ from mlir import ir
 from ..domain import Dim, Domain
 from ..tiling import reduction
 from ..tiling.access import Access, Nest
-from ..tiling.registry import WHOLE, rule_of
+from ..tiling.registry import WHOLE, rule_of, stepped_dims
 from .common import ROW
 
 ROW_ELEMENTS = 1024  # at least, of a block that reduces rows
@@ -49,14 +49,15 @@ def beside_each(domain: Domain) -> dict[Dim, set[Dim]]:
 
 
 def reduced_in_tiles(domain: Domain) -> set[Dim]:
-    """The reduced dims that no task owns: their rule can step through them."""
-    return {
+    """The reduced dims that no task owns: their rule can step through them, as far at a time as we like."""
+    reduced = {
         domain.loops(nest)[loop]
         for nest in domain.nests
         if rule_of(nest) is reduction
         for loop in nest.reductions
         if domain.loops(nest)[loop].kind == "reduction"
     }
+    return reduced - stepped_dims(domain)
 
 
 def blocks_of(domain: Domain, tiles: dict[Dim, int]) -> int:

@@ -14,7 +14,7 @@ from .analysis import body_problem
 from .walks import loops_problem, walk_problem
 
 if TYPE_CHECKING:
-    from ..domain import Domain
+    from ..domain import Dim, Domain
     from .emitter import Emitter
 
 WHOLE, SINGLE = 0, 1
@@ -36,6 +36,8 @@ class Rule(Protocol):
 # The first that takes an op wins: the cheaper form before the more general one.
 _RULES = ("fill", "slices", "elementwise", "attention", "contraction", "reduction", "window")
 _IN_STEPS = ("fill", "elementwise", "reduction")  # those that can run along a row of unknown length
+
+_STEPPING = ("reduction", "window")  # those that can run through a reduced dim one element at a time
 
 
 @cache
@@ -75,9 +77,10 @@ def can_tile(domain: Domain) -> str | None:
             dim = domain.loops(nest)[loop]
             if dim.extent == 1:
                 continue
-            owned = dim.whole or dim.kind == "reduction"
-            if owned and size == SINGLE and nest.kinds[loop] == "parallel":
-                return "one dim would have to be a whole row and one element at a time"
+            if size == SINGLE and nest.kinds[loop] == "parallel":
+                problem = _single_problem(domain, nest, loop)
+                if problem is not None:
+                    return problem
             if dim.kind == "reduction":
                 continue  # a rule runs its reduction loops itself
             size = WHOLE if dim.whole else size
@@ -91,6 +94,33 @@ def can_tile(domain: Domain) -> str | None:
     if not all(rule_of(nest) in stepping for nest in domain.nests):
         return "a task would need a whole row, whose length is not known"
     return loops_problem(domain) or walk_problem(domain)
+
+
+def stepped_dims(domain: Domain) -> set[Dim]:
+    """The reduced dims along which what is reduced is made one element at a time: embedding(i).sum(1)."""
+    return {
+        dim
+        for nest in domain.nests
+        for loop, dim in enumerate(domain.loops(nest))
+        if dim.kind == "reduction" and nest.kinds[loop] == "parallel" and _is_single(domain, nest, loop)
+    }
+
+
+def _is_single(domain: Domain, nest: Nest, loop: int) -> bool:
+    return domain.loops(nest)[loop].extent != 1 and rule_of(nest).needs(nest).get(loop) == SINGLE
+
+
+def _single_problem(domain: Domain, nest: Nest, loop: int) -> str | None:
+    """Why a task cannot have a parallel loop of ``nest`` one element at a time, or None."""
+    dim = domain.loops(nest)[loop]
+    stepping = [rule for name, rule in zip(_RULES, _rules(), strict=True) if name in _STEPPING]
+    reducing = [each for each in domain.nests if dim in (domain.loops(each)[n] for n in each.reductions)]
+    if dim.whole or not all(rule_of(each) in stepping for each in reducing):
+        return "one dim would have to be a whole row and one element at a time"
+    inner = [each for each in nest.parallels if each > loop and _is_single(domain, nest, each)]
+    if reducing and any(domain.loops(nest)[each].kind == "parallel" for each in inner):
+        return "columns would be reduced one at a time, against their order in memory"
+    return None
 
 
 def _in_parts(domain: Domain) -> str | None:

@@ -141,12 +141,12 @@ func.func @chain(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf
 
 // -----
 
-// A step is taken one element at a time; a reduction needs the row that it leaves.
+// A step is taken one element at a time; a row that is reduced and stored is one task's, whole.
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 // CHECK: mlopt.fusion = ["extract_slice -> sum: one dim would have to be a whole row and one element at a time"]
 // CHECK-LABEL: @step
-func.func @step(%x: tensor<64x128xf32>) -> tensor<64xf32> {
+func.func @step(%x: tensor<64x128xf32>) -> (tensor<64x64xf32>, tensor<64xf32>) {
   %zero = arith.constant 0.0 : f32
   %s = tensor.extract_slice %x[0, 0] [64, 64] [1, 2] : tensor<64x128xf32> to tensor<64x64xf32>
   %0 = tensor.empty() : tensor<64xf32>
@@ -157,7 +157,7 @@ func.func @step(%x: tensor<64x128xf32>) -> tensor<64xf32> {
     %a = arith.addf %in, %out : f32
     linalg.yield %a : f32
   } -> tensor<64xf32>
-  return %t : tensor<64xf32>
+  return %s, %t : tensor<64x64xf32>, tensor<64xf32>
 }
 
 // -----

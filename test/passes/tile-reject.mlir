@@ -48,3 +48,35 @@ func.func private @divided_row(%x: tensor<4x8xf32>, %out: tensor<4x8xf32>) -> te
   } -> tensor<4x8xf32>
   return %r : tensor<4x8xf32>
 }
+
+// -----
+
+#at = affine_map<(b, t, c) -> (b, t)>
+#id = affine_map<(b, t, c) -> (b, t, c)>
+#bags = affine_map<(b, t, c) -> (b, c)>
+// expected-error @+1 {{mlopt.schedule must have 1 for dim 2, made element by element}}
+func.func private @whole_steps(%table: tensor<1000x256xf32>, %i: tensor<8x50xi64>, %0: tensor<8x256xf32>) -> tensor<8x256xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 1, 0, 0>}} {
+  %f = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x50x256xf32>
+  %g = linalg.generic {indexing_maps = [#at, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%i : tensor<8x50xi64>) outs(%e : tensor<8x50x256xf32>) attrs = {mlopt.op = "gather"} {
+  ^bb0(%at: i64, %o: f32):
+    %rows = arith.constant 1000 : i64
+    %zero = arith.constant 0 : i64
+    %ok = arith.cmpi ult, %at, %rows : i64
+    cf.assert %ok, "IndexError: index out of range in self"
+    %safe = arith.select %ok, %at, %zero : i64
+    %row = arith.index_cast %safe : i64 to index
+    %column = linalg.index 2 : index
+    %v = tensor.extract %table[%row, %column] : tensor<1000x256xf32>
+    linalg.yield %v : f32
+  } -> tensor<8x50x256xf32>
+  %1 = linalg.fill ins(%f : f32) outs(%0 : tensor<8x256xf32>) -> tensor<8x256xf32>
+  %r = linalg.generic {indexing_maps = [#id, #bags], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%g : tensor<8x50x256xf32>) outs(%1 : tensor<8x256xf32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %a, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<8x256xf32>
+  return %r : tensor<8x256xf32>
+}

@@ -1,4 +1,4 @@
-"""Loops that carry tiles, inside the strips: the same loop with fragments carried."""
+"""Loops that carry tiles, inside the strips: the same loop with fragments carried, and what it checks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ...base import PassError
 from .emitter import Emitter, normal_strip
 from .fragment import Fragment, Strip, keys_of, lane_of
 from .registry import rule_of
+from .scalars import emit_assert
 from .vectors import spread
 
 
@@ -29,6 +30,9 @@ def run_loop(
         inside = _fragments(wanted, list(loop.inner_iter_args))
         for place, at in wanted.items():
             em.remember(op.inner_iter_args[place], at, inside[place])
+        for each in op.body.operations:
+            if each.operation.name == "cf.assert":
+                emit_assert(em, each)
         em.close([one for place, at in wanted.items() for one in _flat(em, em.emit(yielded[place], at), at)])
     results = _fragments(wanted, list(loop.results))
     if not starts:

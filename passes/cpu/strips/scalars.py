@@ -23,6 +23,13 @@ def emit_scalar(em: Emitter, value: ir.Value, _strip: Strip) -> Fragment:
         return Fragment({(): ir.Operation.create(op.operation.name, results, operands, attributes).result})
 
 
+def emit_assert(em: Emitter, op: ir.OpView) -> None:
+    """A check on a scalar, which may come from tiles."""
+    condition = em.scalar(op.operands[0])
+    with em.here():
+        ir.Operation.create("cf.assert", [], [condition], {"msg": op.attributes["msg"]}, loc=op.location)
+
+
 def _extract_uses(value: ir.Value, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
     op = value.owner.opview
     return [(op.operands[0], _extract_strip(op, strip))]
