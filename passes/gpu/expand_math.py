@@ -80,6 +80,7 @@ def _join_divisions(function: ir.Operation) -> None:
     for division in ops_named(function, "arith.divf"):
         if isinstance(division.results[0].type, ir.F32Type):
             groups.setdefault(division.operands[1], []).append(division)
-    for divisor, divisions in groups.items():
+    for divisions in groups.values():
         if len(divisions) >= FEWEST:
-            divide_all(divisor, divisions)
+            # A quotient that others are divided by is another value once its own group is rewritten.
+            divide_all(divisions[0].operands[1], divisions)

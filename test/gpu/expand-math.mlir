@@ -118,6 +118,28 @@ llvm.func @by_one_number(%x: f32, %y: f32, %c: i1, %out: !llvm.ptr) {
   llvm.return
 }
 
+// Divisors that are quotients themselves, by one number: what comes of them is divided by.
+// CHECK-LABEL: llvm.func @by_quotients
+// CHECK-SAME: (%[[X:.*]]: f32, %[[Y:.*]]: f32, %[[D:.*]]: f32,
+// CHECK: math.absf %[[D]]
+// CHECK: %[[P:.*]] = math.fma %{{.*}}
+// CHECK: math.absf
+// CHECK-NOT: arith.divf
+// CHECK: llvm.return
+llvm.func @by_quotients(%x: f32, %y: f32, %d: f32, %out: !llvm.ptr) {
+  %p = arith.divf %x, %d : f32
+  %q = arith.divf %y, %d : f32
+  %a = arith.divf %x, %p : f32
+  %b = arith.divf %y, %p : f32
+  %c = arith.divf %x, %q : f32
+  %e = arith.divf %y, %q : f32
+  llvm.store %a, %out : f32, !llvm.ptr
+  llvm.store %b, %out : f32, !llvm.ptr
+  llvm.store %c, %out : f32, !llvm.ptr
+  llvm.store %e, %out : f32, !llvm.ptr
+  llvm.return
+}
+
 // relu: of the zero's sign nothing is left in x * 0.5 + 1 and in exp(-x), but a store shows it.
 // CHECK-LABEL: llvm.func @relu
 // CHECK: arith.maximumf

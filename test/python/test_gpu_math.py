@@ -154,3 +154,15 @@ def test_divisions_by_one_number(off: None) -> None:
     other = ~near & (found != wanted) & ~(np.isnan(found) & np.isnan(wanted))
     np.testing.assert_array_equal(found[other], wanted[other])
     np.testing.assert_array_equal(np.signbit(found[wanted == 0]), np.signbit(wanted[wanted == 0]))
+
+
+@pytest.mark.parametrize("columns", [37, 100])
+def test_divisors_that_are_quotients(columns: int) -> None:
+    """As in a quantisation by rows, whose scale is a maximum by 127."""
+    x = torch.randn(5, columns)
+
+    def quantise(x: torch.Tensor) -> torch.Tensor:
+        return x / (x.abs().amax(-1, keepdim=True) / 127)
+
+    got = mlopt.jit(quantise, x, target="cuda:sm_80", device="emulator")(x)
+    torch.testing.assert_close(got, quantise(x), rtol=1e-6, atol=1e-6)
