@@ -14,6 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import mlopt
 import numpy as np
 import pytest
 import torch
