@@ -74,8 +74,32 @@ def _memory_problems(function: ir.Operation, limit: int) -> Iterator[Problem]:
 
 
 def _bytes_of(memref: ir.MemRefType) -> int | None:
+    """The bytes of a buffer, as the llvm lowering stores it; None if its size is not constant."""
     if not memref.has_static_shape:
         return None
-    element = memref.element_type
-    bits = element.width if isinstance(element, (ir.IntegerType, ir.FloatType)) else 64
-    return int(prod(memref.shape)) * ((bits + 7) // 8)
+    element = _element_bytes(memref.element_type)
+    return None if element is None else int(prod(memref.shape)) * element
+
+
+def _element_bytes(element: ir.Type) -> int | None:
+    if isinstance(element, ir.VectorType):
+        return None if element.scalable else _vector_bytes(element)
+    if isinstance(element, ir.ComplexType):
+        part = _element_bytes(element.element_type)
+        return None if part is None else 2 * part
+    if isinstance(element, ir.IndexType):
+        return 8
+    if not isinstance(element, (ir.IntegerType, ir.FloatType)):
+        return None
+    return _rounded((element.width + 7) // 8)  # an i24 is stored in 4 bytes
+
+
+def _vector_bytes(vector: ir.VectorType) -> int:
+    """Its lanes lie side by side, those of an i1 in bits, and are aligned to a power of two."""
+    *outer, lanes = [*vector.shape] or [1]
+    width = 64 if isinstance(vector.element_type, ir.IndexType) else vector.element_type.width
+    return int(prod(outer)) * _rounded((lanes * width + 7) // 8)
+
+
+def _rounded(number: int) -> int:
+    return 1 << (number - 1).bit_length()

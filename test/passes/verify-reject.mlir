@@ -86,6 +86,24 @@ func.func private @other()
 
 // -----
 
+// A vector takes what all of its lanes take, a power of two, and a number of two parts both of them.
+// expected-error@below {{the kernel's scratch takes 281 bytes, 128 are allowed}}
+func.func private @vectors(%a: memref<4xf32>) attributes {mlopt.kernel} {
+  %0 = memref.alloca() : memref<2xvector<16xf32>>
+  %1 = memref.alloca() : memref<4xvector<2x3xf32>>
+  %2 = memref.alloca() : memref<1xvector<24xi1>>
+  %3 = memref.alloca() : memref<1xcomplex<f64>>
+  %4 = memref.alloca() : memref<1xi1>
+  %5 = memref.alloca() : memref<1xi24>
+  %6 = memref.alloca() : memref<0xf64>
+  // expected-error@below {{a kernel's scratch must have a constant size}}
+  %7 = memref.alloca() : memref<1xvector<[4]xf32>>
+  scf.forall (%i) = (0) to (4) step (1) {}
+  return
+}
+
+// -----
+
 func.func private @part(%a: memref<8xf32>, %one: f32, %out: memref<8xf32>) attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
