@@ -24,9 +24,9 @@ venv: $(STAMP) ## set up .venv: torch, the pinned compilers, mlopt itself (edita
 test: $(STAMP) ## all checks: ruff, mypy, lit, call overhead, pytest (GROUPS="lint lit" for some of them)
 	@$(BIN)/python test/run.py $(GROUPS)
 
-fuzz: $(STAMP) ## random graphs, fused and not, against numpy; FIRST=seed GRAPHS=1 repeats one
+fuzz: $(STAMP) ## random graphs, windows and dtypes, compared with what they must be; FIRST=seed GRAPHS=1 repeats one
 	@echo "seeds $(FIRST) to $$(($(FIRST) + $(GRAPHS) - 1))"
-	@MLOPT_FUZZ=$(GRAPHS) MLOPT_FUZZ_FIRST=$(FIRST) $(BIN)/pytest -vv test/python/test_fuzz_graphs.py test/python/test_fuzz_windows.py
+	@MLOPT_FUZZ=$(GRAPHS) MLOPT_FUZZ_FIRST=$(FIRST) $(BIN)/pytest -vv test/python/test_fuzz_graphs.py test/python/test_fuzz_windows.py test/python/test_fuzz_dtypes.py
 
 demo: $(STAMP) ## compile and time ResNet-18 and a GPT-2 block; the stages go to build/demo/
 	@$(BIN)/python examples/demo.py
