@@ -15,9 +15,10 @@ block's warps ask for a sector at most 1.125 times on average: a row that is rea
 
 An access may be narrower than 128 bits where each request of a warp touches one sector (a row's result, an
 index, a channel's parameter: it could not be less) and its line touches few of them (a sixteenth of what must
-be moved), and where it is of a narrower dtype than the kernel's widest one, takes as many elements as 128
-bits hold of that, and fills its sectors: wider ones would make the others more than 128 bits. What an access
-touches is what the emulator has counted for its line of PTX.
+be moved, or one in all, as where two numbers are added up), and where it is of a narrower dtype than the
+kernel's widest one, takes as many elements as 128 bits hold of that, and fills its sectors: wider ones would
+make the others more than 128 bits. What an access touches is what the emulator has counted for its line of
+PTX.
 
 A tile's loads all come before the first use of one. Another tile's may come after it if they are on their way
 during a reduction, or if all blocks load the same, as weights: all but the first have them from a cache, and
@@ -170,8 +171,8 @@ def narrow_accesses(
 ) -> set[tuple[str, int]]:
     """Kinds ("ld", "st") and widths of accesses that need not have 128 bits; ``elements``: bits of dtypes.
 
-    Those all of whose lines' requests touch one sector each, few of ``least`` bytes, or fill their sectors
-    with as many elements of a narrower dtype as 128 bits hold of the widest one.
+    Those all of whose lines' requests touch one sector each, few of ``least`` bytes or one in all, or fill
+    their sectors with as many elements of a narrower dtype as 128 bits hold of the widest one.
     """
     narrower = {_WIDEST * bits // max(elements) for bits in elements} if elements else set()
     found: dict[tuple[str, int], bool] = {}
@@ -182,7 +183,7 @@ def narrow_accesses(
         bits = int(access["bits"]) * int(access["count"] or 1)
         fills = bits in narrower and line.bytes == SECTOR * line.sectors
         known = found.get((access["kind"], bits), True)
-        few = line.sectors == line.requests and SECTOR * line.sectors <= FEW * least
+        few = line.sectors == line.requests and SECTOR * line.sectors <= max(SECTOR, FEW * least)
         found[access["kind"], bits] = known and (few or fills)
     return {each for each, may in found.items() if may}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from mlopt.bench.gpu.gates import FEW, MOST_AGAIN, SECTOR, Found, narrow_accesses
 from mlopt.runtime.emulator.counters import Line
@@ -34,3 +35,14 @@ def test_warps_that_ask_for_a_sector_each() -> None:
     least = SECTOR * requests
     assert narrow_accesses([line], {32}, least / FEW) == {("ld", 32)}  # parameters, say
     assert narrow_accesses([line], {32}, 2 * least) == set()
+
+
+def test_a_kernel_that_adds_two_numbers_up() -> None:
+    """Its lines ask for a sector each, once: there is nothing that wider ones would save."""
+    line = Line(
+        0, "ld.global.nc.v2.b32 {%r1, %r2}, [%rd1];", "", "memory", 1, 1, bytes=8, sectors=1, requests=1
+    )
+    least = 3 * SECTOR
+    assert narrow_accesses([line], {32}, least) == {("ld", 64)}
+    twice = replace(line, requests=2, sectors=2)
+    assert narrow_accesses([twice], {32}, least) == set()
