@@ -106,7 +106,7 @@ def choose(domain: Domain) -> Choice:
         _choose_rows(domain, tiles)
     keep_inside(domain, tiles)
     tiles = {dim: tiles.get(dim, WHOLE) for dim in domain.dims}
-    if heavy is not None and attention is None and tensor_bytes(heavy) is not None:
+    if heavy is not None and attention is None and tensor_bytes(domain, heavy) is not None:
         registers = tensor_registers(largest_tile(domain, tiles), TENSOR_WARPS)
         return Choice(tiles, TENSOR_WARPS, _blocks(registers, TENSOR_WARPS), STAGES)
     rows = reduces(domain)

@@ -31,7 +31,7 @@ def choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> Non
     loops = domain.loops(nest)
     stepped = contraction.stepped_loop(nest)
     assert stepped is not None
-    factor = tensor_bytes(nest)
+    factor = tensor_bytes(domain, nest)
     for loop in nest.reductions:
         if loops[loop].kind == "reduction":
             wanted = STEP_BYTES // factor if factor is not None else CONTRACTION_STEP
@@ -39,6 +39,10 @@ def choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> Non
             tiles[loops[loop]] = step if loop == stepped else SINGLE
     for loop in contraction.batch_loops(nest):
         tiles.setdefault(loops[loop], SINGLE)  # each has factors of its own: nothing to share in a block
+    if factor is not None:
+        for side in _sides(nest):
+            for loop in side[1:] if not any(loops[each].whole for each in side) else side:
+                tiles.setdefault(loops[loop], SINGLE)
     lanes = loops[contraction.lane_loop(nest)]
     rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in (lanes, *tiles)]
     free = dict(tiles)
@@ -49,11 +53,26 @@ def choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> Non
             return
 
 
-def tensor_bytes(nest: Nest) -> int | None:
-    """The size of the factors' elements if tensor cores multiply them, else None."""
+def tensor_bytes(domain: Domain, nest: Nest) -> int | None:
+    """The size of the factors' elements if tensor cores can multiply their tiles, else None.
+
+    They can if no factor has two dims that a task owns, nor both one together.
+    """
     types = contraction.factor_types(nest)
     found = instruction_for(types[0], contraction.total_type(nest)) if types[0] == types[1] else None
-    return None if found is None else found.element_bytes
+    owned = {loop for loop, dim in enumerate(domain.loops(nest)) if dim.whole and dim.extent != 1}
+    if found is None or owned & contraction.batch_loops(nest):
+        return None
+    return found.element_bytes if all(len(owned & set(side)) < 2 for side in _sides(nest)) else None
+
+
+def _sides(nest: Nest) -> tuple[list[int], list[int]]:
+    """The parallel loops of more than one element that each factor has alone, the one to divide first."""
+    lanes = contraction.lane_loop(nest)
+    beside = contraction.strip_loops(nest)
+    others = set(nest.parallels) - {lanes, *beside} - contraction.batch_loops(nest)
+    wide = [loop for loop in reversed(nest.parallels) if nest.extents[loop] != 1]
+    return [lanes, *(loop for loop in wide if loop in beside)], [loop for loop in wide if loop in others]
 
 
 def tensor_registers(elements: int, warps: int) -> int:

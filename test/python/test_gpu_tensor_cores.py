@@ -5,8 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import mlopt
 import numpy as np
 import pytest
+import torch
+from mlopt.runtime.verification import Verifier
+from torch import nn
 
 sys.path.insert(0, str(Path(__file__).parent))
 from gpu_kernels import compile_kernel
@@ -52,3 +56,28 @@ def test_instruction(kind: str) -> None:
     kernel = compile_kernel(product(64, 64, 64, kind))
     assert "mma.sync.aligned.m16n8k" in kernel.ptx
     assert "fma.rn" not in kernel.ptx
+
+
+MODULES = {
+    "conv": (lambda: nn.Conv2d(16, 40, 3, padding=1), (2, 16, 11, 9)),
+    "strided": (lambda: nn.Conv2d(16, 24, 3, stride=2), (1, 16, 13, 17)),
+    "grouped": (lambda: nn.Conv2d(32, 32, 3, groups=4), (1, 32, 9, 9)),
+    "1x1": (lambda: nn.Conv2d(24, 40, 1), (2, 24, 9, 7)),
+    "conv1d": (lambda: nn.Conv1d(16, 24, 3), (2, 16, 33)),
+    "linear, norm": (lambda: nn.Sequential(nn.Linear(40, 200), nn.LayerNorm(200)), (3, 7, 40)),
+    "one row": (lambda: nn.Linear(64, 96), (1, 64)),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", MODULES)
+def test_modules(name: str, dtype: torch.dtype) -> None:
+    """Products in other shapes: windows, groups, what follows in rows."""
+    make, shape = MODULES[name]
+    module, x = make().to(dtype).eval(), torch.randn(shape, dtype=dtype)
+    with torch.no_grad():
+        compiled = mlopt.jit(module, x, target="cuda:sm_80", device="emulator")
+        assert "mma.sync" in compiled.asm["ptx"]
+        assert all(kernel.spills == 0 for kernel in compiled.report.gpu.kernels)
+        x = torch.randn(shape, dtype=dtype)
+        Verifier(module, (x,), {}).check(compiled(x))
