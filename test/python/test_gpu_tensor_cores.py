@@ -9,6 +9,7 @@ import mlopt
 import numpy as np
 import pytest
 import torch
+from mlopt import emulator
 from mlopt.runtime.verification import Verifier
 from torch import nn
 
@@ -56,6 +57,23 @@ def test_instruction(kind: str) -> None:
     kernel = compile_kernel(product(64, 64, 64, kind))
     assert "mma.sync.aligned.m16n8k" in kernel.ptx
     assert "fma.rn" not in kernel.ptx
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("right", [False, True])
+def test_no_conflicts(left: bool, right: bool) -> None:
+    """Factors lie in shared memory so that every access of a step takes as few passes as it can."""
+    shapes = (128, 80) if left else (80, 128), (96, 128) if right else (128, 96)
+    x, y = (torch.randn(shape, dtype=torch.bfloat16) for shape in shapes)
+
+    def product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return (x.T if left else x) @ (y.T if right else y)
+
+    compiled = mlopt.jit(product, x, y, target="cuda:sm_80", device="emulator")
+    with emulator.record() as launches:
+        compiled(x, y)
+    assert "cp.async.cg.shared.global" in compiled.asm["ptx"]
+    assert sum(launch.counters.bank_conflicts for launch in launches) == 0
 
 
 MODULES = {
