@@ -29,8 +29,9 @@ from .structured import (
     sizes_of,
     structured_ops,
 )
+from .tiling.analysis import loops_in
 
-LEAST_BYTES = 1 << 20  # of weights: a copy of fewer is worth a kernel that turns rows
+LEAST_BYTES = 1 << 20  # of weights: a copy of fewer is no matter
 LANES = 64  # of a strip: rows that are a multiple of it leave no lane empty
 _BYTES = 4  # of an f32
 MOST_ROWS = 512  # more are in so many pages that each task copies its strip of them
@@ -49,14 +50,13 @@ class TurnRows(Pass):
         %c = generic {matmul} (m, n | k) ins(%y at (k, m), %w at (n, k)) : tensor<128x3072xf32>
 
     Registers run along the rows. Run it before mlopt-pack-weights, which keeps a copy of what it packs: of
-    these weights nothing is kept. Where an element-wise op made the rows, it makes them in columns, and the
-    product before it, too. Legal where the weights are a matrix that the summed loop runs along, as it does
-    along the rows. Done in f32 for 64 to 512 rows, a multiple of 64 and no more than the columns, and 1 MB of
-    weights: where nothing before makes rows in columns, a kernel more does.
+    these weights nothing is kept. Legal where the weights are a matrix that the summed loop runs along, as it
+    does along the rows. Done in f32 for 64 to 512 rows, a multiple of 64 and no more than the columns, and
+    1 MB of weights, where it makes no kernel more: a product and the element-wise ops after it make the rows,
+    for this product alone, and make them in columns as well.
 
-    One thread of a Zen 5 core, process seconds: 128 rows of 768 by 3072 3.0 to 2.9 ms, by 50257 (which is not
-    packed) 54 to 46; GPT-2-small of 128 tokens 160 to 167 ms
-    either way, its process 1.41 to 0.93 GB.
+    GPT-2-small of 128 tokens, each block's second layer after the GELU: its process at its peak 1.44 to 1.33
+    GB; a call takes as long, 160 ms of one thread of a Zen 5 core.
     """
 
     name: ClassVar[str] = "mlopt-turn-rows"
@@ -105,14 +105,41 @@ def can_turn(op: ir.Operation, number: int) -> bool:
 
 
 def should_turn(op: ir.Operation, number: int) -> bool:
-    """Whether the rows fill strips of lanes, and are fewer than the columns that they serve."""
+    """Whether the rows fill strips of lanes, fewer than the columns that they serve, and cost no kernel."""
     rows, columns = (
         loop_extents(op)[where.results[place].position]
         for where, place in ((maps_of(op)[1 - number], -2), (original(op, number)[1], 0))
     )
     if rows is None or columns is None or rows % LANES or not 0 < rows <= min(MOST_ROWS, columns):
         return False
-    return _is_single(op) and _is_large(op.operands[number])
+    return _is_single(op) and _is_large(op.operands[number]) and _come_from_product(op, 1 - number)
+
+
+def _come_from_product(op: ir.Operation, number: int) -> bool:
+    """Whether a product and element-wise ops after it make operand ``number`` of ``op``, for it alone.
+
+    One kernel does that, and makes it in columns as well.
+    """
+    makers, reads = [op], [(op.operands[number], True)]
+    for value, is_straight in reads:  # grows
+        maker = defining_op(value)
+        if maker is None or maker in makers or maker.name == "arith.constant":
+            continue
+        if not is_straight or maker.name != "linalg.generic" or len(maker.results) != 1:
+            return False
+        makers.append(maker)
+        if "reduction" not in kinds_of(maker):
+            found = zip(inputs_of(maker), maps_of(maker), strict=False)
+            reads += [(each, where.is_permutation) for each, where in found if not _is_broadcast(where)]
+        elif not is_contraction(maker):
+            return False
+    readers = [use.owner.operation for maker in makers[1:] for use in maker.results[0].uses]
+    return sum(map(is_contraction, makers[1:])) == 1 and all(reader in makers for reader in readers)
+
+
+def _is_broadcast(where: ir.AffineMap) -> bool:
+    """Whether what is read at ``where`` is the same along some loop."""
+    return len({loop for expr in where.results for loop in loops_in(expr)}) < where.n_dims
 
 
 def _is_large(weights: ir.Value) -> bool:

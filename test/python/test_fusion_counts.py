@@ -218,10 +218,6 @@ ROWS: dict[str, Row] = {
 }
 
 
-# What mlopt-turn-rows adds: rows that norms and attention made, in columns, for weights of 1 MB and more that
-# no copy is kept of.
-TURNED = {("GPT-2 block", "cpu"): 3}
-
 TARGETS: dict[str, dict[str, Any]] = {"cpu": {}, "emulator": {"target": "cuda:sm_80", "device": "emulator"}}
 
 
@@ -240,7 +236,7 @@ def kernels_of(module: Any, inputs: tuple[torch.Tensor, ...], target: str) -> li
 def test_kernels(name: str, target: str) -> None:
     most, module, inputs = ROWS[name]
     names = kernels_of(module, inputs, target)
-    assert len(names) <= most + TURNED.get((name, target), 0), names
+    assert len(names) <= most, names
 
 
 UNKNOWN_ROWS: dict[str, Callable[..., Any]] = {
