@@ -87,7 +87,7 @@ def _alike(function: ir.Operation, weights: Set[ir.Value]) -> Iterator[list[ir.O
 
 def can_join(op: ir.Operation, weights: Set[ir.Value]) -> bool:
     """Whether ``op`` multiplies something by a matrix of weights, whose columns are the result's last dim."""
-    if op.name != "linalg.generic" or not is_contraction(op):
+    if not is_contraction(op):
         return False
     weight, (left, right, written) = op.operands[1], maps_of(op)
     exprs = [expr for where in (left, right, written) for expr in where.results]
@@ -173,16 +173,17 @@ def _continues(op: ir.Operation, chain: Chain, weights: Set[ir.Value]) -> bool:
 
 def should_join(chains: Sequence[Chain]) -> bool:
     """Whether only products read the results, in their own order or moved: they can read parts in place."""
-    return all(_is_for_products(chain[-1].results[0]) for chain in chains)
+    return all(_leads_to_products(chain[-1].results[0]) for chain in chains)
 
 
-def _is_for_products(value: ir.Value) -> bool:
+def _leads_to_products(value: ir.Value) -> bool:
+    """Whether products and attention alone read ``value``, or views and moves of it."""
     for use in value.uses:
         op = use.owner.operation
         if op.name in _VIEWS or (op.name == "linalg.generic" and is_move(op)):
-            if not _is_for_products(op.results[0]):
+            if not _leads_to_products(op.results[0]):
                 return False
-        elif op.name != ATTENTION and not (op.name == "linalg.generic" and is_contraction(op)):
+        elif op.name != ATTENTION and not is_contraction(op):
             return False
     return True
 

@@ -15,7 +15,7 @@ from .fusion.pads import can_read_through
 from .hoist import made_of_weights
 from .moving.collapses import sink
 from .moving.expansions import lift_expansions
-from .moving.reads import is_move
+from .moving.reads import original
 from .moving.splits import can_split, groups_of, parts_of
 from .operations import defining_op
 from .raising.bodies import is_contraction
@@ -27,6 +27,7 @@ from .structured import (
     indexing_maps,
     inits_of,
     inputs_of,
+    is_pointwise,
     kinds_of,
     label_of,
     loop_extents,
@@ -151,7 +152,7 @@ def followers_of(value: ir.Value) -> set[ir.Value] | None:
     values = [value]
     for each in values:  # grows
         readers = [use.owner.operation for use in each.uses]
-        if readers and all(_is_pointwise(reader) and can_split(reader) for reader in readers):
+        if readers and all(is_pointwise(reader) and can_split(reader) for reader in readers):
             results = list(dict.fromkeys(reader.results[0] for reader in readers))
             values += [made for made in results if made not in found]
             found.update(results)
@@ -164,11 +165,7 @@ def _would_stay(readers: Sequence[ir.Operation]) -> bool:
     """Whether one of ``readers`` would be in the kernel of the product that they read, but not on strips."""
     if any(map(_is_stored_with, readers)):
         return True
-    return any(map(_is_pointwise, readers)) and not any(map(_is_apart, readers))
-
-
-def _is_pointwise(op: ir.Operation) -> bool:
-    return op.name == "linalg.generic" and len(op.results) == 1 and "reduction" not in kinds_of(op)
+    return any(map(is_pointwise, readers)) and not any(map(_is_apart, readers))
 
 
 def _is_apart(op: ir.Operation) -> bool:
@@ -256,14 +253,9 @@ def _order(op: ir.Operation, packing: Packing) -> None:
 
 def _packed(op: ir.Operation, packing: Packing) -> ir.Value:
     """The weights as (strip, the other dims as they are walked through, column of the strip)."""
-    value, where = op.operands[packing.operand], maps_of(op)[packing.operand]
+    value, where = original(op, packing.operand)
     loops = [expr.position for expr in where.results]
     order = [packing.column, *_walked(op, packing)]
-    move = defining_op(value, "linalg.generic")
-    while move is not None and is_move(move) and maps_of(move)[0].is_permutation:
-        loops = [loops[expr.position] for expr in maps_of(move)[0].results]
-        value = move.operands[0]
-        move = defining_op(value, "linalg.generic")
     groups: list[list[int]] = []
     shape: list[int] = []
     read: list[int] = []

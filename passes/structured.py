@@ -38,6 +38,16 @@ def label_of(op: ir.Operation) -> str | None:
     return OP.get(op)
 
 
+def word_for(op: ir.Operation) -> str:
+    """What a report calls any op: its label, or else its name without the dialect's."""
+    return label_of(op) or op.name.split(".")[-1]
+
+
+def is_pointwise(op: ir.Operation) -> bool:
+    """Whether ``op`` is a generic that makes one tensor, and reduces nothing."""
+    return op.name == "linalg.generic" and len(op.results) == 1 and "reduction" not in kinds_of(op)
+
+
 def maps_of(op: ir.Operation) -> list[ir.AffineMap]:
     """The indexing maps of a generic, one an operand."""
     return [attribute.value for attribute in op.attributes["indexing_maps"]]

@@ -17,7 +17,7 @@ from ..passes.costs.count import cost_alone, cost_of, is_kernel_alone
 from ..passes.costs.host import cost_of_host_work, host_label, is_host_work
 from ..passes.groups import entry_ops
 from ..passes.locations import place_of
-from ..passes.structured import label_of
+from ..passes.structured import word_for
 from ..passes.tile import kernel_domain
 from ..runtime.cuda.chips import find_chip
 from .accept import accept
@@ -130,13 +130,9 @@ def _content(ops: Iterable[ir.Operation]) -> dict[str, Any]:
     """The ops that would be kernels if nothing were fused, and what they would move."""
     alone = [op for op in ops if is_kernel_alone(op)]
     return {
-        "ops": [{"op": _word(op), "where": place_of(op.location)} for op in alone],
+        "ops": [{"op": word_for(op), "where": place_of(op.location)} for op in alone],
         "bytes_unfused": sum(cost_alone(op).bytes for op in alone),
     }
-
-
-def _word(op: ir.Operation) -> str:
-    return label_of(op) or op.name.split(".")[-1]
 
 
 def _add_calls(

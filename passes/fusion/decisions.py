@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mlir import ir
 
 from ...dialects.attributes import GROUP, Decision
-from ..structured import label_of
+from ..structured import word_for
 from .behind import Behind
 from .graph import Graph
 from .group import Group
@@ -31,7 +31,7 @@ class _Edge:
     def ops(self) -> str:
         again = " (again in each reader)" if self.again else ""
         arrow = "|" if self.beside else "->"
-        return f"{_word(self.maker)} {arrow} {_word(self.reader)}{again}"
+        return f"{word_for(self.maker)} {arrow} {word_for(self.reader)}{again}"
 
 
 class Decisions:
@@ -103,7 +103,3 @@ class Decisions:
                     if pair not in seen:
                         seen.add(pair)
                         yield pair
-
-
-def _word(op: ir.Operation) -> str:
-    return label_of(op) or op.name.split(".")[-1]

@@ -35,7 +35,7 @@ from ..structured import (
     erase_dead,
     inits_of,
     inputs_of,
-    kinds_of,
+    is_pointwise,
     maps_of,
     replace_op,
     structured_ops,
@@ -82,15 +82,11 @@ def _work_after(product: ir.Operation) -> tuple[list[ir.Operation], list[ir.Oper
     for op in work:  # grows
         for use in op.results[0].uses:
             reader = use.owner.operation
-            if _is_pointwise(reader) and maps_of(reader)[use.operand_number] == maps_of(reader)[-1]:
+            if is_pointwise(reader) and maps_of(reader)[use.operand_number] == maps_of(reader)[-1]:
                 work += [reader] if reader not in work else []
             else:
                 others.append(reader)
     return work, others
-
-
-def _is_pointwise(op: ir.Operation) -> bool:
-    return op.name == "linalg.generic" and len(op.results) == 1 and "reduction" not in kinds_of(op)
 
 
 def can_part(work: Sequence[ir.Operation], views: Sequence[ir.Operation]) -> bool:
@@ -129,7 +125,7 @@ def _wants_parts(views: Sequence[ir.Operation], groups: Groups) -> bool:
     for value in values:  # grows
         for use in value.uses:
             op = use.owner.operation
-            if not _is_pointwise(op) or (is_move(op) and _is_for_products(op.results[0])):
+            if not is_pointwise(op) or (is_move(op) and _is_for_products(op.results[0])):
                 continue
             read = maps_of(op)[use.operand_number]
             if not read.is_permutation:
@@ -147,10 +143,7 @@ def _wants_parts(views: Sequence[ir.Operation], groups: Groups) -> bool:
 def _is_for_products(value: ir.Value) -> bool:
     """Whether products and attention alone read ``value``: where it is."""
     readers = [use.owner.operation for use in value.uses]
-    return all(
-        reader.name == ATTENTION or (reader.name == "linalg.generic" and is_contraction(reader))
-        for reader in readers
-    )
+    return all(reader.name == ATTENTION or is_contraction(reader) for reader in readers)
 
 
 def _part(op: ir.Operation) -> None:

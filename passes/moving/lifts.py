@@ -30,7 +30,7 @@ def lift_collapses(func: ir.Operation) -> None:
     """Collapse before transposing in ``func``."""
     for collapse in structured_ops(func, "tensor.collapse_shape"):
         move = defining_op(collapse.operands[0], "linalg.generic")
-        if move is None or not is_move(move) or not _is_for_products(collapse, move):
+        if move is None or not is_move(move) or not _is_moved_for_products(collapse, move):
             continue
         places = _places(move)
         groups = [[each.value for each in group] for group in collapse.attributes["reassociation"]]
@@ -46,7 +46,8 @@ def can_lift(places: list[int], groups: list[list[int]]) -> bool:
     )
 
 
-def _is_for_products(collapse: ir.Operation, move: ir.Operation) -> bool:
+def _is_moved_for_products(collapse: ir.Operation, move: ir.Operation) -> bool:
+    """Whether ``collapse`` alone reads what was moved, and products alone read that."""
     readers = [use.owner.operation for use in collapse.results[0].uses]
     return has_one_use(move.results[0]) and all(is_contraction(reader) for reader in readers)
 
