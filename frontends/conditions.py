@@ -3,7 +3,8 @@
 `ShapeEnv.guards` has what held for the sizes of the example. Beside that, torch takes a size that it does
 not know for 2 or more, and answers that follow from this make no guard, although the call may have 0 or 1
 (``Dim("rows")``). So answers to code other than torch's own are noted while it is traced (`noted_answers`),
-and what squeezes a size is looked up.
+and what squeezes a size is looked up, and what reads parts (`bounds`). Where that code asks for a layout,
+all of torch's own questions for layouts matter, too.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from torch.fx import Graph
 from torch.fx.experimental import symbolic_shapes
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
+from .bounds import bounds, from_zero
 from .source_lines import source_line
 
 _TORCH = f"{Path(torch.__file__).parent}{os.sep}"
@@ -55,6 +57,8 @@ class Fact:
 class _Notes:
     facts: dict[Fact, None] = field(default_factory=dict)
     positive: bool = False
+    layouts: str = ""
+    """The line that asked for a layout, if code other than torch's did."""
 
 
 _notes: weakref.WeakKeyDictionary[ShapeEnv, _Notes] = weakref.WeakKeyDictionary()
@@ -62,25 +66,39 @@ _notes: weakref.WeakKeyDictionary[ShapeEnv, _Notes] = weakref.WeakKeyDictionary(
 
 @contextmanager
 def noted_answers() -> Iterator[None]:
-    """Note what torch answers where code other than its own asks for a size."""
+    """Note what torch answers where code other than its own asks for a size or a layout."""
 
     def noting(ask: Callable[..., Any]) -> Callable[..., Any]:
         def noted(env: ShapeEnv, expr: Any, *args: Any, **kwargs: Any) -> Any:
             answer = ask(env, expr, *args, **kwargs)
             frame, branches = _asker()
-            own = frame.filename.startswith(_TORCH) and not frame.filename.startswith(_MODULES)
-            if not own or _OF_PLACES.search(frame.name):
+            if not _is_own(frame) or _OF_PLACES.search(frame.name):
                 _note(_notes.setdefault(env, _Notes()), expr, answer, frame, branches)
             return answer
 
         return noted
 
+    def noting_layouts(ask: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+            frame, _ = _asker()
+            sizes = () if _is_own(frame) else (*tensor.shape, *stride(tensor))
+            for size in sizes:
+                if isinstance(size, torch.SymInt):
+                    _notes.setdefault(size.node.shape_env, _Notes()).layouts = _line(frame)
+            return ask(tensor, *args, **kwargs)
+
+        return noted
+
+    stride = torch.Tensor.stride
     uninteresting = symbolic_shapes.uninteresting_files
     with (
         mock.patch.object(ShapeEnv, "evaluate_expr", noting(ShapeEnv.evaluate_expr)),
         mock.patch.object(
             ShapeEnv, "guard_or_defer_runtime_assert", noting(ShapeEnv.guard_or_defer_runtime_assert)
         ),
+        mock.patch.object(torch.Tensor, "stride", noting_layouts(stride)),
+        mock.patch.object(torch.Tensor, "dim_order", noting_layouts(torch.Tensor.dim_order)),
+        mock.patch.object(torch.Tensor, "is_contiguous", noting_layouts(torch.Tensor.is_contiguous)),
         mock.patch.object(symbolic_shapes, "uninteresting_files", lambda: uninteresting() | {__file__}),
     ):
         yield
@@ -92,40 +110,36 @@ def _note(notes: _Notes, expr: Any, answer: Any, frame: traceback.FrameSummary, 
         notes.positive |= branches and not own
     elif answer in (sympy.true, sympy.false):
         fact = expr if answer else sympy.Not(expr)
-        if not _is_immaterial(fact, frame.name):
-            notes.facts[Fact(fact, "" if own else f"{frame.filename}:{frame.lineno}")] = None
+        if not _is_immaterial(fact, frame):
+            notes.facts[Fact(fact, _line(frame))] = None
 
 
 def _asker() -> tuple[traceback.FrameSummary, bool]:
     """The frame behind a question, and whether it branches there: torch's C++ asks without a ``bool()``."""
     frame, branches = sys._getframe(1), False
-    while frame.f_code.co_filename in symbolic_shapes.uninteresting_files() and frame.f_back is not None:
+    files = symbolic_shapes.uninteresting_files()
+    while frame.f_code.co_filename in files and frame.f_back is not None:
+        if frame.f_code.co_filename == "<string>" and not frame.f_code.co_name.startswith("__"):
+            break  # of a user's text; torch means methods of dataclasses
         branches |= frame.f_code.co_name == "__bool__"
         frame = frame.f_back
     return traceback.FrameSummary(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name), branches
 
 
+def _is_own(frame: traceback.FrameSummary) -> bool:
+    """Whether it is torch's own code, and none that is as a user's."""
+    return frame.filename.startswith(_TORCH) and not frame.filename.startswith(_MODULES)
+
+
+def _line(frame: traceback.FrameSummary) -> str:
+    return "" if frame.filename.startswith(_TORCH) else f"{frame.filename}:{frame.lineno}"
+
+
 def positive_sizes(graph: Graph) -> set[Any]:
     """The sizes that must not be 0 for what was answered to be right."""
     sizes = _sizes(graph)
-    noted = next((_notes[size.node.shape_env] for size in sizes if size.node.shape_env in _notes), None)
-    if noted is not None and noted.positive:
-        return {size.node.expr for size in sizes}
-    return {symbol for expr in _firsts(graph) for symbol in expr.free_symbols}
-
-
-def _firsts(graph: Graph) -> Iterator[Any]:
-    """The sizes of dimensions whose first or last element is a bound; torch takes it for granted."""
-    for node in graph.nodes:
-        if node.target not in (aten.select.int, aten.slice.Tensor):
-            continue
-        x, dim, *bounds = node.args
-        size = x.meta["val"].shape[dim]
-        ends = (0, -1) if node.target is aten.select.int else (1, -1)
-        if isinstance(size, torch.SymInt) and any(
-            bound in ends for bound in bounds[:2] if type(bound) is int
-        ):
-            yield size.node.expr
+    positive = bool(sizes) and _notes.get(sizes[0].node.shape_env, _Notes()).positive
+    return {size.node.expr for size in sizes} if positive else set()
 
 
 def facts(graph: Graph) -> list[Fact]:
@@ -134,17 +148,21 @@ def facts(graph: Graph) -> list[Fact]:
     if not sizes:
         return []
     env = sizes[0].node.shape_env
+    notes = _notes.get(env, _Notes())
     found: dict[Any, str] = {}
     for guard in env.guards:
         place = guard.sloc.framework_loc
-        is_summary = isinstance(place, traceback.FrameSummary)
-        if not is_summary:
+        if not isinstance(place, traceback.FrameSummary):
             found.setdefault(env.replace(guard.expr), "")
-        elif not _is_immaterial(guard.expr, place.name):
-            own = place.filename.startswith(_TORCH)
-            found.setdefault(env.replace(guard.expr), "" if own else f"{place.filename}:{place.lineno}")
-    for fact in [*(_notes[env].facts if env in _notes else ()), *_squeezed(graph)]:
+        elif notes.layouts or not _is_immaterial(guard.expr, place):
+            found.setdefault(env.replace(guard.expr), _line(place))
+    for fact in [*notes.facts, *_squeezed(graph)]:
         found.setdefault(env.replace(fact.expr), fact.where)
+    for expr, node in bounds(graph):
+        found.setdefault(expr, str(source_line(node) or ""))
+    if notes.layouts:  # torch's answers are those of sizes from 2 on
+        for size in sizes:
+            found.setdefault(sympy.Ge(from_zero(size.node.expr), 2), notes.layouts)
     return [Fact(expr, where) for expr, where in found.items() if expr is not sympy.true]
 
 
@@ -154,15 +172,15 @@ def _sizes(graph: Graph) -> list[torch.SymInt]:
     return [s for value in values for s in getattr(value, "shape", ()) if isinstance(s, torch.SymInt)]
 
 
-def _is_immaterial(expr: Any, function: str) -> bool:
-    """Whether the values do not depend on what ``function`` of torch asks.
+def _is_immaterial(expr: Any, frame: traceback.FrameSummary) -> bool:
+    """Whether the values do not depend on what a function of torch asks, where no other asks for a layout.
 
     They do on what it found to be equal: torch writes one for the other from then on.
     """
-    if isinstance(expr, sympy.Eq):
+    if isinstance(expr, sympy.Eq) or not frame.filename.startswith(_TORCH):
         return False
     stretches = isinstance(expr, sympy.Ne) and 1 in expr.args
-    return bool(_OF_LAYOUTS.search(function) or (stretches and _OF_STRETCHES.search(function)))
+    return bool(_OF_LAYOUTS.search(frame.name) or (stretches and _OF_STRETCHES.search(frame.name)))
 
 
 def _squeezed(graph: Graph) -> Iterator[Fact]:

@@ -12,6 +12,7 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.printers import PythonPrinter
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
+from .bounds import from_zero
 from .conditions import Fact
 from .program import Condition, Input, Size
 from .unsupported import unsupported_ops
@@ -48,7 +49,8 @@ class Sizes:
             places += [(s.node.expr, f"a{i}_{d}") for d, s in enumerate(shape) if isinstance(s, torch.SymInt)]
         for expr, name in sorted(places, key=lambda place: not place[0].is_Symbol):
             if expr.free_symbols - self._known.keys():
-                self._known[expr] = sympy.Symbol(name, integer=True, positive=True)
+                self._known[expr] = sympy.Symbol(name, integer=True, nonnegative=True)
+        self._from_zero = {from_zero(expr): symbol for expr, symbol in self._known.items()}
 
     def of(self, size: int | torch.SymInt) -> Size:
         """``size`` as a number or expression."""
@@ -64,7 +66,7 @@ class Sizes:
     def conditions(self, facts: Sequence[Fact], inputs: Sequence[Input]) -> tuple[Condition, ...]:
         """Those of ``facts`` that do not follow from the ranges of the ``inputs``' sizes."""
         ranges = {
-            sympy.Symbol(f"a{number}_{dim}", integer=True, positive=True): ValueRanges(low, high or int_oo)
+            sympy.Symbol(f"a{number}_{dim}", integer=True, nonnegative=True): ValueRanges(low, high or int_oo)
             for number, spec in enumerate(inputs)
             for dim in range(len(spec.shape))
             for low, high in [spec.ranges.get(dim, (0, None))]
@@ -77,8 +79,8 @@ class Sizes:
         return tuple(Condition(text, where) for text, where in found.items())
 
     def _renamed(self, expr: Any) -> Any:
-        """``expr`` over the sizes of arguments."""
-        expr = expr.xreplace(self._known)
+        """``expr``, over torch's symbols or `from_zero`, over the sizes of arguments."""
+        expr = expr.xreplace(self._known).xreplace(self._from_zero)
         if missing := expr.free_symbols - set(self._known.values()):
             names = ", ".join(sorted(str(s) for s in missing))
             raise unsupported_ops([(f"a size that depends on data ({names})", None)])

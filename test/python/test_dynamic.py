@@ -279,7 +279,29 @@ BRANCHES = {
     "squeeze": (lambda x, y: (x.squeeze(0) * 2, y.squeeze()), NAMED),
     "first": (lambda x, y: x[0] + y[-1], NAMED),
     "head": (lambda x, y: x[:1] * y.shape[0], NAMED),
+    "last": (lambda x, y: x[x.shape[0] - 1] + y.shape[0], NAMED),
+    "last_selected": (lambda x, y: x.select(0, x.shape[0] - 1) + y.shape[0], NAMED),
+    "last_narrowed": (lambda x, y: x.narrow(0, x.shape[0] - 1, 1) + y.shape[0], NAMED),
+    "last_two": (lambda x, y: x[x.shape[0] - 2 :] * y.shape[0], NAMED),
+    "from_the_end": (lambda x, y: x[-x.shape[0]] + y.shape[0], NAMED),
+    "last_set": (lambda x, y: [z := x * y.shape[0], z[x.shape[0] - 1].zero_(), z][-1], NAMED),
+    "next_part": (lambda x, y: torch.cat([x, y])[x.shape[0]] * 2, NAMED),
+    "next_part_sliced": (lambda x, y: torch.cat([x, y])[x.shape[0] : x.shape[0] + 1] * 2, NAMED),
+    "rows_of_another": (lambda x, y: x[y.shape[0] - 2 : y.shape[0]] * 2, NAMED),
+    "half_first": (lambda x, y: x[: x.shape[0] // 2][0] + y.shape[0], AUTO),
+    "steps": (lambda x, y: x[1::2] * y.shape[0], AUTO),
+    "all_but": (lambda x, y: x[:-3] * y.shape[0], AUTO),
+    "contiguous": (lambda x, y: x * 2 if x.t().is_contiguous() else x * y.shape[0], NAMED),
+    "stride": (lambda x, y: x * 2 if (x.t() * 2).contiguous().stride(1) == 1 else x * y.shape[0], NAMED),
+    "steps_alike": (lambda x, y: x * 2 if x.t().contiguous().stride(0) > 8 else x * y.shape[0], AUTO),
+    "of_a_text": (eval("lambda x, y: x * 2 if x.t().is_contiguous() else x * y.shape[0]"), NAMED),
+    "a_users_contiguous": (lambda x, y: contiguous(x, y), AUTO),
 }
+
+
+def contiguous(x, y):
+    """Torch's functions of this name ask for layouts only; what this one asks matters."""
+    return x * 2 if x.shape[0] > y.shape[0] else x - 1
 
 
 @pytest.mark.parametrize("name", BRANCHES)
@@ -304,6 +326,20 @@ def test_what_was_found_of_sizes_is_asked_at_the_call(name):
             torch.testing.assert_close(found, function(x, y))
             right += 1
     assert right and refused
+
+
+def test_what_is_read_past_the_end_is_named():
+    compiled = mlopt.jit(
+        lambda x, y: torch.cat([x, y])[x.shape[0]] * 2,
+        torch.randn(8, 4),
+        torch.randn(5, 4),
+        dynamic_shapes=({0: NAMED}, {0: Dim("other")}),
+    )
+    with pytest.raises(InputError, match=re.escape("y.shape[0] >= 1, but y.shape[0] is 0")) as error:
+        compiled(torch.randn(8, 4), torch.randn(0, 4))
+    assert "test_dynamic.py" in str(error.value)
+    x, y = torch.randn(0, 4), torch.randn(1, 4)
+    torch.testing.assert_close(compiled(x, y), y[0] * 2)
 
 
 def test_steps_of_half_of_unknown_length():
