@@ -30,10 +30,16 @@ class Kind(Generic[T]):
     build: Callable[[T], ir.Attribute]
 
 
+NO_GROUP = -1  # of what was decided before there were groups
+BESIDE = " | "  # between two ops, neither of which reads what the other makes
+
+
 @dataclass(frozen=True)
 class Decision:
     """What became of the fusion of two groups, by their numbers, at an edge between two ops ("exp -> add").
 
+    Or of running ops side by side that read one tensor ("sum | sum"); products that read one are joined, or
+    not, before there are groups: their ops come with a place ("file:line: matmul | matmul").
     ``reason`` says why they stayed apart, and is empty if they are one group now. ``bytes`` and ``seconds``
     are what the fusion saves or would save, less than nothing if it costs.
     """
@@ -44,6 +50,11 @@ class Decision:
     reason: str
     bytes: int
     seconds: float
+
+    @property
+    def beside(self) -> bool:
+        """Whether it is about kernels side by side."""
+        return BESIDE in self.ops
 
 
 @dataclass(frozen=True)
@@ -236,9 +247,11 @@ DECISIONS_KIND: Kind[tuple[Decision, ...]] = Kind(
 OP = Mark("mlopt.op", STRING)
 # Ops with the same number become one kernel.
 GROUP = Mark("mlopt.group", INTEGER)
+# Why a product does not make the parts that this view of it has; mlopt-fuse takes it off.
+WHOLE = Mark("mlopt.whole", STRING, ("tensor.expand_shape",))
 # What mlopt-fuse refused to fuse, and why.
 FUSION = Mark("mlopt.fusion", STRINGS, _MODULE)
-# Each fusion that it made or refused, with what that saves; mlopt-outline takes it off with the groups.
+# Each fusion made or refused, and each joining of products, with what that saves; mlopt-outline takes it off.
 DECISIONS = Mark("mlopt.decisions", DECISIONS_KIND, _MODULE)
 # Softmaxes between two products that did not become one op with them: where, and why.
 APART = Mark("mlopt.apart", STRINGS, _MODULE)
@@ -272,7 +285,7 @@ LAUNCHES = Mark("mlopt.launches", LAUNCHES_KIND, _MODULE)
 MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
-        OP, GROUP, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
+        OP, GROUP, WHOLE, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
         FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, DROPS_NAN, ASSERTS,
         DEVICE_KERNELS, LAUNCHES,
     )

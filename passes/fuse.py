@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import DECISIONS, FUSION
+from ..dialects.attributes import DECISIONS, FUSION, WHOLE
 from .base import Pass, PassError
 from .costs.machine import DEFAULT_CPU, find_machine
 from .fusion.buffers import give_concats_their_buffers
@@ -19,6 +19,7 @@ from .fusion.kinds import Kind
 from .fusion.pads import give_windows_their_pads, pads_of
 from .fusion.price import Prices
 from .groups import entry_ops, give_inits_their_fills, is_init, set_group
+from .operations import ops_named
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class Fuse(Pass):
     convolution, a pooling), a CPU's tasks compute what it reads ahead of it, into scratch
     (`passes/tiling/stages.py`), and a GPU's where it reads (`passes/tiling/at_reads.py`), again for each of
     its positions.
-    The module gets each decision with its numbers as ``mlopt.decisions``, and the reasons against as
-    ``mlopt.fusion``.
+    The module gets each decision with its numbers as ``mlopt.decisions``, after those of mlopt-join-products,
+    and the reasons against as ``mlopt.fusion``.
     Every edge inside a group is a tensor that is neither written nor read: softmax reads its input once
     instead of moving seven tensors.
     """
@@ -71,9 +72,12 @@ class Fuse(Pass):
         lines = [line if count == 1 else f"{line} ({count} times)" for line, count in counts.items()]
         with op.location:
             FUSION.set(op, tuple(lines))
-            DECISIONS.set(op, tuple(decision for each in made for decision in each.all()))
+            before = DECISIONS.get(op) or ()
+            DECISIONS.set(op, (*before, *(decision for each in made for decision in each.all())))
         for each in made:
             each.graph.erase_dead()
+        for view in ops_named(op, "tensor.expand_shape"):
+            WHOLE.drop(view)
 
 
 def _graph_of(function: ir.Operation, *, has_scratch: bool) -> Graph:

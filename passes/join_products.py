@@ -9,13 +9,20 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
-from .base import Pass
+from ..dialects.attributes import BESIDE, DECISIONS, NO_GROUP, Decision
+from .base import Pass, PassError
+from .costs.cost import Cost
+from .costs.count import bytes_of, cost_alone
+from .costs.machine import DEFAULT_CPU, Machine, find_machine
+from .costs.roofline import predict
 from .groups import entry_ops, operands_of
 from .hoist import made_of_weights
+from .locations import place_of
 from .moving.reads import is_move
 from .operations import defining_op
 from .raising.bodies import is_contraction
 from .structured import (
+    ASSUMED,
     ATTENTION,
     DYNAMIC,
     body_of,
@@ -28,6 +35,7 @@ from .structured import (
     make_generic,
     maps_of,
     sizes_of,
+    word_for,
 )
 from .subsets import Size, split
 
@@ -52,30 +60,55 @@ class JoinProducts(Pass):
     results, which read the parts in place: element-wise readers would have been fused with the products.
     ``%x`` is read once, and one kernel runs instead of several. Run it before mlopt-fold-moves, which lets
     those who read a slice read the whole.
+    Of each set of such products the module gets a decision with its numbers, taken or refused, in
+    ``mlopt.decisions``: what joining them saves on ``machine``.
     """
 
     name: ClassVar[str] = "mlopt-join-products"
+    machine: str = DEFAULT_CPU
 
     def run(self, op: ir.Operation) -> None:
+        try:
+            machine = find_machine(self.machine)
+        except LookupError as error:
+            raise PassError(op, f"there is no description of a machine '{self.machine}'; {error}") from None
+        decisions = []
         for each in op.regions[0].blocks[0].operations:
             function = each.operation
             if function.name == "func.func" and len(function.regions[0].blocks) == 1:
                 weights = made_of_weights(function)
                 for products in _alike(function, weights):
                     chains = _chains(products, weights)
-                    if should_join(chains):
+                    reason = should_join(chains, weights)
+                    decisions.append(_decision(products, machine, reason or ""))
+                    if reason is None:
                         _join(chains, weights)
                 erase_dead(function)
+        if decisions:
+            with op.location:
+                DECISIONS.set(op, tuple(decisions))
+
+
+def _decision(products: Sequence[ir.Operation], machine: Machine, reason: str) -> Decision:
+    """What one product saves in the place of several, if all read its parts in place."""
+    costs = [cost_alone(op, ASSUMED) for op in products]
+    size = (len(products) - 1) * bytes_of(products[0].operands[0], ASSUMED)
+    joined = sum(costs, Cost(-size))
+    seconds = sum(predict(each, machine).seconds for each in costs) - predict(joined, machine).seconds
+    place = place_of(products[0].location)
+    ops = BESIDE.join(map(word_for, products))
+    return Decision(NO_GROUP, NO_GROUP, f"{place}: {ops}" if place else ops, reason, size, seconds)
 
 
 def _alike(function: ir.Operation, weights: Set[ir.Value]) -> Iterator[list[ir.Operation]]:
-    """The products that differ in their weights and columns only, two or more at a time."""
+    """The products that differ in their right factors and columns only, two or more at a time."""
     found: list[list[ir.Operation]] = []
-    reading: dict[ir.Value, list[list[ir.Operation]]] = {}  # the same tensor: few, of any number of layers
+    # The same tensor, all by weights or none: few, of any number of layers.
+    reading: dict[tuple[ir.Value, bool], list[list[ir.Operation]]] = {}
     for op in entry_ops(function):
         if not can_join(op, weights):
             continue
-        others = reading.setdefault(op.operands[0], [])
+        others = reading.setdefault((op.operands[0], op.operands[1] in weights), [])
         same = next((each for each in others if _is_alike(each[0], op)), None)
         if same is None:
             others.append([op])
@@ -86,12 +119,12 @@ def _alike(function: ir.Operation, weights: Set[ir.Value]) -> Iterator[list[ir.O
 
 
 def can_join(op: ir.Operation, weights: Set[ir.Value]) -> bool:
-    """Whether ``op`` multiplies something by a matrix of weights, whose columns are the result's last dim."""
+    """Whether ``op`` multiplies what no weight makes by a matrix, whose columns are the result's last dim."""
     if not is_contraction(op):
         return False
-    weight, (left, right, written) = op.operands[1], maps_of(op)
+    right_factor, (left, right, written) = op.operands[1], maps_of(op)
     exprs = [expr for where in (left, right, written) for expr in where.results]
-    if weight not in weights or op.operands[0] in weights or weight.type.rank != 2:
+    if op.operands[0] in weights or right_factor.type.rank != 2:
         return False
     if not all(isinstance(expr, ir.AffineDimExpr) for expr in exprs) or not written.results:
         return False
@@ -102,7 +135,7 @@ def can_join(op: ir.Operation, weights: Set[ir.Value]) -> bool:
 
 
 def _is_alike(one: ir.Operation, other: ir.Operation) -> bool:
-    """Whether two products of one tensor differ in their weights and columns only."""
+    """Whether two products of one tensor differ in their right factors and columns only."""
     fills = [inits_of(op)[0].owner.operation.operands[0] for op in (one, other)]
     kinds = [[value.type.element_type for value in op.operands] for op in (one, other)]
     return fills[0] == fills[1] and kinds[0] == kinds[1] and _same_work(one, other)
@@ -171,21 +204,33 @@ def _continues(op: ir.Operation, chain: Chain, weights: Set[ir.Value]) -> bool:
     return maps[-1] == identity and defining_op(inits_of(op)[0], "tensor.empty") is not None
 
 
-def should_join(chains: Sequence[Chain]) -> bool:
-    """Whether only products read the results, in their own order or moved: they can read parts in place."""
-    return all(_leads_to_products(chain[-1].results[0]) for chain in chains)
+def should_join(chains: Sequence[Chain], weights: Set[ir.Value]) -> str | None:
+    """Why joining products does not pay; None where the right factors are weights, and parts read in place.
+
+    That is what products do with the results, in their own order or moved.
+    """
+    if chains[0][0].operands[1] not in weights:
+        return "their right factors are no weights, and would be put side by side in each call"
+    readers = (_reader_of_all(chain[-1].results[0]) for chain in chains)
+    reader = next((op for op in readers if op is not None), None)
+    if reader is None:
+        return None
+    word = "the caller" if reader.name == "func.return" else word_for(reader)
+    return f"{word} reads one of them, and only products and attention read a part where it is"
 
 
-def _leads_to_products(value: ir.Value) -> bool:
-    """Whether products and attention alone read ``value``, or views and moves of it."""
+def _reader_of_all(value: ir.Value) -> ir.Operation | None:
+    """What reads ``value``, moved perhaps, and would not read it as a part of something; None if nobody."""
     for use in value.uses:
-        op = use.owner.operation
+        op: ir.Operation | None = use.owner.operation
+        assert op is not None
         if op.name in _VIEWS or (op.name == "linalg.generic" and is_move(op)):
-            if not _leads_to_products(op.results[0]):
-                return False
-        elif op.name != ATTENTION and not is_contraction(op):
-            return False
-    return True
+            op = _reader_of_all(op.results[0])
+        elif op.name == ATTENTION or is_contraction(op):
+            op = None
+        if op is not None:
+            return op
+    return None
 
 
 def _join(chains: Sequence[Chain], weights: Set[ir.Value]) -> None:

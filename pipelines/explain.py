@@ -11,7 +11,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..dialects.attributes import APART, DECISIONS, GROUP, KERNEL, OPS, SCHEDULE, SLOW, Decision
+from ..dialects.attributes import APART, DECISIONS, GROUP, KERNEL, NO_GROUP, OPS, SCHEDULE, SLOW, Decision
 from ..dialects.context import make_context
 from ..passes.costs.count import cost_alone, cost_of, is_kernel_alone
 from ..passes.costs.host import cost_of_host_work, host_label, is_host_work
@@ -24,7 +24,7 @@ from .accept import accept
 from .compile import refusals
 from .cpu import cpu_stages
 from .cuda import cuda_stages
-from .explain_edges import edges_of
+from .explain_edges import as_dict, edges_of
 from .metadata import ENTRY_FUNCTIONS
 from .shared import LINALG
 from .stages import Stage, run_stages
@@ -44,9 +44,12 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
          "calls": [{"id", "function": "main" or "prepare", "kernel": its name,
                     "ops": [{"op", "where"}], "bytes_unfused": of these ops as kernels of their own,
                     "fused": [{"ops": "exp -> add", "bytes_saved", "seconds_saved"}]}],
-         "edges": [{"from": id, "to": id, "bytes",
+         "edges": [{"from": id, "to": id, "bytes", "beside": True if both read these bytes, and neither what
+                    the other makes,
                     "reasons": [{"ops": "exp -> add" or "", "reason", and what fusion would save, if known:
                                  "bytes_saved", "seconds_saved"}]}],
+         "products": [{"ops": "file:line: matmul | matmul", which read one tensor, "reason" why they stayed
+                       several or "", "bytes_saved", "seconds_saved"}],
          "apart": ["file:line: why" of each softmax between two products that is not one op with them]}
 
     Bytes and FLOPs count dynamic sizes as 1; "dynamic" says that there are some.
@@ -83,7 +86,14 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
             for function in module.body.operations
             if KERNEL.get(function.operation)
         ]
-    return {"kernels": kernels + host, "calls": calls, "edges": edges, "apart": list(apart)}
+    products = [as_dict(each) for each in decisions if each.producer == NO_GROUP]
+    return {
+        "kernels": kernels + host,
+        "calls": calls,
+        "edges": edges,
+        "products": products,
+        "apart": list(apart),
+    }
 
 
 def _stages(chip: str) -> tuple[Stage, Stage, Stage, Stage]:

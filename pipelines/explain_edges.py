@@ -1,8 +1,11 @@
-"""The edges between the kernels of a host function: which result goes where, and why not inside a kernel."""
+"""The edges between the kernels of a host function: which result goes where, and why not inside a kernel.
+
+And the kernels that read one tensor, where mlopt-fuse asked whether they should be one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +38,10 @@ def edges_of(
     callees: Mapping[ir.Operation, ir.OpView],
     refused: Mapping[tuple[int, int], Sequence[Decision]],
 ) -> list[dict[str, Any]]:
-    """Each two of ``numbers`` (calls, host work), one of which reads what the other makes: bytes, reasons."""
+    """Each two of ``numbers`` (calls, host work), one of which reads what the other makes: bytes, reasons.
+
+    Then those side by side that mlopt-fuse kept apart, with the bytes that both read.
+    """
     sources: dict[ir.Value, list[_Source]] = {}
     edges: dict[tuple[ir.Operation, ir.Operation], list[tuple[_Source, str]]] = {}
     for op in (each.operation for each in function.regions[0].blocks[0].operations):
@@ -56,15 +62,40 @@ def edges_of(
             read = [source for _, _, value in operands_of(op) for source in sources.get(value, ())]
             for result in op.results:
                 sources[result] = [_Source(each.call, each.result, each.through or op.name) for each in read]
-    return [
+    found = [
         {
             "from": numbers[maker],
             "to": numbers[reader],
+            "beside": False,
             "bytes": sum(bytes_of(value) for value in dict.fromkeys(source.result for source, _ in values)),
             "reasons": _reasons(maker, reader, values, refused),
         }
         for (maker, reader), values in edges.items()
     ]
+    found += [
+        {
+            "from": numbers[first],
+            "to": numbers[second],
+            "beside": True,
+            "bytes": sum(map(bytes_of, {*first.operands} & {*second.operands})),
+            "reasons": [as_dict(each) for each in decisions],
+        }
+        for (first, second), decisions in _beside(numbers, refused)
+        if (first, second) not in edges
+    ]
+    return found
+
+
+def _beside(
+    numbers: Mapping[ir.Operation, int], refused: Mapping[tuple[int, int], Sequence[Decision]]
+) -> Iterator[tuple[tuple[ir.Operation, ir.Operation], list[Decision]]]:
+    """The calls that mlopt-fuse tried side by side, in their order, and why they are two."""
+    calls = {GROUP.get(call): call for call in numbers}
+    for (one, other), decisions in refused.items():
+        reasons = [each for each in decisions if each.beside and each.reason]
+        if reasons and one in calls and other in calls:
+            first, second = sorted((calls[one], calls[other]), key=numbers.__getitem__)
+            yield (first, second), reasons
 
 
 def _reasons(
@@ -76,15 +107,7 @@ def _reasons(
     """What mlopt-fuse said, else what lies between the two."""
     one, other = GROUP.get(maker), GROUP.get(reader)
     if one is not None and other is not None and (one, other) in refused:
-        return [
-            {
-                "ops": each.ops,
-                "reason": each.reason,
-                "bytes_saved": each.bytes,
-                "seconds_saved": each.seconds,
-            }
-            for each in refused[one, other]
-        ]
+        return [as_dict(each) for each in refused[one, other]]
     if is_host_work(maker) or is_host_work(reader):
         return [{"ops": "", "reason": HOST}]
     # mlopt-outline makes kernels without a group: fills of results, copies of what is returned twice.
@@ -93,6 +116,16 @@ def _reasons(
     unknown = COPY if one is None else NOT_TRIED
     found = dict.fromkeys(unknown if reason == NOT_TRIED else reason for _, reason in values)
     return [{"ops": "", "reason": reason} for reason in found]
+
+
+def as_dict(decision: Decision) -> dict[str, Any]:
+    """Plain data for programs."""
+    return {
+        "ops": decision.ops,
+        "reason": decision.reason,
+        "bytes_saved": decision.bytes,
+        "seconds_saved": decision.seconds,
+    }
 
 
 def _between(source: _Source, callee: ir.OpView, place: int) -> str:

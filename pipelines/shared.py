@@ -54,7 +54,7 @@ def kernels(machine: str, own: str = "") -> Stage:
         # A softmax between two products, while queries, keys and values are still moved by ops of their own.
         "mlopt-raise-attention,canonicalize,cse,"
         # Queries, keys and values of one tensor: one product with all weights, of which readers take parts.
-        "mlopt-join-products,"
+        f"mlopt-join-products{{machine={machine}}},"
         # Slices and transposes become reads at other places; it sees through folded reshapes only.
         "mlopt-fold-moves,canonicalize,cse,"
         # i1 has no layout in memory; an integer division by zero must not trap.

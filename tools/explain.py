@@ -88,6 +88,7 @@ class Explanation:
     kernels: tuple[Explained, ...]
     edges: tuple[Mapping[str, Any], ...]
     apart: tuple[str, ...] = ()  # softmaxes between two products that are not one op with them, and why
+    products: tuple[Mapping[str, Any], ...] = ()  # of one tensor, joined or not
     entry: str = "main"  # what the source calls @main
 
     def of(self, function: str) -> list[Explained]:
@@ -112,6 +113,7 @@ class Explanation:
                 }
                 for edge in self.edges
             ],
+            "products": [dict(each) for each in self.products],
             "attention_apart": list(self.apart),
             "total": total(self.of("main")),
         }
@@ -149,6 +151,7 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
     for op in (op for call in found["calls"] for op in call["ops"]):
         op["where"] = in_source(source, op["where"])
     apart = tuple(in_source(source, line) for line in found["apart"])
+    products = tuple({**each, "ops": in_source(source, each["ops"])} for each in found["products"])
     by_name = {kernel["name"]: kernel for kernel in found["kernels"]}
     calls: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for call in found["calls"]:
@@ -156,7 +159,7 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
     kernels = [
         _explained(by_name[name], function, tuple(each), chosen) for (function, name), each in calls.items()
     ]
-    return Explanation(source, target, chosen, tuple(kernels), tuple(found["edges"]), apart, func)
+    return Explanation(source, target, chosen, tuple(kernels), tuple(found["edges"]), apart, products, func)
 
 
 def _explained(

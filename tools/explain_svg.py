@@ -1,4 +1,4 @@
-"""``mlopt explain --svg``: kernels as boxes; dashed, what goes between them and why it was not fused."""
+"""``mlopt explain --svg``: kernels as boxes; dashed, what is between two, and why they were not fused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ..errors import InputError
 from .explain import Explained, Explanation, reasons_of
-from .explain_text import mega, micro, summary
+from .explain_text import mega, micro, moved, summary
 from .layered import Edge, Node, Point, lay_out
 
 _MARGIN = 20.0
@@ -102,7 +102,7 @@ def _of_edge(edge: Mapping[str, Any]) -> _Box:
     reasons = reasons_of(edge)
     lines = [line for reason in reasons for line in textwrap.wrap(reason, _COLUMNS)]
     shown = lines if len(lines) <= _MOST_LINES else [*lines[:_MOST_LINES], "…"]
-    return _Box((f"{mega(edge['bytes'])} MB", *shown), "\n".join(reasons))
+    return _Box((moved(edge), *shown), "\n".join(reasons))
 
 
 def _place(root: Element, box: _Box, middle: Point) -> None:

@@ -17,6 +17,10 @@ def text(explained: Explanation) -> str:
         kernels = explained.of(function)
         if kernels:
             lines += ["", *_function_lines(explained, function, kernels)]
+    products = Counter(map(_product, explained.products))
+    if products:
+        lines += ["", "products that read one tensor:"]
+        lines += [f"    {line}" + (f" ({n} times)" if n > 1 else "") for line, n in products.items()]
     if explained.apart:
         lines += ["", "softmaxes that are kernels of their own between two products:"]
         lines += [f"    {reason}" for reason in explained.apart]
@@ -95,14 +99,15 @@ def _fused(kernel: Explained) -> Iterator[tuple[str, ...]]:
 
 def _edge_lines(explained: Explanation, function: str) -> Iterator[str]:
     names = {call["id"]: kernel for kernel in explained.of(function) for call in kernel.calls}
-    found: Counter[tuple[str, str, int, tuple[str, ...]]] = Counter()
+    found: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
     for edge in explained.edges:
         if edge["from"] in names:
             pair = names[edge["from"]].name, names[edge["to"]].name
-            found[*pair, edge["bytes"], tuple(_reasons(edge))] += 1
-    for (maker, reader, size, reasons), count in found.items():
+            between = (" | " if edge["beside"] else " -> ").join(pair)
+            found[between, moved(edge), tuple(_reasons(edge))] += 1
+    for (between, size, reasons), count in found.items():
         times = f", {count} times" if count > 1 else ""
-        yield f"{maker} -> {reader} ({mega(size)} MB{times})"
+        yield f"{between} ({size}{times})"
         for reason in reasons:
             yield f"    {reason}"
 
@@ -110,15 +115,28 @@ def _edge_lines(explained: Explanation, function: str) -> Iterator[str]:
 def _reasons(edge: Mapping[str, Any]) -> Iterator[str]:
     """Why two kernels are two, with what their fusion would save or cost where mlopt-fuse has asked."""
     for line, each in zip(reasons_of(edge), edge["reasons"], strict=True):
-        known = "seconds_saved" in each
-        number = f"; would save {saving(each['bytes_saved'], each['seconds_saved'])}" if known else ""
-        yield line + number
+        yield line + (_would_save(each) if "seconds_saved" in each else "")
+
+
+def _product(found: Mapping[str, Any]) -> str:
+    if found["reason"]:
+        return f"{found['ops']}: {found['reason']}{_would_save(found)}"
+    return f"{found['ops']}: one product, saves {saving(found['bytes_saved'], found['seconds_saved'])}"
+
+
+def _would_save(refused: Mapping[str, Any]) -> str:
+    return f"; would save {saving(refused['bytes_saved'], refused['seconds_saved'])}"
 
 
 def saving(size: int, seconds: float) -> str:
     """What a fusion saves, as the end of a sentence."""
     time = f", {micro(seconds)} µs" if seconds >= 0 else f" and cost {micro(-seconds)} µs"
     return f"{mega(size)} MB{time}"
+
+
+def moved(edge: Mapping[str, Any]) -> str:
+    """What goes along an edge, or is read at both of its ends."""
+    return f"{mega(edge['bytes'])} MB" + (", read by both" if edge["beside"] else "")
 
 
 def _count(number: int, word: str) -> str:

@@ -47,15 +47,15 @@ def cost_of(kernel: ir.Operation) -> Cost:
     return Cost(reads.total() + sum(_written(value) for value in end.operands)) + work
 
 
-def cost_alone(op: ir.Operation) -> Cost:
+def cost_alone(op: ir.Operation, unknown: int = 1) -> Cost:
     """The cost of one structured op if it were a kernel of its own, with the fill that it starts from."""
     nest = nest_of(op)
-    reads = Reads()
-    for value, part, amount in reads_of(nest):
+    reads = Reads(unknown)
+    for value, part, amount in reads_of(nest, unknown):
         if not is_made_in_place(value):
             reads.add(value, part, amount)
     written = [op.operands[0]] if op.name == "tensor.insert_slice" else op.results
-    return Cost(reads.total() + sum(bytes_of(value) for value in written)) + work_of(nest)
+    return Cost(reads.total() + sum(bytes_of(value, unknown) for value in written)) + work_of(nest, unknown)
 
 
 def is_kernel_alone(op: ir.Operation) -> bool:

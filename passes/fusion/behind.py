@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from mlir import ir
 
+from ...dialects.attributes import WHOLE
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
@@ -47,19 +48,20 @@ def edges_behind(graph: Graph, consumer: Group) -> Iterator[tuple[Group, Behind]
         return
     for reader in consumer.ops:
         for read in dict.fromkeys(value for _, _, value in graph.operands_of(reader)):
-            pending = [(read, True)]
+            pending = [(read, True, "")]
             while pending:
-                value, alone = pending.pop()
+                value, alone, note = pending.pop()
                 host = graph.group_of(value)
                 if host is None or not host.has(Kind.HOST) or not passes_values(value.owner.name):
                     continue
                 alone = alone and not graph.is_read_outside(value, host, consumer)
+                note = WHOLE.get(value.owner) or note
                 for made in host.sources:
                     maker = graph.group_of(made)
                     if maker is not None and not maker.has(Kind.HOST):
                         only = alone and not graph.is_read_outside(made, maker, host)
                         reason = why_even_so(graph, maker, consumer, made, reader)
-                        reason = reason or why_behind(value.owner.name)
+                        reason = reason or note or why_behind(value.owner.name)
                         yield maker, Behind(made, read, reader, reason, only)
                     else:
-                        pending.append((made, alone))
+                        pending.append((made, alone, note))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from ...dialects.attributes import GROUP, Decision
+from ...dialects.attributes import BESIDE, GROUP, Decision
 from ..structured import word_for
 from .behind import Behind
 from .graph import Graph
@@ -30,8 +30,8 @@ class _Edge:
     @property
     def ops(self) -> str:
         again = " (again in each reader)" if self.again else ""
-        arrow = "|" if self.beside else "->"
-        return f"{word_for(self.maker)} {arrow} {word_for(self.reader)}{again}"
+        arrow = BESIDE if self.beside else " -> "
+        return f"{word_for(self.maker)}{arrow}{word_for(self.reader)}{again}"
 
 
 class Decisions:

@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import tensor
 
+from ...dialects.attributes import WHOLE
 from ..operations import block_ops, defining_op
 from ..raising.bodies import is_contraction
 from ..raising.reshape import grouped
@@ -39,6 +40,7 @@ from ..structured import (
     maps_of,
     replace_op,
     structured_ops,
+    word_for,
 )
 from .expansions import rests_on_rows
 from .reads import is_move
@@ -56,9 +58,14 @@ def split_products(func: ir.Operation) -> None:
     erase_dead(func)
     for product in [op for op in structured_ops(func) if is_contraction(op)]:  # what follows one may go
         work, views = _work_after(product)
-        if can_part(work, views) and should_part(views):
+        reason = can_part(work, views) or should_part(views)
+        if reason is None:
             for op in sorted(work, key=block_ops(func).index, reverse=True):
                 _part(op)
+            continue
+        for view in views:
+            if view.name == "tensor.expand_shape":
+                WHOLE.set(view, reason)
 
 
 def _read_through_view(view: ir.Operation) -> None:
@@ -89,37 +96,45 @@ def _work_after(product: ir.Operation) -> tuple[list[ir.Operation], list[ir.Oper
     return work, others
 
 
-def can_part(work: Sequence[ir.Operation], views: Sequence[ir.Operation]) -> bool:
-    """Whether a product and the work behind it can be made in the parts of ``views``, its only readers."""
-    if not views or any(view.name != "tensor.expand_shape" for view in views):
-        return False
+def can_part(work: Sequence[ir.Operation], views: Sequence[ir.Operation]) -> str | None:
+    """Why a product and the work behind it cannot be made in the parts of ``views``, its only readers."""
+    other = next((view for view in views if view.name != "tensor.expand_shape"), None)
+    if other is not None or not views:
+        return f"{'nothing' if other is None else word_for(other)} reads the product, too, as a whole"
     if len({(view.results[0].type, view.attributes["reassociation"]) for view in views}) > 1:
-        return False
+        return "the product is read in other parts, too"
     product, *others = work
     parts = parts_of(views[0], maps_of(product)[-1])
-    if not parts or not all(map(can_split, work)) or defining_op(inits_of(product)[0], "linalg.fill") is None:
-        return False
-    one, other = ({expr.position for expr in where.results} for where in maps_of(product)[:2])
-    if not all((loop in one) != (loop in other) for loop in parts):
-        return False
+    if not parts:
+        return "a loop of the product has parts of unknown sizes"
+    if not all(map(can_split, work)) or defining_op(inits_of(product)[0], "linalg.fill") is None:
+        return "the product's kernel has a loop that cannot have parts"
+    one, other_factor = ({expr.position for expr in where.results} for where in maps_of(product)[:2])
+    if not all((loop in one) != (loop in other_factor) for loop in parts):
+        return "both factors of the product would have parts"
     made = [op.results[0] for op in work]
-    return not any(rests_on_rows(value) for op in others for value in inputs_of(op) if value not in made)
+    if any(rests_on_rows(value) for op in others for value in inputs_of(op) if value not in made):
+        return "the product's kernel reads rows that are not made in parts"
+    return None
 
 
-def should_part(views: Sequence[ir.Operation]) -> bool:
-    """Whether registers hold the parts as well, and one of the readers keeps what is made in its kernel."""
+def should_part(views: Sequence[ir.Operation]) -> str | None:
+    """Why it does not pay: registers would not hold the parts as well, or no reader wants them."""
     kind = views[0].results[0].type
     groups = [[each.value for each in group] for group in views[0].attributes["reassociation"]]
     *rows, columns = ([kind.shape[dim] for dim in group] for group in groups)
     if len(columns) > 1 and columns[-1] % COLUMNS:
-        return False
-    if any(len(sizes) > 1 and sizes[-1] < ROWS for sizes in rows):
-        return False
-    return _wants_parts(views, groups)
+        return (
+            f"in parts of {columns[-1]} columns, no multiple of {COLUMNS}, a product leaves registers empty"
+        )
+    few = next((sizes[-1] for sizes in rows if len(sizes) > 1 and sizes[-1] < ROWS), None)
+    if few is not None:
+        return f"in parts of {few} rows, fewer than {ROWS}, a product reads its columns too often"
+    return _unwanted(views, groups)
 
 
-def _wants_parts(views: Sequence[ir.Operation], groups: Groups) -> bool:
-    """Whether element-wise ops read all of the ``views``, one of them not on dims that are joined."""
+def _unwanted(views: Sequence[ir.Operation], groups: Groups) -> str | None:
+    """Why no element-wise op reads all of the ``views`` along their rows, and not on dims that are joined."""
     found = False
     values = [view.results[0] for view in views]
     for value in values:  # grows
@@ -129,15 +144,15 @@ def _wants_parts(views: Sequence[ir.Operation], groups: Groups) -> bool:
                 continue
             read = maps_of(op)[use.operand_number]
             if not read.is_permutation:
-                return False
+                return f"{word_for(op)} reads some parts of the product only"
             identity = ir.AffineMap.get_identity(read.n_dims, read.context)
             if read.results[-1] != identity.results[-1]:
-                return False
+                return f"{word_for(op)} reads the product across its rows"
             if read == identity and can_join(op, groups):
                 values.append(op.results[0])
             else:
                 found = True
-    return found
+    return None if found else "no element-wise op needs the parts of the product"
 
 
 def _is_for_products(value: ir.Value) -> bool:

@@ -10,7 +10,7 @@
 #id4 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 // CHECK-LABEL: func.func @narrow
 // CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 :
-// CHECK: %[[V:.*]] = tensor.expand_shape
+// CHECK: %[[V:.*]] = tensor.expand_shape {{.*}} {mlopt.whole = "in parts of 16 columns, no multiple of 32, a product leaves registers empty"}
 // CHECK: linalg.generic {{.*}} ins(%[[V]] : {{.*}}mlopt.op = "transpose"
 func.func @narrow(%x: tensor<14x5xf32>, %w: tensor<5x48xf32>, %bias: tensor<48xf32>) -> tensor<2x3x7x16xf32> {
   %zero = arith.constant 0.0 : f32
@@ -52,7 +52,7 @@ func.func @narrow(%x: tensor<14x5xf32>, %w: tensor<5x48xf32>, %bias: tensor<48xf
 #id4 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 // CHECK-LABEL: func.func @few_rows
 // CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 :
-// CHECK: %[[V:.*]] = tensor.expand_shape
+// CHECK: %[[V:.*]] = tensor.expand_shape {{.*}} {mlopt.whole = "in parts of 2 rows, fewer than 4, a product reads its columns too often"}
 // CHECK: linalg.generic {{.*}} ins(%[[V]] : {{.*}}mlopt.op = "transpose"
 func.func @few_rows(%x: tensor<4x5xf32>, %w: tensor<5x96xf32>, %bias: tensor<96xf32>) -> tensor<2x3x2x32xf32> {
   %zero = arith.constant 0.0 : f32
@@ -94,7 +94,7 @@ func.func @few_rows(%x: tensor<4x5xf32>, %w: tensor<5x96xf32>, %bias: tensor<96x
 #id4 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 // CHECK-LABEL: func.func @columns
 // CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 :
-// CHECK: %[[V:.*]] = tensor.expand_shape
+// CHECK: %[[V:.*]] = tensor.expand_shape {{.*}} {mlopt.whole = "transpose reads the product across its rows"}
 // CHECK: linalg.generic {{.*}} ins(%[[V]] : {{.*}}mlopt.op = "transpose"
 func.func @columns(%x: tensor<14x5xf32>, %w: tensor<5x96xf32>, %bias: tensor<96xf32>) -> tensor<2x3x32x7xf32> {
   %zero = arith.constant 0.0 : f32
@@ -136,7 +136,7 @@ func.func @columns(%x: tensor<14x5xf32>, %w: tensor<5x96xf32>, %bias: tensor<96x
 #id4 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 // CHECK-LABEL: func.func @shared
 // CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 :
-// CHECK: %[[V:.*]] = tensor.expand_shape
+// CHECK: %[[V:.*]] = tensor.expand_shape {{.*}} {mlopt.whole = "return reads the product, too, as a whole"}
 // CHECK: linalg.generic {{.*}} ins(%[[V]] : {{.*}}mlopt.op = "transpose"
 func.func @shared(%x: tensor<14x5xf32>, %w: tensor<5x96xf32>, %bias: tensor<96xf32>) -> (tensor<2x3x7x32xf32>, tensor<14x96xf32>) {
   %zero = arith.constant 0.0 : f32

@@ -346,3 +346,34 @@ func.func @sums_of_sums(%x: tensor<64x32xf32>) -> tensor<8xf32> {
   } -> tensor<8xf32>
   return %t : tensor<8xf32>
 }
+
+// -----
+
+// What is known of a view says why it is one, and goes; decisions from before stay.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK: mlopt.decisions = [{{.*}}ops = "matmul | matmul", reason = "because",
+// CHECK-SAME: {bytes = 1024 : i64, from = 0 : i64, ops = "exp -> relu", reason = "its parts are short", {{.*}}to = 1 : i64}]
+// CHECK-LABEL: func.func @noted
+// CHECK: tensor.expand_shape
+// CHECK-NOT: mlopt.whole
+module attributes {mlopt.decisions = [{bytes = 8 : i64, from = -1 : i64, ops = "matmul | matmul", reason = "because", seconds = 1.0 : f64, to = -1 : i64}]} {
+  func.func @noted(%x: tensor<16x16xf32>) -> tensor<4x64xf32> {
+    %e = tensor.empty() : tensor<16x16xf32>
+    %m = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%x : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>) attrs = {mlopt.op = "exp"} {
+    ^bb0(%a: f32, %o: f32):
+      %y = math.exp %a : f32
+      linalg.yield %y : f32
+    } -> tensor<16x16xf32>
+    %c = tensor.collapse_shape %m [[0, 1]] : tensor<16x16xf32> into tensor<256xf32>
+    %v = tensor.expand_shape %c [[0, 1]] output_shape [4, 64] {mlopt.whole = "its parts are short"} : tensor<256xf32> into tensor<4x64xf32>
+    %f = tensor.empty() : tensor<4x64xf32>
+    %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%v : tensor<4x64xf32>) outs(%f : tensor<4x64xf32>) attrs = {mlopt.op = "relu"} {
+    ^bb0(%a: f32, %o: f32):
+      %y = arith.addf %a, %a : f32
+      linalg.yield %y : f32
+    } -> tensor<4x64xf32>
+    return %r : tensor<4x64xf32>
+  }
+}

@@ -1,6 +1,7 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-join-products)' --split-input-file | FileCheck %s
 
 // Results of the function: parts of one would have to be copied.
+// CHECK: mlopt.decisions = [{bytes = 1024 : i64, from = -1 : i64, ops = "{{.*}}: matmul | matmul", reason = "the caller reads one of them, and only products and attention read a part where it is", seconds = {{.*}}, to = -1 : i64}]
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
@@ -33,6 +34,7 @@ func.func @main(%x: tensor<16x16xf32>, %v: tensor<16x16xf32> {mlopt.weight}, %w:
 // -----
 
 // Inputs are not concatenated, each call would have to do it.
+// CHECK: mlopt.decisions = [{bytes = 1024 : i64, {{.*}}reason = "their right factors are no weights, and would be put side by side in each call"
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
@@ -79,6 +81,7 @@ func.func @main(%x: tensor<16x16xf32>, %v: tensor<16x16xf32>, %w: tensor<16x16xf
 // -----
 
 // Products of two tensors.
+// CHECK: module {
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
@@ -125,6 +128,7 @@ func.func @main(%x: tensor<16x16xf32>, %z: tensor<16x16xf32>, %v: tensor<16x16xf
 // -----
 
 // An element-wise reader would have been fused with its product.
+// CHECK: mlopt.decisions = [{{.*}}reason = "gate reads one of them, and only products and attention read a part where it is"
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>

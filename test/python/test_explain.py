@@ -60,6 +60,35 @@ def added():
     rows = torch.tensor([5, 9000, 5])
     return (lambda x, i, s: x.index_add(0, i, s.relu()) * 2), torch.ones(70000, 512), rows, torch.ones(3, 512)
 
+def sums():
+    return (lambda x: (x.sum(0), x.sum(1), (x @ x).relu())), torch.ones(512, 512)
+
+class Heads(nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.count, self.make = count, nn.Linear(256, 256)
+
+    def forward(self, x):
+        return self.make(x).view(*x.shape[:2], self.count, -1).transpose(1, 2) * 2
+
+def heads():
+    return Heads(16), torch.ones(2, 128, 256)
+
+class Scores(nn.Module):
+    def __init__(self, returned):
+        super().__init__()
+        self.returned, self.one, self.other = returned, nn.Linear(16, 16), nn.Linear(16, 16)
+
+    def forward(self, x):
+        one, other = self.one(x), self.other(x)
+        return (one, other) if self.returned else one @ other.T
+
+def joined():
+    return Scores(False), torch.ones(3, 16)
+
+def apart():
+    return Scores(True), torch.ones(3, 16)
+
 def numbers():
     return 3
 """
@@ -78,7 +107,7 @@ def run(*arguments: str) -> str:
     return result.output
 
 
-@pytest.mark.parametrize("name", ["mlp", "attention", "layers", "gather"])
+@pytest.mark.parametrize("name", ["mlp", "attention", "layers", "gather", "sums"])
 @pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
 def test_every_kernel_has_a_line_and_every_edge_a_reason(file: Path, name: str, target: str) -> None:
     found = explain.explain(f"{file}:{name}", "main", target, "cpu" if target == "cpu" else "")
@@ -92,7 +121,8 @@ def test_every_kernel_has_a_line_and_every_edge_a_reason(file: Path, name: str, 
         assert kernel["seconds"] > 0
         assert all(op["where"] for call in kernel["calls"] for op in call["ops"])
     for edge in data["edges"]:
-        assert f"{edge['from_kernel']} -> {edge['to_kernel']} (" in text
+        between = "|" if edge["beside"] else "->"
+        assert f"{edge['from_kernel']} {between} {edge['to_kernel']} (" in text
         assert edge["bytes"] > 0
         assert edge["reasons"]
         assert explain_edges.NOT_TRIED not in [each["reason"] for each in edge["reasons"]]
@@ -100,7 +130,11 @@ def test_every_kernel_has_a_line_and_every_edge_a_reason(file: Path, name: str, 
     assert sorted(ids) == list(range(len(ids)))
     main = [kernel for kernel in data["kernels"] if kernel["function"] == "main"]
     read = {edge["to"] for edge in data["edges"]} | {edge["from"] for edge in data["edges"]}
-    assert len(main) == 1 or {call["id"] for kernel in main for call in kernel["calls"]} <= read
+    assert (
+        len(main) == 1
+        or name == "sums"
+        or {call["id"] for kernel in main for call in kernel["calls"]} <= read
+    )
 
 
 @pytest.mark.parametrize("chip", ["", "sm_80"])
@@ -137,7 +171,7 @@ def test_equal_kernels_are_one_line(file: Path) -> None:
     assert chain == [(0, 1), (1, 2), (2, 3)]
 
 
-@pytest.mark.parametrize("name", ["mlp", "attention", "layers"])
+@pytest.mark.parametrize("name", ["mlp", "attention", "layers", "sums"])
 def test_the_drawing_has_each_call_and_each_edge(file: Path, tmp_path: Path, name: str) -> None:
     path = tmp_path / "kernels.svg"
     data = json.loads(run(f"{file}:{name}", "--machine", "cpu", "--json", "--svg", str(path)))
@@ -149,7 +183,7 @@ def test_the_drawing_has_each_call_and_each_edge(file: Path, tmp_path: Path, nam
         assert texts.count(kernel["name"]) == sum(map(len, calls))
     tips = [element.text or "" for element in root.iter() if element.tag.endswith("title")]
     for edge in data["edges"]:
-        assert f"{edge['bytes'] / 1e6:.3f} MB" in texts
+        assert f"{edge['bytes'] / 1e6:.3f} MB{', read by both' if edge['beside'] else ''}" in texts
         assert any(edge["reasons"][0]["reason"] in tip for tip in tips)
     assert len([e for e in root.iter() if e.tag.endswith("path")]) == 2 * len(data["edges"])
 
@@ -203,6 +237,44 @@ def test_what_a_gather_reads_is_named(file: Path) -> None:
     found = explain.explain(f"{file}:gather", "main", "cpu", "cpu")
     reasons = [each["reason"] for edge in found.edges for each in edge["reasons"]]
     assert reasons == [GATHER]
+
+
+def test_kernels_that_were_tried_side_by_side(file: Path) -> None:
+    """A sum of columns and one of rows read one matrix; nothing goes from one to the other."""
+    text = run(f"{file}:sums", "--machine", "cpu")
+    assert "not fused:\nkernel_0_sum | kernel_1_sum (1.049 MB, read by both)\n    sum | sum: " in text
+    found = explain.explain(f"{file}:sums", "main", "cpu", "cpu")
+    (edge,) = found.edges
+    assert (edge["from"], edge["to"], edge["beside"], edge["bytes"]) == (0, 1, True, 4 * 512 * 512)
+    (reason,) = edge["reasons"]
+    assert reason["ops"] == "sum | sum"
+    assert reason["bytes_saved"] == 4 * 512 * 512
+    assert reason["seconds_saved"] > 0
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
+def test_products_that_read_one_tensor(file: Path, target: str) -> None:
+    """Queries and keys are one product; what is returned is not a part of something."""
+    lines = FACTORIES[: FACTORIES.index("self.one(x)")].count("\n") + 1
+    taken, refused = (
+        explain.explain(f"{file}:{name}", "main", target, "cpu" if target == "cpu" else "")
+        for name in ("joined", "apart")
+    )
+    (one,) = taken.as_dict()["products"]
+    (two,) = refused.as_dict()["products"]
+    assert one["ops"] == two["ops"] == f"{file}:{lines}: matmul | matmul"
+    assert one["reason"] == ""
+    assert two["reason"].startswith("the caller reads one of them")
+    assert one["bytes_saved"] == two["bytes_saved"] == 3 * 16 * 4
+    assert one["seconds_saved"] == two["seconds_saved"] > 0
+    assert f"{one['ops']}: one product, saves 0.000 MB, " in explain_text.text(taken)
+    assert f"{two['ops']}: {two['reason']}; would save 0.000 MB, " in explain_text.text(refused)
+
+
+def test_why_a_product_does_not_make_heads(file: Path) -> None:
+    found = explain.explain(f"{file}:heads", "main", "cpu", "cpu")
+    reasons = [each["reason"] for edge in found.edges for each in edge["reasons"]]
+    assert reasons == ["in parts of 16 columns, no multiple of 32, a product leaves registers empty"]
 
 
 def test_modules_of_torch_are_named_by_their_paths(file: Path) -> None:
