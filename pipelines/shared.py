@@ -49,6 +49,8 @@ def kernels(machine: str, own: str = "") -> Stage:
         "kernels",
         # 8-bit floats are bits before anything looks at what computes.
         "mlopt-fp8-storage,"
+        # What a binary search does is one op, before passes ask each pair of ops.
+        "mlopt-join-searches,canonicalize,cse,"
         # Ops named for what they are, then one form of them: linalg.generic.
         f"mlopt-raise{{machine={machine}}},canonicalize,cse,"
         # A softmax between two products, while queries, keys and values are still moved by ops of their own.

@@ -69,22 +69,24 @@ def loops_in(expr: ir.AffineExpr) -> set[int]:
 
 def loops_behind(nest: Nest, value: ir.Value) -> set[int]:
     """The loops that a value of the body depends on."""
-    if isinstance(value, ir.BlockArgument):
-        if value.owner != nest.body:
-            return set()
-        access = nest.reads[value.arg_number]
-        assert access is not None
-        return {
-            loop
-            for index in access.indices
-            for loop in (*index.loops, *(loops_in(index.rest) if index.rest is not None else ()))
-        }
-    op = value.owner
-    if op.operation.block != nest.body:
-        return set()
-    if op.name == "linalg.index":
-        return {op.attributes["dim"].value}
-    return set().union(*(loops_behind(nest, operand) for operand in op.operands))
+    loops: set[int] = set()
+    todo, seen = [value], {value}
+    while todo:
+        value = todo.pop()
+        if isinstance(value, ir.BlockArgument):
+            access = nest.reads[value.arg_number] if value.owner == nest.body else None
+            for index in access.indices if access else ():
+                loops |= {*index.loops, *(loops_in(index.rest) if index.rest is not None else ())}
+            continue
+        op = value.owner.operation
+        if op.block != nest.body:
+            continue
+        if op.name == "linalg.index":
+            loops.add(op.attributes["dim"].value)
+        new = [operand for operand in op.operands if operand not in seen]
+        seen.update(new)
+        todo += new
+    return loops
 
 
 def loop_of(position: ir.Value) -> int | None:
