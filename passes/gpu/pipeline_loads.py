@@ -32,7 +32,8 @@ its way: cp.async writes to shared memory by itself, 16 bytes at once.
 Legal behind mlopt-gpu-assign-layouts, for reads of a loop from known bounds whose tile does nothing but
 change hands for a product on tensor cores, padded with zeros, and with 16 bytes of neighbours a thread. A
 loop is taken if all of its products' factors that are read in it can be, with as many stages as the schedule
-says (``stages``), or as there is room for.
+says (``stages``), or as there is room for; factors that are computed from what is read change hands in their
+step, as before, with a barrier of their own.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ def _position_ops(loop: ir.Operation, read: ir.Operation) -> list[ir.Operation] 
 def _slot_bytes(turned: ir.Operation) -> int:
     """What one step's tile takes, with room for padded rows."""
     kind = ir.VectorType(turned.results[0].type)
-    return (prod(kind.shape) + WIDE * kind.shape[0]) * bytes_of(kind.element_type)
+    return prod(kind.shape) * bytes_of(kind.element_type) + WIDE * kind.shape[0]
 
 
 def _pipeline(loop: ir.Operation, turned: Sequence[ir.Operation], stages: int) -> None:

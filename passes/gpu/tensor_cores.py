@@ -10,8 +10,9 @@ After, with the instruction whose fragments the tiles are to be divided into::
 
 Legal where there is an instruction for the factors' type and the accumulator's (``layouts/mma.py`` has the
 table), and each factor has one dim of more than one element that the other has not, at most, beside the one
-that is summed over. Sizes need not be multiples of the instruction's: what is beyond a tile counts as zeros.
-The sums are made in f32 and i32, in an order that the chip chooses. All chips that mlopt knows have them.
+that is summed over, which must be there. Sizes need not be multiples of the instruction's: what is beyond a
+tile counts as zeros. The sums are made in f32 and i32, in an order that the chip chooses. All chips that
+mlopt knows have such instructions.
 Runs before mlopt-gpu-assign-layouts, which gives such products layouts of their own.
 """
 
@@ -26,7 +27,7 @@ from ...dialects.attributes import MMA
 from ..base import Pass
 from ..operations import nested_ops
 from .grids import grids_of
-from .layouts.mma import Instruction, instruction_for, roles_of
+from .layouts.mma import Instruction, Roles, instruction_for, roles_of
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class TensorCores(Pass):
 
 def can_use(contract: ir.Operation) -> Instruction | str:
     """The instruction that a product can be made with, or why it can be made with none."""
+    if str(contract.attributes["kind"]) != "#vector.kind<add>":
+        return "its products are not added up"
     lhs, rhs, total = (ir.VectorType(operand.type) for operand in contract.operands)
     if lhs.element_type != rhs.element_type:
         return f"its factors have two types, {lhs.element_type} and {rhs.element_type}"
@@ -54,4 +57,6 @@ def can_use(contract: ir.Operation) -> Instruction | str:
     if found is None:
         return f"no instruction multiplies {lhs.element_type} into {total.element_type}"
     roles = roles_of(contract)
-    return roles if isinstance(roles, str) else found
+    if isinstance(roles, Roles) and roles.depth is None:
+        return "it adds up nothing, as the steps of a product of unknown depth"
+    return found if isinstance(roles, Roles) else roles

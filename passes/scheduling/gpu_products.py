@@ -56,8 +56,12 @@ def choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> Non
 def tensor_bytes(domain: Domain, nest: Nest) -> int | None:
     """The size of the factors' elements if tensor cores can multiply their tiles, else None.
 
-    They can if no factor has two dims that a task owns, nor both one together.
+    They can if no factor has two dims that a task owns, nor both one together, and the depth is known: else
+    its steps are single elements.
     """
+    stepped = contraction.stepped_loop(nest)
+    if stepped is None or nest.extents[stepped] is None:
+        return None
     types = contraction.factor_types(nest)
     found = instruction_for(types[0], contraction.total_type(nest)) if types[0] == types[1] else None
     owned = {loop for loop, dim in enumerate(domain.loops(nest)) if dim.whole and dim.extent != 1}

@@ -57,3 +57,28 @@ func.func private @pixels(%a: vector<4x16x16xf16>, %b: vector<16x16xf16>, %out: 
   }
   return
 }
+
+// The largest product, not their sum.
+func.func private @maximum(%a: vector<64x32xbf16>, %b: vector<32x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"],
+                          kind = #vector.kind<maxnumf>}
+        %a, %b, %zero : vector<64x32xbf16>, vector<32x64xbf16> into vector<64x64xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  }
+  return
+}
+
+// One element deep.
+func.func private @shallow(%a: vector<64x1xbf16>, %b: vector<1x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<64x1xbf16>, vector<1x64xbf16> into vector<64x64xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  }
+  return
+}

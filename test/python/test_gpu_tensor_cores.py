@@ -76,6 +76,34 @@ def test_no_conflicts(left: bool, right: bool) -> None:
     assert sum(launch.counters.bank_conflicts for launch in launches) == 0
 
 
+@pytest.mark.parametrize("rows", [1024, 768])
+def test_shared_memory_is_free_before_it_is_filled(rows: int) -> None:
+    """A residual that changes hands ahead of the loop is read before the ring's first copies arrive."""
+    x, y, z = (torch.randn(shape, dtype=torch.bfloat16) for shape in ((rows, 64), (64, rows), (rows, rows)))
+
+    def product(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+        return x @ y + z
+
+    compiled = mlopt.jit(product, x, y, z, target="cuda:sm_80", device="emulator")
+    torch.testing.assert_close(compiled(x, y, z), product(x, y, z), rtol=2e-2, atol=2e-2)
+
+
+def test_unknown_depth() -> None:
+    """Its steps are single elements, which no instruction is worth."""
+    depth = torch.export.Dim("depth", min=2, max=300)
+    x, y = torch.randn(40, 33, dtype=torch.float16), torch.randn(33, 24, dtype=torch.float16)
+
+    class Product(nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return x @ y
+
+    sizes = ({1: depth}, {0: depth})
+    compiled = mlopt.jit(Product(), x, y, dynamic_shapes=sizes, target="cuda:sm_80", device="emulator")
+    assert "mma.sync" not in compiled.asm["ptx"]
+    x, y = torch.randn(40, 70, dtype=torch.float16), torch.randn(70, 24, dtype=torch.float16)
+    torch.testing.assert_close(compiled(x, y), x @ y, rtol=2e-3, atol=2e-2)
+
+
 MODULES = {
     "conv": (lambda: nn.Conv2d(16, 40, 3, padding=1), (2, 16, 11, 9)),
     "strided": (lambda: nn.Conv2d(16, 24, 3, stride=2), (1, 16, 13, 17)),

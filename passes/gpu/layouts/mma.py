@@ -66,10 +66,14 @@ def instruction_for(factor: ir.Type, total: ir.Type) -> Instruction | None:
 
 
 def instruction_of(contract: ir.Operation) -> Instruction | None:
-    """The instruction that mlopt-gpu-tensor-cores has chosen for a product."""
+    """The instruction that mlopt-gpu-tensor-cores has chosen for a product; PassError if nobody knows it."""
     if MMA.name not in contract.attributes:
         return None
-    return next(each for each in _INSTRUCTIONS.values() if str(each) == MMA.get(contract))
+    found = next((each for each in _INSTRUCTIONS.values() if str(each) == MMA.get(contract)), None)
+    if found is None:
+        known = ", ".join(map(str, _INSTRUCTIONS.values()))
+        raise PassError(contract, f"mlopt.mma is {MMA.get(contract)!r}; known are {known}")
+    return found
 
 
 @dataclass(frozen=True)

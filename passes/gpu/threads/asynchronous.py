@@ -36,16 +36,20 @@ class Ring:
 @rule("mlopt.shared_ring")
 def emit_ring(em: Emitter, op: ir.Operation) -> None:
     """Bytes for all slots, until they are released."""
-    users = {use.owner.name: use.owner for use in op.results[0].uses}
-    access = access_of(users["mlopt.async_copy"].operands[0].owner.operation)
-    source, target = _layout(access.op), _layout(users["mlopt.shared_tile"])
+    users = [use.owner for use in op.results[0].uses]
+    copy = next(user for user in users if user.name == "mlopt.async_copy")  # all are alike
+    access = access_of(copy.operands[0].owner.operation)
+    source = _layout(access.op)
+    target = _layout(next(user for user in users if user.name == "mlopt.shared_tile"))
     kind = ir.MemRefType(op.results[0].type)
     slots, *sizes = kind.shape
     room = em.shared.room // slots
     passage = find_passage(
         source, target, tuple(sizes), bytes_of(kind.element_type), room, access.contiguous()
     )
-    em.rings[op.results[0]] = Ring(em.shared.alloc(slots * passage.bytes), passage)
+    region = em.shared.alloc(slots * passage.bytes)
+    em.shared.writes(region)
+    em.rings[op.results[0]] = Ring(region, passage)
 
 
 @rule("mlopt.async_copy")
@@ -121,7 +125,8 @@ def _can_bypass(place: Place, passage: Passage) -> bool:
     """Whether bytes can go from memory to shared memory without a thread's registers."""
     size = place.access.element_bytes
     wide = place.width * size == WIDE and passage.how.width(passage.source) * size == WIDE
-    return wide and passage.how.inner == place.inner and not place.may_straddle()
+    alike = passage.how.inner == place.inner and not place.may_straddle()
+    return wide and alike and not place.buffer.is_shared
 
 
 def _bypass(place: Place, passage: Passage, base: ir.Value, positions: list[Position]) -> list[ir.Value]:
@@ -131,13 +136,11 @@ def _bypass(place: Place, passage: Passage, base: ir.Value, positions: list[Posi
     count = ir.IntegerType.get_signless(32)
     for position in positions:
         inside = place.inside(position, place.width, writes=False)
-        if inside is False:
-            continue
         source = build.op("llvm.addrspacecast", [place.pointer(position)], ir.Type.parse(_GLOBAL))
         operands = [build.offset(first, element, passage.how.place(position)), source]
         if inside is not True:
             sizes = [build.constant(count, WIDE), build.constant(count, 0)]
-            operands.append(build.op("arith.select", [inside, *sizes], count))
+            operands.append(build.op("arith.select", [build.truth(inside), *sizes], count))
         attributes = {
             "size": ir.IntegerAttr.get(count, WIDE),
             "modifier": ir.Attribute.parse("#nvvm<load_cache_modifier cg>"),
