@@ -28,3 +28,19 @@ func.func private @twice(%x: memref<8xf32>) attributes {mlopt.kernel} {
   }
   return
 }
+
+// -----
+
+func.func private @unknown_instruction(%a: vector<64x32xbf16>, %b: vector<32x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    // expected-error @+1 {{mlopt.mma is 'm16n8k4.tf32'; known are m16n8k16.bf16, m16n8k16.f16, m16n8k32.s8}}
+    %d = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+                                           affine_map<(m, n, k) -> (m, n)>],
+                          iterator_types = ["parallel", "parallel", "reduction"], mlopt.mma = "m16n8k4.tf32"}
+        %a, %b, %zero : vector<64x32xbf16>, vector<32x64xbf16> into vector<64x64xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  }
+  return
+}
