@@ -13,8 +13,8 @@
 // THREAD-LABEL: llvm.func @product(
 // THREAD-COUNT-4: nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<row>{{.*}}num = 4
 // THREAD-COUNT-4: nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<col>{{.*}}num = 4
-// THREAD-COUNT-16: nvvm.mma.sync
-// THREAD-NOT: nvvm.mma.sync
+// THREAD-COUNT-16: mma.sync.aligned
+// THREAD-NOT: mma.sync.aligned
 // THREAD: scf.yield
 // THREAD-LABEL: llvm.func @product_unaligned
 #a = affine_map<(m, n, k) -> (m, k)>

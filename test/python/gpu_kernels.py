@@ -30,7 +30,7 @@ def pipelines(chip: str, elements: int | None, shared: int | None = None) -> tup
     threads = stages["threads"].split(",mlopt-cpu-arena")[0]
     if shared is not None:
         whole = f"{{shared={find_chip(chip).limits.shared_per_block}}}"
-        assert layouts.count(whole) == threads.count(whole) == 1
+        assert (layouts.count(whole), threads.count(whole)) == (2, 1)
         layouts, threads = (text.replace(whole, f"{{shared={shared}}}") for text in (layouts, threads))
     device = stages["nvvm"].split("),", 1)[0] + ")"
     texts = stages["tile"], f"{layouts},{threads}", device

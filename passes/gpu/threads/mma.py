@@ -56,10 +56,10 @@ class _Product:
         nothing = self.em.build.constant(kind, 0)
         total = [self.values.get(place, nothing) for place in places]
         made = ir.Operation.create(
-            "nvvm.mma.sync",
+            "llvm.inline_asm",
             [ir.Type.parse(f"!llvm.struct<({', '.join([str(kind)] * len(total))})>")],
             [*left, *right, *total],
-            _attributes(self.instruction, len(left), len(right), len(total)),
+            _attributes(self.instruction, kind),
         ).results[0]
         for number, place in reversed(list(enumerate(places))):
             if place in self.values:
@@ -80,8 +80,6 @@ class _Product:
     def _packed(self, values: Sequence[ir.Value]) -> ir.Value:
         build = self.em.build
         vector = build.vector(values)
-        if self.instruction.kind == "f16":
-            return vector
         word = ir.IntegerType.get_signless(_WORD)
         return build.elements(build.op("vector.bitcast", [vector], ir.VectorType.get([1], word)))[0]
 
@@ -136,15 +134,21 @@ class _Product:
         return 1
 
 
-def _attributes(instruction: Instruction, left: int, right: int, total: int) -> dict[str, ir.Attribute]:
-    texts = {
-        "layoutA": "#nvvm.mma_layout<row>",
-        "layoutB": "#nvvm.mma_layout<col>",
-        "shape": f"#nvvm.shape<m = {ROWS}, n = {COLUMNS}, k = {instruction.depth}>",
-        "operandSegmentSizes": f"array<i32: {left}, {right}, {total}>",
-        "multiplicandAPtxType": f"#nvvm.mma_type<{instruction.kind}>",
-        "multiplicandBPtxType": f"#nvvm.mma_type<{instruction.kind}>",
+def _attributes(instruction: Instruction, total: ir.Type) -> dict[str, ir.Attribute]:
+    """As text with side effects, since all lanes of a warp must be there.
+
+    LLVM would sink nvvm.mma.sync into the branch of the lanes that store its result.
+    """
+    is_float = isinstance(total, ir.FloatType)
+    sums, kind = ("f32" if is_float else "s32"), instruction.kind
+    register = "f" if is_float else "r"
+    text = (
+        f"mma.sync.aligned.m{ROWS}n{COLUMNS}k{instruction.depth}.row.col.{sums}.{kind}.{kind}.{sums} "
+        "{$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};"
+    )
+    constraints = ",".join([*[f"={register}"] * 4, *["r"] * 6, *[register] * 4])
+    return {
+        "asm_string": ir.StringAttr.get(text),
+        "constraints": ir.StringAttr.get(constraints),
+        "has_side_effects": ir.UnitAttr.get(),
     }
-    if instruction.element_bytes == 1:
-        texts["intOverflowBehavior"] = "#nvvm.mma_int_overflow<wrapped>"
-    return {name: ir.Attribute.parse(text) for name, text in texts.items()}
