@@ -64,15 +64,18 @@ def check(compiled: Any, function: Callable[..., torch.Tensor], *inputs: torch.T
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize(
-    "shape", [(5, 13, 33), (1, 1, 1), (2, 0, 7), (0, 3, 7), (3, 64, 1), (2, 9, 64)], ids=str
-)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", ["sum", "mean", "amax"])
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        (name, shape)
+        for name in ("sum", "mean", "amax")
+        for shape in ((5, 13, 33), (1, 1, 1), (2, 0, 7), (0, 3, 7), (3, 64, 1), (2, 9, 64))
+        if name != "amax" or 0 not in shape[1:]  # nothing has no maximum
+    ],
+)
 def test_bags(name: str, target: str, shape: tuple[int, int, int], dtype: torch.dtype) -> None:
     bags, tokens, width = shape
-    if name == "amax" and tokens == 0:
-        pytest.skip("eager refuses it")
     table, i = torch.randn(70, width).to(dtype), torch.randint(70, (bags, tokens))
     table[3, 0], table[5, 0] = torch.nan, torch.inf
     check(mlopt.jit(Bag(BAGS[name]), table, i, **TARGETS[target]), Bag(BAGS[name]), table, i)
