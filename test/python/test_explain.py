@@ -2,10 +2,8 @@
 
 import itertools
 import json
-import logging
 import random
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,11 +12,11 @@ from mlir import ir
 from mlopt.compiler import compile_mlir
 from mlopt.dialects.attributes import DECISIONS, Decision
 from mlopt.dialects.context import make_context
-from mlopt.errors import CompileError, InputError
+from mlopt.errors import InputError
 from mlopt.passes.fusion.legal import GATHER, PARTS, RESHAPE
 from mlopt.pipelines import explain_edges
 from mlopt.pipelines.explain import explain_text as explain_text_of
-from mlopt.tools import cli, explain, explain_layout, explain_svg, explain_text, programs
+from mlopt.tools import cli, explain, explain_svg, explain_text, programs
 from mlopt.tools.layered import lay_out
 from typer.testing import CliRunner
 
@@ -89,8 +87,6 @@ def joined():
 def apart():
     return Scores(True), torch.ones(3, 16)
 
-def numbers():
-    return 3
 """
 
 
@@ -225,14 +221,6 @@ def test_an_exported_program(file: Path, tmp_path: Path) -> None:
     assert exported["edges"] == given["edges"]
 
 
-def test_an_exported_program_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "not.pt2"
-    path.write_text("nothing")
-    for each in (path, tmp_path / "missing.pt2"):
-        with pytest.raises(InputError, match="cannot be read"):
-            explain.explain(str(each), "main", "cpu", "cpu")
-
-
 def test_what_a_gather_reads_is_named(file: Path) -> None:
     found = explain.explain(f"{file}:gather", "main", "cpu", "cpu")
     reasons = [each["reason"] for edge in found.edges for each in edge["reasons"]]
@@ -344,33 +332,6 @@ def test_kernels_are_those_that_are_compiled(file: Path, tmp_path: Path) -> None
     ]
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "machine", "error", "message"),
-    [
-        (":nothing", "cpu", "cpu", InputError, "has no function 'nothing'"),
-        (":numbers", "cpu", "cpu", InputError, "returned a int"),
-        ("", "cpu", "cpu", InputError, "is Python"),
-        (":mlp", "tpu", "", CompileError, "target='tpu' is not known"),
-        (":mlp", "cuda:sm_80", "cpu", InputError, "is a CPU"),
-        (":mlp", "cpu", "h100", InputError, "is a GPU"),
-        (":mlp", "cpu", "h10", InputError, "no description of a machine 'h10'"),
-        (":mlp", "cuda:sm_120", "", InputError, "no description of a GPU with cuda:sm_120"),
-    ],
-)
-def test_what_is_wrong_is_named(
-    file: Path, source: str, target: str, machine: str, error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        explain.explain(f"{file}{source}", "main", target, machine)
-
-
-def test_other_commands_refuse_func_too() -> None:
-    for command in (["compile"], ["profile", "--emulate"]):
-        result = CliRunner().invoke(cli.app, [*command, "factories.py:mlp", "--func", "f"])
-        assert isinstance(result.exception, InputError)
-        assert "--func f names a function of an .mlir file" in str(result.exception)
-
-
 ROWS_OF_BLOCKS = """
 func.func @main(%x: tensor<{rows}x4096xf32>) -> tensor<{rows}xf32> {{
   %zero = arith.constant 0.0 : f32
@@ -394,13 +355,6 @@ def test_kernels_of_few_blocks_have_a_share_of_the_bandwidth(tmp_path: Path) -> 
     assert memory[4] == pytest.approx(27 * memory[432])
 
 
-@pytest.mark.parametrize("draw", [explain.explain, explain_layout.kernels_of])
-@pytest.mark.parametrize(("name", "kind"), [("factories.py:mlp", "is Python"), ("p.pt2", "is an exported")])
-def test_func_is_for_mlir_files(draw: Callable[..., object], name: str, kind: str) -> None:
-    with pytest.raises(InputError, match=f"--func f names a function of an .mlir file, and {name} {kind}"):
-        draw(name, "f", "cuda:sm_80")
-
-
 def test_the_function_has_its_own_name(tmp_path: Path) -> None:
     path, drawing = tmp_path / "dynamic.mlir", tmp_path / "kernels.svg"
     path.write_text(DYNAMIC)
@@ -411,42 +365,6 @@ def test_the_function_has_its_own_name(tmp_path: Path) -> None:
     explain_svg.write(found, drawing)
     assert "@f: " in drawing.read_text()
     assert found.as_dict()["entry"] == "f"
-
-
-@pytest.mark.parametrize("name", ["missing.pt2", "missing.mlir"])
-def test_a_file_that_is_not_there_is_named_once(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError) as raised:
-        explain.explain(str(tmp_path / name), "main", "cpu", "cpu")
-    assert str(raised.value).splitlines()[0] == f"{tmp_path / name} cannot be read: No such file or directory"
-
-
-def test_torch_logs_no_traceback_of_a_broken_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "not.pt2"
-    path.write_text("nothing")
-    logger = logging.getLogger("torch.export")
-    logger.addHandler(caplog.handler)
-    try:
-        with pytest.raises(InputError, match="cannot be read: BadZipFile"):
-            explain.explain(str(path), "main", "cpu", "cpu")
-        assert caplog.records == []
-        logger.warning("still heard")
-        assert "still heard" in caplog.text
-    finally:
-        logger.removeHandler(caplog.handler)
-
-
-def test_a_file_without_functions(tmp_path: Path) -> None:
-    path = tmp_path / "empty.mlir"
-    path.write_text("")
-    with pytest.raises(CompileError, match=r"the module has no function\n.*pass one with a func.func @main"):
-        explain.explain(str(path), "main", "cpu", "cpu")
-
-
-def test_text_that_cannot_be_parsed_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "wrong.mlir"
-    path.write_text("func.func @main(")
-    with pytest.raises(CompileError, match="cannot be parsed"):
-        explain.explain(str(path), "main", "cpu", "cpu")
 
 
 def test_decisions_are_read_as_they_were_written() -> None:
