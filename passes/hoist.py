@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +13,8 @@ from mlir.dialects import func
 from ..dialects.attributes import PREPARED, WEIGHT, argument_attributes
 from .base import Pass
 from .groups import entry_ops, operands_of
-from .structured import ATTENTION, DYNAMIC, erase_dead
+from .raising.bodies import is_contraction
+from .structured import ATTENTION, DYNAMIC, erase_dead, inputs_of
 
 SMALL = 1 << 16  # bytes that may be kept whatever they were made from
 GROWTH = 2  # else what is kept may be this many times as large as what it was made from
@@ -83,6 +85,14 @@ def made_of_weights(main: ir.Operation) -> set[ir.Value]:
         if all(value in known for value in inner):
             known.update(op.results)
     return known
+
+
+def weights_factor(op: ir.Operation, weights: Set[ir.Value]) -> int | None:
+    """The number of the one factor of a contraction that is made of ``weights``; None if none is, or both."""
+    if not is_contraction(op):
+        return None
+    known = [value in weights for value in inputs_of(op)]
+    return known.index(True) if known.count(True) == 1 else None
 
 
 def _constant_ops(main: ir.Operation) -> set[ir.Operation]:

@@ -12,13 +12,12 @@ from mlir.dialects import linalg, tensor
 
 from .base import Pass
 from .fusion.pads import can_read_through
-from .hoist import made_of_weights
+from .hoist import made_of_weights, weights_factor
 from .moving.collapses import sink
 from .moving.expansions import lift_expansions
 from .moving.reads import original
 from .moving.splits import can_split, groups_of, parts_of
 from .operations import defining_op
-from .raising.bodies import is_contraction
 from .raising.reshape import grouped
 from .structured import (
     ATTENTION,
@@ -117,12 +116,9 @@ def _pack_all(function: ir.Operation) -> None:
 
 def can_pack(op: ir.Operation, weights: Set[ir.Value]) -> Packing | None:
     """What to pack of ``op``: the factor made of weights, if it alone has the columns, a known number."""
-    if not is_contraction(op):
+    operand = weights_factor(op, weights)
+    if operand is None or defining_op(inits_of(op)[0], "linalg.fill") is None:
         return None
-    known = [value in weights for value in inputs_of(op)]
-    if known.count(True) != 1 or defining_op(inits_of(op)[0], "linalg.fill") is None:
-        return None
-    operand = known.index(True)
     maps = maps_of(op)
     data, own, written = maps[1 - operand], maps[operand], maps[2]
     if not all(isinstance(expr, ir.AffineDimExpr) for where in (own, written) for expr in where.results):

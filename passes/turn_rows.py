@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
@@ -11,7 +10,7 @@ from mlir import ir
 from mlir.dialects import tensor
 
 from .base import Pass
-from .hoist import made_of_weights
+from .hoist import made_of_weights, weights_factor
 from .moving.reads import original
 from .moving.writes import make_in_order
 from .operations import defining_op
@@ -72,7 +71,7 @@ def _turn_all(function: ir.Operation) -> None:
     weights = made_of_weights(function)
     turned = False
     for op in structured_ops(function):
-        number = _weights_of(op, weights)
+        number = weights_factor(op, weights)
         if number is not None and can_turn(op, number) and should_turn(op, number):
             _turn(op, number)
             turned = True
@@ -80,14 +79,6 @@ def _turn_all(function: ir.Operation) -> None:
         erase_dead(function)  # transposes of weights
         make_in_order(function)
         erase_dead(function)
-
-
-def _weights_of(op: ir.Operation, weights: Set[ir.Value]) -> int | None:
-    """The number of the one factor of a contraction that is made of weights."""
-    if not is_contraction(op):
-        return None
-    known = [value in weights for value in inputs_of(op)]
-    return known.index(True) if known.count(True) == 1 else None
 
 
 def can_turn(op: ir.Operation, number: int) -> bool:
