@@ -119,7 +119,10 @@ def choose(domain: Domain) -> Choice:
     unrolled = any(rule_of(nest) is window for nest in domain.nests) or any(
         0 < tiles[dim] < (dim.extent or ROW) for dim in reduced_in_tiles(domain)
     )
-    light = heavy is None and not unrolled and results_of(domain) <= MOST_RESULTS
+    many = results_of(domain) > MOST_RESULTS
+    if many:  # no more warps than can have their registers: mlopt-gpu-chunk-rows fits tiles to them
+        warps = min(warps, REGISTERS // (CONTRACTION_REGISTERS * WARP))
+    light = heavy is None and not unrolled and not many
     wanted = registers_for_rows if rows else registers_of
     registers = wanted(domain, tiles, warps * WARP) if light else CONTRACTION_REGISTERS
     return Choice(tiles, warps, _blocks(registers, warps))

@@ -86,3 +86,12 @@ def test_a_sum_over_rows_has_no_barrier_in_its_loop() -> None:
     assert sum(name.startswith("BAR") for name in code) == 1
     last = max(at for at, name in enumerate(code) if name.startswith("LDG"))
     assert all(at > last for at, name in enumerate(code) if name.startswith(("BAR", "SHFL")))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_transposed_weights_with_scales_spill_nothing(chip: str) -> None:
+    for channels, lengths in ((256, (1152, 2304, 128, 2304, 2304)), (512, (2304, 4608, 256, 4608, 4608))):
+        assembled, _ = build(kernels.scaled_weights(channels, lengths), chip)
+        assert {"scaled_weights", "scaled_weights_unaligned"} == set(assembled.kernels)
+        for kernel in assembled.kernels.values():
+            assert kernel.spill_stores == 0 and kernel.stack == 0, kernel

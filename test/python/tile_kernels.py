@@ -278,6 +278,39 @@ def column_sum(rows: int | str, columns: int) -> str:
     )
 
 
+def scaled_weights(channels: int, lengths: Sequence[int]) -> str:
+    """Convolutions' weights, transposed, with a batch norm's scale of each channel; and its shift."""
+    kernel = Kernel("scaled_weights")
+    columns = tensor((channels,))
+    layers = []
+    for length in lengths:
+        weight = kernel.argument(tensor((channels, length)))
+        layers.append((length, weight, *(kernel.argument(columns) for _ in range(4))))
+    results = []
+    for length, weight, variance, gain, mean, bias in layers:
+        turned = tensor((length, channels))
+        scale = kernel.generic(
+            "a -> a | a | a", "p", [variance, gain], [kernel.empty(columns)],
+            "%v: f32, %g: f32, %o: f32 { %e = arith.constant 1.0e-5 : f32 %w = arith.addf %v, %e : f32 "
+            "%r = math.rsqrt %w : f32 %s = arith.mulf %r, %g : f32 linalg.yield %s : f32 }",
+        )  # fmt: skip
+        shift = kernel.generic(
+            "a -> a | a | a | a", "p", [mean, scale, bias], [kernel.argument(columns)],
+            "%m: f32, %s: f32, %b: f32, %o: f32 { %n = arith.negf %m : f32 %t = arith.mulf %n, %s : f32 "
+            "%r = arith.addf %t, %b : f32 linalg.yield %r : f32 }",
+        )  # fmt: skip
+        moved = kernel.generic(
+            "a,b -> b,a | a,b", "pp", [weight], [kernel.empty(turned)],
+            "%w: f32, %o: f32 { linalg.yield %w : f32 }",
+        )  # fmt: skip
+        scaled = kernel.generic(
+            "a,b -> a,b | b | a,b", "pp", [moved, scale], [kernel.argument(turned)],
+            "%w: f32, %s: f32, %o: f32 { %r = arith.mulf %w, %s : f32 linalg.yield %r : f32 }",
+        )  # fmt: skip
+        results += [shift, scaled]
+    return kernel.text(*results)
+
+
 def generic_kernel(
     name: str,
     kinds: Sequence[str],
