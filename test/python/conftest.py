@@ -8,9 +8,11 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import zlib
 from pathlib import Path
 
 import mlopt
+import numpy as np
 import pytest
 import torch
 from mlopt.runtime.pool import Pool
@@ -26,9 +28,19 @@ def pytest_configure(config):
 
 
 @pytest.fixture
-def seeded():
-    """Random numbers are the same in each run of a test."""
-    torch.manual_seed(0)
+def seed(request):
+    """What a test draws depends on its name and on MLOPT_TEST_SEED, not on the tests before it."""
+    return zlib.crc32(f"{os.environ.get('MLOPT_TEST_SEED', '')}{request.node.name}".encode())
+
+
+@pytest.fixture(autouse=True)
+def seeded(seed):
+    torch.manual_seed(seed)
+
+
+@pytest.fixture
+def rng(seed):
+    return np.random.default_rng(seed)
 
 
 @pytest.fixture

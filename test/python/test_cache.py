@@ -68,8 +68,8 @@ def key(text="a", **options):
     return cache_key.key_of("linalg", {"text": text, "func_name": "main"}, Options.resolve(**options))
 
 
-def test_the_second_compilation_asks_no_worker(calls):
-    x = np.random.default_rng().standard_normal((4, 7), np.float32)
+def test_the_second_compilation_asks_no_worker(calls, rng):
+    x = rng.standard_normal((4, 7), np.float32)
     first = mlopt.compile_mlir(RELU)
     assert calls == ["compile"]
     second = mlopt.compile_mlir(RELU)

@@ -11,8 +11,6 @@ from torch import Tensor
 
 from .threads import on_any_number
 
-pytestmark = pytest.mark.usefixtures("seeded")
-
 Function = Callable[[Tensor], Tensor]
 FUNCTIONS: dict[str, Function] = {
     "sum": lambda x: x.sum(0),

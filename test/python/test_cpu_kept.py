@@ -12,8 +12,6 @@ from torch import Tensor
 
 from .threads import on_any_number
 
-pytestmark = pytest.mark.usefixtures("seeded")
-
 
 def twice(x: Tensor) -> Tensor:
     """The reduction has run when the second part is written."""

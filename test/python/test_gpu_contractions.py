@@ -15,11 +15,6 @@ from gpu_kernels import compile_kernel, run_kernel
 from gpu_products import check, numbers
 
 
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng()
-
-
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 64), (129, 100, 66), (1, 70, 33), (7, 1, 19), (5, 9, 1)])
 def test_edges(m: int, n: int, k: int, rng: np.random.Generator) -> None:
     check(m, n, k, "f32", left=False, right=False, rng=rng)

@@ -50,12 +50,11 @@ func.func @main(%x: tensor<?x7xf32>, %y: tensor<4x4xf32>) -> (tensor<?xf32>, ten
 
 
 @pytest.mark.parametrize("rows", [1, 128, 301])
-def test_loops_and_branches(rows: int) -> None:
+def test_loops_and_branches(rows: int, rng: np.random.Generator) -> None:
     call = mlopt.compile_mlir(MASKED_SUMS, target="cuda:sm_80", device="emulator")
     assert [kernel.path for kernel in call.kernels] == [
         "slow: scf.if in the body", "slow: a diagonal is read", "slow: a diagonal is read",
     ]  # fmt: skip
-    rng = np.random.default_rng()
     x, y = rng.standard_normal((rows, 7), np.float32), rng.standard_normal((4, 4), np.float32)
     sums, trace, diagonal = call(x, y)
     np.testing.assert_allclose(sums, np.where(x > 0, x, 0).sum(1), rtol=1e-6)

@@ -18,11 +18,6 @@ from gpu_kernels import compile_kernel
 from gpu_products import check, product
 
 
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng()
-
-
 @pytest.mark.parametrize("kind", ["f16", "bf16", "i8"])
 @pytest.mark.parametrize(
     ("m", "n", "k"),

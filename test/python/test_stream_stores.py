@@ -17,10 +17,10 @@ func.func @main(%x: tensor<{rows}x{columns}xf32>) -> tensor<{rows}x{columns}xf32
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(2048, 2048), (2049, 2051), (1, LARGE // 4 + 7), (4099, 1024)])
-def test_arrays(rows: int, columns: int) -> None:
+def test_arrays(rows: int, columns: int, rng: np.random.Generator) -> None:
     relu = mlopt.compile_mlir(CHAIN.format(rows=rows, columns=columns))
     assert "nontemporal" in relu.asm["loops"]
-    x = np.random.default_rng().standard_normal((rows, columns), np.float32)
+    x = rng.standard_normal((rows, columns), np.float32)
     result = relu(x)
     assert result.ctypes.data % LINE == 0 and result.flags.c_contiguous
     np.testing.assert_array_equal(result, np.maximum(x, 0))
