@@ -8,23 +8,28 @@ import numpy as np
 
 from .findings import Finding
 from .lanes import Lanes
+from .synchronize import is_for_whole_warps
 
 if TYPE_CHECKING:
     from .machine import Group, Machine
+    from .ptx import Instruction
 
 
 def report_stuck(machine: Machine, *, endless: bool = False) -> None:
-    """Report a deadlock, a divergent barrier, or threads that run without an end."""
+    """Report a deadlock, a divergent barrier or warp, or threads that run without an end."""
     batch = machine.batch
     findings = batch.launch.findings
-    waits = [
+    parked = list(machine.parked.values())
+    parts = [group for group in parked if is_for_whole_warps(_next(group))]
+    waits = [(group, group.lanes, "the other lanes of the warp") for group in parts]
+    waits += [
         (waiting.group, waiting.lanes, f"barrier {number}")
         for number, listed in machine.barriers.waiting.items()
         for waiting in listed
     ]
     aligned = any(waiting.aligned for listed in machine.barriers.waiting.values() for waiting in listed)
-    parked = list(machine.parked.values())
-    waits += [(group, group.lanes, "the other lanes of its membermask") for group in parked]
+    named = [group for group in parked if group not in parts]
+    waits += [(group, group.lanes, "the other lanes of its membermask") for group in named]
     waits += [(group, group.lanes, "memory that nobody writes") for _, group in machine.sleeping]
     if endless:
         running = [group for unit in machine.units for group in unit.groups.values()]
@@ -36,14 +41,20 @@ def report_stuck(machine: Machine, *, endless: bool = False) -> None:
     kind = "livelock" if endless else "deadlock"
     if not endless and aligned and _divides_a_warp(machine, waits):
         kind = "barrier-divergence"
+    if not endless and parts:
+        kind = "partial-warp"
     first = next((group, lanes) for group, lanes, _ in waits if (lanes.block == stuck).any())
     group, lanes = first
-    code = group.frame.program.function.code
-    instruction = code[min(group.pc, len(code) - 1)]
-    finding: Finding = findings.at(instruction, kind, "; ".join(lines[:8]))
+    finding: Finding = findings.at(_next(group), kind, "; ".join(lines[:8]))
     finding.count = sum(lanes.count for _, lanes, _ in waits)
     batch.locate(finding, int(lanes.index[int(np.argmax(lanes.block == stuck))]))
     findings.add(finding)
+
+
+def _next(group: Group) -> Instruction:
+    """Where a group stands."""
+    code = group.frame.program.function.code
+    return code[min(group.pc, len(code) - 1)]
 
 
 def _divides_a_warp(machine: Machine, waits: list[tuple[Group, Lanes, str]]) -> bool:
@@ -59,8 +70,7 @@ def _describe(machine: Machine, group: Group, lanes: Lanes, what: str, block: in
     if not len(mine):
         return ""
     threads = machine.shape.thread[mine]
-    code = group.frame.program.function.code
-    line = code[min(group.pc, len(code) - 1)].line
+    line = _next(group).line
     number = machine.batch.launch.block_index(int(machine.batch.blocks[block]))
     return f"block {number}: {_ranges(threads.tolist())} at PTX line {line} wait for {what}"
 

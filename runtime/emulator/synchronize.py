@@ -1,4 +1,7 @@
-"""Instructions with ``.sync``: the lanes that their membermask names meet before they take effect."""
+"""Instructions with ``.sync``: the lanes that their membermask names meet before they take effect.
+
+Those for matrices have no membermask: all 32 lanes of a warp execute the same one.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .context import Context
-from .operands import Read
-from .ptx import TYPES, Array, Instruction
+from .definite import names, written
+from .lanes import WARP
+from .operands import Read, Write
+from .ptx import TYPES, Array, Instruction, Name
 from .registry import Run, Step
 
 if TYPE_CHECKING:
@@ -21,8 +26,9 @@ _WHOLE_WARP = {"mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"}
 
 def synchronized(instruction: Instruction, d: Decoder, run: Run, guard: Read | None) -> Step:
     """A step that runs ``run`` for the warps whose named lanes are all there, and parks the others."""
-    aligned = instruction.opcode in _WHOLE_WARP
+    aligned = is_for_whole_warps(instruction)
     mask_of = _full if aligned else d.read(instruction.operands[-1], TYPES["b32"])
+    results = _results(instruction, d) if aligned else []
 
     def step(machine: Machine, group: Group) -> None:
         batch = machine.batch
@@ -52,10 +58,38 @@ def synchronized(instruction: Instruction, d: Decoder, run: Run, guard: Read | N
             if not aligned:
                 _check_same(x, instruction, mask)
         going = x.lanes
-        run(x)
+        if aligned:
+            _leave_out_parts(x, instruction, results)
+        if x.count:
+            run(x)
         machine.move(group, group.pc + 1, going)
 
     return step
+
+
+def is_for_whole_warps(instruction: Instruction) -> bool:
+    """Whether the ISA says that all lanes of a warp must execute an instruction together."""
+    return instruction.opcode in _WHOLE_WARP
+
+
+def _results(instruction: Instruction, d: Decoder) -> list[tuple[Write, Array]]:
+    """For each register that an instruction writes, what writes it, and its zero."""
+    registers = d.function.registers
+    found = [name for operand in written(instruction) for name in names(operand) if name in registers]
+    return [(d.write(Name(name), registers[name]), np.zeros((), registers[name].raw)) for name in found]
+
+
+def _leave_out_parts(x: Context, instruction: Instruction, results: list[tuple[Write, Array]]) -> None:
+    """Report the lanes of warps that are not whole: they get zeros, and the others go on without them."""
+    if x.count == WARP * x.lanes.warps:
+        return
+    partial = x.lanes.present[x.lanes.warp] != FULL
+    x.report(instruction, "partial-warp", f"{instruction.opcode} needs all 32 lanes of a warp", partial)
+    whole = x.lanes.where(~partial)
+    x.enter(x.lanes.where(partial))
+    for write, zero in results:
+        write(x, zero)
+    x.enter(whole)
 
 
 def _full(_: Context) -> np.uint32:

@@ -14,16 +14,6 @@ from . import memory
 MATRIX = "9.7.14 Warp-Level Matrix Multiply-Accumulate"
 
 
-def whole_warps(x: Context, i: Instruction) -> bool:
-    """Whether all 32 lanes of each warp run; those of other warps are reported."""
-    full = x.count == 32 * x.lanes.warps
-    if not full:
-        partial = x.lanes.present[x.lanes.warp] != np.uint32(0xFFFFFFFF)
-        x.report(i, "partial-warp", f"{i.opcode} needs all 32 lanes of a warp", partial)
-        x.enter(x.lanes.where(~partial))
-    return x.count > 0
-
-
 def _in_shared(i: Instruction, d: Decoder, where: Operand) -> tuple[int, Read, str]:
     """How many matrices, their rows' addresses, and the state space."""
     if not i.has("m8n8") or not i.has("b16"):
@@ -40,8 +30,6 @@ def ldmatrix(i: Instruction, d: Decoder) -> Run:
     writes, transposed = d.writes(i.operands[0], TYPES["b32"]), i.has("trans")
 
     def run(x: Context) -> None:
-        if not whole_warps(x, i):
-            return
         lanes, addresses = x.lanes, address(x)
         giving = lanes.lane < 8 * count
         x.enter(lanes.where(giving))
@@ -65,8 +53,6 @@ def stmatrix(i: Instruction, d: Decoder) -> Run:
     reads, transposed = d.reads(i.operands[1], TYPES["b32"]), i.has("trans")
 
     def run(x: Context) -> None:
-        if not whole_warps(x, i):
-            return
         lanes, addresses = x.lanes, address(x)
         values = [x.dense(read(x)).reshape(lanes.warps, 1, 8, 4) for read in reads]
         halves = np.ascontiguousarray(np.concatenate(values, axis=1)).view(np.uint16)
@@ -88,8 +74,7 @@ def movmatrix(i: Instruction, d: Decoder) -> Run:
     write, read = d.write(i.operands[0], TYPES["b32"]), d.read(i.operands[1], TYPES["b32"])
 
     def run(x: Context) -> None:
-        if whole_warps(x, i):
-            write(x, _transposed(x.dense(read(x))))
+        write(x, _transposed(x.dense(read(x))))
 
     return run
 

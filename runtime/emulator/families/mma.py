@@ -19,7 +19,7 @@ from ..formats import narrow, widen
 from ..operands import Read, Write
 from ..ptx import TYPES, Array, Instruction
 from ..registry import Run, instruction
-from .matrix import MATRIX, whole_warps
+from .matrix import MATRIX
 
 _FLOATS = {"f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "e4m3": 8, "e5m2": 8}
 _INTEGERS = {"u8": 8, "s8": 8, "u4": 4, "s4": 4, "b1": 1}
@@ -90,8 +90,6 @@ def mma(i: Instruction, d: Decoder) -> Run:
     multiply = _multiply(i, shape)
 
     def run(x: Context) -> None:
-        if not whole_warps(x, i):
-            return
         a = fragments.gathered(_values(x, read_a, shape.a), places_a, shape.m, shape.k)
         b = fragments.gathered(_values(x, read_b, shape.b), places_b, shape.k, shape.n)
         c = fragments.gathered(_values(x, read_c, shape.c), places_c, shape.m, shape.n)
@@ -166,8 +164,6 @@ def _quad(i: Instruction, d: Decoder, shape: Shape) -> Run:
     places_c, places_d = fragments.quad_c(shape.c == "f32"), fragments.quad_c(shape.d == "f32")
 
     def run(x: Context) -> None:
-        if not whole_warps(x, i):
-            return
         matrices = []
         for reads, name, places, size in (
             (read_a, "f16", places_a, (8, 4)),
