@@ -264,6 +264,8 @@ BYTES = Mark("mlopt.bytes", INTEGER, (*_FUNCTION, *_LOOP))
 FLOPS = Mark("mlopt.flops", INTEGER, (*_FUNCTION, *_LOOP))
 # Tile sizes, one a dim of the kernel's domain (0: all of it); on the kernel and on its scf.forall.
 SCHEDULE = Mark("mlopt.schedule", SCHEDULE_KIND, (*_FUNCTION, *_LOOP))
+# The blocks that mlopt-schedule compared, each with the time predicted; the first is the schedule's.
+CONSIDERED = Mark("mlopt.considered", STRINGS, _FUNCTION)
 # Why no tile rule takes the kernel.
 SLOW = Mark("mlopt.slow", STRING, _FUNCTION)
 # Sizes of dynamic results, as Python expressions over `aI_D`, dim D of argument I.
@@ -286,7 +288,7 @@ MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
         OP, GROUP, WHOLE, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
-        FLOPS, SCHEDULE, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, DROPS_NAN, ASSERTS,
+        FLOPS, SCHEDULE, CONSIDERED, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, DROPS_NAN, ASSERTS,
         DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip

@@ -19,7 +19,8 @@ them; for the reduced dim of a contraction the step of the loop over it. A kerne
 
 For ``target=cuda`` the schedule also has ``warps``, of a block, and ``min_blocks``, that a multiprocessor
 should hold (nvvm.minctasm); a product on tensor cores has ``stages``, the steps whose factors are in shared
-memory at once. How sizes are chosen: ``passes/scheduling``.
+memory at once, and its kernel ``mlopt.considered``: the blocks that were compared, and the time that was
+predicted for each. How sizes are chosen: ``passes/scheduling``.
 """
 
 from __future__ import annotations
@@ -30,12 +31,14 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import BYTES, FLOPS, KERNEL, SCHEDULE, SLOW
+from ..dialects.attributes import BYTES, CONSIDERED, FLOPS, KERNEL, SCHEDULE, SLOW
 from .base import Pass, PassError
 from .costs.count import cost_of
+from .costs.machine import DEFAULT_GPU
 from .domain import Domain
 from .scheduling import cpu, gpu
 from .scheduling.common import TASKS
+from .scheduling.tensor_blocks import SHARED
 from .tile import kernel_domain
 from .tiling.registry import can_tile
 
@@ -45,13 +48,16 @@ TARGETS = ("cpu", "cuda")
 @dataclass(frozen=True)
 class Schedule(Pass):
     """Choose tile sizes for ``target``; ``tasks``: how many a big kernel should have at least on a CPU;
-    ``choices``: which candidates to take on a CPU.
+    ``choices``: which candidates to take on a CPU; ``machine``: whose times decide for a GPU; ``shared``: the
+    bytes of shared memory of its multiprocessors.
     """
 
     name: ClassVar[str] = "mlopt-schedule"
     target: str = "cpu"
     tasks: int = TASKS
     choices: str = ""
+    machine: str = DEFAULT_GPU
+    shared: int = SHARED
 
     def run(self, op: ir.Operation) -> None:
         """Schedule each kernel of the module."""
@@ -93,16 +99,19 @@ class Schedule(Pass):
         if isinstance(domain, str) or reason is not None:
             SLOW.set(function, reason or "")
             return
-        SCHEDULE.set(function, self._choice(domain, candidate))
+        if self.target == "cuda":
+            self._schedule_blocks(function, domain)
+            return
+        chosen = cpu.choose_tiles(domain, self.tasks, cpu.CANDIDATES[candidate])
+        SCHEDULE.set(function, {"tile": tuple(chosen[dim] for dim in domain.dims)})
 
     def _problem(self, domain: Domain) -> str | None:
         return gpu.problem(domain) if self.target == "cuda" else cpu.stages_problem(domain)
 
-    def _choice(self, domain: Domain, candidate: int) -> dict[str, tuple[int, ...]]:
-        if self.target == "cuda":
-            choice = gpu.choose(domain)
-            tiles = tuple(choice.tiles[dim] for dim in domain.dims)
-            found = {"tile": tiles, "warps": (choice.warps,), "min_blocks": (choice.min_blocks,)}
-            return found | ({"stages": (choice.stages,)} if choice.stages > 1 else {})
-        chosen = cpu.choose_tiles(domain, self.tasks, cpu.CANDIDATES[candidate])
-        return {"tile": tuple(chosen[dim] for dim in domain.dims)}
+    def _schedule_blocks(self, function: ir.Operation, domain: Domain) -> None:
+        choice = gpu.choose(domain, self.machine, self.shared)
+        tiles = tuple(choice.tiles[dim] for dim in domain.dims)
+        found = {"tile": tiles, "warps": (choice.warps,), "min_blocks": (choice.min_blocks,)}
+        SCHEDULE.set(function, found | ({"stages": (choice.stages,)} if choice.stages > 1 else {}))
+        if choice.considered:
+            CONSIDERED.set(function, choice.considered)

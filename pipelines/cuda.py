@@ -23,7 +23,10 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
         LINALG,
         # Threads have their positions at hand; a prepared tensor of them would be read by each block.
         kernels(machine_for_code(chip), "mlopt-gpu-compute-positions,"),
-        tile("mlopt-schedule{target=cuda}", fast_math),
+        tile(
+            f"mlopt-schedule{{target=cuda machine={machine_for_code(chip)} shared={limits.shared}}}",
+            fast_math,
+        ),
         Stage(
             "layouts",
             # Only kernels touch the device's memory. Half floats compute in f32: said while values are

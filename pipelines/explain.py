@@ -11,7 +11,18 @@ from typing import Any
 
 from mlir import ir
 
-from ..dialects.attributes import APART, DECISIONS, GROUP, KERNEL, NO_GROUP, OPS, SCHEDULE, SLOW, Decision
+from ..dialects.attributes import (
+    APART,
+    CONSIDERED,
+    DECISIONS,
+    GROUP,
+    KERNEL,
+    NO_GROUP,
+    OPS,
+    SCHEDULE,
+    SLOW,
+    Decision,
+)
 from ..dialects.context import make_context
 from ..passes.costs.count import cost_alone, cost_of, is_kernel_alone
 from ..passes.costs.host import cost_of_host_work, host_label, is_host_work
@@ -38,6 +49,7 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
     For a CPU, or the GPU ``chip`` ("sm_80"). Returns::
 
         {"kernels": [{"name", "labels", "cost": `Cost` as a dictionary, "schedule": {name: [sizes]},
+                      "considered": blocks of a product that were compared and the time predicted for each,
                       "tasks": how many independent ones it has, None if that is not known,
                       "path": "tile", "slow: why", or "host: why" of what is no kernel: a loop of the host
                       function, or a copy, "dynamic": bool}],
@@ -179,6 +191,7 @@ def _host_work(op: ir.Operation, number: int) -> dict[str, Any]:
         "labels": [label],
         "cost": cost_of_host_work(op).as_dict(),
         "schedule": {},
+        "considered": [],
         "tasks": 1,
         "path": "host: one thread, in order",
         "dynamic": not all(
@@ -198,6 +211,7 @@ def _kernel(function: ir.Operation) -> dict[str, Any]:
         "labels": list(OPS.get(function) or ()),
         "cost": cost_of(function).as_dict(),
         "schedule": {name: list(sizes) for name, sizes in (SCHEDULE.get(function) or {}).items()},
+        "considered": list(CONSIDERED.get(function) or ()),
         "tasks": _tasks(function),
         "path": "tile" if slow is None else f"slow: {slow}",
         "dynamic": dynamic,

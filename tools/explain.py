@@ -39,6 +39,7 @@ class Explained:
     path: str
     dynamic: bool
     tasks: int | None
+    considered: tuple[str, ...] = ()  # blocks that were compared, the schedule's first
 
     @property
     def is_kernel(self) -> bool:
@@ -72,6 +73,7 @@ class Explained:
                 "launch": self.prediction.launch,
             },
             "schedule": {name: list(sizes) for name, sizes in self.schedule.items()},
+            "considered": list(self.considered),
             "tasks": self.tasks,
             "path": self.path,
             "dynamic_sizes_count_as_1": self.dynamic,
@@ -170,7 +172,10 @@ def _explained(
     few = tasks if tasks is not None and tasks < machine.processors else None  # else all are busy
     prediction = predict(cost, machine, few)
     schedule, path, dynamic = kernel["schedule"], kernel["path"], kernel["dynamic"]
-    return Explained(kernel["name"], function, calls, cost, prediction, schedule, path, dynamic, tasks)
+    considered = tuple(kernel["considered"])
+    return Explained(
+        kernel["name"], function, calls, cost, prediction, schedule, path, dynamic, tasks, considered
+    )
 
 
 def ask(entry: str, source: str, func: str, options: Options) -> Any:

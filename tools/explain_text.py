@@ -86,6 +86,8 @@ def _content(kernel: Explained) -> Iterator[str]:
     yield from aligned(list(rows), left=(0, 1, 2)) if rows else ()
     saved = list(_fused(kernel))
     yield from aligned(saved, left=(0, 1, 2)) if saved else ()
+    for number, block in enumerate(kernel.considered):
+        yield f"     {'rather than' if number else 'blocks of'} {block}"
 
 
 def _fused(kernel: Explained) -> Iterator[tuple[str, ...]]:

@@ -28,7 +28,8 @@ class Machine:
     multiplied, where there are units for them. ``vector``: FLOPs by dtype, a multiply-add counted as two, so
     that other instructions run at half of it. ``special``: calls of each of `cost.FUNCTIONS` in f32.
     ``launch``: seconds from one kernel to the next. ``processors`` do all this together; ``tasks``: how many
-    independent tasks a kernel should have. ``cache``: bytes of the cache that all processors share; 0 for
+    independent tasks a kernel should have. ``cache``: bytes of the cache that all processors share, of which
+    they read ``cache_bandwidth``, and ``shared_bandwidth`` of the memory that a block's threads share; 0 for
     CPUs, where nobody asks. ``sources``: where each of these comes from.
     """
 
@@ -44,6 +45,8 @@ class Machine:
     matrix: Mapping[str, float]
     chips: Sequence[str] = ()
     cache: float = 0.0
+    cache_bandwidth: float = 0.0
+    shared_bandwidth: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, that `Machine` takes as keyword arguments."""
@@ -65,7 +68,8 @@ def find_machine(name: str) -> Machine:
     tables = _tables(name)
     vector = _numbers(tables["vector"])
     rate = vector["f32"] / 2
-    sections = ("memory", "cache", "matrix", "vector", "special", "launch", "tasks")
+    cache, shared = (_numbers(tables.get(section, {})) for section in ("cache", "shared"))
+    sections = ("memory", "cache", "shared", "matrix", "vector", "special", "launch", "tasks")
     return Machine(
         name=name,
         title=tables["title"],
@@ -78,7 +82,9 @@ def find_machine(name: str) -> Machine:
         sources={section: tables[section]["source"] for section in sections if section in tables},
         matrix=_numbers(tables.get("matrix", {})),
         chips=list(tables.get("chips", ())),
-        cache=_numbers(tables.get("cache", {})).get("bytes", 0.0),
+        cache=cache.get("bytes", 0.0),
+        cache_bandwidth=cache.get("bytes_per_second", 0.0),
+        shared_bandwidth=shared.get("bytes_per_second", 0.0),
     )
 
 

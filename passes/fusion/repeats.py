@@ -165,7 +165,7 @@ def _parts(domain: Domain, machine: Machine) -> dict[Dim, int]:
 
 
 def _tiles(domain: Domain, machine: Machine) -> Mapping[Dim, int]:
-    return gpu.choose(domain).tiles if machine.chips else cpu.choose_tiles(domain, TASKS)
+    return gpu.choose(domain, machine.name).tiles if machine.chips else cpu.choose_tiles(domain, TASKS)
 
 
 def _split(domain: Domain) -> list[Dim]:

@@ -26,7 +26,7 @@ def waiting_seconds(domain: Domain, machine: Machine) -> float:
     dims = stepped_dims(domain)
     if not machine.chips or not dims:
         return 0.0
-    choice = gpu.choose(domain)
+    choice = gpu.choose(domain, machine.name)
     steps = prod(dim.extent if dim.extent is not None else ASSUMED for dim in dims)
     inner = max(dims, key=lambda dim: dim.id).extent
     turns = ceil(blocks_of(domain, choice.tiles) / (machine.processors * choice.min_blocks))

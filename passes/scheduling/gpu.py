@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from ..costs.machine import DEFAULT_GPU
 from ..domain import Dim, Domain
 from ..gpu.layouts.warps import REGISTERS
 from ..tiling import contraction, elementwise, fill, reduction, slices, window
@@ -19,7 +20,7 @@ from ..tiling.registry import SINGLE, WHOLE, rule_of
 from ..tiling.walks import columns_of
 from .attention import Block, attention_of, choose_attention
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
-from .gpu_products import STAGES, TENSOR_WARPS, choose_contraction, tensor_bytes, tensor_registers
+from .gpu_products import choose_contraction, choose_tensor_block
 from .gpu_threads import (
     CONTRACTION_REGISTERS,
     FEWEST_WARPS,
@@ -52,6 +53,7 @@ from .gpu_tiles import (
     reduced_in_tiles,
     widest_bytes,
 )
+from .tensor_blocks import SHARED, Estimate, compared
 
 LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS
 STEP_ELEMENTS = 8  # the same of a step along a row that is longer than a block's registers
@@ -71,13 +73,15 @@ ATTENTION = Block(rows=(32, 16), keys=16, step=8)
 class Choice:
     """The tile of each dim, the warps of a block, and the blocks that a multiprocessor should hold.
 
-    ``stages``: the steps of a product whose factors are in shared memory at once.
+    ``stages``: the steps of a product whose factors are in shared memory at once. ``considered``: the blocks
+    that were compared, and what each was predicted to take, this one first.
     """
 
     tiles: dict[Dim, int]
     warps: int
     min_blocks: int
     stages: int = 1
+    considered: tuple[str, ...] = ()
 
 
 def problem(domain: Domain) -> str | None:
@@ -91,24 +95,30 @@ def problem(domain: Domain) -> str | None:
     return None
 
 
-def choose(domain: Domain) -> Choice:
-    """Tiles, warps and residency of a kernel."""
+def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED) -> Choice:
+    """Tiles, warps and residency of a kernel.
+
+    ``machine``: the name of the description that decides; ``shared``: the bytes of a multiprocessor's memory.
+    """
     tiles = forced(domain)
     heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
     attention = attention_of(domain)
+    found: Sequence[Estimate] = ()
     if attention is not None:
         choose_attention(domain, attention, tiles, ATTENTION, BLOCKS)
     elif heavy is not None:
-        choose_contraction(domain, heavy, tiles)
+        found = choose_tensor_block(domain, heavy, tiles, machine, shared)
+        if not found:
+            choose_contraction(domain, heavy, tiles)
     elif _by_elements(domain, tiles):
         tiles |= dict.fromkeys((dim for dim in domain.dims if dim not in tiles), SINGLE)
     else:
         _choose_rows(domain, tiles)
     keep_inside(domain, tiles)
     tiles = {dim: tiles.get(dim, WHOLE) for dim in domain.dims}
-    if heavy is not None and attention is None and tensor_bytes(domain, heavy) is not None:
-        registers = tensor_registers(largest_tile(domain, tiles), TENSOR_WARPS)
-        return Choice(tiles, TENSOR_WARPS, _blocks(registers, TENSOR_WARPS), STAGES)
+    if found:
+        best = found[0]
+        return Choice(tiles, best.block.warps, best.resident, best.block.stages, compared(found))
     rows = reduces(domain)
     warps = warps_for(largest_tile(domain, tiles), ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)
     if heavy is None and attention is None and blocks_of(domain, tiles) <= BLOCKS:

@@ -1,60 +1,86 @@
 """Blocks of matrix products for GPUs: a square of the result, and a step of the reduced dim.
 
-On tensor cores the squares are larger, as the factors come through shared memory: a warp has up to 64 x 64
-of the result, for which it reads 128 rows of a step.
+On tensor cores the block is the one that is predicted to be the fastest (`tensor_blocks`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from math import prod
 
 from ..domain import Dim, Domain
-from ..gpu.layouts.mma import instruction_for
+from ..gpu.layouts.access import WIDE
+from ..gpu.layouts.mma import Instruction, instruction_for
 from ..tiling import contraction
-from ..tiling.access import Nest
+from ..tiling.access import Access, Nest, shape_of
 from ..tiling.registry import SINGLE
-from .gpu_threads import WARP
-from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, part_of, power_above
+from .common import ROW
+from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, bytes_of, inputs_of, leaves, part_of, power_above
+from .tensor_blocks import Estimate, Product, estimates
 
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
 CONTRACTION_STEP = 8  # so that both factors of a step fit a thread beside its square
-TENSOR_SIDES = ((128, 128), (64, 128), (64, 64), (32, 64), (16, 64), (16, 32))
-STEP_BYTES = 64  # of a row of a factor, on tensor cores
-TENSOR_WARPS = 4
-STAGES = 4
-FEW_SUMS = 32
-MOST_REGISTERS = 255  # that a thread can have
 
 
 def choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> None:
     """A square of the product, and a step of the reduced dim."""
+    _choose_single(domain, nest, tiles, CONTRACTION_STEP)
     loops = domain.loops(nest)
-    stepped = contraction.stepped_loop(nest)
-    assert stepped is not None
-    factor = tensor_bytes(domain, nest)
-    for loop in nest.reductions:
-        if loops[loop].kind == "reduction":
-            wanted = STEP_BYTES // factor if factor is not None else CONTRACTION_STEP
-            step = min(wanted, loops[loop].extent or wanted)
-            tiles[loops[loop]] = step if loop == stepped else SINGLE
-    for loop in contraction.batch_loops(nest):
-        tiles.setdefault(loops[loop], SINGLE)  # each has factors of its own: nothing to share in a block
-    if factor is not None:
-        for side in _sides(nest):
-            for loop in side[1:] if not any(loops[each].whole for each in side) else side:
-                tiles.setdefault(loops[loop], SINGLE)
     lanes = loops[contraction.lane_loop(nest)]
     rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in (lanes, *tiles)]
     free = dict(tiles)
-    for high, wide in TENSOR_SIDES if factor is not None else CONTRACTION_SIDES:
+    for high, wide in CONTRACTION_SIDES:
         tiles.update(free)
         _choose_block(tiles, free, lanes, rows, high, wide)
         if blocks_of(domain, tiles) >= BLOCKS:
             return
 
 
-def tensor_bytes(domain: Domain, nest: Nest) -> int | None:
-    """The size of the factors' elements if tensor cores can multiply their tiles, else None.
+def choose_tensor_block(
+    domain: Domain, nest: Nest, tiles: dict[Dim, int], machine: str, shared: int
+) -> Sequence[Estimate]:
+    """Tiles of a product on tensor cores, and the blocks that there are, this one first.
+
+    None, and no tiles, if tensor cores cannot multiply its factors, or no block can have what a task owns.
+    """
+    instruction = tensor_instruction(domain, nest)
+    if instruction is None:
+        return ()
+    loops = domain.loops(nest)
+    sides = [_divided([loops[loop] for loop in side]) for side in reversed(_sides(nest))]
+    stepped = contraction.stepped_loop(nest)
+    assert stepped is not None
+    rows, columns = (prod(dim.extent or ROW for dim in side) for side in sides)
+    depth = loops[stepped].extent or ROW
+    product = Product(
+        rows,
+        columns,
+        depth,
+        count=prod(loops[loop].extent or ROW for loop in nest.parallels) // (rows * columns),
+        kind=str(contraction.factor_types(nest)[0]),
+        bytes=instruction.element_bytes,
+        result_bytes=_result_bytes(domain, nest, {dim for side in sides for dim in side}),
+        loose=any(_is_loose(domain, access) for access in contraction.factor_accesses(nest)),
+        around=prod(loops[loop].extent or ROW for loop in nest.reductions) // depth,
+    )
+    owned = [
+        next((tiles.get(dim) or dim.extent or ROW for dim in side if dim.whole or dim in tiles), None)
+        for side in sides
+    ]
+    found = estimates(product, machine, shared, *owned)
+    if found:
+        best = found[0].block
+        _choose_single(domain, nest, tiles, best.step)
+        for side, wanted in zip(sides, (best.rows, best.columns), strict=True):
+            for dim in side:
+                tiles.setdefault(dim, part_of(dim.extent, wanted))
+        for loop in nest.parallels:
+            tiles.setdefault(loops[loop], SINGLE)
+    return found
+
+
+def tensor_instruction(domain: Domain, nest: Nest) -> Instruction | None:
+    """What tensor cores multiply a product's tiles with, if they can.
 
     They can if no factor has two dims that a task owns, nor both one together, and the depth is known: else
     its steps are single elements.
@@ -67,7 +93,46 @@ def tensor_bytes(domain: Domain, nest: Nest) -> int | None:
     owned = {loop for loop, dim in enumerate(domain.loops(nest)) if dim.whole and dim.extent != 1}
     if found is None or owned & contraction.batch_loops(nest):
         return None
-    return found.element_bytes if all(len(owned & set(side)) < 2 for side in _sides(nest)) else None
+    return found if all(len(owned & set(side)) < 2 for side in _sides(nest)) else None
+
+
+def _is_loose(domain: Domain, access: Access) -> bool:
+    """Whether a factor's tile comes through registers: computed, or without aligned 16 bytes in memory."""
+    if domain.writer(access.value) is not None or access.value in domain.stages or not access.indices:
+        return True
+    last = access.indices[-1]
+    own = max(WIDE // bytes_of(access), 1)
+    size = shape_of(access.value)[-1]
+    begins = isinstance(last.start, int) and last.start % own == 0
+    return len(last.loops) != 1 or not begins or last.stride != 1 or last.padded or (size or 0) % own != 0
+
+
+def _choose_single(domain: Domain, nest: Nest, tiles: dict[Dim, int], wanted: int) -> None:
+    """Steps of ``wanted`` along a reduced dim, single elements of the others, and of dims of both factors."""
+    loops = domain.loops(nest)
+    stepped = contraction.stepped_loop(nest)
+    for loop in nest.reductions:
+        if loops[loop].kind == "reduction":
+            step = min(wanted, loops[loop].extent or wanted)
+            tiles[loops[loop]] = step if loop == stepped else SINGLE
+    for loop in contraction.batch_loops(nest):
+        tiles.setdefault(loops[loop], SINGLE)  # each has factors of its own: nothing to share in a block
+
+
+def _divided(dims: Sequence[Dim]) -> list[Dim]:
+    """The dim of a side that a task owns, or else blocks divide; none if the side has one element."""
+    return [next((dim for dim in dims if dim.whole), dims[0])] if dims else []
+
+
+def _result_bytes(domain: Domain, product: Nest, dims: Collection[Dim]) -> int:
+    """What is written, and read beside the factors, for an element of the product."""
+    written = [(nest, each) for nest in domain.nests for each in nest.writes if leaves(domain, each.value)]
+    read = [(nest, each) for nest, each in inputs_of(domain) if nest is not product]
+    return sum(
+        bytes_of(access)
+        for nest, access in (*read, *written)
+        if {*dims} <= {domain.loops(nest)[loop] for index in access.indices for loop in index.loops}
+    )
 
 
 def _sides(nest: Nest) -> tuple[list[int], list[int]]:
@@ -77,12 +142,6 @@ def _sides(nest: Nest) -> tuple[list[int], list[int]]:
     others = set(nest.parallels) - {lanes, *beside} - contraction.batch_loops(nest)
     wide = [loop for loop in reversed(nest.parallels) if nest.extents[loop] != 1]
     return [lanes, *(loop for loop in wide if loop in beside)], [loop for loop in wide if loop in others]
-
-
-def tensor_registers(elements: int, warps: int) -> int:
-    """What a thread needs for its part of so many sums, and for the factors of a step beside them."""
-    sums = -(-elements // (warps * WARP))
-    return 2 * max(sums, FEW_SUMS) if 2 * sums < MOST_REGISTERS else MOST_REGISTERS
 
 
 def _choose_block(

@@ -39,7 +39,7 @@ def can_tile(nest: Nest) -> str | None:
         return "not a sum of products of two inputs"
     if _lane_loop(nest) is None and OP.get(nest.op) != SCORES and not _is_turned(nest):
         return "a contraction whose factors do not both have a loop of their own to run lanes along"
-    one, other = (_all_loops(access) for access in _accesses(nest))
+    one, other = (_all_loops(access) for access in factor_accesses(nest))
     if not set(nest.parallels) <= one | other or stepped_loop(nest) is None:
         return "a contraction with a loop that neither factor has"
     return None
@@ -53,14 +53,14 @@ def needs(nest: Nest) -> dict[int, int]:
 def stepped_loop(nest: Nest) -> int | None:
     """The reduced loop that is taken in steps: the longest that is a dim of its own in both factors."""
     single = single_loops(nest)
-    one, other = (_plain_loops(access) for access in _accesses(nest))
+    one, other = (_plain_loops(access) for access in factor_accesses(nest))
     common = [loop for loop in nest.reductions if loop in one & other and loop not in single]
     return max(common, key=lambda loop: nest.extents[loop] or 1 << 62, default=None)
 
 
 def batch_loops(nest: Nest) -> set[int]:
     """The parallel loops that both factors have."""
-    one, other = (_all_loops(access) for access in _accesses(nest))
+    one, other = (_all_loops(access) for access in factor_accesses(nest))
     return one & other & set(nest.parallels)
 
 
@@ -76,14 +76,14 @@ def lane_loop(nest: Nest) -> int:
 def strip_loops(nest: Nest) -> set[int]:
     """The parallel loops, but that of the lanes, that the factor with the lanes has alone: strips of it."""
     lane = lane_loop(nest)
-    one, other = (_all_loops(access) for access in _accesses(nest))
+    one, other = (_all_loops(access) for access in factor_accesses(nest))
     own = one - other if lane in one else other - one
     return own & set(nest.parallels) - {lane}
 
 
 def factor_types(nest: Nest) -> list[ir.Type]:
     """The types that the factors are multiplied in: those that they are stored in, if it is one."""
-    pairs = list(zip(_factors(nest) or (), _accesses(nest), strict=True))
+    pairs = list(zip(_factors(nest) or (), factor_accesses(nest), strict=True))
     stored = [access.value.type.element_type for _, access in pairs]
     return [total_type(nest)] * len(stored) if _is_widened(nest) else stored
 
@@ -99,13 +99,13 @@ def total_type(nest: Nest) -> ir.Type:
 
 def _is_widened(nest: Nest) -> bool:
     """Whether factors are widened first: vector.contract wants one type, and extends integers as signed."""
-    pairs = list(zip(_factors(nest) or (), _accesses(nest), strict=True))
+    pairs = list(zip(_factors(nest) or (), factor_accesses(nest), strict=True))
     stored = {str(access.value.type.element_type) for _, access in pairs}
     return len(stored) > 1 or any(cast == "arith.extui" for (_, cast), _ in pairs)
 
 
 def _lane_loop(nest: Nest) -> int | None:
-    one, other = _accesses(nest)
+    one, other = factor_accesses(nest)
     candidates = [_own_last_loop(nest, other, one), _own_last_loop(nest, one, other)]
     written = nest.writes[0].indices[-1].loops if nest.writes[0].indices else ()
     found = [loop for loop in candidates if loop is not None]
@@ -125,7 +125,7 @@ def _is_turned(nest: Nest) -> bool:
 
     The result's last loop must be one of these.
     """
-    one, other = _accesses(nest)
+    one, other = factor_accesses(nest)
     rows = _own_rows(nest, one, other), _own_rows(nest, other, one)
     along = all(
         access.indices[-1].plain and access.indices[-1].loops == nest.reductions for access in (one, other)
@@ -148,7 +148,8 @@ def _plain_loops(access: Access) -> set[int]:
     return {index.loops[0] for index in access.indices if index.plain}
 
 
-def _accesses(nest: Nest) -> tuple[Access, Access]:
+def factor_accesses(nest: Nest) -> tuple[Access, Access]:
+    """Where the body reads the two factors."""
     factors = _factors(nest)
     assert factors is not None
     one, other = (nest.reads[argument.arg_number] for argument, _ in factors)
@@ -212,7 +213,7 @@ def _contract(emitter: Emitter, nest: Nest, accumulator: ir.Value) -> ir.Value:
     stepped = stepped_loop(nest)
     assert stepped is not None
     loops = [*nest.parallels, stepped]
-    pairs = list(zip(_factors(nest) or (), _accesses(nest), strict=True))
+    pairs = list(zip(_factors(nest) or (), factor_accesses(nest), strict=True))
     explicit = _is_widened(nest)
     factors, maps = [], []
     for (_, cast), access in pairs:

@@ -298,3 +298,22 @@ func.func private @byte_rows(%x: tensor<128x1024xi8>, %out: tensor<128xi64>) -> 
   } -> tensor<128xi64>
   return %r : tensor<128xi64>
 }
+
+// On tensor cores a block is the one that is predicted to be the fastest, and its kernel says what was compared.
+// CHECK-LABEL: @product
+// CHECK-SAME: mlopt.considered = ["128x256x32, 8 warps, 4 stages: {{[0-9.]+}} {{.*}}bound by arithmetic", "256x128x32,
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>, stages = array<i64: 4>, tile = array<i64: 128, 256, 32>, warps = array<i64: 8>}
+func.func private @product(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16>, %out: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) outs(%f : tensor<4096x4096xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %s: f32):
+    %xw = arith.extf %x : bf16 to f32
+    %yw = arith.extf %y : bf16 to f32
+    %p = arith.mulf %xw, %yw : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}

@@ -1,0 +1,239 @@
+"""Blocks of products on tensor cores: those that there can be, and how long a GPU takes with each.
+
+A block makes ``rows`` x ``columns`` of the result in steps along the depth; its warps share that in parts
+that are as square as can be, and the factors of ``stages`` steps are in shared memory at once. A block is
+possible if a thread's sums, its factors of a step and its addresses fit its registers, and the ring fits
+shared memory. How many of them a multiprocessor holds follows from both. Then, in seconds::
+
+    step     multiply-adds at the tensor cores' peak, bytes to and from shared memory, bytes from the L2 cache,
+             the latency of memory by the steps that are on their way, and that of what a step does
+    wave     latency + steps x the step of the blocks that share a multiprocessor + stores of results
+    blocks   full waves + the last one, which has fewer blocks on each multiprocessor
+    total    blocks; what all blocks read, out of the L2 cache; what a wave does not find there, out of memory
+
+What is done at once takes about as long as the longest of it (`overlapped`). Tiles at the edges count whole,
+as they take as long: that is what ragged sizes and few rows cost.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import ceil, prod, sqrt
+
+from ..costs.machine import Machine, find_machine
+from ..gpu.layouts.mma import COLUMNS, ROWS, warp_grid
+from ..gpu.layouts.warps import REGISTERS
+
+WARP = 32
+SHARP = 4
+SHOWN = 4  # sizes of blocks that are told
+SHARED = 164 * 1024  # bytes of a multiprocessor, of compute capability 8.0
+RESERVED = 1024  # of them for each block, which the driver takes
+MOST_REGISTERS = 255  # that a thread can have
+REGISTER_STEP = 8  # they are handed out by so many
+ADDRESSES = 36  # registers for places, counters and what is on its way, as ptxas has them
+PASSING = 2  # registers for an element that passes through one, with its place
+WORD = 4
+PADDING = 16  # bytes behind a row in shared memory
+HELD_WARPS = 64
+
+_SIDES = (16, 32, 64, 128, 256)
+_STEP_BYTES = (64, 128)  # of a row of a factor: whole sectors, and lines
+_WARPS = (4, 8)
+_MORE_WARPS = (16,)  # where a block must have whole rows or columns
+_STAGES = (2, 3, 4, 8)
+
+# Seconds: estimates, alike on the chips that are described. Memory answers after 0.6 microseconds, and later
+# when it is busy. A step of a block alone has a barrier, ldmatrix and its multiply-adds one after the other.
+LATENCY = 0.6e-6
+STEP_LATENCY = 0.12e-6
+INSTRUCTION_LATENCY = 0.02e-6  # of an mma.sync that waits for the one before
+
+
+@dataclass(frozen=True)
+class Product:
+    """``count`` products of rows x depth and depth x columns, each added up ``around`` times.
+
+    ``kind``: the factors' type as machines call it, ``bytes``: of an element. ``result_bytes``: what an
+    element of the result costs to write, and to read of what is done to it. ``loose``: factors come through
+    registers, element by element, in the step that multiplies them.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    count: int
+    kind: str
+    bytes: int
+    result_bytes: int
+    loose: bool = False
+    around: int = 1
+
+
+@dataclass(frozen=True)
+class Block:
+    """What a block makes, and with what."""
+
+    rows: int
+    columns: int
+    step: int
+    warps: int
+    stages: int
+
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.columns}x{self.step}, {self.warps} warps, {self.stages} stages"
+
+    @property
+    def part(self) -> tuple[int, int]:
+        """The rows and columns of a warp."""
+        high, wide = ceil(self.rows / ROWS), ceil(self.columns / COLUMNS)
+        below = warp_grid(high, wide, self.warps)
+        return ROWS * ceil(high / below), COLUMNS * ceil(wide * below / self.warps)
+
+    def registers(self, product: Product) -> int:
+        """What a thread needs: sums, the factors of a step, addresses, and what passes through it."""
+        high, wide = self.part
+        sums, factors = high * wide / WARP, (high + wide) * self.step * product.bytes / (WORD * WARP)
+        passing = (self.rows + self.columns) * self.step / (self.warps * WARP) if product.loose else 0
+        needed = sums + factors + ADDRESSES + PASSING * passing
+        return ceil(needed / REGISTER_STEP) * REGISTER_STEP
+
+    def slot(self, size: int) -> int:
+        """The bytes of a step's factors in shared memory."""
+        return (self.rows + self.columns) * (self.step * size + PADDING)
+
+    def resident(self, product: Product, shared: int) -> int:
+        """How many blocks a multiprocessor with ``shared`` bytes holds; 0: none."""
+        registers, ring = self.registers(product), self.slot(product.bytes) * self.stages
+        if registers > MOST_REGISTERS + 1 or ring > shared - RESERVED:
+            return 0
+        return min(
+            REGISTERS // (registers * self.warps * WARP),
+            shared // (ring + RESERVED),
+            HELD_WARPS // self.warps,
+        )
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A block, how many of them a multiprocessor should hold, and what a product takes with it."""
+
+    block: Block
+    resident: int
+    seconds: float
+    bound_by: str
+
+    def __str__(self) -> str:
+        return f"{self.block}: {self.seconds * 1e6:.1f} µs, bound by {self.bound_by}"
+
+
+@cache
+def estimates(
+    product: Product, machine: str, shared: int, rows: int | None = None, columns: int | None = None
+) -> Sequence[Estimate]:
+    """The possible blocks on a machine, by its name, the fastest first.
+
+    ``shared``: the bytes of a multiprocessor; ``rows`` and ``columns``: those that a block must have.
+    """
+    known = find_machine(machine)
+    found = []
+    for block in _blocks(product, rows, columns):
+        resident = block.resident(product, shared)
+        if resident:
+            found.append(_estimate(product, block, resident, known))
+    return sorted(found, key=lambda each: each.seconds)
+
+
+def compared(found: Sequence[Estimate]) -> tuple[str, ...]:
+    """The best of each size, the fastest first, in words."""
+    best: dict[tuple[int, int], Estimate] = {}
+    for each in found:
+        best.setdefault((each.block.rows, each.block.columns), each)
+    return tuple(map(str, list(best.values())[:SHOWN]))
+
+
+def overlapped(*seconds: float) -> float:
+    """How long things take that are done at once, on units of their own: they wait for each other, too."""
+    most = max(seconds)
+    return most * sum((each / most) ** SHARP for each in seconds) ** (1 / SHARP) if most else 0.0
+
+
+def _blocks(product: Product, rows: int | None, columns: int | None) -> Iterator[Block]:
+    """The space, without blocks that are larger than need be."""
+    highs = [rows] if rows is not None else _sides_for(product.rows, ROWS)
+    wides = [columns] if columns is not None else _sides_for(product.columns, 2 * COLUMNS)
+    most = _WARPS if rows is columns is None else (*_WARPS, *_MORE_WARPS)
+    for high, wide, warps in itertools.product(highs, wides, most):
+        part = Block(high, wide, 1, warps, 1).part
+        if warps > _WARPS[0] and high * wide < prod(part) * warps:
+            continue  # warps without work
+        for row_bytes in _STEP_BYTES:
+            step = row_bytes // product.bytes
+            if step >= 2 * product.depth and row_bytes > _STEP_BYTES[0]:
+                continue
+            steps = product.around * ceil(product.depth / step)
+            deep = [stages for stages in _STAGES if stages <= max(steps, _STAGES[0])]
+            yield from (Block(high, wide, step, warps, stages) for stages in ([1] if product.loose else deep))
+
+
+def _sides_for(extent: int, least: int) -> list[int]:
+    """The sides up to the first that covers ``extent``."""
+    sides = [side for side in _SIDES if side >= least]
+    return [side for number, side in enumerate(sides) if number == 0 or sides[number - 1] < extent]
+
+
+def _estimate(product: Product, block: Block, resident: int, machine: Machine) -> Estimate:
+    size, processors = product.bytes, machine.processors
+    steps = product.around * ceil(product.depth / block.step)
+    grid = ceil(product.rows / block.rows), ceil(product.columns / block.columns)
+    blocks = product.count * prod(grid)
+    high, wide = block.part
+    brought = (block.rows + block.columns) * block.step * size
+    passed = brought + (high + wide) * block.warps * block.step * size
+    padded = high * wide * block.warps
+    each = {  # of a step of one block, on its multiprocessor
+        "arithmetic": 2 * padded * block.step / machine.matrix[product.kind] * processors,
+        "shared memory": passed / machine.shared_bandwidth * processors,
+        "the cache": brought / machine.cache_bandwidth * processors,
+    }
+    alone = {
+        "latency of memory": LATENCY / max(block.stages - 1, 1),
+        "latency of a step": STEP_LATENCY + block.step * size / 32 * INSTRUCTION_LATENCY,
+    }
+    stores = block.rows * block.columns * product.result_bytes / machine.bandwidth * processors
+
+    def wave(held: int) -> float:
+        step = overlapped(*(held * seconds for seconds in each.values()), *alone.values())
+        return LATENCY + steps * step + held * stores
+
+    full, rest = divmod(blocks, processors * resident)
+    busy = full * wave(resident) + (wave(ceil(rest / processors)) if rest else 0)
+    read = blocks * steps * brought / machine.cache_bandwidth
+    moved = _memory_bytes(product, block, grid, processors * resident, machine.cache) / machine.bandwidth
+    held = min(resident, ceil(blocks / processors))
+    bounds = {name: seconds * held for name, seconds in each.items()} | alone
+    bound_by = "memory" if moved > max(busy, read) else _longest(bounds)
+    return Estimate(block, resident, overlapped(busy, LATENCY + read, LATENCY + moved), bound_by)
+
+
+def _longest(parts: Mapping[str, float]) -> str:
+    return max(parts, key=lambda part: parts[part])
+
+
+def _memory_bytes(product: Product, block: Block, grid: tuple[int, int], slots: int, cached: float) -> float:
+    """What memory moves: all once, and the factors again for each wave if the cache cannot keep them.
+
+    The blocks of a wave are taken to lie in a square.
+    """
+    size, depth = product.bytes, product.depth
+    factors = (product.rows + product.columns) * depth * size
+    results = product.rows * product.columns * product.result_bytes
+    if factors > cached / 2:
+        high = min(grid[0], max(round(sqrt(slots * block.columns / block.rows)), 1))
+        wide = min(grid[1], max(slots // high, 1))
+        waves = ceil(grid[0] / high) * ceil(grid[1] / wide)
+        factors = max(waves * (high * block.rows + wide * block.columns) * depth * size, factors)
+    return product.count * (factors + results)
