@@ -77,11 +77,13 @@ def edges_of(
             "from": numbers[first],
             "to": numbers[second],
             "beside": True,
-            "bytes": sum(map(bytes_of, {*first.operands} & {*second.operands})),
+            "bytes": shared,
             "reasons": [as_dict(each) for each in decisions],
         }
         for (first, second), decisions in _beside(numbers, refused)
         if (first, second) not in edges
+        # What they share may be a constant, which is in no memory.
+        and (shared := sum(map(bytes_of, {*first.operands} & {*second.operands})))
     ]
     return found
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from mlir import ir
 
 from ...dialects.attributes import WHOLE
+from ..moving.between import why_between
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
-from .legal import RESHAPE, why_even_so
+from .legal import GATHER, IN_HOST, RESHAPE, why_even_so
 
 _VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
 _NO_VALUES = ("tensor.dim", "tensor.empty")  # they depend on sizes only
@@ -34,7 +35,12 @@ class Behind:
 
 def why_behind(name: str) -> str:
     """What keeps two kernels apart between which the host function has the op ``name``."""
-    return RESHAPE if name in _VIEWS else f"{name} in the host function is between them"
+    return RESHAPE if name in _VIEWS else f"{name}{IN_HOST} is between them"
+
+
+def _why_behind(name: str, reader: ir.Operation, read: ir.Value) -> str:
+    reason = why_between(reader, read) if name in _VIEWS else None
+    return why_behind(name) if reason is None else f"{RESHAPE}: {reason}"
 
 
 def passes_values(name: str) -> bool:
@@ -47,8 +53,9 @@ def edges_behind(graph: Graph, consumer: Group) -> Iterator[tuple[Group, Behind]
     if consumer.has(Kind.HOST):
         return
     for reader in consumer.ops:
+        inside = {value for owner, _, value in graph.operands_of(reader) if owner != reader}
         for read in dict.fromkeys(value for _, _, value in graph.operands_of(reader)):
-            pending = [(read, True, "")]
+            pending = [(read, True, GATHER if read in inside else "")]
             while pending:
                 value, alone, note = pending.pop()
                 host = graph.group_of(value)
@@ -61,7 +68,7 @@ def edges_behind(graph: Graph, consumer: Group) -> Iterator[tuple[Group, Behind]
                     if maker is not None and not maker.has(Kind.HOST):
                         only = alone and not graph.is_read_outside(made, maker, host)
                         reason = why_even_so(graph, maker, consumer, made, reader)
-                        reason = reason or note or why_behind(value.owner.name)
+                        reason = reason or note or _why_behind(value.owner.name, reader, read)
                         yield maker, Behind(made, read, reader, reason, only)
                     else:
                         pending.append((made, alone, note))

@@ -40,7 +40,8 @@ class Decisions:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._taken: list[_Edge] = []
-        self._refused: dict[tuple[int, int], _Edge] = {}  # by positions in the block
+        # By positions in the block, and which copies they are.
+        self._refused: dict[tuple[int, int], dict[tuple[int, int], _Edge]] = {}
 
     def take(self, producer: Group, consumer: Group, saving: Saving, *, again: bool = False) -> None:
         """The two become one kernel; to be called before they do.
@@ -52,21 +53,26 @@ class Decisions:
             self._taken.append(_Edge(producer.ops[-1], consumer.ops[-1], "", saving, beside=True))
             return
         self._taken.append(_Edge(*pairs[0], "", saving, again))
-        for pair in pairs:
-            self._refused.pop(self._key(*pair), None)
+        for maker, reader in pairs:
+            refused = self._refused.get(self._places(maker, reader), {})
+            this = self._copies(maker, reader)
+            for copies in [each for each in refused if each == this or (again and each[1] == this[1])]:
+                del refused[copies]  # of a copy: what it is a copy of is not read any more
 
     def refuse(self, producer: Group, consumer: Group, reason: str, saving: Saving) -> None:
         """The two stay apart, unless they meet through others."""
         beside = producer not in consumer.inputs
         pairs = [(producer.ops[-1], consumer.ops[-1])] if beside else self._between(producer, consumer)
         for maker, reader in pairs:
-            self._refused[self._key(maker, reader)] = _Edge(maker, reader, reason, saving, beside=beside)
+            self._edges(maker, reader)[self._copies(maker, reader)] = _Edge(
+                maker, reader, reason, saving, beside=beside
+            )
 
     def refuse_behind(self, edge: Behind, saving: Saving) -> None:
         """What the host function has between the two keeps them apart."""
         maker = edge.made.owner.operation
         refused = _Edge(maker, edge.reader, edge.reason, saving)
-        self._refused.setdefault(self._key(maker, edge.reader), refused)
+        self._edges(maker, edge.reader).setdefault(self._copies(maker, edge.reader), refused)
 
     def lines(self) -> Iterator[tuple[str, int]]:
         """Why ops stayed apart, each reason once, and how often."""
@@ -86,12 +92,20 @@ class Decisions:
         dead = set(self.graph.dead)
         return [
             edge
-            for edge in self._refused.values()
+            for edges in self._refused.values()
+            for edge in edges.values()
             if not {edge.maker, edge.reader} & dead and GROUP.get(edge.maker) != GROUP.get(edge.reader)
         ]
 
-    def _key(self, maker: ir.Operation, reader: ir.Operation) -> tuple[int, int]:
+    def _edges(self, maker: ir.Operation, reader: ir.Operation) -> dict[tuple[int, int], _Edge]:
+        """What was refused between the two or copies of them."""
+        return self._refused.setdefault(self._places(maker, reader), {})
+
+    def _places(self, maker: ir.Operation, reader: ir.Operation) -> tuple[int, int]:
         return self.graph.position_of(maker), self.graph.position_of(reader)
+
+    def _copies(self, maker: ir.Operation, reader: ir.Operation) -> tuple[int, int]:
+        return self.graph.copy_of(maker), self.graph.copy_of(reader)
 
     def _between(self, producer: Group, consumer: Group) -> Iterator[tuple[ir.Operation, ir.Operation]]:
         """The ops that make what the other group reads, and those that read it."""

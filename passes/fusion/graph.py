@@ -36,6 +36,7 @@ class Graph:
         self._bits = 0
         self.dead: list[ir.Operation] = []
         self._position = {op: number for number, op in enumerate(entry_ops(func))}
+        self._copies: dict[ir.Operation, int] = {}
         end = func.regions[0].blocks[0].operations[-1].operation
         self.readers = Readers((value for _, _, value in operands_of(end)), self.last_position)
 
@@ -120,6 +121,10 @@ class Graph:
         """Where in the block ``op`` is; a copy is where the original is."""
         return self._position[op]
 
+    def copy_of(self, op: ir.Operation) -> int:
+        """Which copy of an op it is, 0 for the original."""
+        return self._copies.get(op, 0)
+
     def first_position(self, group: Group) -> int:
         """Where in the block the first op of ``group`` is."""
         return self._position[group.ops[0]]
@@ -128,10 +133,16 @@ class Graph:
         """Where in the block the last op of ``group`` is."""
         return self._position[group.ops[-1]]
 
-    def would_close_circle(self, groups: Collection[Group]) -> bool:
-        """Whether another group lies on a path from one of these to one of them."""
+    def between(self, groups: Collection[Group]) -> Group | None:
+        """Another group on a path from one of these to one of them, a kernel if there is one."""
         bits = reduce(or_, (group.bits for group in groups))
-        return any(each.above & bits for group in groups for each in group.inputs if each not in groups)
+        inputs = [each for group in groups for each in group.inputs if each not in groups]
+        found = dict.fromkeys(each for each in inputs if each.above & bits)
+        for each in list(found):
+            while each.has(Kind.HOST) and (before := [it for it in each.inputs if it.above & bits]):
+                each = min(before, key=self.last_position)
+            found[each] = None
+        return min(found, key=lambda each: (each.has(Kind.HOST), self.last_position(each)), default=None)
 
     def joined(self, groups: Collection[Group]) -> Group:
         """These as one group, which is not yet part of the graph."""
@@ -193,6 +204,7 @@ class Graph:
             same.update(zip(op.results, copy.results, strict=True))
             self._position[copy] = self._position[op]
             self._kinds[copy] = self._kinds[op]
+            self._copies[copy] = self._bits
             ops.append(copy)
         for op in consumer.ops:
             self._let_read(op, same)
@@ -217,10 +229,10 @@ class Graph:
         self._nests.pop(op, None)
         self._operands.pop(op, None)
         self.alike.forget(op)
-        tables: tuple[dict[ir.Operation, Any], ...] = (self._kinds, self._position)
-        known = [table.pop(op) for table in tables]
+        tables: tuple[dict[ir.Operation, Any], ...] = (self._kinds, self._position, self._copies)
+        known = [(table, table.pop(op)) for table in tables if op in table]
         _read_instead(op, same)
-        for table, value in zip(tables, known, strict=True):
+        for table, value in known:
             table[op] = value
 
     def remove(self, group: Group) -> None:

@@ -10,6 +10,7 @@ from mlir import ir
 from ..domain import Domain
 from ..raising.bodies import is_contraction
 from ..scheduling.cpu import stages_problem
+from ..structured import word_for
 from ..tiling.access import Access, Index, Nest
 from ..tiling.parts import parts_below, why_not_together
 from ..tiling.registry import can_tile
@@ -22,9 +23,12 @@ from .turned import no_turned_store
 LARGEST = 256  # ops of a kernel
 MOST_PARTS = 16  # that it writes of buffers
 RESHAPE = "a reshape is between them"
-ROWS_OF_ROWS = "a reduction of reductions"
+IN_HOST = " in the host function"
+ROWS_OF_ROWS = "a reduction reads what tasks of other rows reduce"
+ALL_TASKS = "a full reduction is there only when all of its tasks are done"
 ONLY_POINTWISE = "only element-wise work is computed again for each tile of {}"
 PARTS = "a buffer that is written in parts is complete only after its kernels"
+NO_LOOP = "they have no loop in common that tasks could divide"
 GATHER = "a gather reads any element, so all of them must be there"
 _REDUCTIONS = (Kind.ROW, Kind.BARRIER)
 _EPILOGUES = (Kind.POINTWISE, Kind.INSERT)
@@ -36,8 +40,10 @@ def can_fuse(graph: Graph, groups: Sequence[Group], domain: Domain | None = None
     reason = graph.alike.once("apart", key, lambda: _apart(graph, groups))
     if reason:
         return reason
-    if graph.would_close_circle(groups):
-        return "another kernel lies between them"
+    between = graph.between(groups)
+    if between is not None:
+        which = IN_HOST if between.has(Kind.HOST) else ", another kernel,"
+        return f"{_word_for(between)}{which} is between them"
     joined = graph.joined(groups)
     built = domain or graph.alike.once("together", key, lambda: _together(graph, groups, joined.ops))
     if isinstance(built, str):
@@ -52,7 +58,7 @@ def _together(graph: Graph, groups: Sequence[Group], ops: list[ir.Operation]) ->
     reason = built if isinstance(built, str) else _not_emitted(graph, built)
     if isinstance(built, str) or reason is not None:
         return str(reason)
-    return built if _is_connected(graph, groups, built) else "they have no loops in common"
+    return built if _is_connected(graph, groups, built) else NO_LOOP
 
 
 def is_simple(group: Group) -> bool:
@@ -80,7 +86,7 @@ def why_even_so(
     graph: Graph, producer: Group, consumer: Group, made: ir.Value, reader: ir.Operation
 ) -> str | None:
     """Why ``reader`` could not read ``made`` inside a kernel, however that were shaped; None if it might."""
-    reason = _kinds_apart(producer, consumer)
+    reason = _contractions_apart(producer, consumer) or _kinds_apart(producer, consumer)
     if reason is not None:
         return reason
     kinds = graph.kind_of(made.owner.operation), graph.kind_of(reader)
@@ -103,11 +109,18 @@ def _apart(graph: Graph, groups: Sequence[Group]) -> str | None:
     if sum(len(group.ops) for group in groups) > LARGEST:
         return f"a kernel has at most {LARGEST} ops, so that it compiles in bounded time"
     for one, other in combinations(groups, 2):
-        reason = _edges_apart(graph, one, other) or _edges_apart(graph, other, one)
+        reason = _contractions_apart(one, other)
+        reason = reason or _edges_apart(graph, one, other) or _edges_apart(graph, other, one)
         reason = reason or _kinds_apart(one, other)
         if reason:
             return reason
     return None
+
+
+def _word_for(group: Group) -> str:
+    """What a group is called: by its contraction, or else by what it makes last."""
+    ops = zip(group.ops, group.kinds, strict=True)
+    return word_for(next((op for op, kind in ops if kind in (Kind.ANCHOR, Kind.ATTENTION)), group.ops[-1]))
 
 
 def _is_connected(graph: Graph, groups: Sequence[Group], domain: Domain) -> bool:
@@ -119,11 +132,13 @@ def _is_connected(graph: Graph, groups: Sequence[Group], domain: Domain) -> bool
     return any(dim.kind == "parallel" and not dim.whole for dim in one & other)
 
 
+def _contractions_apart(one: Group, other: Group) -> str | None:
+    return "a kernel has one contraction" if one.has(Kind.ANCHOR) and other.has(Kind.ANCHOR) else None
+
+
 def _kinds_apart(producer: Group, consumer: Group) -> str | None:
     """Why the kinds of ops in the two groups do not go together."""
     kinds = {*producer.kinds, *consumer.kinds}
-    if producer.has(Kind.ANCHOR) and consumer.has(Kind.ANCHOR):
-        return "a kernel has one contraction"
     if Kind.ATTENTION in kinds:
         return _apart_from_attention(producer, consumer)
     if Kind.ANCHOR in kinds and kinds & {*_REDUCTIONS, Kind.GATHER}:
@@ -210,8 +225,11 @@ def _edge_apart(
     if order is None:
         return "a value made in the kernel is read there transposed or shifted"
     is_epilogue = (kind in _EPILOGUES and len(order) == len(nest.kinds)) or kind is Kind.ATTENTION
+    if made_by is Kind.BARRIER and not is_epilogue:
+        return ALL_TASKS
     if producer.has(Kind.ANCHOR, Kind.BARRIER) and not is_epilogue:
-        return "a contraction's or full reduction's epilogue has the loops of its result"
+        first = "contraction" if producer.has(Kind.ANCHOR) else "full reduction"
+        return f"only element-wise ops over all loops of the result follow a {first} in its kernel"
     if made_by is Kind.ROW and kind is Kind.ROW:
         return ROWS_OF_ROWS
     return None

@@ -22,7 +22,16 @@ from mlir.dialects import tensor
 
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
-from ..structured import ATTENTION, has_one_use, inputs_of, kinds_of, maps_of, replace_op, structured_ops
+from ..structured import (
+    ATTENTION,
+    has_one_use,
+    inputs_of,
+    kinds_of,
+    maps_of,
+    replace_op,
+    structured_ops,
+    word_for,
+)
 from .expansions import can_lift
 from .splits import Parts, can_split, groups_of, parts_of, split
 
@@ -35,33 +44,48 @@ def sink_collapses(func: ir.Operation) -> None:
         for number, where in enumerate(maps_of(op)[: len(inputs_of(op))]):
             collapse = defining_op(op.operands[number], "tensor.collapse_shape")
             parts = None if collapse is None else parts_of(collapse, where)
-            if collapse is not None and parts is not None and should_split(op, collapse, parts):
+            if collapse is not None and parts is not None and should_split(op, collapse, parts) is None:
                 sink(op, parts)
                 break
 
 
-def should_split(op: ir.Operation, collapse: ir.Operation, parts: Parts) -> bool:
-    """Whether ``op``, its loops split into ``parts``, can be in one kernel with what was collapsed for it."""
+def should_split(op: ir.Operation, collapse: ir.Operation, parts: Parts) -> str | None:
+    """Why ``op``, with loops split into ``parts``, would not be in a kernel with what was collapsed."""
     value = collapse.results[0]
-    if not _can_follow(op) or defining_op(collapse.operands[0], *_MAKERS) is None:
-        return False
+    if is_contraction(op):
+        return f"{word_for(op)}, a product, has one loop for the joined dims"
+    if not can_split(op):
+        return f"{word_for(op)} asks where it is, or reads at computed places"
+    if defining_op(collapse.operands[0], *_MAKERS) is None:
+        return "the joined dims are not what a kernel makes"
     maker = _first_maker(collapse.operands[0])
     if maker is not None and is_contraction(maker):
-        return has_one_use(value) and "reduction" not in kinds_of(op)
+        if not has_one_use(value):
+            return f"others than {word_for(op)} read the joined dims of a product, too"
+        return f"{word_for(op)} reduces what a product makes" if "reduction" in kinds_of(op) else None
     return takes_parts(op, value, parts)
 
 
-def takes_parts(op: ir.Operation, value: ir.Value, parts: Parts) -> bool:
-    """Whether all readers of ``value`` may split, and ``op`` leaves no kernel by splitting into ``parts``."""
-    if not all(_takes_parts(use.owner.operation) for use in value.uses):
-        return False
-    return not any(
-        other != value
-        and any(expr.position in parts for expr in where.results)
-        and defining_op(other, *_MAKERS) is not None
-        and not can_lift(other, [dim for dim, expr in enumerate(where.results) if expr.position in parts])
-        for other, where in zip(inputs_of(op), maps_of(op), strict=False)
-    )
+def takes_parts(op: ir.Operation, value: ir.Value, parts: Parts) -> str | None:
+    """Why a reader of ``value`` may not split, or ``op`` would leave a kernel by splitting into ``parts``."""
+    readers = (use.owner.operation for use in value.uses)
+    whole = next((reader for reader in readers if not _takes_parts(reader)), None)
+    if whole is not None:
+        return f"{word_for(whole)} reads them joined"
+    for other, where in zip(inputs_of(op), maps_of(op), strict=False):
+        dims = [dim for dim, expr in enumerate(where.results) if expr.position in parts]
+        maker = None if other == value else defining_op(other, *_MAKERS)
+        if dims and maker is not None and not can_lift(other, dims):
+            return f"{word_for(op)} also reads {word_for(maker)}, which cannot be made in these parts"
+    return None
+
+
+def why_not_split(op: ir.Operation, collapse: ir.Operation, where: ir.AffineMap) -> str | None:
+    """Why ``op``, which reads at ``where`` what was collapsed, does not run through what it was before."""
+    parts = parts_of(collapse, where)
+    if parts is None:
+        return f"{word_for(op)} has no loop for a joined dim, or its parts have unknown sizes"
+    return should_split(op, collapse, parts)
 
 
 def _can_follow(op: ir.Operation) -> bool:

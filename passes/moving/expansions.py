@@ -34,6 +34,7 @@ from ..structured import (
     maps_of,
     replace_op,
     structured_ops,
+    word_for,
 )
 from ..tiling.access import nest_of
 from ..tiling.pads import fill_of_pad
@@ -54,6 +55,21 @@ def lift_expansions(func: ir.Operation) -> None:
         if parts and can_lift(op.results[0], _split_dims(maps_of(op)[-1], parts)):
             replace_op(expand, split(op, parts))
             op.erase()
+
+
+def why_not_lifted(expand: ir.Operation) -> str | None:
+    """Why what makes the source of ``expand``, in a kernel, does not make its parts."""
+    op = expand.operands[0].owner.operation
+    if not has_one_use(expand.operands[0]):
+        return f"others read what {word_for(op)} makes as a whole"
+    if not is_awaited(expand.results[0]):
+        return f"a product reads what {word_for(op)} makes"
+    parts = parts_of(expand, maps_of(op)[-1]) if op.name == "linalg.generic" else None
+    if not parts:
+        return f"{word_for(op)} has no loop with these parts"
+    if not can_lift(expand.operands[0], _split_dims(maps_of(op)[-1], parts)):
+        return f"{word_for(op)} cannot be made in parts"
+    return None
 
 
 def can_lift(value: ir.Value, dims: Sequence[int]) -> bool:

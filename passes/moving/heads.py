@@ -148,7 +148,7 @@ def _unwanted(views: Sequence[ir.Operation], groups: Groups) -> str | None:
             identity = ir.AffineMap.get_identity(read.n_dims, read.context)
             if read.results[-1] != identity.results[-1]:
                 return f"{word_for(op)} reads the product across its rows"
-            if read == identity and can_join(op, groups):
+            if read == identity and can_join(op, groups) is None:
                 values.append(op.results[0])
             else:
                 found = True

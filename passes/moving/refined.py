@@ -39,6 +39,7 @@ from ..structured import (
     maps_of,
     replace_op,
     structured_ops,
+    word_for,
 )
 from .collapses import sink, takes_parts
 from .splits import Parts, can_split
@@ -59,7 +60,7 @@ def refine_views(func: ir.Operation) -> None:
         if view is None or dims is None:
             continue
         ops = _tied(view.source, dims[0])
-        if ops and should_refine(readers[number], view, dims[1], ops):
+        if ops and should_refine(readers[number], view, dims[1], ops) is None:
             _refine(func, view, dims[1], ops)
             readers = structured_ops(func)  # as many, some of them new
 
@@ -87,14 +88,30 @@ def common_parts(view: View) -> tuple[_Dims, _Dims] | None:
     return sources, results
 
 
-def should_refine(op: ir.Operation, view: View, dims: _Dims, ops: _Ops) -> bool:
-    """Whether ``op`` can be in the kernel of ``ops``, and still runs along rows of some length."""
+def should_refine(op: ir.Operation, view: View, dims: _Dims, ops: _Ops) -> str | None:
+    """Why ``op`` cannot be in the kernel of ``ops``, or would run along rows that are too short there."""
     where = maps_of(op)[inputs_of(op).index(view.result)]
-    if op in ops or not can_split(op) or not takes_parts(op, view.result, _loops_of(where, dims)):
-        return False
+    if op in ops or not can_split(op):
+        return f"the loops of {word_for(op)} cannot have these parts"
+    reason = takes_parts(op, view.result, _loops_of(where, dims))
+    if reason is not None:
+        return reason
     if "reduction" in kinds_of(op) and any("reduction" in kinds_of(each) for each in ops):
-        return False
-    return _row(op, view.result, where) >= SHORTEST
+        return f"{word_for(op)} reduces what is made of reductions"
+    row = _row(op, view.result, where)
+    slow = f"{word_for(op)} would run along rows of {row} elements, fewer than {SHORTEST}"
+    return slow if row < SHORTEST else None
+
+
+def why_not_refined(op: ir.Operation, view: View) -> str | None:
+    """Why ``op``, which reads ``view``, and what makes its source do not run through parts that both have."""
+    dims = common_parts(view)
+    if dims is None:
+        return f"{view.source.type} and {view.result.type} have no parts in common, or unknown ones"
+    ops = _tied(view.source, dims[0])
+    if not ops:
+        return f"{word_for(view.source.owner)} has loops, or shares them, that cannot have these parts"
+    return should_refine(op, view, dims[1], ops)
 
 
 def _row(op: ir.Operation, value: ir.Value, where: ir.AffineMap) -> int:

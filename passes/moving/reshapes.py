@@ -34,6 +34,7 @@ from ..structured import (
     replace_op,
     sizes_of,
     structured_ops,
+    word_for,
 )
 
 Groups = list[list[int]]  # of loops, in order; most have one loop
@@ -46,7 +47,7 @@ def sink_expansions(func: ir.Operation) -> None:
             continue
         for value, where in zip(inputs_of(op), maps_of(op), strict=False):
             groups = _loop_groups(value, where)
-            if groups is not None and can_join(op, groups):
+            if groups is not None and can_join(op, groups) is None:
                 _join(op, groups)
                 break
 
@@ -67,19 +68,31 @@ def _loop_groups(value: ir.Value, where: ir.AffineMap) -> Groups | None:
     return sorted(joined + [[loop] for loop in range(where.n_dims) if loop not in inside])
 
 
-def can_join(op: ir.Operation, groups: Groups) -> bool:
-    """Whether the loops of each group can be one."""
+def can_join(op: ir.Operation, groups: Groups) -> str | None:
+    """Why the loops of each group cannot be one."""
     kinds = kinds_of(op)
     for loops in groups:
         if len(loops) > 1 and loops != list(range(loops[0], loops[0] + len(loops))):
-            return False
+            return f"{word_for(op)} goes through the parts in another order"
         if len({kinds[loop] for loop in loops}) > 1:
-            return False
+            return f"{word_for(op)} reduces some of the parts only"
     many = {loop for loops in groups if len(loops) > 1 for loop in loops}
     for inner in body_of(op).operations:
         if inner.operation.name == "linalg.index" and inner.operation.attributes["dim"].value in many:
-            return False
-    return all(_dims_joined(where, groups) is not None for where in maps_of(op))
+            return f"{word_for(op)} asks at which part it is"
+    if any(_dims_joined(where, groups) is None for where in maps_of(op)):
+        return f"{word_for(op)} has another tensor with some of the parts only"
+    return None
+
+
+def why_not_joined(op: ir.Operation, value: ir.Value, where: ir.AffineMap) -> str | None:
+    """Why ``op`` does not run through ``value``, an expanded tensor that it reads at ``where``, as it was."""
+    if is_contraction(op):
+        return f"{word_for(op)} is a product, which goes through the parts"
+    groups = _loop_groups(value, where)
+    if groups is None:
+        return f"{word_for(op)} does not go through all of the parts, each in a loop of its own"
+    return can_join(op, groups)
 
 
 def _dims_joined(where: ir.AffineMap, groups: Groups) -> Groups | None:

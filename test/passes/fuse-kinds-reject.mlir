@@ -23,7 +23,7 @@ func.func @product_and_rows(%x: tensor<64x128xf32>, %w: tensor<128x64xf32>, %y: 
 // -----
 
 // The sums of a product's rows: its tiles are parts of rows.
-// CHECK: mlopt.fusion = ["matmul -> reduce: a contraction's or full reduction's epilogue has the loops of its result"]
+// CHECK: mlopt.fusion = ["matmul -> reduce: only element-wise ops over all loops of the result follow a contraction in its kernel"]
 // CHECK-LABEL: @rows_of_a_product
 func.func @rows_of_a_product(%x: tensor<64x128xf32>, %w: tensor<128x64xf32>) -> tensor<64xf32> {
   %zero = arith.constant 0.0 : f32
@@ -72,7 +72,7 @@ func.func @total_of_rows(%x: tensor<8x16x128xf32>) -> tensor<f32> {
 // -----
 
 // The same where the second one is short: it would take one task for all rows.
-// CHECK: mlopt.fusion = ["reduce -> reduce: a reduction of reductions"]
+// CHECK: mlopt.fusion = ["reduce -> reduce: a reduction reads what tasks of other rows reduce"]
 // CHECK-LABEL: @rows_of_rows
 func.func @rows_of_rows(%x: tensor<64x16x128xf32>) -> tensor<64xf32> {
   %zero = arith.constant 0.0 : f32

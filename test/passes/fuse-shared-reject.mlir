@@ -84,7 +84,7 @@ func.func @dear(%x: tensor<512x768xf32>) -> (tensor<512xf32>, tensor<768xf32>) {
 #col = affine_map<(d0, d1) -> (d1)>
 #one = affine_map<(d0) -> (d0)>
 #none = affine_map<(d0) -> ()>
-// CHECK: mlopt.fusion = ["rows -> total: a reduction of reductions"]
+// CHECK: mlopt.fusion = ["rows -> total: a reduction reads what tasks of other rows reduce"]
 // CHECK-LABEL: @a_reduction
 // CHECK-COUNT-1: mlopt.op = "rows"
 // CHECK-NOT: mlopt.op = "rows"

@@ -4,7 +4,7 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 #col = affine_map<(d0, d1) -> (d1)>
-// CHECK: mlopt.decisions = [{{.*}}ops = "rows | columns", reason = "they have no loops in common"
+// CHECK: mlopt.decisions = [{{.*}}ops = "rows | columns", reason = "they have no loop in common that tasks could divide"
 // CHECK-LABEL: @across
 // CHECK: mlopt.group = [[R:[0-9]+]] : i64, mlopt.op = "rows"
 // CHECK-NOT: mlopt.group = [[R]]
@@ -81,7 +81,7 @@ func.func @not_simple(%x: tensor<64x128xf32>, %w: tensor<128x32xf32>) -> (tensor
 #row = affine_map<(d0, d1) -> (d0)>
 #col = affine_map<(d0, d1) -> (d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
-// CHECK: mlopt.decisions = [{{.*}}ops = "double | add", reason = "another kernel lies between them"
+// CHECK: mlopt.decisions = [{{.*}}ops = "double | add", reason = "collapse_shape in the host function is between them"
 // CHECK-LABEL: @between
 // CHECK: mlopt.group = 0 : i64, mlopt.op = "double"
 // CHECK: mlopt.group = 1 : i64, mlopt.op = "add"

@@ -1,0 +1,98 @@
+"""`mlopt explain`: what stands between two kernels is named, with the op that could not go past it."""
+
+from pathlib import Path
+
+import pytest
+from mlopt.pipelines.explain_edges import NOT_TRIED
+from mlopt.tools import explain
+
+FACTORIES = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+ones = torch.ones
+
+def short_rows():
+    return (lambda x, w: F.group_norm(x, 2) * w[:, None, None]), ones(2, 4, 3, 3), ones(4)
+
+def joined_for_a_product():
+    return (lambda x, w: x.softmax(-1).mT.reshape(-1, 6) @ w), ones(2, 6, 8), ones(6, 6)
+
+def reduced_twice():
+    return (lambda x: x.softmax(-1).reshape(4, 18).sum(0)), ones(8, 9)
+
+def no_common_parts():
+    return (lambda x: x.softmax(-1).reshape(9, 8).softmax(-1)), ones(8, 9)
+
+def some_parts():
+    return (lambda x: x.softmax(-1).view(8, 3, 4).amax((0, 2))), ones(8, 12)
+
+def products():
+    return nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.Linear(64, 64)), ones(32, 64)
+
+def all_of_it():
+    return (lambda x: x / x.sum()), ones(7, 33)
+
+class Cell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTM(5, 6, batch_first=True)
+
+    def forward(self, x):
+        return self.cell(x)[0]
+
+def cell():
+    return Cell(), ones(3, 4, 5)
+
+def norms():
+    return nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8), nn.LayerNorm(8, bias=False)), ones(4, 8)
+"""
+
+REASONS = {
+    "short_rows": "mul would run along rows of 9 elements, fewer than 16",
+    "joined_for_a_product": "matmul, a product, has one loop for the joined dims",
+    "reduced_twice": "sum reduces what is made of reductions",
+    "no_common_parts": "tensor<8x9xf32> and tensor<9x8xf32> have no parts in common, or unknown ones",
+    "some_parts": "amax reduces some of the parts only; and div cannot be made in parts",
+}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("explain") / "factories.py"
+    path.write_text(FACTORIES)
+    return path
+
+
+def reasons_of(file: Path, name: str) -> list[str]:
+    found = explain.explain(f"{file}:{name}", "main", "cpu", "cpu").as_dict()
+    return [
+        each["reason"] for edge in found["edges"] if edge["function"] == "main" for each in edge["reasons"]
+    ]
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_why_a_reshape_stayed_between_two_kernels(file: Path, name: str) -> None:
+    assert f"a reshape is between them: {REASONS[name]}" in reasons_of(file, name)
+
+
+def test_two_products_are_two_whatever_is_between(file: Path) -> None:
+    assert reasons_of(file, "products") == ["a kernel has one contraction"]
+
+
+def test_a_full_reduction_waits_for_its_tasks(file: Path) -> None:
+    assert reasons_of(file, "all_of_it") == ["a full reduction is there only when all of its tasks are done"]
+
+
+def test_work_that_is_done_again_in_each_reader_has_reasons_in_each(file: Path) -> None:
+    """The last reader's are not taken for those of the others."""
+    reasons = reasons_of(file, "cell")
+    assert reasons
+    assert NOT_TRIED not in reasons
+
+
+def test_kernels_that_share_constants_only_are_not_beside_each_other(file: Path) -> None:
+    found = explain.explain(f"{file}:norms", "main", "cpu", "cpu")
+    assert len(found.of("main")) == 3
+    assert [edge["beside"] for edge in found.edges if edge["bytes"] == 0] == []
