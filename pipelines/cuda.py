@@ -43,6 +43,8 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
             # and keep what their tasks share.
             "mlopt-gpu-single-elements,mlopt-gpu-order-tasks,"
             f"mlopt-gpu-take-turns{{machine={machine_for_code(chip)}}},"
+            # Blocks that run together make squares of products.
+            f"mlopt-gpu-group-tasks{{machine={machine_for_code(chip)}}},"
             "mlopt-gpu-tensor-cores,"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
             f"mlopt-gpu-assign-layouts{{shared={limits.shared_per_block}}},"

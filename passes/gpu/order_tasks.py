@@ -60,9 +60,9 @@ class OrderTasks(Pass):
 
 
 def can_reorder(forall: ir.Operation) -> bool:
-    """Whether nothing rests on the order of the loops, as lanes and turns do."""
+    """Whether nothing rests on the order of the loops, as lanes, turns and bands do."""
     schedule = SCHEDULE.get(forall) or {}
-    return "tasks" not in schedule and "turns" not in schedule
+    return not {"tasks", "turns", "group"} & schedule.keys()
 
 
 def order_of(forall: ir.Operation) -> list[int]:

@@ -5,8 +5,8 @@ that are as square as can be, and the factors of ``stages`` steps are in shared 
 possible if a thread's sums, its factors of a step and its addresses fit its registers, and the ring fits
 shared memory. How many of them a multiprocessor holds follows from both. Then, in seconds::
 
-    step     multiply-adds at the tensor cores' peak, bytes to and from shared memory, bytes from the L2 cache,
-             the latency of memory by the steps that are on their way, and that of what a step does
+    step     multiply-adds at the tensor cores' peak, bytes to and from shared memory, bytes from the L2
+             cache, the latency of memory by the steps that are on their way, and that of what a step does
     wave     latency + steps x the step of the blocks that share a multiprocessor + stores of results
     blocks   full waves + the last one, which has fewer blocks on each multiprocessor
     total    blocks; what all blocks read, out of the L2 cache; what a wave does not find there, out of memory
