@@ -22,7 +22,12 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
     return (
         LINALG,
         # Threads have their positions at hand; a prepared tensor of them would be read by each block.
-        kernels(machine_for_code(chip), "mlopt-gpu-compute-positions,"),
+        kernels(
+            machine_for_code(chip),
+            "mlopt-gpu-compute-positions,"
+            # While the sum of a product's parts can be fused with what comes after it.
+            f"mlopt-gpu-split-products{{machine={machine_for_code(chip)} shared={limits.shared}}},",
+        ),
         tile(
             f"mlopt-schedule{{target=cuda machine={machine_for_code(chip)} shared={limits.shared}}}",
             fast_math,

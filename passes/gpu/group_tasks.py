@@ -18,9 +18,9 @@ columns::
 
 ``group`` has the two loops, the last ones of more than one task, and how many tasks of the first one are
 a band; mlopt-gpu-distribute computes a block's place by it. Legal for all tasks of an scf.forall, whose order
-is nobody's business. Done where a loop multiplies what tasks share along both loops, and the cache does not keep
-all of that: a band has as many rows as make the bytes of a wave the least. Runs behind mlopt-gpu-order-tasks
-and mlopt-gpu-take-turns.
+is nobody's business. Done where a loop multiplies what tasks share along both loops, and the cache does not
+keep all of that: a band has as many rows as make the bytes of a wave the least. Runs behind
+mlopt-gpu-order-tasks and mlopt-gpu-take-turns.
 """
 
 from __future__ import annotations

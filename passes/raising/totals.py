@@ -215,7 +215,7 @@ def _split(op: ir.Operation) -> None:
         if parts >= wanted:
             break
     if kept:
-        _reduce_twice(op, kept)
+        reduce_twice(op, kept)
 
 
 def _width(extent: int, inner: int, wanted: int) -> int | None:
@@ -232,13 +232,18 @@ def _ragged_width(extent: int, inner: int, wanted: int) -> int:
     return width // LANES * LANES if width > LANES else -(-SHORTEST // max(inner, 1))
 
 
-def _reduce_twice(op: ir.Operation, early: list[int]) -> None:
-    """Reduce all but the loops ``early`` first, and those in a second op."""
+def reduce_twice(op: ir.Operation, early: list[int], outermost: bool = False) -> ir.Operation:
+    """Reduce all but the loops ``early`` first, and those in a second op, which is returned.
+
+    ``outermost``: what comes of the first one has these loops in front of the others.
+    """
     combiner = _combiner(op)
     assert combiner is not None
     kinds, maps, init = kinds_of(op), maps_of(op), inits_of(op)[0]
     start, label = fill_value(init), label_of(op)
     kept = [loop for loop, kind in enumerate(kinds) if kind == "parallel" or loop in early]
+    if outermost:
+        kept.sort(key=lambda loop: loop not in early)
     name = combiner.name
     with op.location, ir.InsertionPoint(op):
         sizes = _sizes_of_loops(op)
@@ -278,6 +283,7 @@ def _reduce_twice(op: ir.Operation, early: list[int]) -> None:
             )
             linalg.YieldOp([both.results[0]])
     replace_op(op, total.results)
+    return total
 
 
 def _as_vector(parts: ir.Value) -> ir.Value:

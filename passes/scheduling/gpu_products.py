@@ -43,26 +43,10 @@ def choose_tensor_block(
 
     None, and no tiles, if tensor cores cannot multiply its factors, or no block can have what a task owns.
     """
-    instruction = tensor_instruction(domain, nest)
-    if instruction is None:
+    product = tensor_product(domain, nest)
+    if product is None:
         return ()
-    loops = domain.loops(nest)
-    sides = [_divided([loops[loop] for loop in side]) for side in reversed(_sides(nest))]
-    stepped = contraction.stepped_loop(nest)
-    assert stepped is not None
-    rows, columns = (prod(dim.extent or ROW for dim in side) for side in sides)
-    depth = loops[stepped].extent or ROW
-    product = Product(
-        rows,
-        columns,
-        depth,
-        count=prod(loops[loop].extent or ROW for loop in nest.parallels) // (rows * columns),
-        kind=str(contraction.factor_types(nest)[0]),
-        bytes=instruction.element_bytes,
-        result_bytes=_result_bytes(domain, nest, {dim for side in sides for dim in side}),
-        loose=any(_is_loose(domain, access) for access in contraction.factor_accesses(nest)),
-        around=prod(loops[loop].extent or ROW for loop in nest.reductions) // depth,
-    )
+    loops, sides = domain.loops(nest), _divided_sides(domain, nest)
     owned = [
         next((tiles.get(dim) or dim.extent or ROW for dim in side if dim.whole or dim in tiles), None)
         for side in sides
@@ -77,6 +61,29 @@ def choose_tensor_block(
         for loop in nest.parallels:
             tiles.setdefault(loops[loop], SINGLE)
     return found
+
+
+def tensor_product(domain: Domain, nest: Nest) -> Product | None:
+    """A product as tensor cores see it, if they can multiply its factors."""
+    instruction = tensor_instruction(domain, nest)
+    if instruction is None:
+        return None
+    loops, sides = domain.loops(nest), _divided_sides(domain, nest)
+    stepped = contraction.stepped_loop(nest)
+    assert stepped is not None
+    rows, columns = (prod(dim.extent or ROW for dim in side) for side in sides)
+    depth = loops[stepped].extent or ROW
+    return Product(
+        rows,
+        columns,
+        depth,
+        count=prod(loops[loop].extent or ROW for loop in nest.parallels) // (rows * columns),
+        kind=str(contraction.factor_types(nest)[0]),
+        bytes=instruction.element_bytes,
+        result_bytes=_result_bytes(domain, nest, {dim for side in sides for dim in side}),
+        loose=any(_is_loose(domain, access) for access in contraction.factor_accesses(nest)),
+        around=prod(loops[loop].extent or ROW for loop in nest.reductions) // depth,
+    )
 
 
 def tensor_instruction(domain: Domain, nest: Nest) -> Instruction | None:
@@ -119,9 +126,11 @@ def _choose_single(domain: Domain, nest: Nest, tiles: dict[Dim, int], wanted: in
         tiles.setdefault(loops[loop], SINGLE)  # each has factors of its own: nothing to share in a block
 
 
-def _divided(dims: Sequence[Dim]) -> list[Dim]:
-    """The dim of a side that a task owns, or else blocks divide; none if the side has one element."""
-    return [next((dim for dim in dims if dim.whole), dims[0])] if dims else []
+def _divided_sides(domain: Domain, nest: Nest) -> list[list[Dim]]:
+    """Of rows and of columns the dim that a task owns, or else blocks divide; none of one element."""
+    loops = domain.loops(nest)
+    sides = [[loops[loop] for loop in side] for side in reversed(_sides(nest))]
+    return [[next((dim for dim in side if dim.whole), side[0])] if side else [] for side in sides]
 
 
 def _result_bytes(domain: Domain, product: Nest, dims: Collection[Dim]) -> int:
