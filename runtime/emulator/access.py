@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .clusters import RANK
 from .context import Context
 from .memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW, Allocation
 from .ptx import RAW, Array, Instruction
@@ -42,6 +43,8 @@ def resolve(x: Context, instruction: Instruction, space: str, addresses: Array, 
             return []
     if space == "global":
         return _resolve_global(x, instruction, rows, addresses, size)
+    if space == "shared::cluster":
+        return _resolve_cluster(x, instruction, rows, addresses, size)
     if space == "shared":
         limit, allocation, base = x.batch.launch.shared_size, x.batch.shared, x.batch.shared_base
     else:
@@ -56,6 +59,38 @@ def resolve(x: Context, instruction: Instruction, space: str, addresses: Array, 
         addresses = addresses[good]
     mine = x.lanes.take(base)
     return [Part(allocation, rows, addresses + (mine if rows is None else mine[rows]))]
+
+
+def _resolve_cluster(
+    x: Context, instruction: Instruction, rows: Array | None, addresses: Array, size: int
+) -> list[Part]:
+    """Shared memory of any block of the cluster: above an address is its number plus one, or 0."""
+    batch, shape = x.batch, x.batch.shape
+    block = x.lanes.block if rows is None else x.lanes.block[rows]
+    tag = (addresses >> np.uint64(RANK)).astype(np.intp)
+    inside = addresses & np.uint64((1 << RANK) - 1)
+    limit = batch.launch.shared_size
+    bad = (tag > shape.cluster) | (inside.astype(np.int64) > limit - size)
+    target = np.where((tag == 0) | bad, block, block - block % shape.cluster + tag - 1)
+    if bad.any():
+        where = f"shared memory has {limit} bytes, and the cluster {shape.cluster} blocks"
+        _out_of_bounds(x, instruction, rows, bad, addresses, "shared", where, size)
+    gone = (batch.alive_in_block[target] == 0) & (target != block) & ~bad
+    if gone.any():
+        detail = "shared memory of a block of the cluster that has ended"
+        x.report(instruction, "cluster", detail, gone, addresses, "shared", rows)
+    places = inside + target.astype(np.uint64) * np.uint64(batch.shared_stride)
+    good = np.flatnonzero(~bad & ~gone)
+    if len(good) == len(places):
+        return [Part(batch.shared, rows, places)]
+    if not len(good):
+        return []
+    return [Part(batch.shared, good if rows is None else rows[good], places[good])]
+
+
+def plain(space: str) -> str:
+    """A state space without the window of it: shared for shared::cluster."""
+    return space.partition("::")[0]
 
 
 def _out_of_bounds(
@@ -109,6 +144,7 @@ def load(
 ) -> list[Array]:
     """``count`` elements of ``size`` bytes behind each address, an array for each; 0 for bad accesses."""
     parts = resolve(x, instruction, space, addresses, size * count)
+    space = plain(space)
     x.batch.launch.watch.access(x, instruction, space, "load", addresses, size * count, parts)
     if len(parts) == 1 and parts[0].rows is None:
         return _gather(x, instruction, space, parts[0], size, count)
@@ -152,7 +188,9 @@ def own_addresses(x: Context, space: str, part: Part) -> Array:
     """The addresses of a part in their state space, as the kernel sees them."""
     if space == "global":
         return part.addresses
-    base = x.lanes.take(x.batch.shared_base if space == "shared" else x.batch.local_base)
+    if space == "shared":
+        return part.addresses % np.uint64(x.batch.shared_stride)
+    base = x.lanes.take(x.batch.local_base)
     found: Array = part.addresses - (base if part.rows is None else base[part.rows])
     return found
 
@@ -162,6 +200,7 @@ def store(
 ) -> None:
     """Write elements of ``size`` bytes behind each address; bad accesses write nothing."""
     parts = resolve(x, instruction, space, addresses, size * len(values))
+    space = plain(space)
 
     def unchanged(part: Part) -> Array:
         """Whether a lane writes what is there anyway."""
@@ -204,7 +243,7 @@ def by_window(x: Context, addresses: Array) -> list[tuple[str, Array | None, Arr
     low, high = int(addresses.min()), int(addresses.max())
     for space, base in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW)):
         if low >= base and high < base + WINDOW:
-            return [(space, None, addresses - np.uint64(base))]
+            return [(_wide(space, high - base), None, addresses - np.uint64(base))]
     if high < SHARED_WINDOW or low >= LOCAL_WINDOW + WINDOW:
         return [("global", None, addresses)]
     number = window(addresses)
@@ -217,5 +256,11 @@ def by_window(x: Context, addresses: Array) -> list[tuple[str, Array | None, Arr
     ):
         if mask.any():
             rows = np.flatnonzero(mask)
-            found.append((space, rows, addresses[rows] - np.uint64(base)))
+            inside = addresses[rows] - np.uint64(base)
+            found.append((_wide(space, int(inside.max())), rows, inside))
     return found
+
+
+def _wide(space: str, highest: int) -> str:
+    """The window of shared memory in which an address is."""
+    return "shared::cluster" if space == "shared" and highest >> RANK else space

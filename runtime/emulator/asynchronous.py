@@ -69,6 +69,11 @@ class Copies:
         self.deferred: dict[int, list[Callable[[], None]]] = {}
         self.flying = np.zeros(len(batch.shared.data), np.uint8)
 
+    @property
+    def active(self) -> bool:
+        """Whether any copy may be on its way."""
+        return bool(self.queue or self.deferred)
+
     def issue(
         self,
         x: Context,

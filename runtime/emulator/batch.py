@@ -11,6 +11,7 @@ import numpy as np
 from .asynchronous import Copies
 from .findings import Finding
 from .lanes import Lanes, Shape
+from .mbarriers import Objects
 from .memory import Allocation
 from .ordering import Ordering
 from .ptx import Array
@@ -57,6 +58,7 @@ class Batch:
         self.special: dict[str, Any] = {}
         self.sites: dict[int, Array] = {}
         self.copies = Copies(self)
+        self.objects = Objects(self)
         watch = launch.watch
         self.order = Ordering(self, watch.clock) if launch.options.races else None
         self.races = Races(self, watch.granule, self.order) if self.order and watch.shared_races else None

@@ -21,6 +21,7 @@ class Chip:
     f32: float
     f64: float
     tensor: float  # f16 with f32 sums, dense
+    capability: tuple[int, int]
     threads_in_block: int = 1024
     grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
     block: tuple[int, int, int] = (1024, 1024, 64)
@@ -56,4 +57,5 @@ def chip(target: str) -> Chip:
         f32,
         f64,
         tensor,
+        found.capability,
     )

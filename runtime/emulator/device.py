@@ -81,14 +81,16 @@ class Kernels:
         args: Sequence[Any] = (),
         dynamic_smem: int = 0,
         *,
+        cluster: int | Sequence[int] | None = None,
         check: bool = True,
         options: Options | None = None,
     ) -> Report:
         """Run a kernel.
 
-        ``grid`` and ``block`` are one to three sizes. ``args`` are, for each parameter, a contiguous
-        numpy array or CPU torch tensor (its memory is the device's for the launch), a number, or bytes
-        for a struct. A finding raises `KernelError` after the kernel has ended, unless ``check=False``.
+        ``grid``, ``block`` and ``cluster`` (in blocks) are one to three sizes. ``args`` are, for each
+        parameter, a contiguous numpy array or CPU torch tensor (its memory is the device's for the
+        launch), a number, or bytes for a struct. A finding raises `KernelError` after the kernel has
+        ended, unless ``check=False``.
         """
         function = self.loaded.function(name)
         if len(args) != len(function.params):
@@ -102,7 +104,7 @@ class Kernels:
                 start = offsets[parameter.name]
                 buffer[start : start + parameter.size] = raw
             return self.launch_raw(
-                name, grid, block, bytes(buffer), dynamic_smem, check=check, options=options
+                name, grid, block, bytes(buffer), dynamic_smem, cluster=cluster, check=check, options=options
             )
         finally:
             for allocation in placed.values():
@@ -116,6 +118,7 @@ class Kernels:
         arguments: bytes,
         dynamic_smem: int = 0,
         *,
+        cluster: int | Sequence[int] | None = None,
         check: bool = True,
         options: Options | None = None,
     ) -> Report:
@@ -132,6 +135,7 @@ class Kernels:
             dynamic_smem,
             limits,
             replace(wanted, trace=wanted.trace or any(each.trace for each in _recordings)),
+            None if cluster is None else triple(cluster),
         )
         report = launch.run()
         for recording in _recordings:

@@ -23,6 +23,9 @@ KINDS = {
     "async-write": "a write to bytes that an asynchronous copy still reads or writes",
     "partial-warp": "an instruction for a whole warp, executed by a part of it",
     "mbarrier": "an mbarrier object that is not initialised, or used against its rules",
+    "mbarrier-phase": "a wait for a phase of an mbarrier that is neither the current one nor the one before",
+    "transaction-count": "the bytes that an mbarrier expects are not those that its copies bring",
+    "cluster": "shared memory of a block of the cluster that does not exist or has ended",
     "trap": "the kernel executed trap, or an assertion in it failed",
     "launch": "a launch beyond the limits of the chip or of the kernel",
 }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .context import Context
+from .lanes import WARP
 from .ptx import Array, Instruction
 from .races import STRONG, Unchanged
 
@@ -143,7 +144,11 @@ class GlobalRaces:
             return
         block, mine = np.divmod(access.thread[rows], self.threads)
         its_block, its = np.divmod(other[rows], self.threads)
-        same = block == its_block
+        clusters = self.launch.clusters
+        same = clusters.same(block, its_block) if clusters.size > 1 else block == its_block
+        if clusters.size > 1:
+            rank = self.launch.shape(clusters.size).warps_in_block * WARP
+            mine, its = mine + clusters.rank(block) * rank, its + clusters.rank(its_block) * rank
         lanes, part = access.x.lanes, access.part
         inside = (lanes.block if part.rows is None else lanes.block[part.rows])[rows]
         order = access.x.batch.order

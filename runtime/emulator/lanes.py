@@ -15,10 +15,11 @@ WARP = 32
 class Shape:
     """How the lanes of a batch are laid out: ``blocks`` times ``threads``, without gaps.
 
-    The lanes of a warp follow each other; the last warp of a block may have fewer than 32.
+    The lanes of a warp follow each other; the last warp of a block may have fewer than 32. Blocks of a
+    cluster follow each other too: ``cluster`` of them, which are one block unless the launch says more.
     """
 
-    def __init__(self, blocks: int, threads: int) -> None:
+    def __init__(self, blocks: int, threads: int, cluster: int = 1) -> None:
         self.blocks = blocks
         self.threads = threads
         self.lanes = blocks * threads
@@ -31,6 +32,10 @@ class Shape:
         warp = (thread >> np.uint32(5)).astype(np.intp)
         self.warp = (self.block * self.warps_in_block).reshape(blocks, threads) + warp
         self.warp = self.warp.reshape(-1)
+        self.cluster = cluster
+        self.cluster_warps = cluster * self.warps_in_block
+        # A thread's number in its cluster, where each warp has 32 of them.
+        self.place = (self.thread + self.block % cluster * self.warps_in_block * WARP).astype(np.int32)
         bits = np.zeros(self.warps, np.uint32)
         np.bitwise_or.at(bits, self.warp, np.uint32(1) << self.lane)
         self.members = bits  # for each warp, the lanes that exist

@@ -14,6 +14,7 @@ from ..cuda.occupancy import occupancy
 from .batch import Batch
 from .caches import Trace
 from .chips import Chip
+from .clusters import Clusters
 from .counters import Counters
 from .errors import EmulatorError
 from .findings import Finding, Findings
@@ -62,6 +63,7 @@ class Launch:
     """The state of one launch that its batches share."""
 
     chip: Chip
+    clusters: Clusters
     dynamic_shared: int
     shared_size: int
 
@@ -75,6 +77,7 @@ class Launch:
         dynamic_shared: int,
         chip: Chip,
         options: Options,
+        cluster: tuple[int, int, int] | None = None,
     ) -> None:
         if options.schedule not in SCHEDULES:
             raise EmulatorError(f"no schedule {options.schedule!r}", remedy=f"one of {', '.join(SCHEDULES)}")
@@ -85,6 +88,7 @@ class Launch:
         self.function = function
         self.grid = grid
         self.block = block
+        self.clusters = Clusters(grid, function, cluster)
         self.chip = chip
         self.options = options
         self.dynamic_shared = dynamic_shared
@@ -112,7 +116,7 @@ class Launch:
     def shape(self, blocks: int) -> Shape:
         """The layout of a batch of so many blocks."""
         if blocks not in self._shapes:
-            self._shapes[blocks] = Shape(blocks, self.threads)
+            self._shapes[blocks] = Shape(blocks, self.threads, self.clusters.size)
         return self._shapes[blocks]
 
     def block_index(self, number: int) -> tuple[int, int, int]:
@@ -157,6 +161,7 @@ class Launch:
             fits = occupancy(chip.limits, self.threads, self.registers, 0)
             detail = f"{self.threads} threads of {self.registers} registers, of {chip.registers} in all"
             limits.append((not fits.blocks and fits.limit == "registers", detail))
+        limits += self.clusters.limits(chip)
         for broken, detail in limits:
             if broken:
                 self.findings.add(Finding("launch", function.name, detail, function.line), detail)
@@ -178,15 +183,16 @@ class Launch:
         data = np.frombuffer(self._arguments or b"\0", np.uint8).copy()
         self.parameters: Allocation = self.memory.place(data, "the parameters", writable=False)
         blocks = math.prod(self.grid)
-        at_once = max(1, min(self.options.lanes // self.threads, self.watch.most_blocks(self.threads)))
+        size = self.clusters.size
+        at_once = min(self.options.lanes // self.threads, self.watch.most_blocks(self.threads))
+        at_once = max(1, at_once // size) * size
         for program in self.programs:
             program.lanes_run[:] = 0
             program.warps_run[:] = 0
         try:
             with np.errstate(all="ignore"):
                 for start in range(0, blocks, at_once):
-                    numbers = np.arange(start, min(blocks, start + at_once))
-                    batch = Batch(self, numbers)
+                    batch = Batch(self, self.clusters.order[start : start + at_once])
                     machine = Machine(
                         batch, self.options.schedule, self.options.seed + start, self.options.steps
                     )

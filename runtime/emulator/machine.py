@@ -15,7 +15,9 @@ import numpy as np
 
 from .barriers import Barriers
 from .batch import Batch, Frame
+from .cluster_barrier import ClusterBarrier
 from .context import Context
+from .ending import report_left
 from .lanes import Lanes
 from .stuck import report_stuck
 
@@ -80,8 +82,9 @@ class Machine:
         self.choose = _choosers(schedule, random.Random(seed), self.units)
         self.budget = random.Random(seed + 1) if schedule == "random" else None
         self.barriers = Barriers(self)
+        self.cluster_barrier = ClusterBarrier(self)
         self.parked: dict[tuple[int, tuple[int, int, str]], Group] = {}
-        self.sleeping: list[tuple[Callable[[], bool], Group]] = []
+        self.sleeping: list[tuple[Callable[[], bool], Callable[[], tuple[str, str]], Group]] = []
 
     def run(self) -> None:
         """Until all lanes have ended, or none can go on."""
@@ -99,6 +102,7 @@ class Machine:
             if steps > self.limit:
                 report_stuck(self, endless=True)
                 return
+        report_left(batch)
 
     def execute(self, group: Group) -> None:
         """Run a group to the end of its straight run of instructions."""
@@ -152,6 +156,7 @@ class Machine:
         self.batch.exit(lanes)
         self.wake()
         self.barriers.recheck()
+        self.cluster_barrier.recheck()
 
     def wake(self) -> None:
         """Let the parked groups look again whether they may go on."""
@@ -165,17 +170,20 @@ class Machine:
             return False
         waiting, self.sleeping = self.sleeping, []
         woken = False
-        for ready, group in waiting:
+        for ready, why, group in waiting:
             if ready():
                 self.place(group)
                 woken = True
             else:
-                self.sleeping.append((ready, group))
+                self.sleeping.append((ready, why, group))
         return woken
 
-    def sleep(self, group: Group, ready: Callable[[], bool]) -> None:
-        """Keep a group until ``ready`` says that it may look again."""
-        self.sleeping.append((ready, group))
+    def sleep(self, group: Group, ready: Callable[[], bool], why: Callable[[], tuple[str, str]]) -> None:
+        """Keep a group until ``ready`` says that it may look again.
+
+        ``why`` says what it waits for: the kind of finding if that never comes, and words.
+        """
+        self.sleeping.append((ready, why, group))
 
     def park(self, group: Group, lanes: Lanes) -> None:
         """Keep lanes at a group's instruction until others of their warp arrive there."""

@@ -1,48 +1,86 @@
-"""mbarrier objects: 64 bits of shared memory that count arrivals and bytes, phase by phase.
+"""mbarrier objects: counts of arrivals and of bytes in shared memory, phase by phase.
 
-The ISA keeps their contents opaque. Here, from the lowest bit: the arrivals that are still pending
-(20 bits), the expected ones (20), the bytes that are to come (22, signed), the phase (1), and a mark (1).
+The ISA keeps their contents opaque. Here the 64 bits say nothing; what an object counts is in a `State`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from .access import WRITTEN
+from .ptx import Array, Instruction
+
+if TYPE_CHECKING:
+    from .batch import Batch
+
+COUNT = (1 << 20) - 1  # the most arrivals, and the most bytes either way
+PHASE = 20  # where a phase's number begins in the state that an arrival gives
 MARK = 1 << 63
-COUNT = (1 << 20) - 1
 
 
 @dataclass(slots=True)
 class State:
-    """The contents of an mbarrier object, unpacked."""
+    """One object. ``phase`` is how many are over; ``place``, ``time`` are those of who initialised it."""
 
-    pending: int
     expected: int
-    bytes: int
-    phase: int
+    instruction: Instruction
+    block: int
+    lane: int
+    place: int
+    time: int
+    pending: int = 0
+    bytes: int = 0
+    phase: int = 0
+    fenced: bool = False  # by fence.mbarrier_init
+    published: int = 0  # when a barrier of the cluster has told of it then
 
-    @classmethod
-    def unpack(cls, word: int) -> State | None:
-        """The state in 64 bits; None if they are no mbarrier."""
-        if not word & MARK:
-            return None
-        raw = word >> 40 & ((1 << 22) - 1)
-        return cls(word & COUNT, word >> 20 & COUNT, raw - ((raw & 1 << 21) << 1), word >> 62 & 1)
-
-    def pack(self) -> int:
-        """The 64 bits."""
-        return (
-            MARK
-            | self.phase << 62
-            | (self.bytes & ((1 << 22) - 1)) << 40
-            | self.expected << 20
-            | self.pending
-        )
+    def word(self) -> int:
+        """The state that an arrival gives."""
+        return MARK | self.phase << PHASE | self.pending
 
     def advance(self) -> bool:
         """Go to the next phase, if all that was expected has come."""
         if self.pending or self.bytes:
             return False
-        self.phase ^= 1
+        self.phase += 1
         self.pending = self.expected
         return True
+
+
+class Objects:
+    """The mbarriers of a batch, by their places in its shared memory."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.states: dict[int, State] = {}
+        self.there = np.zeros(len(batch.shared.data) // 8, np.bool_)
+        self.waited = np.full((2, batch.shape.lanes), -1, np.int64)  # by lanes in vain: place, and phase
+
+    def add(self, place: int, state: State) -> None:
+        """Initialise an object."""
+        state.pending = state.expected
+        self.states[place] = state
+        self.there[place // 8] = True
+        self.batch.shared.view(8)[place // 8] = MARK
+        self.batch.shared.written_view(8)[place // 8] = WRITTEN[8]
+
+    def remove(self, place: int) -> State | None:
+        """The memory is free for other use, and has no value."""
+        self.there[place // 8] = False
+        self.batch.shared.written_view(8)[place // 8] = 0
+        return self.states.pop(place, None)
+
+    def touched(self, places: Array, size: int) -> Array:
+        """Whether accesses of ``size`` bytes fall on an object."""
+        first = places >> 3
+        found: Array = self.there[first]
+        for word in range(1, max(1, size // 8)):
+            found = found | self.there[first + word]
+        return found
+
+    def unfinished(self) -> list[State]:
+        """Objects that expect bytes, or have had more than they expect."""
+        return [state for state in self.states.values() if state.bytes]

@@ -15,14 +15,15 @@ _WIDE = "s32 u32 s64 u64"
 _BITS = "b16 b32 b64"
 _ROUND = "rn rz rm rp"
 _COMPARE = "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan and or xor"
-_SCOPE = "cta gpu sys"
+_SCOPE = "cta cluster gpu sys"
 _SHARED = "shared shared::cta"
+_CLUSTER = _SHARED + " shared::cluster"
 _CACHE = "ca cg cs lu cv wb wt L1::* L2::*"
 _PLAIN = f"{_BITS} {_NUMBERS} f32 f64"
 _MEMORY = f"b8 s8 u8 {_PLAIN} b128"
 _HALVES = ("rn ftz sat : f16 f16x2", "rn : bf16 bf16x2")
 _ROUNDED = (f"{_ROUND} ftz sat : f32", f"{_ROUND} : f64", f"{_ROUND} ftz : f32x2")
-_ATOMIC = f"relaxed acquire release acq_rel {_SCOPE} global {_SHARED} noftz L2::*"
+_ATOMIC = f"relaxed acquire release acq_rel {_SCOPE} global {_CLUSTER} noftz L2::*"
 _REDUCE = "add inc dec min max and or xor"
 _ATOMIC_TYPES = f"b16 b32 b64 {_WIDE} f16 f16x2 bf16 bf16x2 f32 f64"
 
@@ -68,8 +69,9 @@ _FORMS: dict[str, tuple[str, ...]] = {
     "lop3": ("and or : b32",),
     "shf": ("l r clamp wrap : b32",),
     "mov": (f": pred {_PLAIN} b128",),
-    "cvta": (f"to const global local param param::entry {_SHARED} : u32 u64",),
-    "isspacep": (f"const global local param param::entry {_SHARED} shared::cluster :",),
+    "cvta": (f"to const global local param param::entry {_CLUSTER} : u32 u64",),
+    "mapa getctarank": (f"{_CLUSTER} : u32 u64",),
+    "isspacep": (f"const global local param param::entry {_CLUSTER} :",),
     "prmt": ("f4e b4e rc8 ecl ecr rc16 : b32",),
     "cvt": (
         f"{_ROUND} rna rni rzi rmi rpi ftz sat relu satfinite : b8 s8 u8 {_NUMBERS} f16 bf16 f32 f64 tf32",
@@ -77,11 +79,11 @@ _FORMS: dict[str, tuple[str, ...]] = {
     ),
     "cvt.pack": ("pack sat u4 s4 u2 s2 : u16 s16 u8 s8 s32 b32",),
     "ld": (
-        f"weak volatile relaxed acquire {_SCOPE} const global local param param::entry param::func {_SHARED}"
+        f"weak volatile relaxed acquire {_SCOPE} const global local param param::entry param::func {_CLUSTER}"
         f" nc v2 v4 v8 {_CACHE} : {_MEMORY}",
     ),
     "st": (
-        f"weak volatile relaxed release {_SCOPE} global local param param::func {_SHARED}"
+        f"weak volatile relaxed release {_SCOPE} global local param param::func {_CLUSTER}"
         f" v2 v4 v8 {_CACHE} : {_MEMORY}",
     ),
     "ldu": (f"global v2 v4 : {_MEMORY}",),
@@ -104,17 +106,25 @@ _FORMS: dict[str, tuple[str, ...]] = {
     "elect": ("sync :",),
     "match": ("any all sync : b32 b64",),
     "membar": ("cta gl sys :", "proxy alias :"),
-    "fence": (f"sc acq_rel acquire release {_SCOPE} :", "proxy alias :"),
+    "fence": (f"sc acq_rel acquire release {_SCOPE} :",),
+    "fence.proxy": ("proxy alias async global shared::cta shared::cluster :",),
+    "fence.mbarrier_init": ("mbarrier_init release cluster :",),
+    "barrier.cluster.arrive": ("cluster arrive release relaxed aligned :",),
+    "barrier.cluster.wait": ("cluster wait acquire aligned :",),
     "redux": ("sync add min max and or xor : s32 u32 b32",),
     "vote.sync": ("sync all any uni ballot : pred b32",),
     "cp.async.mbarrier": (f"async mbarrier arrive noinc {_SHARED} : b64",),
     "mbarrier.init": (f"init {_SHARED} : b64",),
     "mbarrier.inval": (f"inval {_SHARED} : b64",),
-    "mbarrier.arrive": (f"arrive noComplete release relaxed cta {_SHARED} expect_tx : b64",),
-    "mbarrier.arrive_drop": (f"arrive_drop noComplete release relaxed cta {_SHARED} expect_tx : b64",),
+    "mbarrier.arrive": (f"arrive noComplete release relaxed cta cluster {_CLUSTER} expect_tx : b64",),
+    "mbarrier.arrive_drop": (
+        f"arrive_drop noComplete release relaxed cta cluster {_CLUSTER} expect_tx : b64",
+    ),
+    "mbarrier.expect_tx": (f"expect_tx relaxed cta cluster {_CLUSTER} : b64",),
+    "mbarrier.complete_tx": (f"complete_tx relaxed cta cluster {_CLUSTER} : b64",),
     "mbarrier.pending_count": ("pending_count : b64",),
-    "mbarrier.test_wait": (f"test_wait parity acquire relaxed cta {_SHARED} : b64",),
-    "mbarrier.try_wait": (f"try_wait parity acquire relaxed cta {_SHARED} : b64",),
+    "mbarrier.test_wait": (f"test_wait parity acquire relaxed cta cluster {_SHARED} : b64",),
+    "mbarrier.try_wait": (f"try_wait parity acquire relaxed cta cluster {_SHARED} : b64",),
     "ldmatrix stmatrix": (f"sync aligned m8n8 x1 x2 x4 trans {_SHARED} : b16",),
     "movmatrix": ("sync aligned m8n8 trans : b16",),
     "mma.sync": (

@@ -1,7 +1,9 @@
 """What happened before what: the order that synchronisation makes between the warps and blocks of a launch.
 
-A launch has a clock that moves on at every synchronisation. In a block, ``known[block, w, v]`` is the time up
-to which what warp v did happened before what warp w does now; barriers, mbarriers and bar.warp.sync say so.
+A launch has a clock that moves on at every synchronisation. ``known[block, w, v]`` is the time up to which
+what warp v of the block's cluster did happened before what warp w of the block does now; barriers, mbarriers
+and bar.warp.sync say so. Behind the columns of the warps are those of the mbarriers at which copies arrive.
+``fenced`` is the same for what a fence.proxy.async stands between, None before the first.
 Between blocks, and warps without a barrier, a fence and a later atomic by the one order what it did before
 the fence, for who executes an atomic after that.
 """
@@ -9,7 +11,7 @@ the fence, for who executes an atomic after that.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -66,22 +68,47 @@ class Ordering:
         self.clock = clock
         shape = batch.shape
         self.warps = shape.warps_in_block
-        self.known = np.zeros((shape.blocks, self.warps, self.warps), np.int32)
+        self.known = np.zeros((shape.blocks, self.warps, shape.cluster_warps), np.int32)
+        self.fenced: Array | None = None
+        rank = np.arange(shape.blocks) % shape.cluster
+        self.own = rank[:, None] * self.warps + np.arange(self.warps)  # the columns of a block's warps
         self.floor = np.zeros(shape.blocks, np.int32)  # what every warp of a block knows of every other
         self.met: Array | None = (
             None  # for lanes of a warp: when they met at a bar.warp.sync for a part of it
         )
         self.arrived: dict[int, Array] = {}
-        self.objects: dict[int, tuple[Array, Array]] = {}
+        self.objects: dict[Any, Event] = {}
+        self.columns: dict[int, int] = {}
+        self.released: dict[int, Array] = {}  # by warps, what is before their last fence for the cluster
+        self.completed = np.zeros(shape.blocks // shape.cluster, np.int32)  # when the cluster's barrier was
+        self.clustered = np.zeros((shape.blocks, self.warps), np.int32)  # the last one that a warp has passed
 
     def knows(self, block: Array, thread: Array, other: Array) -> Array:
-        """Up to which time threads know what other threads of their blocks did."""
-        mine, its = thread >> 5, other >> 5
+        """Up to which time threads know what other threads of their clusters did.
+
+        Threads are numbered through the cluster (`Shape.place`).
+        """
+        column, its = thread >> 5, other >> 5
+        mine = column % self.warps
         known: Array = self.known[block, mine, its]
         if self.met is not None:
             met = self.met[block * self.warps + mine, thread & (WARP - 1), other & (WARP - 1)]
-            known = np.where(mine == its, np.maximum(known, met), known)
+            known = np.where(column == its, np.maximum(known, met), known)
         return known
+
+    def column(self, place: int) -> int:
+        """The column of the mbarrier at a place in the shared memory of a cluster."""
+        found = self.columns.get(place)
+        if found is None:
+            found = self.columns[place] = self.known.shape[2]
+            now = self.clock.now
+            self.known = _wider(self.known, now)
+            self.fenced = None if self.fenced is None else _wider(self.fenced, now)
+            self.arrived = {number: _wider(each, now) for number, each in self.arrived.items()}
+            for event in self.objects.values():
+                event.widen(now)
+            self._tick()
+        return found
 
     def _tick(self) -> None:
         self.clock.now += 1
@@ -95,29 +122,34 @@ class Ordering:
         taking = part.reshape(shape.blocks, self.warps)
         early = self.arrived.pop(number, None)
         alive = (self.batch.alive_in_warp != 0).reshape(shape.blocks, self.warps)
-        if early is None and ((taking == alive) | ~blocks[:, None]).all():
-            self.known = np.where((blocks[:, None] & taking)[:, :, None], np.int32(now), self.known)
+        going = (blocks[:, None] & taking)[:, :, None]
+        whole = early is None and ((taking == alive) | ~blocks[:, None]).all()
+        if whole and self.known.shape[2] == self.warps:
+            self.known = np.where(going, np.int32(now), self.known)
         else:
-            rows = np.where(taking[:, :, None], self.known, 0).max(axis=1)
-            joined = np.maximum(rows, np.where(taking, np.int32(now), 0))
+            joined = np.where(taking[:, :, None], self.known, 0).max(axis=1)
+            each = np.arange(shape.blocks)[:, None]
+            joined[each, self.own] = np.maximum(joined[each, self.own], np.where(taking, np.int32(now), 0))
             if early is not None:
                 joined = np.maximum(joined, np.where(blocks[:, None], early, 0))
                 left = np.where(blocks[:, None], 0, early)
                 if left.any():
                     self.arrived[number] = left
-            gained = np.maximum(self.known, joined[:, None, :])
-            self.known = np.where((blocks[:, None] & taking)[:, :, None], gained, self.known)
+            self.known = np.where(going, np.maximum(self.known, joined[:, None, :]), self.known)
+        if self.fenced is not None:
+            joined = np.where(taking[:, :, None], self.fenced, 0).max(axis=1)
+            self.fenced = np.where(going, np.maximum(self.fenced, joined[:, None, :]), self.fenced)
         self._tick()
         self.floor = self.known.min(axis=(1, 2))
 
     def barrier_arrive(self, lanes: Lanes, number: int) -> None:
         """Lanes arrive at a barrier and do not wait."""
         shape = self.batch.shape
-        early = self.arrived.setdefault(number, np.zeros((shape.blocks, self.warps), np.int32))
+        early = self.arrived.setdefault(number, np.zeros((shape.blocks, self.known.shape[2]), np.int32))
         for warp in np.unique(lanes.warp):
             block, inside = divmod(int(warp), self.warps)
             early[block] = np.maximum(early[block], self.known[block, inside])
-            early[block, inside] = self.clock.now
+            early[block, self.own[block, inside]] = self.clock.now
         self._tick()
 
     def warp_barrier(self, lanes: Lanes, mask: Array) -> None:
@@ -126,7 +158,7 @@ class Ordering:
         whole = (mask & alive) == alive
         warps = np.unique(lanes.warp[whole])
         block, inside = warps // self.warps, warps % self.warps
-        self.known[block, inside, inside] = self.clock.now
+        self.known[block, inside, self.own[block, inside]] = self.clock.now
         if not whole.all():
             if self.met is None:
                 self.met = np.zeros((self.batch.shape.warps, WARP, WARP), np.int32)
@@ -136,25 +168,112 @@ class Ordering:
         self.floor = self.known.min(axis=(1, 2))
         self._tick()
 
-    def object_arrive(self, place: int, block: int, warp: int) -> None:
-        """A warp arrives at the mbarrier at ``place``."""
-        pending, _ = self._object(place)
-        np.maximum(pending, self.known[block, warp], out=pending)
-        pending[warp] = self.clock.now
+    def proxy_fence(self, lanes: Lanes) -> None:
+        """Lanes execute fence.proxy.async: it stands behind all that they know of.
+
+        What other lanes of a warp do is behind it too if all of them execute it.
+        """
+        if self.fenced is None:
+            self.fenced = np.zeros_like(self.known)
+        warps = np.unique(lanes.warp)
+        block, inside = warps // self.warps, warps % self.warps
+        self.fenced[block, inside] = np.maximum(self.fenced[block, inside], self.known[block, inside])
+        whole = lanes.present[warps] == self.batch.alive_in_warp[warps]
+        block, inside = block[whole], inside[whole]
+        self.fenced[block, inside, self.own[block, inside]] = self.clock.now
         self._tick()
 
-    def object_complete(self, place: int) -> None:
-        """A phase of the mbarrier is over."""
-        pending, done = self._object(place)
-        np.maximum(done, pending, out=done)
+    def cluster_fence(self, lanes: Lanes) -> None:
+        """Lanes execute a fence for their cluster: a relaxed arrival behind it tells what is before it."""
+        for warp in np.unique(lanes.warp).tolist():
+            block, inside = divmod(warp, self.warps)
+            row = self.known[block, inside].copy()
+            row[self.own[block, inside]] = self.clock.now
+            self.released[warp] = row
+        self._tick()
 
-    def object_wait(self, place: int, block: int, warp: int) -> None:
+    def cluster_arrive(self, lanes: Lanes, *, release: bool) -> None:
+        """Lanes arrive at the barrier of their cluster."""
+        for state in self.batch.objects.states.values():
+            if state.fenced and not state.published and state.lane in lanes.index:
+                state.published = self.clock.now
+        for warp in np.unique(lanes.warp).tolist():
+            block, inside = divmod(warp, self.warps)
+            cluster = block // self.batch.shape.cluster
+            if release:
+                self.object_arrive(("cluster", cluster), block, inside)
+            elif warp in self.released:
+                event = self._object(("cluster", cluster))
+                row = self.released[warp]
+                event.pending[: len(row)] = np.maximum(event.pending[: len(row)], row)
+        self._tick()
+
+    def cluster_complete(self, clusters: Array) -> None:
+        """All have arrived in these clusters."""
+        for cluster in clusters.tolist():
+            self.object_complete(("cluster", cluster))
+            self.completed[cluster] = self.clock.now
+
+    def cluster_wait(self, lanes: Lanes, *, acquire: bool) -> None:
+        """Lanes have passed the barrier of their cluster."""
+        for warp in np.unique(lanes.warp).tolist():
+            block, inside = divmod(warp, self.warps)
+            cluster = block // self.batch.shape.cluster
+            if acquire:
+                self.object_wait(("cluster", cluster), block, inside)
+            self.clustered[block, inside] = self.completed[cluster]
+
+    def object_arrive(self, place: Any, block: int, warp: int) -> None:
+        """A warp arrives at the mbarrier at ``place``, or at its cluster's barrier."""
+        event = self._object(place)
+        np.maximum(event.pending, self.known[block, warp], out=event.pending)
+        event.pending[self.own[block, warp]] = self.clock.now
+        if self.fenced is not None:
+            np.maximum(event.fenced, self.fenced[block, warp], out=event.fenced)
+        self._tick()
+
+    def copy_arrive(self, place: int, column: int) -> None:
+        """Copies have arrived at the mbarrier at ``place``, which has this column in its cluster."""
+        self._object(place).pending[column] = self.clock.now
+        self._tick()
+
+    def object_complete(self, place: Any) -> None:
+        """A phase is over."""
+        self._object(place).complete()
+
+    def object_wait(self, place: Any, block: int, warp: int) -> None:
         """A warp has seen that a phase is over."""
-        _, done = self._object(place)
-        self.known[block, warp] = np.maximum(self.known[block, warp], done)
+        event = self._object(place)
+        self.known[block, warp] = np.maximum(self.known[block, warp], event.done)
         self.floor[block] = self.known[block].min()
+        if event.done_fenced.any():
+            if self.fenced is None:
+                self.fenced = np.zeros_like(self.known)
+            self.fenced[block, warp] = np.maximum(self.fenced[block, warp], event.done_fenced)
 
-    def _object(self, place: int) -> tuple[Array, Array]:
+    def _object(self, place: Any) -> Event:
         if place not in self.objects:
-            self.objects[place] = (np.zeros(self.warps, np.int32), np.zeros(self.warps, np.int32))
+            self.objects[place] = Event(self.known.shape[2])
         return self.objects[place]
+
+
+class Event:
+    """What those know who wait for a phase of an mbarrier: of the one that goes on, and of those before."""
+
+    def __init__(self, columns: int) -> None:
+        self.pending, self.done, self.fenced, self.done_fenced = np.zeros((4, columns), np.int32)
+
+    def complete(self) -> None:
+        """The phase is over."""
+        np.maximum(self.done, self.pending, out=self.done)
+        np.maximum(self.done_fenced, self.fenced, out=self.done_fenced)
+
+    def widen(self, value: int) -> None:
+        """One column more."""
+        self.pending, self.done = _wider(self.pending, value), _wider(self.done, value)
+        self.fenced, self.done_fenced = _wider(self.fenced, value), _wider(self.done_fenced, value)
+
+
+def _wider(array: Array, value: int) -> Array:
+    """The array with one column more."""
+    return np.concatenate([array, np.full((*array.shape[:-1], 1), value, np.int32)], axis=-1)

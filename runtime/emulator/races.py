@@ -33,7 +33,7 @@ class Races:
         self.order = order
         self.granule = granule
         self.shift = granule.bit_length() - 1
-        self.warps = batch.shape.warps_in_block
+        self.warps = batch.shape.cluster_warps
         granules = len(batch.shared.data) // granule
         self.writer = np.full(granules, -1, np.int32)
         self.written_at = np.zeros(granules, np.int32)
@@ -53,7 +53,7 @@ class Races:
     ) -> None:
         """Lanes access ``size`` bytes of the batch's shared memory."""
         lanes, rows = x.lanes, part.rows
-        thread, block = lanes.take(self.batch.shape.thread).view(np.int32), lanes.block
+        thread, block = lanes.take(self.batch.shape.place), lanes.block
         if rows is not None:
             thread, block = thread[rows], block[rows]
         strong = kind in ("atomic", "sync") or instruction.has(*STRONG)
@@ -126,7 +126,7 @@ class Races:
         now = self.order.clock.now
         if reads:
             warp, lane = thread >> 5, (thread & (WARP - 1)).astype(np.int8)
-            known = self.order.known[block, warp, warp]
+            known = self.order.known[block, warp % self.order.warps, warp]
         for at in granules:
             if reads:
                 others = (self.read_at[warp, at] > known) & (self.read_by[warp, at] != lane)
@@ -148,14 +148,23 @@ class Races:
         detail = (
             f"this {what} and a read by another thread"
             if with_whom < 0
-            else f"this {what} and a write by thread {self.batch.launch.thread_index(with_whom)}"
+            else f"this {what} and a write by {self._who(with_whom)}"
         )
         addresses = part.addresses % np.uint64(self.batch.shared_stride)
         detail = f"{detail} have no barrier between them"
         x.report(instruction, "race", detail, bad, addresses, "shared", part.rows)
 
+    def _who(self, place: int) -> str:
+        """A thread by its number in its cluster; behind them are the mbarriers of copies."""
+        warp, lane = divmod(place, WARP)
+        if warp >= self.warps:
+            return "a copy that arrived at an mbarrier"
+        rank, warp = divmod(warp, self.order.warps)
+        thread = f"thread {self.batch.launch.thread_index(warp * WARP + lane)}"
+        return f"{thread} of block {rank} of the cluster" if self.batch.shape.cluster > 1 else thread
+
     def arrived_copies(self, x: Context, places: Array, size: int) -> None:
         """Asynchronous copies of these lanes have been completed: they are writes at this time."""
         lanes = x.lanes
-        thread, block = lanes.take(self.batch.shape.thread).view(np.int32), lanes.block
+        thread, block = lanes.take(self.batch.shape.place), lanes.block
         self._note(thread, block, self._granules(places, size), strong=False, reads=False)

@@ -43,6 +43,25 @@ def _size(name: str, axis: int) -> Make:
     return lambda batch: np.uint32(getattr(batch.launch, name)[axis])
 
 
+def _in_cluster(axis: int, part: str) -> Make:
+    """A block's place in the grid of clusters, or in its cluster."""
+
+    def make(batch: Batch) -> Any:
+        size = np.uint32(batch.launch.clusters.shape[axis])
+        block = _block(axis)(batch)
+        return block // size if part == "//" else block % size
+
+    return make
+
+
+def _clusters(axis: int) -> Make:
+    return lambda batch: np.uint32(batch.launch.grid[axis] // batch.launch.clusters.shape[axis])
+
+
+def _cluster_size(axis: int) -> Make:
+    return lambda batch: np.uint32(batch.launch.clusters.shape[axis])
+
+
 def _lanes_compared(compare: Callable[[Any, Any], Any]) -> Make:
     def make(batch: Batch) -> Any:
         lane = np.arange(32)
@@ -61,10 +80,10 @@ for _axis, _letter in enumerate("xyz"):
     SPECIAL[f"%ntid.{_letter}"] = _size("block", _axis)
     SPECIAL[f"%ctaid.{_letter}"] = _block(_axis)
     SPECIAL[f"%nctaid.{_letter}"] = _size("grid", _axis)
-    SPECIAL[f"%clusterid.{_letter}"] = _block(_axis)
-    SPECIAL[f"%nclusterid.{_letter}"] = _size("grid", _axis)
-    SPECIAL[f"%cluster_ctaid.{_letter}"] = _constant(0)
-    SPECIAL[f"%cluster_nctaid.{_letter}"] = _constant(1)
+    SPECIAL[f"%clusterid.{_letter}"] = _in_cluster(_axis, "//")
+    SPECIAL[f"%nclusterid.{_letter}"] = _clusters(_axis)
+    SPECIAL[f"%cluster_ctaid.{_letter}"] = _in_cluster(_axis, "%")
+    SPECIAL[f"%cluster_nctaid.{_letter}"] = _cluster_size(_axis)
 SPECIAL["%laneid"] = lambda batch: batch.shape.lane
 SPECIAL["%warpid"] = lambda batch: batch.shape.thread >> np.uint32(5)
 SPECIAL["%nwarpid"] = lambda batch: np.uint32(batch.launch.chip.limits.warps)
@@ -73,8 +92,9 @@ SPECIAL["%smid"] = lambda batch: (batch.blocks[batch.shape.block] % batch.launch
 )
 SPECIAL["%nsmid"] = lambda batch: np.uint32(batch.launch.chip.processors)
 SPECIAL["%gridid"] = _constant(1)
-SPECIAL["%cluster_ctarank"] = _constant(0)
-SPECIAL["%cluster_nctarank"] = _constant(1)
+SPECIAL["%cluster_ctarank"] = lambda batch: (batch.shape.block % batch.shape.cluster).astype(np.uint32)
+SPECIAL["%cluster_nctarank"] = lambda batch: np.uint32(batch.shape.cluster)
+SPECIAL["%is_explicit_cluster"] = lambda batch: np.bool_(batch.launch.clusters.explicit)
 SPECIAL["%lanemask_eq"] = _lanes_compared(lambda other, mine: other == mine)
 SPECIAL["%lanemask_lt"] = _lanes_compared(lambda other, mine: other < mine)
 SPECIAL["%lanemask_le"] = _lanes_compared(lambda other, mine: other <= mine)

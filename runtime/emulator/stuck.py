@@ -30,7 +30,8 @@ def report_stuck(machine: Machine, *, endless: bool = False) -> None:
     aligned = any(waiting.aligned for listed in machine.barriers.waiting.values() for waiting in listed)
     named = [group for group in parked if group not in parts]
     waits += [(group, group.lanes, "the other lanes of its membermask") for group in named]
-    waits += [(group, group.lanes, "memory that nobody writes") for _, group in machine.sleeping]
+    reasons = [(group, why()) for _, why, group in machine.sleeping]
+    waits += [(group, group.lanes, what) for group, (_, what) in reasons]
     if endless:
         running = [group for unit in machine.units for group in unit.groups.values()]
         waits = [(group, group.lanes, "nothing, but runs on") for group in running] + waits
@@ -38,8 +39,9 @@ def report_stuck(machine: Machine, *, endless: bool = False) -> None:
     stuck = min(blocks)
     lines = [_describe(machine, group, lanes, what, stuck) for group, lanes, what in waits]
     lines = [line for line in lines if line]
-    kind = "livelock" if endless else "deadlock"
-    if not endless and aligned and _divides_a_warp(machine, waits):
+    wrong = [name for _, (name, _) in reasons if name != "deadlock"]
+    kind = "livelock" if endless else wrong[0] if wrong else "deadlock"
+    if kind == "deadlock" and aligned and _divides_a_warp(machine, waits):
         kind = "barrier-divergence"
     if not endless and parts:
         kind = "partial-warp"

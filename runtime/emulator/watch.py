@@ -15,6 +15,7 @@ from .context import Context
 from .counters import Counters, Traffic
 from .global_races import GlobalRaces
 from .lanes import Lanes
+from .mbarriers import State
 from .ordering import Clock
 from .ptx import Array, Function, Instruction
 from .races import Unchanged
@@ -116,7 +117,7 @@ class Watch:
         unchanged: Unchanged | None,
     ) -> None:
         for part in parts:
-            if kind != "load" and x.batch.copies.queue:
+            if kind != "load" and x.batch.copies.active:
                 read = x.batch.copies.still_read(part.addresses, size)
                 if read.any():
                     detail = "bytes that a cp.async may not have read yet"
@@ -134,8 +135,14 @@ class Watch:
         unchanged: Unchanged | None,
     ) -> None:
         copies = x.batch.copies
+        objects = x.batch.objects
         for part in parts:
-            if copies.queue:
+            if objects.states and instruction.opcode != "mbarrier" and kind != "sync":
+                hit = objects.touched(part.addresses.view(np.int64), size)
+                if hit.any():
+                    detail = f"an ordinary access ({kind}) to an mbarrier object"
+                    self._report_flight(x, instruction, "mbarrier", detail, part, hit)
+            if copies.active:
                 flying = copies.in_flight(part.addresses.view(np.int64), size)
                 if flying.any():
                     name = "async-read" if kind == "load" else "async-write"
@@ -178,11 +185,50 @@ class Watch:
         """Lanes execute a fence that holds for the whole device."""
         self.clock.fence(x.batch.blocks[np.unique(x.lanes.block)])
 
-    def mbarrier_arrive(self, x: Context, place: int, row: int) -> None:
-        """The lane in this row has arrived at an mbarrier."""
+    def cluster_fence(self, x: Context) -> None:
+        """Lanes execute a fence that holds for the cluster at least."""
+        if x.batch.order is not None and x.batch.shape.cluster > 1:
+            x.batch.order.cluster_fence(x.lanes)
+
+    def proxy_fence(self, x: Context) -> None:
+        """Lanes execute fence.proxy.async."""
         if x.batch.order is not None:
-            block, warp = self._warp(x, row)
-            x.batch.order.object_arrive(place, block, warp)
+            x.batch.order.proxy_fence(x.lanes)
+
+    def cluster_arrive(self, batch: Batch, lanes: Lanes, *, release: bool) -> None:
+        """Lanes have arrived at the barrier of their cluster."""
+        if batch.order is not None:
+            batch.order.cluster_arrive(lanes, release=release)
+
+    def cluster_complete(self, batch: Batch, clusters: Array) -> None:
+        """All have arrived in these clusters."""
+        if batch.order is not None:
+            batch.order.cluster_complete(clusters)
+
+    def cluster_wait(self, batch: Batch, lanes: Lanes, *, acquire: bool) -> None:
+        """Lanes have passed the barrier of their cluster."""
+        if batch.order is not None:
+            batch.order.cluster_wait(lanes, acquire=acquire)
+
+    def mbarrier_unknown(self, x: Context, rows: Array, state: State) -> Array:
+        """Whether the lanes in these rows may see an mbarrier before it is initialised."""
+        order = x.batch.order
+        if order is None:
+            return np.zeros(len(rows), np.bool_)
+        thread = x.lanes.take(x.batch.shape.place)[rows].astype(np.int64)
+        block = x.lanes.block[rows]
+        late = (thread != state.place) | (block != state.block)
+        if late.any():
+            late &= order.knows(block, thread, np.full(len(rows), state.place)) < state.time
+            passed = order.clustered[block, (thread >> 5) % order.warps]
+            late &= not state.published or passed < state.published
+        return late
+
+    def mbarrier_arrive(self, x: Context, place: int, rows: Array) -> None:
+        """The lanes in these rows have arrived at an mbarrier."""
+        if x.batch.order is not None:
+            for warp in np.unique(x.lanes.warp[rows]).tolist():
+                x.batch.order.object_arrive(place, *divmod(warp, x.batch.shape.warps_in_block))
 
     def mbarrier_complete(self, batch: Batch, place: int) -> None:
         """A phase of an mbarrier is over."""
@@ -193,16 +239,9 @@ class Watch:
         """Lanes have seen that a phase is over, where ``done`` holds."""
         if x.batch.order is None:
             return
-        seen = set()
-        for row in np.flatnonzero(done).tolist():
-            block, warp = self._warp(x, row)
-            key = (int(places[row]), block, warp)
-            if key not in seen:
-                seen.add(key)
-                x.batch.order.object_wait(*key)
-
-    def _warp(self, x: Context, row: int) -> tuple[int, int]:
-        return divmod(int(x.lanes.warp[row]), x.batch.shape.warps_in_block)
+        pairs = np.unique(np.stack([places[done], x.lanes.warp[done]]), axis=1)
+        for place, warp in pairs.T.tolist():
+            x.batch.order.object_wait(place, *divmod(warp, x.batch.shape.warps_in_block))
 
     def counters(self) -> Counters:
         """What was counted."""

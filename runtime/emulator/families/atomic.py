@@ -132,6 +132,7 @@ def _one_space(
     old = np.zeros(x.count, RAW[kind.bits])
     size = kind.bytes
     parts = access.resolve(x, i, space, addresses, size)
+    space = access.plain(space)
     x.batch.launch.watch.access(x, i, space, "atomic", addresses, size, parts)
     for part in parts:
         allocation = part.allocation

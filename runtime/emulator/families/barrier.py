@@ -18,8 +18,6 @@ SYNC = "9.7.13 Parallel Synchronization and Communication"
 @control("bar", "barrier", section=SYNC + ": bar, barrier", kind="barrier")
 def bar(i: Instruction, d: Decoder) -> Step:
     """Waits for the threads of the block, or only tells that a thread has come."""
-    if i.has("cluster"):
-        raise d.fail("of a cluster, which sm_90 has")
     guard = d.guard(i)
     votes = i.has("red")
     operands: list[Operand] = list(i.operands)
@@ -70,17 +68,92 @@ def bar_warp(i: Instruction, d: Decoder) -> Run:
     return lambda x: x.batch.launch.watch.warp_barrier(x, x.dense(mask(x)))
 
 
+@control("barrier.cluster.arrive", section=SYNC + ": barrier.cluster", kind="barrier")
+def cluster_arrive(i: Instruction, d: Decoder) -> Step:
+    """Arrives at the barrier of the cluster, without waiting."""
+    guard, release = d.guard(i), not i.has("relaxed")
+
+    def step(machine: Machine, group: Group) -> None:
+        lanes = taken(machine, group, guard)
+        if lanes is None:
+            return
+        x = Context(machine.batch, group.frame, lanes)
+        _together(x, i)
+        machine.move(group, group.pc + 1, lanes)
+        machine.cluster_barrier.arrive(x, i, release=release)
+
+    return step
+
+
+@control("barrier.cluster.wait", section=SYNC + ": barrier.cluster", kind="barrier")
+def cluster_wait(i: Instruction, d: Decoder) -> Step:
+    """Waits until all threads of the cluster have arrived."""
+    guard = d.guard(i)
+
+    def step(machine: Machine, group: Group) -> None:
+        lanes = taken(machine, group, guard)
+        if lanes is None:
+            return
+        x = Context(machine.batch, group.frame, lanes)
+        barrier = machine.cluster_barrier
+        go, late = machine.part(Group(group.frame, group.pc, lanes), barrier.wait(x, i))
+        if late is not None:
+            waiting = Group(group.frame, group.pc, late)
+
+            def why() -> tuple[str, str]:
+                missing = barrier.missing(late)
+                return "deadlock", f"the barrier of the cluster, where {missing} threads are to come"
+
+            machine.sleep(waiting, lambda: barrier.over(late), why)
+        if go is not None:
+            if late is None:
+                _together(Context(machine.batch, group.frame, go), i)
+            barrier.left(go, acquire=True)
+            machine.move(group, group.pc + 1, go)
+
+    return step
+
+
+def _together(x: Context, i: Instruction) -> None:
+    """Report warps that are not here with all their lanes, where .aligned says that they are."""
+    if not i.has("aligned") or x.lanes.whole:
+        return
+    apart = (x.lanes.present != x.batch.alive_in_warp)[x.lanes.warp]
+    if apart.any():
+        detail = "the threads of a warp do not execute this aligned instruction together"
+        x.report(i, "barrier-divergence", detail, apart)
+
+
 @instruction("membar", "fence", section=SYNC + ": membar, fence", kind="barrier")
 def fence(i: Instruction, d: Decoder) -> Run:
     """Orders a thread's accesses to memory. They take effect in order here; races look at it."""
-    if i.has("cluster"):
-        raise d.fail("of a cluster, which sm_90 has")
-
-    device = i.has("gl", "gpu", "sys")
+    device, cluster = i.has("gl", "gpu", "sys"), i.has("cluster", "gl", "gpu", "sys")
 
     def run(x: Context) -> None:
         if device:
             x.batch.launch.watch.fence(x)
+        if cluster:
+            x.batch.launch.watch.cluster_fence(x)
+
+    return run
+
+
+@instruction("fence.proxy", section=SYNC + ": fence.proxy", kind="barrier")
+def proxy(i: Instruction, d: Decoder) -> Run:
+    """Orders ordinary accesses and those of asynchronous copies, which take another path to memory."""
+    if not i.has("async"):
+        return lambda x: None
+    return lambda x: x.batch.launch.watch.proxy_fence(x)
+
+
+@instruction("fence.mbarrier_init", section=SYNC + ": fence.mbarrier_init", kind="barrier")
+def mbarrier_init(i: Instruction, d: Decoder) -> Run:
+    """Lets a relaxed arrival at the barrier of the cluster tell of the mbarriers that the thread has made."""
+
+    def run(x: Context) -> None:
+        mine = set(x.lanes.index.tolist())
+        for state in x.batch.objects.states.values():
+            state.fenced |= state.lane in mine
 
     return run
 

@@ -11,62 +11,81 @@ from ..asynchronous import Copy
 from ..context import Context
 from ..decode import Decoder
 from ..machine import Group, Machine
-from ..mbarriers import COUNT, State
+from ..mbarriers import COUNT, MARK, PHASE, State
 from ..memory import SHARED_WINDOW
 from ..operands import Read
-from ..ptx import TYPES, Array, Instruction, Memory, Operand
+from ..ptx import TYPES, Array, Instruction, Memory, Name, Operand
 from ..registry import Run, Step, control, instruction
 from .control import taken
 from .memory import memory_space
 
 MBARRIER = "9.7.13.15 Parallel Synchronization and Communication: mbarrier"
-Change = Callable[[Context, int, int], int]
+Place = Callable[[Context, str], Array]
 
 
-def shared_places(x: Context, i: Instruction, addresses: Array, generic: bool, kind: str) -> Array:
-    """Byte offsets of mbarrier objects in the batch's shared memory; -1 for bad addresses."""
-    inside = addresses - np.uint64(SHARED_WINDOW) if generic else addresses
-    parts = access.resolve(x, i, "shared", inside, 8)
-    out = np.full(x.count, -1, np.int64)
-    for part in parts:
-        out[slice(None) if part.rows is None else part.rows] = part.addresses.view(np.int64)
-    x.batch.launch.watch.access(x, i, "shared", kind, inside, 8, parts)
-    return out
+def object_place(i: Instruction, d: Decoder, operand: Operand, *, remote: bool = False) -> Place:
+    """Byte offsets of mbarrier objects in the batch's shared memory; -1 for bad addresses.
 
-
-def object_address(i: Instruction, d: Decoder, operand: Operand) -> tuple[Read, bool]:
-    """Reads the address of an mbarrier object, and whether it is a generic one."""
+    ``remote`` says that they may be another block's of the cluster.
+    """
     if not isinstance(operand, Memory):
         raise d.fail("an address in brackets is expected")
     space = memory_space(i, d, operand)
-    if space == "global":
+    if space in ("global", "local"):
         raise d.fail("outside of shared memory")
-    return d.address(operand), space == "generic"
+    address: Read = d.address(operand)
+    where = "shared::cluster" if remote and space != "shared" else "shared"
+
+    def places(x: Context, kind: str) -> Array:
+        inside = address(x)
+        if space == "generic":
+            inside = inside - np.uint64(SHARED_WINDOW)
+        parts = access.resolve(x, i, where, inside, 8)
+        out = np.full(x.count, -1, np.int64)
+        for part in parts:
+            out[slice(None) if part.rows is None else part.rows] = part.addresses.view(np.int64)
+        x.batch.launch.watch.access(x, i, "shared", kind, inside, 8, parts)
+        return out
+
+    return places
 
 
-def change_each(x: Context, i: Instruction, places: Array, change: Change) -> Array:
-    """Change each lane's object in turn by ``change(x, bits, row)``; gives the old bits."""
-    view = x.batch.shared.view(8)
-    old = np.zeros(x.count, np.uint64)
-    bad = np.zeros(x.count, np.bool_)
-    for row, place in enumerate(places.tolist()):
-        if place < 0:
+def by_place(places: Array) -> list[tuple[int, Array]]:
+    """The good places, each with the rows that have it."""
+    first = int(places[0])
+    if (places == first).all():
+        return [(first, np.arange(len(places)))] if first >= 0 else []
+    return [(place, np.flatnonzero(places == place)) for place in np.unique(places[places >= 0]).tolist()]
+
+
+def states(x: Context, i: Instruction, places: Array) -> list[tuple[int, State, Array]]:
+    """The objects at some places, each with its rows; reports those that are not initialised for a lane."""
+    found: list[tuple[int, State, Array]] = []
+    for place, rows in by_place(places):
+        state = x.batch.objects.states.get(place)
+        if state is None:
+            _report(x, i, rows, f"{i.opcode}.{i.mods[0]} on an object that is not initialised")
             continue
-        word = int(view[place // 8])
-        old[row] = word
-        if State.unpack(word) is None:
-            bad[row] = True
-        else:
-            view[place // 8] = change(x, word, row)
-    if bad.any():
-        x.report(i, "mbarrier", f"{i.opcode}.{i.mods[0]} on an object that is not initialised", bad)
-    return old
+        found.append((place, state, rows))
+        late = x.batch.launch.watch.mbarrier_unknown(x, rows, state)
+        if late.any():
+            detail = "the initialisation of the mbarrier is not ordered before this: a barrier is missing"
+            if (x.lanes.block[rows] != state.block).any():
+                detail += ", of the cluster, with .release or behind fence.mbarrier_init"
+            _report(x, i, rows[late], detail)
+    return found
+
+
+def _report(x: Context, i: Instruction, rows: Array, detail: str, kind: str = "mbarrier") -> None:
+    bad = np.zeros(x.count, np.bool_)
+    bad[rows] = True
+    x.report(i, kind, detail, bad)
 
 
 @instruction("mbarrier.init", section=MBARRIER + ".init", kind="mbarrier")
 def init(i: Instruction, d: Decoder) -> Run:
     """Makes an mbarrier object for so many arrivals."""
-    address, generic = object_address(i, d, i.operands[0])
+    place_of = object_place(i, d, i.operands[0])
     count = d.read(i.operands[1], TYPES["u32"])
 
     def run(x: Context) -> None:
@@ -74,12 +93,17 @@ def init(i: Instruction, d: Decoder) -> Run:
         bad = (expected < 1) | (expected > COUNT)
         if bad.any():
             x.report(i, "mbarrier", f"a count of {int(expected[bad][0])}, not in 1…{COUNT}", bad)
-        places = shared_places(x, i, address(x), generic, "store")
-        shared = x.batch.shared
-        for place, number in zip(places.tolist(), expected.tolist(), strict=True):
-            if place >= 0:
-                shared.view(8)[place // 8] = State(number & COUNT, number & COUNT, 0, 0).pack()
-                shared.written_view(8)[place // 8] = access.WRITTEN[8]
+        places = place_of(x, "store")
+        batch = x.batch
+        place_in_cluster = x.lanes.take(batch.shape.place)
+        used = np.isin(places, list(batch.objects.states))
+        if used.any():
+            x.report(i, "mbarrier", "init of an object that is in use: mbarrier.inval comes first", used)
+        time = batch.launch.watch.clock.now
+        for row in np.flatnonzero(places >= 0).tolist():
+            lane, block = int(x.lanes.index[row]), int(x.lanes.block[row])
+            state = State(int(expected[row]) & COUNT, i, block, lane, int(place_in_cluster[row]), time)
+            batch.objects.add(int(places[row]), state)
 
     return run
 
@@ -87,13 +111,33 @@ def init(i: Instruction, d: Decoder) -> Run:
 @instruction("mbarrier.inval", section=MBARRIER + ".inval", kind="mbarrier")
 def inval(i: Instruction, d: Decoder) -> Run:
     """Makes the memory of an mbarrier object free for other use."""
-    address, generic = object_address(i, d, i.operands[0])
+    place_of = object_place(i, d, i.operands[0])
 
     def run(x: Context) -> None:
-        places = shared_places(x, i, address(x), generic, "store")
-        change_each(x, i, places, lambda x, word, row: 0)
+        places = place_of(x, "store")
+        for place, state, rows in states(x, i, places):
+            if state.bytes or x.batch.copies.deferred.get(place):
+                _report(x, i, rows, "inval of an object at which copies have yet to arrive")
+            x.batch.objects.remove(place)
 
     return run
+
+
+def transact(x: Context, i: Instruction, state: State, rows: Array, count: int) -> None:
+    """Add to the bytes that an object's phase waits for."""
+    state.bytes += count
+    if abs(state.bytes) > COUNT:
+        detail = f"a transaction count of {state.bytes} bytes, not in -{COUNT}…{COUNT}"
+        _report(x, i, rows, detail, "transaction-count")
+        state.bytes = max(-COUNT, min(COUNT, state.bytes))
+
+
+def advance(x: Context, place: int, state: State) -> bool:
+    """Go to the next phase, if this one is over."""
+    if not state.advance():
+        return False
+    x.batch.launch.watch.mbarrier_complete(x.batch, place)
+    return True
 
 
 @control("mbarrier.arrive", "mbarrier.arrive_drop", section=MBARRIER + ".arrive", kind="mbarrier")
@@ -101,13 +145,29 @@ def arrive(i: Instruction, d: Decoder) -> Step:
     """Arrives: one pending arrival less, or as many as a count says."""
     guard = d.guard(i)
     operands = list(i.operands)
-    write = None if isinstance(operands[0], Memory) else d.write(operands.pop(0), TYPES["b64"])
-    address, generic = object_address(i, d, operands.pop(0))
-    if any(mod.startswith("shared::cluster") for mod in i.mods):
-        raise d.fail("in another block's shared memory, which sm_90 has")
-    expects = i.has("expect_tx")
+    write = None if isinstance(operands[0], Memory) else d.write(operands[0], TYPES["b64"])
+    sink = write is None or operands[0] == Name("_")
+    if write is not None:
+        operands.pop(0)
+    if not sink and i.has("shared::cluster"):
+        raise d.fail("with a state, of another block's object")
+    place_of = object_place(i, d, operands.pop(0), remote=sink)
+    expects, whole = i.has("expect_tx"), not i.has("noComplete")
     number = d.read(operands[0], TYPES["u32"]) if operands else None
-    drops = i.has("arrive_drop")
+    drops, relaxed = i.has("arrive_drop"), i.has("relaxed")
+
+    def one(x: Context, place: int, state: State, row: int, count: int) -> None:
+        """One lane's arrivals."""
+        if drops:
+            state.expected -= count
+        if count > state.pending:
+            rows = np.array([row])
+            _report(x, i, rows, "more arrivals than the mbarrier expects in this phase")
+        state.pending = max(0, state.pending - count)
+        if not advance(x, place, state):
+            return
+        if not whole:
+            _report(x, i, np.array([row]), "an arrival with .noComplete that completes the phase")
 
     def step(machine: Machine, group: Group) -> None:
         lanes = taken(machine, group, guard)
@@ -116,29 +176,59 @@ def arrive(i: Instruction, d: Decoder) -> Step:
         x = Context(machine.batch, group.frame, lanes)
         given = np.ones(x.count, np.int64) if number is None else x.dense(number(x)).astype(np.int64)
         counts = np.ones(x.count, np.int64) if expects else given
-        places = shared_places(x, i, address(x), generic, "sync")
-        over = np.zeros(x.count, np.bool_)
-
-        def change(x: Context, word: int, row: int) -> int:
-            state = State.unpack(word)
-            assert state is not None
+        old = np.zeros(x.count, np.uint64)
+        for place, state, rows in states(x, i, place_of(x, "sync")):
             if expects:
-                state.bytes += int(given[row])
-            count = int(counts[row])
-            if drops:
-                state.expected = max(0, state.expected - 1)
-            over[row] = count > state.pending
-            state.pending = max(0, state.pending - count)
-            x.batch.launch.watch.mbarrier_arrive(x, int(places[row]), row)
-            if state.advance():
-                x.batch.launch.watch.mbarrier_complete(x.batch, int(places[row]))
-            return state.pack()
-
-        old = change_each(x, i, places, change)
-        if over.any():
-            x.report(i, "mbarrier", "more arrivals than the mbarrier expects in this phase", over)
+                transact(x, i, state, rows, int(given[rows].sum()))
+            mine = counts[rows]
+            if (mine < 1).any():
+                _report(x, i, rows[mine < 1], f"a count of {int(mine.min())}, not in 1…{COUNT}")
+            if not relaxed:
+                x.batch.launch.watch.mbarrier_arrive(x, place, rows)
+            before = np.cumsum(mine) - mine
+            if before[-1] < state.pending:  # the last one may complete the phase, no other
+                old[rows] = np.uint64(state.word()) - before.astype(np.uint64)
+                state.pending -= int(before[-1])
+                state.expected -= int(before[-1]) if drops else 0
+                one(x, place, state, int(rows[-1]), int(mine[-1]))
+                continue
+            for row in rows.tolist():
+                old[row] = state.word()
+                one(x, place, state, row, int(counts[row]))
         if write is not None:
             write(x, old)
+        machine.move(group, group.pc + 1, lanes)
+        machine.poll()
+
+    return step
+
+
+@control("mbarrier.expect_tx", section=MBARRIER + ".expect_tx", kind="mbarrier")
+def expect_tx(i: Instruction, d: Decoder) -> Step:
+    """The phase waits for so many bytes more."""
+    return _transaction(i, d, 1)
+
+
+@control("mbarrier.complete_tx", section=MBARRIER + ".complete_tx", kind="mbarrier")
+def complete_tx(i: Instruction, d: Decoder) -> Step:
+    """So many bytes have come, says the thread itself."""
+    return _transaction(i, d, -1)
+
+
+def _transaction(i: Instruction, d: Decoder, sign: int) -> Step:
+    guard = d.guard(i)
+    place_of = object_place(i, d, i.operands[0], remote=True)
+    number = d.read(i.operands[1], TYPES["u32"])
+
+    def step(machine: Machine, group: Group) -> None:
+        lanes = taken(machine, group, guard)
+        if lanes is None:
+            return
+        x = Context(machine.batch, group.frame, lanes)
+        counts = x.dense(number(x)).astype(np.int64)
+        for place, state, rows in states(x, i, place_of(x, "sync")):
+            transact(x, i, state, rows, sign * int(counts[rows].sum()))
+            advance(x, place, state)
         machine.move(group, group.pc + 1, lanes)
         machine.poll()
 
@@ -152,7 +242,7 @@ def copy_arrive(i: Instruction, d: Decoder) -> Step:
     They are complete when somebody looks at the mbarrier: nobody may know earlier.
     """
     guard = d.guard(i)
-    address, generic = object_address(i, d, i.operands[0])
+    place_of = object_place(i, d, i.operands[0])
     pays = i.has("noinc")
 
     def step(machine: Machine, group: Group) -> None:
@@ -160,46 +250,37 @@ def copy_arrive(i: Instruction, d: Decoder) -> Step:
         if lanes is None:
             return
         x = Context(machine.batch, group.frame, lanes)
-        places = shared_places(x, i, address(x), generic, "sync")
-        if not pays:  # without .noinc the arrival is one more than the object was made for
-            change_each(x, i, places, _add_pending)
         copies = x.batch.copies
-        for place in np.unique(places[places >= 0]).tolist():
-            rows = np.flatnonzero(places == place)
-            some = lanes.where(places == place)
-            mine = copies.take(some)
+        for place, state, rows in states(x, i, place_of(x, "sync")):
+            if not pays:  # without .noinc the arrival is one more than the object was made for
+                state.pending += len(rows)
+            mask = np.zeros(lanes.count, np.bool_)
+            mask[rows] = True
+            some = lanes.where(mask)
             y = Context(machine.batch, group.frame, some)
-            copies.defer(place, _later(y, i, place, len(rows), mine))
+            copies.defer(place, _later(y, i, place, copies.take(some)))
         machine.move(group, group.pc + 1, lanes)
         machine.poll()
 
     return step
 
 
-def _add_pending(x: Context, word: int, row: int) -> int:
-    state = State.unpack(word)
-    assert state is not None
-    state.pending += 1
-    return state.pack()
-
-
-def _later(x: Context, i: Instruction, place: int, count: int, copies: list[Copy]) -> Callable[[], None]:
-    """The arrival of ``count`` lanes at an object, when their copies are complete."""
+def _later(x: Context, i: Instruction, place: int, copies: list[Copy]) -> Callable[[], None]:
+    """The arrival of lanes at an object, when their copies are complete."""
 
     def arrive_now() -> None:
         x.batch.copies.arrive(x, copies)
-        watch = x.batch.launch.watch
-
-        def change(x: Context, word: int, row: int) -> int:
-            state = State.unpack(word)
-            assert state is not None
+        state = x.batch.objects.states.get(place)
+        rows = np.arange(x.count)
+        if state is None:
+            _report(x, i, rows, "copies arrive at an object that is not initialised any more")
+            return
+        x.batch.launch.watch.mbarrier_arrive(x, place, rows)
+        for row in rows.tolist():
+            if not state.pending:
+                _report(x, i, rows[row:], "more arrivals than the mbarrier expects in this phase")
             state.pending = max(0, state.pending - 1)
-            watch.mbarrier_arrive(x, place, row)
-            if state.advance():
-                watch.mbarrier_complete(x.batch, place)
-            return state.pack()
-
-        change_each(x, i, np.full(count, place), change)
+            advance(x, place, state)
 
     return arrive_now
 
@@ -213,15 +294,31 @@ def pending_count(i: Instruction, d: Decoder) -> Run:
 
 def completed(x: Context, i: Instruction, places: Array, phase: Array, parity: bool) -> Array:
     """Whether the phase that a state, or a parity, means is over."""
-    view = x.batch.shared.view(8)
-    words = view[np.maximum(places, 0) // 8]
-    bad = (places >= 0) & (words >> np.uint64(63) == 0)
-    if bad.any():
-        x.report(i, "mbarrier", "a wait on an object that is not initialised", bad)
-    current = (words >> np.uint64(62)) & np.uint64(1)
-    wanted = phase & np.uint64(1) if parity else (phase >> np.uint64(62)) & np.uint64(1)
-    found: Array = (current != wanted) | bad | (places < 0)
-    return found
+    done = np.ones(x.count, np.bool_)
+    waited = x.batch.objects.waited
+    index = x.lanes.index
+    for place, state, rows in states(x, i, places):
+        now, mine = state.phase, index[rows]
+        if parity:
+            over = (phase[rows] & np.uint64(1)) != now & 1
+        else:
+            wanted = (phase[rows] & np.uint64(MARK - 1)) >> np.uint64(PHASE)
+            over = wanted < now
+            old = (wanted != now) & (wanted + np.uint64(1) != now)
+            if old.any():
+                detail = f"a state of phase {int(wanted[old][0])}, and {now} are over: only the phase that"
+                detail += " goes on and the one before can be waited for"
+                _report(x, i, rows[old], detail, "mbarrier-phase")
+        again = waited[0, mine] == place
+        missed = again & (waited[1, mine] + 1 < now)
+        if missed.any():
+            detail = "the phase that was waited for is over, and so is another: nobody waits for this thread"
+            _report(x, i, rows[missed], detail, "mbarrier-phase")
+            over = over | missed
+        waited[0, mine] = np.where(over, -1, place)
+        waited[1, mine] = np.where(again, waited[1, mine], now)
+        done[rows] = over
+    return done
 
 
 @control("mbarrier.test_wait", "mbarrier.try_wait", section=MBARRIER + ".test_wait", kind="mbarrier")
@@ -229,8 +326,8 @@ def test_wait(i: Instruction, d: Decoder) -> Step:
     """Whether a phase is over; try_wait may suspend the thread until it is."""
     guard = d.guard(i)
     write = d.write(i.operands[0], TYPES["pred"])
-    address, generic = object_address(i, d, i.operands[1])
-    parity, blocks = i.has("parity"), i.has("try_wait")
+    place_of = object_place(i, d, i.operands[1])
+    parity, blocks, relaxed = i.has("parity"), i.has("try_wait"), i.has("relaxed")
     kind = TYPES["u32"] if parity else TYPES["u64"]
     phase = d.read(i.operands[2], kind)
 
@@ -239,13 +336,15 @@ def test_wait(i: Instruction, d: Decoder) -> Step:
         if lanes is None:
             return
         x = Context(machine.batch, group.frame, lanes)
-        places = shared_places(x, i, address(x), generic, "sync")
+        places = place_of(x, "sync")
         x.batch.copies.settle(places)
         done = completed(x, i, places, x.dense(phase(x)).astype(np.uint64), parity)
-        x.batch.launch.watch.mbarrier_wait(x, places, done)
+        if not relaxed:
+            x.batch.launch.watch.mbarrier_wait(x, places, done)
         if blocks and not done.all():
             late = lanes.where(~done)
-            machine.sleep(Group(group.frame, group.pc, late), _changed(machine, places[~done]))
+            ready, why = _waits(machine, places[~done])
+            machine.sleep(Group(group.frame, group.pc, late), ready, why)
             if not done.any():
                 return
             x.enter(lanes.where(done))
@@ -256,9 +355,27 @@ def test_wait(i: Instruction, d: Decoder) -> Step:
     return step
 
 
-def _changed(machine: Machine, places: Array) -> Callable[[], bool]:
-    """Whether any of the objects has changed since now."""
-    at = np.maximum(places, 0) // 8
-    view = machine.batch.shared.view(8)
-    before = view[at]
-    return lambda: bool((view[at] != before).any())
+def _waits(machine: Machine, places: Array) -> tuple[Callable[[], bool], Callable[[], tuple[str, str]]]:
+    """Whether there is news of any of the objects, and what they lack: a kind of finding, and words."""
+    objects, deferred = machine.batch.objects.states, machine.batch.copies.deferred
+    before = {place: objects[place].phase for place, _ in by_place(places)}
+
+    def ready() -> bool:
+        return any(
+            place in deferred or place not in objects or objects[place].phase != phase
+            for place, phase in before.items()
+        )
+
+    def why() -> tuple[str, str]:
+        for place in before:
+            state = objects.get(place)
+            if state is None:
+                continue
+            if state.bytes and not state.pending:
+                more = "bytes that no copy brings" if state.bytes > 0 else "bytes too many that came"
+                return "transaction-count", f"an mbarrier with {abs(state.bytes)} {more}"
+            if state.pending:
+                return "deadlock", f"an mbarrier with {state.pending} arrivals to come"
+        return "deadlock", "an mbarrier"
+
+    return ready, why

@@ -19,6 +19,8 @@ def state_space(i: Instruction) -> str:
     """The state space among the modifiers; "generic" if none is there."""
     for mod in i.mods:
         head = mod.partition("::")[0]
+        if mod == "shared::cluster":
+            return mod
         if head in _SPACES:
             return head
     return "generic"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..access import window
+from ..clusters import RANK
 from ..context import Context
 from ..decode import Decoder
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW
@@ -84,16 +85,57 @@ def cvta(i: Instruction, d: Decoder) -> Run:
     return lambda x: write(x, read(x) + offset)
 
 
+@instruction("mapa", section=DATA + ": mapa", kind="move")
+def mapa(i: Instruction, d: Decoder) -> Run:
+    """The address, in another block of the cluster, of what is in shared memory here."""
+    kind = i.types[-1]
+    write, rank = d.write(i.operands[0], kind), d.read(i.operands[2], TYPES["u32"])
+    read = d.read(i.operands[1], kind)
+    generic = not any(mod.startswith("shared") for mod in i.mods)
+    mask = kind.dtype.type((1 << RANK) - 1)
+    base = kind.dtype.type(SHARED_WINDOW if generic else 0)
+
+    def run(x: Context) -> None:
+        number = x.dense(rank(x))
+        bad = number >= x.batch.shape.cluster
+        if bad.any():
+            detail = f"block {int(number[bad][0])} of a cluster of {x.batch.shape.cluster}"
+            x.report(i, "cluster", detail, bad)
+        tag = (number.astype(kind.dtype) + kind.dtype.type(1)) << kind.dtype.type(RANK)
+        write(x, ((x.dense(read(x)) & mask) | tag) + base)
+
+    return run
+
+
+@instruction("getctarank", section=DATA + ": getctarank", kind="move")
+def getctarank(i: Instruction, d: Decoder) -> Run:
+    """The block of the cluster in whose shared memory an address is."""
+    kind = i.types[-1]
+    write, read = d.write(i.operands[0], TYPES["u32"]), d.read(i.operands[1], kind)
+
+    def run(x: Context) -> None:
+        tag = (x.dense(read(x)) >> kind.dtype.type(RANK)).astype(np.uint32) & np.uint32(0xFF)
+        mine = (x.lanes.block % x.batch.shape.cluster).astype(np.uint32)
+        write(x, np.where(tag == 0, mine, tag - np.uint32(1)))
+
+    return run
+
+
 @instruction("isspacep", section=DATA + ": isspacep", kind="move")
 def isspacep(i: Instruction, d: Decoder) -> Run:
     """Whether a generic address points to a state space."""
     read, write = d.read(i.operands[1], TYPES["u64"]), d.write(i.operands[0], TYPES["pred"])
     space = i.mods[0].partition("::")[0]
     number = {"shared": 1, "local": 2}.get(space)
+    own = i.has("shared", "shared::cta")
 
     def run(x: Context) -> None:
         found = window(read(x))
-        if number is not None:
+        if own:
+            tag = (x.dense(read(x)) >> np.uint64(RANK)).astype(np.intp) & 0xFF
+            rank = x.lanes.block % x.batch.shape.cluster + 1
+            write(x, (found == number) & ((tag == 0) | (tag == rank)))
+        elif number is not None:
             write(x, found == number)
         elif space == "global":
             write(x, (found != 1) & (found != 2))

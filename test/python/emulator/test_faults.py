@@ -12,15 +12,15 @@ from mlopt.test.python.emulator.snippets import kernel, kinds, run
 SCHEDULES = ("together", "round-robin", "ahead", "random")
 
 
-def planted() -> dict[str, tuple[str, str, str, int, int]]:
-    """The faults in the two files: kind, faulty lines, fixed lines, threads, bytes of shared memory."""
+def planted() -> dict[str, tuple[str, str, str, int, int, int]]:
+    """The faults in the files: kind, faulty lines, fixed lines, threads, bytes of shared memory, blocks."""
     found = {}
-    texts = [(Path(__file__).parent / name).read_text() for name in ("faults.txt", "faults_order.txt")]
+    texts = [path.read_text() for path in sorted(Path(__file__).parent.glob("faults*.txt"))]
     for section in [section for text in texts for section in text.split("\n== ")[1:]]:
         header, _, body = section.partition("\n")
-        name, kind, threads, shared = (part.strip() for part in header.split("|"))
+        name, kind, threads, shared, *blocks = (part.strip() for part in header.split("|"))
         faulty, _, fixed = body.partition("-- fixed\n")
-        found[name] = (kind, faulty, fixed, int(threads), int(shared))
+        found[name] = (kind, faulty, fixed, int(threads), int(shared), int(blocks[0]) if blocks else 0)
     return found
 
 
@@ -29,16 +29,20 @@ FAULTS = planted()
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_fault_is_found_and_its_twin_is_clean(name: str) -> None:
-    kind, faulty, fixed, threads, shared = FAULTS[name]
+    kind, faulty, fixed, threads, shared, blocks = FAULTS[name]
+    more = {"grid": blocks, "cluster": blocks} if blocks else {}
+    target = "sm_90" if blocks else "sm_80"
     for schedule in SCHEDULES:
         arguments = [np.arange(64, dtype=np.uint32)]
-        report = run(kernel(faulty, 1, shared), arguments, threads, schedule=schedule)
+        report = run(kernel(faulty, 1, shared, target), arguments, threads, schedule=schedule, **more)
         # When one warp runs ahead of the others, it also reads what they have not written yet.
         found = kinds(report) if schedule == "together" else [each for each in kinds(report) if each == kind]
         assert found == [kind], (schedule, [str(finding) for finding in report.findings])
         finding = next(each for each in report.findings if each.kind == kind)
-        assert finding.line and finding.block == (0, 0, 0) and finding.lane is not None
-        clean = run(kernel(fixed, 1, shared), [np.arange(64, dtype=np.uint32)], threads, schedule=schedule)
+        assert finding.line and finding.block in [(block, 0, 0) for block in range(max(1, blocks))]
+        assert finding.lane is not None
+        arguments = [np.arange(64, dtype=np.uint32)]
+        clean = run(kernel(fixed, 1, shared, target), arguments, threads, schedule=schedule, **more)
         assert clean.findings == [], (schedule, [str(finding) for finding in clean.findings])
 
 
