@@ -21,6 +21,8 @@ from .tensor_blocks import Estimate, Product, estimates
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
 CONTRACTION_STEP = 8  # so that both factors of a step fit a thread beside its square
 
+UNKNOWN_DEPTH = 1024  # what a dynamic one is taken for
+
 
 def choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> None:
     """A square of the product, and a step of the reduced dim."""
@@ -72,7 +74,7 @@ def tensor_product(domain: Domain, nest: Nest) -> Product | None:
     stepped = contraction.stepped_loop(nest)
     assert stepped is not None
     rows, columns = (prod(dim.extent or ROW for dim in side) for side in sides)
-    depth = loops[stepped].extent or ROW
+    depth = loops[stepped].extent or UNKNOWN_DEPTH
     return Product(
         rows,
         columns,
@@ -82,18 +84,18 @@ def tensor_product(domain: Domain, nest: Nest) -> Product | None:
         bytes=instruction.element_bytes,
         result_bytes=_result_bytes(domain, nest, {dim for side in sides for dim in side}),
         loose=any(_is_loose(domain, access) for access in contraction.factor_accesses(nest)),
-        around=prod(loops[loop].extent or ROW for loop in nest.reductions) // depth,
+        around=prod(loops[loop].extent or 1 for loop in nest.reductions if loop != stepped),
     )
 
 
 def tensor_instruction(domain: Domain, nest: Nest) -> Instruction | None:
     """What tensor cores multiply a product's tiles with, if they can.
 
-    They can if no factor has two dims that a task owns, nor both one together, and the depth is known: else
-    its steps are single elements.
+    They can if no factor has two dims that a task owns, nor both one together, and the depth is known, or the
+    last step may reach beyond it: else its steps are single elements.
     """
     stepped = contraction.stepped_loop(nest)
-    if stepped is None or nest.extents[stepped] is None:
+    if stepped is None or (nest.extents[stepped] is None and not contraction.can_step(domain, nest)):
         return None
     types = contraction.factor_types(nest)
     found = instruction_for(types[0], contraction.total_type(nest)) if types[0] == types[1] else None

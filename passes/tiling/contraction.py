@@ -3,7 +3,8 @@
 ``acc[p] += a * b`` where each factor is an input of the body (perhaps through one widening cast). The
 registers' lanes run along a parallel loop that only one of them has: one in which it is contiguous, or else
 the result's last, as for a product with a transposed matrix. The reduced loop that
-both factors have in a dim alone is taken in steps (its tail is one shorter contraction after the loop), the
+both factors have in a dim alone is taken in steps (its tail is one shorter contraction after the loop; of a
+dim of unknown size a step with zeros beyond, where factors are read as they are), the
 others, such as a convolution's window, one element at a time around it.
 
 The factors keep the type that they are stored in if it is one (vector.contract allows narrower factors,
@@ -13,6 +14,7 @@ signed where they are integers), the accumulator is f32 for half floats and at l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mlir import ir
 from mlir.dialects import arith, vector
@@ -27,6 +29,9 @@ from .reduction import finish, start_of
 from .registry import SINGLE
 from .staged import fill_stages
 from .vectors import reshape
+
+if TYPE_CHECKING:
+    from ..domain import Domain
 
 DEFAULT_STEP = 8
 
@@ -56,6 +61,17 @@ def stepped_loop(nest: Nest) -> int | None:
     one, other = (_plain_loops(access) for access in factor_accesses(nest))
     common = [loop for loop in nest.reductions if loop in one & other and loop not in single]
     return max(common, key=lambda loop: nest.extents[loop] or 1 << 62, default=None)
+
+
+def can_step(domain: Domain, nest: Nest) -> bool:
+    """Whether a step may reach beyond a depth of any size: there both factors are zero, as they are read.
+
+    What is computed of zeros may be anything, an infinity too.
+    """
+    return all(
+        domain.writer(access.value) is None and access.value not in domain.stages and access.padding is None
+        for access in factor_accesses(nest)
+    )
 
 
 def batch_loops(nest: Nest) -> set[int]:
@@ -204,7 +220,7 @@ def _over(
     loop, *inner = loops
     dim = emitter.dim(nest, loop)
     step = 1
-    if not inner and isinstance(emitter.extents[dim], int):
+    if not inner and (isinstance(emitter.extents[dim], int) or can_step(emitter.domain, nest)):
         step = emitter.tiles[dim.id] or DEFAULT_STEP
     return emitter.chunks(dim, step, carried, lambda values: _over(emitter, nest, inner, values), tail=True)
 

@@ -83,20 +83,37 @@ def test_shared_memory_is_free_before_it_is_filled(rows: int) -> None:
     torch.testing.assert_close(compiled(x, y, z), product(x, y, z), rtol=2e-2, atol=2e-2)
 
 
-def test_unknown_depth() -> None:
-    """Its steps are single elements, which no instruction is worth."""
-    depth = torch.export.Dim("depth", min=2, max=300)
-    x, y = torch.randn(40, 33, dtype=torch.float16), torch.randn(33, 24, dtype=torch.float16)
+class Product(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x @ y
 
-    class Product(nn.Module):
-        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-            return x @ y
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_unknown_depth(dtype: torch.dtype) -> None:
+    """Steps of a known size, and a last one with zeros beyond; what lies behind a row is not read."""
+    depth = torch.export.Dim("depth", min=2, max=3000)
+    x, y = torch.randn(40, 33).to(dtype), torch.randn(33, 24).to(dtype)
     sizes = ({1: depth}, {0: depth})
     compiled = mlopt.jit(Product(), x, y, dynamic_shapes=sizes, target="cuda:sm_80", device="emulator")
-    assert "mma.sync" not in compiled.asm["ptx"]
-    x, y = torch.randn(40, 70, dtype=torch.float16), torch.randn(70, 24, dtype=torch.float16)
-    torch.testing.assert_close(compiled(x, y), x @ y, rtol=2e-3, atol=2e-2)
+    assert ("mma.sync" in compiled.asm["ptx"]) == (dtype != torch.float32)
+    for size in (2, 7, 17, 63, 64, 65, 127, 136, 256):
+        x, y = torch.randn(40, size).to(dtype), torch.randn(size, 24).to(dtype)
+        Verifier(Product(), (x, y), {}).check(compiled(x, y))
+
+
+def test_unknown_depth_of_what_is_computed() -> None:
+    """Zeros beyond a row would not stay zeros: 1 / 0 has steps of single elements."""
+    depth = torch.export.Dim("depth", min=2, max=300)
+
+    class Computed(nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return (1 / x) @ (1 / y)
+
+    x, y = (torch.rand(shape, dtype=torch.float16) + 0.5 for shape in ((20, 33), (33, 24)))
+    sizes = ({1: depth}, {0: depth})
+    compiled = mlopt.jit(Computed(), x, y, dynamic_shapes=sizes, target="cuda:sm_80", device="emulator")
+    x, y = (torch.rand(shape, dtype=torch.float16) + 0.5 for shape in ((20, 70), (70, 24)))
+    Verifier(Computed(), (x, y), {}).check(compiled(x, y))
 
 
 MODULES = {
