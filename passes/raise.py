@@ -19,6 +19,7 @@ from .raising.generated import fill_constants, lower_generated
 from .raising.inits import make_inits_explicit
 from .raising.maxima import combine_around_maxima
 from .raising.named import generalize_named_ops
+from .raising.narrow_sums import narrow_sums
 from .raising.simplify import simplify_generics
 from .raising.slices import lower_concat_and_pad
 from .raising.totals import split_totals
@@ -71,6 +72,7 @@ def _raise(func: ir.Operation, processors: int) -> None:
     make_inits_explicit(func)
     fill_constants(func)
     erase_dead(func)
+    narrow_sums(func)
     read_narrow_operands(func)
     check_as_eager(func)
     split_totals(func, processors)

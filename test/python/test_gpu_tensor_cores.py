@@ -139,3 +139,22 @@ def test_modules(name: str, dtype: torch.dtype) -> None:
         assert all(kernel.spills == 0 for kernel in compiled.report.gpu.kernels)
         x = torch.randn(shape, dtype=dtype)
         Verifier(module, (x,), {}).check(compiled(x))
+
+
+@pytest.mark.parametrize("options", [{}, {"target": "cuda:sm_80", "device": "emulator"}])
+def test_products_of_whole_numbers(options: dict[str, str], rng: np.random.Generator) -> None:
+    """Bytes on tensor cores; sums of 32 bits wrap around, as eager's do."""
+
+    def product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x.int() @ y.int()
+
+    for dtype in (torch.int8, torch.uint8, torch.int32):
+        least, most = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+        x, y = (
+            torch.from_numpy(rng.integers(least, most, shape, endpoint=True)).to(dtype)
+            for shape in ((33, 70), (70, 24))
+        )
+        compiled = mlopt.jit(product, x, y, **options)
+        assert torch.equal(compiled(x, y), product(x, y))
+        if options:
+            assert ("mma.sync" in compiled.asm["ptx"]) == (dtype == torch.int8)
