@@ -15,8 +15,9 @@ One layout is chosen for the kernel, over the classes of dims that run along wit
 what is not reduced. Each tile has its projection, so broadcasts, transposes and reductions need no
 conversion. Where accesses would be scattered (a transpose), or results of windows narrow, of a tile that
 shared memory can hold, or an op wants a layout of its own (``layouts/anchors.py``), an mlopt.convert_layout
-changes it. On scf.for the attribute is an array, one layout a result. Tiles that are one scalar at all
-positions have none.
+changes it, before it is made wider (an argmax of columns stores 4 bytes a result in shared memory, not 8 with
+two passes for one). On scf.for the attribute is an array, one layout a result. Tiles that are one scalar at
+all positions have none.
 
 Reads come first in their block (``layouts/order.py``).
 
@@ -37,9 +38,9 @@ from ...dialects.attributes import LAYOUT, MMA
 from ...dialects.layouts import LINE_BYTES, Layout
 from ..base import Pass, PassError
 from ..combining import reduced_dims
-from ..operations import nested_ops
+from ..operations import defining_op, nested_ops
 from .grids import grids_of
-from .layouts.access import HALVES, WIDE, Access, access_of, is_halved
+from .layouts.access import HALVES, WIDE, Access, access_of, bytes_of, is_halved
 from .layouts.anchors import Anchor, anchor_of
 from .layouts.coalescing import is_narrow, is_scattered
 from .layouts.dims import Dims
@@ -51,6 +52,7 @@ from .layouts.warps import BLOCK_SHARED, warps_of
 TRANSFERS = ("vector.transfer_read", "vector.transfer_write")
 # The operands that ops want spread over threads even if they are one scalar.
 _SPREAD_OPERANDS = {"vector.transfer_write": (0,), "vector.multi_reduction": (0,), "vector.contract": (0, 1)}
+_WIDENING = ("arith.extsi", "arith.extui", "arith.extf", "arith.sitofp", "arith.uitofp")
 
 
 @dataclass(frozen=True)
@@ -250,9 +252,19 @@ def _own_layout(access: Access, spread: Spread) -> Layout:
 
 
 def _converted(value: ir.Value, layout: Layout, turned: dict[tuple[ir.Value, str], ir.Value]) -> ir.Value:
-    """The value in another layout, made once; after the reads that stand together with its own."""
+    """The value in another layout, made once; after the reads that stand together with its own.
+
+    What was made wider from a narrower dtype changes hands before.
+    """
     key = (value, str(layout))
-    if key not in turned:
+    if key not in turned and _is_widened(value):
+        narrow = _converted(value.owner.operands[0], layout, turned)
+        with ir.InsertionPoint.after(value.owner), value.location:
+            wide = value.owner.operation.clone()
+        wide.operands[0] = narrow
+        turned[key] = wide.results[0]
+        LAYOUT.set(wide, (str(layout),))
+    elif key not in turned:
         owner = value.owner
         place = (
             ir.InsertionPoint.at_block_begin(owner)
@@ -263,6 +275,14 @@ def _converted(value: ir.Value, layout: Layout, turned: dict[tuple[ir.Value, str
             turned[key] = convert(value)
         LAYOUT.set(turned[key].owner, (str(layout),))
     return turned[key]
+
+
+def _is_widened(value: ir.Value) -> bool:
+    """Whether a tile is another one's elements in a dtype of more bytes."""
+    if defining_op(value, *_WIDENING) is None:
+        return False
+    source = value.owner.operands[0]
+    return bytes_of(source.type.element_type) < bytes_of(value.type.element_type)
 
 
 def _mark_results(op: ir.Operation, have: dict[ir.Value, Layout]) -> None:

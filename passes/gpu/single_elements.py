@@ -1,6 +1,6 @@
 """Tasks whose tiles are single elements run a few a thread, not one a block.
 
-Before, a gather, whose positions nothing is known about::
+Before, a gather::
 
     scf.forall (%i, %j) in (64, 1000) {
       %at = memref.load %index[%i, %j]
@@ -21,14 +21,15 @@ nothing for threads to share. Runs before mlopt-gpu-assign-layouts.
 
 Where a thread's tasks are better neighbours, as in a flip or where every other element is read, the schedule
 has ``neighbours``, too: what a thread then accesses is 16 bytes at once, backwards or not. All accesses must
-be to known places, and fill whole aligned pieces of memory (``layouts/neighbours.py``)::
+be to known places, and fill whole aligned pieces of memory, but for loads from a place that was loaded
+(``layouts/neighbours.py``)::
 
     } {mlopt.schedule = {neighbours = array<i64: 4>, tasks = array<i64: 512>, …}}
 
 Effect on sm_80: a flip of 128x1024 in f32 has a load and a store of 16 bytes for four elements, not of 4 for
 each; rotary embeddings of interleaved pairs ask for 1.33 of the least bytes, not 2.22. A gather of 64x1024
-with its check of the index: 23 instructions an element, not 35, and both of a thread's loads on their way at
-once.
+with its checks of the index: 20 instructions an element, not 35, both of a thread's loads on their way at
+once, and its places and results accessed in pairs.
 """
 
 from __future__ import annotations
@@ -44,13 +45,12 @@ from ...dialects.layouts import WARP
 from ..base import Pass
 from ..operations import nested_ops
 from .grids import grids_of
-from .layouts.neighbours import neighbours_each
+from .layouts.neighbours import PROCESSORS, neighbours_each
 from .layouts.tiles import is_tile, sizes_of
 from .layouts.warps import warps_of
 from .threads.grid import Loops
 
 MOST_EACH = 4  # tasks of a thread
-PROCESSORS = 132  # of an H200, which blocks are to fill; an A100 has 108
 
 
 @dataclass(frozen=True)

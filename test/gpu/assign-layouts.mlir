@@ -64,6 +64,24 @@ func.func private @turned(%x: memref<64x96xf32>, %out: memref<96x64xf32>) attrib
 
 // -----
 
+// What is made wider changes hands before, in fewer bytes.
+// CHECK-LABEL: @turned_and_widened
+// CHECK: %[[V:.*]] = vector.transfer_read
+// CHECK: %[[C:.*]] = "mlopt.convert_layout"(%[[V]]) {mlopt.layout = "[[OTHER:.*]]"} : (vector<32x32xf16>)
+// CHECK: %[[W:.*]] = arith.extf %[[C]] {mlopt.layout = "[[OTHER]]"} : vector<32x32xf16> to vector<32x32xf32>
+// CHECK: vector.transfer_write %[[W]]
+func.func private @turned_and_widened(%x: memref<64x96xf16>, %out: memref<96x64xf32>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f16
+  scf.forall (%i, %j) = (0, 0) to (96, 64) step (32, 32) {
+    %v = vector.transfer_read %x[%j, %i], %pad {in_bounds = [true, true], permutation_map = affine_map<(d0, d1) -> (d1, d0)>} : memref<64x96xf16>, vector<32x32xf16>
+    %w = arith.extf %v : vector<32x32xf16> to vector<32x32xf32>
+    vector.transfer_write %w, %out[%i, %j] {in_bounds = [true, true]} : vector<32x32xf32>, memref<96x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 32, 32>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
 // Rows that are written three elements further: one access of two is narrow, so both are, and nothing is turned.
 // CHECK-LABEL: @shifted
 // CHECK: vector.transfer_read {{.*}}mlopt.layout = "reg 8:(0,128) lane 32:(0,1) warp 4:(0,32)"

@@ -146,6 +146,52 @@ func.func private @gather(%table: memref<50x64xf32>, %index: memref<7xi64>, %out
 
 // -----
 
+// Positions have 32 bits where those from memory are checked: as the 64 bits that they are there.
+// CHECK-LABEL: llvm.func @checked(
+// CHECK: %[[I:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i64
+// CHECK-DAG: %[[PLACE:.*]] = arith.trunci %[[I]] : i64 to i32
+// CHECK-DAG: %[[FINE:.*]] = arith.cmpi ult, %[[I]], %{{.*}} : i64
+// CHECK: arith.select %[[FINE]], %[[PLACE]], %c0_i32 : i32
+// CHECK-LABEL: llvm.func @checked_unaligned(
+func.func private @checked(%table: memref<50x64xf32>, %index: memref<7xi64>, %out: memref<7x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c50 = arith.constant 50 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (7) step (1) {
+    %n = memref.load %index[%i] : memref<7xi64>
+    %place = arith.index_cast %n : i64 to index
+    %fine = arith.cmpi ult, %place, %c50 : index
+    cf.assert %fine, "IndexError: index out of range"
+    %row = arith.select %fine, %place, %c0 : index
+    %v = vector.transfer_read %table[%row, %c0], %pad {in_bounds = [true, true]} : memref<50x64xf32>, vector<1x64xf32>
+    vector.transfer_write %v, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x64xf32>, memref<7x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Of one that is used unchecked all of its bits may be needed.
+// CHECK-LABEL: llvm.func @unchecked(
+// CHECK-NOT: arith.trunci
+// CHECK-LABEL: llvm.func @unchecked_unaligned(
+func.func private @unchecked(%table: memref<50x64xf32>, %index: memref<7xi64>, %out: memref<7x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c50 = arith.constant 50 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (7) step (1) {
+    %n = memref.load %index[%i] : memref<7xi64>
+    %place = arith.index_cast %n : i64 to index
+    %fine = arith.cmpi ult, %place, %c50 : index
+    cf.assert %fine, "IndexError: index out of range"
+    %v = vector.transfer_read %table[%place, %c0], %pad {in_bounds = [true, true]} : memref<50x64xf32>, vector<1x64xf32>
+    vector.transfer_write %v, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x64xf32>, memref<7x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
 // Without tasks there is no launch.
 // CHECK-LABEL: func.func private @nothing
 // CHECK-NEXT: return

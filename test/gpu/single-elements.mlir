@@ -41,34 +41,33 @@ func.func private @gather(%index: memref<64x1000xi64>, %x: memref<64x1000xf32>, 
 // THREADS: llvm.func @several(
 // THREADS-DAG: %[[T:.*]] = nvvm.read.ptx.sreg.tid.x
 // THREADS-DAG: %[[B:.*]] = nvvm.read.ptx.sreg.ctaid.x
-// THREADS: %[[BLOCK:.*]] = arith.extui %[[B]]
-// THREADS: %[[FIRST:.*]] = arith.muli %[[BLOCK]], %c512_i64
+// THREADS: %[[FIRST:.*]] = arith.muli %[[B]], %c512_i32
 // THREADS: %[[ONE:.*]] = arith.addi %[[FIRST]],
 // THREADS-COUNT-2: llvm.load
 // THREADS: llvm.store
-// THREADS: %[[TWO:.*]] = arith.addi %[[ONE]], %c128_i64
+// THREADS: %[[TWO:.*]] = arith.addi %[[ONE]], %c128_i32
 // THREADS-COUNT-2: llvm.load
 // THREADS: llvm.store
-// THREADS: arith.addi %[[ONE]], %c256_i64
-// THREADS: arith.addi %[[ONE]], %c384_i64
+// THREADS: arith.addi %[[ONE]], %c256_i32
+// THREADS: arith.addi %[[ONE]], %c384_i32
 // THREADS: %[[ALL:.*]] = arith.andi
 // THREADS: %[[FAILS:.*]] = arith.xori %[[ALL]],
 // THREADS-NEXT: scf.if %[[FAILS]]
 // THREADS-NEXT: llvm.cmpxchg
 // THREADS-NOT: llvm.cmpxchg
-// THREADS: gpu.launch_func @kernels::@several blocks in (%c256_i64,
-func.func private @several(%index: memref<131072xi64>, %x: memref<50xf32>, %out: memref<131072xf32>) attributes {mlopt.kernel} {
+// THREADS: gpu.launch_func @kernels::@several blocks in (%c258_i64,
+func.func private @several(%index: memref<1024x129xi64>, %x: memref<50xf32>, %out: memref<1024x129xf32>) attributes {mlopt.kernel} {
   %c50 = arith.constant 50 : index
   %c0 = arith.constant 0 : index
-  scf.forall (%i) in (131072) {
-    %n = memref.load %index[%i] : memref<131072xi64>
+  scf.forall (%i, %j) in (1024, 129) {
+    %n = memref.load %index[%i, %j] : memref<1024x129xi64>
     %at = arith.index_cast %n : i64 to index
     %ok = arith.cmpi ult, %at, %c50 : index
     cf.assert %ok, "out of range"
     %inside = arith.select %ok, %at, %c0 : index
     %v = memref.load %x[%inside] : memref<50xf32>
-    %t = vector.broadcast %v : f32 to vector<1xf32>
-    vector.transfer_write %t, %out[%i] {in_bounds = [true]} : vector<1xf32>, memref<131072xf32>
+    %t = vector.broadcast %v : f32 to vector<1x1xf32>
+    vector.transfer_write %t, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<1024x129xf32>
   }
   return
 }
@@ -147,6 +146,36 @@ func.func private @pairs(%x: memref<64x512xf32>, %out: memref<64x256x2xf32>) att
     %b = vector.shape_cast %odd : vector<1x1xf32> to vector<1x1x1xf32>
     vector.transfer_write %b, %out[%i, %j, %c0] {in_bounds = [true, true, true]} : vector<1x1x1xf32>, memref<64x256x2xf32>
     vector.transfer_write %a, %out[%i, %j, %c1] {in_bounds = [true, true, true]} : vector<1x1x1xf32>, memref<64x256x2xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// A gather again: a thread loads two places at once, and stores what it finds there at once. Places are checked
+// together, at the end.
+// CHECK-LABEL: func.func private @gather_neighbours
+// CHECK: neighbours = array<i64: 2>, tasks = array<i64: 256>
+// THREADS: llvm.func @gather_neighbours(
+// THREADS: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<2xi64>
+// THREADS-COUNT-2: llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr -> f32
+// THREADS: llvm.store {{.*}} {alignment = 8 : i64} : vector<2xf32>
+// THREADS: scf.if
+// THREADS-NEXT: llvm.cmpxchg
+// THREADS-NOT: scf.if
+// THREADS: llvm.func @gather_neighbours_unaligned(
+func.func private @gather_neighbours(%n: memref<128x1000xi64>, %x: memref<128x1000xf32>, %out: memref<128x1000xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1000 = arith.constant 1000 : index
+  scf.forall (%i, %j) in (128, 1000) {
+    %place = memref.load %n[%i, %j] : memref<128x1000xi64>
+    %at = arith.index_cast %place : i64 to index
+    %fine = arith.cmpi ult, %at, %c1000 : index
+    cf.assert %fine, "IndexError: index out of range"
+    %safe = arith.select %fine, %at, %c0 : index
+    %v = memref.load %x[%i, %safe] : memref<128x1000xf32>
+    %t = vector.broadcast %v : f32 to vector<1x1xf32>
+    vector.transfer_write %t, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<128x1000xf32>
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
   return
 }

@@ -53,3 +53,15 @@ def test_checks_beside_a_workspace_of_dynamic_size() -> None:
     for rows in (2, 7, 64):
         x = torch.randn(rows, 6)
         assert torch.equal(compiled(x), function(x))
+
+
+@pytest.mark.parametrize("wrong", [5, -1, 2**31, 2**32 + 3, -(2**32), 2**63 - 1, -(2**63)])
+@pytest.mark.parametrize("function", [lambda x, i: x.gather(0, i), lambda x, i: F.embedding(i, x)])
+def test_an_index_is_checked_in_all_its_bits(function: Callable[..., Tensor], wrong: int) -> None:
+    """Positions have 32 bits in small buffers, and 2**32 + 3 would be 3."""
+    x, right = torch.randn(5, 4), torch.tensor([[0, 4, 3, 1]])
+    compiled = mlopt.jit(Function(function), x, right, target="cuda:sm_80", device="emulator")
+    assert "arith.trunci" in compiled.asm["threads"]
+    assert torch.equal(compiled(x, right), function(x, right))
+    with pytest.raises(IndexError, match="index out of range"):
+        compiled(x, torch.tensor([[0, 4, wrong, 1]]))

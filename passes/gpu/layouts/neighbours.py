@@ -11,34 +11,42 @@ from ..turns.reads import depends_on
 from .access import WIDE, access_of, bytes_of
 from .linear import Linear, linear_of
 
+PROCESSORS = 132  # of an H200, which blocks are to fill; an A100 has 108
 _TRANSFERS = ("vector.transfer_read", "vector.transfer_write")
 
 
 def neighbours_each(forall: ir.Operation, threads: int) -> int:
     """The neighbours along the last loop that ``threads`` threads should have each; 1 if it is no gain.
 
-    As many as make the widest access 16 bytes. All threads must have as many.
+    As many as make the widest access 16 bytes, of those to known places. All threads must have as many; and
+    where loads wait for others, which say where, there must be blocks for all multiprocessors.
     """
     loops = Loops.of(forall)
     total, last = loops.static_count(), loops.static_counts()[-1]
     work = [op.operation for op in list(forall.regions[0].blocks[0].operations)[:-1]]
     if not total or last is None or loops.steps[-1] != 1:
         return 1
-    if any(op.regions or op.name in ("cf.assert", "memref.store") for op in work):
+    if any(op.regions or op.name == "memref.store" for op in work):
         return 1
     found = _places(work)
     if found is None:
         return 1
     along = forall.regions[0].blocks[0].arguments[loops.rank - 1]
     changing = depends_on(forall, loops.rank - 1) - {along}
+    written = {access_of(op).buffer for op in work if op.name == "vector.transfer_write"}
+    loaded = {op.results[0] for op in work if op.name == "memref.load"}
     steps = []
     for buffer, places in found.items():
+        if buffer not in written and all(_is_anywhere(place, changing, loaded) for place in places):
+            continue
         step = _step(places, along, changing)
         if step is None:
             return 1
         steps.append((bytes_of(ir.MemRefType(buffer.type).element_type), step, places))
     widths = [size * abs(step) for size, step, _ in steps if step]
     each = WIDE // max(widths, default=WIDE)
+    if len(steps) < len(found) and total < PROCESSORS * threads * each:
+        return 1
     if each <= 1 or last % each or total % (threads * each) or any(WIDE % width for width in widths):
         return 1
     return each if all(_is_aligned(places, along, size, each) for size, _, places in steps) else 1
@@ -77,6 +85,18 @@ def _step(places: Sequence[Linear], along: ir.Value, changing: set[ir.Value]) ->
     constants = sorted({place.constant for place in places})
     run = list(range(constants[0], constants[0] + abs(step)))
     return step if not step or (constants == run and len(places) == len(run)) else None
+
+
+def _is_anywhere(place: Linear, changing: set[ir.Value], loaded: set[ir.Value]) -> bool:
+    """Whether a task reads where it has loaded to read: nothing is known of its neighbours' places."""
+    return any(value in changing and _comes_from(value, loaded) for value in place.terms)
+
+
+def _comes_from(value: ir.Value, loaded: set[ir.Value]) -> bool:
+    """Whether a position is computed from one of ``loaded``."""
+    if value in loaded or isinstance(value.owner, ir.Block):
+        return value in loaded
+    return any(_comes_from(operand, loaded) for operand in value.owner.operands)
 
 
 def _is_aligned(places: Sequence[Linear], along: ir.Value, size: int, each: int) -> bool:

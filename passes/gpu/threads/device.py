@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from math import prod
 
 from mlir import ir
 
@@ -13,14 +12,12 @@ from ....dialects.attributes import SCHEDULE, STATUS, STREAMED, argument_attribu
 from ....dialects.layouts import WARP
 from ...base import PassError
 from ...operations import defining_op, nested_ops
-from ..layouts.access import access_of
-from ..layouts.overlaps import buffer_of
-from ..layouts.tiles import sizes_of
 from ..layouts.warps import registers_of, warps_of
 from .asserts import asserts_together
 from .builder import Builder, Number
 from .emitter import Buffer, Emitter
 from .grid import Loops
+from .index_type import index_type
 from .joined import join_accesses
 from .turns import emit_turns
 
@@ -53,48 +50,6 @@ def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str
     multiples = tuple(sorted(buffer.number for buffer in first.multiples if buffer.number is not None))
     (tasks,) = (SCHEDULE.get(forall) or {}).get("tasks", (1,))
     return Devices(name, twin, first.warps * WARP, first.shared.used, multiples, tasks)
-
-
-def index_type(function: ir.Operation) -> ir.Type:
-    """i32 if all positions in all buffers fit, and no position comes from memory as an i64; else i64.
-
-    Those of ragged tiles that lie beyond a buffer's end are computed, too, before they are found to be there.
-    """
-    block = function.regions[0].blocks[0]
-    word, long = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(64)
-    beyond = _reach(block)
-    for argument in block.arguments:
-        if isinstance(argument.type, ir.IndexType):
-            return long
-        if isinstance(argument.type, ir.MemRefType):
-            shape = list(ir.MemRefType(argument.type).shape)
-            if DYNAMIC in shape or prod(shape) + beyond.get(argument, 0) >= 1 << 31:
-                return long
-    for op in nested_ops(block):
-        if op.name.startswith("arith.index_cast") and _is_long(op.operands[0].type):
-            return long
-    return word
-
-
-def _reach(block: ir.Block) -> dict[ir.Value, int]:
-    """For each buffer without dynamic sizes how many elements after its last one a tile may lie.
-
-    A layout has a power of two of positions along a dim: fewer than twice the tile's size.
-    """
-    found: dict[ir.Value, int] = {}
-    for op in nested_ops(block):
-        if op.name in ("vector.transfer_read", "vector.transfer_write"):
-            access = access_of(op)
-            strides = [access.strides[dim] or 0 for dim in access.dims]
-            past = sum(2 * size * by for size, by in zip(sizes_of(access.tile), strides, strict=True))
-            buffer = buffer_of(access)
-            found[buffer] = max(found.get(buffer, 0), past)
-    return found
-
-
-def _is_long(kind: ir.Type) -> bool:
-    element = kind.element_type if isinstance(kind, ir.VectorType) else kind
-    return isinstance(element, ir.IntegerType) and element.width > 32
 
 
 def _emit(
@@ -293,10 +248,11 @@ def _emit_neighbours(
     *counts, last = (loops.count(build, loop, em.number) for loop in range(loops.rank))
     *places, first = loops.places(build, group, [*counts, build.div(last, each)])
     first = build.mul(first, each)
-    for number in range(each):
-        _bind_places(em, forall, [*places, build.add(first, number)])
-        with em.task():
-            em.emit(work)
+    with asserts_together(em):
+        for number in range(each):
+            _bind_places(em, forall, [*places, build.add(first, number)])
+            with em.task():
+                em.emit(work)
     em.buffers = buffers
     if em.aligned:
         join_accesses(em, ir.InsertionPoint.current.block)

@@ -8,6 +8,7 @@ from mlir import ir
 
 from .emitter import Emitter
 from .fragment import Fragment, positions_of, uniform
+from .index_type import long_source
 from .registry import rule
 
 
@@ -34,6 +35,23 @@ def emit_elementwise(em: Emitter, op: ir.Operation) -> None:
         for position in positions_of(layout, result)
     }
     em.set_fragment(result, Fragment(layout, values))
+
+
+@rule("arith.cmpi")
+def emit_compare(em: Emitter, op: ir.Operation) -> None:
+    """A position from memory is compared as what it is there: it may not fit into the kernel's index type."""
+    sources = [source for source in map(long_source, op.operands) if source is not None]
+    if not sources or isinstance(sources[0].type, ir.VectorType):
+        emit_elementwise(em, op)
+        return
+    kind = sources[0].type
+
+    def wide(value: ir.Value) -> ir.Value:
+        number = em.scalar(long_source(value) or value)
+        return number if number.type == kind else em.build.op("arith.extsi", [number], kind)
+
+    predicate = ir.IntegerAttr(op.attributes["predicate"]).value
+    em.set_scalar(op.results[0], em.build.compare(predicate, *map(wide, op.operands)))
 
 
 _CASTS = {"arith.index_cast": "arith.extsi", "arith.index_castui": "arith.extui"}
