@@ -17,12 +17,16 @@ An access may be narrower than 128 bits where each request of a warp touches one
 index, a channel's parameter: it could not be less) and its line touches few of them (a sixteenth of what must
 be moved, or one in all, as where two numbers are added up), and where it is of a narrower dtype than the
 kernel's widest one, takes as many elements as 128 bits hold of that, and fills its sectors: wider ones would
-make the others more than 128 bits. What an access touches is what the emulator has counted for its line of
+make the others more than 128 bits. So they would where a thread has 128 bits of another buffer for fewer of
+this one (`places.smaller_shares`). What an access touches is what the emulator has counted for its line of
 PTX.
 
 A tile's loads all come before the first use of one. Another tile's may come after it if they are on their way
 during a reduction, or if all blocks load the same, as weights: all but the first have them from a cache, and
 registers that wait for them are blocks that do not (`machine_code.Code.late_loads`).
+
+Single elements whose places the lanes have loaded, one for each place, may lie anywhere: each is a sector,
+however it is loaded, which is not held against the kernel (`places.anywhere`).
 
 What must be moved is each sector that the kernel touches, once: the emulator's ``dram_read`` and
 ``dram_written``. What is needed are the elements that the kernel's maps name (`Kernel.bytes`), and a sector a
@@ -39,7 +43,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import mlopt
@@ -54,6 +58,7 @@ from ...runtime.emulator.counters import Line
 from ...runtime.emulator.launch import Report
 from .machine_code import Code, parse
 from .operations import Operation
+from .places import SECTOR, WIDEST, anywhere, places_of, smaller_shares
 
 MOST_OVER = 1.02
 MOST_REQUESTED = 2.0
@@ -61,8 +66,6 @@ MOST_AGAIN = 1.125  # a channel's parameter is asked for by several warps
 FEW = 1 / 16  # of the sectors: what lanes may leave most of
 WAVES = 4
 GATES = ("spills", "residency", "wide", "first", "nc", "bytes", "requested", "banks", "sectors")
-SECTOR = 32
-_WIDEST = 128  # bits of an access
 _LINE = re.compile(r"(?P<kind>ld|st)\.global\S*?(?:\.v(?P<count>\d))?\.[a-z](?P<bits>\d+)\s")
 _CODES = {"LDG": "ld", "STG": "st"}
 
@@ -131,7 +134,12 @@ def measure(operation: Operation, chip: str) -> list[Found]:
         loads, stores = code.named("LDG"), code.named("STG")
         operands, needed = _declared(compiled.asm["layouts"], report.kernel)
         least = counters.dram_read + counters.dram_written
-        narrow = narrow_accesses(counters.lines, element_bits(operands), least)
+        places = places_of(counters.lines)
+        scattered = anywhere(places)
+        may = scattered | smaller_shares(places)
+        narrow = narrow_accesses(counters.lines, element_bits(operands), least, may)
+        aligned = [line for line in counters.lines if line.line not in scattered]
+        beyond = SECTOR * sum(line.sectors for line in counters.lines if line.line in scattered)
         found.append(
             Found(
                 operation.name,
@@ -146,11 +154,11 @@ def measure(operation: Operation, chip: str) -> list[Found]:
                 needed,
                 least,
                 moved(report, chip),
-                counters.l2_bytes,
+                counters.l2_bytes - beyond,
                 counters.bank_conflicts,
-                max(map(_waste, counters.lines), default=0.0),
+                max(map(_waste, aligned), default=0.0),
                 kernel.occupancy.blocks >= wanted[report.kernel],
-                report.trace.asked_again(),
+                report.trace.asked_again(scattered),
             )
         )
     return found
@@ -167,14 +175,15 @@ def moved(report: Report, chip: str) -> int:
 
 
 def narrow_accesses(
-    lines: Sequence[Line], elements: set[int], least: float = math.inf
+    lines: Sequence[Line], elements: set[int], least: float = math.inf, may: Collection[int] = ()
 ) -> set[tuple[str, int]]:
     """Kinds ("ld", "st") and widths of accesses that need not have 128 bits; ``elements``: bits of dtypes.
 
     Those all of whose lines' requests touch one sector each, few of ``least`` bytes or one in all, or fill
-    their sectors with as many elements of a narrower dtype as 128 bits hold of the widest one.
+    their sectors with as many elements of a narrower dtype as 128 bits hold of the widest one; or which are
+    among the lines that ``may`` be narrow.
     """
-    narrower = {_WIDEST * bits // max(elements) for bits in elements} if elements else set()
+    narrower = {WIDEST * bits // max(elements) for bits in elements} if elements else set()
     found: dict[tuple[str, int], bool] = {}
     for line in lines:
         access = _LINE.search(line.text)
@@ -184,7 +193,7 @@ def narrow_accesses(
         fills = bits in narrower and line.bytes == SECTOR * line.sectors
         known = found.get((access["kind"], bits), True)
         few = line.sectors == line.requests and SECTOR * line.sectors <= max(SECTOR, FEW * least)
-        found[access["kind"], bits] = known and (few or fills)
+        found[access["kind"], bits] = known and (few or fills or line.line in may)
     return {each for each, may in found.items() if may}
 
 
@@ -210,7 +219,7 @@ def element_bits(operands: str) -> set[int]:
 
 def _as_wide_as_can_be(code: Code, narrow: set[tuple[str, int]]) -> int:
     accesses = [(_CODES[each.name.split(".")[0]], each.bits) for each in code.named(*_CODES)]
-    return sum(bits == _WIDEST or (kind, bits) in narrow for kind, bits in accesses)
+    return sum(bits == WIDEST or (kind, bits) in narrow for kind, bits in accesses)
 
 
 def _waste(line: Line) -> float:

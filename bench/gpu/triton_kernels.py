@@ -207,16 +207,19 @@ def copy_columns(x, y, FROM: tl.constexpr, WIDTH: tl.constexpr, TO: tl.constexpr
 
 
 @triton.jit
-def embedding(tokens, table, y, WIDTH: tl.constexpr, BLOCK: tl.constexpr):
+def embedding(tokens, table, y, ROWS: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr):
     column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     row = tl.load(tokens + tl.program_id(0))
+    tl.device_assert((row >= 0) & (row < ROWS), "index out of bounds")
     tl.store(y + tl.program_id(0) * WIDTH + column, tl.load(table + row * WIDTH + column))
 
 
 @triton.jit
 def gather(x, places, y, WIDTH: tl.constexpr, BLOCK: tl.constexpr):
     at = spots(BLOCK)
-    tl.store(y + at, tl.load(x + at // WIDTH * WIDTH + tl.load(places + at)))
+    place = tl.load(places + at)
+    tl.device_assert((place >= 0) & (place < WIDTH), "index out of bounds")
+    tl.store(y + at, tl.load(x + at // WIDTH * WIDTH + place))
 
 
 @triton.jit

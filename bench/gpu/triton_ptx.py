@@ -3,6 +3,11 @@
 Run by ``python -m mlopt.bench.gpu.against_triton`` with a Python that has Triton 3.9; nothing else is needed,
 no GPU either. Programs and warps are such that a thread has as many elements as in mlopt's kernels, where
 Triton allows. Floats are rounded after each op, as eager's are (enable_fp_fusion is off).
+
+Assertions stay in the code, and those about overflows are not made (debug is on, sanitize_overflow off), as
+in what torch's Inductor compiles: `_inductor/runtime/triton_heuristics.py`, `_create_compile_options`. Its
+kernels assert that an index from memory is inside (`_inductor/config.py`, assert_indirect_indexing), as
+eager's do; so do these. Operations whose names end with `UNCHECKED` are compiled without.
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ class Launch:
 
 
 SMALL = 512 * 1024
+UNCHECKED = ", unchecked"
 
 
 def flat(kernel: triton.JITFunction, types: str, each: int, count: int = SMALL, **constants: int) -> Launch:
@@ -104,22 +110,34 @@ OPERATIONS = {
         flat(kernels.copy_columns, "*fp32 *fp32", 8, 256 * 1024, FROM=512, WIDTH=1024, TO=1536),
     ],
     "embedding f32": [
-        Launch(kernels.embedding, "*i64 *fp32 *fp32", {"WIDTH": 768, "BLOCK": 256}, 512 * 3, warps=2)
+        Launch(
+            kernels.embedding,
+            "*i64 *fp32 *fp32",
+            {"ROWS": 1000, "WIDTH": 768, "BLOCK": 256},
+            512 * 3,
+            warps=2,
+        )
     ],
     "gather f32": [flat(kernels.gather, "*fp32 *i64 *fp32", 2, 64 * 1024, WIDTH=1024)],
     "max_pool f32": [flat(kernels.max_pool, "*fp32 *fp32", 4, 64 * 32 * 32, WIDTH=64)],
     "mean_pool f32": [by_rows(kernels.mean_pool, "*fp32 *fp32", 256, 1024)],
 }
+OPERATIONS |= {name + UNCHECKED: OPERATIONS[name] for name in ("embedding f32", "gather f32")}
 
 
-def ptx(launch: Launch, chip: int) -> str:
-    """The PTX of one launch's kernel; all pointers are divisible by 16."""
+def ptx(launch: Launch, chip: int, checked: bool) -> str:
+    """The PTX of one launch's kernel, with its assertions or without; all pointers are divisible by 16."""
     types = launch.types.split()
     signature = dict(zip(launch.kernel.arg_names, types, strict=False))
     signature |= dict.fromkeys(launch.constants, "constexpr")
     aligned = {(at,): [["tt.divisibility", 16]] for at in range(len(types))}
     source = ASTSource(launch.kernel, signature, launch.constants, aligned)
-    options = {"num_warps": launch.warps, "enable_fp_fusion": False}
+    options = {
+        "num_warps": launch.warps,
+        "enable_fp_fusion": False,
+        "debug": checked,
+        "sanitize_overflow": False,
+    }
     return str(triton.compile(source, target=GPUTarget("cuda", chip, 32), options=options).asm["ptx"])
 
 
@@ -128,7 +146,11 @@ def main(chip: str) -> None:
     number = int(chip.removeprefix("sm_").rstrip("af"))
     kernels = {
         name: [
-            {"ptx": ptx(each, number), "threads": each.programs * each.warps * 32, "passes": each.passes}
+            {
+                "ptx": ptx(each, number, checked=not name.endswith(UNCHECKED)),
+                "threads": each.programs * each.warps * 32,
+                "passes": each.passes,
+            }
             for each in launches
         ]
         for name, launches in OPERATIONS.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,8 +15,12 @@ if TYPE_CHECKING:
 
 
 class _Touches(NamedTuple):
-    """The sectors that the warps of one access touch, each once a warp; an atomic reads and writes."""
+    """The sectors that the warps of one access touch, each once a warp; an atomic reads and writes.
 
+    ``line`` is the access's in the PTX.
+    """
+
+    line: int
     blocks: Array
     step: int
     sectors: Array
@@ -31,22 +36,26 @@ class Trace:
         self._first = -1  # block of the batch that runs
         self._step = 0
 
-    def access(self, x: Context, kind: str, addresses: Array) -> None:
+    def access(self, x: Context, line: int, kind: str, addresses: Array) -> None:
         """Lanes load from, store to or change memory (``kind``)."""
         if x.batch.blocks[0] != self._first:
             self._first, self._step = int(x.batch.blocks[0]), 0
         self._step += 1
         warps, sectors = sectors_of_warps(x.lanes, addresses)
         blocks = x.batch.blocks[warps // x.batch.shape.warps_in_block]
-        self._touches.append(_Touches(blocks, self._step, sectors, kind != "store", kind != "load"))
+        self._touches.append(_Touches(line, blocks, self._step, sectors, kind != "store", kind != "load"))
 
-    def asked_again(self) -> float:
-        """How often a block asks for a sector, on average: more than once if it reads a row again."""
-        if not self._touches:
+    def asked_again(self, without: Collection[int] = ()) -> float:
+        """How often a block asks for a sector, on average: more than once if it reads a row again.
+
+        Accesses of the PTX lines ``without`` are left out.
+        """
+        touches = [each for each in self._touches if each.line not in without]
+        if not touches:
             return 1.0
-        counts = [len(each.sectors) for each in self._touches]
-        blocks = np.concatenate([each.blocks for each in self._touches])
-        sectors = np.concatenate([each.sectors for each in self._touches])
+        counts = [len(each.sectors) for each in touches]
+        blocks = np.concatenate([each.blocks for each in touches])
+        sectors = np.concatenate([each.sectors for each in touches])
         order = np.lexsort((sectors, blocks))
         blocks, sectors = blocks[order], sectors[order]
         new = (np.diff(blocks) != 0) | (np.diff(sectors) != 0)

@@ -83,7 +83,7 @@ class Watch:
             counted.sectors += traffic.sectors(x.lanes, addresses)
             self._touch(parts, kind)
             if self.trace is not None:
-                self.trace.access(x, kind, addresses)
+                self.trace.access(x, instruction.line, kind, addresses)
             self._global(x, instruction, kind, size, parts, unchanged)
         elif space == "shared":
             needed, least = traffic.wavefronts(x.lanes, addresses, size)
