@@ -277,6 +277,8 @@ LAYOUT = Mark("mlopt.layout", LAYOUTS_KIND)
 SHARED = Mark("mlopt.shared", INTEGER, _FUNCTION)
 # The instruction of tensor cores that makes a product.
 MMA = Mark("mlopt.mma", STRING)
+# The type that the program rounds the first factor of a product to.
+ROUNDS = Mark("mlopt.rounds", STRING)
 # A maximum that may leave NaN out.
 DROPS_NAN = Mark("mlopt.drops_nan", FLAG)
 ASSERTS = Mark("mlopt.asserts", STRINGS, _MODULE)
@@ -288,8 +290,8 @@ MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
         OP, GROUP, WHOLE, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
-        FLOPS, SCHEDULE, CONSIDERED, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, DROPS_NAN, ASSERTS,
-        DEVICE_KERNELS, LAUNCHES,
+        FLOPS, SCHEDULE, CONSIDERED, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, ROUNDS, DROPS_NAN,
+        ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip
 

@@ -60,10 +60,11 @@ class RaiseAttention(Pass):
     put all of it into one kernel.
 
     Legal where nobody else reads what lies between: a graph that keeps the weights for its backward pass
-    stays as it is. The weights are not rounded to half floats on the way, and divided after the second
-    product. Dims of rows that reshapes join and split (grouped heads) become the finest ones, so that no
-    reshape lies between the products; keys and values that were repeated for several heads are read as they
-    are. Run it before mlopt-fold-moves, which reads queries, keys and values in place.
+    stays as it is. The weights are divided after the second product. ``mlopt.rounds`` is the half float that
+    the program rounds them to before it: tensor cores take it, others leave them as they are. Dims of rows
+    that reshapes join and split (grouped heads) become the finest ones, so that no reshape lies between the
+    products; keys and values that were repeated for several heads are read as they are. Run it before
+    mlopt-fold-moves, which reads queries, keys and values in place.
 
     A softmax may be written as the exp of a log_softmax, and zeros may stand for its NaN (torch.nan_to_num).
     One between two products that stays as it is leaves a line in ``mlopt.apart`` of the module: where its exp
@@ -177,9 +178,15 @@ def _write(found: Attention, write: Rewriter, splits: list[list[list[int]]]) -> 
         ir.AffineMap.get(count + 2, 0, [ir.AffineDimExpr.get(at) for at in range(count + 1)]),
     ]
     init = write.empty(sums.results[0], result, sums_splits)
-    made = make_attention(scores, values, init, maps, found.zero_rows, found.zero_nans, causal)
+    rounds = _half_name(sums.operands[0].type.element_type)
+    made = make_attention(scores, values, init, maps, found.zero_rows, found.zero_nans, causal, rounds)
     _follow(found.result, made, write, of_ops[-1])
     return None
+
+
+def _half_name(element: ir.Type) -> str:
+    """What a half float's type is called; nothing of another type."""
+    return str(element) if isinstance(element, (ir.F16Type, ir.BF16Type)) else ""
 
 
 def _read_where_it_was(op: ir.Operation, number: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
-from ...dialects.attributes import OP
+from ...dialects.attributes import OP, ROUNDS
 from ..operations import defining_op
 from ..raising.reshape import grouped, unsqueeze
 from ..structured import (
@@ -159,8 +159,9 @@ def make_attention(
     zero_rows: bool,
     zero_nans: bool,
     causal: int,
+    rounds: str,
 ) -> ir.Value:
-    """The op ``mlopt.attention``; the last loop runs along the keys."""
+    """The op ``mlopt.attention``; the last loop runs along the keys. ``rounds``: to which type, if any."""
     kinds = ["parallel"] * (maps[0].n_dims - 1) + ["reduction"]
     op = ir.Operation.create(
         ATTENTION,
@@ -175,6 +176,8 @@ def make_attention(
         },
     )
     OP.set(op, "attention")
+    if rounds:
+        ROUNDS.set(op, rounds)
     return op.results[0]
 
 

@@ -44,6 +44,7 @@ from .layouts.access import HALVES, WIDE, Access, access_of, bytes_of, is_halved
 from .layouts.anchors import Anchor, anchor_of
 from .layouts.coalescing import is_narrow, is_scattered
 from .layouts.dims import Dims
+from .layouts.mma import makes_factor
 from .layouts.order import last_of_reads, loads_first
 from .layouts.spread import Spread
 from .layouts.tiles import RESHAPES, is_tile, is_uniform, sizes_of
@@ -87,10 +88,11 @@ def assign(forall: ir.Operation, shared: int) -> None:
     _mark(ops, dims, spread, {access.op: access for access in accesses if access.bytes <= shared})
 
 
-def _first_placed(anchor: tuple[ir.Operation, Anchor]) -> tuple[bool, int]:
-    """Products whose instruction asks for one layout come first, then the largest."""
+def _first_placed(anchor: tuple[ir.Operation, Anchor]) -> tuple[bool, bool, int]:
+    """Products on tensor cores come first, of them what makes factors of others; then the largest."""
     op, _ = anchor
-    return MMA.name not in op.attributes, -prod(sizes_of(op.results[0]))
+    is_last = MMA.name not in op.attributes
+    return is_last, is_last or not makes_factor(op), -prod(sizes_of(op.results[0]))
 
 
 def _laid_out(block: ir.Block) -> list[ir.Operation]:
@@ -110,6 +112,10 @@ def _check(block: ir.Block) -> None:
 
 def _dims(block: ir.Block) -> Dims:
     """The classes; first, operands get copies that would make two dims of a tile one, or have no layout."""
+    for op in nested_ops(block):
+        if op.name == "vector.step":  # costs nothing: each reader has its own
+            for use in list(op.results[0].uses)[1:]:
+                use.owner.operands[use.operand_number] = op.clone(ir.InsertionPoint(op)).results[0]
     for op in nested_ops(block):
         for number in _SPREAD_OPERANDS.get(op.name, ()):
             if is_uniform(op.operands[number]):

@@ -82,17 +82,22 @@ def can_pipeline(loop: ir.Operation) -> list[ir.Operation] | str:
     """The conversions of what the loop reads for its products, or why it stays as it is."""
     if not any(MMA.name in op.attributes for op in block_ops(loop)):
         return "it has no product on tensor cores"
-    if any(integer_of(loop.operands[number]) is None for number in (0, 2)):
-        return "its beginning or step is not a number"
+    if integer_of(loop.operands[2]) is None:
+        return "its step is not a number"
     found = []
     for op in block_ops(loop):
         read = defining_op(op.operands[0], _READ) if op.name == _CONVERT else None
-        if read is not None and read.block == op.block:
+        if read is not None and read.block == op.block and _is_factor(op.results[0]):
             problem = _problem(loop, op, read)
             if problem is not None:
                 return problem
             found.append(op)
     return found or "its products' factors are made elsewhere"
+
+
+def _is_factor(value: ir.Value) -> bool:
+    """Whether a product on tensor cores reads it."""
+    return any(MMA.name in use.owner.attributes for use in value.uses)
 
 
 def _problem(loop: ir.Operation, turned: ir.Operation, read: ir.Operation) -> str | None:
@@ -144,23 +149,27 @@ def _slot_bytes(turned: ir.Operation) -> int:
 def _pipeline(loop: ir.Operation, turned: Sequence[ir.Operation], stages: int) -> None:
     """Let ``stages`` tiles of each factor be in shared memory at once."""
     body = loop.regions[0].blocks[0]
-    first, step = (integer_of(loop.operands[number]) for number in (0, 2))
-    assert first is not None and step is not None, "can_pipeline has asked"
+    first, step = loop.operands[0], integer_of(loop.operands[2])
+    assert step is not None, "can_pipeline has asked"
     reads = [op.operands[0].owner.operation for op in turned]
+    readers = {op: _first_reader(op) for op in turned}
     with ir.InsertionPoint(loop), loop.location:
         rings = [_ring(op, stages) for op in turned]
         for stage in range(stages - 1):
-            at = index_constant(first + stage * step)
+            at = _plus(first, stage * step)
             for read, ring in zip(reads, rings, strict=True):
                 _copy(loop, read, ring, index_constant(stage), at)
             _create("mlopt.async_commit")
-    with ir.InsertionPoint(turned[-1]), loop.location:
+    now = turned[0]
+    with ir.InsertionPoint(now), loop.location:
         _create("mlopt.async_wait", pending=stages - 2)
         slot = _slot(body.arguments[0], first, step, 0, stages)
         free = _slot(body.arguments[0], first, step, stages - 1, stages)
         later = _plus(body.arguments[0], (stages - 1) * step)
         for op, ring in zip(turned, rings, strict=True):
             tile = ir.Operation.create("mlopt.shared_tile", [op.results[0].type], [ring, slot])
+            if readers[op] != readers[turned[0]]:
+                tile.move_before(readers[op])
             tile.attributes[LAYOUT.name] = op.attributes[LAYOUT.name]
             op.results[0].replace_all_uses_with(tile.results[0])
         for read, ring in zip(reads, rings, strict=True):
@@ -173,6 +182,12 @@ def _pipeline(loop: ir.Operation, turned: Sequence[ir.Operation], stages: int) -
     with ir.InsertionPoint.after(loop), loop.location:
         for ring in rings:
             _create("mlopt.release", [ring])
+
+
+def _first_reader(turned: ir.Operation) -> ir.Operation:
+    """The first product that has a tile for its factor: until then it needs no registers."""
+    readers = [use.owner.operation for use in turned.results[0].uses]
+    return next(op for op in block_ops(turned.parent) if op in readers)
 
 
 def _ring(turned: ir.Operation, stages: int) -> ir.Value:
@@ -196,11 +211,18 @@ def _create(name: str, operands: Sequence[ir.Value] = (), **numbers: int) -> Non
     ir.Operation.create(name, [], list(operands), attributes)
 
 
-def _slot(at: ir.Value, first: int, step: int, ahead: int, stages: int) -> ir.Value:
+def _slot(at: ir.Value, first: ir.Value, step: int, ahead: int, stages: int) -> ir.Value:
     """The slot of the step that is ``ahead`` of the one at ``at``."""
-    place = ir.AffineExpr.get_floor_div(ir.AffineDimExpr.get(0) - first, step) + ahead
-    return affine.AffineApplyOp(ir.AffineMap.get(1, 0, [ir.AffineExpr.get_mod(place, stages)]), [at]).result
+    number = integer_of(first)
+    begin = ir.AffineDimExpr.get(1) if number is None else ir.AffineConstantExpr.get(number)
+    place = ir.AffineExpr.get_floor_div(ir.AffineDimExpr.get(0) - begin, step) + ahead
+    operands = [at, first] if number is None else [at]
+    where = ir.AffineMap.get(len(operands), 0, [ir.AffineExpr.get_mod(place, stages)])
+    return affine.AffineApplyOp(where, operands).result
 
 
-def _plus(at: ir.Value, number: int) -> ir.Value:
-    return affine.AffineApplyOp(ir.AffineMap.get(1, 0, [ir.AffineDimExpr.get(0) + number]), [at]).result
+def _plus(at: ir.Value, more: int) -> ir.Value:
+    number = integer_of(at)
+    if number is not None:
+        return index_constant(number + more)
+    return affine.AffineApplyOp(ir.AffineMap.get(1, 0, [ir.AffineDimExpr.get(0) + more]), [at]).result

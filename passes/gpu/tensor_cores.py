@@ -22,10 +22,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mlir import ir
+from mlir.dialects import arith
 
-from ...dialects.attributes import MMA
+from ...dialects.attributes import MMA, ROUNDS
 from ..base import Pass
-from ..operations import nested_ops
+from ..operations import defining_op, nested_ops
+from ..structured import is_used
 from .grids import grids_of
 from .layouts.mma import Instruction, Roles, instruction_for, roles_of
 
@@ -40,10 +42,40 @@ class TensorCores(Pass):
         """Mark what can be in every kernel."""
         for forall in grids_of(op):
             for contract in nested_ops(forall):
-                if contract.name == "vector.contract":
-                    found = can_use(contract)
-                    if isinstance(found, Instruction):
-                        MMA.set(contract, str(found))
+                if contract.name != "vector.contract":
+                    continue
+                if isinstance(can_round(contract), Instruction):
+                    _round(contract)
+                found = can_use(contract)
+                if isinstance(found, Instruction):
+                    MMA.set(contract, str(found))
+
+
+def can_round(contract: ir.Operation) -> Instruction | str:
+    """The instruction for a product whose first factor the program rounds, or why there is none."""
+    if ROUNDS.get(contract) is None:
+        return "its first factor is not rounded"
+    half = ir.Type.parse(ROUNDS.get(contract))
+    found = instruction_for(half, ir.VectorType(contract.results[0].type).element_type)
+    if found is None:
+        return f"no instruction multiplies {half}"
+    roles = roles_of(contract)
+    return found if isinstance(roles, Roles) else roles
+
+
+def _round(contract: ir.Operation) -> None:
+    """Let both factors have the type that the first one is rounded to."""
+    half = ir.Type.parse(ROUNDS.get(contract))
+    with ir.InsertionPoint(contract), contract.location:
+        for number, factor in enumerate(list(contract.operands)[:2]):
+            kind = ir.VectorType.get(ir.VectorType(factor.type).shape, half)
+            widened = defining_op(factor, "arith.extf")
+            if widened is not None and widened.operands[0].type == kind:
+                contract.operands[number] = widened.operands[0]
+                if not is_used(factor):
+                    widened.erase()
+            else:
+                contract.operands[number] = arith.truncf(kind, factor)
 
 
 def can_use(contract: ir.Operation) -> Instruction | str:

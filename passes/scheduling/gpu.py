@@ -18,8 +18,9 @@ from ..gpu.layouts.warps import REGISTERS
 from ..tiling import contraction, elementwise, fill, reduction, slices, window
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from ..tiling.walks import columns_of
-from .attention import Block, attention_of, choose_attention
+from .attention import attention_of
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
+from .gpu_attention import choose_block
 from .gpu_products import choose_contraction, choose_tensor_block
 from .gpu_threads import (
     CONTRACTION_REGISTERS,
@@ -66,7 +67,7 @@ SQUARE = 32  # the side of a transposed tile, at least
 LINE, SECTOR = 128, 32  # bytes of a cache line, and of its parts: a longer side has no more to gain
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
 _IN_STEPS = (elementwise, fill, reduction, slices)
-ATTENTION = Block(rows=(32, 16), keys=16, step=8)
+ATTENTION_STAGES = 2
 
 
 @dataclass(frozen=True)
@@ -102,10 +103,10 @@ def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED) -> 
     """
     tiles = forced(domain)
     heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
-    attention = attention_of(domain)
+    attention, block_warps = attention_of(domain), None
     found: Sequence[Estimate] = ()
     if attention is not None:
-        choose_attention(domain, attention, tiles, ATTENTION, BLOCKS)
+        block_warps = choose_block(domain, attention, tiles)
     elif heavy is not None:
         found = choose_tensor_block(domain, heavy, tiles, machine, shared)
         if not found:
@@ -119,6 +120,9 @@ def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED) -> 
     if found:
         best = found[0]
         return Choice(tiles, best.block.warps, best.resident, best.block.stages, compared(found))
+    if attention is not None and block_warps is not None:
+        blocks = max(2 * FEWEST_WARPS // block_warps, 1)
+        return Choice(tiles, block_warps, blocks, ATTENTION_STAGES)
     rows = reduces(domain)
     warps = warps_for(largest_tile(domain, tiles), ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)
     if heavy is None and attention is None and blocks_of(domain, tiles) <= BLOCKS:

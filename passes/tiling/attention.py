@@ -22,7 +22,8 @@ After, in a task that has 64 rows of one matrix::
 Keys past the end, and those that the mask takes away, score -inf. A row of only such ones keeps -inf for its
 maximum, of which exp makes NaN: 0 stands for it there. ``zero_nans`` looks at the sums of the weights, which
 are NaN where one of them is. With ``causal`` the loop ends after the task's last
-row. The weights stay in the accumulator's type, in which values are widened.
+row. The weights stay in the accumulator's type, in which values are widened; ``mlopt.rounds`` goes on to the
+contract.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from math import inf
 from mlir import ir
 from mlir.dialects import arith, math, vector
 
+from ...dialects.attributes import ROUNDS
 from ..structured import ATTENTION
 from .access import Nest
 from .analysis import single_loops
@@ -138,14 +140,18 @@ def _weighted(emitter: Emitter, nest: Nest, weights: ir.Value, sums: ir.Value) -
     values = convert(reshape(values, sizes), weights.type.element_type)
     maps = [[*rows_of(nest), *nest.reductions], kept, list(nest.parallels)]
     where = [ir.AffineMap.get(len(loops), 0, [ir.AffineDimExpr.get(at) for at in dims]) for dims in maps]
-    return vector.ContractionOp(
+    product = vector.ContractionOp(
         sums.type,
         weights,
         values,
         sums,
         ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in where]),
         ir.ArrayAttr.get([ir.Attribute.parse(f"#vector.iterator_type<{kind}>") for kind in nest.kinds]),
-    ).result
+    )
+    rounds = ROUNDS.get(nest.op)
+    if rounds is not None:
+        ROUNDS.set(product.operation, rounds)
+    return product.result
 
 
 def _end(emitter: Emitter, nest: Nest) -> ir.Value | None:

@@ -6,7 +6,7 @@
 // LAYOUT-LABEL: @product
 // LAYOUT: vector.transfer_read %arg0{{.*}}mlopt.layout = "reg 2:(32,0) 8:(0,1) lane 4:(0,8) 8:(1,0) warp 4:(8,0)"
 // LAYOUT: mlopt.convert_layout{{.*}}mlopt.layout = "reg 2:(16,0) 4:(0,8) 2:(8,0) 2:(0,1) lane 4:(0,2) 8:(1,0) warp 2:(32,0) 2:(0,0)"
-// LAYOUT: mlopt.convert_layout{{.*}}mlopt.layout = "reg 4:(0,8) 4:(8,0) 2:(1,0) lane 4:(2,0) 8:(0,1) warp 2:(0,0) 2:(0,32)"
+// LAYOUT: mlopt.convert_layout{{.*}}mlopt.layout = "reg 2:(0,16) 2:(16,0) 2:(0,8) 2:(8,0) 2:(1,0) lane 4:(2,0) 8:(0,1) warp 2:(0,0) 2:(0,32)"
 // LAYOUT: vector.contract{{.*}}mlopt.layout = "reg 4:(8,0) 4:(0,8) 2:(0,1) lane 4:(0,2) 8:(1,0) warp 2:(32,0) 2:(0,32)"
 
 // A step of 32: 2 x 2 x 4 products of 16 x 8 x 16, whose factors are 4 + 4 words of four matrices each.

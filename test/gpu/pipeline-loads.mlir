@@ -27,17 +27,17 @@
 // CHECK: "mlopt.release"(%[[A]])
 // CHECK: "mlopt.release"(%[[B]])
 
-// Two copies of 16 bytes a thread and factor, and one barrier a step.
+// Two copies of 16 bytes a thread and factor, and one barrier a step. Factors are loaded where they are multiplied.
 // THREAD-LABEL: llvm.func @product(
 // THREAD-COUNT-12: nvvm.cp.async.shared.global {{.*}}, 16, cache =  cg
 // THREAD: scf.for
 // THREAD-NEXT: nvvm.cp.async.wait.group 2
 // THREAD-NEXT: nvvm.barrier0
-// THREAD-COUNT-8: nvvm.ldmatrix
 // THREAD: scf.if
 // THREAD-COUNT-4: nvvm.cp.async.shared.global
 // THREAD-NOT: nvvm.cp.async.shared.global
 // THREAD: nvvm.cp.async.commit.group
+// THREAD-COUNT-8: nvvm.ldmatrix
 // THREAD-NOT: nvvm.barrier0
 // THREAD: scf.yield
 // THREAD-LABEL: llvm.func @product_unaligned

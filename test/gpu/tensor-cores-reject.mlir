@@ -82,3 +82,40 @@ func.func private @shallow(%a: vector<64x1xbf16>, %b: vector<1x64xbf16>, %out: m
   }
   return
 }
+
+// Half floats that were widened, beside a factor that the program does not round.
+func.func private @exact(%a: vector<64x32xf32>, %b: vector<32x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %wide = arith.extf %b : vector<32x64xbf16> to vector<32x64xf32>
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %wide, %zero : vector<64x32xf32>, vector<32x64xf32> into vector<64x64xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  }
+  return
+}
+
+// Rounded, but to what is no half float; and of a batch within the tile.
+func.func private @rounds_to_double(%a: vector<64x32xf64>, %b: vector<32x64xf64>, %out: memref<64x64xf64>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf64>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"], mlopt.rounds = "bf16"}
+        %a, %b, %zero : vector<64x32xf64>, vector<32x64xf64> into vector<64x64xf64>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf64>, memref<64x64xf64>
+  }
+  return
+}
+func.func private @rounds_batch(%a: vector<4x16x16xf32>, %b: vector<4x16x16xf32>, %out: memref<4x16x16xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<4x16x16xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, k, n)>,
+                                           affine_map<(b, m, n, k) -> (b, m, n)>],
+                          iterator_types = ["parallel", "parallel", "parallel", "reduction"], mlopt.rounds = "f16"}
+        %a, %b, %zero : vector<4x16x16xf32>, vector<4x16x16xf32> into vector<4x16x16xf32>
+    vector.transfer_write %d, %out[%c0, %c0, %c0] : vector<4x16x16xf32>, memref<4x16x16xf32>
+  }
+  return
+}

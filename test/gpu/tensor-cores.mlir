@@ -44,3 +44,37 @@ func.func private @i8(%a: vector<64x32xi8>, %b: vector<32x64xi8>, %out: memref<6
   }
   return
 }
+
+// The program rounds the first factor: so both are what the second one was before it was widened.
+// CHECK-LABEL: @rounds
+// CHECK: %[[A:.*]] = arith.truncf %arg0 : vector<64x32xf32> to vector<64x32xbf16>
+// CHECK-NOT: arith.extf
+// CHECK: vector.contract {{.*}} %[[A]], %arg1, %{{.*}}mlopt.mma = "m16n8k16.bf16"{{.*}} : vector<64x32xbf16>, vector<32x64xbf16> into vector<64x64xf32>
+func.func private @rounds(%a: vector<64x32xf32>, %b: vector<32x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %wide = arith.extf %b : vector<32x64xbf16> to vector<32x64xf32>
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"], mlopt.rounds = "bf16"}
+        %a, %wide, %zero : vector<64x32xf32>, vector<32x64xf32> into vector<64x64xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  }
+  return
+}
+
+// The second factor is computed in f32: it is rounded, too, as the program has it.
+// CHECK-LABEL: @rounds_both
+// CHECK: arith.truncf %arg0 : vector<64x32xf32> to vector<64x32xf16>
+// CHECK: arith.truncf %{{.*}} : vector<32x64xf32> to vector<32x64xf16>
+// CHECK: mlopt.mma = "m16n8k16.f16"
+func.func private @rounds_both(%a: vector<64x32xf32>, %b: vector<32x64xf32>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %twice = arith.addf %b, %b : vector<32x64xf32>
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"], mlopt.rounds = "f16"}
+        %a, %twice, %zero : vector<64x32xf32>, vector<32x64xf32> into vector<64x64xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  }
+  return
+}

@@ -58,7 +58,7 @@ func.func @called(%q: tensor<6x40x16xf32>, %k: tensor<6x50x16xf32>, %v: tensor<6
 // CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[S]] : {{.*}}mlopt.op = "where"
 // CHECK-DAG: linalg.index 3
 // CHECK-DAG: linalg.index 4
-// CHECK: %[[R:.*]] = "mlopt.attention"(%[[T]], %[[V]], %{{.*}}) {causal = 3 : i64, {{.*}}zero_nans = false, zero_rows = false}
+// CHECK: %[[R:.*]] = "mlopt.attention"(%[[T]], %[[V]], %{{.*}}) {causal = 3 : i64, {{.*}}mlopt.rounds = "f16", zero_nans = false, zero_rows = false}
 // CHECK: %[[H:.*]] = linalg.generic {{.*}} ins(%[[R]] : tensor<2x2x3x7x8xf32>) outs({{.*}} : tensor<2x2x3x7x8xf16>)
 // CHECK: %[[J:.*]] = tensor.collapse_shape %[[H]] {{.*}} into tensor<2x6x7x8xf16>
 // CHECK: return %[[J]]

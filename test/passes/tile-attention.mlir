@@ -66,7 +66,7 @@ func.func private @attention(%q: tensor<6x80x16xf32>, %k: tensor<6x100x16xf32>, 
 // CHECK:       vector.transfer_read %arg0[%[[B]], %[[M]], %[[N]]]
 // CHECK:       %[[V:.*]] = vector.transfer_read %arg1
 // CHECK:       %[[WIDE:.*]] = arith.extf %[[V]] : vector<1x16x8xf16> to vector<1x16x8xf32>
-// CHECK:       vector.contract {{.*}} %{{.*}}, %[[WIDE]], %{{.*}}
+// CHECK:       vector.contract {{.*}} %{{.*}}, %[[WIDE]], %{{.*}} {mlopt.rounds = "f16"}
 // CHECK:     %[[SUM:.*]] = vector.broadcast
 // CHECK:     %[[Q:.*]] = arith.divf %[[R]]#2, %[[SUM]]
 // CHECK:     %[[NAN:.*]] = arith.cmpf uno, %[[R]]#1, %[[R]]#1
@@ -75,6 +75,6 @@ func.func private @attention(%q: tensor<6x80x16xf32>, %k: tensor<6x100x16xf32>, 
 #values = affine_map<(b, m, d, n) -> (b, n, d)>
 #out = affine_map<(b, m, d, n) -> (b, m, d)>
 func.func private @causal(%t: tensor<6x?x?xf32>, %v: tensor<6x?x8xf16>, %o: tensor<6x?x8xf32>) -> tensor<6x?x8xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 1, 32, 0, 16>}} {
-  %r = "mlopt.attention"(%t, %v, %o) {indexing_maps = [#weights, #values, #out], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], zero_rows = false, zero_nans = true, causal = 1 : i64} : (tensor<6x?x?xf32>, tensor<6x?x8xf16>, tensor<6x?x8xf32>) -> tensor<6x?x8xf32>
+  %r = "mlopt.attention"(%t, %v, %o) {indexing_maps = [#weights, #values, #out], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], zero_rows = false, zero_nans = true, mlopt.rounds = "f16", causal = 1 : i64} : (tensor<6x?x?xf32>, tensor<6x?x8xf16>, tensor<6x?x8xf32>) -> tensor<6x?x8xf32>
   return %r : tensor<6x?x8xf32>
 }

@@ -24,7 +24,7 @@ from ....dialects.layouts import LANE_BITS, Axis, Layout
 from ...base import PassError
 from .dims import Dims
 from .spread import Spread
-from .tiles import contract_loops, sizes_of
+from .tiles import ELEMENTWISE, contract_loops, sizes_of
 
 ROWS, COLUMNS = 16, 8
 HALF = 8  # rows between the two that a lane has
@@ -117,6 +117,25 @@ def warp_grid(rows: int, columns: int, warps: int) -> int:
     return min((1 << bit for bit in range(warps.bit_length())), key=read)
 
 
+def makes_factor(op: ir.Operation) -> bool:
+    """Whether another product on tensor cores has this one's result, or what is made of it, for its rows.
+
+    A warp with whole rows of both has the second one's factor in its registers already.
+    """
+    pending, seen = list(op.results), set(op.results)
+    while pending:
+        for use in pending.pop().uses:
+            reader = use.owner.operation
+            if MMA.name in reader.attributes and use.operand_number == 0:
+                return True
+            further = [reader.parent.results[use.operand_number]] if reader.name == "scf.yield" else []
+            if reader.name.startswith(ELEMENTWISE):
+                further = list(reader.results)
+            pending += [value for value in further if value not in seen]
+            seen.update(further)
+    return False
+
+
 class TensorProduct:
     """The layouts that a product on tensor cores wants."""
 
@@ -139,7 +158,7 @@ class TensorProduct:
         ]
         high = 1 if rows is None or rows in spread.placed else -(-spread.extents[rows] // ROWS)
         wide = 1 if columns is None or columns in spread.placed else -(-spread.extents[columns] // COLUMNS)
-        below = warp_grid(high, wide, 1 << len(free))
+        below = 1 << len(free) if makes_factor(op) else warp_grid(high, wide, 1 << len(free))
         down = below.bit_length() - 1
         if rows is not None and rows not in spread.placed:
             _put(spread, rows, _ROW_LANES, free[:down], -(-high // below), (ROWS, (2, HALF)))
@@ -162,8 +181,12 @@ class TensorProduct:
         for number, loops, own in ((0, left, roles.rows), (1, right, roles.columns)):
             bits, registers = _shared(op, layout, None if own is None else result.index(own), number)
             halves = [each for each in registers if each == (2, HALF) and number == 0]
+            pairs = [(2, COLUMNS)] if number == 1 and any(each[0] % 2 == 0 for each in registers) else []
+            if pairs:
+                registers = [(each[0] // 2, 2 * each[1]) for each in registers]
             axes = [(own, *each) for each in registers if each not in halves]
-            axes += [*deep, *((own, *each) for each in halves), (roles.depth, packed, 1)]
+            axes += [deep[0], *((own, *each) for each in pairs), deep[1]]
+            axes += [*((own, *each) for each in halves), (roles.depth, packed, 1)]
             lanes = {roles.depth: {0: packed, 1: 2 * packed}, own: bits}
             wanted[number] = _layout(loops, lanes, axes, len(layout.bits))
         return wanted

@@ -24,8 +24,9 @@ _ROUNDED = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "math.fma")
 
 @expands("math.exp2")
 def exp2(op: ir.Operation) -> ir.Value:
-    """The instruction itself: 5 ulp."""
-    return ex2(op.operands[0])
+    """The instruction itself: 5 ulp; with ``afn`` denormals count as 0."""
+    is_approximate = "afn" in str(op.attributes["fastmath"])
+    return ex2_ftz(op.operands[0]) if is_approximate else ex2(op.operands[0])
 
 
 @expands("math.exp")

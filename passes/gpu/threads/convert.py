@@ -45,7 +45,7 @@ def emit_convert(em: Emitter, op: ir.Operation) -> None:
     for turn in turns:
         em.shared.reads(turn.region)
         wanted = positions_of(turn.passage.target, turn.op.results[0])
-        values = turn.passage.load(em, turn.base, wanted, turn.element)
+        values = dict(turn.passage.load(em, turn.base, wanted, turn.element))  # before others have its bytes
         em.set_fragment(turn.op.results[0], Fragment(turn.passage.target, values))
     for turn in turns:
         em.shared.free(turn.region)

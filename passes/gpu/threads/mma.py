@@ -40,8 +40,8 @@ class _Product:
         rows = sorted({at - at % ROWS for at in self._places(self.roles.rows)})
         columns = sorted({at - at % COLUMNS for at in self._places(self.roles.columns)})
         for step in range(0, self._size(self.roles.depth), self.instruction.depth):
-            for row in rows:
-                for column in columns:
+            for column in columns:
+                for row in rows:
                     self._block(row, column, step)
         self.em.set_fragment(self.op.results[0], Fragment(self.layout, self.values))
 

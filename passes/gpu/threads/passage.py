@@ -6,7 +6,7 @@ loaded by matrices where it can be (`matrices`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,11 +15,45 @@ from mlir import ir
 from ....dialects.layouts import Layout, Position
 from ..layouts.access import WIDE
 from .arrangement import Arrangement, best_arrangement, cost
-from .builder import Number, Truth
+from .builder import Builder, Number, Truth
 from .emitter import Emitter
 from .fragment import Fragment
 from .matrices import Matrices, load_matrices, matrices_of
 from .stored import load_stored, store_stored, stored_type
+
+
+class MatrixLoads(Mapping[Position, ir.Value]):
+    """A fragment that is loaded by matrices, each of which is loaded where an element of it is first wanted.
+
+    So a product loads what it multiplies next, and needs registers for that alone.
+    """
+
+    def __init__(
+        self, build: Builder, matrices: Matrices, how: Arrangement, first: ir.Value, element: ir.Type
+    ) -> None:
+        self._build, self._matrices, self._how = build, matrices, how
+        self._first, self._element = first, element
+        self._starts = {
+            each: start for start in matrices.starts for word in matrices.members(start) for each in word
+        }
+        self._loaded: dict[Position, ir.Value] = {}
+
+    def __getitem__(self, position: Position) -> ir.Value:
+        if position not in self._loaded:
+            self._load(self._starts[position])
+        return self._loaded[position]
+
+    def __iter__(self) -> Iterator[Position]:
+        return iter(self._starts)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def _load(self, start: Position) -> None:
+        pointer = self._build.offset(self._first, self._element, self._how.place(start))
+        members = self._matrices.members(start)
+        loaded = load_matrices(self._build, pointer, len(members), self._matrices.turned, self._element)
+        self._loaded.update(zip((each for word in members for each in word), loaded, strict=True))
 
 
 @dataclass(frozen=True)
@@ -61,10 +95,11 @@ class Passage:
 
     def load(
         self, em: Emitter, base: ir.Value, wanted: Sequence[Position], element: ir.Type
-    ) -> dict[Position, ir.Value]:
+    ) -> Mapping[Position, ir.Value]:
         """Each thread loads what it wants; zero beyond the tile."""
         if self.matrices is not None:
-            return self._load_matrices(em, self.matrices, base, element)
+            first = self.first(em, self.matrices.rows, base, element)
+            return MatrixLoads(em.build, self.matrices, self.how, first, element)
         how, layout = self.how, self.target
         stored = stored_type(element)
         first = self.first(em, layout, base, stored)
@@ -97,18 +132,6 @@ class Passage:
             groups = em.build.div(em.thread(layout, how.rows), how.group)
             place = em.build.add(place, em.build.mul(groups, how.gap))
         return em.build.offset(base, stored, place)
-
-    def _load_matrices(
-        self, em: Emitter, matrices: Matrices, base: ir.Value, element: ir.Type
-    ) -> dict[Position, ir.Value]:
-        first = self.first(em, matrices.rows, base, element)
-        values: dict[Position, ir.Value] = {}
-        for start in matrices.starts:
-            pointer = em.build.offset(first, element, self.how.place(start))
-            members = matrices.members(start)
-            loaded = load_matrices(em.build, pointer, len(members), matrices.turned, element)
-            values.update(zip((each for word in members for each in word), loaded, strict=True))
-        return values
 
     def _groups(
         self, em: Emitter, layout: Layout, positions: Iterable[Position]

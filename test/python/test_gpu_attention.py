@@ -1,0 +1,120 @@
+"""Attention of half floats on tensor cores, on the emulator: sizes, masks, heads, orders of warps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mlopt
+import pytest
+import torch
+from mlopt import emulator
+from mlopt.runtime.emulator.launch import Options
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+
+GPU = {"target": "cuda:sm_80", "device": "emulator"}
+Attention = Callable[..., Tensor]
+
+
+def qkv(
+    rows: int, keys: int, width: int, dtype: torch.dtype, heads: int = 1, groups: int = 1
+) -> list[Tensor]:
+    """Queries of ``heads * groups`` heads, keys and values of ``heads``."""
+    shapes = ((1, heads * groups, rows, width), (1, heads, keys, width), (1, heads, keys, width))
+    return [torch.randn(shape, dtype=dtype) for shape in shapes]
+
+
+def check(
+    function: Attention, inputs: list[Tensor], example: list[Tensor] | None = None, **more: object
+) -> None:
+    """One kernel, both products on tensor cores; off by twice what eager is, whose weights are rounded."""
+    compiled = mlopt.jit(function, *(example or inputs), **GPU, **more)
+    made = compiled(*inputs)
+    assert len(compiled.kernels) == 1
+    with sdpa_kernel(SDPBackend.MATH):
+        wanted = function(*(each.double() if each.is_floating_point() else each for each in inputs))
+    eager = function(*inputs)
+    assert torch.equal(made.isnan(), eager.isnan())
+    off, allowed = ((each.double() - wanted).nan_to_num().abs().max() for each in (made, eager))
+    assert off <= 2 * allowed
+    tiles = compiled.asm["layouts"]
+    assert tiles.count("mlopt.mma") == tiles.count("vector.contract") >= 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "keys", "width", "causal", "dtype"),
+    [
+        (17, 64, 32, False, torch.float16),
+        (70, 130, 64, True, torch.bfloat16),
+        (33, 20, 36, True, torch.float16),
+    ],
+)
+def test_sizes(rows: int, keys: int, width: int, causal: bool, dtype: torch.dtype) -> None:
+    check(
+        lambda q, k, v: scaled_dot_product_attention(q, k, v, is_causal=causal), qkv(rows, keys, width, dtype)
+    )
+
+
+def test_heads_that_share_keys_and_rows_of_nothing() -> None:
+    mask = torch.where(torch.rand(20, 70) > 0.4, torch.randn(20, 70), -torch.inf).to(torch.bfloat16)
+    mask[::3] = -torch.inf
+    check(
+        lambda q, k, v, m: scaled_dot_product_attention(q, k, v, attn_mask=m, enable_gqa=True),
+        [*qkv(20, 70, 32, torch.bfloat16, heads=2, groups=3), mask],
+    )
+
+
+def test_scores_of_every_size() -> None:
+    """The greatest score has the weight 1 however large it is; f16 overflows soon after."""
+    q, k, v = qkv(16, 70, 32, torch.float16)
+    q[0, 0] *= torch.logspace(-3, 4, 16)[:, None].to(torch.float16)
+    check(scaled_dot_product_attention, [q, 10 * k, v])
+
+
+def test_nan_and_infinities() -> None:
+    q, k, v = qkv(16, 40, 32, torch.bfloat16)
+    q[0, 0, 3, 1], k[0, 0, 7, 2], v[0, 0, 9, 3] = torch.nan, torch.inf, -torch.inf
+    made = mlopt.jit(scaled_dot_product_attention, q, k, v, **GPU)(q, k, v)
+    with sdpa_kernel(SDPBackend.MATH):
+        wanted = scaled_dot_product_attention(q, k, v)
+    torch.testing.assert_close(made, wanted, rtol=2e-2, atol=2e-2, equal_nan=True)
+
+
+def test_lengths_that_are_not_known() -> None:
+    class Causal(torch.nn.Module):
+        def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            return scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    rows, keys = torch.export.Dim("rows", min=8, max=1000), torch.export.Dim("keys", min=8, max=1000)
+    sizes = ({2: rows}, {2: keys}, {2: keys})
+    example, inputs = qkv(32, 40, 32, torch.float16), qkv(70, 130, 32, torch.float16)
+    check(Causal(), inputs, example, dynamic_shapes=sizes)
+
+
+def test_in_any_order_of_warps() -> None:
+    """No races, no bank conflicts; keys and values are copied ahead, values turned on their way out."""
+    q, k, v = qkv(64, 200, 64, torch.bfloat16, heads=2)
+
+    def causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    compiled = mlopt.jit(causal, q, k, v, **GPU)
+    text, report = compiled.asm["ptx"], compiled.report.gpu
+    kernel = report.kernels[0]
+    results = []
+    for schedule in ("together", "round-robin", "ahead", "random"):
+        result = torch.empty_like(q)
+        ran = emulator.load(text).launch(
+            kernel.name,
+            kernel.grid,
+            kernel.threads,
+            [q, k, v, result],
+            kernel.shared,
+            options=Options(schedule),
+        )
+        assert ran.counters.bank_conflicts == 0
+        results.append(result)
+    assert all(torch.equal(compiled(q, k, v), each) for each in results)
+    assert "cp.async.cg.shared.global" in text and "ldmatrix.sync.aligned.m8n8.x4.trans" in text
+    assert report.spills == 0
