@@ -39,7 +39,7 @@ from .structured import (
 )
 from .tiling.analysis import loops_in
 from .tiling.pads import fill_of_pad
-from .turn_rows import has_rows_in_columns
+from .weights_in_place import can_read, should_read
 
 COLUMNS = 64  # of a strip: four registers of 16 floats
 
@@ -98,7 +98,7 @@ def _pack_all(function: ir.Operation) -> None:
     in_strips: set[ir.Value] = set()
     for op in structured_ops(function):
         packing = can_pack(op, weights)
-        if packing is None or has_rows_in_columns(op, packing.operand):
+        if packing is None or (can_read(op, packing.operand) and should_read(op, packing.operand)):
             continue  # weights that are read as they lie: nothing of them is kept
         if should_pack(op, packing):
             if packing.extent <= COLUMNS:

@@ -205,19 +205,24 @@ func.func private @wide_epilogue(%x: memref<64x8xf32>, %y: memref<8x256xf32>, %o
   return
 }
 
-// A factor whose rows become lanes: its squares of 16 x 16 are turned into the panel, not gathered.
+// A factor whose rows become lanes: its squares of 16 x 16 are turned into the panel, not gathered. L1 holds the
+// panel, of a block of k; the sums wait in a buffer. Less than 1 MB is not asked for ahead.
 // CHECK-LABEL: @turned
 // CHECK-SAME: (%[[A:.*]]: memref<128x512xf32>, %[[B:.*]]: memref<256x512xf32>
-// CHECK: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<512x64xf32>
 // CHECK: scf.for %{{.*}} = %c0 to %c128 step %c64
+// CHECK: scf.for %[[BLOCK:.*]] = %c0 to %c512 step %c128
+// CHECK:   %[[END:.*]] = arith.minsi %{{.*}}, %c512
 // CHECK:   scf.for %[[STRIP:.*]] = %c0 to %c64 step %c16
-// CHECK:     scf.for %[[K:.*]] = %c0 to %c512 step %c16
+// CHECK:     scf.for %[[K:.*]] = %[[BLOCK]] to %{{.*}} step %c16
 // CHECK-COUNT-16: vector.load %[[B]][%{{.*}}, %[[K]]] : memref<256x512xf32>, vector<16xf32>
 // CHECK:       vector.shuffle
-// CHECK:       vector.store %{{.*}}, %[[PANEL]][%[[K]], %[[STRIP]]]
+// CHECK:       %[[PLACE:.*]] = arith.subi %[[K]], %[[BLOCK]]
+// CHECK:       vector.store %{{.*}}, %[[PANEL:.*]][%[[PLACE]], %[[STRIP]]] : memref<128x64xf32>, vector<16xf32>
 // CHECK:   scf.for %{{.*}} = %c0 to %c128 step %c4
-// CHECK:     memref.load %[[A]]
-// CHECK:     vector.load %[[PANEL]]
+// CHECK:     scf.for %{{.*}} = %[[BLOCK]] to %[[END]] step %c2
+// CHECK-NOT:   memref.prefetch
+// CHECK:       memref.load %[[A]]
+// CHECK:       vector.load %[[PANEL]]
 // CHECK-NOT: vector.gather
 func.func private @turned(%x: memref<128x512xf32>, %y: memref<256x512xf32>, %out: memref<128x256xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index

@@ -69,3 +69,50 @@ func.func @few_weights(%x: memref<64x9x7xf32>, %w: memref<8x3x64x64xf32>, %out: 
   }
   return
 }
+
+// Rows of 1.2 MB of weights become lanes. 128 columns of 64 rows are turned into a panel; what it is filled from
+// next, the next 128 columns, or after the last of them the first ones of the next 64 rows, is asked for by the 32
+// tiles of four rows: two of the 64 rows each, in the two steps of eight columns along a line.
+// CHECK-LABEL: @turned
+// CHECK-SAME: %[[W:[^:]*]]: memref<768x384xf32>
+// CHECK: scf.forall (%[[TASK:.*]]) = (0) to (768) step (64)
+// CHECK: scf.for %[[BLOCK:.*]] = %c0 to %c384 step %c128
+// CHECK: %[[NEXT:.*]] = arith.addi %[[BLOCK]], %c128
+// CHECK: %[[END:.*]] = arith.minsi %[[NEXT]], %c384
+// CHECK: scf.for %[[ROW:.*]] = %c0 to %c128 step %c4
+// CHECK: scf.for %[[K:.*]] = %[[BLOCK]] to %[[END]] step %c8
+// CHECK: %[[AT:.*]] = arith.subi %[[K]], %[[BLOCK]]
+// CHECK: %[[STEP:.*]] = arith.divui %[[AT]], %c8
+// CHECK: %[[TURN:.*]] = arith.remui %[[STEP]], %c2
+// CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[END]], %c384
+// CHECK: %[[MORE:.*]] = arith.select %[[LAST]], %c64, %c0
+// CHECK: %[[FIRST:.*]] = arith.addi %[[TASK]], %[[MORE]]
+// CHECK: %[[AHEAD:.*]] = arith.addi %[[K]], %c128
+// CHECK: %[[THERE:.*]] = arith.select %[[LAST]], %[[AT]], %[[AHEAD]]
+// CHECK: %[[COLUMN:.*]] = arith.minsi %[[THERE]], %c383
+// CHECK: %[[TIMES:.*]] = arith.muli %[[ROW]], %c64
+// CHECK: %[[SHARE:.*]] = arith.divui %[[TIMES]], %c128
+// CHECK: %[[MINE:.*]] = arith.addi %[[FIRST]], %[[SHARE]]
+// CHECK: %[[LINE:.*]] = arith.addi %[[MINE]], %[[TURN]]
+// CHECK: %[[INSIDE:.*]] = arith.minsi %[[LINE]], %c767
+// CHECK: memref.prefetch %[[W]][%[[INSIDE]], %[[COLUMN]]], read, locality<2>, data
+// CHECK-NOT: memref.prefetch
+// CHECK: vector.fma
+func.func @turned(%w: memref<768x384xf32>, %x: memref<128x384xf32>, %out: memref<128x768xf32>) attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant dense<0.0> : vector<128x64xf32>
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c384 = arith.constant 384 : index
+  scf.forall (%n) = (0) to (768) step (64) {
+    %r = scf.for %k = %c0 to %c384 step %c8 iter_args(%a = %none) -> (vector<128x64xf32>) {
+      %p = vector.transfer_read %x[%c0, %k], %zero {in_bounds = [true, true]} : memref<128x384xf32>, vector<128x8xf32>
+      %f = vector.transfer_read %w[%n, %k], %zero {in_bounds = [true, true]} : memref<768x384xf32>, vector<64x8xf32>
+      %s = vector.contract {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>],
+          iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %p, %f, %a : vector<128x8xf32>, vector<64x8xf32> into vector<128x64xf32>
+      scf.yield %s : vector<128x64xf32>
+    }
+    vector.transfer_write %r, %out[%c0, %n] {in_bounds = [true, true]} : vector<128x64xf32>, memref<128x768xf32>
+  }
+  return
+}

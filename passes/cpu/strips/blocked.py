@@ -26,7 +26,7 @@ from .cover import Cover, Inside, cover
 from .emitter import Emitter, normal_strip
 from .fragment import UNIT, Axis, Strip, sizes_of
 from .layout import Layout
-from .panel import LARGEST_BYTES, LEAST_USES, held_dims, is_turned, most_turned
+from .panel import LARGEST_BYTES, LEAST_USES, SMALL_BYTES, held_dims, is_turned
 from .registry import rule_of
 from .scratch import Buffer
 from .types import bytes_of
@@ -104,7 +104,7 @@ def plan_blocks(
         return Blocks(loop, max(_SHORT_BLOCK // step, 1) * step, place) if large and small and apart else None
     width = covers[place].width
     uses = rows // _rows_at_once(covers, place)
-    most = most_turned(uses) if turned else LARGEST_BYTES
+    most = SMALL_BYTES if turned else LARGEST_BYTES
     size = most // (row * width) // step * step
     enough = (uses >= LEAST_USES or turned) and _LEAST_BLOCK <= size < shape[walked]
     if not enough or rows * width * bytes_of(element) > _SUMS_BYTES:

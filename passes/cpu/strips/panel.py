@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from .emitter import Emitter
 
 LARGEST_BYTES = 256 * 1024
-# A panel that is used by few strips of rows stays in L1; one that is turned and cannot be cut may be larger.
+# A turned panel is written to L1 and read from there, a block of the summed dim at a time; one that cannot be
+# cut may be larger.
 SMALL_BYTES = 32 * 1024
 LARGEST_TURNED_BYTES = 1024 * 1024
 LONGEST_SIDE = 16  # rows that are turned at once
@@ -67,14 +68,14 @@ class Packing:
     """What panels are for: strips of ``width`` lanes, each for ``uses`` strips of rows.
 
     ``side`` rows of memory can be turned at once. A panel holds the positions of ``window`` (`PanelPlan`);
-    a turned one has at most ``most`` bytes, any other ``largest``.
+    a turned one has at most ``most_turned`` bytes, any other ``largest``.
     """
 
     width: int
     uses: int
     side: int
     window: tuple[int, int] | None = None
-    most: int | None = None
+    most_turned: int = SMALL_BYTES
     largest: int = LARGEST_BYTES
 
 
@@ -96,15 +97,10 @@ def plan_panel(op: ir.OpView, lane: int, how: Packing) -> PanelPlan | None:
     element = bytes_of(op.base.type.element_type)
     total = prod(sizes) * how.width * element
     if turned:
-        return plan if total <= (how.most or most_turned(how.uses)) else None
+        return plan if total <= how.most_turned else None
     if how.uses < LEAST_USES or total > how.largest or op.base.type.shape[-1] * element < FAR_APART_BYTES:
         return None
     return plan
-
-
-def most_turned(uses: int) -> int:
-    """The bytes of a turned panel: few strips of rows do not pay for it to come from L2."""
-    return LARGEST_BYTES if uses >= LEAST_USES else SMALL_BYTES
 
 
 def is_turned(op: ir.OpView, lane: int) -> bool:

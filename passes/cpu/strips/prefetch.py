@@ -28,7 +28,7 @@ from .types import bytes_of
 
 LEAST_BYTES = 1 << 20  # what a factor has at least: less of it stays in L2
 LINE = 64  # bytes
-_LOCALITY = 2  # of memref.prefetch: into L2
+LOCALITY = 2  # of memref.prefetch: into L2
 
 
 def prefetch_next(em: Emitter, op: ir.OpView, strip: Strip) -> None:
@@ -93,4 +93,4 @@ def _prefetch(em: Emitter, read: ir.OpView, lanes: Strip, summed: int, row: Axis
         for first in range(0, lanes[lane].lanes, LINE // element):
             line = [*indices[:-1], em.plus(indices[-1], first)]
             with em.here():
-                memref.PrefetchOp(read.base, line, False, _LOCALITY, True)
+                memref.PrefetchOp(read.base, line, False, LOCALITY, True)

@@ -108,13 +108,15 @@ def _packed(
     packed = plan_panels(reads, how)
     loop = contraction_loop(layout, root)
     if packed or loop is None or len(reads) != 1:
-        return replace(nest, packed=packed or plan_panels(reads, replace(how, most=LARGEST_TURNED_BYTES)))
+        return replace(
+            nest, packed=packed or plan_panels(reads, replace(how, most_turned=LARGEST_TURNED_BYTES))
+        )
     read, dim = reads[0]
     tile = sizes_of(root.valueToStore)
     blocks = plan_blocks(loop, read, dim, nest.covers, lane, rows, tile, element_of(op.acc))
     walked = walked_dim(loop, read)
     if blocks is None or walked is None:
-        return replace(nest, packed=plan_panels(reads, replace(how, most=LARGEST_TURNED_BYTES)))
+        return replace(nest, packed=plan_panels(reads, replace(how, most_turned=LARGEST_TURNED_BYTES)))
     return replace(nest, packed=plan_panels(reads, replace(how, window=(walked, blocks.size))), blocks=blocks)
 
 
