@@ -17,6 +17,7 @@ from torch._decomp import get_decompositions
 
 from .decomposing import (  # noqa: F401 (they register when they are imported)
     attention,
+    bags,
     contractions,
     division,
     elementwise,

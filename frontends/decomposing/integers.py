@@ -58,10 +58,18 @@ def _bitwise_xor(x: Tensor, number: int) -> Tensor:
     return x ^ torch.full((), number, dtype=x.dtype)
 
 
+def _promoted(x: Tensor, count: Any) -> tuple[Tensor, Tensor]:
+    """What is shifted, and by how much, in the dtype of the result."""
+    if isinstance(count, int):
+        return x, torch.full((), count, dtype=x.dtype)
+    common = torch.result_type(x, count)
+    return x.to(common), count.to(common)
+
+
 @ours(aten.bitwise_left_shift.Tensor, aten.__lshift__.Tensor, aten.__lshift__.Scalar)
 def _shift_left(x: Tensor, count: Any) -> Tensor:
     """A shift by the width or more, or by a negative number, gives 0."""
-    count = torch.full((), count, dtype=x.dtype) if isinstance(count, int) else count
+    x, count = _promoted(x, count)
     inside = (count >= 0) & (count < torch.iinfo(x.dtype).bits)
     return torch.where(inside, torch.ops.prims.shift_left(x, torch.where(inside, count, 0)), 0)
 
@@ -69,7 +77,7 @@ def _shift_left(x: Tensor, count: Any) -> Tensor:
 @ours(aten.bitwise_right_shift.Tensor, aten.__rshift__.Tensor, aten.__rshift__.Scalar)
 def _shift_right(x: Tensor, count: Any) -> Tensor:
     """A shift by the width or more, or by a negative number, leaves copies of the sign."""
-    count = torch.full((), count, dtype=x.dtype) if isinstance(count, int) else count
+    x, count = _promoted(x, count)
     bits = torch.iinfo(x.dtype).bits
     inside = (count >= 0) & (count < bits)
     shifted = torch.ops.prims.shift_right_arithmetic(x, torch.where(inside, count, bits - 1))

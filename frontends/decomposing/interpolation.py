@@ -12,6 +12,7 @@ from torch._decomp.decompositions import upsample_compute_output_size
 from torch._prims_common import suggest_memory_format
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
+from .fixed_point import interpolated_bytes
 from .registry import aten, compute_dtype, ours
 
 
@@ -42,6 +43,8 @@ def _interpolated(
     x: Tensor, outputs: Sequence[Any], align_corners: bool, factors: Sequence[float | None]
 ) -> Tensor:
     """Torch's own takes a + t (b - a), whose difference is infinite where neither a nor b is."""
+    if x.dtype == torch.uint8 and len(outputs) == 2:
+        return interpolated_bytes(x, outputs, align_corners, factors, taps=2)
     dtype = compute_dtype(x.dtype) if x.is_floating_point() else torch.float32
     dims = len(outputs)
     along = []

@@ -16,6 +16,8 @@ _OPS = (
     aten.upsample_bilinear2d.vec,
     aten.upsample_bilinear2d.default,
     aten.upsample_trilinear3d.vec,
+    aten.upsample_bicubic2d.vec,
+    aten.upsample_bicubic2d.default,
 )
 
 

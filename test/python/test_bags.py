@@ -1,0 +1,61 @@
+"""embedding_bag beside eager: bags of all lengths, weights, padding, offsets that are wrong."""
+
+import mlopt
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+OFFSETS = torch.tensor([0, 3, 3, 4, 11, 11])
+CASES = {
+    "sums": {"mode": "sum"},
+    "means without padding": {"mode": "mean", "padding_idx": 2},
+    "weights": {"mode": "sum", "per_sample_weights": torch.randn(13), "padding_idx": 1},
+    "the last offset": {"mode": "mean", "include_last_offset": True},
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_bags(name, dtype):
+    arguments = {
+        key: each.to(dtype) if isinstance(each, torch.Tensor) else each for key, each in CASES[name].items()
+    }
+    table, indices = torch.randn(7, 5).to(dtype), torch.randint(7, (13,))
+
+    def bags(table, indices, offsets):
+        return F.embedding_bag(indices, table, offsets, **arguments)
+
+    compiled = mlopt.jit(bags, table, indices, OFFSETS)
+    for offsets in OFFSETS, torch.tensor([0, 0, 0, 1, 12, 13]):
+        actual, eager = compiled(table, indices, offsets), bags(table, indices, offsets)
+        torch.testing.assert_close(actual, eager, rtol=1e-5 if dtype is torch.float32 else 2e-2, atol=1e-5)
+
+
+def test_offsets_that_eager_refuses():
+    module = nn.EmbeddingBag(7, 5, mode="sum")
+    indices = torch.randint(7, (13,))
+    compiled = mlopt.jit(module, indices, OFFSETS)
+    for wrong in OFFSETS + 1, OFFSETS * 2:
+        with pytest.raises(RuntimeError):
+            module(indices, wrong)
+        with pytest.raises(RuntimeError, match="offsets of bags begin at 0 and end at 13"):
+            compiled(indices, wrong)
+
+
+def test_many_bags_are_not_compared_with_each_index():
+    module = nn.EmbeddingBag(100, 8, mode="sum")
+    indices, offsets = torch.randint(100, (4096,)), torch.arange(0, 4096, 8)
+    compiled = mlopt.jit(module, indices, offsets)
+    assert sum(kernel.flops or 0 for kernel in compiled.kernels) < 4096 * 8 * 16
+
+
+def test_gradients_of_tables():
+    module = nn.EmbeddingBag(7, 5, mode="mean")
+    indices = torch.randint(7, (13,))
+    torch._dynamo.reset()
+    fast = torch.compile(module, backend="mlopt")
+    gradients = [
+        torch.autograd.grad(way(indices, OFFSETS).sin().sum(), module.weight)[0] for way in (fast, module)
+    ]
+    torch.testing.assert_close(*gradients)
