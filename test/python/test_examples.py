@@ -41,5 +41,5 @@ def test_example(name, capsys, monkeypatch):
 
 
 def test_every_example_is_run():
-    others = {"facts", "demo", "demo_gpu", "profiling"}  # which have commands or tests of their own
+    others = {"facts", "demo", "demo_gpu", "profiling", "blocks"}  # which have commands or tests of their own
     assert {path.stem for path in EXAMPLES.glob("*.py")} - others == set(FACTS)
