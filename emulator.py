@@ -13,6 +13,7 @@ from .runtime.emulator.device import Device, Kernels, load, record
 from .runtime.emulator.errors import EmulatorError, KernelError, UnsupportedInstructionError
 from .runtime.emulator.findings import Finding
 from .runtime.emulator.launch import Options, Report
+from .runtime.emulator.tensor_maps import im2col, tiled
 
 __all__ = [
     "Device",
@@ -23,6 +24,8 @@ __all__ = [
     "Options",
     "Report",
     "UnsupportedInstructionError",
+    "im2col",
     "load",
     "record",
+    "tiled",
 ]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .batch import Batch
 
 NEVER = np.iinfo(np.int64).max
+WRITING, READING = 1, 2  # marks of bytes in shared memory under way
 
 
 class Copy:
@@ -72,7 +73,7 @@ class Copies:
     @property
     def active(self) -> bool:
         """Whether any copy may be on its way."""
-        return bool(self.queue or self.deferred)
+        return bool(self.queue or self.deferred or self.batch.bulk.stores)
 
     def issue(
         self,
@@ -174,10 +175,13 @@ class Copies:
         return found
 
     def in_flight(self, places: Array, size: int) -> Array:
-        """For accesses of ``size`` bytes, whether any of them is in flight."""
+        """For accesses of ``size`` bytes, the marks of copies that still write or read any of them."""
         unit = min(size & -size, 8)
         flying = self.flying.view(RAW[8 * unit])
-        found = flying.take(places // unit) != 0
+        found = flying.take(places // unit)
         for element in range(1, size // unit):
-            found |= flying.take(places // unit + element) != 0
-        return found
+            found = found | flying.take(places // unit + element)
+        if not found.any():
+            return np.zeros(len(places), np.uint8)
+        parts: Array = np.bitwise_or.reduce(found.reshape(-1, 1).view(np.uint8), axis=1)
+        return parts

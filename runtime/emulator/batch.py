@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .asynchronous import Copies
+from .bulk import Bulk
 from .findings import Finding
 from .lanes import Lanes, Shape
 from .mbarriers import Objects
@@ -59,6 +60,7 @@ class Batch:
         self.sites: dict[int, Array] = {}
         self.copies = Copies(self)
         self.objects = Objects(self)
+        self.bulk = Bulk(self)
         watch = launch.watch
         self.order = Ordering(self, watch.clock) if launch.options.races else None
         self.races = Races(self, watch.granule, self.order) if self.order and watch.shared_races else None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .access import WRITTEN
+from .context import Context
 from .ptx import Array, Instruction
 
 if TYPE_CHECKING:
@@ -84,3 +85,27 @@ class Objects:
     def unfinished(self) -> list[State]:
         """Objects that expect bytes, or have had more than they expect."""
         return [state for state in self.states.values() if state.bytes]
+
+
+def report(x: Context, i: Instruction, rows: Array, detail: str, kind: str = "mbarrier") -> None:
+    """A finding about the lanes in these rows."""
+    bad = np.zeros(x.count, np.bool_)
+    bad[rows] = True
+    x.report(i, kind, detail, bad)
+
+
+def transact(x: Context, i: Instruction, state: State, rows: Array, count: int) -> None:
+    """Add to the bytes that an object's phase waits for."""
+    state.bytes += count
+    if abs(state.bytes) > COUNT:
+        detail = f"a transaction count of {state.bytes} bytes, not in -{COUNT}…{COUNT}"
+        report(x, i, rows, detail, "transaction-count")
+        state.bytes = max(-COUNT, min(COUNT, state.bytes))
+
+
+def advance(x: Context, place: int, state: State) -> bool:
+    """Go to the next phase, if this one is over."""
+    if not state.advance():
+        return False
+    x.batch.launch.watch.mbarrier_complete(x.batch, place)
+    return True

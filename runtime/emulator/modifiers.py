@@ -88,12 +88,30 @@ _FORMS: dict[str, tuple[str, ...]] = {
     ),
     "ldu": (f"global v2 v4 : {_MEMORY}",),
     "createpolicy": ("fractional range cvt global L2 L2::* : b64",),
-    "prefetch prefetchu applypriority discard": ("global local L1 L2 L2::* :",),
+    "prefetch prefetchu applypriority discard": ("tensormap param const global local L1 L2 L2::* :",),
     "shfl.sync": ("sync up down bfly idx : b32",),
     "cp.async": (f"async ca cg global {_SHARED} L2::* :",),
     "cp.async.commit_group": ("async commit_group :",),
     "cp.async.wait_group": ("async wait_group :",),
     "cp.async.wait_all": ("async wait_all :",),
+    "cp.async.bulk": (
+        f"async bulk global {_CLUSTER} mbarrier::complete_tx::bytes bulk_group multicast::cluster L2::* :",
+    ),
+    "cp.reduce.async.bulk": (
+        f"reduce async bulk global {_CLUSTER} mbarrier::complete_tx::bytes bulk_group L2::* noftz {_REDUCE}"
+        " : f16 bf16 b32 u32 s32 b64 u64 s64 f32 f64",
+    ),
+    "cp.async.bulk.tensor": (
+        f"async bulk tensor 1d 2d 3d 4d 5d global {_CLUSTER} tile im2col im2col_no_offs bulk_group"
+        " mbarrier::complete_tx::bytes multicast::cluster L2::* :",
+    ),
+    "cp.reduce.async.bulk.tensor": (
+        f"reduce async bulk tensor 1d 2d 3d 4d 5d global {_CLUSTER} tile im2col_no_offs bulk_group {_REDUCE}"
+        " L2::* :",
+    ),
+    "cp.async.bulk.prefetch": ("async bulk prefetch tensor 1d 2d 3d 4d 5d L2 global tile im2col L2::* :",),
+    "cp.async.bulk.commit_group": ("async bulk commit_group :",),
+    "cp.async.bulk.wait_group": ("async bulk wait_group read :",),
     "bra call ret": ("uni :",),
     "brx": ("idx uni :",),
     "exit trap": (":",),

@@ -79,6 +79,7 @@ class Ordering:
         self.arrived: dict[int, Array] = {}
         self.objects: dict[Any, Event] = {}
         self.columns: dict[int, int] = {}
+        self.fenced_at = np.zeros((shape.blocks // shape.cluster, shape.cluster_warps * WARP), np.int32)
         self.released: dict[int, Array] = {}  # by warps, what is before their last fence for the cluster
         self.completed = np.zeros(shape.blocks // shape.cluster, np.int32)  # when the cluster's barrier was
         self.clustered = np.zeros((shape.blocks, self.warps), np.int32)  # the last one that a warp has passed
@@ -179,6 +180,9 @@ class Ordering:
         block, inside = warps // self.warps, warps % self.warps
         self.fenced[block, inside] = np.maximum(self.fenced[block, inside], self.known[block, inside])
         whole = lanes.present[warps] == self.batch.alive_in_warp[warps]
+        shape = self.batch.shape
+        threads = shape.block[lanes.index] // shape.cluster, shape.place[lanes.index]
+        self.fenced_at[threads] = self.clock.now
         block, inside = block[whole], inside[whole]
         self.fenced[block, inside, self.own[block, inside]] = self.clock.now
         self._tick()
@@ -222,6 +226,11 @@ class Ordering:
             if acquire:
                 self.object_wait(("cluster", cluster), block, inside)
             self.clustered[block, inside] = self.completed[cluster]
+
+    def fences(self, block: int, threads: Array) -> Array:
+        """When threads of the block's cluster executed their last fence.proxy.async."""
+        found: Array = self.fenced_at[block // self.batch.shape.cluster, threads]
+        return found
 
     def object_arrive(self, place: Any, block: int, warp: int) -> None:
         """A warp arrives at the mbarrier at ``place``, or at its cluster's barrier."""

@@ -41,6 +41,8 @@ class Races:
         self.read_at = np.zeros((self.warps, granules), np.int32)
         self.read_by = np.zeros((self.warps, granules), np.int8)
         self.last_read = np.zeros(granules, np.int32)
+        self.bulk_read_at: Array | None = None  # the last copy in bulk of each, by whose thread
+        self.bulk_reader = np.zeros(0, np.int32)
 
     def access(
         self,
@@ -57,7 +59,7 @@ class Races:
         if rows is not None:
             thread, block = thread[rows], block[rows]
         strong = kind in ("atomic", "sync") or instruction.has(*STRONG)
-        reads = kind == "load"
+        reads = kind in ("load", "fetch")
         granules = self._granules(part.addresses, size)
         racing = self._check(thread, block, granules, strong=strong, reads=reads)
         if racing is not None:
@@ -66,7 +68,10 @@ class Races:
                 bad &= (other < 0) | ~unchanged(part)
             if bad.any():
                 self._report(x, instruction, part, bad, other, "read" if reads else "write")
-        self._note(thread, block, granules, strong=strong, reads=reads)
+        if kind == "fetch":
+            self._note_bulk(thread, granules)
+        else:
+            self._note(thread, block, granules, strong=strong, reads=reads)
 
     def _granules(self, places: Array, size: int) -> list[Array]:
         first = places.view(np.int64) >> self.shift
@@ -118,6 +123,9 @@ class Races:
             lane = np.where(by == SEVERAL, (thread & (WARP - 1)) ^ 1, by)
             late = self.read_at[reader, at] > self.order.knows(block, thread, reader * WARP + lane)
             found |= late & ((warp != reader) | (lane != thread & (WARP - 1)))
+        if self.bulk_read_at is not None:
+            late = self.bulk_read_at[at] > self.order.knows(block, thread, self.bulk_reader[at])
+            found |= late & (self.bulk_reader[at] != thread)
         return found
 
     def _note(self, thread: Array, block: Array, granules: list[Array], *, strong: bool, reads: bool) -> None:
@@ -141,6 +149,15 @@ class Races:
             self.written_at[at] = now
             self.atomic[at] = strong
 
+    def _note_bulk(self, thread: Array, granules: list[Array]) -> None:
+        """Copies in bulk have read."""
+        if self.bulk_read_at is None:
+            self.bulk_read_at = np.zeros_like(self.last_read)
+            self.bulk_reader = np.zeros_like(self.writer)
+        for at in granules:
+            self.bulk_read_at[at] = self.last_read[at] = self.order.clock.now
+            self.bulk_reader[at] = thread
+
     def _report(
         self, x: Context, instruction: Instruction, part: Part, bad: Array, other: Array, what: str
     ) -> None:
@@ -162,6 +179,42 @@ class Races:
         rank, warp = divmod(warp, self.order.warps)
         thread = f"thread {self.batch.launch.thread_index(warp * WARP + lane)}"
         return f"{thread} of block {rank} of the cluster" if self.batch.shape.cluster > 1 else thread
+
+    def unfenced(self, lane: int, part: Part, *, writes: bool) -> Array:
+        """Whether no fence.proxy.async is between an ordinary access to each granule and now, for a lane.
+
+        A copy that ``writes`` is held against what was read before, too.
+        """
+        shape, order = self.batch.shape, self.order
+        block, warp = int(shape.block[lane]), int(shape.place[lane]) >> 5
+        first = part.addresses.view(np.int64) >> self.shift
+        known = np.zeros(self.order.known.shape[2], np.int32)
+        if order.fenced is not None:
+            known = order.fenced[block, warp % order.warps]
+        writer = self.writer[first]
+        bad = (writer >= 0) & (writer < self.warps * WARP)
+        writer = np.where(bad, writer, 0)
+        bad &= self.written_at[first] > np.maximum(known[writer >> 5], order.fences(block, writer))
+        if not writes or not (self.last_read[first] > order.floor[block]).any():
+            return bad
+        for reader in range(self.warps):
+            by = self.read_by[reader, first].astype(np.int32)
+            own = np.where(by == SEVERAL, 0, order.fences(block, reader * WARP + np.maximum(by, 0)))
+            bad |= self.read_at[reader, first] > np.maximum(known[reader], own)
+        return bad
+
+    def note(self, x: Context, part: Part) -> None:
+        """A lane has read a part of the batch's shared memory now."""
+        lane = x.lanes.index[part.rows]
+        thread = self.batch.shape.place[lane]
+        self._note_bulk(thread, self._granules(part.addresses, 16))
+
+    def completed(self, place: int, start: int, size: int) -> None:
+        """A copy has written bytes: the ``place`` is a number behind those of the threads, or a thread's."""
+        at = np.arange(start >> self.shift, -(-(start + size) >> self.shift))
+        self.writer[at] = place
+        self.written_at[at] = self.order.clock.now
+        self.atomic[at] = False
 
     def arrived_copies(self, x: Context, places: Array, size: int) -> None:
         """Asynchronous copies of these lanes have been completed: they are writes at this time."""

@@ -81,7 +81,7 @@ def control(
 
 def find(found: Instruction) -> Entry | None:
     """The entry for an instruction: the one that spells out most of its name."""
-    parts = [found.opcode, *found.mods[:3]]
+    parts = [found.opcode, *found.mods[:4]]
     for count in range(len(parts), 0, -1):
         entry = ENTRIES.get(".".join(parts[:count]))
         if entry is not None:

@@ -10,11 +10,12 @@ import numpy as np
 
 from . import traffic
 from .access import own_addresses
+from .asynchronous import WRITING
 from .caches import Trace
 from .context import Context
 from .counters import Counters, Traffic
 from .global_races import GlobalRaces
-from .lanes import Lanes
+from .lanes import WARP, Lanes
 from .mbarriers import State
 from .ordering import Clock
 from .ptx import Array, Function, Instruction
@@ -120,8 +121,14 @@ class Watch:
             if kind != "load" and x.batch.copies.active:
                 read = x.batch.copies.still_read(part.addresses, size)
                 if read.any():
-                    detail = "bytes that a cp.async may not have read yet"
+                    detail = "bytes that a copy may not have read yet"
                     self._report_flight(x, instruction, "async-write", detail, part, read)
+            if x.batch.bulk.stores and not instruction.has("reduce"):
+                pending = x.batch.bulk.still_written(part.addresses, size)
+                if pending.any():
+                    name = "async-read" if kind == "load" else "async-write"
+                    detail = "bytes that a copy may not have written yet"
+                    self._report_flight(x, instruction, name, detail, part, pending)
             if self.global_races is not None:
                 self.global_races.access(x, instruction, kind, part, size, unchanged)
 
@@ -144,12 +151,20 @@ class Watch:
                     self._report_flight(x, instruction, "mbarrier", detail, part, hit)
             if copies.active:
                 flying = copies.in_flight(part.addresses.view(np.int64), size)
+                reads = kind in ("load", "fetch")
+                if reads:
+                    flying &= np.uint8(WRITING)
                 if flying.any():
-                    name = "async-read" if kind == "load" else "async-write"
-                    detail = "bytes that a cp.async may not have written yet"
-                    self._report_flight(x, instruction, name, detail, part, flying)
+                    name = "async-read" if reads else "async-write"
+                    detail = "bytes that a copy may not have written yet"
+                    if not (flying & np.uint8(WRITING)).any():
+                        detail = "bytes that a copy may not have read yet"
+                    self._report_flight(x, instruction, name, detail, part, flying != 0)
+                    rest = flying == 0
+                    rows = np.flatnonzero(rest) if part.rows is None else part.rows[rest]
+                    part = part._replace(rows=rows, addresses=part.addresses[rest])
             races = x.batch.races
-            if races is not None and kind != "sync":
+            if races is not None and kind != "sync" and len(part.addresses):
                 races.access(x, instruction, kind, part, size, unchanged)
 
     def _report_flight(
@@ -163,6 +178,49 @@ class Watch:
         if batch.races is not None:
             x = Context(batch, batch.frame(self.launch.program, 0), lanes)
             batch.races.arrived_copies(x, places, size)
+
+    def bulk(
+        self, x: Context, instruction: Instruction, space: str, kind: str, part: Part, unit: int
+    ) -> None:
+        """One lane's bulk copy accesses the places of a part, ``unit`` bytes each: a fetch, copy, reduce."""
+        counted = self.traffic.get((id(instruction), space))
+        if counted is None:
+            counted = self.traffic[id(instruction), space] = Traffic(space)
+        counted.bytes += unit * len(part.addresses)
+        if space == "global":
+            counted.requests += 1
+            counted.sectors += len(np.unique(part.addresses >> np.uint64(traffic.SECTOR)))
+            kind = {"fetch": "load", "copy": "store"}.get(kind, "atomic")
+            self._touch([part], kind)
+            if self.trace is not None:
+                self.trace.access(x, kind, part.addresses)
+            self._global(x, instruction, kind, unit, [part], None)
+            return
+        passes = -(-unit * len(part.addresses) // 128)
+        counted.wavefronts += passes
+        counted.least_wavefronts += passes
+        if x.batch.races is not None:
+            bare = x.batch.races.unfenced(int(x.lanes.index[0]), part, writes=kind == "copy")
+            if bare.any():
+                detail = "no fence.proxy.async between an ordinary access to these bytes and this copy"
+                self._report_flight(x, instruction, "proxy-fence", detail, part, bare)
+        self._shared(x, instruction, kind, unit, [part], None)
+
+    def bulk_arrived(self, batch: Batch, place: int, size: int, barrier: int, block: int) -> None:
+        """A copy has written bytes of shared memory and arrives at an mbarrier of a block."""
+        order, races = batch.order, batch.races
+        if order is None:
+            return
+        rank = block % batch.shape.cluster
+        column = order.column(rank * batch.shared_stride + barrier % batch.shared_stride)
+        if races is not None:
+            races.completed(column * WARP, place, size)
+        order.copy_arrive(barrier, column)
+
+    def bulk_read(self, x: Context, part: Part) -> None:
+        """A copy has read bytes of shared memory: the lane knows that now."""
+        if x.batch.races is not None:
+            x.batch.races.note(x, part)
 
     # -- synchronisation -----------------------------------------------------------------------
 
@@ -262,6 +320,8 @@ def _granule(function: Function, elsewhere: set[str]) -> int:
             least = min(least, 16)
         elif opcode == "mbarrier":
             least = min(least, 8)
+        elif opcode == "cp" and found.has("bulk"):
+            least = min(least, 16)
         elif opcode == "cp" and found.has("async") and found.has("ca", "cg"):
             size = getattr(found.operands[2], "value", 4)
             least = min(least, int(size))

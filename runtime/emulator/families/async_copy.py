@@ -21,8 +21,8 @@ def cp_async(i: Instruction, d: Decoder) -> Run:
     to, source, size_operand = i.operands[:3]
     if not isinstance(to, Memory) or not isinstance(source, Memory) or not isinstance(size_operand, Number):
         raise d.fail("two addresses and a size are expected")
-    if i.has("bulk") or not i.has("ca", "cg"):
-        raise d.fail("in bulk, which sm_90 has")
+    if not i.has("ca", "cg"):
+        raise d.fail("without .ca or .cg")
     size = int(size_operand.value)
     if size not in (4, 8, 16) or (i.has("cg") and size != 16):
         raise d.fail(f"of {size} bytes")

@@ -11,7 +11,7 @@ from ..asynchronous import Copy
 from ..context import Context
 from ..decode import Decoder
 from ..machine import Group, Machine
-from ..mbarriers import COUNT, MARK, PHASE, State
+from ..mbarriers import COUNT, MARK, PHASE, State, advance, report, transact
 from ..memory import SHARED_WINDOW
 from ..operands import Read
 from ..ptx import TYPES, Array, Instruction, Memory, Name, Operand
@@ -64,7 +64,7 @@ def states(x: Context, i: Instruction, places: Array) -> list[tuple[int, State, 
     for place, rows in by_place(places):
         state = x.batch.objects.states.get(place)
         if state is None:
-            _report(x, i, rows, f"{i.opcode}.{i.mods[0]} on an object that is not initialised")
+            report(x, i, rows, f"{i.opcode}.{i.mods[0]} on an object that is not initialised")
             continue
         found.append((place, state, rows))
         late = x.batch.launch.watch.mbarrier_unknown(x, rows, state)
@@ -72,14 +72,8 @@ def states(x: Context, i: Instruction, places: Array) -> list[tuple[int, State, 
             detail = "the initialisation of the mbarrier is not ordered before this: a barrier is missing"
             if (x.lanes.block[rows] != state.block).any():
                 detail += ", of the cluster, with .release or behind fence.mbarrier_init"
-            _report(x, i, rows[late], detail)
+            report(x, i, rows[late], detail)
     return found
-
-
-def _report(x: Context, i: Instruction, rows: Array, detail: str, kind: str = "mbarrier") -> None:
-    bad = np.zeros(x.count, np.bool_)
-    bad[rows] = True
-    x.report(i, kind, detail, bad)
 
 
 @instruction("mbarrier.init", section=MBARRIER + ".init", kind="mbarrier")
@@ -117,27 +111,10 @@ def inval(i: Instruction, d: Decoder) -> Run:
         places = place_of(x, "store")
         for place, state, rows in states(x, i, places):
             if state.bytes or x.batch.copies.deferred.get(place):
-                _report(x, i, rows, "inval of an object at which copies have yet to arrive")
+                report(x, i, rows, "inval of an object at which copies have yet to arrive")
             x.batch.objects.remove(place)
 
     return run
-
-
-def transact(x: Context, i: Instruction, state: State, rows: Array, count: int) -> None:
-    """Add to the bytes that an object's phase waits for."""
-    state.bytes += count
-    if abs(state.bytes) > COUNT:
-        detail = f"a transaction count of {state.bytes} bytes, not in -{COUNT}…{COUNT}"
-        _report(x, i, rows, detail, "transaction-count")
-        state.bytes = max(-COUNT, min(COUNT, state.bytes))
-
-
-def advance(x: Context, place: int, state: State) -> bool:
-    """Go to the next phase, if this one is over."""
-    if not state.advance():
-        return False
-    x.batch.launch.watch.mbarrier_complete(x.batch, place)
-    return True
 
 
 @control("mbarrier.arrive", "mbarrier.arrive_drop", section=MBARRIER + ".arrive", kind="mbarrier")
@@ -162,12 +139,12 @@ def arrive(i: Instruction, d: Decoder) -> Step:
             state.expected -= count
         if count > state.pending:
             rows = np.array([row])
-            _report(x, i, rows, "more arrivals than the mbarrier expects in this phase")
+            report(x, i, rows, "more arrivals than the mbarrier expects in this phase")
         state.pending = max(0, state.pending - count)
         if not advance(x, place, state):
             return
         if not whole:
-            _report(x, i, np.array([row]), "an arrival with .noComplete that completes the phase")
+            report(x, i, np.array([row]), "an arrival with .noComplete that completes the phase")
 
     def step(machine: Machine, group: Group) -> None:
         lanes = taken(machine, group, guard)
@@ -182,7 +159,7 @@ def arrive(i: Instruction, d: Decoder) -> Step:
                 transact(x, i, state, rows, int(given[rows].sum()))
             mine = counts[rows]
             if (mine < 1).any():
-                _report(x, i, rows[mine < 1], f"a count of {int(mine.min())}, not in 1…{COUNT}")
+                report(x, i, rows[mine < 1], f"a count of {int(mine.min())}, not in 1…{COUNT}")
             if not relaxed:
                 x.batch.launch.watch.mbarrier_arrive(x, place, rows)
             before = np.cumsum(mine) - mine
@@ -273,12 +250,12 @@ def _later(x: Context, i: Instruction, place: int, copies: list[Copy]) -> Callab
         state = x.batch.objects.states.get(place)
         rows = np.arange(x.count)
         if state is None:
-            _report(x, i, rows, "copies arrive at an object that is not initialised any more")
+            report(x, i, rows, "copies arrive at an object that is not initialised any more")
             return
         x.batch.launch.watch.mbarrier_arrive(x, place, rows)
         for row in rows.tolist():
             if not state.pending:
-                _report(x, i, rows[row:], "more arrivals than the mbarrier expects in this phase")
+                report(x, i, rows[row:], "more arrivals than the mbarrier expects in this phase")
             state.pending = max(0, state.pending - 1)
             advance(x, place, state)
 
@@ -308,12 +285,12 @@ def completed(x: Context, i: Instruction, places: Array, phase: Array, parity: b
             if old.any():
                 detail = f"a state of phase {int(wanted[old][0])}, and {now} are over: only the phase that"
                 detail += " goes on and the one before can be waited for"
-                _report(x, i, rows[old], detail, "mbarrier-phase")
+                report(x, i, rows[old], detail, "mbarrier-phase")
         again = waited[0, mine] == place
         missed = again & (waited[1, mine] + 1 < now)
         if missed.any():
             detail = "the phase that was waited for is over, and so is another: nobody waits for this thread"
-            _report(x, i, rows[missed], detail, "mbarrier-phase")
+            report(x, i, rows[missed], detail, "mbarrier-phase")
             over = over | missed
         waited[0, mine] = np.where(over, -1, place)
         waited[1, mine] = np.where(again, waited[1, mine], now)

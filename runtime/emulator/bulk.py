@@ -1,0 +1,194 @@
+"""Copies in bulk: between global and shared memory, or the shared memories of a cluster, by one thread each.
+
+What a copy takes, it takes when it is issued. What it writes to shared memory appears when somebody looks at
+its mbarrier; what it writes to global memory, when its thread has waited for its group, or at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .access import Part, check_written
+from .asynchronous import READING, WRITING
+from .context import Context
+from .lanes import Lanes
+from .mbarriers import advance, transact
+from .ptx import RAW, Array, Instruction
+
+if TYPE_CHECKING:
+    from .batch import Batch
+
+
+@dataclass(slots=True)
+class Store:
+    """A copy from shared memory whose group has not been waited for."""
+
+    instruction: Instruction
+    lane: int
+    place: int  # in the batch's shared memory; -1 once it is read
+    size: int
+    starts: Array  # addresses that it writes, sorted
+    unit: int
+    write: Callable[[], None]
+
+
+class Bulk:
+    """The bulk copies of a batch that write global memory, by groups; see `Copies` for the others."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.open: dict[int, list[Store]] = {}  # by lanes
+        self.groups: dict[int, list[list[Store]]] = {}
+        self.stores: list[Store] = []
+
+    def mark(self, place: int, size: int, mark: int) -> None:
+        """Bytes of shared memory are under way."""
+        self.batch.copies.flying[place : place + size] |= mark
+
+    def clear(self, place: int, size: int, mark: int) -> None:
+        """They are not any more."""
+        self.batch.copies.flying[place : place + size] &= 255 - mark
+
+    def take(self, x: Context, i: Instruction, place: int, size: int) -> Array:
+        """The bytes of shared memory that a lane's copy reads."""
+        part = shared_part(self.batch, place, size)
+        shared = self.batch.shared
+        check_written(x, i, "shared", part, shared.places(part.addresses, 8), 8, 2)
+        self.batch.launch.watch.bulk(x, i, "shared", "fetch", part, 16)
+        return shared.data[place : place + size].copy()
+
+    def store(self, store: Store) -> None:
+        """A copy from shared memory begins."""
+        self.mark(store.place, store.size, READING)
+        self.open.setdefault(store.lane, []).append(store)
+        self.stores.append(store)
+
+    def load(self, x: Context, i: Instruction, place: int, data: Array, barrier: int, block: int) -> None:
+        """A copy to shared memory begins, that arrives at the mbarrier at ``barrier`` of a block."""
+        part = shared_part(self.batch, place, len(data))
+        self.batch.launch.watch.bulk(x, i, "shared", "copy", part, 16)
+        self.batch.shared.written_view(8)[place // 8 : (place + len(data)) // 8] = 0x0101010101010101
+        self.mark(place, len(data), WRITING)
+        frame, lanes = x.frame, x.lanes
+
+        def arrive() -> None:
+            y = Context(self.batch, frame, lanes)
+            self.batch.shared.data[place : place + len(data)] = data
+            self.clear(place, len(data), WRITING)
+            self.batch.launch.watch.bulk_arrived(self.batch, place, len(data), barrier, block)
+            arrive_at(y, i, barrier, len(data))
+
+        self.batch.copies.defer(barrier, arrive)
+
+    def commit(self, lanes: Lanes) -> None:
+        """What these lanes have started since the last commit is a group."""
+        for lane in lanes.index.tolist() if self.open or self.groups else []:
+            self.groups.setdefault(lane, []).append(self.open.pop(lane, []))
+
+    def wait(self, lanes: Lanes, keep: int, *, read: bool) -> None:
+        """These lanes have waited for their groups but the last ``keep``; ``read``: for the reading only."""
+        for lane in lanes.index.tolist() if self.groups else []:
+            groups = self.groups.get(lane, [])
+            done, left = groups[: len(groups) - keep], groups[len(groups) - keep :] if keep else []
+            for store in [store for group in done for store in group]:
+                self._read(store)
+                if not read:
+                    self._write(store)
+            self.groups[lane] = groups if read else left
+
+    def _read(self, store: Store) -> None:
+        if store.place < 0:
+            return
+        self.clear(store.place, store.size, READING)
+        for other in self.stores:  # that read the same bytes
+            if other is not store and other.place >= 0 and other.place < store.place + store.size:
+                self.mark(other.place, other.size, READING)
+        x = Context(self.batch, self.batch.frame(self.batch.launch.program, 0), self._lane(store.lane))
+        self.batch.launch.watch.bulk_read(x, shared_part(self.batch, store.place, store.size))
+        store.place = -1
+
+    def _write(self, store: Store) -> None:
+        store.write()
+        self.stores = [other for other in self.stores if other is not store]
+
+    def _lane(self, lane: int) -> Lanes:
+        return Lanes.of(self.batch.shape, np.array([lane]))
+
+    def still_written(self, addresses: Array, size: int) -> Array:
+        """For accesses of ``size`` bytes to global memory, whether a copy may still write any of them."""
+        found = np.zeros(len(addresses), np.bool_)
+        for store in self.stores:
+            if not len(store.starts):
+                continue
+            before = np.searchsorted(store.starts, addresses + np.uint64(size), side="left") - 1
+            last = store.starts[np.maximum(before, 0)] + np.uint64(store.unit)
+            found |= (before >= 0) & (last > addresses)
+        return found
+
+    def finish(self) -> list[Store]:
+        """Everything is written; gives the copies that nobody has waited for until they had been read."""
+        left = [store for store in self.stores if store.place >= 0]
+        for store in list(self.stores):
+            self._write(store)
+        return left
+
+
+def shared_part(batch: Batch, place: int, size: int) -> Part:
+    """The 16 bytes each that a copy of one lane accesses in the batch's shared memory."""
+    places = np.arange(place, place + size, 16, dtype=np.uint64)
+    return Part(batch.shared, np.zeros(len(places), np.intp), places)
+
+
+def global_parts(x: Context, i: Instruction, addresses: Array, unit: int) -> list[tuple[Part, Array]]:
+    """The allocations of places that a lane's copy accesses, and which each has; reports bad ones."""
+    memory = x.batch.launch.memory
+    found: list[tuple[Part, Array]] = []
+    left = np.arange(len(addresses))
+    while len(left):
+        mine = addresses[left]
+        low = int(mine.min())
+        allocation = memory.find(low)
+        if allocation is None:
+            inside, good = mine == low, np.zeros(len(left), np.bool_)
+        else:
+            inside = mine < np.uint64(allocation.end)
+            good = inside & (mine + np.uint64(unit) <= np.uint64(allocation.end))
+        if (inside & ~good).any():
+            at = int(mine[inside & ~good][0])
+            where = f"over the end of {allocation.name}" if allocation else memory.describe(at)
+            bad = np.ones(1, np.bool_)
+            x.report(i, "out-of-bounds", f"a bulk copy, {where}", bad, np.array([at]), "global")
+        if allocation is not None and good.any():
+            rows = np.zeros(int(good.sum()), np.intp)
+            found.append((Part(allocation, rows, mine[good]), left[good]))
+        left = left[~inside]
+    return found
+
+
+def fetch(x: Context, i: Instruction, addresses: Array, unit: int) -> Array:
+    """The bytes behind addresses in global memory, ``unit`` each; zeros where there is none."""
+    out = np.zeros(len(addresses), RAW[8 * unit])
+    for part, which in global_parts(x, i, addresses, unit):
+        allocation = part.allocation
+        places = allocation.places(part.addresses, unit)
+        if allocation.written is not None:
+            check_written(x, i, "global", part, places, unit, 1)
+        x.batch.launch.watch.bulk(x, i, "global", "fetch", part, unit)
+        out[which] = allocation.view(unit)[places]
+    return out.view(np.uint8)
+
+
+def arrive_at(x: Context, i: Instruction, barrier: int, size: int) -> None:
+    """Bytes have come: the object at which they arrive expects so many less."""
+    state = x.batch.objects.states.get(barrier)
+    one = np.zeros(1, np.intp)
+    if state is None:
+        detail = "a copy arrives at an mbarrier that is not initialised"
+        x.report(i, "mbarrier", detail, np.ones(1, np.bool_))
+        return
+    transact(x, i, state, one, -size)
+    advance(x, barrier, state)

@@ -1,0 +1,209 @@
+"""cp.async.bulk.tensor: boxes of tensors, by tensor maps. Section 9.7.9.25."""
+
+from __future__ import annotations
+
+from math import gcd
+
+import numpy as np
+
+from .. import boxes
+from ..bulk import Store, fetch
+from ..context import Context
+from ..decode import Decoder
+from ..errors import unsupported
+from ..operands import Read
+from ..ptx import TYPES, Array, Instruction, Memory, Vector
+from ..registry import Step, control
+from ..tensor_maps import ALIGN, SIZE, TensorMap
+from .bulk import (
+    BULK,
+    Combine,
+    Lane,
+    barrier_places,
+    combine_of,
+    each_lane,
+    multicast,
+    shared_offset,
+    shared_place,
+    write_global,
+)
+from .mbarrier import object_place
+
+_OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": 0x7FFFFFFFFFFFFFFF}
+
+
+class Coordinates:
+    """The operand ``[tensorMap, {c, w, h}]``, and the offsets of im2col."""
+
+    def __init__(self, i: Instruction, d: Decoder, where: Memory, offsets: Vector | None) -> None:
+        at = where.more[0]
+        items = at.items if isinstance(at, Vector) else (at,)
+        self.instruction, self.d = i, d
+        self.address = d.address(Memory(where.base))
+        self.rank = int(next(mod for mod in i.mods if mod in ("1d", "2d", "3d", "4d", "5d"))[0])
+        if len(items) != self.rank:
+            raise d.fail(f"{len(items)} coordinates of {self.rank}")
+        self.coordinates: list[Read] = [d.read(item, TYPES["s32"]) for item in items]
+        self.offsets: list[Read] = [d.read(item, TYPES["u16"]) for item in offsets.items] if offsets else []
+        self.im2col = i.has("im2col", "im2col_no_offs")
+        if self.im2col and (self.rank < 3 or (i.has("im2col") and len(self.offsets) != self.rank - 2)):
+            raise d.fail("im2col with other than 3 to 5 dimensions and an offset for each of the pixels")
+
+    def read(self, x: Context) -> tuple[Array, Array, Array]:
+        """The addresses of the maps, the coordinates and the offsets of all lanes."""
+        at = np.stack([x.dense(read(x)).astype(np.int64) for read in self.coordinates], axis=1)
+        if not self.offsets:
+            return self.address(x), at, np.zeros((x.count, max(0, self.rank - 2)), np.int64)
+        return self.address(x), at, np.stack([x.dense(o(x)).astype(np.int64) for o in self.offsets], axis=1)
+
+    def box(self, lane: Lane, address: int) -> TensorMap | None:
+        """The map at an address; None if it is none for this instruction, which is reported."""
+        i = self.instruction
+        allocation = lane.x.batch.launch.memory.find(address)
+        if address % ALIGN:
+            lane.report(i, "misaligned", f"a tensor map whose address is not a multiple of {ALIGN}")
+            return None
+        if allocation is None or address + SIZE > allocation.end:
+            lane.report(i, "out-of-bounds", "a tensor map outside of every allocation")
+            return None
+        start = address - allocation.base
+        found = TensorMap.decode(allocation.data[start : start + SIZE].tobytes())
+        if found is None:
+            lane.report(i, "tensor-map", "the 128 bytes there are no tensor map")
+        elif found.rank != self.rank or found.im2col != self.im2col:
+            mode = "an im2col" if found.im2col else "a tiled"
+            lane.report(i, "tensor-map", f"{mode} map of {found.rank} dimensions, for {self.rank}d here")
+        else:
+            self._known(found)
+            return found
+        return None
+
+    def _known(self, box: TensorMap) -> None:
+        """Refuse what the ISA leaves open."""
+        row = box.counts[0] * box.element
+        why = ""
+        if box.interleave != "none":
+            why = "an interleaved tensor, whose addresses the ISA leaves open"
+        elif box.swizzle != "none" and row != int(box.swizzle[:-1]):
+            why = f"rows of {row} bytes in a swizzle of {box.swizzle}, whose distance the ISA leaves open"
+        if why:
+            raise unsupported(self.instruction, BULK, why)
+
+
+def _elements(box: TensorMap, at: tuple[int, ...], offsets: tuple[int, ...]) -> tuple[Array, Array, int]:
+    """The addresses in global memory of a box's units, their places in the box, and the bytes of a unit."""
+    addresses, good = boxes.rows(box, at, offsets)
+    first, last = boxes.inside(box, at[0])
+    start, size, row = first * box.element, (last - first) * box.element, box.counts[0] * box.element
+    begin = addresses + (at[0] + first) * box.element
+    if size <= 0 or not good.any():
+        none = np.zeros(0, np.int64)
+        return none, none, box.element
+    unit = min(8, gcd(gcd(size, start), 16, *(int(value) for value in np.unique(begin[good] & 15))))
+    steps = np.arange(0, size, unit)
+    places = np.flatnonzero(good)[:, None] * row + start + steps[None, :]
+    return (begin[good][:, None] + steps[None, :]).reshape(-1), places.reshape(-1), unit
+
+
+def _filled(box: TensorMap, size: int) -> Array:
+    """A box of what is outside of the tensor."""
+    if box.fill == "zeros":
+        return np.zeros(size, np.uint8)
+    return np.full(size // box.element, NAN[box.type], f"u{box.element}").view(np.uint8)
+
+
+def _moved(box: TensorMap, data: Array, place: int, *, back: bool = False) -> Array:
+    """The bytes of a box as they are in shared memory, or from there ``back`` in order."""
+    if box.swizzle == "none":
+        return data
+    which = boxes.swizzled(box, place, len(data))
+    units = data.reshape(-1, boxes.UNIT)
+    out = np.empty_like(units)
+    if back:
+        out[which] = units
+    else:
+        out[:] = units[which]
+    return out.reshape(-1)
+
+
+@control("cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", section=BULK + ".tensor", kind="async copy")
+def tensor(i: Instruction, d: Decoder) -> Step:
+    """Copies a box of a tensor between global and shared memory, or adds it up."""
+    operands = list(i.operands)
+    if i.has("cta_group::1", "cta_group::2"):
+        raise d.fail("for pairs of blocks, which sm_100 has")
+    first = operands[0]
+    if isinstance(first, Memory) and first.more:
+        return _store(i, d, first)
+    there, where = shared_offset(d, first), operands[1]
+    place_of = object_place(i, d, operands[2], remote=True)
+    more = operands[3:]
+    offsets = more.pop(0) if i.has("im2col") else None
+    assert isinstance(where, Memory) and (offsets is None or isinstance(offsets, Vector))
+    tensor_at = Coordinates(i, d, where, offsets)
+    mask_of = d.read(more.pop(0), TYPES["u16"]) if i.has("multicast::cluster") else None
+
+    def load(x: Context) -> None:
+        addresses, at, shifts = tensor_at.read(x)
+        places, barriers = there(x), barrier_places(x, i, place_of)
+        masks = None if mask_of is None else x.dense(mask_of(x))
+        stride = x.batch.shared_stride
+        for row in range(x.count):
+            lane = Lane(x, row)
+            box = tensor_at.box(lane, int(addresses[row]))
+            if box is None:
+                continue
+            size = int(np.prod(box.counts)) * box.element
+            place = shared_place(lane, i, int(places[row]), size, 128, remote=True)
+            if place < 0 or barriers[row] < 0:
+                continue
+            sources, which, unit = _elements(box, tuple(at[row].tolist()), tuple(shifts[row].tolist()))
+            data = _filled(box, size)
+            if len(sources):
+                found = fetch(lane.x, i, sources.astype(np.uint64), unit)
+                data.reshape(-1, unit)[which // unit] = found.reshape(-1, unit)
+            mask = None if masks is None else int(masks[row])
+            for to, barrier in multicast(lane, i, mask, place, int(barriers[row])):
+                moved = _moved(box, data, to % stride)
+                x.batch.bulk.load(lane.x, i, to, moved, barrier, barrier // stride)
+
+    return each_lane(i, d, load)
+
+
+def _store(i: Instruction, d: Decoder, where: Memory) -> Step:
+    tensor_at = Coordinates(i, d, where, None)
+    inside = shared_offset(d, i.operands[1])
+    operation = next((mod for mod in i.mods if mod in _OPERATIONS), "") if i.has("reduce") else ""
+
+    def store(x: Context) -> None:
+        addresses, at, shifts = tensor_at.read(x)
+        places = inside(x)
+        for row in range(x.count):
+            lane = Lane(x, row)
+            box = tensor_at.box(lane, int(addresses[row]))
+            if box is None:
+                continue
+            size = int(np.prod(box.counts)) * box.element
+            place = shared_place(lane, i, int(places[row]), size, 128)
+            if place < 0:
+                continue
+            taken = x.batch.bulk.take(lane.x, i, place, size)
+            data = _moved(box, taken, place % x.batch.shared_stride, back=True)
+            targets, which, unit = _elements(box, tuple(at[row].tolist()), tuple(shifts[row].tolist()))
+            if operation and unit != box.element:
+                targets, which = _split(targets, unit, box.element), _split(which, unit, box.element)
+                unit = box.element
+            mine = np.ascontiguousarray(data.reshape(-1, unit)[which // unit]).reshape(-1)
+            combine: Combine | None = None
+            if operation:
+                combine = combine_of(operation, TYPES[box.type], d)
+            write, good = write_global(lane, i, targets.astype(np.uint64), unit, mine, combine)
+            x.batch.bulk.store(Store(i, lane.number, place, size, good, unit, write))
+
+    return each_lane(i, d, store)
+
+
+def _split(places: Array, unit: int, size: int) -> Array:
+    """Places of units as places of the elements in them."""
+    return (places[:, None] + np.arange(0, unit, size)).reshape(-1)
