@@ -39,7 +39,7 @@ from .structured import (
 )
 from .tiling.analysis import loops_in
 from .tiling.pads import fill_of_pad
-from .weights_in_place import can_read, should_read
+from .weights_in_place import can_read, least_rows, should_read
 
 COLUMNS = 64  # of a strip: four registers of 16 floats
 
@@ -94,11 +94,12 @@ class Packing:
 
 def _pack_all(function: ir.Operation) -> None:
     weights = made_of_weights(function)
+    least = least_rows(weights)
     followers: set[ir.Value] = set()
     in_strips: set[ir.Value] = set()
     for op in structured_ops(function):
         packing = can_pack(op, weights)
-        if packing is None or (can_read(op, packing.operand) and should_read(op, packing.operand)):
+        if packing is None or (can_read(op, packing.operand) and should_read(op, packing.operand, least)):
             continue  # weights that are read as they lie: nothing of them is kept
         if should_pack(op, packing):
             if packing.extent <= COLUMNS:

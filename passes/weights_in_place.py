@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
@@ -24,7 +25,10 @@ from .structured import (
 )
 
 LEAST_BYTES = 1 << 20  # of weights: a copy of fewer is no matter
-LEAST_ROWS = 32  # fewer do not pay for turning the weights at each call
+# Fewer rows do not pay for turning the weights at each call. If all weights together are more than a cache
+# keeps from call to call, packed ones come from memory as well, and not as early.
+LEAST_ROWS, LEAST_ROWS_FROM_MEMORY = 128, 32
+CACHE_BYTES = 32 << 20
 _BYTES = 4  # of an f32
 
 
@@ -41,12 +45,13 @@ class WeightsInPlace(Pass):
 
     Run it before mlopt-pack-weights, which keeps a copy of what it packs and leaves these alone. A task turns
     32 KB of weights at a time into a panel, which L1 holds, and asks for the next while it multiplies. Legal
-    where the weights are a matrix and the one summed loop is the last dim of both factors. Done in f32 for 32
-    rows and 1 MB of weights: fewer rows than that are packed.
+    where the weights are a matrix and the one summed loop is the last dim of both factors. Done in f32 for 1
+    MB of weights and 128 rows, or 32 where all weights are 32 MB; for fewer rows they are packed.
 
     One thread of a Zen 5 core, beside packed weights: ten layers 768 to 3072 and back, 32 rows 0.90 of the
-    time, 64 0.91, 128 0.91, 512 0.95 (16 rows 1.1 to 1.3, 8 rows 1.3). GPT-2-small of 128 tokens: 173 to
-    154 ms, its process at its peak 1.33 to 0.95 GB.
+    time, 64 0.91, 128 0.91, 512 0.95 (16 rows 1.1 to 1.3, 8 rows 1.3); one layer 768 to 768, which stays in
+    the cache, 32 rows 1.16, 128 rows 1.01. GPT-2-small of 128 tokens: 173 to 154 ms, its process at its peak
+    1.33 to 0.95 GB.
     """
 
     name: ClassVar[str] = "mlopt-weights-in-place"
@@ -60,9 +65,10 @@ class WeightsInPlace(Pass):
 
 def _read_all(function: ir.Operation) -> None:
     weights = made_of_weights(function)
+    least = least_rows(weights)
     for op in structured_ops(function):
         number = weights_factor(op, weights)
-        if number is not None and can_read(op, number) and should_read(op, number):
+        if number is not None and can_read(op, number) and should_read(op, number, least):
             maps = maps_of(op)
             op.operands[number], maps[number] = original(op, number)
             op.attributes["indexing_maps"] = indexing_maps(maps)
@@ -83,11 +89,22 @@ def can_read(op: ir.Operation, number: int) -> bool:
     return starts_anew and along and column not in [expr.position for expr in data.results]
 
 
-def should_read(op: ir.Operation, number: int) -> bool:
-    """Whether there are so many weights that a copy of them matters, and rows enough to turn them for."""
-    weights = op.operands[number].type
+def should_read(op: ir.Operation, number: int, least: int) -> bool:
+    """Whether there are ``least`` rows, and weights, operand ``number``, of which a copy matters."""
     extents = [loop_extents(op)[expr.position] for expr in list(maps_of(op)[1 - number].results)[:-1]]
-    single = all(isinstance(value.type.element_type, ir.F32Type) for value in op.operands)
-    if not single or DYNAMIC in weights.shape or prod(weights.shape) * _BYTES < LEAST_BYTES:
+    if not all(isinstance(value.type.element_type, ir.F32Type) for value in op.operands):
         return False
-    return None not in extents and prod(extents) >= LEAST_ROWS
+    return None not in extents and prod(extents) >= least and _bytes(op.operands[number]) >= LEAST_BYTES
+
+
+def least_rows(weights: Set[ir.Value]) -> int:
+    """How many rows pay for turning weights, of all that are ``weights`` or made of them."""
+    held = sum(_bytes(value) for value in weights if isinstance(value.owner, ir.Block))
+    return LEAST_ROWS_FROM_MEMORY if held >= CACHE_BYTES else LEAST_ROWS
+
+
+def _bytes(value: ir.Value) -> int:
+    """Of weights in f32; 0 if their number is not known."""
+    kind = value.type
+    known = isinstance(kind, ir.RankedTensorType) and isinstance(kind.element_type, ir.F32Type)
+    return prod(kind.shape) * _BYTES if known and DYNAMIC not in kind.shape else 0
