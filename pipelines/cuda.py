@@ -51,7 +51,7 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
             # Blocks that run together make squares of products.
             f"mlopt-gpu-group-tasks{{machine={machine_for_code(chip)}}},"
             # Loops with such products have little else to do, and keep what no step changes in registers.
-            "mlopt-gpu-tensor-cores,mlopt-gpu-late-scales,mlopt-gpu-split-masks,mlopt-gpu-hoist-factors,"
+            "mlopt-gpu-tensor-cores,mlopt-gpu-late-scales,mlopt-gpu-hoist-factors,mlopt-gpu-split-masks,"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
             f"mlopt-gpu-assign-layouts{{shared={limits.shared_per_block}}},"
             f"mlopt-gpu-pipeline-loads{{shared={limits.shared_per_block}}}",

@@ -34,6 +34,10 @@ change hands for a product on tensor cores, padded with zeros, and with 16 bytes
 loop is taken if all of its products' factors that are read in it can be, with as many stages as the schedule
 says (``stages``), or as there is room for; factors that are computed from what is read change hands in their
 step, as before, with a barrier of their own.
+
+A factor of all steps, which stands before such loops, is copied along with their first ones if it would take
+more than `HELD` bytes of each thread's registers: a step loads what it multiplies next. Attention of 256
+elements: 207 registers, where 255 were not enough.
 """
 
 from __future__ import annotations
@@ -56,6 +60,8 @@ from .grids import grids_of
 from .layouts.access import WIDE, access_of, bytes_of
 from .layouts.warps import BLOCK_SHARED
 
+HELD = 128  # bytes of a thread's registers that a factor of all steps may have
+
 _READ, _CONVERT = "vector.transfer_read", "mlopt.convert_layout"
 
 
@@ -76,6 +82,9 @@ class PipelineLoads(Pass):
                     stages = min(wanted, self.shared // sum(map(_slot_bytes, turned)))
                     if stages > 1:
                         _pipeline(loop, turned, stages)
+            for op in [each for each in nested_ops(forall) if each.name == _CONVERT]:
+                if should_stay(op) and can_stay(op, self.shared):
+                    _stay(op)
 
 
 def can_pipeline(loop: ir.Operation) -> list[ir.Operation] | str:
@@ -93,6 +102,57 @@ def can_pipeline(loop: ir.Operation) -> list[ir.Operation] | str:
                 return problem
             found.append(op)
     return found or "its products' factors are made elsewhere"
+
+
+def should_stay(turned: ir.Operation) -> bool:
+    """Whether a factor of all steps of a loop takes too many of a thread's registers."""
+    (text,) = LAYOUT.get(turned) or ("",)
+    if not text:
+        return False
+    count = len(Layout.parse(text).register_positions)
+    return count * bytes_of(ir.VectorType(turned.results[0].type).element_type) > HELD
+
+
+def can_stay(turned: ir.Operation, shared: int) -> bool:
+    """Whether a factor can be copied to where products of loops behind it take it, with what these copy."""
+    read = defining_op(turned.operands[0], _READ)
+    loops = [use.owner.operation.parent for use in turned.results[0].uses]
+    if read is None or not all(_waits(loop) and loop.block == turned.block for loop in loops):
+        return False
+    room = shared - max(map(_ring_bytes, loops))
+    return _slot_bytes(turned) <= room and all(_problem(loop, turned, read) is None for loop in loops)
+
+
+def _waits(loop: ir.Operation) -> bool:
+    """Whether a loop takes what was copied ahead."""
+    return loop.name == "scf.for" and any(op.name == "mlopt.async_wait" for op in block_ops(loop))
+
+
+def _ring_bytes(loop: ir.Operation) -> int:
+    """What the tiles take that a loop copies ahead."""
+    tiles = [op for op in block_ops(loop) if op.name == "mlopt.shared_tile"]
+    return sum(ir.MemRefType(op.operands[0].type).shape[0] * _slot_bytes(op) for op in tiles)
+
+
+def _stay(turned: ir.Operation) -> None:
+    """Copy a factor to shared memory, from where each step loads what it multiplies next."""
+    readers = [use.owner.operation for use in turned.results[0].uses]
+    with ir.InsertionPoint(turned), turned.location:
+        ring, zero = _ring(turned, 1), index_constant(0)
+        _create("mlopt.async_copy", [turned.operands[0], ring, zero, zero, index_constant(1)])
+        _create("mlopt.async_commit")
+    for reader in readers:
+        with ir.InsertionPoint(reader), turned.location:
+            tile = ir.Operation.create("mlopt.shared_tile", [turned.results[0].type], [ring, zero])
+        tile.attributes[LAYOUT.name] = turned.attributes[LAYOUT.name]
+        for number, operand in enumerate(reader.operands):
+            if operand == turned.results[0]:
+                reader.operands[number] = tile.results[0]
+    last = [op for op in block_ops(turned.parent) if op in [reader.parent for reader in readers]][-1]
+    turned.erase()
+    with ir.InsertionPoint.after(last), last.location:
+        _create("mlopt.async_wait", pending=0)  # of loops without a step
+        _create("mlopt.release", [ring])
 
 
 def _is_factor(value: ir.Value) -> bool:

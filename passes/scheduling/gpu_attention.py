@@ -36,8 +36,7 @@ def choose_block(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> int | Non
         return None
     width = _width(domain, nest)
     keys = KEYS if width <= WIDE else FEW_KEYS
-    rows = TENSOR_ROWS if width <= WIDE else TENSOR_ROWS[1:]
-    choose_attention(domain, nest, tiles, Block(rows, keys, 0), BLOCKS)
+    choose_attention(domain, nest, tiles, Block(TENSOR_ROWS, keys, 0), BLOCKS)
     loops = domain.loops(nest)
     tiles[loops[nest.reductions[0]]] = keys
     inner = loops[attention.rows_of(nest)[-1]]

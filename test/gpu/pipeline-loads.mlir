@@ -63,3 +63,59 @@ func.func private @product(%a: memref<64x512xbf16>, %b: memref<512x64xbf16>, %ou
   } {mlopt.schedule = {tile = array<i64: 64, 64, 32>, stages = array<i64: 4>, warps = array<i64: 4>}}
   return
 }
+
+// What all steps multiply, 256 bytes a thread, is copied once, before the loop's own first copies.
+// CHECK-LABEL: @stays
+// CHECK: %[[A:[a-z0-9_]+]] = "mlopt.shared_ring"() : () -> memref<1x64x256xbf16, #gpu.address_space<workgroup>>
+// CHECK: "mlopt.async_copy"(%{{.*}}, %[[A]],
+// CHECK: "mlopt.async_commit"
+// CHECK-NOT: mlopt.convert_layout
+// CHECK: scf.for
+// CHECK: mlopt.async_wait
+// CHECK: %[[X:[a-z0-9_]+]] = "mlopt.shared_tile"(%[[A]],
+// CHECK: vector.contract {{.*}} %[[X]],
+// CHECK: "mlopt.async_wait"() {pending = 0 : i64}
+// CHECK: "mlopt.release"(%[[A]])
+// THREAD-LABEL: llvm.func @stays(
+func.func private @stays(%a: memref<64x256xbf16>, %b: memref<512x256xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %x = vector.transfer_read %a[%c0, %c0], %pad {in_bounds = [true, true]} : memref<64x256xbf16>, vector<64x256xbf16>
+    %d = scf.for %n = %c0 to %c512 step %c64 iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %y = vector.transfer_read %b[%n, %c0], %pad {in_bounds = [true, true]} : memref<512x256xbf16>, vector<64x256xbf16>
+      %t = vector.contract {indexing_maps = [#a, affine_map<(m, n, k) -> (n, k)>, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x256xbf16>, vector<64x256xbf16> into vector<64x64xf32>
+      scf.yield %t : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 64, 64, 256>, stages = array<i64: 2>, warps = array<i64: 4>}}
+  return
+}
+
+// 128 bytes stay in registers.
+// CHECK-LABEL: @held
+// CHECK-NOT: memref<1x
+// CHECK: "mlopt.convert_layout"
+// CHECK: scf.for
+func.func private @held(%a: memref<64x64xbf16>, %b: memref<512x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %x = vector.transfer_read %a[%c0, %c0], %pad {in_bounds = [true, true]} : memref<64x64xbf16>, vector<64x64xbf16>
+    %d = scf.for %n = %c0 to %c512 step %c64 iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %y = vector.transfer_read %b[%n, %c0], %pad {in_bounds = [true, true]} : memref<512x64xbf16>, vector<64x64xbf16>
+      %t = vector.contract {indexing_maps = [#a, affine_map<(m, n, k) -> (n, k)>, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x64xbf16>, vector<64x64xbf16> into vector<64x64xf32>
+      scf.yield %t : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 64, 64, 64>, stages = array<i64: 2>, warps = array<i64: 4>}}
+  return
+}

@@ -48,7 +48,7 @@ func.func private @wide(%q: tensor<32x4096x128xf16>, %k: tensor<32x4096x128xf16>
 
 // Of the widest keys a step has 32.
 // CHECK-LABEL: @widest
-// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 2>, stages = array<i64: 2>, tile = array<i64: 1, 64, 0, 32, 256>, warps = array<i64: 4>}
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>, stages = array<i64: 2>, tile = array<i64: 1, 128, 0, 32, 256>, warps = array<i64: 8>}
 func.func private @widest(%q: tensor<32x4096x256xf16>, %k: tensor<32x4096x256xf16>, %v: tensor<32x4096x256xf16>, %o: tensor<32x4096x256xf32>) -> tensor<32x4096x256xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<32x4096x4096xf32>
