@@ -19,12 +19,14 @@ After::
 
 In a step each thread only adds to registers of its own; shuffles and barriers come once. A loop that goes on
 where another one has ended, as over what whole steps leave of a size, goes on with that one's tile, and one
-reduction follows both. Legal where the loop carries an accumulator for nothing else; the order of additions
-changes, as it may.
+reduction follows both. A total of everything, which comes as a tile without dims, is carried as a scalar
+first, so that its steps have this form, too. Legal where the loop carries an accumulator for nothing else;
+the order of additions changes, as it may.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -32,7 +34,7 @@ from mlir import ir
 
 from ..base import Pass
 from ..combining import kind_of, neutral_of, op_of, reduced_dims
-from ..constants import splat_of
+from ..constants import constant, splat_of
 from ..operations import defining_op, nested_ops
 
 _REDUCTION = "vector.multi_reduction"
@@ -47,11 +49,63 @@ class LateReductions(Pass):
     def run(self, op: ir.Operation) -> None:
         """Rewrite all loops, inner ones first, so that an outer one can follow."""
         for block in (block for region in op.regions for block in region.blocks):
+            for loop in [inner for inner in nested_ops(block) if inner.name == "scf.for"]:
+                carry_scalars(loop)
+            _erase_unused(block)
             for loop in reversed([inner for inner in nested_ops(block) if inner.name == "scf.for"]):
                 delay(loop)
             for reduction in [inner for inner in nested_ops(block) if inner.name == _REDUCTION]:
                 if (earlier := can_continue(reduction)) is not None:
                     go_on(reduction, earlier)
+
+
+def carry_scalars(loop: ir.Operation) -> None:
+    """Let the loop carry scalars for tiles without dims, of which it takes the scalar in each step."""
+    body = loop.regions[0].blocks[0]
+    end = body.operations[len(body.operations) - 1].operation
+    found = [number for number in range(len(loop.results)) if _holds_scalar(body.arguments[1 + number])]
+    found = [number for number in found if defining_op(end.operands[number], "vector.broadcast") is not None]
+    if not found:
+        return
+    starts = list(loop.operands)[3:]
+    for number in found:
+        carried, spread = body.arguments[1 + number], end.operands[number].owner.operation
+        with ir.InsertionPoint(loop), loop.location:
+            starts[number] = _scalar_of(starts[number])
+        carried.set_type(starts[number].type)
+        for extract in [use.owner.operation for use in carried.uses]:
+            extract.results[0].replace_all_uses_with(carried)
+            extract.erase()
+        end.operands[number] = spread.operands[0]
+    again = _rebuilt(loop, starts)
+    for number, (old, new) in enumerate(zip(loop.results, again.results, strict=True)):
+        if number in found:
+            with ir.InsertionPoint.after(again), loop.location:
+                new = ir.Operation.create("vector.broadcast", [old.type], [new]).results[0]
+        old.replace_all_uses_with(new)
+    loop.erase()
+
+
+def _erase_unused(block: ir.Block) -> None:
+    for op in [inner for inner in nested_ops(block) if inner.name == "vector.broadcast"]:
+        if not list(op.results[0].uses):
+            op.erase()
+
+
+def _holds_scalar(carried: ir.Value) -> bool:
+    is_tile = isinstance(carried.type, ir.VectorType) and ir.VectorType(carried.type).rank == 0
+    return is_tile and all(use.owner.operation.name == "vector.extract" for use in carried.uses)
+
+
+def _scalar_of(tile: ir.Value) -> ir.Value:
+    """The element of a tile without dims."""
+    spread, splat = defining_op(tile, "vector.broadcast"), splat_of(tile)
+    if spread is not None:
+        return spread.operands[0]
+    if splat is not None:
+        return constant(splat)
+    nowhere = {"static_position": ir.DenseI64ArrayAttr.get([])}
+    return ir.Operation.create("vector.extract", [tile.type.element_type], [tile], nowhere).results[0]
 
 
 def can_delay(loop: ir.Operation, number: int) -> ir.Operation | None:
@@ -90,10 +144,7 @@ def delay(loop: ir.Operation) -> None:
             name = op_of(kind_of(reduction), source.type.element_type)
             step = ir.Operation.create(name, [source.type], [carried, source]).results[0]
         end.operands[number] = step
-    with ir.InsertionPoint(loop), loop.location:
-        kinds = [start.type for start in starts]
-        again = ir.Operation.create("scf.for", kinds, [*list(loop.operands)[:3], *starts], regions=1)
-        body.append_to(again.regions[0])
+    again = _rebuilt(loop, starts)
     for number, (old, new) in enumerate(zip(loop.results, again.results, strict=True)):
         if number in found:
             new = _after(again, found[number], new, loop.operands[3 + number])
@@ -101,6 +152,15 @@ def delay(loop: ir.Operation) -> None:
     for reduction in found.values():
         reduction.erase()
     loop.erase()
+
+
+def _rebuilt(loop: ir.Operation, starts: Sequence[ir.Value]) -> ir.Operation:
+    """The loop's body in a loop that begins with ``starts``; ``loop`` is left empty."""
+    with ir.InsertionPoint(loop), loop.location:
+        kinds = [start.type for start in starts]
+        again = ir.Operation.create("scf.for", kinds, [*list(loop.operands)[:3], *starts], regions=1)
+        loop.regions[0].blocks[0].append_to(again.regions[0])
+    return again
 
 
 def can_continue(reduction: ir.Operation) -> ir.Operation | None:

@@ -155,7 +155,10 @@ def _by_elements(domain: Domain, tiles: dict[Dim, int]) -> bool:
 
 
 def _lengthen_steps(domain: Domain, tiles: dict[Dim, int]) -> int:
-    """Longer steps, for a block that has a multiprocessor to itself; the warps that they take."""
+    """Longer steps, for a block that has a multiprocessor to itself; the warps that they take.
+
+    A row of unknown length may be short: it has as many as others, unless it is all that there is.
+    """
     warps, beside, inner = 0, beside_each(domain), innermost_dims(domain)
     for dim in reduced_in_tiles(domain):
         if tiles[dim] == WHOLE or (dim.extent is not None and dim.extent <= tiles[dim]):
@@ -164,7 +167,8 @@ def _lengthen_steps(domain: Domain, tiles: dict[Dim, int]) -> int:
         own = max(words * WORD // max(widest_bytes(domain, dim), WORD), 1)
         others = prod(tiles[other] or other.extent or 1 for other in beside[dim])
         if dim.extent is None:
-            longest = power_below(FEWEST_WARPS * WARP * own // others)
+            most = FEWEST_WARPS if any(each.kind == "parallel" for each in domain.dims) else MOST_WARPS
+            longest = power_below(most * WARP * own // others)
         else:
             longest = min(power_below(MOST_WARPS * WARP * own // others), power_below(dim.extent))
         tiles[dim] = max(longest, tiles[dim])

@@ -81,3 +81,37 @@ func.func private @rest(%x: memref<?x32xf32>, %out: memref<32xf32>, %n: index) a
   }
   return
 }
+
+// A total, which comes as a tile without dims: both loops carry what they add up, and a scalar follows.
+// CHECK-LABEL: @total
+// CHECK: %[[WHOLE:.*]] = scf.for {{.*}} -> (vector<64x32xf32>)
+// CHECK-NOT: vector.multi_reduction
+// CHECK: %[[ALL:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[WHOLE]]) -> (vector<64x32xf32>)
+// CHECK: %[[SUM:.*]] = vector.multi_reduction <add>, %[[ALL]], %{{.*}} [0, 1] : vector<64x32xf32> to f32
+// CHECK: %[[TILE:.*]] = vector.broadcast %[[SUM]] : f32 to vector<f32>
+// CHECK: vector.transfer_write %[[TILE]]
+func.func private @total(%x: memref<?x32xf32>, %out: memref<f32>, %n: index) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<f32>
+  %whole = affine.apply affine_map<(d0) -> ((d0 floordiv 64) * 64)>(%n)
+  scf.forall (%i) in (1) {
+    %s = scf.for %k = %c0 to %whole step %c64 iter_args(%acc = %zero) -> (vector<f32>) {
+      %v = vector.transfer_read %x[%k, %c0], %pad {in_bounds = [true, true]} : memref<?x32xf32>, vector<64x32xf32>
+      %a = vector.extract %acc[] : f32 from vector<f32>
+      %t = vector.multi_reduction <add>, %v, %a [0, 1] : vector<64x32xf32> to f32
+      %b = vector.broadcast %t : f32 to vector<f32>
+      scf.yield %b : vector<f32>
+    }
+    %r = scf.for %k = %whole to %n step %c64 iter_args(%acc = %s) -> (vector<f32>) {
+      %v = vector.transfer_read %x[%k, %c0], %pad {in_bounds = [false, true]} : memref<?x32xf32>, vector<64x32xf32>
+      %a = vector.extract %acc[] : f32 from vector<f32>
+      %t = vector.multi_reduction <add>, %v, %a [0, 1] : vector<64x32xf32> to f32
+      %b = vector.broadcast %t : f32 to vector<f32>
+      scf.yield %b : vector<f32>
+    }
+    vector.transfer_write %r, %out[] : vector<f32>, memref<f32>
+  }
+  return
+}

@@ -186,3 +186,13 @@ def test_places_add_up_where_they_are_said_to(
             for register in layout.register_positions:
                 together = [a + b for a, b in zip(own, register, strict=True)]
                 assert one.place(together) == one.place(own) + one.place(register)
+
+
+def test_a_row_has_gaps_between_lines_where_lanes_have_two_accesses_each() -> None:
+    """Weights of 64 channels, loaded four a lane, and wanted eight a lane as halves of a row are."""
+    four, eight = "reg 4:(1) lane 16:(4) 2:(0) warp 4:(0)", "reg 8:(1) lane 8:(8) 4:(0) warp 4:(0)"
+    layouts = Layout.parse(four), Layout.parse(eight)
+    best = best_arrangement(*layouts, (64,), 4)
+    assert (best.group, best.gap, best.elements) == (32, 4, 68)
+    assert cost(best, *layouts) == least_cost(*layouts, (64,), 4)
+    assert len({best.place((at,)) for at in range(64)}) == 64

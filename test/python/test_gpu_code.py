@@ -88,6 +88,18 @@ def test_a_sum_over_rows_has_no_barrier_in_its_loop() -> None:
     assert all(at > last for at, name in enumerate(code) if name.startswith(("BAR", "SHFL")))
 
 
+def test_a_total_of_unknown_size_has_all_warps_of_a_block_and_no_barrier_in_its_loop() -> None:
+    body = "%x: f32, %o: f32 { %r = arith.addf %x, %o : f32 linalg.yield %r : f32 }"
+    kinds = ["tensor<?xf32>", "tensor<f32>"]
+    text = kernels.generic_kernel("total", kinds, "a -> a | ", "r", body, inits=["0.0"])
+    assert "nvvm.maxntid = array<i32: 1024, 1, 1>" in gpu.compile_kernel(text).threads
+    _, functions = build(text, "sm_80")
+    code = functions["total"]
+    last = max(at for at, name in enumerate(code) if name.startswith("LDG"))
+    barriers = [at for at, name in enumerate(code) if name.startswith("BAR")]
+    assert barriers and all(at > last for at in barriers)
+
+
 @pytest.mark.parametrize("chip", CHIPS)
 def test_transposed_weights_with_scales_spill_nothing(chip: str) -> None:
     for channels, lengths in ((256, (1152, 2304, 128, 2304, 2304)), (512, (2304, 4608, 256, 4608, 4608))):

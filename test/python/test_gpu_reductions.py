@@ -92,3 +92,9 @@ def test_a_whole_tensor_to_one_number(size: int) -> None:
         "total", [f"tensor<{size}xf32>", "tensor<f32>"], "a -> a | ", "r", body, inits=["0.0"]
     )
     check(text, [x, np.zeros((), np.float32)], [wide(x).sum()], 1e-4)
+    check(
+        text.replace(f"tensor<{size}xf32>", "tensor<?xf32>"),
+        [x, np.zeros((), np.float32)],
+        [wide(x).sum()],
+        1e-4,
+    )

@@ -1,6 +1,7 @@
 """How a tile lies in shared memory between two layouts: chosen by counting passes over the banks.
 
-Every order of its dims is a candidate, with padded rows or planes, or with gaps between groups of rows.
+Every order of its dims is a candidate, with padded rows or planes, or with gaps between groups of rows; of a
+single row with gaps between lines of all banks.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Arrangement:
     def width(self, layout: Layout) -> int:
         """The elements that a thread can access at once; all of them lie within the tile, or none."""
         others = (stride for dim, stride in enumerate(self.strides) if dim != self.inner)
-        return gcd(_widest(layout, self.sizes, self.inner, self.element_bytes), self.gap, *others)
+        within = self.group if self.gap and self.rows == self.inner else 0
+        return gcd(_widest(layout, self.sizes, self.inner, self.element_bytes), self.gap, within, *others)
 
     def place(self, position: Sequence[int]) -> int:
         """Where a position lies, in elements."""
@@ -112,10 +114,13 @@ def least_cost(source: Layout, target: Layout, sizes: tuple[int, ...], element_b
 def arrangements(sizes: Sequence[int], element_bytes: int) -> Iterator[Arrangement]:
     """The candidates."""
     wide = [dim for dim, size in enumerate(sizes) if size != 1]
-    paddings = range(min(BANKS * BANK_BYTES // 2 // element_bytes, BANKS) + 1)
+    line = BANKS * BANK_BYTES // element_bytes
+    paddings = range(min(line // 2, BANKS) + 1)
     gaps = [size // element_bytes for size in (1, 2, 4, 8, WIDE) if size >= element_bytes]
     for order in _orders(wide):
         yield _arranged(sizes, order, element_bytes)
+        for gap in gaps if len(order) == 1 else ():
+            yield _arranged(sizes, order, element_bytes, group=line, gap=gap)
         for padding in paddings[1:] if len(order) > 1 else ():
             yield _arranged(sizes, order, element_bytes, row=padding)
             if len(order) > 2:
@@ -146,12 +151,12 @@ def _arranged(
 ) -> Arrangement:
     """``row`` and ``plane`` are elements of padding after each."""
     strides, stride = [0] * len(sizes), 1
+    inner, rows = (order[0], order[min(1, len(order) - 1)]) if order else (0, 0)
     for dim, padding in zip_longest(order, (row, plane)[: len(order)], fillvalue=0):
         strides[dim] = stride
         stride = stride * sizes[dim] + padding
-        if gap and dim == order[1]:
+        if gap and dim == rows:
             stride += (sizes[dim] - 1) // group * gap
-    inner, rows = [*order, 0, 0][:2]
     return Arrangement(tuple(sizes), tuple(strides), inner, stride, element_bytes, rows, group, gap)
 
 
