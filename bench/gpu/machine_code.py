@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _SECTION = re.compile(r"\s*\.section\s+\.text\.([\w$.]+)")
@@ -96,6 +97,13 @@ class Code:
     def has_loop(self) -> bool:
         """Whether something runs more than once; behind each kernel stands a branch to itself."""
         return any(end - start > 1 for start, end in self._loops())
+
+    def loop_with(self, *names: str) -> Sequence[Instruction]:
+        """The innermost loop with the most instructions whose names begin with one of ``names``."""
+        found = [self.instructions[start:end] for start, end in self._loops() if end - start > 1]
+        counts = [(sum(each.name.startswith(names) for each in loop), -len(loop), loop) for loop in found]
+        most = max(counts, key=lambda each: each[:2], default=(0, 0, ()))
+        return most[2] if most[0] else ()
 
     def _loop_edges(self) -> set[int]:
         """Where loops begin and end."""

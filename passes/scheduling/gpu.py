@@ -119,7 +119,7 @@ def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED) -> 
     tiles = {dim: tiles.get(dim, WHOLE) for dim in domain.dims}
     if found:
         best = found[0]
-        return Choice(tiles, best.block.warps, best.resident, best.block.stages, compared(found))
+        return Choice(tiles, best.block.warps, best.least, best.block.stages, compared(found))
     if attention is not None and block_warps is not None:
         blocks = max(2 * FEWEST_WARPS // block_warps, 1)
         return Choice(tiles, block_warps, blocks, ATTENTION_STAGES)

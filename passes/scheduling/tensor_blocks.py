@@ -2,8 +2,8 @@
 
 A block makes ``rows`` x ``columns`` of the result in steps along the depth; its warps share that in parts
 that are as square as can be, and the factors of ``stages`` steps are in shared memory at once. A block is
-possible if a thread's sums, its factors of a step and its addresses fit its registers, and the ring fits
-shared memory. How many of them a multiprocessor holds follows from both. Then, in seconds::
+possible if a thread's sums, its factors of an instruction and its addresses fit its registers, and the ring
+fits shared memory. How many of them a multiprocessor holds follows from both. Then, in seconds::
 
     step     multiply-adds at the tensor cores' peak, bytes to and from shared memory, bytes from the L2
              cache, the latency of memory by the steps that are on their way, and that of what a step does
@@ -35,7 +35,9 @@ RESERVED = 1024  # of them for each block, which the driver takes
 MOST_REGISTERS = 255  # that a thread can have
 REGISTER_STEP = 8  # they are handed out by so many
 ADDRESSES = 36  # registers for places, counters and what is on its way, as ptxas has them
+DEPTH_BYTES = 32  # of a row of a factor, that an instruction multiplies
 PASSING = 2  # registers for an element that passes through one, with its place
+TWIN = 0.75  # the same of a twin, whose elements pass in turns
 WORD = 4
 PADDING = 16  # bytes behind a row in shared memory
 HELD_WARPS = 64
@@ -93,21 +95,25 @@ class Block:
         below = warp_grid(high, wide, self.warps)
         return ROWS * ceil(high / below), COLUMNS * ceil(wide * below / self.warps)
 
-    def registers(self, product: Product) -> int:
-        """What a thread needs: sums, the factors of a step, addresses, and what passes through it."""
+    def registers(self, product: Product, aligned: bool = True) -> int:
+        """What a thread needs: sums, factors of an instruction's depth, addresses, what passes through it.
+
+        Of aligned factors nothing does, but in the kernel's twin for unaligned ones.
+        """
         high, wide = self.part
-        sums, factors = high * wide / WARP, (high + wide) * self.step * product.bytes / (WORD * WARP)
-        passing = (self.rows + self.columns) * self.step / (self.warps * WARP) if product.loose else 0
-        needed = sums + factors + ADDRESSES + PASSING * passing
+        sums, factors = high * wide / WARP, (high + wide) * DEPTH_BYTES / (WORD * WARP)
+        passing = (self.rows + self.columns) * self.step / (self.warps * WARP)
+        each = PASSING if product.loose else 0 if aligned else TWIN
+        needed = sums + factors + ADDRESSES + each * passing
         return ceil(needed / REGISTER_STEP) * REGISTER_STEP
 
     def slot(self, size: int) -> int:
         """The bytes of a step's factors in shared memory."""
         return (self.rows + self.columns) * (self.step * size + PADDING)
 
-    def resident(self, product: Product, shared: int) -> int:
-        """How many blocks a multiprocessor with ``shared`` bytes holds; 0: none."""
-        registers, ring = self.registers(product), self.slot(product.bytes) * self.stages
+    def resident(self, product: Product, shared: int, aligned: bool = True) -> int:
+        """How many blocks a multiprocessor with ``shared`` bytes holds, or of the kernel's twin; 0: none."""
+        registers, ring = self.registers(product, aligned), self.slot(product.bytes) * self.stages
         if registers > MOST_REGISTERS + 1 or ring > shared - RESERVED:
             return 0
         return min(
@@ -119,10 +125,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A block, how many of them a multiprocessor should hold, and what a product takes with it."""
+    """A block, and what a product takes with it.
+
+    ``least``: how many blocks a multiprocessor should have registers for, also of the kernel's twin.
+    """
 
     block: Block
-    resident: int
+    least: int
     seconds: float
     bound_by: str
 
@@ -142,8 +151,9 @@ def estimates(
     found = []
     for block in _blocks(product, rows, columns):
         resident = block.resident(product, shared)
-        if resident:
-            found.append(_estimate(product, block, resident, known))
+        least = block.resident(product, shared, aligned=False)
+        if least:
+            found.append(_estimate(product, block, resident, least, known))
     return sorted(found, key=lambda each: each.seconds)
 
 
@@ -164,7 +174,7 @@ def overlapped(*seconds: float) -> float:
 def _blocks(product: Product, rows: int | None, columns: int | None) -> Iterator[Block]:
     """The space, without blocks that are larger than need be."""
     highs = [rows] if rows is not None else _sides_for(product.rows, ROWS)
-    wides = [columns] if columns is not None else _sides_for(product.columns, 2 * COLUMNS)
+    wides = [columns] if columns is not None else _sides_for(product.columns, _WARPS[0] * COLUMNS)
     most = _WARPS if rows is columns is None else (*_WARPS, *_MORE_WARPS)
     for high, wide, warps in itertools.product(highs, wides, most):
         part = Block(high, wide, 1, warps, 1).part
@@ -185,7 +195,7 @@ def _sides_for(extent: int, least: int) -> list[int]:
     return [side for number, side in enumerate(sides) if number == 0 or sides[number - 1] < extent]
 
 
-def _estimate(product: Product, block: Block, resident: int, machine: Machine) -> Estimate:
+def _estimate(product: Product, block: Block, resident: int, least: int, machine: Machine) -> Estimate:
     size, processors = product.bytes, machine.processors
     steps = product.around * ceil(product.depth / block.step)
     grid = ceil(product.rows / block.rows), ceil(product.columns / block.columns)
@@ -216,7 +226,7 @@ def _estimate(product: Product, block: Block, resident: int, machine: Machine) -
     held = min(resident, ceil(blocks / processors))
     bounds = {name: seconds * held for name, seconds in each.items()} | alone
     bound_by = "memory" if moved > max(busy, read) else _longest(bounds)
-    return Estimate(block, resident, overlapped(busy, LATENCY + read, LATENCY + moved), bound_by)
+    return Estimate(block, least, overlapped(busy, LATENCY + read, LATENCY + moved), bound_by)
 
 
 def _longest(parts: Mapping[str, float]) -> str:

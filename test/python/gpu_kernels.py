@@ -100,7 +100,11 @@ def set_warps(module: ir.Module, warps: int) -> None:
 
 
 def run_kernel(
-    kernel: Kernel, arrays: Sequence[np.ndarray], outs: int = 1, shift: int = 0
+    kernel: Kernel,
+    arrays: Sequence[np.ndarray],
+    outs: int = 1,
+    shift: int = 0,
+    options: emulator.Options | None = None,
 ) -> list[np.ndarray]:
     """The last ``outs`` arrays after the launches of the kernel's launcher, and the status if it has one.
 
@@ -124,7 +128,7 @@ def run_kernel(
             if len(function.params) > len(arguments):
                 arguments = [*arguments, cell]
             kernel.launches.append((name, grid, block, shared))
-            loaded.launch(name, grid, block, arguments, dynamic_smem=shared)
+            loaded.launch(name, grid, block, arguments, dynamic_smem=shared, options=options)
     results = []
     for address, array in list(zip(addresses, arrays, strict=True))[len(arrays) - outs :]:
         result = np.empty_like(np.ascontiguousarray(array))

@@ -87,8 +87,8 @@ def test_all_that_are_possible_fit(
     known = find_machine(machine)
     for each in found:
         block = each.block
-        assert block.registers(asked) * block.warps * WARP * each.resident <= REGISTERS
-        assert (block.slot(asked.bytes) * block.stages + RESERVED) * each.resident <= SHARED
+        assert block.registers(asked, aligned=False) * block.warps * WARP * each.least <= REGISTERS
+        assert (block.slot(asked.bytes) * block.stages + RESERVED) * each.least <= SHARED
         assert prod(block.part) * block.warps >= block.rows * block.columns
         assert each.seconds >= 2 * rows * columns * depth / known.matrix[kind]
         assert each.seconds >= (rows + columns) * depth * asked.bytes / known.bandwidth

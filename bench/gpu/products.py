@@ -1,0 +1,270 @@
+"""``python -m mlopt.bench.gpu.products``: products on tensor cores, and Triton's beside them, without a GPU.
+
+    python -m venv .venv-triton && .venv-triton/bin/pip install triton==3.9.0    once
+    python -m mlopt.bench.gpu.products                            every product, for sm_80
+    python -m mlopt.bench.gpu.products bias --triton PYTHON       some; Triton of another Python
+    python -m mlopt.bench.gpu.products --save                     and write gpu_products.md
+
+Each is compiled with the block that the schedule chooses, and Triton's kernel is told the same block; one
+ptxas assembles both. Exits with 1 if a kernel of ours has more registers, shared memory or instructions in its
+main loop than Triton's plus 5 %, and `OVER` does not say why, or says so of one that has not; or if it spills.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import mlopt
+import torch
+from torch import nn
+
+from ...runtime.cuda.chips import Chip, find_chip
+from ...runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
+from .arguments import parse_arguments
+from .machine_code import Code, parse
+
+HERE = Path(__file__).parent
+RESULTS = HERE.parent / "results" / "gpu_products.md"
+TRITON = Path(".venv-triton/bin/python")
+MOST = 1.05
+DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "i8": torch.int8}
+MULTIPLIES = ("HMMA", "IMMA")
+_BLOCK = re.compile(r"(\d+)x(\d+)x(\d+), (\d+) warps, (\d+) stages")
+
+# Rows that are more than 5 % above, and why: (product, "registers", "shared memory" or "loop").
+_PADDED = "rows are padded by 16 bytes, where Triton's are swizzled; as many blocks fit"
+_FEW_ROWS = "addresses stay in registers, of which a multiprocessor has enough: shared memory fills first"
+OVER: dict[tuple[str, str], str] = {
+    **{
+        (name, "shared memory"): _PADDED
+        for name in (
+            "4096x4096x4096 bf16",
+            "4096x4096x4096 f16 bT",
+            "4096x4096x4096 bf16 bias, relu",
+            "4096x4096x4096 bf16 residual",
+            "4000x4040x4072 bf16",
+            "4096x4096x4096 i8 bT",
+            "2048x2048x2048 bf16",
+            "128x4096x4096 bf16",
+            "128x4096x4096 bf16 bias, relu",
+            "16x14336x4096 bf16",
+        )
+    },
+    ("16x14336x4096 bf16", "registers"): _FEW_ROWS,
+    ("1x4096x4096 bf16", "registers"): _FEW_ROWS,
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """``left`` and ``right`` say which factor is transposed in memory."""
+
+    m: int
+    n: int
+    k: int
+    kind: str = "bf16"
+    left: bool = False
+    right: bool = False
+    epilogue: str = ""
+
+    @property
+    def name(self) -> str:
+        """In one line."""
+        turned = [word for word, is_turned in (("aT", self.left), ("bT", self.right)) if is_turned]
+        return " ".join([f"{self.m}x{self.n}x{self.k}", self.kind, *turned, self.epilogue]).strip()
+
+
+PROBLEMS = (
+    Problem(4096, 4096, 4096),
+    Problem(4096, 4096, 4096, "f16", right=True),
+    Problem(4096, 4096, 4096, left=True),
+    Problem(4096, 4096, 4096, left=True, right=True),
+    Problem(4096, 4096, 4096, epilogue="bias, relu"),
+    Problem(4096, 4096, 4096, epilogue="residual"),
+    Problem(4000, 4040, 4072),
+    Problem(4096, 4096, 4096, "i8", right=True),
+    Problem(2048, 2048, 2048),
+    Problem(128, 4096, 4096),
+    Problem(128, 4096, 4096, epilogue="bias, relu"),
+    Problem(16, 14336, 4096),
+    Problem(1, 4096, 4096),
+)
+
+
+class Product(nn.Module):
+    """What a problem asks for."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__()
+        self.problem = problem
+
+    def forward(
+        self, a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor, residual: torch.Tensor
+    ) -> torch.Tensor:
+        """The product and its epilogue."""
+        left, right = (a.T if self.problem.left else a), (b.T if self.problem.right else b)
+        if self.problem.kind == "i8":
+            return left.int() @ right.int()
+        result = left @ right
+        if self.problem.epilogue == "bias, relu":
+            return torch.relu(result + bias)
+        return result + residual if self.problem.epilogue == "residual" else result
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """``loop``: the instructions of the main loop, of which so many multiply on tensor cores."""
+
+    registers: int
+    spills: int
+    shared: int
+    instructions: int
+    loop: int
+    multiplies: int
+
+    @staticmethod
+    def of(code: Code, registers: int, spills: int, shared: int) -> Kernel:
+        """Counts a kernel's code."""
+        real = [each for each in code.instructions if each.name != "NOP"]
+        loop = code.loop_with(*MULTIPLIES)
+        multiplies = sum(each.name.startswith(MULTIPLIES) for each in loop)
+        return Kernel(registers, spills, shared, len(real), len(loop), multiplies)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A product: the block, our kernel and Triton's."""
+
+    name: str
+    block: str
+    ours: Kernel
+    triton: Kernel
+
+    @property
+    def ratios(self) -> dict[str, float]:
+        """Ours over Triton's: registers, shared memory, instructions of the loop for each that multiplies."""
+        loops = [each.loop / max(each.multiplies, 1) for each in (self.ours, self.triton)]
+        return {
+            "registers": self.ours.registers / self.triton.registers,
+            "shared memory": self.ours.shared / max(self.triton.shared, 1),
+            "loop": loops[0] / loops[1],
+        }
+
+
+def compile_ours(problem: Problem, chip: Chip) -> tuple[str, Kernel]:
+    """The block that the schedule chose, and the kernel."""
+    dtype, (m, n, k) = DTYPES[problem.kind], (problem.m, problem.n, problem.k)
+    shapes = ((k, m) if problem.left else (m, k), (n, k) if problem.right else (k, n), (n,), (m, n))
+    tensors = [torch.empty(shape, dtype=dtype) for shape in shapes]
+    compiled = mlopt.jit(Product(problem), *tensors, target=f"cuda:{chip.name}", device="emulator")
+    gpu = compiled.report.gpu
+    assert gpu is not None, "the target is a GPU"
+    # Where both factors are transposed, another kernel turns one of them first.
+    kernels = [each for each in gpu.kernels if "matmul" in each.name]
+    (kernel,) = (each for each in kernels if not each.name.endswith("_unaligned"))
+    considered = re.search(r'mlopt.considered = \["([^:]*):', compiled.asm["tile"])
+    assert considered is not None, "the product runs on tensor cores"
+    code = parse(compiled.asm["cubin"])[kernel.name]
+    spills = max(each.spills or 0 for each in gpu.kernels)
+    return considered[1], Kernel.of(code, kernel.registers or 0, spills, kernel.shared)
+
+
+def compile_triton(launch: dict[str, Any], chip: Chip) -> Kernel:
+    """Triton's kernel from its PTX."""
+    ptxas = find_ptxas(chip)
+    assert ptxas is not None, "arguments have been checked"
+    assembled = assemble(launch["ptx"], chip, ptxas)
+    ((name, made),) = assembled.kernels.items()
+    code = parse(disassemble_cubin(assembled.cubin) or "")[name]
+    return Kernel.of(code, made.registers, made.spill_stores, launch["shared"])
+
+
+def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
+    """The rows in Markdown, and why some are above."""
+    ptxas = find_ptxas(chip)
+    head = [
+        f"# Products on tensor cores beside Triton's, for {chip.name}, without a GPU",
+        "Made by `python -m mlopt.bench.gpu.products --save`.",
+        f"Triton {version} (`bench/gpu/triton_products.py`), ahead of time, with the block that our schedule "
+        f"chose, and as many steps in shared memory; both through ptxas {ptxas.version if ptxas else '?'}. "
+        "`loop`: SASS of the main loop, of which so many are HMMA or IMMA; its ratio is of instructions for "
+        "each of those.",
+    ]
+    lines = [
+        "| product | block | registers | Triton | ratio | shared memory | Triton | ratio | loop | Triton "
+        "| ratio | instructions | Triton |",
+        f"|{' --- |' * 13}",
+    ]
+    lines += [_line(row) for row in rows]
+    over = [f"- {name}, {what}: {why}" for (name, what), why in OVER.items()]
+    return "\n\n".join([*head, "\n".join(lines), *(["\n".join(over)] if over else [])])
+
+
+def _line(row: Row) -> str:
+    cells = [row.name, row.block]
+    sides = (row.ours, row.triton)
+    for what, each in (
+        ("registers", [str(side.registers) for side in sides]),
+        ("shared memory", [str(side.shared) for side in sides]),
+        ("loop", [f"{side.loop} ({side.multiplies})" for side in sides]),
+    ):
+        cells += [*each, f"{row.ratios[what]:.2f}"]
+    cells += [str(side.instructions) for side in sides]
+    return f"| {' | '.join(cells)} |"
+
+
+def surprises(rows: Sequence[Row]) -> list[str]:
+    """Rows that are above without a reason, reasons of rows that are not, and what spills."""
+    above = {(row.name, what) for row in rows for what, ratio in row.ratios.items() if ratio > MOST}
+    known = {key for key in OVER if key[0] in {row.name for row in rows}}
+    lines = [f"{name}: more {what} than Triton plus 5 %" for name, what in sorted(above - known)]
+    lines += [f"{name}: {what} within 5 % now" for name, what in sorted(known - above)]
+    return lines + [f"{row.name}: spills {row.ours.spills} bytes" for row in rows if row.ours.spills]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Compile both, print; 0 if everything is as known."""
+    parser = argparse.ArgumentParser(prog="python -m mlopt.bench.gpu.products")
+    parser.add_argument("--triton", default=str(TRITON), metavar="PYTHON", help=f"default: {TRITON}")
+    options = parse_arguments(parser, arguments, RESULTS)
+    chip = find_chip(options.chip)
+    problems = [
+        each for each in PROBLEMS if not options.only or any(part in each.name for part in options.only)
+    ]
+    ours = [compile_ours(problem, chip) for problem in problems]
+    asked = []
+    for problem, (block, _) in zip(problems, ours, strict=True):
+        sizes = _BLOCK.fullmatch(block)
+        assert sizes is not None
+        names = ("rows", "columns", "step", "warps", "stages")
+        asked.append({**asdict(problem), **dict(zip(names, map(int, sizes.groups()), strict=True))})
+    command = [options.triton, str(HERE / "triton_products.py"), chip.name]
+    try:
+        done = subprocess.run(command, input=json.dumps(asked), check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        reason = getattr(error, "stderr", None) or error
+        parser.error(f"{options.triton} makes no Triton kernels: {reason}")
+    triton = json.loads(done.stdout)
+    rows = [
+        Row(problem.name, block, kernel, compile_triton(launch, chip))
+        for problem, (block, kernel), launch in zip(problems, ours, triton["kernels"], strict=True)
+    ]
+    text = table(rows, chip, triton["version"])
+    print(text)
+    if options.save:
+        RESULTS.write_text(text + "\n", encoding="utf-8")
+    wrong = surprises(rows)
+    print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
