@@ -17,6 +17,7 @@ from .memory import Allocation
 from .ordering import Ordering
 from .ptx import Array
 from .races import Races
+from .register_pool import RegisterPool
 
 if TYPE_CHECKING:
     from .decode import Program
@@ -61,6 +62,7 @@ class Batch:
         self.copies = Copies(self)
         self.objects = Objects(self)
         self.bulk = Bulk(self)
+        self.pool = RegisterPool(self)
         watch = launch.watch
         self.order = Ordering(self, watch.clock) if launch.options.races else None
         self.races = Races(self, watch.granule, self.order) if self.order and watch.shared_races else None

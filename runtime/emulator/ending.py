@@ -27,6 +27,15 @@ def report_left(batch: Batch) -> None:
         finding = findings.at(store.instruction, "async-exit", detail)
         batch.locate(finding, store.lane)
         findings.add(finding, "stores")
+    pool = batch.pool
+    for warp in pool.uneven().tolist() if pool.instruction is not None else []:
+        assert pool.instruction is not None
+        detail = (
+            "the warps of a warpgroup have executed setmaxnreg with different numbers, or not all of them"
+        )
+        finding = findings.at(pool.instruction, "setmaxnreg", detail)
+        batch.locate(finding, int(np.argmax(batch.shape.warp == warp)))
+        findings.add(finding, "uneven")
     for state in batch.objects.unfinished():
         what = "bytes that nobody brought" if state.bytes > 0 else "bytes more than were expected"
         detail = f"the kernel ends with an mbarrier that has {abs(state.bytes)} {what}"

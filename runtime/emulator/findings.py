@@ -25,6 +25,7 @@ KINDS = {
     "mbarrier": "an mbarrier object that is not initialised, or used against its rules",
     "mbarrier-phase": "a wait for a phase of an mbarrier that is neither the current one nor the one before",
     "transaction-count": "the bytes that an mbarrier expects are not those that its copies bring",
+    "setmaxnreg": "setmaxnreg without what it needs: a number at entry, whole warpgroups, a number in range",
     "proxy-fence": "a bulk copy of bytes that were accessed ordinarily, and no fence.proxy.async in between",
     "async-exit": "threads end while their copies still read or write shared memory",
     "tensor-map": "a tensor map that is none, or not of the form that the instruction asks for",

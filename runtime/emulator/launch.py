@@ -21,7 +21,7 @@ from .findings import Finding, Findings
 from .lanes import Shape
 from .loaded import Loaded
 from .machine import SCHEDULES, Machine
-from .memory import Allocation
+from .memory import PARAMETERS, Allocation
 from .ptx import Function
 from .watch import Watch
 
@@ -181,7 +181,9 @@ class Launch:
 
     def _run_batches(self) -> None:
         data = np.frombuffer(self._arguments or b"\0", np.uint8).copy()
-        self.parameters: Allocation = self.memory.place(data, "the parameters", writable=False)
+        self.parameters: Allocation = self.memory.place(
+            data, "the parameters", base=PARAMETERS, writable=False
+        )
         blocks = math.prod(self.grid)
         size = self.clusters.size
         at_once = min(self.options.lanes // self.threads, self.watch.most_blocks(self.threads))

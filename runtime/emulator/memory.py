@@ -11,6 +11,7 @@ from .errors import EmulatorError
 from .ptx import RAW, Array
 
 FIRST = 0x7000_0000_0000  # where the device's own allocations begin
+PARAMETERS = 0x0400_0000  # and a kernel's parameters, whose addresses have to fit into 32 bits
 GAP = 4096  # between two of them, so that a lane that runs over the end does not hit the next
 ALIGN = 256  # as cudaMalloc aligns
 SHARED_WINDOW = 0x0100_0000_0000  # the generic addresses of shared memory, and of local memory

@@ -193,7 +193,7 @@ class Watch:
             kind = {"fetch": "load", "copy": "store"}.get(kind, "atomic")
             self._touch([part], kind)
             if self.trace is not None:
-                self.trace.access(x, kind, part.addresses)
+                self.trace.access(x, instruction.line, kind, part.addresses)
             self._global(x, instruction, kind, unit, [part], None)
             return
         passes = -(-unit * len(part.addresses) // 128)

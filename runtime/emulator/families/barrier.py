@@ -158,6 +158,12 @@ def mbarrier_init(i: Instruction, d: Decoder) -> Run:
     return run
 
 
+@instruction("griddepcontrol", section=SYNC + ": griddepcontrol", kind="other")
+def dependents(i: Instruction, d: Decoder) -> Run:
+    """Has no effect: a kernel here begins when those before it have ended."""
+    return lambda x: None
+
+
 @instruction("nanosleep", "pmevent", section="9.7.19 Miscellaneous: nanosleep, pmevent", kind="other")
 def nothing(i: Instruction, d: Decoder) -> Run:
     """Has no effect on values."""

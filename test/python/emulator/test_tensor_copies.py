@@ -52,11 +52,13 @@ def test_a_swizzled_tile_there_and_back(rows: int, columns: int, schedule: str) 
     y = np.zeros_like(x)
     here, there = arrays.put(x), arrays.put(y)
     maps = [arrays.map(x, at, (64, 64), swizzle="128B") for at in (here, there)]
-    report = arrays.launch("twice", (-(-columns // 64), -(-rows // 64)), 128, maps, schedule)
+    with emulator.record(trace=True) as reports:
+        report = arrays.launch("twice", (-(-columns // 64), -(-rows // 64)), 128, maps, schedule)
     arrays.device.read(there, y)
     np.testing.assert_array_equal(y, x + x)
     counters = report.counters
     assert counters.dram_read == counters.dram_written == x.nbytes
+    assert reports[0].trace.asked_again() == 1
 
 
 @everywhere

@@ -1,6 +1,7 @@
 """The Triton kernels whose PTX is beside this file; ``python kernels.py`` writes it anew.
 
-It needs Triton 3.9 (pip install triton), and no GPU: each kernel is compiled for sm_80.
+It needs Triton 3.9 (pip install triton), and no GPU: each kernel is compiled for sm_80, those of tensor maps
+for sm_90.
 """
 
 # ruff: noqa: N803 (constants of a Triton kernel are in capitals)
@@ -109,7 +110,26 @@ def attention(q, k, v, out, length, scale, M: tl.constexpr, N: tl.constexpr, D: 
     tl.store(out + head + rows[:, None] * D + depth[None, :], result, rows[:, None] < length)
 
 
+@triton.jit
+def tensor_copy(x, y, M: tl.constexpr, N: tl.constexpr):
+    """By tensor maps."""
+    row, column = tl.program_id(0) * M, tl.program_id(1) * N
+    tile = x.load([row, column])
+    y.store([row, column], tile + tile)
+
+
+@triton.jit
+def tensor_sum(x, y, columns, M: tl.constexpr, N: tl.constexpr):
+    """Tiles of rows added up, one after the other through the same place."""
+    row = tl.program_id(0) * M
+    total = tl.zeros((M, N), tl.float32)
+    for column in range(0, columns, N):
+        total += x.load([row, column]).to(tl.float32)
+    y.store([row, 0], total.to(tl.float16))
+
+
 TILE = {"M": 64, "N": 64, "K": 32}
+_MAP = "tensordesc<fp16[64,64]>"
 # name of the file: kernel, types of its arguments, its constants, warps, stages
 VARIANTS = {
     "softmax": (softmax, "*fp32 *fp32 i32", {"BLOCK": 1024}, 4, 1),
@@ -130,6 +150,8 @@ VARIANTS = {
         2,
     ),
     "attention": (attention, "*fp16 *fp16 *fp16 *fp16 i32 fp32", {"M": 64, "N": 32, "D": 64}, 4, 2),
+    "tensor_copy": (tensor_copy, f"{_MAP} {_MAP}", {"M": 64, "N": 64}, 4, 2),
+    "tensor_sum": (tensor_sum, f"{_MAP} {_MAP} i32", {"M": 64, "N": 64}, 4, 2),
 }
 
 
@@ -145,7 +167,9 @@ def compiled(name: str) -> str:
     attributes = {(at,): [["tt.divisibility", 16]] for at in aligned}
     source = ASTSource(kernel, signature, constants, attributes)
     built = triton.compile(
-        source, target=GPUTarget("cuda", 80, 32), options={"num_warps": warps, "num_stages": stages}
+        source,
+        target=GPUTarget("cuda", 90 if name.startswith("tensor") else 80, 32),
+        options={"num_warps": warps, "num_stages": stages},
     )
     text = re.sub(r"\t\.section\s+\.debug.*", "", built.asm["ptx"], flags=re.DOTALL)
     text = re.sub(r'\.file\s+(\d+) ".*"', r'.file	\1 "kernels.py"', text)
