@@ -91,6 +91,10 @@ class ArgumentMark(Generic[T]):
         named = ir.DictAttr(attributes)
         return self.kind.read(named[self.name]) if self.name in named else None
 
+    def dropped(self, attributes: ir.Attribute) -> ir.DictAttr:
+        """An argument's dictionary without this attribute."""
+        return ir.DictAttr.get({it.name: it.attr for it in ir.DictAttr(attributes) if it.name != self.name})
+
     def added(self, attributes: ir.Attribute | None, value: T) -> ir.DictAttr:
         """An argument's dictionary (None: it has none yet) with this attribute."""
         old = {} if attributes is None else {each.name: each.attr for each in ir.DictAttr(attributes)}
@@ -302,6 +306,8 @@ PREPARED = ArgumentMark("mlopt.prepared", FLAG)
 RESULT = ArgumentMark("mlopt.result", INTEGER)
 BOOL = ArgumentMark("mlopt.bool", FLAG)
 FLOAT8 = ArgumentMark("mlopt.float8", STRING)
+# The one of equal layers that reads it, while most of the layers are left out (passes/layers).
+LAYER = ArgumentMark("mlopt.layer", INTEGER)
 # On arguments of kernels: nobody reads soon what is stored there.
 STREAMED = ArgumentMark("mlopt.streamed", FLAG)
 # On those of lowered functions: the number of threads, the status cell, the arena, the profiler's
@@ -316,6 +322,7 @@ DEVICE_STATUS = ArgumentMark("mlopt.device_status", FLAG)
 ARGUMENT_MARKS: dict[str, ArgumentMark[Any]] = {
     mark.name: mark
     for mark in (
-        WEIGHT, PREPARED, RESULT, BOOL, FLOAT8, STREAMED, THREADS, STATUS, ARENA, HOOK, STREAM, DEVICE_STATUS,
+        WEIGHT, PREPARED, RESULT, BOOL, FLOAT8, LAYER, STREAMED, THREADS, STATUS, ARENA, HOOK, STREAM,
+        DEVICE_STATUS,
     )
 }  # fmt: skip

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from mlir import ir
+from mlir._mlir_libs._mlir import globals as bindings
 from mlir.dialects import irdl
 
+# Where the bindings find `mlopt.py`, and so know at once that our ops have no classes of their own.
+bindings.append_dialect_search_prefix(__package__)
 DIALECT_FILE = Path(__file__).parent / "mlopt.irdl.mlir"
 
 

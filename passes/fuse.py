@@ -19,6 +19,7 @@ from .fusion.kinds import Kind
 from .fusion.pads import give_windows_their_pads, pads_of
 from .fusion.price import Prices
 from .groups import entry_ops, give_inits_their_fills, is_init, set_group
+from .layers.members import layers_of_each
 from .operations import ops_named
 
 
@@ -64,11 +65,15 @@ class Fuse(Pass):
                 # A block's tiles stay in registers: it has no memory to compute ahead of a window.
                 graph = _graph_of(function.operation, has_scratch=not machine.chips)
                 made.append(Decisions(graph))
-                Chooser(graph, Prices(graph, machine), made[-1]).run()
+                # The weights of all layers may start from one empty tensor: a kernel of them all would be
+                # another one for each number of layers.
+                is_prepare = function.attributes["sym_name"].value == "prepare"
+                Chooser(graph, Prices(graph, machine), made[-1]).run(from_empties=not is_prepare)
                 number = _write_down(graph, number)
         counts: Counter[str] = Counter()
+        times = layers_of_each(op)
         for each in made:
-            counts.update(dict(each.lines()))
+            counts += each.lines(times)
         lines = [line if count == 1 else f"{line} ({count} times)" for line, count in counts.items()]
         with op.location:
             FUSION.set(op, tuple(lines))

@@ -50,7 +50,18 @@ def is_pointwise(op: ir.Operation) -> bool:
 
 def maps_of(op: ir.Operation) -> list[ir.AffineMap]:
     """The indexing maps of a generic, one an operand."""
-    return [attribute.value for attribute in op.attributes["indexing_maps"]]
+    return list(_maps(op.attributes["indexing_maps"]))
+
+
+@lru_cache(maxsize=1024)
+def _maps(attribute: ir.Attribute) -> tuple[ir.AffineMap, ...]:
+    return tuple(each.value for each in attribute)
+
+
+def forget_attributes() -> None:
+    """Let go of the attributes that `maps_of` and `kinds_of` have read, and so of their context."""
+    _maps.cache_clear()
+    _kinds.cache_clear()
 
 
 def named_maps_of(op: ir.Operation) -> list[ir.AffineMap]:
@@ -76,12 +87,12 @@ def shows_all_loops(maps: list[ir.AffineMap]) -> bool:
 
 def kinds_of(op: ir.Operation) -> list[str]:
     """The iterator types of a generic: "parallel" or "reduction", one a loop."""
-    return list(_kinds(str(op.attributes["iterator_types"])))  # one text is printed sooner than one a loop
+    return list(_kinds(op.attributes["iterator_types"]))
 
 
-@lru_cache
-def _kinds(text: str) -> tuple[str, ...]:
-    return tuple("parallel" if "parallel" in kind else "reduction" for kind in text[1:-1].split(",") if kind)
+@lru_cache(maxsize=1024)
+def _kinds(attribute: ir.Attribute) -> tuple[str, ...]:
+    return tuple("parallel" if "parallel" in str(kind) else "reduction" for kind in attribute)
 
 
 def body_of(op: ir.Operation) -> ir.Block:
@@ -115,7 +126,8 @@ def replace_op(op: ir.Operation, values: Sequence[ir.Value]) -> None:
 
 def has_one_use(value: ir.Value) -> bool:
     """Whether exactly one operand reads the value."""
-    return len(list(value.uses)) == 1
+    uses = iter(value.uses)
+    return next(uses, None) is not None and next(uses, None) is None
 
 
 def iterator_types(kinds: Iterable[str]) -> ir.ArrayAttr:

@@ -17,6 +17,7 @@ from ..passes.base import Pass, PassError
 from ..passes.locations import source_of
 from ..passes.options import OptionError, parse_options
 from ..passes.registry import UnknownPassError, did_you_mean, find_pass, is_ours, pass_names
+from ..passes.structured import forget_attributes
 from ..runtime import progress
 from .capi import PassTree, operation_at, verify_operation
 from .diagnostics import Diagnostic, PipelineError, captured_diagnostics, note_pass
@@ -56,7 +57,10 @@ def run_pipeline(
     context.enable_multithreading(False)
     run = _Run(PassTree(root.op_name, context), tuple(observers), verify_each)
     run.add(root.elements, run.tree.root, root.op_name, following="")
-    _execute(run, operation, on_diagnostic)
+    try:
+        _execute(run, operation, on_diagnostic)
+    finally:
+        forget_attributes()
 
 
 def _execute(run: _Run, operation: ir.Operation, on_diagnostic: Callable[[Diagnostic], None] | None) -> None:

@@ -67,6 +67,7 @@ def kernels(machine: str, own: str = "") -> Stage:
         # Dims that a kernel runs through together become one: long rows for vectors and wide accesses.
         "mlopt-collapse-dims",
         (*TENSORS, "mlopt.attention"),
+        layers_once=True,
     )
 
 

@@ -14,6 +14,9 @@ from typing import Protocol
 
 from mlir import ir
 
+from ..passes.layers.find import find_layers
+from ..passes.layers.leave_out import leave_out
+from ..passes.layers.put_back import put_back, restore
 from ..passes.locations import source_of
 from .diagnostics import Diagnostic, PipelineError
 from .driver import Observer, run_pipeline
@@ -35,13 +38,15 @@ class Stage:
     """A named part of the way down: ``passes`` as pipeline text without its ``builtin.module(…)``.
 
     ``may_remain`` lists dialects (``"arith"``) and operations (``"tensor.empty"``) that the
-    stage may leave behind; empty means all. ``rules`` are asked about each operation.
+    stage may leave behind; empty means all. ``rules`` are asked about each operation. ``layers_once``: of
+    equal layers only a few pass through the stage (passes/layers), of which the others are copies.
     """
 
     name: str
     passes: str
     may_remain: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
+    layers_once: bool = False
 
     @property
     def pipeline(self) -> str:
@@ -56,12 +61,29 @@ class Stage:
         on_diagnostic: Callable[[Diagnostic], None] | None = None,
     ) -> None:
         """Run the passes on ``module`` in place and check the contract, or raise `PipelineError`."""
+        layers = find_layers(module) if self.layers_once else None
+        if layers is None:
+            self._run(module, observers, on_diagnostic)
+        else:
+            whole = module.clone()
+            leave_out(module, layers)
+            self._run(module, observers, on_diagnostic)
+            if not put_back(module, layers.count):
+                restore(module, whole)
+                self._run(module, observers, on_diagnostic)
+        self.check(module)
+
+    def _run(
+        self,
+        module: ir.Operation,
+        observers: Sequence[Observer],
+        on_diagnostic: Callable[[Diagnostic], None] | None,
+    ) -> None:
         try:
             run_pipeline(module, self.pipeline, observers=observers, on_diagnostic=on_diagnostic)
         except PipelineError as error:
             message = f"stage '{self.name}': {error.message}"
             raise PipelineError(message, error.pass_name, error.diagnostics) from error.__cause__
-        self.check(module)
 
     def check(self, module: ir.Operation) -> None:
         """Raise `PipelineError` if ``module`` breaks the contract, naming the kinds of operations that do."""

@@ -162,7 +162,8 @@ def _beside(stages: tuple[Stage, ...], place: str, after: bool, new: _Elements) 
 def _inserted(stages: tuple[Stage, ...], number: int, position: int, new: _Elements) -> tuple[Stage, ...]:
     elements = _elements(stages[number])
     elements[position:position] = new
-    changed = replace(stages[number], passes=",".join(map(str, elements)))
+    # A pass of the user's may look at all layers.
+    changed = replace(stages[number], passes=",".join(map(str, elements)), layers_once=False)
     return (*stages[:number], changed, *stages[number + 1 :])
 
 

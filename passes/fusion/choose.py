@@ -50,14 +50,15 @@ class Chooser:
         self._shared: list[tuple[int, int, Group]] = []  # the last of the block first
         self._prologues: list[tuple[Group, Group]] = []
         self._side_by_side = False
+        self._from_empties = True
         self._count = 0
 
-    def run(self) -> None:
-        """Fuse what should be fused."""
+    def run(self, *, from_empties: bool = True) -> None:
+        """Fuse what should be fused; side by side also what has no more in common than an empty tensor."""
         for group in self.graph.groups:
             self._add_pairs((each, group) for each in self._in_order(group.inputs))
         self._drain()
-        self._side_by_side = True
+        self._side_by_side, self._from_empties = True, from_empties
         for group in list(self.graph.groups):
             self._add_beside(group)
         self._drain()
@@ -133,7 +134,7 @@ class Chooser:
 
     def _add_beside(self, group: Group) -> None:
         """Try ``group`` with its neighbours that read the same tensors, if all of them are simple."""
-        for other in self.graph.readers.beside(group) if is_simple(group) else ():
+        for other in self.graph.readers.beside(group, self._from_empties) if is_simple(group) else ():
             if is_simple(other) and group not in other.inputs and other not in group.inputs:
                 first, second = self._in_order((group, other))
                 self._add_pairs([(first, second)], settled=True)

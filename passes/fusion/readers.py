@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from mlir import ir
 
+from ..operations import defining_op
 from .group import Group
 
 _NOBODY: frozenset[Group | None] = frozenset()
@@ -44,12 +45,17 @@ class Readers:
                 self._remove(old, group)
                 self._add(new, group)
 
-    def beside(self, group: Group) -> list[Group]:
-        """For each tensor that ``group`` reads, who reads it next before and after, in the block's order."""
+    def beside(self, group: Group, from_empties: bool = True) -> list[Group]:
+        """For each tensor that ``group`` reads, who reads it next before and after, in the block's order.
+
+        ``from_empties``: or starts from it, as from an empty one.
+        """
         found: dict[Group, None] = {}
         here = self._position(group)
         for value in group.sources:
             if not isinstance(value.type, ir.RankedTensorType):
+                continue
+            if not from_empties and defining_op(value, "tensor.empty") is not None:
                 continue
             readers = self._sorted(value)
             before = bisect_left(readers, here, key=self._position)

@@ -22,7 +22,7 @@ One thread of a Zen 4 core, time against two kernels, 256 rows of 768 products: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mlir import ir
 from mlir.dialects import tensor
@@ -56,16 +56,31 @@ def split_products(func: ir.Operation) -> None:
     for view in structured_ops(func, "tensor.expand_shape"):
         _read_through_view(view)
     erase_dead(func)
+    whole: list[tuple[ir.Operation, str]] = []
     for product in [op for op in structured_ops(func) if is_contraction(op)]:  # what follows one may go
         work, views = _work_after(product)
         reason = can_part(work, views) or should_part(views)
         if reason is None:
             for op in sorted(work, key=block_ops(func).index, reverse=True):
                 _part(op)
-            continue
-        for view in views:
-            if view.name == "tensor.expand_shape":
-                WHOLE.set(view, reason)
+        else:
+            whole.append((product, reason))
+    _note(whole)
+
+
+def _note(whole: Sequence[tuple[ir.Operation, str]]) -> None:
+    """Note on the views behind products why the nearest of them does not make their parts."""
+    seen: set[ir.Value] = set()
+    for product, reason in reversed(whole):
+        values = [product.results[0]]
+        for value in values:  # grows
+            for reader, goes_through in _readers(value):
+                if goes_through and reader.results[0] not in seen:
+                    seen.add(reader.results[0])
+                    values.append(reader.results[0])
+                elif reader.name == "tensor.expand_shape" and reader.results[0] not in seen:
+                    seen.add(reader.results[0])
+                    WHOLE.set(reader, reason)
 
 
 def _read_through_view(view: ir.Operation) -> None:
@@ -84,16 +99,28 @@ def _read_through_view(view: ir.Operation) -> None:
 
 
 def _work_after(product: ir.Operation) -> tuple[list[ir.Operation], list[ir.Operation]]:
-    """A product with the element-wise ops behind it that go through it in its order; what else reads it."""
+    """A product with the element-wise ops behind it that go through it in its order; what else reads it.
+
+    Up to the first reader that is no view, which keeps it whole: in a model, all layers are behind a product.
+    """
     work, others = [product], []
     for op in work:  # grows
-        for use in op.results[0].uses:
-            reader = use.owner.operation
-            if is_pointwise(reader) and maps_of(reader)[use.operand_number] == maps_of(reader)[-1]:
-                work += [reader] if reader not in work else []
-            else:
+        for reader, goes_through in _readers(op.results[0]):
+            if not goes_through:
                 others.append(reader)
+                if reader.name != "tensor.expand_shape":
+                    return work, others
+            elif reader not in work:
+                work.append(reader)
     return work, others
+
+
+def _readers(value: ir.Value) -> Iterator[tuple[ir.Operation, bool]]:
+    """Who reads ``value``, and whether that is an element-wise op that goes through it in its order."""
+    for use in value.uses:
+        reader = use.owner.operation
+        in_order = is_pointwise(reader) and maps_of(reader)[use.operand_number] == maps_of(reader)[-1]
+        yield reader, in_order
 
 
 def can_part(work: Sequence[ir.Operation], views: Sequence[ir.Operation]) -> str | None:

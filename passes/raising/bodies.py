@@ -63,11 +63,11 @@ def name_generics(func: ir.Operation) -> None:
 
 def is_contraction(op: ir.Operation) -> bool:
     """Whether ``op`` sums products of its two inputs: yield(acc + widen(a) * widen(b))."""
-    if op.name != "linalg.generic" or len(op.results) != 1 or len(inputs_of(op)) != 2:
+    if op.name != "linalg.generic" or len(op.results) != 1 or len(op.operands) != 3:
         return False
-    body = body_of(op)
     if "reduction" not in kinds_of(op):
         return False
+    body = body_of(op)
     one, other, accumulator = body.arguments
     total = defining_op(_yielded(body)[0], "arith.addf", "arith.addi")
     if total is None:
