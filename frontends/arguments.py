@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import torch
@@ -59,13 +59,16 @@ class Arguments:
         """Inputs first, then weights, at the top of the graph."""
         order_placeholders(self.graph, [*self.inputs, *self.weight_nodes])
 
-    def describe_inputs(self, sizes: Sizes, not_zero: Collection[Any]) -> tuple[Input, ...]:
+    def describe_inputs(
+        self, sizes: Sizes, not_zero: Collection[Any], lines: Mapping[tuple[str, int], str]
+    ) -> tuple[Input, ...]:
         """What a caller has to pass.
 
-        The symbols in ``not_zero`` are sizes that eager wants to be 1 or more.
+        The symbols in ``not_zero`` are sizes that eager wants to be 1 or more; ``lines`` want sizes, by the
+        input's name and the dimension, to equal something.
         """
         return tuple(
-            self._describe(node, position, sizes, not_zero)
+            self._describe(node, position, sizes, not_zero, lines)
             for node, position in zip(self.inputs, self._positions, strict=True)
         )
 
@@ -122,7 +125,14 @@ class Arguments:
         self.weights = [weight for weight, _ in kept]
         self.weight_nodes = [node for _, node in kept]
 
-    def _describe(self, node: Node, position: int, sizes: Sizes, not_zero: Collection[Any]) -> Input:
+    def _describe(
+        self,
+        node: Node,
+        position: int,
+        sizes: Sizes,
+        not_zero: Collection[Any],
+        lines: Mapping[tuple[str, int], str],
+    ) -> Input:
         value = node.meta["val"]
         limits = self.exported.range_constraints
         ranges = {}
@@ -139,4 +149,5 @@ class Arguments:
             shape=tuple(s if isinstance(s, int) else None for s in value.shape),
             sizes=sizes.all(value.shape),
             ranges=ranges,
+            lines={d: lines[node.name, d] for d in range(value.dim()) if (node.name, d) in lines},
         )

@@ -9,6 +9,8 @@ all of torch's own questions for layouts matter, too.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import re
 import sys
@@ -31,6 +33,9 @@ from .bounds import bounds, from_zero
 from .source_lines import source_line
 
 _TORCH = f"{Path(torch.__file__).parent}{os.sep}"
+_TRACER = str(Path(__file__).with_name("torch.py"))  # which calls torch.export
+_OURS = (f"{Path(__file__).parent}{os.sep}", f"{Path(__file__).parents[1] / 'runtime'}{os.sep}")
+_PLUMBING = {contextlib.__file__, functools.__file__}
 _MODULES = (_TORCH + "nn" + os.sep, _TORCH + "functional.py")  # torch's own code that is as a user's
 # What functions of torch ask for: where a part of a dimension is;
 _OF_PLACES = re.compile("slice|select|narrow|unfold|diagonal|split|chunk|shape_check")
@@ -59,18 +64,27 @@ class _Notes:
     positive: bool = False
     layouts: str = ""
     """The line that asked for a layout, if code other than torch's did."""
+    equal: dict[sympy.Basic, str] = field(default_factory=dict)
+    """What was found to be equal, and the user's line that wanted it, by itself or through torch."""
 
 
 _notes: weakref.WeakKeyDictionary[ShapeEnv, _Notes] = weakref.WeakKeyDictionary()
 
 
 @contextmanager
-def noted_answers() -> Iterator[None]:
-    """Note what torch answers where code other than its own asks for a size or a layout."""
+def noted_answers() -> Iterator[Callable[[], dict[ShapeEnv, dict[sympy.Basic, str]]]]:
+    """Note what torch answers where code other than its own asks for a size or a layout.
+
+    What this gives says at any time what was found to be equal, and by which of the user's lines.
+    """
+    envs: dict[ShapeEnv, None] = {}
 
     def noting(ask: Callable[..., Any]) -> Callable[..., Any]:
         def noted(env: ShapeEnv, expr: Any, *args: Any, **kwargs: Any) -> Any:
             answer = ask(env, expr, *args, **kwargs)
+            envs[env] = None
+            if isinstance(expr, sympy.Eq) and answer:
+                _notes.setdefault(env, _Notes()).equal.setdefault(expr, _users_line())
             frame, branches = _asker()
             if not _is_own(frame) or _OF_PLACES.search(frame.name):
                 _note(_notes.setdefault(env, _Notes()), expr, answer, frame, branches)
@@ -101,7 +115,12 @@ def noted_answers() -> Iterator[None]:
         mock.patch.object(torch.Tensor, "is_contiguous", noting_layouts(torch.Tensor.is_contiguous)),
         mock.patch.object(symbolic_shapes, "uninteresting_files", lambda: uninteresting() | {__file__}),
     ):
-        yield
+        yield lambda: {env: equal_in(env) for env in envs}
+
+
+def equal_in(env: ShapeEnv) -> dict[sympy.Basic, str]:
+    """What was found to be equal, and the user's line that wanted it ("": none is known)."""
+    return _notes.get(env, _Notes()).equal
 
 
 def _note(notes: _Notes, expr: Any, answer: Any, frame: traceback.FrameSummary, branches: bool) -> None:
@@ -126,6 +145,17 @@ def _asker() -> tuple[traceback.FrameSummary, bool]:
     return traceback.FrameSummary(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name), branches
 
 
+def _users_line() -> str:
+    """The innermost line of what is traced that is not torch's; nothing if all are."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename != _TRACER:
+        name = frame.f_code.co_filename
+        if not name.startswith((_TORCH, *_OURS, "<")) and name not in _PLUMBING:
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
+
+
 def _is_own(frame: traceback.FrameSummary) -> bool:
     """Whether it is torch's own code, and none that is as a user's."""
     return frame.filename.startswith(_TORCH) and not frame.filename.startswith(_MODULES)
@@ -142,12 +172,17 @@ def positive_sizes(graph: Graph) -> set[Any]:
     return {size.node.expr for size in sizes} if positive else set()
 
 
+def size_env(graph: Graph) -> ShapeEnv | None:
+    """Where torch keeps what it knows of the sizes of ``graph``; None if it has no symbolic ones."""
+    sizes = _sizes(graph)
+    return sizes[0].node.shape_env if sizes else None
+
+
 def facts(graph: Graph) -> list[Fact]:
     """All that the traced ``graph`` relies on, each once."""
-    sizes = _sizes(graph)
-    if not sizes:
+    sizes, env = _sizes(graph), size_env(graph)
+    if env is None:
         return []
-    env = sizes[0].node.shape_env
     notes = _notes.get(env, _Notes())
     found: dict[Any, str] = {}
     for guard in env.guards:

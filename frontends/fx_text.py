@@ -35,6 +35,8 @@ _SIZE_OPS: dict[Any, str] = {
     operator.neg: "torch.aten.neg.int",
     torch.ops.aten.sym_size.int: "torch.aten.size.int",
     torch.ops.aten.sym_numel.default: "torch.aten.numel",
+    torch.sym_min: "torch.prim.min.int",
+    torch.sym_max: "torch.prim.max.int",
 }
 
 # A tensor overload whose second operand is a Python number: the overload for numbers.

@@ -39,6 +39,7 @@ def graph_key(exported: ExportedProgram) -> str | None:
 
 def _lines(exported: ExportedProgram) -> Iterator[str]:
     from .conditions import facts, positive_sizes  # with sympy, which torch.export has imported by now
+    from .equalities import lines_of_equalities
 
     storages: dict[int, int] = {}
     for node in exported.graph.nodes:
@@ -48,6 +49,9 @@ def _lines(exported: ExportedProgram) -> Iterator[str]:
     yield from map(str, (*signature.input_specs, *signature.output_specs))
     yield from sorted(f"{symbol}: {limits}" for symbol, limits in exported.range_constraints.items())
     yield from sorted(f"{fact.expr} at {fact.where}" for fact in facts(exported.graph))
+    yield from (
+        f"{place} equal at {line}" for place, line in sorted(lines_of_equalities(exported.graph).items())
+    )
     yield f"not 0: {sorted(map(str, positive_sizes(exported.graph)))}"
     tensors: dict[int, int] = {}
     for name, tensor in [*exported.state_dict.items(), *exported.constants.items()]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
@@ -16,7 +17,8 @@ class Input:
     """One tensor that the user passes, in the order of the function's first arguments.
 
     ``position`` is its place among the leaves of (args, kwargs). A dynamic size is ``None``
-    in ``shape``; ``sizes`` then says what it must equal (another input's size, or itself).
+    in ``shape``; ``sizes`` then says what it must equal (another input's size, or itself), and ``lines``
+    which line of the user's wants that, if it is known.
     """
 
     name: str
@@ -25,6 +27,7 @@ class Input:
     shape: tuple[int | None, ...]
     sizes: tuple[Size, ...]
     ranges: dict[int, tuple[int, int | None]]
+    lines: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from ..errors import CompileError, MloptError, UnsupportedOpError
 from .arguments import Arguments
 from .conditions import Fact, facts, noted_answers, positive_sizes
 from .decompositions import decomposition_table
+from .equalities import described, lines_of_equalities
 from .fx_operands import DTYPE_ASM
 from .fx_text import graph_to_text
 from .graph_steps import is_random, list_ops, simplify
@@ -76,8 +77,8 @@ def program_of(exported: ExportedProgram, name: str) -> Program:
     _check_dtypes(exported.graph)
     check_refusals(exported.graph)
     not_zero = sizes_of_extremes(exported.graph) | positive_sizes(exported.graph)
-    known = facts(exported.graph)
-    return _program(_decompose(exported, name), eager_inputs, eager_outputs, not_zero, known)
+    known, lines = facts(exported.graph), lines_of_equalities(exported.graph)
+    return _program(_decompose(exported, name), eager_inputs, eager_outputs, not_zero, known, lines)
 
 
 def _distinct(tree: Any) -> Any:
@@ -96,15 +97,16 @@ def _distinct(tree: Any) -> Any:
 def _export(
     module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
 ) -> ExportedProgram:
+    wanted: Callable[[], Any] = dict
     try:
-        with noted_answers():
+        with noted_answers() as wanted:
             return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
     except MloptError:
         raise
     except Exception as error:
         raise CompileError(
             f"torch.export cannot trace {type(module).__name__}: {type(error).__name__}",
-            details=str(error),
+            details="\n".join([str(error).rstrip(), *described(wanted())]),
             remedy="run it in eager (fallback=True), or rewrite the part that depends on data",
         ) from error
 
@@ -144,6 +146,7 @@ def _program(
     eager_outputs: list[Any],
     not_zero: set[Any],
     known: list[Fact],
+    lines: Mapping[tuple[str, int], str],
 ) -> Program:
     """The decomposed graph, rewritten step by step, as text."""
     graph = exported.graph
@@ -158,7 +161,7 @@ def _program(
         Result(node.meta["val"].dtype, sizes.all(node.meta["val"].shape)) for node in returned.nodes
     )
     dynamic = [size for result in results for size in result.sizes if isinstance(size, str)]
-    inputs = arguments.describe_inputs(sizes, not_zero)
+    inputs = arguments.describe_inputs(sizes, not_zero, lines)
     return Program(
         text=graph_to_text(graph, dynamic),
         inputs=inputs,

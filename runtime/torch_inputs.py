@@ -176,12 +176,20 @@ def _check_sizes(tensors: Sequence[torch.Tensor], specs: Sequence[Input]) -> dic
         for dim, size in enumerate(spec.sizes):
             wanted = evaluate(size, names)
             if wanted != tensor.shape[dim]:
+                which = "" if isinstance(size, int) else f"{_readable(size, specs)}, which is "
                 raise InputError(
-                    f"size {dim} of input '{spec.name}' is {tensor.shape[dim]}, but must be "
-                    f"{_readable(size, specs)}, which is {wanted}",
+                    f"size {dim} of input '{spec.name}' is {tensor.shape[dim]}, but must be {which}{wanted}",
+                    where=_line_of(specs, spec, dim),
                     remedy="pass inputs whose sizes agree, or compile again with independent dynamic_shapes",
                 )
     return names
+
+
+def _line_of(specs: Sequence[Input], spec: Input, dim: int) -> str:
+    """The user's line that wants a size to be what it must be: noted there, or at what it must equal."""
+    others = re.findall(r"\ba(\d+)_(\d+)\b", str(spec.sizes[dim]))
+    places = [(spec, dim), *((specs[int(number)], int(other)) for number, other in others)]
+    return next((each.lines[at] for each, at in places if at in each.lines), "")
 
 
 def _check_conditions(conditions: Sequence[Condition], names: dict[str, int], specs: Sequence[Input]) -> None:
