@@ -181,26 +181,31 @@ class Races:
         return f"{thread} of block {rank} of the cluster" if self.batch.shape.cluster > 1 else thread
 
     def unfenced(self, lane: int, part: Part, *, writes: bool) -> Array:
-        """Whether no fence.proxy.async is between an ordinary access to each granule and now, for a lane.
+        """Whether no fence.proxy.async is between an ordinary access to each 16 bytes and now, for a lane.
 
         A copy that ``writes`` is held against what was read before, too.
         """
+        found = np.zeros(len(part.addresses), np.bool_)
+        for at in self._granules(part.addresses, 16):
+            found |= self._unfenced(lane, at, writes=writes)
+        return found
+
+    def _unfenced(self, lane: int, at: Array, *, writes: bool) -> Array:
         shape, order = self.batch.shape, self.order
         block, warp = int(shape.block[lane]), int(shape.place[lane]) >> 5
-        first = part.addresses.view(np.int64) >> self.shift
         known = np.zeros(self.order.known.shape[2], np.int32)
         if order.fenced is not None:
             known = order.fenced[block, warp % order.warps]
-        writer = self.writer[first]
+        writer = self.writer[at]
         bad = (writer >= 0) & (writer < self.warps * WARP)
         writer = np.where(bad, writer, 0)
-        bad &= self.written_at[first] > np.maximum(known[writer >> 5], order.fences(block, writer))
-        if not writes or not (self.last_read[first] > order.floor[block]).any():
+        bad &= self.written_at[at] > np.maximum(known[writer >> 5], order.fences(block, writer))
+        if not writes or not (self.last_read[at] > order.floor[block]).any():
             return bad
         for reader in range(self.warps):
-            by = self.read_by[reader, first].astype(np.int32)
+            by = self.read_by[reader, at].astype(np.int32)
             own = np.where(by == SEVERAL, 0, order.fences(block, reader * WARP + np.maximum(by, 0)))
-            bad |= self.read_at[reader, first] > np.maximum(known[reader], own)
+            bad |= self.read_at[reader, at] > np.maximum(known[reader], own)
         return bad
 
     def note(self, x: Context, part: Part) -> None:
