@@ -6,9 +6,9 @@
     python -m mlopt.bench.gpu.products --save                     and write gpu_products.md
 
 Each is compiled with the block that the schedule chooses, and Triton's kernel is told the same block; one
-ptxas assembles both. Exits with 1 if a kernel of ours has more registers, shared memory or instructions in its
-main loop than Triton's plus 5 %, and `OVER` does not say why, or says so of
-one that has not; or if it spills.
+ptxas assembles both. Exits with 1 if a kernel of ours has more registers, shared memory or instructions in
+its main loop than Triton's plus 5 %, and `OVER` does not say why, or says so of one that has not; or if it
+spills.
 """
 
 from __future__ import annotations
