@@ -28,6 +28,7 @@ from torch.utils import _pytree as pytree
 from ...runtime.cuda.chips import Chip, find_chip
 from ...runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
 from .arguments import parse_arguments
+from .attentions import ATTENTIONS
 from .machine_code import Code, parse
 from .operations import OPERATIONS, Operation
 
@@ -50,7 +51,8 @@ UNCHECKED = ", unchecked"  # of operations whose Triton kernels are compiled wit
 class Kernel:
     """One kernel's code: instructions without NOPs, registers, elements that the code of a thread handles.
 
-    A kernel with a loop handles what its wide loads bring; another one its share of ``elements``.
+    A kernel with a loop handles what its wide loads bring; another one its share of ``elements``. Of one that
+    multiplies on tensor cores it is the shortest loop that does most of that, and the products in there.
     """
 
     instructions: int
@@ -63,6 +65,9 @@ class Kernel:
 
         ``passes`` are the loops that read an element each.
         """
+        loop = [each for each in code.loop_with("HMMA") if each.name != "NOP"]
+        if loop:
+            return Kernel(len(loop), registers, sum(each.name.startswith("HMMA") for each in loop))
         real = [each for each in code.instructions if each.name != "NOP"]
         brought = sum(each.bits // 8 // size for each in code.named("LDG") if each.bits == 128)
         share = brought / passes if code.has_loop() and brought else elements / threads
@@ -120,7 +125,7 @@ def measure(name: str, launches: Sequence[dict[str, Any]], chip: Chip) -> Row:
 
 def operation_of(name: str) -> Operation:
     """What a row is about."""
-    return OPERATIONS[name.removesuffix(UNCHECKED)]
+    return (OPERATIONS | ATTENTIONS)[name.removesuffix(UNCHECKED)]
 
 
 def _triton(launch: dict[str, Any], chip: Chip, elements: int, size: int) -> Kernel:
@@ -144,9 +149,11 @@ def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
         "divisions are off by up to 2 ulp, and its tanh-GELU is not rounded between its steps, as eager's "
         "and ours is. Instructions are SASS without NOPs, slow paths included; the ratio is of instructions "
         "an element. In a kernel with a loop a thread has the elements that its code loads, in others its "
-        f"share of all. The ratio of registers is of those handed out: by eights, and at least {FREE}, with "
-        "which a multiprocessor is full. Embedding and gather assert in Triton too that an index is inside, "
-        "as they do where torch's Inductor compiles them; the rows that are called unchecked are without.",
+        "share of all; of attention the loop over keys that masks nothing is counted, and its products of "
+        "16 x 8 x 16 (HMMA), weights below 2^-126 being 0 on both sides. The ratio of registers is of those "
+        f"handed out: by eights, and at least {FREE}, with which a multiprocessor is full. Embedding and "
+        "gather assert in Triton too that an index is inside, as they do where torch's Inductor compiles "
+        "them; the rows that are called unchecked are without.",
     ]
     lines = [
         "| operation | instructions | Triton | elements a thread | Triton | ratio | registers | Triton "

@@ -234,3 +234,55 @@ def max_pool(x, y, WIDTH: tl.constexpr, BLOCK: tl.constexpr):
 def mean_pool(x, y, COLUMNS: tl.constexpr):
     at = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     tl.store(y + tl.program_id(0), tl.sum(tl.load(x + at), 0) / COLUMNS)
+
+
+@triton.jit
+def attention_steps(
+    sums, total, top, query, k, v, first, last, row, scale,
+    D: tl.constexpr, KEYS: tl.constexpr, MASKED: tl.constexpr,
+):  # fmt: skip
+    for start in range(first, last, KEYS):
+        key = start + tl.arange(0, KEYS)
+        at = key[:, None] * D + tl.arange(0, D)[None, :]
+        scores = tl.dot(query, tl.trans(tl.load(k + at))) * scale
+        if MASKED:
+            scores = tl.where(row[:, None] >= key[None, :], scores, -float("inf"))
+        new = greater(top, largest(scores, 1))
+        weights = tl.exp2(scores - new[:, None])
+        kept = tl.exp2(top - new)
+        total = total * kept + tl.sum(weights, 1)
+        sums = tl.dot(weights.to(query.dtype), tl.load(v + at), sums * kept[:, None])
+        top = new
+    return sums, total, top
+
+
+@triton.jit
+def attention(
+    q,
+    k,
+    v,
+    y,
+    COUNT: tl.constexpr,
+    D: tl.constexpr,
+    ROWS: tl.constexpr,
+    KEYS: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
+    start = tl.program_id(0) % (COUNT // ROWS) * ROWS
+    first = tl.program_id(0) // (COUNT // ROWS) * (COUNT * D)
+    row = start + tl.arange(0, ROWS)
+    at = first + row[:, None] * D + tl.arange(0, D)[None, :]
+    query = tl.load(q + at)
+    scale = 1.4426950408889634 / D**0.5
+    top = tl.full((ROWS,), -float("inf"), tl.float32)
+    total = tl.zeros((ROWS,), tl.float32)
+    sums = tl.zeros((ROWS, D), tl.float32)
+    whole = start if CAUSAL else COUNT
+    sums, total, top = attention_steps(
+        sums, total, top, query, k + first, v + first, 0, whole, row, scale, D, KEYS, False
+    )
+    if CAUSAL:
+        sums, total, top = attention_steps(
+            sums, total, top, query, k + first, v + first, start, start + ROWS, row, scale, D, KEYS, True
+        )
+    tl.store(y + at, (sums / total[:, None]).to(y.dtype.element_ty))

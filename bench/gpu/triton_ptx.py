@@ -51,6 +51,12 @@ def by_rows(kernel: triton.JITFunction, types: str, rows: int, columns: int, **c
     return Launch(kernel, types, {"COLUMNS": columns, **constants}, rows)
 
 
+def attention(width: int, warps: int, causal: int) -> Launch:
+    """Blocks of 128 rows and steps of 64 keys, three of which are in shared memory at once."""
+    constants = {"COUNT": 512, "D": width, "ROWS": 128, "KEYS": 64, "CAUSAL": causal}
+    return Launch(kernels.attention, "*bf16 *bf16 *bf16 *bf16", constants, 34 * 4, warps)
+
+
 OPERATIONS = {
     "relu_scale f32": [flat(kernels.relu_scale, "*fp32 *fp32", 16)],
     "relu_scale bf16": [flat(kernels.relu_scale, "*bf16 *bf16", 16)],
@@ -121,6 +127,11 @@ OPERATIONS = {
     "gather f32": [flat(kernels.gather, "*fp32 *i64 *fp32", 2, 64 * 1024, WIDTH=1024)],
     "max_pool f32": [flat(kernels.max_pool, "*fp32 *fp32", 4, 64 * 32 * 32, WIDTH=64)],
     "mean_pool f32": [by_rows(kernels.mean_pool, "*fp32 *fp32", 256, 1024)],
+}
+OPERATIONS |= {
+    f"{name}_{width} bf16": [attention(width, warps, causal)]
+    for width, warps in ((64, 4), (128, 8))
+    for name, causal in (("attention", 0), ("causal_attention", 1))
 }
 OPERATIONS |= {name + UNCHECKED: OPERATIONS[name] for name in ("embedding f32", "gather f32")}
 

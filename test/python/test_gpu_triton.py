@@ -23,6 +23,7 @@ def test_what_the_table_has_above_has_a_reason() -> None:
     rows = {cells[0]: (float(cells[5]), float(cells[8])) for cells in lines[2:]}
     assert all(operation_of(name).name in name for name in rows)
     assert {"embedding f32", "embedding f32, unchecked", "gather f32", "gather f32, unchecked"} <= set(rows)
+    assert sum("attention" in name for name in rows) == 4
     above = {(name, "instructions") for name, (ratio, _) in rows.items() if ratio > MOST}
     above |= {(name, "registers") for name, (_, ratio) in rows.items() if ratio > MOST}
     assert above == set(OVER)
@@ -36,6 +37,17 @@ def test_elements_of_a_thread() -> None:
     assert loop.has_loop()
     assert Kernel.of(loop, 20, threads=64, elements=1024, size=4).share == 8
     assert Kernel.of(loop, 20, threads=64, elements=1024, size=4, passes=2).share == 4
+
+
+def test_products_of_a_loop() -> None:
+    lines = STRAIGHT.splitlines()
+    product = "        /*0030*/                   HMMA.16816.F32.BF16 R4, R8, R12, R4 ;"
+    back = "        /*0038*/               @P0 BRA `(.L_x_{0}) ;"
+    short = [".L_x_7:", product, product, back.format(7)]
+    code = parse(
+        "\n".join([*lines[:2], ".L_x_6:", *lines[2:4], product, back.format(6), *short, *lines[4:]])
+    )["k"]
+    assert Kernel.of(code, 20, threads=64, elements=1024, size=2) == Kernel(3, 20, 2)
 
 
 def test_registers_cost_what_is_handed_out() -> None:
