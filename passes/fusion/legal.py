@@ -8,6 +8,7 @@ from itertools import combinations
 from mlir import ir
 
 from ..domain import Domain
+from ..moving.gathered import why_not_computed
 from ..raising.bodies import is_contraction
 from ..scheduling.cpu import stages_problem
 from ..structured import word_for
@@ -184,7 +185,7 @@ def _edges_apart(graph: Graph, producer: Group, consumer: Group) -> str | None:
             if graph.group_of(value) is not producer:
                 continue
             if owner != op:
-                return GATHER
+                return why_not_computed(op, value) or GATHER
             reason = _edge_apart(graph, producer, value, op, kind, number)
             if reason:
                 return reason

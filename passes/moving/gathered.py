@@ -34,6 +34,7 @@ from ..structured import (
     maps_of,
     replace_op,
     structured_ops,
+    word_for,
 )
 from .gathers import is_whole
 
@@ -52,7 +53,7 @@ def compute_what_is_gathered(func: ir.Operation) -> None:
                 (
                     _computed(gather, extract, maker)
                     for extract, maker in _tables(gather)
-                    if can_compute(gather, maker) and should_compute(gather, maker, weights)
+                    if can_compute(gather, maker) and should_compute(gather, maker, weights) is None
                 ),
                 None,
             )
@@ -87,16 +88,27 @@ def can_compute(op: ir.Operation, maker: ir.Operation) -> bool:
     )
 
 
-def should_compute(op: ir.Operation, maker: ir.Operation, weights: set[ir.Value]) -> bool:
-    """Whether it reads no more than ``maker`` would write, along memory, and again at each call anyway."""
+def should_compute(op: ir.Operation, maker: ir.Operation, weights: set[ir.Value]) -> str | None:
+    """Why not: it would read more than ``maker`` writes, across memory, or at each call what is kept now."""
     tables = 0
     for where in maps_of(maker)[: len(inputs_of(maker))]:
         loops = [expr.position for expr in where.results if isinstance(expr, ir.AffineDimExpr)]
         if loops != sorted(loops):
-            return False
+            return f"{word_for(maker)} at the places of a gather would be read across memory"
         tables += len(loops) > 0
-    reads = _elements(op.results[0]) * max(tables, 1)
-    return reads <= _elements(maker.results[0]) and maker.results[0] not in weights
+    reads, writes = _elements(op.results[0]) * max(tables, 1), _elements(maker.results[0])
+    if reads > writes:
+        word = word_for(maker)
+        return f"{word} at the places of a gather would read {reads} elements to save writing {writes}"
+    return "it is made of weights alone" if maker.results[0] in weights else None
+
+
+def why_not_computed(op: ir.Operation, value: ir.Value) -> str | None:
+    """Why ``op``, a gather from ``value``, does not compute what it reads; None if it could not."""
+    maker = defining_op(value, "linalg.generic")
+    if maker is None or not can_compute(op, maker):
+        return None
+    return should_compute(op, maker, set())
 
 
 def _elements(value: ir.Value) -> int:

@@ -45,6 +45,9 @@ class Cell(nn.Module):
 def cell():
     return Cell(), ones(3, 4, 5)
 
+def gathered():
+    return (lambda t, i: F.embedding(i, t.exp())), ones(4, 8), torch.arange(4).repeat(5)
+
 def norms():
     return nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8), nn.LayerNorm(8, bias=False)), ones(4, 8)
 """
@@ -79,6 +82,11 @@ def test_why_a_reshape_stayed_between_two_kernels(file: Path, name: str) -> None
 
 def test_two_products_are_two_whatever_is_between(file: Path) -> None:
     assert reasons_of(file, "products") == ["a kernel has one contraction"]
+
+
+def test_what_is_gathered_more_often_than_it_is_made_is_made_before(file: Path) -> None:
+    reason = "exp at the places of a gather would read 160 elements to save writing 32"
+    assert reasons_of(file, "gathered") == [reason]
 
 
 def test_a_full_reduction_waits_for_its_tasks(file: Path) -> None:
