@@ -67,11 +67,14 @@ class Bulk:
         self.open.setdefault(store.lane, []).append(store)
         self.stores.append(store)
 
-    def load(self, x: Context, i: Instruction, place: int, data: Array, barrier: int, block: int) -> None:
+    def load(
+        self, x: Context, i: Instruction, place: int, data: Array, barrier: int, block: int, unit: int = 16
+    ) -> None:
         """A copy to shared memory begins, that arrives at the mbarrier at ``barrier`` of a block."""
-        part = shared_part(self.batch, place, len(data))
-        self.batch.launch.watch.bulk(x, i, "shared", "copy", part, 16)
-        self.batch.shared.written_view(8)[place // 8 : (place + len(data)) // 8] = 0x0101010101010101
+        part = shared_part(self.batch, place, len(data), unit)
+        self.batch.launch.watch.bulk(x, i, "shared", "copy", part, unit)
+        assert self.batch.shared.written is not None
+        self.batch.shared.written[place : place + len(data)] = 1
         self.mark(place, len(data), WRITING)
         frame, lanes = x.frame, x.lanes
 
@@ -137,9 +140,9 @@ class Bulk:
         return left
 
 
-def shared_part(batch: Batch, place: int, size: int) -> Part:
-    """The 16 bytes each that a copy of one lane accesses in the batch's shared memory."""
-    places = np.arange(place, place + size, 16, dtype=np.uint64)
+def shared_part(batch: Batch, place: int, size: int, unit: int = 16) -> Part:
+    """The ``unit`` bytes each that a copy of one lane accesses in the batch's shared memory."""
+    places = np.arange(place, place + size, unit, dtype=np.uint64)
     return Part(batch.shared, np.zeros(len(places), np.intp), places)
 
 

@@ -86,6 +86,7 @@ _FORMS: dict[str, tuple[str, ...]] = {
         f"weak volatile relaxed release {_SCOPE} global local param param::func {_CLUSTER}"
         f" v2 v4 v8 {_CACHE} : {_MEMORY}",
     ),
+    "st.async": (f"async weak shared::cluster mbarrier::complete_tx::bytes v2 v4 : b32 b64 {_WIDE} f32 f64",),
     "ldu": (f"global v2 v4 : {_MEMORY}",),
     "createpolicy": ("fractional range cvt global L2 L2::* : b64",),
     "prefetch prefetchu applypriority discard": ("tensormap param const global local L1 L2 L2::* :",),

@@ -199,7 +199,7 @@ class Watch:
         passes = -(-unit * len(part.addresses) // 128)
         counted.wavefronts += passes
         counted.least_wavefronts += passes
-        if x.batch.races is not None:
+        if x.batch.races is not None and instruction.opcode == "cp":
             bare = x.batch.races.unfenced(int(x.lanes.index[0]), part, writes=kind == "copy")
             if bare.any():
                 detail = "no fence.proxy.async between an ordinary access to these bytes and this copy"

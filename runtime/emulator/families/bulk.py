@@ -240,6 +240,30 @@ def _store(
     bulk.store(Store(i, lane.number, place, size, good, unit, write))
 
 
+@control("st.async", section="9.7.9 Data Movement and Conversion: st.async", kind="store")
+def st_async(i: Instruction, d: Decoder) -> Step:
+    """Stores to a block of the cluster; the bytes arrive at an mbarrier there."""
+    kind = i.types[-1]
+    there, place_of = shared_offset(d, i.operands[0]), object_place(i, d, i.operands[2], remote=True)
+    reads = d.reads(i.operands[1], TYPES[f"b{kind.bits}"])
+    size = kind.bytes * len(reads)
+
+    def send(x: Context) -> None:
+        places, barriers = there(x), barrier_places(x, i, place_of)
+        values = np.stack([x.dense(read(x)) for read in reads], axis=1)
+        stride = x.batch.shared_stride
+        for row in range(x.count):
+            lane, barrier = Lane(x, row), int(barriers[row])
+            place = shared_place(lane, i, int(places[row]), size, size, remote=True)
+            if min(place, barrier) < 0:
+                continue
+            if place // stride != barrier // stride:
+                lane.report(i, "mbarrier", "a store to a block that arrives at an mbarrier of another block")
+            x.batch.bulk.load(lane.x, i, place, values[row].view(np.uint8), barrier, barrier // stride, size)
+
+    return each_lane(i, d, send)
+
+
 @instruction("cp.async.bulk.commit_group", section=BULK + ".commit_group", kind="async copy")
 def commit(i: Instruction, d: Decoder) -> Run:
     """Makes a group of the bulk copies since the last one."""

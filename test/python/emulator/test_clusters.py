@@ -173,3 +173,40 @@ def test_clusters_that_are_refused(
     text = kernel("  bar.sync 0;\n", 1, 0, target).replace(")\n{", f")\n{directive}\n{{")
     report = run(text, [np.zeros(1, np.uint32)], 32, grid, cluster=cluster)
     assert kinds(report) == ["launch"] and words in report.findings[0].detail
+
+
+@everywhere
+def test_stores_that_arrive_at_an_mbarrier(schedule: str) -> None:
+    # Each thread of a block stores 8 bytes in the other one, whose threads wait for all 512 of them.
+    body = """
+  mov.u32 %r1, buffer;
+  mov.u32 %r2, %cluster_ctarank;
+  setp.eq.u32 %p1, %r0, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [buffer+512], 1;
+  @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [buffer+512], 512;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  xor.b32 %r3, %r2, 1;
+  mapa.shared::cluster.u32 %r4, %r1, %r3;
+  mad.lo.u32 %r5, %r0, 8, %r4;
+  mad.lo.u32 %r6, %r2, 100, %r0;
+  st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r5], {%r6, %r0}, [%r4+512];
+L:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [buffer+512], 0;
+  @!%p2 bra L;
+  mad.lo.u32 %r5, %r0, 8, %r1;
+  ld.shared.v2.u32 {%r7, %r8}, [%r5];
+  mad.lo.u32 %r9, %r7, 1000, %r8;
+  mul.wide.u32 %rd3, %r2, 256;
+  add.s64 %rd0, %rd0, %rd3;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+"""
+    out = np.zeros((2, 64), np.uint32)
+    report = run(sm_90(body + STORE, shared=520), [out], 64, 2, schedule, cluster=2)
+    assert report.findings == []
+    t = np.arange(64)
+    np.testing.assert_array_equal(out, [(100 + t) * 1000 + t, t * 1001])
+    early = body.replace("L:\n", "  ld.shared.u32 %r9, [buffer];\nL:\n")
+    report = run(sm_90(early + STORE, shared=520), [out], 64, 2, schedule, cluster=2)
+    assert {"async-read", "uninitialized-memory"} & set(kinds(report))

@@ -13,7 +13,7 @@ REFUSED = [
     ("add.sat.u32 %r1, %r1, %r1", "sat"),
     ("add.rz.f16 %h1, %h1, %h1", "rz"),
     ("ld.global.frob.u32 %r1, [%rd0]", "frob"),
-    ("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [buffer], %r1, [buffer]", "async"),
+    ("red.async.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [buffer], %r1, [buffer]", "async"),
     ("atom.global.frob.u32 %r1, [%rd0], 1", "StopIteration"),
     ("shfl.sync.frob.b32 %r1, %r1, 1, 31, -1", "StopIteration"),
     ("setp.frob.s32 %p1, %r1, %r1", "StopIteration"),

@@ -259,6 +259,22 @@ def test_faults_of_tensor_copies(change: tuple[str, str], kind: str) -> None:
         assert kind in kinds(broken.launch("k", 1, 1, [box, box], check=False))
 
 
+def test_hints_have_no_effect() -> None:
+    x = np.ones((8, 16), np.float32)
+    device = emulator.Device()
+    address = device.alloc(x.nbytes)
+    device.write(address, x)
+    box = tensor_maps.tiled("f32", address, (16, 8), (64,), (16, 8))
+    hints = """prefetch.tensormap [%rd1];
+  cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd1, {0, 0}];
+  createpolicy.fractional.L2::evict_last.b64 %rd9, 1.0;"""
+    text = program(2, (0, 0), x.nbytes, before=hints)
+    text = text.replace("complete_tx::bytes\n", "complete_tx::bytes.L2::cache_hint\n", 1)
+    text = text.replace("], [bar];\nL:", "], [bar], %rd9;\nL:", 1)
+    assert "cache_hint" in text and "[bar], %rd9" in text
+    assert device.load(text).launch("k", 1, 1, [box, box]).findings == []
+
+
 @pytest.mark.parametrize("what", ["bytes", "rank", "interleave", "narrow rows"])
 def test_maps_that_do_not_fit(what: str) -> None:
     device = emulator.Device()
