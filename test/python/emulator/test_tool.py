@@ -89,8 +89,8 @@ def test_profile(tmp_path: Path) -> None:
 
 
 def test_occupancy_is_that_of_the_report() -> None:
-    """Both go by ptxas's registers, which alone limit this kernel."""
-    module, x = torch.nn.Linear(256, 256).half(), torch.randn(256, 256).half()
+    """Both go by ptxas's registers, which alone limit the product."""
+    module, x = torch.nn.Linear(256, 256), torch.randn(256, 256)
     compiled = mlopt.jit(module, x, target="cuda:sm_80", device="emulator")
     known = {kernel.name: kernel for kernel in compiled.report.gpu.kernels}
     with mlopt.emulator.record() as reports, torch.no_grad():
