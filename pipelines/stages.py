@@ -15,8 +15,7 @@ from typing import Protocol
 from mlir import ir
 
 from ..passes.layers.find import find_layers
-from ..passes.layers.leave_out import leave_out
-from ..passes.layers.put_back import put_back, restore
+from ..passes.layers.once import run_once
 from ..passes.locations import source_of
 from .diagnostics import Diagnostic, PipelineError
 from .driver import Observer, run_pipeline
@@ -65,12 +64,12 @@ class Stage:
         if layers is None:
             self._run(module, observers, on_diagnostic)
         else:
-            whole = module.clone()
-            leave_out(module, layers)
-            self._run(module, observers, on_diagnostic)
-            if not put_back(module, layers.count):
-                restore(module, whole)
-                self._run(module, observers, on_diagnostic)
+            run_once(
+                module,
+                layers,
+                lambda each: self._run(each, observers, on_diagnostic),
+                lambda each: self._run(each, (), None),
+            )
         self.check(module)
 
     def _run(

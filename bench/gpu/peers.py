@@ -34,14 +34,14 @@ class Where:
 
 
 def names(timed: Timed, where: Where) -> list[str]:
-    """The peers of a row, mlopt last. On the emulator there is nothing to compare with.
+    """The peers of a row, those last that may take all of its time to compile. The emulator has none.
 
     CUDA graphs copy their inputs first: they are for rows that are bound by launches, the others are timed
     without ("max-autotune" is then torch.compile's "max-autotune-no-cudagraphs").
     """
     if where.device != "gpu":
         return [EAGER, NAME]
-    return [EAGER, *([REDUCE, AUTOTUNE] if timed.group == GRAPHS else [COMPILE, AUTOTUNE]), NAME]
+    return [EAGER, NAME, *([REDUCE, AUTOTUNE] if timed.group == GRAPHS else [COMPILE, AUTOTUNE])]
 
 
 def build(name: str, timed: Timed, inputs: Inputs, where: Where) -> Function:

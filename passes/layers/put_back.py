@@ -6,8 +6,8 @@
     %6 = call @kernel_1(%5, %w9)        the last one              ->  %6 = call @kernel_1(%5, %w3) …
 
 What passes have made of a layer are ops in a row that depend on its arguments: in @main, and where @prepare
-makes its weights or writes them. Legal if what has become of layer 1, of layer 2 and of the last one is the
-same, and reads each other alike; if it is not, nothing is put back.
+makes its weights or writes them. Legal if what has become of layers 1, 2 and 3 is the same, and reads each
+other alike, and if one layer more would change nothing else, which `once` asks.
 """
 
 from __future__ import annotations
@@ -26,23 +26,30 @@ _Places = dict[ir.Attribute, ir.Location]
 _Same = dict[ir.Value, ir.Value]  # what a value of a layer is in another one
 
 
-def put_back(module: ir.Operation, count: int) -> bool:
-    """Put layers back into ``module``, so that there are ``count``; whether that was possible."""
+def put_back(module: ir.Operation, count: int, more: int) -> bool:
+    """Put the next ``more`` of ``count`` layers back into ``module``; whether that was possible."""
     found = host_functions(module)
     functions = [found[name] for name in ("prepare", "main") if name in found]
     members = members_of(module)
-    if APART.get(module) or any(_Host(each, members, count).matched() is None for each in functions):
+    if APART.get(module) or any(_Host(each, members, count, more).matched() is None for each in functions):
         return False
     for function in functions:
-        _add_arguments(_Host(function, members, count))
+        _add_arguments(_Host(function, members, count, more))
     members = members_of(module)
     for function in functions:
-        _Host(function, members, count).repeat()
-    for function in functions:
+        _Host(function, members, count, more).repeat()
+    unmark(module)
+    return True
+
+
+def unmark(module: ir.Operation) -> None:
+    """Forget which arguments are which layer's."""
+    for name, function in host_functions(module).items():
+        if name not in ("prepare", "main"):
+            continue
         with function.location:
             unmarked = [LAYER.dropped(each) for each in argument_attributes(function)]
             function.attributes["arg_attrs"] = ir.ArrayAttr.get(unmarked)
-    return True
 
 
 def restore(module: ir.Operation, whole: ir.Operation) -> None:
@@ -65,6 +72,12 @@ class _Host:
     function: ir.Operation
     members: Members
     count: int
+    more: int  # layers that come back
+
+    @property
+    def back(self) -> range:
+        """The numbers of the layers that come back."""
+        return range(FIRST, FIRST + self.more)
 
     @property
     def kept(self) -> list[int]:
@@ -148,14 +161,14 @@ class _Host:
         matched = self.matched()
         assert matched is not None, "it was before there were more arguments"
         rows, same = matched
-        placed, template, last = self._placed(rows), FIRST - 1, self.count - 1
+        placed, template = self._placed(rows), FIRST - 1
         made: dict[int, _Same] = {template: {value: value for value in same.values()}}
-        named: dict[int, _Places] = {layer: self.named(template, layer) for layer in range(FIRST, last)}
-        for layer in range(FIRST, last):
+        named: dict[int, _Places] = {layer: self.named(template, layer) for layer in self.back}
+        for layer in self.back:
             made[layer] = dict(zip(self._arguments(template), self._arguments(layer), strict=True))
         for row in rows:
             at = ir.InsertionPoint(row[-1][0])
-            for layer in range(FIRST, last):
+            for layer in self.back:
                 known, before = made[layer], made[layer - 1]
                 for op in row[template]:
                     copy = op.clone(at).operation
@@ -169,8 +182,8 @@ class _Host:
         for row in rows:
             for op in row[-1]:
                 for number, value in enumerate(op.operands):
-                    if value in made[last - 1]:
-                        op.operands[number] = made[last - 1][value]
+                    if value in made[self.back[-1]]:
+                        op.operands[number] = made[self.back[-1]][value]
 
 
 def _in_rows(found: list[int | None], last: int) -> list[int]:
@@ -239,7 +252,7 @@ def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
 
 def _add_arguments(host: _Host) -> None:
     """Give a function what layers that come back are given that none had before the passes."""
-    function, members, count = host.function, host.members, host.count
+    function, members = host.function, host.members
     entry = function.regions[0].blocks[0]
     attributes = argument_attributes(function)
     arguments = list(entry.arguments)
@@ -252,7 +265,7 @@ def _add_arguments(host: _Host) -> None:
         return
     after = template[-1] + 1
     rest, marks = arguments[after:], attributes[after:]
-    places = {layer: host.named(FIRST - 1, layer) for layer in range(FIRST, count - 1)}
+    places = {layer: host.named(FIRST - 1, layer) for layer in host.back}
     with function.location:
         del attributes[after:]
         for layer, named in places.items():

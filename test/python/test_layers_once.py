@@ -8,15 +8,19 @@ from dataclasses import replace
 import mlopt
 import pytest
 import torch
+import torch.nn.functional as F
 from mlir import ir
 from mlopt.dialects.context import make_context
+from mlopt.options import Options
+from mlopt.passes.layers import once
 from mlopt.passes.layers.find import FEWEST, find_layers
 from mlopt.passes.operations import nested_ops
-from mlopt.pipelines import stages as module_of_stages
 from mlopt.pipelines.cpu import cpu_stages
 from mlopt.pipelines.cuda import cuda_stages
 from mlopt.pipelines.driver import PassEvent
 from mlopt.pipelines.stages import Stage
+from mlopt.runtime.requests import import_program
+from mlopt.tools.tracing import trace
 from torch import nn
 
 ROWS, WIDTH = 24, 128
@@ -54,12 +58,20 @@ def _norm(number: int) -> str:
     %x{number + 1} = arith.mulf %d{number}, %b{number} : {MATRIX} loc("layer":4:1)"""
 
 
+def _carrying(op: str) -> Layer:
+    """A layer that hands on a second value, of which it makes ``op`` without anything of its own."""
+    return lambda number: (
+        f"""{_product(number)}
+    %y{number + 1} = {op.format(f"%y{number}")} : {MATRIX} loc("layer":5:1)"""
+    )
+
+
 def _stack(layers: int, layer: Layer, result: str = "") -> str:
     arguments = ", ".join(
         f"%w{each}: {WEIGHT} {{mlopt.weight}}, %bias{each}: {BIAS} {{mlopt.weight}}" for each in range(layers)
     )
     return f"""
-  func.func @main(%x0: {MATRIX}, {arguments}) -> {MATRIX} {{
+  func.func @main(%x0: {MATRIX}, %y0: {MATRIX}, {arguments}) -> {MATRIX} {{
     %zero = arith.constant 0.0 : f32
     %o = tensor.empty() : {MATRIX}
     %q = tensor.empty() : {ROW}
@@ -88,22 +100,41 @@ def _found(text: str) -> int | None:
         return None if layers is None else layers.count
 
 
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each stack that was found may be put back from a few layers."""
+    found: list[bool] = []
+    ask = once._adds_itself_only
+
+    def noted(few: ir.Operation, whole: ir.Operation, count: int, run: once.Run) -> bool:
+        found.append(ask(few, whole, count, run))
+        return found[-1]
+
+    monkeypatch.setattr(once, "_adds_itself_only", noted)
+    return found
+
+
 @pytest.mark.parametrize("layer", [_product, _norm])
 @pytest.mark.parametrize("stages", [CPU, GPU], ids=["cpu", "cuda"])
 def test_layers_are_put_back_as_they_would_have_been(
-    layer: Layer, stages: tuple[Stage, ...], monkeypatch: pytest.MonkeyPatch
+    layer: Layer, stages: tuple[Stage, ...], answers: list[bool]
 ) -> None:
-    put_back: list[bool] = []
-    original = module_of_stages.put_back
-
-    def noted(module: ir.Operation, count: int) -> bool:
-        put_back.append(original(module, count))
-        return put_back[-1]
-
-    monkeypatch.setattr(module_of_stages, "put_back", noted)
     text = _stack(FEWEST + 4, layer)
     assert _lowered(text, stages, once=True) == _lowered(text, stages, once=False)
-    assert put_back == [True]
+    assert answers == [True]
+
+
+@pytest.mark.parametrize("op", ["math.tanh {}", "arith.addf {0}, %x0", "arith.mulf {0}, {0}"])
+@pytest.mark.parametrize("stages", [CPU, GPU], ids=["cpu", "cuda"])
+def test_what_one_kernel_gathers_of_all_layers_needs_all(
+    op: str, stages: tuple[Stage, ...], answers: list[bool]
+) -> None:
+    """The chain of the second value is computed behind the last layer."""
+    count = FEWEST + 1
+    last = f"%last = arith.addf %x{count}, %y{count} : {MATRIX}\n    return %last"
+    text = _stack(count, _carrying(op)).replace(f"return %x{count}", last)
+    assert _lowered(text, stages, once=True) == _lowered(text, stages, once=False)
+    assert answers == [False]
 
 
 def test_work_does_not_grow_with_layers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,17 +193,42 @@ def test_what_reads_layers_in_the_middle_needs_all_of_them() -> None:
 def test_what_is_not_alike_after_the_passes_is_compiled_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     text = _stack(FEWEST + 3, _norm)
     whole = _lowered(text, CPU, once=False)
-    monkeypatch.setattr(module_of_stages, "put_back", lambda *_: False)
+    monkeypatch.setattr(once, "put_back", lambda *_: False)
     assert _lowered(text, CPU, once=True) == whole
 
 
-def test_a_stack_computes_what_eager_does() -> None:
-    torch.manual_seed(0)
-    layers = [
-        nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH), nn.GELU()) for _ in range(FEWEST + 4)
-    ]
-    stack = nn.Sequential(*layers).eval()
-    x = torch.randn(ROWS, WIDTH)
+class Block(nn.Module):
+    """x + gelu(linear(norm(x))), on lines of ours."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.linear = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + F.gelu(self.linear(self.norm(x)))
+
+
+class Stack(nn.Module):
+    """Blocks, and beside them a value that takes a step with each."""
+
+    def __init__(self, steps: bool) -> None:
+        super().__init__()
+        self.blocks, self.steps = nn.ModuleList(Block() for _ in range(FEWEST + 2)), steps
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x
+        for block in self.blocks:
+            x = block(x)
+            y = y.sin() if self.steps else y
+        return x + y
+
+
+@pytest.mark.parametrize("steps", [False, True])
+def test_a_stack_computes_what_eager_does(steps: bool) -> None:
+    stack, x = Stack(steps).eval(), torch.randn(ROWS, WIDTH)
+    program = trace(stack, [x])
+    text = import_program(program.text, program.weight_positions, Options.resolve())
+    assert _found(text) == FEWEST + 1  # what the first one reads is made in another place
     found = mlopt.jit(stack, x)(x)
-    exact = stack.double()(x.double())
-    assert (found - exact).abs().max() <= 2 * max((stack.float()(x) - exact).abs().max().item(), 1e-6)
+    eager, exact = stack(x), stack.double()(x.double())
+    assert (found - exact).abs().max() <= 2 * max((eager - exact).abs().max().item(), 1e-6)
