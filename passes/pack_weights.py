@@ -94,7 +94,7 @@ class Packing:
 
 def _pack_all(function: ir.Operation) -> None:
     weights = made_of_weights(function)
-    least = least_rows(weights)
+    least = least_rows(function, weights)
     followers: set[ir.Value] = set()
     in_strips: set[ir.Value] = set()
     for op in structured_ops(function):

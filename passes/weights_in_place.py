@@ -25,8 +25,8 @@ from .structured import (
 )
 
 LEAST_BYTES = 1 << 20  # of weights: a copy of fewer is no matter
-# Fewer rows do not pay for turning the weights at each call. If all weights together are more than a cache
-# keeps from call to call, packed ones come from memory as well, and not as early.
+# Fewer rows do not pay for turning the weights at each call. If the weights of all products are more than a
+# cache keeps from call to call, packed ones come from memory as well, and not as early.
 LEAST_ROWS, LEAST_ROWS_FROM_MEMORY = 128, 32
 CACHE_BYTES = 32 << 20
 _BYTES = 4  # of an f32
@@ -46,7 +46,8 @@ class WeightsInPlace(Pass):
     Run it before mlopt-pack-weights, which keeps a copy of what it packs and leaves these alone. A task turns
     32 KB of weights at a time into a panel, which L1 holds, and asks for the next while it multiplies. Legal
     where the weights are a matrix and the one summed loop is the last dim of both factors. Done in f32 for 1
-    MB of weights and 128 rows, or 32 where all weights are 32 MB; for fewer rows they are packed.
+    MB of weights and 128 rows, or 32 where the weights of all products are 32 MB (a table that is gathered
+    does not count: a call reads a few of its rows); for fewer rows they are packed.
 
     One thread of a Zen 5 core, beside packed weights: ten layers 768 to 3072 and back, 32 rows 0.90 of the
     time, 64 0.91, 128 0.91, 512 0.95 (16 rows 1.1 to 1.3, 8 rows 1.3); one layer 768 to 768, which stays in
@@ -65,7 +66,7 @@ class WeightsInPlace(Pass):
 
 def _read_all(function: ir.Operation) -> None:
     weights = made_of_weights(function)
-    least = least_rows(weights)
+    least = least_rows(function, weights)
     for op in structured_ops(function):
         number = weights_factor(op, weights)
         if number is not None and can_read(op, number) and should_read(op, number, least):
@@ -97,9 +98,18 @@ def should_read(op: ir.Operation, number: int, least: int) -> bool:
     return None not in extents and prod(extents) >= least and _bytes(op.operands[number]) >= LEAST_BYTES
 
 
-def least_rows(weights: Set[ir.Value]) -> int:
-    """How many rows pay for turning weights, of all that are ``weights`` or made of them."""
-    held = sum(_bytes(value) for value in weights if isinstance(value.owner, ir.Block))
+def least_rows(function: ir.Operation, weights: Set[ir.Value]) -> int:
+    """How many rows pay for turning weights, of all that products of ``function`` read.
+
+    What nothing reads counts, too: of layers alike, most were taken out (`layers`) and will be put back.
+    """
+    unread = {value for value in weights if isinstance(value.owner, ir.Block) and not any(value.uses)}
+    read = {
+        original(op, number)[0]
+        for op in structured_ops(function)
+        if (number := weights_factor(op, weights)) is not None
+    }
+    held = sum(_bytes(value) for value in unread | read)
     return LEAST_ROWS_FROM_MEMORY if held >= CACHE_BYTES else LEAST_ROWS
 
 

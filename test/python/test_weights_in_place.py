@@ -59,6 +59,37 @@ def test_fewer_rows_are_packed() -> None:
             close(module, fast, x)
 
 
+def test_a_table_that_is_gathered_does_not_count() -> None:
+    """A call reads a few of its rows: the weights of the layer stay in a cache, and are packed."""
+    table, layer = nn.Embedding(12000, 768), nn.Linear(768, 768).eval()
+    rows = torch.randint(12000, (32,))
+    with torch.no_grad():
+        fast = mlopt.jit(nn.Sequential(table, layer), rows)
+        assert calls_of(fast, "prepare") == 1
+        torch.testing.assert_close(fast(rows), layer(table(rows)), rtol=1e-4, atol=1e-4)
+        head = nn.Linear(768, 12000, bias=False).eval()
+        head.weight = table.weight  # which a product reads as a whole
+        assert calls_of(mlopt.jit(nn.Sequential(table, layer, head), rows), "prepare") == 0
+
+
+def test_layers_alike_that_were_taken_out_count() -> None:
+    """Twenty layers of 2.4 MB: the few that are compiled would stay in a cache, all of them do not."""
+
+    class Stack(nn.Module):
+        def __init__(self, count: int) -> None:
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(768, 768) for _ in range(count))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            for layer in self.layers:
+                x = x + torch.relu(layer(x))
+            return x
+
+    with torch.no_grad():
+        for count, kept in ((20, 0), (5, 5)):
+            assert calls_of(mlopt.jit(Stack(count).eval(), torch.randn(32, 768)), "prepare") == kept
+
+
 def test_batches_and_residual() -> None:
     class Residual(nn.Module):
         def __init__(self) -> None:
