@@ -25,7 +25,10 @@ def _embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Any:
-    """As long as the indices: torch-mlir's compares each bag with each index."""
+    """As long as the indices: torch-mlir's compares each bag with each index.
+
+    Offsets that decrease are refused: eager refuses them, or not, by the dtype, the mode and the padding.
+    """
     sizes_known = static(weight.shape, indices.shape, offsets.shape)
     if mode not in (_SUM, _MEAN) or not sizes_known or 0 in (*indices.shape, *offsets.shape):
         return NotImplemented
@@ -33,6 +36,8 @@ def _embedding_bag(
     assert_async(
         (offsets[0] == 0) & (offsets[ends - 1] <= total), f"offsets of bags begin at 0 and end at {total}"
     )
+    if ends > 1:
+        assert_async((offsets[1:] >= offsets[:-1]).all(), "offsets of bags do not decrease")
     bag = _bags(offsets, total)
     dtype = compute_dtype(weight.dtype)
     rows = weight.index_select(0, indices).to(dtype)

@@ -78,6 +78,14 @@ def _put_rows(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Any
     return torch.where((source >= 0).reshape(rows, *rest), taken, x)
 
 
+@ours(aten.index.Tensor)
+def _index(x: Tensor, indices: list[Tensor | None]) -> Any:
+    """torch-mlir takes indices of int64 alone."""
+    if not any(i is not None and i.dtype == torch.int32 for i in indices):
+        return NotImplemented
+    return aten.index(x, [i.long() if i is not None and i.dtype == torch.int32 else i for i in indices])
+
+
 @ours(aten.index_put.default)
 def _index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Any:
     """As reductions, or else torch-mlir's loops with indices that have been looked at."""

@@ -43,6 +43,45 @@ def test_offsets_that_eager_refuses():
             compiled(indices, wrong)
 
 
+def test_offsets_that_decrease_are_refused():
+    """Eager's f32 refuses some, and reads what lies around the indices for others (-1)."""
+    indices = torch.randint(7, (9,))
+    for last in False, True:
+        module = nn.EmbeddingBag(7, 5, mode="mean", include_last_offset=last)
+        compiled = mlopt.jit(module, indices, torch.tensor([0, 2, 3, 9]))
+        for wrong in [0, 5, 3, 9], [0, -1, 3, 9], [0, 13, 3, 9], [0, 5, 3, 13], [0, 3, 5, -1]:
+            with pytest.raises(RuntimeError, match="offsets of bags"):
+                compiled(indices, torch.tensor(wrong))
+        for right in [0, 0, 9, 9], [0, 3, 3, 3 if not last else 9]:
+            offsets = torch.tensor(right)
+            torch.testing.assert_close(compiled(indices, offsets), module(indices, offsets))
+    with pytest.raises(RuntimeError):
+        module(indices, torch.tensor([0, 5, 3, 9]))
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_indices_of_int32_and_rows_of_indices(mode):
+    table, indices = torch.randn(7, 5), torch.randint(7, (3, 4))
+
+    def bags(indices, offsets=None):
+        return F.embedding_bag(indices, table, offsets, mode=mode)
+
+    for arguments in (indices,), (indices.int(),), (indices.reshape(12).int(), torch.tensor([0, 5, 5]).int()):
+        torch.testing.assert_close(mlopt.jit(bags, *arguments)(*arguments), bags(*arguments))
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_a_padded_row_is_not_read(mode):
+    indices = torch.tensor([2, 1, 2, 2, 0, 6])
+    offsets = torch.tensor([0, 2, 4])  # of the second bag nothing is left
+    module = nn.EmbeddingBag(7, 5, mode=mode, padding_idx=2)
+    with torch.no_grad():
+        module.weight[2], module.weight[6, 1] = float("nan"), float("inf")
+        expected = module(indices, offsets)
+        assert not expected.isnan().any()
+        torch.testing.assert_close(mlopt.jit(module, indices, offsets)(indices, offsets), expected)
+
+
 def test_many_bags_are_not_compared_with_each_index():
     module = nn.EmbeddingBag(100, 8, mode="sum")
     indices, offsets = torch.randint(100, (4096,)), torch.arange(0, 4096, 8)
