@@ -10,6 +10,7 @@ from mlir import ir
 from .base import Pass
 from .moving.chains import shorten_reshapes
 from .moving.collapses import sink_collapses
+from .moving.columns import part_columns
 from .moving.concats import split_by_concats
 from .moving.expansions import lift_expansions
 from .moving.gathered import compute_what_is_gathered
@@ -46,7 +47,8 @@ class FoldMoves(Pass):
     is computed for the elements that it reads. What is made in one order and read in another by its only
     reader is made in the reader's. Element-wise work passes views that split other dims than they join, and
     rows are split into the parts that such a view of them has. What reads a concat element by element is
-    computed part by part, and of an element-wise result only the parts that are taken.
+    computed part by part, and of an element-wise result only the parts that are taken. A product whose
+    columns are read apart, by element-wise ops alone, becomes one product for each part.
     """
 
     name: ClassVar[str] = "mlopt-fold-moves"
@@ -69,6 +71,9 @@ class FoldMoves(Pass):
                 lift_collapses(func.operation)
                 read_originals(func.operation)
                 erase_dead(func.operation)  # moves that nothing reads now are no readers, either
+                if part_columns(func.operation):
+                    erase_dead(func.operation)
+                    split_products(func.operation)
                 make_in_order(func.operation)
                 if split_by_concats(func.operation):  # the parts stood apart from what reads them until now
                     read_originals(func.operation)

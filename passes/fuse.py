@@ -37,7 +37,8 @@ class Fuse(Pass):
     Of all pairs of groups with a value between them, the one is fused whose fusion is legal (`can_fuse`) and
     saves most time on ``machine`` (`should_fuse`: the roofline of one kernel against that of two), and so on
     until nothing saves time. Legal: element-wise ops of one another, a row reduction with what makes its rows
-    and what reads them, element-wise work behind a contraction, and before one. Before a window (a
+    and what reads them, element-wise work behind a contraction, and before one; products of one left factor
+    and of equally many columns, with what is made of several of them. Before a window (a
     convolution, a pooling), a CPU's tasks compute what it reads ahead of it, into scratch
     (`passes/tiling/stages.py`), and a GPU's where it reads (`passes/tiling/at_reads.py`), again for each of
     its positions.
@@ -81,8 +82,8 @@ class Fuse(Pass):
             DECISIONS.set(op, (*before, *(decision for each in made for decision in each.all())))
         for each in made:
             each.graph.erase_dead()
-        for view in ops_named(op, "tensor.expand_shape"):
-            WHOLE.drop(view)
+        for noted in ops_named(op, "tensor.expand_shape", "linalg.generic"):
+            WHOLE.drop(noted)
 
 
 def _graph_of(function: ir.Operation, *, has_scratch: bool) -> Graph:

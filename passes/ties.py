@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from mlir import ir
 
+from .raising.bodies import is_contraction
+from .siblings import are_siblings
 from .tiling.access import Access, Index, Nest
 from .tiling.parts import lie_apart, parts_below
 
@@ -45,6 +48,7 @@ class Ties:
             problem = self._tie_reads(number) or self._tie_destination(number) or self._captures(number)
             if problem:
                 return problem
+        self._tie_siblings()
         self._tie_side_by_side()
         return None
 
@@ -106,6 +110,14 @@ class Ties:
             return False
         extent = self.nests[one].extents[made.loops[0]]
         return extent is not None and extent == self.nests[other].extents[placed.loops[0]]
+
+    def _tie_siblings(self) -> None:
+        """Tie the loops of products that one task makes tiles of."""
+        products = [number for number, nest in enumerate(self.nests) if is_contraction(nest.op)]
+        for one, other in pairwise(products):
+            if are_siblings(self.nests[one].op, self.nests[other].op):
+                for loop in range(len(self.nests[one].kinds)):
+                    self._union((one, loop), (other, loop))
 
     def _tie_side_by_side(self) -> None:
         """Tie parts of the kernel between which no value goes."""

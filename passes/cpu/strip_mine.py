@@ -152,12 +152,20 @@ def emit_writes(
         group = _independent(layout, waiting)
         main = max(group, key=lambda root: sum(size != 1 for size in sizes_of(root.valueToStore)))
         nest = plan_nest(layout, main, group, vector_bits)
-        guests = [guest for root in group if root != main if (guest := guest_of(layout, main, nest, root))]
+        sums = _sums_of(layout, main)
+        alike = [root for root in group if root != main and _sums_of(layout, root) <= sums]
+        guests = [guest for root in alike if (guest := guest_of(layout, main, nest, root))]
         written = [main, *(guest.root for guest in guests)]
         em.scratches = {**plan_scratches(layout, ops, [root.valueToStore for root in written])}
         emit_nest(em, main, nest, guests)
         em.scratches = {}
         waiting = [root for root in waiting if root not in written]
+
+
+def _sums_of(layout: Layout, root: ir.OpView) -> set[ir.Operation]:
+    """The products that a tile is made from: the factors of others would drive theirs out of the cache."""
+    made = (op.operation for op in layout.made_from(root.valueToStore))
+    return {op for op in made if op.name == "vector.contract"}
 
 
 def _independent(layout: Layout, roots: Sequence[ir.OpView]) -> list[ir.OpView]:

@@ -23,7 +23,7 @@ from .decisions import Decisions
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
-from .legal import can_fuse, is_prologue, is_simple
+from .legal import can_fuse, is_prologue, may_be_beside
 from .price import Prices, Saving
 from .profit import should_fuse
 from .sharing import Copies, best_for, is_shared
@@ -133,9 +133,9 @@ class Chooser:
             self._add_beside(group)
 
     def _add_beside(self, group: Group) -> None:
-        """Try ``group`` with its neighbours that read the same tensors, if all of them are simple."""
-        for other in self.graph.readers.beside(group, self._from_empties) if is_simple(group) else ():
-            if is_simple(other) and group not in other.inputs and other not in group.inputs:
+        """Try ``group`` with its neighbours that read the same tensors, where both may run side by side."""
+        for other in self.graph.readers.beside(group, self._from_empties):
+            if may_be_beside(group, other) and group not in other.inputs and other not in group.inputs:
                 first, second = self._in_order((group, other))
                 self._add_pairs([(first, second)], settled=True)
 

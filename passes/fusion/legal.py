@@ -7,10 +7,12 @@ from itertools import combinations
 
 from mlir import ir
 
+from ...dialects.attributes import WHOLE
 from ..domain import Domain
 from ..moving.gathered import why_not_computed
 from ..raising.bodies import is_contraction
 from ..scheduling.cpu import stages_problem
+from ..siblings import are_siblings, not_siblings
 from ..structured import word_for
 from ..tiling.access import Access, Index, Nest
 from ..tiling.parts import parts_below, why_not_together
@@ -65,6 +67,19 @@ def _together(graph: Graph, groups: Sequence[Group], ops: list[ir.Operation]) ->
 def is_simple(group: Group) -> bool:
     """Whether a group may run beside another one: its work is element by element, or row by row."""
     return all(kind in (Kind.POINTWISE, Kind.ROW, Kind.FILL) for kind in group.kinds)
+
+
+def may_be_beside(one: Group, other: Group) -> bool:
+    """Whether groups without a value between them may be tried as one: simple ones, and products alike."""
+    anchors = anchors_of(one), anchors_of(other)
+    if not any(anchors):
+        return is_simple(one) and is_simple(other)
+    return all(anchors) and are_siblings(anchors[0][0], anchors[1][0])
+
+
+def anchors_of(group: Group) -> list[ir.Operation]:
+    """The contractions and windows of a group."""
+    return [op for op, kind in zip(group.ops, group.kinds, strict=True) if kind is Kind.ANCHOR]
 
 
 def is_prologue(producer: Group, consumer: Group) -> bool:
@@ -134,7 +149,9 @@ def _is_connected(graph: Graph, groups: Sequence[Group], domain: Domain) -> bool
 
 
 def _contractions_apart(one: Group, other: Group) -> str | None:
-    return "a kernel has one contraction" if one.has(Kind.ANCHOR) and other.has(Kind.ANCHOR) else None
+    """Why the contractions of two groups are not made by the same tasks; None if one has none, too."""
+    anchors = anchors_of(one), anchors_of(other)
+    return not_siblings([*anchors[0], *anchors[1]]) if all(anchors) else None
 
 
 def _kinds_apart(producer: Group, consumer: Group) -> str | None:
@@ -224,7 +241,8 @@ def _edge_apart(
         if producer.has(Kind.ANCHOR):
             return no_turned_store(graph, producer, read, nest)
     if order is None:
-        return "a value made in the kernel is read there transposed or shifted"
+        note = WHOLE.get(value.owner.operation)
+        return note or "a value made in the kernel is read there transposed or shifted"
     is_epilogue = (kind in _EPILOGUES and len(order) == len(nest.kinds)) or kind is Kind.ATTENTION
     if made_by is Kind.BARRIER and not is_epilogue:
         return ALL_TASKS

@@ -150,6 +150,11 @@ def should_part(views: Sequence[ir.Operation]) -> str | None:
     kind = views[0].results[0].type
     groups = [[each.value for each in group] for group in views[0].attributes["reassociation"]]
     *rows, columns = ([kind.shape[dim] for dim in group] for group in groups)
+    return too_small(rows, columns) or _unwanted(views, groups)
+
+
+def too_small(rows: Sequence[Sequence[int]], columns: Sequence[int]) -> str | None:
+    """Why a product should not be made in parts of these sizes; None if registers hold them as well."""
     if len(columns) > 1 and columns[-1] % COLUMNS:
         return (
             f"in parts of {columns[-1]} columns, no multiple of {COLUMNS}, a product leaves registers empty"
@@ -157,7 +162,7 @@ def should_part(views: Sequence[ir.Operation]) -> str | None:
     few = next((sizes[-1] for sizes in rows if len(sizes) > 1 and sizes[-1] < ROWS), None)
     if few is not None:
         return f"in parts of {few} rows, fewer than {ROWS}, a product reads its columns too often"
-    return _unwanted(views, groups)
+    return None
 
 
 def _unwanted(views: Sequence[ir.Operation], groups: Groups) -> str | None:
@@ -170,7 +175,7 @@ def _unwanted(views: Sequence[ir.Operation], groups: Groups) -> str | None:
             if not is_pointwise(op) or (is_move(op) and _is_for_products(op.results[0])):
                 continue
             read = maps_of(op)[use.operand_number]
-            if not read.is_permutation:
+            if not read.is_permutation or _is_taken_apart(op):
                 return f"{word_for(op)} reads some parts of the product only"
             identity = ir.AffineMap.get_identity(read.n_dims, read.context)
             if read.results[-1] != identity.results[-1]:
@@ -180,6 +185,15 @@ def _unwanted(views: Sequence[ir.Operation], groups: Groups) -> str | None:
             else:
                 found = True
     return None if found else "no element-wise op needs the parts of the product"
+
+
+def _is_taken_apart(op: ir.Operation) -> bool:
+    """Whether ``op`` only moves what it reads, for others that move parts of it: `columns` looks at these."""
+    readers = [use.owner.operation for use in op.results[0].uses]
+    return is_move(op) and all(
+        is_pointwise(reader) and is_move(reader) and not maps_of(reader)[0].is_permutation
+        for reader in readers
+    )
 
 
 def _is_for_products(value: ir.Value) -> bool:

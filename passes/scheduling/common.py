@@ -4,11 +4,34 @@ from __future__ import annotations
 
 from math import prod
 
+from mlir import ir
+
 from ..domain import Dim, Domain
+from ..tiling import contraction
+from ..tiling.access import Nest
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 
 ROW = 64  # the size that a dynamic dim is taken for
 TASKS = 32  # that a big kernel should have at least on a CPU
+
+
+def products_at_once(domain: Domain) -> int:
+    """How many products one tile of a result is made from, at most: those that meet in an epilogue."""
+    return max(
+        sum(rule_of(nest) is contraction for nest in _behind(domain, value)) for value in domain.results
+    )
+
+
+def _behind(domain: Domain, value: ir.Value) -> set[Nest]:
+    """The nests that make ``value``, directly or not."""
+    found: set[Nest] = set()
+    waiting = [value]
+    while waiting:
+        made = domain.writer(waiting.pop())
+        if made is not None and made[0] not in found:
+            found.add(made[0])
+            waiting += [access.value for access in made[0].reads if access is not None]
+    return found
 
 
 def forced(domain: Domain) -> dict[Dim, int]:

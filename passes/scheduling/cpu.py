@@ -18,7 +18,7 @@ from ..tiling.registry import SINGLE, WHOLE, rule_of
 from ..tiling.stages import is_bounded, scratch_of
 from ..tiling.walks import columns_of, kept_bytes
 from .attention import Block, attention_of, choose_attention
-from .common import TASKS, forced, innermost_dims, keep_inside, memory_order
+from .common import TASKS, forced, innermost_dims, keep_inside, memory_order, products_at_once
 
 LANES = 64  # the widest strip of registers, in f32
 LARGEST_ROW = 1 << 14
@@ -171,12 +171,16 @@ def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks
         tiles[loops[stepped]] = _step(loops[stepped].extent, 4 if windows else 8)
     lanes = loops[contraction.lane_loop(nest)]
     reduced = prod(loops[loop].extent or LANES for loop in nest.reductions)
+    at_once = products_at_once(domain)
     if lanes not in tiles:
-        wanted = LANES if windows else LANES * max(sizes.panel // max(reduced, 1) // LANES, 1)
+        wanted = LANES if windows else LANES * max(sizes.panel // max(reduced * at_once, 1) // LANES, 1)
         if wanted == LANES and not windows:
             shared = contraction.strip_loops(nest) | contraction.batch_loops(nest)
             own = [loops[loop] for loop in nest.parallels if loop not in shared and loops[loop] != lanes]
-            wanted = _strip(lanes.extent, min(prod(dim.extent or UNKNOWN_ROWS for dim in own), sizes.rows))
+            height = min(prod(dim.extent or UNKNOWN_ROWS for dim in own), sizes.rows)
+            wanted = _strip(lanes.extent, height)
+            if at_once > 1 and height >= FEWEST_ROWS and _is_wide(nest):
+                wanted = max(wanted // at_once, LANES // 4)  # as many tasks, and panels of as many bytes
         tiles[lanes] = _lanes(lanes.extent, wanted)
     if lanes.extent == LANES:  # perhaps packed weights: what the next strip reads lies elsewhere
         for loop in contraction.strip_loops(nest):
@@ -199,6 +203,11 @@ def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks
             tiles[lanes] = now = LANES * ceil(now / LANES / 2)
     if not domain.stages:
         _split_rows(domain, rows, tiles, 0 if windows else PANEL_ROWS, max(tasks // 2, 1))
+
+
+def _is_wide(nest: Nest) -> bool:
+    """Whether a product's factors have elements of four bytes or more."""
+    return all(kind.width >= 32 for kind in contraction.factor_types(nest))
 
 
 def _split_rows(

@@ -11,10 +11,11 @@ from math import prod
 from ..domain import Dim, Domain
 from ..gpu.layouts.access import WIDE
 from ..gpu.layouts.mma import Instruction, instruction_for
+from ..siblings import are_siblings
 from ..tiling import contraction
 from ..tiling.access import Access, Nest, shape_of
 from ..tiling.registry import SINGLE
-from .common import ROW
+from .common import ROW, products_at_once
 from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, bytes_of, inputs_of, leaves, part_of, power_above
 from .tensor_blocks import Estimate, Product, estimates
 
@@ -31,7 +32,8 @@ def choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> Non
     lanes = loops[contraction.lane_loop(nest)]
     rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in (lanes, *tiles)]
     free = dict(tiles)
-    for high, wide in CONTRACTION_SIDES:
+    most = prod(CONTRACTION_SIDES[0]) // products_at_once(domain)
+    for high, wide in [side for side in CONTRACTION_SIDES if prod(side) <= most]:
         tiles.update(free)
         _choose_block(tiles, free, lanes, rows, high, wide)
         if blocks_of(domain, tiles) >= BLOCKS:
@@ -75,6 +77,7 @@ def tensor_product(domain: Domain, nest: Nest) -> Product | None:
     assert stepped is not None
     rows, columns = (prod(dim.extent or ROW for dim in side) for side in sides)
     depth = loops[stepped].extent or UNKNOWN_DEPTH
+    products = sum(are_siblings(nest.op, each.op) for each in domain.nests)  # this one, too
     return Product(
         rows,
         columns,
@@ -84,7 +87,8 @@ def tensor_product(domain: Domain, nest: Nest) -> Product | None:
         bytes=instruction.element_bytes,
         result_bytes=_result_bytes(domain, nest, {dim for side in sides for dim in side}),
         loose=any(_is_loose(domain, access) for access in contraction.factor_accesses(nest)),
-        around=prod(loops[loop].extent or 1 for loop in nest.reductions if loop != stepped),
+        around=products * prod(loops[loop].extent or 1 for loop in nest.reductions if loop != stepped),
+        sums=products_at_once(domain),
     )
 
 

@@ -61,7 +61,8 @@ class Product:
 
     ``kind``: the factors' type as machines call it, ``bytes``: of an element. ``result_bytes``: what an
     element of the result costs to write, and to read of what is done to it. ``loose``: factors come through
-    registers, element by element, in the step that multiplies them.
+    registers, element by element, in the step that multiplies them. ``sums``: so many tiles of results at
+    once, of products side by side, which count ``around``, too.
     """
 
     rows: int
@@ -73,6 +74,7 @@ class Product:
     result_bytes: int
     loose: bool = False
     around: int = 1
+    sums: int = 1
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ class Block:
         Of aligned factors nothing does, but in the kernel's twin for unaligned ones.
         """
         high, wide = self.part
-        sums, factors = high * wide / WARP, (high + wide) * DEPTH_BYTES / (WORD * WARP)
+        sums = product.sums * high * wide / WARP
+        factors = (high + wide) * DEPTH_BYTES / (WORD * WARP)
         passing = (self.rows + self.columns) * self.step / (self.warps * WARP)
         each = PASSING if product.loose else 0 if aligned else TWIN
         needed = sums + factors + ADDRESSES + each * passing

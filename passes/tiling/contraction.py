@@ -208,6 +208,10 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     assert stepped is not None
     around = [loop for loop in nest.reductions if loop != stepped]
     fill_stages(emitter, nest)
+    for access in factor_accesses(nest):
+        for index in access.indices:
+            if index.start and index.rest is None and not {*index.loops} & {*nest.reductions}:
+                emitter.position_ahead(nest, index)
     totals = _over(emitter, nest, [*around, stepped], [convert(accumulator[0], total_type(nest))])
     return finish(emitter, nest, found, [convert(totals[0], result_type)])
 

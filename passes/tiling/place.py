@@ -10,6 +10,7 @@ from mlir import ir
 from mlir.dialects import affine, arith, scf, vector
 
 from ..domain import Dim, Domain
+from ..operations import defining_op
 from .access import Index, Nest
 from .vectors import VectorBuilder
 
@@ -174,7 +175,16 @@ class Place(VectorBuilder):
             return self.index(expr.value)
         if isinstance(expr, ir.AffineDimExpr):
             return operands[expr.position]
-        return affine.AffineApplyOp(ir.AffineMap.get(len(operands), 0, [expr]), operands).result
+        where = ir.AffineMap.get(len(operands), 0, [expr])
+        known = self.recall(("position", where, *operands))
+        return affine.AffineApplyOp(where, operands).result if known is None else known
+
+    def position_ahead(self, nest: Nest, index: Index) -> None:
+        """Compute a position here, for reads in loops to come that do not change it."""
+        place = self.position(nest, index)
+        apply = defining_op(place, "affine.apply")
+        if apply is not None:
+            self.remember(("position", apply.attributes["map"].value, *apply.operands), place)
 
     def inside(self, nest: Nest, loops: Sequence[int]) -> ir.Value | None:
         """Which elements of a vector over ``loops`` are within the extents; None if all are."""

@@ -118,12 +118,13 @@ def test_of_two_matmuls_the_larger_gets_the_epilogue(machine):
 def test_the_epilogue_goes_where_more_is_saved(machine):
     # One op reads a matmul's f32 and a row of another one's: only one of them can have it.
     big = "tensor<256x512xf32>"
-    body = matmul("first", "%x", "%w", 256, 512, 64) + matmul("second", "%x", "%v", 256, 512, 64)
+    body = matmul("first", "%x", "%w", 256, 512, 64) + matmul("second", "%z", "%v", 256, 512, 64)
     body += elementwise("half", [("%second", "#id", big)], big)
     body += elementwise(
         "sum", [("%first", "#id", big), ("%half", "#id", big)], big, "%y = arith.addf %a0, %a1 : f32"
     )
-    arguments = "%x: tensor<256x64xf32>, %w: tensor<64x512xf32>, %v: tensor<64x512xf32>"
+    factors = ("%x: tensor<256x64xf32>", "%z: tensor<256x64xf32>")
+    arguments = ", ".join((*factors, "%w: tensor<64x512xf32>", "%v: tensor<64x512xf32>"))
     groups, decisions = fused(program(arguments, body, [("%sum", big)]), machine)
     assert len(groups) == 2
     assert sorted(name for names in groups for name in names) == ["first", "half", "second", "sum"]

@@ -59,15 +59,18 @@ class Sums(Buffer):
         return self
 
 
-def contraction_loop(layout: Layout, root: ir.OpView) -> scf.ForOp | None:
-    """The loop that sums a contraction, if a root is made by one with constant bounds and no reduction."""
+def contraction_loops(layout: Layout, root: ir.OpView) -> list[scf.ForOp]:
+    """The loops that sum contractions, if a root is made by them, with constant bounds, and no reduction."""
     made = layout.made_from(root.valueToStore)
     outer = [op for op in made if op.operation.name == "scf.for" and op.operation.parent.name != "scf.for"]
-    if len(outer) != 1 or any(op.operation.name == "vector.multi_reduction" for op in made):
-        return None
-    loop = outer[0]
+    if any(op.operation.name == "vector.multi_reduction" for op in made):
+        return []
+    return outer if all(map(_is_known_sum, outer)) else []
+
+
+def _is_known_sum(loop: scf.ForOp) -> bool:
     known = len(loop.results) == 1 and all(integer_of(operand) is not None for operand in loop.operands[:3])
-    return loop if known and ops_named(loop, "vector.contract") else None
+    return known and bool(ops_named(loop, "vector.contract"))
 
 
 def walked_dim(loop: scf.ForOp, read: ir.OpView) -> int | None:
@@ -110,6 +113,20 @@ def plan_blocks(
     if not enough or rows * width * bytes_of(element) > _SUMS_BYTES:
         return None
     return Blocks(loop, size, place + 1)
+
+
+def whole_block(
+    loop: scf.ForOp, covers: Sequence[Cover], lane: int, rows: int, element: ir.Type
+) -> Blocks | None:
+    """All of a sum at once, for products side by side: one's factor leaves the caches before the next one's.
+
+    Nor do the sums of both have to be in registers at once.
+    """
+    place = next(at for at, how in enumerate(covers) if how.dim == lane)
+    first, end = (integer_of(operand) for operand in loop.operands[:2])
+    if first is None or end is None or rows * covers[place].width * bytes_of(element) > _SUMS_BYTES:
+        return None
+    return Blocks(loop, end - first, place + 1)
 
 
 def _rows_at_once(covers: Sequence[Cover], place: int) -> int:

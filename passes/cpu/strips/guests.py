@@ -25,13 +25,13 @@ from .panel import PanelPlan
 class Nest:
     """The covers of a written tile's dims, outermost first, the lanes of a full strip, packed reads.
 
-    ``blocks`` cut a contraction, ``columns`` a reduction of rows.
+    ``blocks`` cut contractions, ``columns`` a reduction of rows.
     """
 
     covers: tuple[Cover, ...]
     lanes: int
     packed: dict[ir.Operation, PanelPlan] = field(default_factory=dict)
-    blocks: Blocks | None = None
+    blocks: tuple[Blocks, ...] = ()
     columns: Columns | None = None
 
 

@@ -41,7 +41,7 @@ def plan_nest(layout: Layout, root: ir.OpView, roots: Sequence[ir.OpView], vecto
     most_lanes = REGISTERS * vector_bits // _widest_bits(layout, roots)
     contractions = [op for op in made if op.operation.name == "vector.contract"]
     if contractions:
-        nest = product_nest(layout, root, contractions[0], vector_bits, most_lanes)
+        nest = product_nest(layout, root, contractions, vector_bits, most_lanes)
         if nest is not None:
             return nest
     nest = _plain_nest(layout, root, made, most_lanes)
@@ -147,8 +147,9 @@ def emit_nest(em: Emitter, root: ir.OpView, nest: Nest, guests: Sequence[Guest])
 
     def level(at: int, axes: dict[int, Axis]) -> list[ir.Value]:
         inside = Inside(root, nest.covers, extents, axes)
-        if nest.blocks and nest.blocks.depth == at:
-            emit_blocks(em, nest.blocks, inside)
+        for blocks in nest.blocks:
+            if blocks.depth == at:
+                emit_blocks(em, blocks, inside)
         if nest.columns and nest.columns.depth == at:
             emit_columns(em, nest.columns, inside)
         if at == len(nest.covers):

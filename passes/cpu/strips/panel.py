@@ -161,7 +161,7 @@ def load_packed(em: Emitter, op: ir.OpView, plan: PanelPlan, strip: Strip) -> Fr
 
 def _panel(em: Emitter, op: ir.OpView, plan: PanelPlan, strip: Strip) -> ir.Value:
     axis = strip[plan.lane]
-    fixed = [dim for dim in range(op.base.type.rank) if dim not in (*plan.held, memory_dims(op)[plan.lane])]
+    fixed = [dim for dim in range(op.base.type.rank) if dim not in plan.held]
     depth = em.depth_of(axis)
     key: tuple[object, ...] = (op.base, axis, *(op.indices[dim] for dim in fixed))
     if plan.window:

@@ -14,7 +14,7 @@ from math import prod
 from mlir import ir
 
 from ...constants import integer_of
-from .blocked import contraction_loop, plan_blocks, walked_dim
+from .blocked import contraction_loops, plan_blocks, walked_dim, whole_block
 from .bounds import DYNAMIC, power_of_two
 from .cover import Cover
 from .dims import Dim
@@ -44,9 +44,13 @@ _WAIT = 0.5
 
 
 def product_nest(
-    layout: Layout, root: ir.OpView, op: ir.OpView, vector_bits: int, most_lanes: int
+    layout: Layout, root: ir.OpView, ops: Sequence[ir.OpView], vector_bits: int, most_lanes: int
 ) -> Nest | None:
-    """The loops for a tile that a vector.contract makes; None if no operand has lanes."""
+    """The loops for a tile that the first of ``ops`` makes, vector.contracts; None if no operand has lanes.
+
+    Other products of its shape run in the same strips, one after the other.
+    """
+    op = ops[0]
     mine, sizes = layout.classes.all_of(root.valueToStore), sizes_of(root.valueToStore)
     found = _lane_operand(layout, op, mine)
     if found is None:
@@ -83,41 +87,70 @@ def product_nest(
         apart = strips_apart(along, row_size, count, _turns_around(op))
         covers = [replace(how, apart=apart) if how.dim == rows[-1] else how for how in covers]
     covers.sort(key=place)
-    found_reads = _reads_along(layout, op.operands, mine[lane])
+    products = _side_by_side(layout, ops, mine[lane])
     all_rows = prod(sizes[dim] for dim in rows)
     how = Packing(
         next(how.width for how in covers if how.dim == lane),
         all_rows // prod(how.count for how in covers if how.dim != lane),
         min(native, lanes, LONGEST_SIDE),
-        largest=max(LARGEST_BYTES, vector_bits * _PANEL_BYTES_A_BIT),
+        largest=max(LARGEST_BYTES, vector_bits * _PANEL_BYTES_A_BIT // len(products)),
     )
-    return _packed(Nest(tuple(covers), lanes), layout, root, op, lane, all_rows, how, found_reads)
+    return _packed(Nest(tuple(covers), lanes), layout, root, products, lane, all_rows, how)
+
+
+_Reads = list[tuple[ir.OpView, int]]  # each with its dim of the lanes
+
+
+def _side_by_side(
+    layout: Layout, ops: Sequence[ir.OpView], lane: Dim | None
+) -> list[tuple[ir.OpView, _Reads]]:
+    """Products of the first op's shape that read other columns, each with its reads of the lanes."""
+    found: list[tuple[ir.OpView, _Reads]] = []
+    columns: list[list[tuple[ir.Value, ir.Value]]] = []
+    for op in ops:
+        reads = _reads_along(layout, op.operands, lane)
+        first = [(read.base, read.indices[memory_dims(read)[dim] or 0]) for read, dim in reads]
+        alike = layout.classes.all_of(op.results[0]) == layout.classes.all_of(ops[0].results[0])
+        if not found or (alike and first not in columns):
+            found.append((op, reads))
+            columns.append(first)
+    return found
 
 
 def _packed(
     nest: Nest,
     layout: Layout,
     root: ir.OpView,
-    op: ir.OpView,
+    products: Sequence[tuple[ir.OpView, _Reads]],
     lane: int,
     rows: int,
     how: Packing,
-    reads: Sequence[tuple[ir.OpView, int]],
 ) -> Nest:
     """The nest with the reads of its lanes packed, and cut into blocks, where that pays."""
-    packed = plan_panels(reads, how)
-    loop = contraction_loop(layout, root)
-    if packed or loop is None or len(reads) != 1:
-        return replace(
-            nest, packed=packed or plan_panels(reads, replace(how, most_turned=LARGEST_TURNED_BYTES))
-        )
-    read, dim = reads[0]
-    tile = sizes_of(root.valueToStore)
-    blocks = plan_blocks(loop, read, dim, nest.covers, lane, rows, tile, element_of(op.acc))
-    walked = walked_dim(loop, read)
-    if blocks is None or walked is None:
-        return replace(nest, packed=plan_panels(reads, replace(how, most_turned=LARGEST_TURNED_BYTES)))
-    return replace(nest, packed=plan_panels(reads, replace(how, window=(walked, blocks.size))), blocks=blocks)
+    all_reads = [each for _, reads in products for each in reads]
+    packed = plan_panels(all_reads, how)
+    larger = replace(how, most_turned=LARGEST_TURNED_BYTES)
+    uncut = replace(nest, packed=packed or plan_panels(all_reads, larger))
+    loops = contraction_loops(layout, root)
+    alone = len(products) == 1
+    if (packed and alone) or len(loops) != len(products) or any(len(reads) != 1 for _, reads in products):
+        return uncut
+    tile, blocks = sizes_of(root.valueToStore), []
+    for op, ((read, dim),) in products:
+        loop = next((each for each in loops if walked_dim(each, read) is not None), None)
+        if loop is None:
+            return uncut
+        element, cut = element_of(op.acc), None
+        if not packed:
+            cut = plan_blocks(loop, read, dim, nest.covers, lane, rows, tile, element)
+        if cut is None and not alone:
+            cut = whole_block(loop, nest.covers, lane, rows, element)
+        if cut is None:
+            return uncut
+        window = None if packed else (walked_dim(loop, read) or 0, cut.size)
+        nest = replace(nest, packed=nest.packed | plan_panels([(read, dim)], replace(how, window=window)))
+        blocks.append(cut)
+    return replace(nest, blocks=tuple(blocks))
 
 
 def _window_bytes(op: ir.OpView, weights: ir.Value) -> int:
