@@ -178,7 +178,8 @@ def _write(found: Attention, write: Rewriter, splits: list[list[list[int]]]) -> 
         ir.AffineMap.get(count + 2, 0, [ir.AffineDimExpr.get(at) for at in range(count + 1)]),
     ]
     init = write.empty(sums.results[0], result, sums_splits)
-    rounds = _half_name(sums.operands[0].type.element_type)
+    weights, read = (operand.type.element_type for operand in list(sums.operands)[:2])
+    rounds = _half_name(weights) if weights == read else ""  # a product of two types rounds neither
     made = make_attention(scores, values, init, maps, found.zero_rows, found.zero_nans, causal, rounds)
     _follow(found.result, made, write, of_ops[-1])
     return None

@@ -30,7 +30,15 @@ from ..base import Pass
 from ..operations import block_ops, nested_ops
 from .grids import grids_of
 
-_READ, _WRITE = "vector.transfer_read", "vector.transfer_write"
+_READ = "vector.transfer_read"
+_VIEWS = (
+    "memref.cast",
+    "memref.subview",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.reinterpret_cast",
+)
+_READERS = (_READ, "memref.load", "memref.dim", *_VIEWS)
 _PURE = ("arith.", "math.", "affine.", "vector.broadcast", "vector.shape_cast", "vector.transpose", _READ)
 
 
@@ -43,7 +51,7 @@ class HoistFactors(Pass):
     def run(self, op: ir.Operation) -> None:
         """Move factors of each loop of each kernel, inner loops first."""
         for forall in grids_of(op):
-            written = {each.operands[1] for each in nested_ops(forall) if each.name == _WRITE}
+            written = {buffer for each in nested_ops(forall) for buffer in _written(each)}
             for loop in reversed([each for each in nested_ops(forall) if each.name == "scf.for"]):
                 products = [each for each in block_ops(loop) if MMA.name in each.attributes]
                 for value in (factor for product in products for factor in list(product.operands)[:2]):
@@ -59,7 +67,11 @@ def invariant(loop: ir.Operation, value: ir.Value, written: set[ir.Value]) -> li
     op = value.owner.operation
     if op.block != body:
         return []
-    if not op.name.startswith(_PURE) or op.regions or (op.name == _READ and op.operands[0] in written):
+    if (
+        not op.name.startswith(_PURE)
+        or op.regions
+        or (op.name == _READ and _buffer(op.operands[0]) in written)
+    ):
         return None
     found: list[ir.Operation] = []
     for operand in op.operands:
@@ -68,3 +80,17 @@ def invariant(loop: ir.Operation, value: ir.Value, written: set[ir.Value]) -> li
             return None
         found += [each for each in before if each not in found]
     return [*found, op]
+
+
+def _written(op: ir.Operation) -> list[ir.Value]:
+    """The buffers that ``op`` may write to: all that it is given, if it is not known to read only."""
+    if op.name in _READERS:
+        return []
+    return [_buffer(value) for value in op.operands if isinstance(value.type, ir.MemRefType)]
+
+
+def _buffer(value: ir.Value) -> ir.Value:
+    """The buffer that a view is of."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _VIEWS:
+        value = value.owner.operation.operands[0]
+    return value

@@ -63,7 +63,7 @@ def _is_below_limit(condition: ir.Value, number: ir.Value) -> bool:
         return False
     limit = integer_of(check.operands[1])
     below = ir.IntegerAttr(check.attributes["predicate"]).value == _ULT
-    return below and limit is not None and 0 <= limit <= MOST
+    return below and limit is not None and 0 <= limit < MOST
 
 
 def _reach(block: ir.Block) -> dict[ir.Value, int]:
