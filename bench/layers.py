@@ -5,8 +5,8 @@
     python bench/layers.py --save          and keep them in bench/results/layers.json and layers.md
 
 Capture is torch.export with our decompositions, import torch-mlir in a worker. The stages and code generation
-run in this process, in turn, after a warm-up: `ours` is their sum. Of equal layers a few pass through the
-stage of kernels. What a layer has of its own: its ops before that, its calls in the host function, its
+run in this process, in turn, after a warm-up: `ours` is their sum. Of many equal layers a few pass through
+the stage of kernels. What a layer has of its own: its ops before that, its calls in the host function, its
 weights and what @prepare makes of them, its memory.
 """
 
@@ -46,9 +46,10 @@ Made by `python bench/layers.py --save`: a stack of {width}-wide GPT-2 blocks, {
 {tokens} tokens, on {machine}. Seconds of processor time on a machine that
 others used, too: the median of {turns} turns; those of the import, which a worker does, are of the clock.
 Capture is torch.export with our decompositions, import is torch-mlir; `ours` is the sum of what follows.
-Equal kernels are compiled once: @main calls so many `kernels` in so many `calls`. Of equal layers five
-pass through the stage of kernels, whose time besides is that to find them. From the tile stage on, what
-grows is @main with its calls. Before the stage of kernels layers are ops.
+Equal kernels are compiled once: @main calls so many `kernels` in so many `calls`. Of sixteen
+equal layers and more, five pass through the stage of kernels, then six, which must be alike but for one
+layer; the rest of its time is that to find them. From the tile stage on, what grows is @main with its
+calls. Before the stage of kernels layers are ops.
 
 {table}
 
