@@ -1,9 +1,10 @@
-"""Values without elements: constants, so that only what gives elements is left to lower.
+"""Values without elements: made anew, so that only what gives elements is left to lower.
 
 torch-mlir divides by a size when it lowers a view, and finds no shape for a cat of nothing. So an
-op whose result has a size of 0 becomes a constant of that shape, and cat loses such operands::
+op whose result has a size of 0 becomes an empty tensor of that shape (not a filled one: torch-mlir
+fills none of uint8), and cat loses such operands::
 
-    %v = aten.view(%x: [0, 6], [2, 0, 3])         %v = aten.full([2, 0, 3], 0)
+    %v = aten.view(%x: [0, 6], [2, 0, 3])         %v = aten.empty([2, 0, 3])
     %c = aten.cat([%e: [0, 4], %y: [2, 4]])  ->   %c = %y
 """
 
@@ -22,7 +23,7 @@ def resolve_empties(graph: Graph) -> None:
         if node.op != "call_function" or not isinstance(value, torch.Tensor):
             continue
         if _is_empty(value):
-            _replace(graph, node, aten.full.default, (list(value.shape), 0), {"dtype": value.dtype})
+            _replace(graph, node, aten.empty.memory_format, (list(value.shape),), {"dtype": value.dtype})
         elif node.target is aten.cat.default:
             _drop_empty_operands(graph, node, value)
     graph.eliminate_dead_code()
@@ -34,10 +35,10 @@ def _is_empty(value: torch.Tensor) -> bool:
 
 def _replace(graph: Graph, node: Node, target: object, args: tuple[object, ...], kwargs: object) -> None:
     with graph.inserting_before(node):
-        constant = graph.call_function(target, args, kwargs)  # type: ignore[arg-type]
-    constant.meta["val"] = node.meta["val"]
-    constant.meta["stack_trace"] = node.meta.get("stack_trace")
-    node.replace_all_uses_with(constant)
+        made = graph.call_function(target, args, kwargs)  # type: ignore[arg-type]
+    made.meta["val"] = node.meta["val"]
+    made.meta["stack_trace"] = node.meta.get("stack_trace")
+    node.replace_all_uses_with(made)
     graph.erase_node(node)
 
 

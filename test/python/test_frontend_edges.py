@@ -39,6 +39,20 @@ def test_without_elements(name):
     assert_as_eager(EMPTY[name], torch.randn(0, 3))
 
 
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.bool], ids=str)
+def test_bytes_without_elements(dtype, target):
+    def f(x, image):
+        larger = F.interpolate(image, scale_factor=2, mode="bilinear") if dtype == torch.uint8 else image
+        return x | x, torch.cat([x, x], 1), larger, x.sum(), torch.zeros(0, 2, dtype=dtype)
+
+    device = {} if target == "cpu" else {"target": target, "device": "emulator"}
+    example = torch.zeros(0, 8, dtype=dtype), torch.zeros(0, 3, 4, 4, dtype=dtype)
+    for actual, eager in zip(mlopt.jit(f, *example, **device)(*example), f(*example), strict=True):
+        assert (actual.shape, actual.dtype) == (eager.shape, eager.dtype)
+        assert torch.equal(actual, eager)
+
+
 def test_cat_drops_empty_operands():
     def cats(none, some, rows):
         return torch.cat([none, some]), torch.cat([none, some, none, some], -1), torch.cat([rows, some])

@@ -66,9 +66,7 @@ OF_FLOATS = {
         torch.index_put(x, (x > 1,), torch.tensor(7.0, dtype=x.dtype)),
         torch.index_put(x, (torch.tensor([0, -1]),), x[:2]),
         x[torch.tensor([0, -1], dtype=torch.int32)],
-        x.index_put(
-            (torch.tensor([2, -1, 2]).int(), torch.tensor([0, 1, 0]).int()), x[0, 0], accumulate=True
-        ),
+        x.index_put((torch.tensor([2, -1]).int(), torch.tensor([0, 1]).int()), x[0, 0]),
     ),
     "casts": lambda x: (x.bool(), x.half(), x.bfloat16(), x.double(), x.nan_to_num(), x.logical_not()),
     "rounding": lambda x: (
