@@ -60,7 +60,7 @@ class Arguments:
         order_placeholders(self.graph, [*self.inputs, *self.weight_nodes])
 
     def describe_inputs(
-        self, sizes: Sizes, not_zero: Collection[Any], lines: Mapping[tuple[str, int], str]
+        self, sizes: Sizes, not_zero: Collection[Any], lines: Mapping[tuple[str, int], Mapping[str, str]]
     ) -> tuple[Input, ...]:
         """What a caller has to pass.
 
@@ -131,7 +131,7 @@ class Arguments:
         position: int,
         sizes: Sizes,
         not_zero: Collection[Any],
-        lines: Mapping[tuple[str, int], str],
+        lines: Mapping[tuple[str, int], Mapping[str, str]],
     ) -> Input:
         value = node.meta["val"]
         limits = self.exported.range_constraints

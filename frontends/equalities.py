@@ -11,19 +11,20 @@ from torch.fx import Graph
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .conditions import equal_in, size_env
+from .sizes import SizePrinter
 
 _PARTS = re.compile(r"\['?(\w+)'?\]")  # of L['xs'][0]
 
 
-def lines_of_equalities(graph: Graph) -> dict[tuple[str, int], str]:
-    """For sizes of inputs (name, dimension) that must equal something, the line that wants it, if known."""
+def lines_of_equalities(graph: Graph) -> dict[tuple[str, int], dict[str, str]]:
+    """For sizes of inputs (name, dimension) that must equal something: what is wanted, and by which line."""
     env = size_env(graph)
     if env is None:
         return {}
-    found: dict[tuple[str, int], str] = {}
+    found: dict[tuple[str, int], dict[str, str]] = {}
     for expr, line in equal_in(env).items():
         for place in _places(env, expr) if line else ():
-            found.setdefault(place, line)
+            found.setdefault(place, {})[_readable(env, expr)] = line
     return found
 
 
@@ -51,7 +52,7 @@ def _readable(env: ShapeEnv, expr: sympy.Basic) -> str:
         for symbol in expr.free_symbols
         for name, dim in [next(_places(env, symbol), (str(symbol), 0))]
     }
-    left, right = (each.xreplace(names) for each in expr.args)
+    left, right = (SizePrinter().doprint(each.xreplace(names)) for each in expr.args)
     return f"{left} == {right}"
 
 

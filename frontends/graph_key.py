@@ -50,7 +50,7 @@ def _lines(exported: ExportedProgram) -> Iterator[str]:
     yield from sorted(f"{symbol}: {limits}" for symbol, limits in exported.range_constraints.items())
     yield from sorted(f"{fact.expr} at {fact.where}" for fact in facts(exported.graph))
     yield from (
-        f"{place} equal at {line}" for place, line in sorted(lines_of_equalities(exported.graph).items())
+        f"{place} equal at {lines}" for place, lines in sorted(lines_of_equalities(exported.graph).items())
     )
     yield f"not 0: {sorted(map(str, positive_sizes(exported.graph)))}"
     tensors: dict[int, int] = {}

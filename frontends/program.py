@@ -18,7 +18,7 @@ class Input:
 
     ``position`` is its place among the leaves of (args, kwargs). A dynamic size is ``None``
     in ``shape``; ``sizes`` then says what it must equal (another input's size, or itself), and ``lines``
-    which line of the user's wants that, if it is known.
+    what lines of the user's want of it, as ``x.shape[0] == 2*y.shape[0]``, as far as they are known.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Input:
     shape: tuple[int | None, ...]
     sizes: tuple[Size, ...]
     ranges: dict[int, tuple[int, int | None]]
-    lines: Mapping[int, str] = field(default_factory=dict)
+    lines: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ def _program(
     eager_outputs: list[Any],
     not_zero: set[Any],
     known: list[Fact],
-    lines: Mapping[tuple[str, int], str],
+    lines: Mapping[tuple[str, int], Mapping[str, str]],
 ) -> Program:
     """The decomposed graph, rewritten step by step, as text."""
     graph = exported.graph

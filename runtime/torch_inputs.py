@@ -179,17 +179,27 @@ def _check_sizes(tensors: Sequence[torch.Tensor], specs: Sequence[Input]) -> dic
                 which = "" if isinstance(size, int) else f"{_readable(size, specs)}, which is "
                 raise InputError(
                     f"size {dim} of input '{spec.name}' is {tensor.shape[dim]}, but must be {which}{wanted}",
-                    where=_line_of(specs, spec, dim),
+                    where=_line_of(specs, spec, dim, names),
                     remedy="pass inputs whose sizes agree, or compile again with independent dynamic_shapes",
                 )
     return names
 
 
-def _line_of(specs: Sequence[Input], spec: Input, dim: int) -> str:
-    """The user's line that wants a size to be what it must be: noted there, or at what it must equal."""
-    others = re.findall(r"\ba(\d+)_(\d+)\b", str(spec.sizes[dim]))
-    places = [(spec, dim), *((specs[int(number)], int(other)) for number, other in others)]
-    return next((each.lines[at] for each, at in places if at in each.lines), "")
+def _line_of(specs: Sequence[Input], spec: Input, dim: int, names: dict[str, int]) -> str:
+    """The user's line whose wish the sizes ``names`` do not fulfil: one of this size first."""
+    known = {f"{each.name}.shape": number for number, each in enumerate(specs)}
+
+    def fails(wish: str) -> bool:
+        if not all(name in known for name in re.findall(r"\w+\.shape", wish)):
+            return False  # of what is no input
+        text = re.sub(r"(\w+\.shape)\[(\d+)\]", lambda at: f"a{known[at[1]]}_{at[2]}", wish)
+        try:
+            return not evaluate(text, names)
+        except ZeroDivisionError:
+            return True
+
+    wishes = [spec.lines.get(dim, {}), *(each for other in specs for each in other.lines.values())]
+    return next((line for each in wishes for wish, line in each.items() if fails(wish)), "")
 
 
 def _check_conditions(conditions: Sequence[Condition], names: dict[str, int], specs: Sequence[Input]) -> None:

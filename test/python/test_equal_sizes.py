@@ -45,6 +45,23 @@ def test_the_line_that_wants_sizes_to_be_equal(module, text):
     assert f"where: {line_of(module, text)}" in str(found.value)
 
 
+class Chain(torch.nn.Module):
+    def forward(self, x, y, z):
+        a = x + y
+        if y.shape[0] == 2 * z.shape[0]:
+            a = a + z.sum()
+        return a
+
+
+@pytest.mark.parametrize(("rows", "text"), [((4, 6, 3), "x + y"), ((6, 6, 4), "if y.shape")])
+def test_the_line_whose_wish_failed_of_several(rows, text):
+    example = torch.ones(6, 5), torch.ones(6, 5), torch.ones(3, 5)
+    compiled = mlopt.jit(Chain(), *example, dynamic_shapes=({0: AUTO},) * 3)
+    with pytest.raises(InputError) as found:
+        compiled(*(torch.ones(count, 5) for count in rows))
+    assert f"where: {line_of(Chain(), text)}" in str(found.value)
+
+
 def test_a_size_that_must_be_a_number():
     class Four(torch.nn.Module):
         def forward(self, x):
