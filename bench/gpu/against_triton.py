@@ -26,9 +26,10 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ...runtime.cuda.chips import Chip, find_chip
-from ...runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
+from ...runtime.cuda.ptxas import find_ptxas
 from .arguments import parse_arguments
 from .attentions import ATTENTIONS
+from .beside_triton import assembled, with_reasons
 from .machine_code import Code, parse
 from .operations import OPERATIONS, Operation
 
@@ -129,13 +130,8 @@ def operation_of(name: str) -> Operation:
 
 
 def _triton(launch: dict[str, Any], chip: Chip, elements: int, size: int) -> Kernel:
-    ptxas = find_ptxas(chip)
-    assert ptxas is not None
-    assembled = assemble(launch["ptx"], chip, ptxas)
-    (name,) = assembled.kernels
-    code = parse(disassemble_cubin(assembled.cubin) or "")[name]
-    registers = assembled.kernels[name].registers
-    return Kernel.of(code, registers, launch["threads"], elements, size, launch["passes"])
+    code, made = assembled(launch["ptx"], chip)
+    return Kernel.of(code, made.registers, launch["threads"], elements, size, launch["passes"])
 
 
 def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
@@ -161,8 +157,7 @@ def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
         f"|{' --- |' * 9}",
     ]
     lines += [_line(row) for row in rows]
-    over = [f"- {name}, {what}: {why}" for (name, what), why in OVER.items()]
-    return "\n\n".join([*head, "\n".join(lines), *(["\n".join(over)] if over else [])])
+    return with_reasons(head, lines, OVER)
 
 
 def _line(row: Row) -> str:

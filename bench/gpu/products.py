@@ -28,8 +28,9 @@ import torch
 from torch import nn
 
 from ...runtime.cuda.chips import Chip, find_chip
-from ...runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
+from ...runtime.cuda.ptxas import find_ptxas
 from .arguments import parse_arguments
+from .beside_triton import assembled, with_reasons
 from .machine_code import Code, parse
 
 HERE = Path(__file__).parent
@@ -180,11 +181,7 @@ def compile_ours(problem: Problem, chip: Chip) -> tuple[str, Kernel]:
 
 def compile_triton(launch: dict[str, Any], chip: Chip) -> Kernel:
     """Triton's kernel from its PTX."""
-    ptxas = find_ptxas(chip)
-    assert ptxas is not None, "arguments have been checked"
-    assembled = assemble(launch["ptx"], chip, ptxas)
-    ((name, made),) = assembled.kernels.items()
-    code = parse(disassemble_cubin(assembled.cubin) or "")[name]
+    code, made = assembled(launch["ptx"], chip)
     return Kernel.of(code, made.registers, made.spill_stores, launch["shared"])
 
 
@@ -205,8 +202,7 @@ def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
         f"|{' --- |' * 13}",
     ]
     lines += [_line(row) for row in rows]
-    over = [f"- {name}, {what}: {why}" for (name, what), why in OVER.items()]
-    return "\n\n".join([*head, "\n".join(lines), *(["\n".join(over)] if over else [])])
+    return with_reasons(head, lines, OVER)
 
 
 def _line(row: Row) -> str:

@@ -77,9 +77,9 @@ def _narrow(op: ir.Operation, reader: ir.Operation) -> None:
         at=ir.InsertionPoint(op),
     )
     casts = {
-        each.operands[0]: each.name
-        for each in map(_operation, body_of(op).operations)
-        if each.name in WIDENING
+        each.operation.operands[0]: each.operation.name
+        for each in body_of(op).operations
+        if each.operation.name in WIDENING
     }
     one, other, total = body_of(new).arguments
     old = body_of(op).arguments
@@ -87,10 +87,6 @@ def _narrow(op: ir.Operation, reader: ir.Operation) -> None:
         factors = [_cast(value, casts.get(was), kind) for value, was in zip((one, other), old, strict=False)]
         linalg.YieldOp([arith.addi(total, arith.muli(*factors))])
     replace_op(reader, new.results)
-
-
-def _operation(op: ir.OpView) -> ir.Operation:
-    return op.operation
 
 
 def _cast(value: ir.Value, widening: str | None, kind: ir.IntegerType) -> ir.Value:
