@@ -87,9 +87,13 @@ class Stage:
     def check(self, module: ir.Operation) -> None:
         """Raise `PipelineError` if ``module`` breaks the contract, naming the kinds of operations that do."""
         broken: dict[str, tuple[ir.Location, int]] = {}
+        objections: dict[str, str | None] = {}  # by name: thousands of ops have a few dozen
 
         def visit(op: ir.Operation) -> ir.WalkResult:
-            reason = self._objection(op)
+            name = op.name
+            if name not in objections:
+                objections[name] = self._objection_to(name)
+            reason = objections[name] or next((why for rule in self.rules if (why := rule(op))), None)
             if reason is not None:
                 first, count = broken.get(reason, (op.location, 0))
                 broken[reason] = (first, count + 1)
@@ -104,11 +108,11 @@ class Stage:
                 ],
             )
 
-    def _objection(self, op: ir.Operation) -> str | None:
-        dialect = op.name.split(".", 1)[0]
-        if self.may_remain and dialect not in self.may_remain and op.name not in self.may_remain:
-            return f"'{op.name}' may not remain after stage '{self.name}'"
-        return next((reason for rule in self.rules if (reason := rule(op)) is not None), None)
+    def _objection_to(self, name: str) -> str | None:
+        dialect = name.split(".", 1)[0]
+        if not self.may_remain or dialect in self.may_remain or name in self.may_remain:
+            return None
+        return f"'{name}' may not remain after stage '{self.name}'"
 
 
 def run_stages(

@@ -34,6 +34,7 @@ from mlir import ir
 from ..base import Pass
 from ..operations import ops_named
 from ..structured import is_used
+from .grids import device_functions
 from .scalar_math import error_function, exponential
 from .scalar_math.division import FEWEST, divide_all
 from .scalar_math.registry import RULES, Rule
@@ -51,7 +52,7 @@ class ExpandMath(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Expand in each device function."""
-        for function in ops_named(op, "llvm.func"):
+        for function in device_functions(op):
             for select in ops_named(function, "arith.select"):
                 _expand(select, relu)  # while what reads it is still known by its name
             # Last to first: a rule sees the ops that its operands came from; what it leaves unread goes.

@@ -25,10 +25,12 @@ from mlir import ir
 from mlir.dialects import arith, vector
 
 from ..base import Pass
-from ..operations import defining_op, nested_ops, ops_named
+from ..operations import defining_op, nested_ops
+from .grids import device_functions
 from .scalar_math.packed import packed_result
 
 _UPPER_HALF = -(1 << 16)
+_NARROWING, _WIDENING = "arith.truncf", "arith.extf"
 
 
 @dataclass(frozen=True)
@@ -39,38 +41,33 @@ class PackHalves(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Pack in each device function: first to half floats, then what is widened of them."""
-        for function in ops_named(op, "llvm.func"):
-            for block in _blocks(function):
-                _pair_all([each.operation for each in block.operations])
-            for widening in ops_named(function, "arith.extf"):
-                _widen(widening)
+        for function in device_functions(op):
+            ops = nested_ops(function)
+            names = [each.name for each in ops]
+            _pair_all(ops, names)
+            for each, name in zip(ops, names, strict=True):
+                if name == _WIDENING:
+                    _widen(each)
 
 
-def _blocks(parent: ir.Operation) -> list[ir.Block]:
-    return [block for op in (parent, *nested_ops(parent)) for region in op.regions for block in region.blocks]
-
-
-def _pair_all(ops: list[ir.Operation]) -> None:
-    """Pair the neighbours of a block that can be."""
-    at = 0
-    while at + 1 < len(ops):
-        first, second = ops[at : at + 2]
-        if can_pair(first, second):
-            _pair(first, second)
-            at += 1
-        at += 1
+def _pair_all(ops: list[ir.Operation], names: list[str]) -> None:
+    """Pair the neighbours that can be."""
+    paired = 0  # the op from which on none is paired yet
+    for at in range(len(ops) - 1):
+        if at >= paired and names[at] == names[at + 1] == _NARROWING and can_pair(*ops[at : at + 2]):
+            _pair(*ops[at : at + 2])
+            paired = at + 2
 
 
 def can_pair(first: ir.Operation, second: ir.Operation) -> bool:
-    """Whether two ops, one after the other, are conversions from f32 to one kind of half floats."""
-    if first.name != "arith.truncf" or second.name != "arith.truncf":
-        return False
+    """Whether two conversions, one after the other, are from f32 to one kind of half floats."""
     kind = first.results[0].type
     wide = ir.F32Type.get()
     return (
         isinstance(kind, (ir.F16Type, ir.BF16Type))
         and kind == second.results[0].type
         and wide == first.operands[0].type == second.operands[0].type
+        and first.block == second.block
     )
 
 
