@@ -103,3 +103,32 @@ func.func private @kept(%x: memref<16384x1024xf32>, %s: memref<1024xf32>, %out: 
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
   return
 }
+
+// What five tables would take of a thread's registers is too much, and with more warps than four some of them
+// would have nothing of their own to load.
+func.func private @tables(%x: memref<16384x1024xbf16>, %w: memref<5x1024xf32>, %out: memref<16384x1024xbf16>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %pad = arith.constant 0.0 : f32
+  %none = arith.constant 0.0 : bf16
+  scf.forall (%i) = (0) to (16384) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %none {in_bounds = [true, true]} : memref<16384x1024xbf16>, vector<1x1024xbf16>
+    %a = vector.transfer_read %w[%c0, %c0], %pad {in_bounds = [true, true]} : memref<5x1024xf32>, vector<1x1024xf32>
+    %b = vector.transfer_read %w[%c1, %c0], %pad {in_bounds = [true, true]} : memref<5x1024xf32>, vector<1x1024xf32>
+    %c = vector.transfer_read %w[%c2, %c0], %pad {in_bounds = [true, true]} : memref<5x1024xf32>, vector<1x1024xf32>
+    %d = vector.transfer_read %w[%c3, %c0], %pad {in_bounds = [true, true]} : memref<5x1024xf32>, vector<1x1024xf32>
+    %f = vector.transfer_read %w[%c4, %c0], %pad {in_bounds = [true, true]} : memref<5x1024xf32>, vector<1x1024xf32>
+    %e = arith.extf %v : vector<1x1024xbf16> to vector<1x1024xf32>
+    %p = arith.mulf %e, %a : vector<1x1024xf32>
+    %q = arith.addf %p, %b : vector<1x1024xf32>
+    %r = arith.mulf %q, %c : vector<1x1024xf32>
+    %s = arith.addf %r, %d : vector<1x1024xf32>
+    %t = arith.maximumf %s, %f : vector<1x1024xf32>
+    %h = arith.truncf %t : vector<1x1024xf32> to vector<1x1024xbf16>
+    vector.transfer_write %h, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x1024xbf16>, memref<16384x1024xbf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}

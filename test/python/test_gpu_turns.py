@@ -49,6 +49,22 @@ def test_sizes_that_are_not_known(shape: tuple[int, int], loop: int) -> None:
     np.testing.assert_array_equal(result, x + bias)
 
 
+@pytest.mark.parametrize("columns", [64, 100, 33])
+@pytest.mark.parametrize(("kind", "dtype"), [("f16", np.float16), ("i8", np.int8)])
+def test_small_elements_wait_in_words(kind: str, dtype: type, columns: int) -> None:
+    """Elements of 2 bytes and of 1; of rows of 100 and 33 a thread has a part of a word, too."""
+    x, bias = (RNG.integers(-100, 100, shape).astype(dtype) for shape in ((9, columns), (columns,)))
+    op = "arith.addi" if dtype is np.int8 else "arith.addf"
+    body = f"%x: {kind}, %b: {kind}, %o: {kind} {{ %r = {op} %x, %b : {kind}\n linalg.yield %r : {kind} }}"
+    whole, row = f"tensor<9x{columns}x{kind}>", f"tensor<{columns}x{kind}>"
+    text = kernels.generic_kernel("bias", [whole, row, whole], "a,b -> a,b | b | a,b", "pp", body)
+    schedule = "tile = array<i64: 1, 0>, warps = array<i64: 1>, turns = array<i64: 0, 2>"
+    kernel = gpu.compile_kernel(text, schedule=schedule)
+    (result,) = gpu.run_kernel(kernel, [x, bias, np.zeros_like(x)])
+    assert kernel.launches[0][1] == 2
+    np.testing.assert_array_equal(result, x + bias)
+
+
 def test_blocks_have_about_the_same_number_of_turns() -> None:
     assert blocks_along(16384, 1, 864) == 863  # of 19 turns
     assert blocks_along(1 << 20, 16, 864) == 54  # with 16 beside each

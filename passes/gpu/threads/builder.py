@@ -64,6 +64,13 @@ class Builder:
                 self._constants[key] = self.op("arith.constant", [], kind, {"value": attribute})
         return self._constants[key]
 
+    def zero(self, kind: ir.Type) -> ir.Value:
+        """The zero of a scalar's type, or of a short vector's."""
+        if not isinstance(kind, ir.VectorType):
+            return self.constant(kind, 0)
+        zero = self.constant(kind.element_type, 0)
+        return self.op("vector.broadcast", [zero], kind)
+
     # -- index arithmetic --
 
     def number(self, value: Number) -> ir.Value:

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 from mlir import ir
 
+from ..layouts.access import bytes_of
 from ..turns.reads import depends_on, parts_of
 from .builder import Number
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
 from .grid import Loops
+
+WORD = 4  # bytes of a register
 
 
 def emit_turns(
@@ -36,21 +39,21 @@ def emit_turns(
     def read(place: Number) -> list[ir.Value]:
         set_place(along, place)
         em.emit(ahead)
-        return [value for op in reads for value in _registers(em, op)]
+        return [word for op in reads for word in _pack(em, _registers(em, op))]
 
     first = read(places[along])
-    kinds = [value.type for value in first]
+    kinds = [word.type for word in first]
     bounds = [build.number(number) for number in (places[along], tasks, blocks)]
     loop = ir.Operation.create("scf.for", kinds, [*bounds, *first], regions=1)
     body = loop.regions[0].blocks.append(build.index, *kinds)
     with ir.InsertionPoint(body), em.region(), em.shared.loop():
-        place, *registers = body.arguments
+        place, *words = body.arguments
         following = build.add(place, blocks)
-        nothing = [build.constant(kind, 0) for kind in kinds]
+        nothing = [build.zero(kind) for kind in kinds]
         later = em.choose(build.less(following, tasks), kinds, lambda: read(following), lambda: nothing)
         set_place(along, place)
         em.emit([op for op in ahead if op not in reads])
-        _bind(em, reads, registers)
+        _bind(em, reads, [value for word in words for value in _unpack(em, word)])
         em.emit(others)
         ir.Operation.create("scf.yield", [], later)
 
@@ -58,6 +61,18 @@ def emit_turns(
 def _registers(em: Emitter, read: ir.Operation) -> list[ir.Value]:
     fragment = em.fragment(read.results[0])
     return [fragment[position] for position in positions_of(em.layout(read.results[0]), read.results[0])]
+
+
+def _pack(em: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]:
+    """The registers that a tile of small elements is loaded to: apart, each element would take one."""
+    count = WORD // bytes_of(values[0].type)
+    if count < 2 or len(values) % count:
+        return list(values)
+    return [em.build.vector(values[at : at + count]) for at in range(0, len(values), count)]
+
+
+def _unpack(em: Emitter, word: ir.Value) -> list[ir.Value]:
+    return em.build.elements(word) if isinstance(word.type, ir.VectorType) else [word]
 
 
 def _bind(em: Emitter, reads: Sequence[ir.Operation], registers: Sequence[ir.Value]) -> None:
