@@ -73,7 +73,8 @@ class Copies:
     @property
     def active(self) -> bool:
         """Whether any copy may be on its way."""
-        return bool(self.queue or self.deferred or self.batch.bulk.stores)
+        batch = self.batch
+        return bool(self.queue or self.deferred or batch.bulk.stores or batch.warpgroups.flying)
 
     def issue(
         self,
@@ -173,6 +174,13 @@ class Copies:
             before = np.searchsorted(starts, addresses + np.uint64(size), side="left") - 1
             found |= (before >= 0) & (starts[np.maximum(before, 0)] + np.uint64(copy.size) > addresses)
         return found
+
+    def read_on(self) -> None:
+        """Mark again what is still read, after some reads are over: others may read the same bytes."""
+        for store in self.batch.bulk.stores:
+            if store.place >= 0:
+                self.flying[store.place : store.place + store.size] |= READING
+        self.batch.warpgroups.mark()
 
     def in_flight(self, places: Array, size: int) -> Array:
         """For accesses of ``size`` bytes, the marks of copies that still write or read any of them."""

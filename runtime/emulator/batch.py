@@ -18,6 +18,7 @@ from .ordering import Ordering
 from .ptx import Array
 from .races import Races
 from .register_pool import RegisterPool
+from .warpgroups import Registers, Warpgroups
 
 if TYPE_CHECKING:
     from .decode import Program
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 class Frame:
     """The registers of one activation of a function, for all lanes of a batch that are in it."""
 
-    __slots__ = ("base", "defined", "depth", "program", "regs")
+    __slots__ = ("awaited", "base", "defined", "depth", "program", "regs")
 
     def __init__(self, program: Program, depth: int, base: int) -> None:
         self.program = program
@@ -35,6 +36,7 @@ class Frame:
         self.base = base  # where its variables begin in local memory
         self.regs: list[Any] = [None] * len(program.dtypes)
         self.defined: dict[int, Array] = {}
+        self.awaited: Registers | None = None
 
 
 class Batch:
@@ -63,6 +65,7 @@ class Batch:
         self.objects = Objects(self)
         self.bulk = Bulk(self)
         self.pool = RegisterPool(self)
+        self.warpgroups = Warpgroups(self)
         watch = launch.watch
         self.order = Ordering(self, watch.clock) if launch.options.races else None
         self.races = Races(self, watch.granule, self.order) if self.order and watch.shared_races else None

@@ -44,6 +44,8 @@ class Bulk:
         self.open: dict[int, list[Store]] = {}  # by lanes
         self.groups: dict[int, list[list[Store]]] = {}
         self.stores: list[Store] = []
+        # For each 16 bytes of shared memory: 1 + the number of the swizzle in which a box was written there.
+        self.swizzles = np.zeros(len(batch.shared.data) // 16, np.uint8)
 
     def mark(self, place: int, size: int, mark: int) -> None:
         """Bytes of shared memory are under way."""
@@ -75,6 +77,7 @@ class Bulk:
         self.batch.launch.watch.bulk(x, i, "shared", "copy", part, unit)
         assert self.batch.shared.written is not None
         self.batch.shared.written[place : place + len(data)] = 1
+        self.swizzles[place // 16 : -(-(place + len(data)) // 16)] = 0
         self.mark(place, len(data), WRITING)
         frame, lanes = x.frame, x.lanes
 
@@ -107,12 +110,10 @@ class Bulk:
         if store.place < 0:
             return
         self.clear(store.place, store.size, READING)
-        for other in self.stores:  # that read the same bytes
-            if other is not store and other.place >= 0 and other.place < store.place + store.size:
-                self.mark(other.place, other.size, READING)
         x = Context(self.batch, self.batch.frame(self.batch.launch.program, 0), self._lane(store.lane))
         self.batch.launch.watch.bulk_read(x, shared_part(self.batch, store.place, store.size))
         store.place = -1
+        self.batch.copies.read_on()
 
     def _write(self, store: Store) -> None:
         store.write()

@@ -159,7 +159,7 @@ _COST |= {"ex2": 1, "lg2": 1, "sin": 1, "cos": 1, "tanh": 1, "min": 1, "max": 1}
 
 def flops(found: Instruction) -> tuple[str, int]:
     """The unit and the floating-point operations of one thread at an instruction (of all kinds, for mma)."""
-    if found.opcode == "mma":
+    if found.opcode in ("mma", "wgmma"):
         size = next(
             (re.fullmatch(r"m(\d+)n(\d+)k(\d+)", mod) for mod in found.mods if re.match(r"m\d+n", mod)), None
         )
@@ -167,7 +167,7 @@ def flops(found: Instruction) -> tuple[str, int]:
             return "", 0
         m, n, k = (int(part) for part in size.groups())
         work = 2 * m * n * k * (4 if (m, k) == (8, 4) and not found.has("f64") else 1)
-        return "tensor", work // 32
+        return "tensor", work // (32 if found.opcode == "mma" else 128)
     types = found.types
     if found.opcode not in _COST or not types or types[-1].kind != "f":
         return "", 0

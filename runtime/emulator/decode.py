@@ -47,6 +47,7 @@ class Program:
     frame_size: int = 0
     calls: list[str] = field(default_factory=list)
     tracked: list[int] = field(default_factory=list)
+    awaited: int = 0  # how many registers wgmma uses
     lanes_run: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     warps_run: Array = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -78,6 +79,7 @@ class Decoder(Symbols):
         """Decode every instruction. Raises `UnsupportedInstructionError` for what no family defines."""
         program, code = self.program, self.function.code
         program.tracked = [self.index[name] for name in self.unset if name in self.index]
+        program.awaited = len(self.awaited)
         for at, instruction in enumerate(code):
             self.at, self.instruction = at, instruction
             entry = self.entry = registry.find(instruction)

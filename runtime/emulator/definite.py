@@ -111,7 +111,8 @@ def _successors(function: Function, last: Instruction, following: int) -> list[i
 def _read(instruction: Instruction) -> Iterator[str]:
     if instruction.guard is not None:
         yield from names(instruction.guard)
-    skipped = {id(operand) for operand in written(instruction)}
+    accumulates = instruction.opcode == "wgmma"  # then it reads what it writes
+    skipped = {id(operand) for operand in written(instruction) if not accumulates}
     for operand in instruction.operands:
         if id(operand) in skipped:
             continue

@@ -27,6 +27,11 @@ def report_left(batch: Batch) -> None:
         finding = findings.at(store.instruction, "async-exit", detail)
         batch.locate(finding, store.lane)
         findings.add(finding, "stores")
+    for operation in batch.warpgroups.flying:
+        detail = "a warpgroup ends before it has waited for this wgmma"
+        finding = findings.at(operation.instruction, "async-exit", detail)
+        batch.locate(finding, operation.lane)
+        findings.add(finding, "wgmma")
     pool = batch.pool
     for warp in pool.uneven().tolist() if pool.instruction is not None else []:
         assert pool.instruction is not None

@@ -185,19 +185,23 @@ class Machine:
         """
         self.sleeping.append((ready, why, group))
 
-    def park(self, group: Group, lanes: Lanes) -> None:
-        """Keep lanes at a group's instruction until others of their warp arrive there."""
-        unit = 0 if self.together else int(lanes.warp[0])
+    def _unit(self, lanes: Lanes, width: int) -> int:
+        """A number for those of so many warps that meet each other."""
+        block, inside = divmod(int(lanes.warp[0]), self.shape.warps_in_block)
+        return 0 if self.together else block * self.shape.warps_in_block + inside // width
+
+    def park(self, group: Group, lanes: Lanes, width: int = 1) -> None:
+        """Keep lanes at a group's instruction until others of their ``width`` warps arrive there."""
+        unit = self._unit(lanes, width)
         key = (unit, group.key)
         known = self.parked.get(key)
         self.parked[key] = Group(group.frame, group.pc, known.lanes.merge(lanes) if known else lanes)
 
-    def unpark(self, group: Group) -> Group:
+    def unpark(self, group: Group, width: int = 1) -> Group:
         """A group with the lanes that are parked at its instruction."""
         if not self.parked:
             return group
-        unit = 0 if self.together else int(group.lanes.warp[0])
-        known = self.parked.pop((unit, group.key), None)
+        known = self.parked.pop((self._unit(group.lanes, width), group.key), None)
         return group if known is None else Group(group.frame, group.pc, known.lanes.merge(group.lanes))
 
 

@@ -150,6 +150,12 @@ _FORMS: dict[str, tuple[str, ...]] = {
         "sync aligned row col m8n8* m16n8* satfinite xor and popc u4 s4 b1 e4m3 e5m2"
         " : f16 bf16 tf32 f32 f64 u8 s8 s32",
     ),
+    "wgmma.mma_async": (
+        "mma_async sync aligned m64n* satfinite and popc b1 e4m3 e5m2 : f16 bf16 tf32 f32 u8 s8 s32",
+    ),
+    "wgmma.fence": ("fence sync aligned :",),
+    "wgmma.commit_group": ("commit_group sync aligned :",),
+    "wgmma.wait_group": ("wait_group sync aligned :",),
     "griddepcontrol": ("launch_dependents wait :",),
     "setmaxnreg": ("inc dec sync aligned : u32",),
     "nanosleep": (": u32",),

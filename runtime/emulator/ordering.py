@@ -2,7 +2,8 @@
 
 A launch has a clock that moves on at every synchronisation. ``known[block, w, v]`` is the time up to which
 what warp v of the block's cluster did happened before what warp w of the block does now; barriers, mbarriers
-and bar.warp.sync say so. Behind the columns of the warps are those of the mbarriers at which copies arrive.
+and bar.warp.sync say so. Behind the columns of the warps are those of the mbarriers at which copies arrive,
+and of the warpgroups whose wgmma read.
 ``fenced`` is the same for what a fence.proxy.async stands between, None before the first.
 Between blocks, and warps without a barrier, a fence and a later atomic by the one order what it did before
 the fence, for who executes an atomic after that.
@@ -98,7 +99,7 @@ class Ordering:
         return known
 
     def column(self, place: int) -> int:
-        """The column of the mbarrier at a place in the shared memory of a cluster."""
+        """The column of the mbarrier at a place in a cluster's shared memory; below 0, of a warpgroup."""
         found = self.columns.get(place)
         if found is None:
             found = self.columns[place] = self.known.shape[2]
@@ -245,6 +246,18 @@ class Ordering:
         """Copies have arrived at the mbarrier at ``place``, which has this column in its cluster."""
         self._object(place).pending[column] = self.clock.now
         self._tick()
+
+    def operands_read(self, name: int) -> tuple[int, int]:
+        """A warpgroup, by its name among the columns, has read shared memory: its column, and the time."""
+        column, now = self.column(name), self.clock.now
+        self._tick()
+        return column, now
+
+    def operands_waited(self, name: int, block: int, warp: int, time: int) -> None:
+        """A warp knows what its warpgroup has read up to a time."""
+        column = self.column(name)
+        self.known[block, warp, column] = max(time, int(self.known[block, warp, column]))
+        self.floor[block] = self.known[block].min()
 
     def object_complete(self, place: Any) -> None:
         """A phase is over."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .batch import Batch
 
 STRONG = ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
+READS = ("load", "fetch", "operand")  # of a thread, of a copy in bulk, of a wgmma
 SEVERAL = -2  # lanes of a warp have read
 Unchanged = Callable[["Part"], Array]  # for a store: whether each lane writes what is there anyway
 
@@ -43,6 +44,7 @@ class Races:
         self.last_read = np.zeros(granules, np.int32)
         self.bulk_read_at: Array | None = None  # the last copy in bulk of each, by whose thread
         self.bulk_reader = np.zeros(0, np.int32)
+        self.operand_read_at: dict[int, Array] = {}  # by wgmma, by the columns of their warpgroups
 
     def access(
         self,
@@ -59,7 +61,7 @@ class Races:
         if rows is not None:
             thread, block = thread[rows], block[rows]
         strong = kind in ("atomic", "sync") or instruction.has(*STRONG)
-        reads = kind in ("load", "fetch")
+        reads = kind in READS
         granules = self._granules(part.addresses, size)
         racing = self._check(thread, block, granules, strong=strong, reads=reads)
         if racing is not None:
@@ -70,7 +72,7 @@ class Races:
                 self._report(x, instruction, part, bad, other, "read" if reads else "write")
         if kind == "fetch":
             self._note_bulk(thread, granules)
-        else:
+        elif kind != "operand":
             self._note(thread, block, granules, strong=strong, reads=reads)
 
     def _granules(self, places: Array, size: int) -> list[Array]:
@@ -126,6 +128,8 @@ class Races:
         if self.bulk_read_at is not None:
             late = self.bulk_read_at[at] > self.order.knows(block, thread, self.bulk_reader[at])
             found |= late & (self.bulk_reader[at] != thread)
+        for column, read_at in self.operand_read_at.items():
+            found |= read_at[at] > self.order.knows(block, thread, np.full(len(at), column * WARP))
         return found
 
     def _note(self, thread: Array, block: Array, granules: list[Array], *, strong: bool, reads: bool) -> None:
@@ -198,6 +202,8 @@ class Races:
             known = order.fenced[block, warp % order.warps]
         writer = self.writer[at]
         bad = (writer >= 0) & (writer < self.warps * WARP)
+        if not writes and not bad.any():
+            return bad
         writer = np.where(bad, writer, 0)
         bad &= self.written_at[at] > np.maximum(known[writer >> 5], order.fences(block, writer))
         if not writes or not (self.last_read[at] > order.floor[block]).any():
@@ -207,6 +213,18 @@ class Races:
             own = np.where(by == SEVERAL, 0, order.fences(block, reader * WARP + np.maximum(by, 0)))
             bad |= self.read_at[reader, at] > np.maximum(known[reader], own)
         return bad
+
+    def operands_read(self, column: int, places: Array, time: int) -> None:
+        """A wgmma of the warpgroup that has this column has read 16 bytes at each place."""
+        if column not in self.operand_read_at:
+            self.operand_read_at[column] = np.zeros_like(self.last_read)
+        for at in self._granules(places, 16):
+            self.operand_read_at[column][at] = self.last_read[at] = time
+
+    def copied(self, places: Array) -> Array:
+        """Whether a copy that arrives at an mbarrier was the last to write these places."""
+        found: Array = self.writer[places >> self.shift] >= self.warps * WARP
+        return found
 
     def note(self, x: Context, part: Part) -> None:
         """A lane has read a part of the batch's shared memory now."""

@@ -20,15 +20,17 @@ def report_stuck(machine: Machine, *, endless: bool = False) -> None:
     batch = machine.batch
     findings = batch.launch.findings
     parked = list(machine.parked.values())
-    parts = [group for group in parked if is_for_whole_warps(_next(group))]
-    waits = [(group, group.lanes, "the other lanes of the warp") for group in parts]
+    wide = [group for group in parked if _next(group).has("mma_async")]
+    parts = [group for group in parked if is_for_whole_warps(_next(group)) and group not in wide]
+    waits = [(group, group.lanes, "the other threads of the warpgroup") for group in wide]
+    waits += [(group, group.lanes, "the other lanes of the warp") for group in parts]
     waits += [
         (waiting.group, waiting.lanes, f"barrier {number}")
         for number, listed in machine.barriers.waiting.items()
         for waiting in listed
     ]
     aligned = any(waiting.aligned for listed in machine.barriers.waiting.values() for waiting in listed)
-    named = [group for group in parked if group not in parts]
+    named = [group for group in parked if group not in parts + wide]
     waits += [(group, group.lanes, "the other lanes of its membermask") for group in named]
     reasons = [(group, why()) for _, why, group in machine.sleeping]
     waits += [(group, group.lanes, what) for group, (_, what) in reasons]
@@ -43,8 +45,8 @@ def report_stuck(machine: Machine, *, endless: bool = False) -> None:
     kind = "livelock" if endless else wrong[0] if wrong else "deadlock"
     if kind == "deadlock" and aligned and _divides_a_warp(machine, waits):
         kind = "barrier-divergence"
-    if not endless and parts:
-        kind = "partial-warp"
+    if not endless and (parts or wide):
+        kind = "partial-warp" if parts else "warpgroup"
     first = next((group, lanes) for group, lanes, _ in waits if (lanes.block == stuck).any())
     group, lanes = first
     finding: Finding = findings.at(_next(group), kind, "; ".join(lines[:8]))

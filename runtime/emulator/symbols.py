@@ -36,6 +36,7 @@ from .ptx import (
 from .registry import Entry
 from .sections import precise
 from .special import CLOCKS, SPECIAL
+from .warpgroups import awaited, watched_read, watched_write
 
 if TYPE_CHECKING:
     from .decode import Program
@@ -50,6 +51,7 @@ class Symbols:
         self.function = function
         self.program = program
         self.unset = unset
+        self.awaited = awaited(function)
         self.index = {name: number for number, name in enumerate(function.registers)}
         self.parameters = {parameter.name for parameter in function.params} if function.entry else set()
         self.at = 0
@@ -96,8 +98,20 @@ class Symbols:
         read = read_register(index, width, kind)
         if name in self.unset:
             assert self.instruction is not None
-            return checked_read(read, index, self.program.dtypes[index], name, self.instruction)
+            read = checked_read(read, index, self.program.dtypes[index], name, self.instruction)
+        if name in self.awaited and not self.renames():
+            assert self.instruction is not None
+            read = watched_read(read, self.awaited[name], name, self.instruction)
         return read
+
+    def renames(self) -> bool:
+        """Whether the instruction is a wgmma, or moves a register that one uses: these are no accesses."""
+        assert self.instruction is not None
+        operands = self.instruction.operands
+        source = operands[1] if self.instruction.opcode == "mov" else None
+        return self.instruction.opcode == "wgmma" or (
+            isinstance(source, Name) and source.text in self.awaited and self.is_register(operands[0])
+        )
 
     def write(self, operand: Operand, kind: Type) -> Write:
         """A function that writes a value of type ``kind`` to a register."""
@@ -107,7 +121,12 @@ class Symbols:
             return _drop
         index, width = self.index[operand.text], self.function.registers[operand.text].bits
         write = write_register(index, width, kind)
-        return noted_write(write, index) if operand.text in self.unset else write
+        if operand.text in self.unset:
+            write = noted_write(write, index)
+        if operand.text in self.awaited and not self.renames():
+            assert self.instruction is not None
+            write = watched_write(write, self.awaited[operand.text], operand.text, self.instruction)
+        return write
 
     def reads(self, operand: Operand, kind: Type) -> list[Read]:
         """The same for each item of a vector, or for the one operand."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import traffic
-from .access import own_addresses
+from .access import Part, own_addresses
 from .asynchronous import WRITING
 from .caches import Trace
 from .context import Context
@@ -19,10 +19,9 @@ from .lanes import WARP, Lanes
 from .mbarriers import State
 from .ordering import Clock
 from .ptx import Array, Function, Instruction
-from .races import Unchanged
+from .races import READS, Unchanged
 
 if TYPE_CHECKING:
-    from .access import Part
     from .barriers import Waiting
     from .batch import Batch
     from .launch import Launch
@@ -151,14 +150,14 @@ class Watch:
                     self._report_flight(x, instruction, "mbarrier", detail, part, hit)
             if copies.active:
                 flying = copies.in_flight(part.addresses.view(np.int64), size)
-                reads = kind in ("load", "fetch")
+                reads = kind in READS
                 if reads:
                     flying &= np.uint8(WRITING)
                 if flying.any():
                     name = "async-read" if reads else "async-write"
                     detail = "bytes that a copy may not have written yet"
                     if not (flying & np.uint8(WRITING)).any():
-                        detail = "bytes that a copy may not have read yet"
+                        detail = "bytes that a copy or a wgmma may not have read yet"
                     self._report_flight(x, instruction, name, detail, part, flying != 0)
                     rest = flying == 0
                     rows = np.flatnonzero(rest) if part.rows is None else part.rows[rest]
@@ -205,6 +204,40 @@ class Watch:
                 detail = "no fence.proxy.async between an ordinary access to these bytes and this copy"
                 self._report_flight(x, instruction, "proxy-fence", detail, part, bare)
         self._shared(x, instruction, kind, unit, [part], None)
+
+    def wgmma(self, x: Context, i: Instruction, addresses: Array) -> None:
+        """The wgmma of a warpgroup reads 16 bytes at each address, for each of its warps."""
+        counted = self.traffic.get((id(i), "shared"))
+        if counted is None:
+            counted = self.traffic[id(i), "shared"] = Traffic("shared")
+        counted.bytes += 16 * len(addresses)
+        counted.wavefronts += -(-len(addresses) // 8)
+        counted.least_wavefronts += -(-len(addresses) // 8)
+        rows = np.repeat(x.lanes.starts, len(addresses))
+        part = Part(x.batch.shared, rows, np.tile(addresses, x.lanes.warps))
+        races = x.batch.races
+        if races is not None:
+            mine = Part(x.batch.shared, None, addresses)
+            lanes = x.lanes.index[x.lanes.starts].tolist()
+            found = np.concatenate([races.unfenced(lane, mine, writes=False) for lane in lanes])
+            if found.any():
+                detail = "no fence.proxy.async between an ordinary access to these bytes and this wgmma"
+                self._report_flight(x, i, "proxy-fence", detail, part, found)
+        self._shared(x, i, "operand", 16, [part], None)
+
+    def wgmma_done(self, batch: Batch, units: Array, name: int) -> int:
+        """A wgmma of a warpgroup has read units of shared memory: when that was."""
+        if batch.order is None:
+            return 0
+        column, time = batch.order.operands_read(name)
+        if batch.races is not None:
+            batch.races.operands_read(column, (units * 16).astype(np.uint64), time)
+        return time
+
+    def wgmma_waited(self, batch: Batch, name: int, warp: int, time: int) -> None:
+        """A warp knows that its warpgroup has read, up to a time."""
+        if batch.order is not None:
+            batch.order.operands_waited(name, *divmod(warp, batch.shape.warps_in_block), time)
 
     def bulk_arrived(self, batch: Batch, place: int, size: int, barrier: int, block: int) -> None:
         """A copy has written bytes of shared memory and arrives at an mbarrier of a block."""
@@ -316,7 +349,7 @@ def _granule(function: Function, elsewhere: set[str]) -> int:
     least = NONE
     for found in function.code:
         opcode = found.opcode
-        if opcode in ("ldmatrix", "stmatrix"):
+        if opcode in ("ldmatrix", "stmatrix") or found.has("mma_async"):
             least = min(least, 16)
         elif opcode == "mbarrier":
             least = min(least, 8)

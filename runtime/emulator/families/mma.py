@@ -117,6 +117,11 @@ def _multiply(i: Instruction, shape: Shape) -> Callable[[Array, Array, Array], A
 def _values(x: Context, reads: list[Read], name: str) -> Array:
     """The elements in some registers, as float64: (warp, then lane, register and element in one)."""
     words = np.stack([x.dense(read(x)) for read in reads], axis=1)
+    return elements(words, name).reshape(x.lanes.warps, -1)
+
+
+def elements(words: Array, name: str) -> Array:
+    """The elements in rows of words, or of bytes, as float64."""
     if name in ("s32", "u32"):
         values = words.view(np.int32).astype(np.float64)
     elif name in ("f32", "f64"):
@@ -130,7 +135,7 @@ def _values(x: Context, reads: list[Read], name: str) -> Array:
     else:
         held = {"f16": np.float16, "bf16": np.uint16, "tf32": np.uint32}.get(name, np.uint8)
         values = widen(words.view(held), name)
-    return values.reshape(x.lanes.warps, -1)
+    return values
 
 
 def _nibbles(words: Array, signed: bool) -> Array:

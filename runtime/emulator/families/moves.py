@@ -11,6 +11,7 @@ from ..clusters import RANK
 from ..context import Context
 from ..decode import Decoder
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW
+from ..operands import Read, Write
 from ..ptx import TYPES, Instruction, Name, Number, Vector
 from ..registry import Run, instruction
 
@@ -27,9 +28,22 @@ def mov(i: Instruction, d: Decoder) -> Run:
     if isinstance(source, Vector):
         return _pack(i, d)
     read, write = d.read(source, kind), d.write(to, kind)
+    if d.renames():
+        return _rename(i, d, read, write)
     if d.is_register(source) or (isinstance(source, Name) and source.text.startswith("%")):
         return lambda x: write(x, read(x).copy())
     return lambda x: write(x, read(x))
+
+
+def _rename(i: Instruction, d: Decoder, read: Read, write: Write) -> Run:
+    to, source = (str(name.text) for name in i.operands if isinstance(name, Name))
+    registers = (d.awaited[source], source), (d.awaited[to], to)
+
+    def run(x: Context) -> None:
+        x.batch.warpgroups.carry(x, i, *registers)
+        write(x, read(x).copy())
+
+    return run
 
 
 def _pack(i: Instruction, d: Decoder) -> Run:

@@ -14,7 +14,7 @@ from ..errors import unsupported
 from ..operands import Read
 from ..ptx import TYPES, Array, Instruction, Memory, Vector
 from ..registry import Step, control
-from ..tensor_maps import ALIGN, SIZE, TensorMap
+from ..tensor_maps import ALIGN, SIZE, SWIZZLES, TensorMap
 from .bulk import (
     BULK,
     Combine,
@@ -167,6 +167,7 @@ def tensor(i: Instruction, d: Decoder) -> Step:
             for to, barrier in multicast(lane, i, mask, place, int(barriers[row])):
                 moved = _moved(box, data, to % stride)
                 x.batch.bulk.load(lane.x, i, to, moved, barrier, barrier // stride)
+                x.batch.bulk.swizzles[to // 16 : (to + size) // 16] = 1 + SWIZZLES.index(box.swizzle)
 
     return each_lane(i, d, load)
 

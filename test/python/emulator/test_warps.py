@@ -210,7 +210,7 @@ def test_cp_async_fills_with_zeros() -> None:
 
 def test_what_no_family_defines_is_named() -> None:
     for line, section in (
-        ("wgmma.fence.sync.aligned;", "9.7.15"),
+        ("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f0}, %rd0, %rd1, %r1, 0, 1;", "9.7.15"),
         ("tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd0, {%r1}];", "9.7.10"),
         ("vadd4.u32.u32.u32 %r1, %r2, %r3, %r4;", "9.7.18"),
         ("frobnicate.u32 %r1, %r2;", "not an instruction of the PTX ISA"),
