@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .batch import Batch
 
 NEVER = np.iinfo(np.int64).max
-WRITING, READING = 1, 2  # marks of bytes in shared memory under way
+WRITING, READING, REDUCING = 1, 2, 4  # marks of bytes in shared memory under way
 
 
 class Copy:

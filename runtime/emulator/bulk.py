@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .access import Part, check_written
-from .asynchronous import READING, WRITING
+from .asynchronous import READING, REDUCING, WRITING
 from .context import Context
 from .lanes import Lanes
 from .mbarriers import advance, transact
@@ -21,6 +21,16 @@ from .ptx import RAW, Array, Instruction
 
 if TYPE_CHECKING:
     from .batch import Batch
+
+
+Combine = Callable[[Array, Array], Array]  # what a reduction makes of old elements and new ones
+
+
+class Change(NamedTuple):
+    """A reduction, and the bytes of its elements."""
+
+    combine: Combine
+    size: int
 
 
 @dataclass(slots=True)
@@ -37,13 +47,14 @@ class Store:
 
 
 class Bulk:
-    """The bulk copies of a batch that write global memory, by groups; see `Copies` for the others."""
+    """The bulk copies of a batch, of those that write global memory by groups; see `Copies` for others."""
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
         self.open: dict[int, list[Store]] = {}  # by lanes
         self.groups: dict[int, list[list[Store]]] = {}
         self.stores: list[Store] = []
+        self.reductions: list[tuple[int, int]] = []  # places and sizes in shared memory
         # For each 16 bytes of shared memory: 1 + the number of the swizzle in which a box was written there.
         self.swizzles = np.zeros(len(batch.shared.data) // 16, np.uint8)
 
@@ -70,25 +81,54 @@ class Bulk:
         self.stores.append(store)
 
     def load(
-        self, x: Context, i: Instruction, place: int, data: Array, barrier: int, block: int, unit: int = 16
+        self,
+        x: Context,
+        i: Instruction,
+        place: int,
+        data: Array,
+        barrier: int,
+        block: int,
+        unit: int = 16,
+        change: Change | None = None,
     ) -> None:
         """A copy to shared memory begins, that arrives at the mbarrier at ``barrier`` of a block."""
-        part = shared_part(self.batch, place, len(data), unit)
-        self.batch.launch.watch.bulk(x, i, "shared", "copy", part, unit)
-        assert self.batch.shared.written is not None
-        self.batch.shared.written[place : place + len(data)] = 1
-        self.swizzles[place // 16 : -(-(place + len(data)) // 16)] = 0
-        self.mark(place, len(data), WRITING)
+        batch, size = self.batch, len(data)
+        part, shared = shared_part(batch, place, size, unit), batch.shared
+        batch.launch.watch.bulk(x, i, "shared", "reduce" if change else "copy", part, unit)
+        assert shared.written is not None
+        if change is None:
+            self.mark(place, size, WRITING)
+        else:
+            step = min(unit, 8)
+            check_written(x, i, "shared", part, shared.places(part.addresses, step), step, unit // step)
+            self.mark(place, size, REDUCING)
+            self.reductions.append((place, size))
+        shared.written[place : place + size] = 1
+        self.swizzles[place // 16 : -(-(place + size) // 16)] = 0
         frame, lanes = x.frame, x.lanes
 
         def arrive() -> None:
-            y = Context(self.batch, frame, lanes)
-            self.batch.shared.data[place : place + len(data)] = data
-            self.clear(place, len(data), WRITING)
-            self.batch.launch.watch.bulk_arrived(self.batch, place, len(data), barrier, block)
-            arrive_at(y, i, barrier, len(data))
+            y = Context(batch, frame, lanes)
+            if change is None:
+                shared.data[place : place + size] = data
+                self.clear(place, size, WRITING)
+            else:
+                self._reduce(place, data, change)
+            batch.launch.watch.bulk_arrived(batch, place, size, barrier, block, atomic=change is not None)
+            arrive_at(y, i, barrier, size)
 
-        self.batch.copies.defer(barrier, arrive)
+        batch.copies.defer(barrier, arrive)
+
+    def _reduce(self, place: int, data: Array, change: Change) -> None:
+        """A reduction arrives. Others of the same bytes may be under way still."""
+        kind = RAW[8 * change.size]
+        old = self.batch.shared.data[place : place + len(data)].view(kind)
+        old[:] = change.combine(old, data.view(kind))
+        self.clear(place, len(data), REDUCING)
+        self.reductions.remove((place, len(data)))
+        for at, size in self.reductions:
+            if at < place + len(data) and place < at + size:
+                self.mark(at, size, REDUCING)
 
     def commit(self, lanes: Lanes) -> None:
         """What these lanes have started since the last commit is a group."""

@@ -33,7 +33,10 @@ ENDS = {"exit", "ret", "trap"}  # no instruction follows, unless they are guarde
 
 @dataclass(slots=True)
 class Program:
-    """A decoded function. ``order`` ranks its instructions; ``ends`` is where a straight run stops."""
+    """A decoded function. ``order`` ranks its instructions; ``ends`` is where a straight run stops.
+
+    At ``joins`` lanes may come from elsewhere: who runs into one lets the others come, too.
+    """
 
     name: str
     function: Function
@@ -42,6 +45,7 @@ class Program:
     control: list[Step | None] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     order: list[int] = field(default_factory=list)
+    joins: frozenset[int] = frozenset()
     kinds: list[str] = field(default_factory=list)
     layout: dict[str, int] = field(default_factory=dict)
     frame_size: int = 0
@@ -128,7 +132,8 @@ class Decoder(Symbols):
     def _arrange(self, program: Program) -> None:
         """Find the basic blocks, their order, and where straight runs of instructions stop."""
         code, function = self.function.code, self.function
-        leaders = {0, *function.labels.values()}
+        program.joins = frozenset(function.labels.values())
+        leaders = {0, *program.joins}
         leaders |= {at + 1 for at, step in enumerate(program.control) if step is not None}
         starts = sorted(start for start in leaders if start < len(code))
         number = {start: block for block, start in enumerate(starts)}

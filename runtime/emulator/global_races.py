@@ -95,6 +95,16 @@ class GlobalRaces:
             self._check(access, found, at)
             _note(access, found, at, self.clock.now)
 
+    def last_write(self, part: Part, size: int) -> tuple[int, int] | None:
+        """Who wrote last, and when, to the ``size`` bytes of a part of one lane; None if nobody has."""
+        found = self._map(part.allocation)
+        if found is None:
+            return None
+        first = (int(part.addresses[0]) >> self.shift) - (part.allocation.base >> self.shift)
+        times = found.written_at[first : first + max(1, size >> self.shift)]
+        latest = int(times.argmax())
+        return (int(found.writer[first + latest]), int(times[latest])) if times[latest] else None
+
     def _map(self, allocation: Allocation) -> Accesses | None:
         if allocation.base not in self.maps:
             granules = (allocation.size >> self.shift) + 2

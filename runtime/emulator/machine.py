@@ -121,7 +121,7 @@ class Machine:
             program.warps_run[pc:stop] += lanes.warps
         group.pc = stop
         step = program.control[stop] if stop == end and end < len(program.ends) else None
-        if step is None:
+        if step is None or (stop > pc and stop in program.joins):
             self.place(group)
             return
         program.lanes_run[end] += lanes.count
@@ -162,6 +162,9 @@ class Machine:
         """Let the parked groups look again whether they may go on."""
         parked, self.parked = self.parked, {}
         for group in parked.values():
+            program = group.frame.program  # it was counted when it came
+            program.lanes_run[group.pc] -= group.lanes.count
+            program.warps_run[group.pc] -= group.lanes.warps
             self.place(group)
 
     def poll(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from .ptx import TYPES, Instruction
+from .tensor_map_fields import FIELDS
 
 _NUMBERS = "s16 u16 s32 u32 s64 u64"
 _WIDE = "s32 u32 s64 u64"
@@ -18,6 +19,7 @@ _COMPARE = "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan and or
 _SCOPE = "cta cluster gpu sys"
 _SHARED = "shared shared::cta"
 _CLUSTER = _SHARED + " shared::cluster"
+_RESTRICT = "sync_restrict::shared::cta sync_restrict::shared::cluster"
 _CACHE = "ca cg cs lu cv wb wt L1::* L2::*"
 _PLAIN = f"{_BITS} {_NUMBERS} f32 f64"
 _MEMORY = f"b8 s8 u8 {_PLAIN} b128"
@@ -25,6 +27,7 @@ _HALVES = ("rn ftz sat : f16 f16x2", "rn : bf16 bf16x2")
 _ROUNDED = (f"{_ROUND} ftz sat : f32", f"{_ROUND} : f64", f"{_ROUND} ftz : f32x2")
 _ATOMIC = f"relaxed acquire release acq_rel {_SCOPE} global {_CLUSTER} noftz L2::*"
 _REDUCE = "add inc dec min max and or xor"
+_ATOMIC_VECTORS = f"{_ATOMIC} add min max v2 v4 v8 : f16 f16x2 bf16 bf16x2 f32"
 _ATOMIC_TYPES = f"b16 b32 b64 {_WIDE} f16 f16x2 bf16 bf16x2 f32 f64"
 
 _FORMS: dict[str, tuple[str, ...]] = {
@@ -87,6 +90,9 @@ _FORMS: dict[str, tuple[str, ...]] = {
         f" v2 v4 v8 {_CACHE} : {_MEMORY}",
     ),
     "st.async": (f"async weak shared::cluster mbarrier::complete_tx::bytes v2 v4 : b32 b64 {_WIDE} f32 f64",),
+    "red.async": (
+        f"async relaxed cluster shared::cluster mbarrier::complete_tx::bytes {_REDUCE} : b32 u32 s32 u64 s64",
+    ),
     "ldu": (f"global v2 v4 : {_MEMORY}",),
     "createpolicy": ("fractional range cvt global L2 L2::* : b64",),
     "prefetch prefetchu applypriority discard": ("tensormap param const global local L1 L2 L2::* :",),
@@ -113,20 +119,25 @@ _FORMS: dict[str, tuple[str, ...]] = {
     "cp.async.bulk.prefetch": ("async bulk prefetch tensor 1d 2d 3d 4d 5d L2 global tile im2col L2::* :",),
     "cp.async.bulk.commit_group": ("async bulk commit_group :",),
     "cp.async.bulk.wait_group": ("async bulk wait_group read :",),
+    "tensormap.replace": (f"replace tile {' '.join(FIELDS)} global {_SHARED} b1024 : b32 b64",),
+    "tensormap.cp_fenceproxy": (
+        "cp_fenceproxy global shared::cta tensormap::generic release sync aligned cta cluster gpu sys :",
+    ),
     "bra call ret": ("uni :",),
     "brx": ("idx uni :",),
     "exit trap": (":",),
     "activemask": (": b32",),
-    "atom": (f"{_ATOMIC} {_REDUCE} cas exch : {_ATOMIC_TYPES}",),
-    "red": (f"{_ATOMIC} {_REDUCE} : {_ATOMIC_TYPES}",),
+    "atom": (f"{_ATOMIC} {_REDUCE} cas exch : {_ATOMIC_TYPES}", _ATOMIC_VECTORS),
+    "red": (f"{_ATOMIC} {_REDUCE} : {_ATOMIC_TYPES}", _ATOMIC_VECTORS),
     "bar": ("sync arrive red popc and or cta : u32 pred",),
     "barrier": ("sync arrive red popc and or cta aligned : u32 pred",),
     "bar.warp": ("warp sync :",),
     "elect": ("sync :",),
     "match": ("any all sync : b32 b64",),
     "membar": ("cta gl sys :", "proxy alias :"),
-    "fence": (f"sc acq_rel acquire release {_SCOPE} :",),
+    "fence": (f"sc acq_rel acquire release {_SCOPE} :", f"acquire release {_RESTRICT} cluster :"),
     "fence.proxy": ("proxy alias async global shared::cta shared::cluster :",),
+    "fence.proxy.tensormap::generic": (f"proxy tensormap::generic acquire release {_SCOPE} :",),
     "fence.mbarrier_init": ("mbarrier_init release cluster :",),
     "barrier.cluster.arrive": ("cluster arrive release relaxed aligned :",),
     "barrier.cluster.wait": ("cluster wait acquire aligned :",),

@@ -60,7 +60,7 @@ class Races:
         thread, block = lanes.take(self.batch.shape.place), lanes.block
         if rows is not None:
             thread, block = thread[rows], block[rows]
-        strong = kind in ("atomic", "sync") or instruction.has(*STRONG)
+        strong = kind in ("atomic", "reduce", "sync") or instruction.has(*STRONG)
         reads = kind in READS
         granules = self._granules(part.addresses, size)
         racing = self._check(thread, block, granules, strong=strong, reads=reads)
@@ -232,12 +232,12 @@ class Races:
         thread = self.batch.shape.place[lane]
         self._note_bulk(thread, self._granules(part.addresses, 16))
 
-    def completed(self, place: int, start: int, size: int) -> None:
+    def completed(self, place: int, start: int, size: int, *, atomic: bool) -> None:
         """A copy has written bytes: the ``place`` is a number behind those of the threads, or a thread's."""
         at = np.arange(start >> self.shift, -(-(start + size) >> self.shift))
         self.writer[at] = place
         self.written_at[at] = self.order.clock.now
-        self.atomic[at] = False
+        self.atomic[at] = atomic
 
     def arrived_copies(self, x: Context, places: Array, size: int) -> None:
         """Asynchronous copies of these lanes have been completed: they are writes at this time."""

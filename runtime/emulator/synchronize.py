@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .machine import Group, Machine
 
 FULL = np.uint32(0xFFFFFFFF)
-_WHOLE_WARP = {"mma", "wmma", "ldmatrix", "stmatrix", "movmatrix", "wgmma"}
+_WHOLE_WARP = {"mma", "wmma", "ldmatrix", "stmatrix", "movmatrix", "tensormap", "wgmma"}
 
 
 def synchronized(instruction: Instruction, d: Decoder, run: Run, guard: Read | None) -> Step:

@@ -14,8 +14,8 @@ from typing import Any
 from .errors import EmulatorError
 
 SIZE, ALIGN = 128, 64
-_MARK = b"mlopt-TM"
-_FORM = struct.Struct("<8s6BxxQ5I4Q5H5B3x3h3hHH")
+MARK = b"mlopt-TM"
+FORM = struct.Struct("<8s6BxxQ5I4Q5H5B3x3h3hHH")
 TYPES = {
     "u8": ("u1", 0),
     "u16": ("u2", 1),
@@ -84,8 +84,8 @@ class TensorMap:
 
     def encode(self) -> bytes:
         """The 128 bytes that a kernel gets."""
-        packed = _FORM.pack(
-            _MARK,
+        packed = FORM.pack(
+            MARK,
             self.rank,
             list(TYPES).index(self.type),
             INTERLEAVES.index(self.interleave),
@@ -107,10 +107,8 @@ class TensorMap:
     @classmethod
     def decode(cls, raw: bytes) -> TensorMap | None:
         """The map in 128 bytes; None if they are none."""
-        mark, rank, kind, interleave, swizzle, promotion, fill, address, *rest = _FORM.unpack(
-            raw[: _FORM.size]
-        )
-        if mark != _MARK:
+        mark, rank, kind, interleave, swizzle, promotion, fill, address, *rest = FORM.unpack(raw[: FORM.size])
+        if mark != MARK:
             return None
         spatial = rank - 2 if rest[-1] else 0
         return cls(
@@ -153,10 +151,7 @@ def tiled(
     found = TensorMap(
         dtype, address, tuple(dims), tuple(strides), tuple(box), steps, interleave, swizzle, promotion, fill
     )
-    _check(found, 3 if interleave != "none" else 1)
-    _need(len(found.box) == found.rank, "boxDim", box, f"has {found.rank} sizes")
-    _need(all(1 <= size <= 256 for size in found.box), "boxDim", box, "is of 1 to 256 in each dimension")
-    _check_row(found, found.box[0], "boxDim[0]")
+    check(found)
     return found.encode()
 
 
@@ -177,6 +172,7 @@ def im2col(
     fill: str = "zeros",
 ) -> bytes:
     """The same of cuTensorMapEncodeIm2col; dimensions are C, W, H, D, N as far as the rank has them."""
+    need(1 <= pixels <= 1024, "pixelsPerColumn", pixels, "is of 1 to 1024")
     steps = (1,) * len(dims) if element_strides is None else tuple(element_strides)
     found = TensorMap(
         dtype,
@@ -194,23 +190,38 @@ def im2col(
         channels,
         pixels,
     )
-    _check(found, 3)
-    most = {3: 32768, 4: 128, 5: 16}[found.rank]
-    for name, corner in (("pixelBoxLowerCorner", lower), ("pixelBoxUpperCorner", upper)):
-        _need(len(corner) == found.rank - 2, name, corner, f"has {found.rank - 2} offsets")
-        _need(all(-most <= at < most for at in corner), name, corner, f"is in [{-most}, {most - 1}]")
-    area = [d + u - low for d, low, u in zip(found.dims[1:], lower, upper, strict=False)]
-    _need(all(size > 0 for size in area), "pixelBoxUpperCorner", upper, "leaves pixels in the box")
-    _need(1 <= channels <= 256, "channelsPerPixel", channels, "is of 1 to 256")
-    _need(1 <= pixels <= 1024, "pixelsPerColumn", pixels, "is of 1 to 1024")
-    _check_row(found, channels, "channelsPerPixel")
+    check(found)
     return found.encode()
 
 
-def _need(good: bool, name: str, value: Any, what: str) -> None:
+def need(good: bool, name: str, value: Any, what: str) -> None:
+    """EmulatorError unless what ``name`` is asked for is so."""
     if not good:
         shown = tuple(value) if isinstance(value, list | tuple) else value
         raise EmulatorError(f"{name} {what}, and is {shown}", where="the arguments of a tensor map")
+
+
+def check(found: TensorMap) -> None:
+    """EmulatorError where the driver says INVALID_VALUE."""
+    _check(found, 3 if found.im2col or found.interleave != "none" else 1)
+    if found.im2col:
+        _check_pixels(found)
+        return
+    need(len(found.box) == found.rank, "boxDim", found.box, f"has {found.rank} sizes")
+    need(all(1 <= size <= 256 for size in found.box), "boxDim", found.box, "is of 1 to 256 in each dimension")
+    _check_row(found, found.box[0], "boxDim[0]")
+
+
+def _check_pixels(found: TensorMap) -> None:
+    """What im2col asks for."""
+    most = {3: 32768, 4: 128, 5: 16}[found.rank]
+    for name, corner in (("pixelBoxLowerCorner", found.lower), ("pixelBoxUpperCorner", found.upper)):
+        need(len(corner) == found.rank - 2, name, corner, f"has {found.rank - 2} offsets")
+        need(all(-most <= at < most for at in corner), name, corner, f"is in [{-most}, {most - 1}]")
+    area = [d + u - low for d, low, u in zip(found.dims[1:], found.lower, found.upper, strict=False)]
+    need(all(size > 0 for size in area), "pixelBoxUpperCorner", found.upper, "leaves pixels in the box")
+    need(1 <= found.channels <= 256, "channelsPerPixel", found.channels, "is of 1 to 256")
+    _check_row(found, found.channels, "channelsPerPixel")
 
 
 def _check(found: TensorMap, least: int) -> None:
@@ -222,21 +233,21 @@ def _check(found: TensorMap, least: int) -> None:
         ("l2Promotion", found.promotion, PROMOTIONS),
         ("oobFill", found.fill, FILLS),
     ):
-        _need(value in known, name, value, f"is one of {', '.join(known)}")
+        need(value in known, name, value, f"is one of {', '.join(known)}")
     rank, align = found.rank, 32 if found.interleave == "32B" else 16
-    _need(least <= rank <= 5, "tensorRank", rank, f"is of {least} to 5")
-    _need(found.address % align == 0, "globalAddress", hex(found.address), f"is a multiple of {align}")
-    _need(all(1 <= size <= 1 << 32 for size in found.dims), "globalDim", found.dims, "is of 1 to 2^32")
+    need(least <= rank <= 5, "tensorRank", rank, f"is of {least} to 5")
+    need(found.address % align == 0, "globalAddress", hex(found.address), f"is a multiple of {align}")
+    need(all(1 <= size <= 1 << 32 for size in found.dims), "globalDim", found.dims, "is of 1 to 2^32")
     strides, steps = found.strides, found.element_strides
-    _need(len(strides) == rank - 1, "globalStrides", strides, f"has {rank - 1} strides")
+    need(len(strides) == rank - 1, "globalStrides", strides, f"has {rank - 1} strides")
     good = all(0 <= stride < 1 << 40 and stride % align == 0 for stride in strides)
-    _need(good, "globalStrides", strides, f"has multiples of {align} below 2^40")
-    _need(len(steps) == rank, "elementStrides", steps, f"has {rank} steps")
-    _need(all(1 <= step <= 8 for step in steps), "elementStrides", steps, "is of 1 to 8 in each dimension")
+    need(good, "globalStrides", strides, f"has multiples of {align} below 2^40")
+    need(len(steps) == rank, "elementStrides", steps, f"has {rank} steps")
+    need(all(1 <= step <= 8 for step in steps), "elementStrides", steps, "is of 1 to 8 in each dimension")
     if found.interleave == "32B":
-        _need(found.swizzle == "32B", "swizzle", found.swizzle, "is 32B with an interleave of 32B")
+        need(found.swizzle == "32B", "swizzle", found.swizzle, "is 32B with an interleave of 32B")
     if found.fill == "nan":
-        _need(found.type in FLOATS, "oobFill", found.fill, "is zeros for what is no float")
+        need(found.type in FLOATS, "oobFill", found.fill, "is zeros for what is no float")
 
 
 def _check_row(found: TensorMap, count: int, name: str) -> None:
@@ -245,7 +256,7 @@ def _check_row(found: TensorMap, count: int, name: str) -> None:
         return
     size = count * found.element
     if not found.im2col:
-        _need(size % 16 == 0, name, count, f"is a multiple of 16 bytes ({size} bytes here)")
+        need(size % 16 == 0, name, count, f"is a multiple of 16 bytes ({size} bytes here)")
     if found.swizzle != "none":
         most = int(found.swizzle[:-1])
-        _need(size <= most, name, count, f"has at most the {most} bytes of the swizzle ({size} here)")
+        need(size <= most, name, count, f"has at most the {most} bytes of the swizzle ({size} here)")

@@ -10,16 +10,18 @@ import numpy as np
 
 from . import traffic
 from .access import Part, own_addresses
-from .asynchronous import WRITING
+from .asynchronous import READING, REDUCING
 from .caches import Trace
 from .context import Context
 from .counters import Counters, Traffic
 from .global_races import GlobalRaces
 from .lanes import WARP, Lanes
+from .map_fences import MapFences
 from .mbarriers import State
 from .ordering import Clock
 from .ptx import Array, Function, Instruction
 from .races import READS, Unchanged
+from .tensor_maps import SIZE
 
 if TYPE_CHECKING:
     from .barriers import Waiting
@@ -48,6 +50,7 @@ class Watch:
         self.shared_races = self.granule < NONE and launch.shared_size > 0
         granule = min(_granule(function, _GLOBAL_ELSEWHERE) for function in functions)
         self.global_races = GlobalRaces(launch, granule, self.clock) if launch.options.races else None
+        self.maps = MapFences(launch)
         self.traffic: dict[tuple[int, str], Traffic] = {}
         self.touched: dict[int, Touched] = {}
         self.trace = Trace() if launch.options.trace else None
@@ -152,11 +155,13 @@ class Watch:
                 flying = copies.in_flight(part.addresses.view(np.int64), size)
                 reads = kind in READS
                 if reads:
-                    flying &= np.uint8(WRITING)
+                    flying &= np.uint8(~READING & 255)
+                if kind == "reduce":
+                    flying &= np.uint8(~REDUCING & 255)
                 if flying.any():
                     name = "async-read" if reads else "async-write"
                     detail = "bytes that a copy may not have written yet"
-                    if not (flying & np.uint8(WRITING)).any():
+                    if not (flying & np.uint8(~READING & 255)).any():
                         detail = "bytes that a copy or a wgmma may not have read yet"
                     self._report_flight(x, instruction, name, detail, part, flying != 0)
                     rest = flying == 0
@@ -199,7 +204,7 @@ class Watch:
         counted.wavefronts += passes
         counted.least_wavefronts += passes
         if x.batch.races is not None and instruction.opcode == "cp":
-            bare = x.batch.races.unfenced(int(x.lanes.index[0]), part, writes=kind == "copy")
+            bare = x.batch.races.unfenced(int(x.lanes.index[0]), part, writes=kind != "fetch")
             if bare.any():
                 detail = "no fence.proxy.async between an ordinary access to these bytes and this copy"
                 self._report_flight(x, instruction, "proxy-fence", detail, part, bare)
@@ -239,7 +244,16 @@ class Watch:
         if batch.order is not None:
             batch.order.operands_waited(name, *divmod(warp, batch.shape.warps_in_block), time)
 
-    def bulk_arrived(self, batch: Batch, place: int, size: int, barrier: int, block: int) -> None:
+    def tensor_map(self, x: Context, instruction: Instruction, part: Part) -> None:
+        """One lane copies by the tensor map in a part of global memory."""
+        if self.global_races is None or not part.allocation.writable:
+            return
+        self.global_races.access(x, instruction, "load", part, SIZE, None)
+        self.maps.check(x, instruction, self.global_races, part)
+
+    def bulk_arrived(
+        self, batch: Batch, place: int, size: int, barrier: int, block: int, *, atomic: bool
+    ) -> None:
         """A copy has written bytes of shared memory and arrives at an mbarrier of a block."""
         order, races = batch.order, batch.races
         if order is None:
@@ -247,7 +261,7 @@ class Watch:
         rank = block % batch.shape.cluster
         column = order.column(rank * batch.shared_stride + barrier % batch.shared_stride)
         if races is not None:
-            races.completed(column * WARP, place, size)
+            races.completed(column * WARP, place, size, atomic=atomic)
         order.copy_arrive(barrier, column)
 
     def bulk_read(self, x: Context, part: Part) -> None:

@@ -77,13 +77,13 @@ def update(operation: str, kind: Type, d: Decoder) -> Callable[[Array, Array, An
 @instruction("atom", "red", section=ATOMIC, kind="atomic")
 def atom(i: Instruction, d: Decoder) -> Run:
     """Changes memory in one step; atom also gives the old value."""
-    if i.has("v2", "v4", "v8") or i.has("async"):
-        raise d.fail("of vectors, or asynchronously, which sm_90 has")
     kind = i.types[-1]
     if kind.bits == 128:
         raise d.fail("of 128 bits")
     operation = next(mod for mod in i.mods if mod in OPERATIONS)
     gives = i.opcode == "atom"
+    if i.has("v2", "v4", "v8"):
+        return _vector(i, d, kind, operation, gives)
     where = i.operands[1 if gives else 0]
     assert isinstance(where, Memory)
     raw = TYPES[f"b{kind.bits}"]
@@ -113,6 +113,32 @@ def atom(i: Instruction, d: Decoder) -> Run:
         x.enter(lanes)
         if write is not None:
             write(x, old)
+
+    return run
+
+
+def _vector(i: Instruction, d: Decoder, kind: Type, operation: str, gives: bool) -> Run:
+    """Of several elements that lie together: one after the other, each in one step."""
+    where, raw = i.operands[1 if gives else 0], TYPES[f"b{kind.bits}"]
+    assert isinstance(where, Memory)
+    if kind.kind != "f" or memory_space(i, d, where) not in ("global", "generic"):
+        raise d.fail("of vectors of other than floats in global memory")
+    address, reads = d.address(where), d.reads(i.operands[2 if gives else 1], raw)
+    writes = d.writes(i.operands[0], raw) if gives else []
+    change, width = update(operation, kind, d), kind.bytes * len(reads)
+
+    def run(x: Context) -> None:
+        addresses = address(x)
+        bad = addresses % np.uint64(width) != 0
+        if bad.any():
+            detail = f"an address that is not a multiple of {width}"
+            x.report(i, "misaligned", detail, bad, addresses, "global")
+        values = [x.dense(read(x)) for read in reads]
+        for element, value in enumerate(values):
+            inside = addresses + np.uint64(element * kind.bytes)
+            old = _one_space(x, i, "global", inside, kind, operation, change, [value], gives)
+            if gives:
+                writes[element](x, old)
 
     return run
 

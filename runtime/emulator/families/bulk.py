@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import access
-from ..bulk import Store, fetch, global_parts
+from ..bulk import Change, Combine, Store, fetch, global_parts
 from ..clusters import RANK
 from ..context import Context
 from ..decode import Decoder
@@ -21,7 +21,6 @@ from .control import taken
 from .mbarrier import object_place, states
 
 BULK = "9.7.9.25 Data Movement and Conversion: Asynchronous copy: cp.async.bulk"
-Combine = Callable[[Array, Array], Array]
 
 
 class Lane:
@@ -184,9 +183,8 @@ def bulk(i: Instruction, d: Decoder) -> Step:
                     x.batch.bulk.load(lane.x, i, at, data, barrier, block)
 
         return each_lane(i, d, load)
-    if i.has("reduce"):
-        raise d.fail("of another block's shared memory")
     here = shared_offset(d, operands[1])
+    change = None if combine is None else Change(combine, unit)
 
     def send(x: Context) -> None:
         sources, places, sizes = here(x), there(x), x.dense(size_of(x))
@@ -201,7 +199,7 @@ def bulk(i: Instruction, d: Decoder) -> Step:
                 lane.report(i, "mbarrier", "a copy to a block that arrives at an mbarrier of another block")
             data = x.batch.bulk.take(lane.x, i, mine, size)
             block = int(barriers[row]) // x.batch.shared_stride
-            x.batch.bulk.load(lane.x, i, place, data, int(barriers[row]), block)
+            x.batch.bulk.load(lane.x, i, place, data, int(barriers[row]), block, change=change)
 
     return each_lane(i, d, send)
 
@@ -238,30 +236,6 @@ def _store(
     addresses = np.arange(address, address + size, unit, dtype=np.uint64)
     write, good = write_global(lane, i, addresses, unit, data, combine)
     bulk.store(Store(i, lane.number, place, size, good, unit, write))
-
-
-@control("st.async", section="9.7.9 Data Movement and Conversion: st.async", kind="store")
-def st_async(i: Instruction, d: Decoder) -> Step:
-    """Stores to a block of the cluster; the bytes arrive at an mbarrier there."""
-    kind = i.types[-1]
-    there, place_of = shared_offset(d, i.operands[0]), object_place(i, d, i.operands[2], remote=True)
-    reads = d.reads(i.operands[1], TYPES[f"b{kind.bits}"])
-    size = kind.bytes * len(reads)
-
-    def send(x: Context) -> None:
-        places, barriers = there(x), barrier_places(x, i, place_of)
-        values = np.stack([x.dense(read(x)) for read in reads], axis=1)
-        stride = x.batch.shared_stride
-        for row in range(x.count):
-            lane, barrier = Lane(x, row), int(barriers[row])
-            place = shared_place(lane, i, int(places[row]), size, size, remote=True)
-            if min(place, barrier) < 0:
-                continue
-            if place // stride != barrier // stride:
-                lane.report(i, "mbarrier", "a store to a block that arrives at an mbarrier of another block")
-            x.batch.bulk.load(lane.x, i, place, values[row].view(np.uint8), barrier, barrier // stride, size)
-
-    return each_lane(i, d, send)
 
 
 @instruction("cp.async.bulk.commit_group", section=BULK + ".commit_group", kind="async copy")

@@ -11,7 +11,7 @@ import numpy as np
 from .. import exact
 from ..context import Context
 from ..decode import Decoder
-from ..formats import flush, narrow, widen
+from ..formats import FORMATS, flush, narrow, widen
 from ..ptx import TYPES, Instruction, Type
 from ..registry import Run, instruction
 
@@ -141,7 +141,8 @@ def _floats(i: Instruction, d: Decoder, to: Type, source: Type, write: Any, read
     """Between float formats; with an integer rounding the result is a whole number."""
     whole = next((_TO_INTEGER[mod] for mod in i.mods if mod in _TO_INTEGER), None)
     mode, ftz, relu = _mode(i), i.has("ftz"), i.has("relu")
-    if i.has("satfinite") and to.name not in ("tf32",):
+    finite = i.has("satfinite")
+    if finite and (source.name != "f32" or to.name not in ("tf32", "f16", "bf16")):
         raise d.fail("with .satfinite")
 
     def run(x: Context) -> None:
@@ -151,8 +152,7 @@ def _floats(i: Instruction, d: Decoder, to: Type, source: Type, write: Any, read
         value = widen(value, source.name)
         if whole is not None:
             value = np.copysign(whole(value), value)
-        if relu:
-            value = np.where((value > 0) | np.isnan(value), value, 0.0)
+        value = _limited(value, to.name, relu=relu, finite=finite)
         out = value.copy() if to.name == "f64" else narrow(value, to.name, mode)
         if ftz and to.name == "f32":
             out = flush(out)
@@ -186,15 +186,18 @@ def _packed(i: Instruction, d: Decoder, to: Type, source: Type) -> Run:
     return run
 
 
-def _to_bits(value: Any, name: str, mode: str, *, relu: bool, finite: bool) -> Any:
-    from ..formats import FORMATS
-
+def _limited(value: Any, name: str, *, relu: bool, finite: bool) -> Any:
+    """A value to be rounded: not below zero with .relu, in the range of the format with .satfinite."""
     if relu:
         value = np.where((value > 0) | np.isnan(value), value, 0.0)
     if finite:
         top = FORMATS[name].greatest
         value = np.where(np.isnan(value), value, np.clip(value, -top, top))
-    out = narrow(value, name, mode)
+    return value
+
+
+def _to_bits(value: Any, name: str, mode: str, *, relu: bool, finite: bool) -> Any:
+    out = narrow(_limited(value, name, relu=relu, finite=finite), name, mode)
     return out.view(np.uint16) if name == "f16" else out
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import gcd
 
 import numpy as np
 
 from .. import boxes
-from ..bulk import Store, fetch
+from ..access import Part
+from ..bulk import Combine, Store, fetch
 from ..context import Context
 from ..decode import Decoder
-from ..errors import unsupported
+from ..errors import EmulatorError, unsupported
 from ..operands import Read
 from ..ptx import TYPES, Array, Instruction, Memory, Vector
 from ..registry import Step, control
-from ..tensor_maps import ALIGN, SIZE, SWIZZLES, TensorMap
+from ..tensor_maps import ALIGN, SIZE, SWIZZLES, TensorMap, check
 from .bulk import (
     BULK,
-    Combine,
     Lane,
     barrier_places,
     combine_of,
@@ -68,9 +69,11 @@ class Coordinates:
             lane.report(i, "out-of-bounds", "a tensor map outside of every allocation")
             return None
         start = address - allocation.base
-        found = TensorMap.decode(allocation.data[start : start + SIZE].tobytes())
+        part = Part(allocation, np.zeros(1, np.intp), np.array([address], np.uint64))
+        lane.x.batch.launch.watch.tensor_map(lane.x, i, part)
+        found, why = _decoded(allocation.data[start : start + SIZE].tobytes())
         if found is None:
-            lane.report(i, "tensor-map", "the 128 bytes there are no tensor map")
+            lane.report(i, "tensor-map", why)
         elif found.rank != self.rank or found.im2col != self.im2col:
             mode = "an im2col" if found.im2col else "a tiled"
             lane.report(i, "tensor-map", f"{mode} map of {found.rank} dimensions, for {self.rank}d here")
@@ -89,6 +92,19 @@ class Coordinates:
             why = f"rows of {row} bytes in a swizzle of {box.swizzle}, whose distance the ISA leaves open"
         if why:
             raise unsupported(self.instruction, BULK, why)
+
+
+@lru_cache(256)
+def _decoded(raw: bytes) -> tuple[TensorMap | None, str]:
+    """The map in 128 bytes, or why they are none: a kernel may have made it."""
+    found = TensorMap.decode(raw)
+    if found is None:
+        return None, "the 128 bytes there are no tensor map"
+    try:
+        check(found)
+    except EmulatorError as error:
+        return None, str(error)
+    return found, ""
 
 
 def _elements(box: TensorMap, at: tuple[int, ...], offsets: tuple[int, ...]) -> tuple[Array, Array, int]:

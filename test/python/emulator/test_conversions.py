@@ -105,6 +105,23 @@ def test_float_to_narrower_float(to: str, source: str, modes: tuple[str, ...]) -
         assert found == [reference.rounded(Fraction(v), to, mode) for v in values], mode
 
 
+@pytest.mark.parametrize("relu", ["", ".relu"])
+@pytest.mark.parametrize("to", ["f16", "bf16", "tf32"])
+def test_nothing_is_beyond_the_range_with_satfinite(to: str, relu: str) -> None:
+    precision, _, greatest = reference.FORMATS[to]
+    top = (2 - 2.0 ** (1 - precision)) * 2.0**greatest
+    values = [1e5, -1e5, 3.4e38, -3.4e38, math.inf, -math.inf, 1.5, -1.5, 0.0, math.nan, *[7.0] * 22]
+    found = reference.from_bits(
+        apply(f"cvt.rn.satfinite{relu}.{to}.f32", to, [("f32", np.array(values, np.float32))]), to
+    )
+    for value, got in zip(values, found, strict=True):
+        if math.isnan(value):
+            assert math.isnan(got)
+        else:
+            limited = min(max(value, 0.0 if relu else -top), top)
+            assert got == reference.rounded(Fraction(limited), to)
+
+
 @pytest.mark.parametrize(("to", "source"), [("f32", "f16"), ("f64", "f16"), ("f64", "f32"), ("f32", "bf16")])
 def test_float_to_wider_float(to: str, source: str) -> None:
     values = reference.samples(source, COUNT, RNG)

@@ -13,7 +13,11 @@ REFUSED = [
     ("add.sat.u32 %r1, %r1, %r1", "sat"),
     ("add.rz.f16 %h1, %h1, %h1", "rz"),
     ("ld.global.frob.u32 %r1, [%rd0]", "frob"),
-    ("red.async.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [buffer], %r1, [buffer]", "async"),
+    ("red.async.relaxed.cluster.global.add.u32 [%rd0], %r1, [buffer]", "global"),
+    ("multimem.red.global.add.u32 [%rd0], %r1", "multimem"),
+    ("atom.shared.v2.f32.add {%f1, %f1}, [buffer], {%f1, %f1}", "vectors"),
+    ("red.global.add.v2.u32 [%rd0], {%r1, %r1}", "vectors"),
+    ("tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%rd0], 1", "swizzle_atomicity"),
     ("atom.global.frob.u32 %r1, [%rd0], 1", "StopIteration"),
     ("shfl.sync.frob.b32 %r1, %r1, 1, 31, -1", "StopIteration"),
     ("setp.frob.s32 %p1, %r1, %r1", "StopIteration"),
@@ -25,7 +29,8 @@ REFUSED = [
     ("bar.frob 0", "frob"),
     ("membar.frob", "frob"),
     ("fence.frob", "frob"),
-    ("fence.proxy.tensormap::generic.release.gpu", "tensormap"),
+    ("fence.proxy.tensormap::generic.acquire.gpu [%rd0], 64", "128 bytes"),
+    ("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", "async::generic"),
     (
         "mma.sync.aligned.m16n8k8.col.row.f32.f16.f16.f32"
         " {%f2, %f3, %f4, %f5}, {%r1, %r1}, {%r1}, {%f1, %f1, %f1, %f1}",
@@ -43,7 +48,16 @@ def test_what_it_does_not_know_is_refused(line: str, named: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["membar.gl", "fence.sc.cta", "fence.acq_rel.gpu", "fence.proxy.alias", "fence.proxy.async"]
+    "line",
+    [
+        "membar.gl",
+        "fence.sc.cta",
+        "fence.acq_rel.gpu",
+        "fence.proxy.alias",
+        "fence.proxy.async",
+        "fence.proxy.tensormap::generic.release.gpu",
+        "fence.acquire.sync_restrict::shared::cluster.cluster",
+    ],
 )
 def test_fences_that_it_knows(line: str) -> None:
     assert run(kernel(f"  {line};\n", 1), [np.zeros(1, np.uint32)]).findings == []

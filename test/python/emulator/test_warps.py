@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mlopt import emulator
-from mlopt.test.python.emulator.snippets import kernel, run
+from mlopt.test.python.emulator.snippets import kernel, kinds, run
 
 RNG = np.random.default_rng(97913)
 SCHEDULES = ("together", "round-robin", "ahead", "random")
@@ -163,6 +163,39 @@ def test_atomic_sums(opcode: str, kind: str, dtype: type) -> None:
     )
     assert run(kernel(body), [total, x], 128).findings == []
     assert total.tolist() == [x.sum(), 0]
+
+
+VECTORS = [("add", "f32", 2), ("add", "f32", 4)]
+VECTORS += [(name, "f16", count) for name in ("add", "min", "max") for count in (2, 4, 8)]
+VECTORS += [(name, "f16x2", count) for name in ("add", "min", "max") for count in (2, 4)]
+
+
+@pytest.mark.parametrize(("operation", "kind", "count"), VECTORS)
+@pytest.mark.parametrize("opcode", ["red", "atom"])
+def test_atomics_of_vectors(opcode: str, operation: str, kind: str, count: int) -> None:
+    """Four threads to each vector; small whole numbers."""
+    size = {"f32": 4, "f16": 2, "f16x2": 4}[kind]
+    dtype = np.float32 if kind == "f32" else np.float16
+    register = {"f32": "%f", "f16": "%h", "f16x2": "%r"}[kind]
+    names = [f"{register}{number}" for number in range(1, 1 + count)]
+    x = RNG.integers(-9, 9, (32, count * size // np.dtype(dtype).itemsize)).astype(dtype)
+    total = RNG.integers(-9, 9, (8, x.shape[1])).astype(dtype)
+    numpy = {"add": np.add, "min": np.minimum, "max": np.maximum}[operation]
+    wanted = numpy(total, numpy.reduce(x.reshape(8, 4, -1), axis=1))
+    loads = [f"  ld.global.b{8 * size} {name}, [%rd10+{size * at}];\n" for at, name in enumerate(names)]
+    listed = "{" + ", ".join(names) + "}"
+    old = listed + ", " if opcode == "atom" else ""
+    noftz = "" if kind == "f32" else ".noftz"
+    body = (
+        f"  mul.wide.u32 %rd10, %r0, {size * count};\n  add.s64 %rd10, %rd10, %rd1;\n{''.join(loads)}"
+        f"  shr.u32 %r40, %r0, 2;\n  mul.wide.u32 %rd11, %r40, {size * count};\n"
+        f"  add.s64 %rd11, %rd11, %rd0;\n"
+        f"  {opcode}.relaxed.gpu.global.{operation}{noftz}.v{count}.{kind} {old}[%rd11], {listed};\n"
+    )
+    assert run(kernel(body, target="sm_90"), [total, x], 32).findings == []
+    np.testing.assert_array_equal(total, wanted)
+    odd = body.replace("[%rd11]", f"[%rd11+{size}]")
+    assert "misaligned" in kinds(run(kernel(odd, target="sm_90"), [total, x], 32))
 
 
 def test_compare_and_swap_of_three_sizes() -> None:
