@@ -1,43 +1,6 @@
 // Copies in bulk and by tensor maps, clusters: what sm_90 has, in inline PTX.
 #include <cuda_fp16.h>
-#include <stdint.h>
-
-struct alignas(64) Map {
-  char bytes[128];
-};
-
-__device__ __forceinline__ uint32_t address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
-
-__device__ __forceinline__ void init(uint64_t *bar, int count) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address(bar)), "r"(count) : "memory");
-}
-
-__device__ __forceinline__ void expect(uint64_t *bar, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(bar)), "r"(bytes) : "memory");
-}
-
-__device__ __forceinline__ void arrive(uint64_t *bar) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address(bar)) : "memory");
-}
-
-__device__ __forceinline__ void wait(uint64_t *bar, int parity) {
-  asm volatile("{\n\t.reg .pred p;\n\tL:\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n\t@!p bra L;\n\t}" ::"r"(address(bar)), "r"(parity)
-               : "memory");
-}
-
-__device__ __forceinline__ void load2(void *to, const Map *map, int x, int y, uint64_t *bar) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(address(to)),
-               "l"(map), "r"(x), "r"(y), "r"(address(bar))
-               : "memory");
-}
-
-__device__ __forceinline__ void store2(const Map *map, int x, int y, const void *from) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(x), "r"(y), "r"(address(from))
-               : "memory");
-}
-
-__device__ __forceinline__ void commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-__device__ __forceinline__ void fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+#include "hopper.cuh"
 
 // y = 2 x, 64 by 64 halves at a time, swizzled by 128 bytes.
 extern "C" __global__ void twice(const __grid_constant__ Map x, const __grid_constant__ Map y) {
@@ -46,19 +9,19 @@ extern "C" __global__ void twice(const __grid_constant__ Map x, const __grid_con
   int t = threadIdx.x, column = blockIdx.x * 64, row = blockIdx.y * 64;
   if (t == 0) {
     init(&bar, 1);
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    initialised();
   }
   __syncthreads();
   if (t == 0) {
     expect(&bar, sizeof(tile));
-    load2(tile, &x, column, row, &bar);
+    load(tile, &x, column, row, &bar);
   }
   wait(&bar, 0);
   for (int i = t; i < 64 * 64; i += blockDim.x) tile[i] = tile[i] + tile[i];
   fence();
   __syncthreads();
   if (t == 0) {
-    store2(&y, column, row, tile);
+    store(&y, column, row, tile);
     commit();
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
   }
@@ -75,7 +38,7 @@ extern "C" __global__ void rows(const __grid_constant__ Map x, float *y, int ste
       init(full + i, 1);
       init(empty + i, 2);
     }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    initialised();
   }
   __syncthreads();
   if (t >= 64) {
@@ -84,7 +47,7 @@ extern "C" __global__ void rows(const __grid_constant__ Map x, float *y, int ste
         int s = i % 3, turn = i / 3;
         wait(empty + s, (turn & 1) ^ 1);
         expect(full + s, 64 * 128);
-        load2(stage + s * 64 * 32, &x, i * 32, blockIdx.x * 64, full + s);
+        load(stage + s * 64 * 32, &x, i * 32, blockIdx.x * 64, full + s);
       }
   } else {
     float sum = 0;
@@ -110,20 +73,16 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) shared_by_two(const __grid_
   int t = threadIdx.x, rank = blockIdx.x & 1;
   if (t == 0) {
     init(&bar, 1);
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    initialised();
     expect(&bar, sizeof(tile));
   }
   asm volatile("barrier.cluster.arrive.relaxed.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
   if (t == 0)
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(
-            address(tile + rank * 16 * 32)),
-        "l"(&x), "r"(0), "r"((int)(blockIdx.x / 2) * 32 + rank * 16), "r"(address(&bar)), "h"((short)3)
-        : "memory");
+    load_for(3, tile + rank * 16 * 32, &x, 0, blockIdx.x / 2 * 32 + rank * 16, &bar);
   wait(&bar, 0);
   y[blockIdx.x * 1024 + t * 4] = tile[t * 4];
   for (int i = 1; i < 4; i++) y[blockIdx.x * 1024 + t * 4 + i] = tile[t * 4 + i];
-  asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+  cluster_barrier();
 }
 
 // One dimension without a map: x goes through shared memory, doubled, and is added to y.
@@ -162,7 +121,7 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) passes_on(int *y) {
   }
   mine[t] = rank * 100 + t;
   fence();
-  asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+  cluster_barrier();
   if (t == 0) {
     uint32_t to, at;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(address(theirs)), "r"((rank + 1) & 3));
@@ -173,7 +132,7 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) passes_on(int *y) {
   }
   wait(&bar, 0);
   y[blockIdx.x * 64 + t] = theirs[t];
-  asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+  cluster_barrier();
 }
 
 // Pixels of an image of 4 dimensions, by im2col: 32 pixels of 16 channels at an offset of the filter.
