@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .batch import Batch
     from .launch import Launch
 
+_COMING = np.uint8(~READING & 255)  # marks of bytes that are still written
 RACE_BYTES = 64 << 20  # so much may the map of who accessed what take
 
 
@@ -155,13 +156,13 @@ class Watch:
                 flying = copies.in_flight(part.addresses.view(np.int64), size)
                 reads = kind in READS
                 if reads:
-                    flying &= np.uint8(~READING & 255)
+                    flying &= _COMING
                 if kind == "reduce":
                     flying &= np.uint8(~REDUCING & 255)
                 if flying.any():
                     name = "async-read" if reads else "async-write"
                     detail = "bytes that a copy may not have written yet"
-                    if not (flying & np.uint8(~READING & 255)).any():
+                    if not (flying & _COMING).any():
                         detail = "bytes that a copy or a wgmma may not have read yet"
                     self._report_flight(x, instruction, name, detail, part, flying != 0)
                     rest = flying == 0
@@ -218,16 +219,17 @@ class Watch:
         counted.bytes += 16 * len(addresses)
         counted.wavefronts += -(-len(addresses) // 8)
         counted.least_wavefronts += -(-len(addresses) // 8)
-        rows = np.repeat(x.lanes.starts, len(addresses))
-        part = Part(x.batch.shared, rows, np.tile(addresses, x.lanes.warps))
-        races = x.batch.races
+        races, starts, copies = x.batch.races, x.lanes.starts, x.batch.copies
         if races is not None:
-            mine = Part(x.batch.shared, None, addresses)
-            lanes = x.lanes.index[x.lanes.starts].tolist()
+            flying = copies.in_flight(addresses.view(np.int64), 16) & _COMING
+            here = addresses[flying == 0]
+            mine, lanes = Part(x.batch.shared, None, here), x.lanes.index[starts].tolist()
             found = np.concatenate([races.unfenced(lane, mine, writes=False) for lane in lanes])
             if found.any():
                 detail = "no fence.proxy.async between an ordinary access to these bytes and this wgmma"
+                part = Part(x.batch.shared, np.repeat(starts, len(here)), np.tile(here, len(starts)))
                 self._report_flight(x, i, "proxy-fence", detail, part, found)
+        part = Part(x.batch.shared, np.repeat(starts, len(addresses)), np.tile(addresses, len(starts)))
         self._shared(x, i, "operand", 16, [part], None)
 
     def wgmma_done(self, batch: Batch, units: Array, name: int) -> int:

@@ -15,12 +15,15 @@ SCHEDULES = ("together", "round-robin", "ahead", "random")
 def planted() -> dict[str, tuple[str, str, str, int, int, int]]:
     """The faults in the files: kind, faulty lines, fixed lines, threads, bytes of shared memory, blocks."""
     found = {}
-    texts = [path.read_text() for path in sorted(Path(__file__).parent.glob("faults*.txt"))]
-    for section in [section for text in texts for section in text.split("\n== ")[1:]]:
-        header, _, body = section.partition("\n")
-        name, kind, threads, shared, *blocks = (part.strip() for part in header.split("|"))
-        faulty, _, fixed = body.partition("-- fixed\n")
-        found[name] = (kind, faulty, fixed, int(threads), int(shared), int(blocks[0]) if blocks else 0)
+    for path in sorted(Path(__file__).parent.glob("faults*.txt")):
+        before, *sections = path.read_text().split("\n== ")
+        start = "".join(line + "\n" for line in before.splitlines() if not line.startswith("#"))
+        for section in sections:
+            header, _, body = section.partition("\n")
+            name, kind, threads, shared, *blocks = (part.strip() for part in header.split("|"))
+            faulty, _, fixed = body.partition("-- fixed\n")
+            sizes = int(threads), int(shared), int(blocks[0]) if blocks else 0
+            found[name] = (kind, start + faulty, start + fixed, *sizes)
     return found
 
 
@@ -31,7 +34,7 @@ FAULTS = planted()
 def test_the_fault_is_found_and_its_twin_is_clean(name: str) -> None:
     kind, faulty, fixed, threads, shared, blocks = FAULTS[name]
     more = {"grid": blocks, "cluster": blocks} if blocks else {}
-    target = "sm_90" if blocks else "sm_80"
+    target = "sm_90a" if "wgmma" in fixed else "sm_90" if blocks else "sm_80"
     for schedule in SCHEDULES:
         arguments = [np.arange(64, dtype=np.uint32)]
         report = run(kernel(faulty, 1, shared, target), arguments, threads, schedule=schedule, **more)
