@@ -42,24 +42,8 @@ MULTIPLIES = ("HMMA", "IMMA")
 _BLOCK = re.compile(r"(\d+)x(\d+)x(\d+), (\d+) warps, (\d+) stages")
 
 # Rows that are more than 5 % above, and why: (product, "registers", "shared memory" or "loop").
-_PADDED = "rows are padded by 16 bytes, where Triton's are swizzled; as many blocks fit"
 _FEW_ROWS = "addresses stay in registers, of which a multiprocessor has enough: shared memory fills first"
 OVER: dict[tuple[str, str], str] = {
-    **{
-        (name, "shared memory"): _PADDED
-        for name in (
-            "4096x4096x4096 bf16",
-            "4096x4096x4096 f16 bT",
-            "4096x4096x4096 bf16 bias, relu",
-            "4096x4096x4096 bf16 residual",
-            "4000x4040x4072 bf16",
-            "4096x4096x4096 i8 bT",
-            "2048x2048x2048 bf16",
-            "128x4096x4096 bf16",
-            "128x4096x4096 bf16 bias, relu",
-            "16x14336x4096 bf16",
-        )
-    },
     ("16x14336x4096 bf16", "registers"): _FEW_ROWS,
     ("1x4096x4096 bf16", "registers"): _FEW_ROWS,
 }
@@ -152,12 +136,11 @@ class Row:
 
     @property
     def ratios(self) -> dict[str, float]:
-        """Ours over Triton's: registers, shared memory, instructions of the loop for each that multiplies."""
-        loops = [each.loop / max(each.multiplies, 1) for each in (self.ours, self.triton)]
+        """Ours over Triton's: registers, shared memory, instructions of the loop for a step of the block."""
         return {
             "registers": self.ours.registers / self.triton.registers,
             "shared memory": self.ours.shared / max(self.triton.shared, 1),
-            "loop": loops[0] / loops[1],
+            "loop": self.ours.loop / max(self.triton.loop, 1),
         }
 
 
@@ -193,8 +176,8 @@ def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
         "Made by `python -m mlopt.bench.gpu.products --save`.",
         f"Triton {version} (`bench/gpu/triton_products.py`), ahead of time, with the block that our schedule "
         f"chose, and as many steps in shared memory; both through ptxas {ptxas.version if ptxas else '?'}. "
-        "`loop`: SASS of the main loop, of which so many are HMMA or IMMA; its ratio is of instructions for "
-        "each of those.",
+        "`loop`: SASS of the main loop, of which so many are HMMA or IMMA; it makes one step of "
+        "the block on either side.",
     ]
     lines = [
         "| product | block | registers | Triton | ratio | shared memory | Triton | ratio | loop | Triton "

@@ -201,9 +201,14 @@ def _position_ops(loop: ir.Operation, read: ir.Operation) -> list[ir.Operation] 
 
 
 def _slot_bytes(turned: ir.Operation) -> int:
-    """What one step's tile takes, with room for padded rows."""
+    """What one step's tile takes: rows of whole pairs of 16 bytes are swizzled, others may be padded.
+
+    So may those of bytes, which ldmatrix does not turn.
+    """
     kind = ir.VectorType(turned.results[0].type)
-    return prod(kind.shape) * bytes_of(kind.element_type) + WIDE * kind.shape[0]
+    size, elements = bytes_of(kind.element_type), prod(kind.shape)
+    padded = [extent for extent in kind.shape if extent > 1 and (size == 1 or extent * size % (2 * WIDE))]
+    return elements * size + max((elements // extent * WIDE for extent in padded), default=0)
 
 
 def _pipeline(loop: ir.Operation, turned: Sequence[ir.Operation], stages: int) -> None:

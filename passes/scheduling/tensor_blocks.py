@@ -39,7 +39,6 @@ DEPTH_BYTES = 32  # of a row of a factor, that an instruction multiplies
 PASSING = 2  # registers for an element that passes through one, with its place
 TWIN = 0.75  # the same of a twin, whose elements pass in turns
 WORD = 4
-PADDING = 16  # bytes behind a row in shared memory
 HELD_WARPS = 64
 
 _SIDES = (16, 32, 64, 128, 256)
@@ -112,7 +111,7 @@ class Block:
 
     def slot(self, size: int) -> int:
         """The bytes of a step's factors in shared memory."""
-        return (self.rows + self.columns) * (self.step * size + PADDING)
+        return (self.rows + self.columns) * self.step * size
 
     def resident(self, product: Product, shared: int, aligned: bool = True) -> int:
         """How many blocks a multiprocessor with ``shared`` bytes holds, or of the kernel's twin; 0: none."""

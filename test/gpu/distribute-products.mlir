@@ -1,5 +1,6 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-tensor-cores,mlopt-gpu-assign-layouts)' | FileCheck %s --check-prefix=LAYOUT
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-tensor-cores,mlopt-gpu-assign-layouts,mlopt-gpu-distribute)' | FileCheck %s --check-prefix=THREAD
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-tensor-cores,mlopt-gpu-assign-layouts,mlopt-gpu-distribute,canonicalize,cse)' | FileCheck %s --check-prefix=SWIZZLE
 
 // Four warps have 32 x 32 of the result each. Factors are read as they lie, 16 bytes a thread, and come through
 // shared memory to the fragments of the instruction; the right one is turned on the way.
@@ -8,6 +9,17 @@
 // LAYOUT: mlopt.convert_layout{{.*}}mlopt.layout = "reg 2:(16,0) 4:(0,8) 2:(8,0) 2:(0,1) lane 4:(0,2) 8:(1,0) warp 2:(32,0) 2:(0,0)"
 // LAYOUT: mlopt.convert_layout{{.*}}mlopt.layout = "reg 2:(0,16) 2:(16,0) 2:(0,8) 2:(8,0) 2:(1,0) lane 4:(2,0) 8:(0,1) warp 2:(0,0) 2:(0,32)"
 // LAYOUT: vector.contract{{.*}}mlopt.layout = "reg 4:(8,0) 4:(0,8) 2:(0,1) lane 4:(0,2) 8:(1,0) warp 2:(32,0) 2:(0,32)"
+
+// Rows are swizzled, not padded: eight of them have pieces of 16 bytes in banks of their own, as two rows of 64
+// bytes share a line of all banks. Another step of the depth, 16 columns further on, has its own address.
+// SWIZZLE-LABEL: llvm.func @product(
+// SWIZZLE: %[[PAIR:.*]] = arith.divui %[[ROW:.*]], %c2_i32
+// SWIZZLE: %[[TURN:.*]] = arith.remui %[[PAIR]], %c4_i32
+// SWIZZLE: %[[PLACE:.*]] = arith.muli %[[TURN]], %c8_i32
+// SWIZZLE: %[[COLUMN:.*]] = arith.xori %{{.*}}, %[[PLACE]]
+// SWIZZLE: nvvm.ldmatrix
+// SWIZZLE: arith.xori %{{.*}}, %c16_i32
+// SWIZZLE: nvvm.ldmatrix
 
 // A step of 32: 2 x 2 x 4 products of 16 x 8 x 16, whose factors are 4 + 4 words of four matrices each.
 // THREAD-LABEL: llvm.func @product(

@@ -78,3 +78,36 @@ func.func private @rounds_both(%a: vector<64x32xf32>, %b: vector<32x64xf32>, %ou
   }
   return
 }
+
+// Few rows are an instruction's columns: factors are exchanged, and the result keeps its dims.
+// CHECK-LABEL: @few_rows
+// CHECK: vector.contract {indexing_maps = [#map1, #map, #map2]{{.*}} %arg1, %arg0, %{{.*}}mlopt.mma = "m16n8k16.bf16"{{.*}} : vector<32x64xbf16>, vector<7x32xbf16> into vector<7x64xf32>
+func.func private @few_rows(%x: vector<7x32xbf16>, %w: vector<32x64xbf16>, %out: memref<7x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<7x64xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %x, %w, %zero : vector<7x32xbf16>, vector<32x64xbf16> into vector<7x64xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<7x64xf32>, memref<7x64xf32>
+  }
+  return
+}
+
+// But not of two products in a row: the second one's factor is what a warp's rows of the first one are.
+// CHECK-LABEL: @chained
+// CHECK: vector.contract {{.*}} : vector<7x32xbf16>, vector<32x64xbf16> into vector<7x64xf32>
+// CHECK: vector.contract {{.*}} : vector<7x64xbf16>, vector<64x32xbf16> into vector<7x32xf32>
+func.func private @chained(%x: vector<7x32xbf16>, %w: vector<32x64xbf16>, %v: vector<64x32xbf16>, %out: memref<7x32xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<7x64xf32>
+  %none = arith.constant dense<0.0> : vector<7x32xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %x, %w, %zero : vector<7x32xbf16>, vector<32x64xbf16> into vector<7x64xf32>
+    %h = arith.truncf %d : vector<7x64xf32> to vector<7x64xbf16>
+    %e = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %h, %v, %none : vector<7x64xbf16>, vector<64x32xbf16> into vector<7x32xf32>
+    vector.transfer_write %e, %out[%c0, %c0] : vector<7x32xf32>, memref<7x32xf32>
+  }
+  return
+}

@@ -101,7 +101,7 @@ def test_the_best_arrangement_takes_the_fewest_passes(
 def test_what_passes_are_counted(pair: tuple[Layout, Layout, tuple[int, ...], int], random) -> None:
     """As thread by thread, and without conflicts."""
     source, target, sizes, element_bytes = pair
-    one = random.choice(list(arrangements(sizes, element_bytes)))
+    one = random.choice(list(arrangements(sizes, element_bytes, swizzled=True)))
     if one.adds_up(source) and one.adds_up(target):
         stores, loads = passes(one, source, copies=False), passes(one, target, copies=True)
         assert cost(one, source, target)[0] == stores[0] + loads[0]
@@ -111,11 +111,34 @@ def test_what_passes_are_counted(pair: tuple[Layout, Layout, tuple[int, ...], in
 @settings(max_examples=40, deadline=None)
 @given(SHAPES, SIZES, st.randoms(use_true_random=False))
 def test_arrangements_give_each_position_a_place(shape: list[int], element_bytes: int, random) -> None:
-    every = list(arrangements(shape, element_bytes))
+    every = list(arrangements(shape, element_bytes, swizzled=True))
     for one in random.sample(every, min(len(every), 20)):
         places = {one.place(position) for position in product(*map(range, shape))}
         assert len(places) == prod(shape)
         assert max(places) < one.elements
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from([(16, 32), (64, 64), (32, 256), (48, 96), (128, 128)]),
+    st.sampled_from([1, 2, 4]),
+    WARPS,
+    st.booleans(),
+)
+def test_swizzled_places_are_combined_by_zones(
+    sizes: tuple[int, int], element_bytes: int, warps: int, turned: bool
+) -> None:
+    """A thread's place in a register's zone, and what the register adds."""
+    layout = spread_of(list(sizes), warps, 16 // element_bytes, [int(turned), int(not turned)])
+    found = [one for one in arrangements(sizes, element_bytes, swizzled=True) if one.chunks > 1]
+    assert found
+    for one in (each for each in found if each.adds_up(layout)):
+        for thread, register in product((0, 5, 26, layout.threads - 1), layout.register_positions):
+            own = layout.thread_position(thread)
+            together = [a + b for a, b in zip(own, register, strict=True)]
+            row, column = own[one.rows], own[one.inner]
+            begins = row * one.strides[one.rows] + (column ^ one.turn(row) ^ one.zone(register))
+            assert one.place(together) == begins + one.further(register)
 
 
 @settings(max_examples=30, deadline=None)

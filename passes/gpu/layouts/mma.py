@@ -174,7 +174,7 @@ class TensorProduct:
         instruction, roles = instruction_of(op), _roles(op)
         assert instruction is not None
         left, right, result = contract_loops(op)
-        depth = max((_size(op, roles.depth) - 1) // instruction.depth + 1, 1)
+        depth = max((loop_size(op, roles.depth) - 1) // instruction.depth + 1, 1)
         half, packed = 4 * instruction.packed, instruction.packed
         deep = [(roles.depth, depth, instruction.depth), (roles.depth, 2, half)]
         wanted = {}
@@ -216,7 +216,7 @@ def _roles(op: ir.Operation) -> Roles:
     return roles
 
 
-def _size(op: ir.Operation, loop: int | None) -> int:
+def loop_size(op: ir.Operation, loop: int | None) -> int:
     """The size of a loop of a product."""
     for loops, operand in zip(contract_loops(op), op.operands, strict=True):
         if loop in loops:

@@ -1,13 +1,19 @@
 """How a tile lies in shared memory between two layouts: chosen by counting passes over the banks.
 
 Every order of its dims is a candidate, with padded rows or planes, or with gaps between groups of rows; of a
-single row with gaps between lines of all banks.
+single row with gaps between lines of all banks. What is loaded by matrices may be swizzled, too, which takes
+no room: pieces of 16 bytes change places within a row, or a part of it, by the row's number::
+
+    column ^ ((row >> shift) % chunks) * 16 bytes      64 bytes a row: 4 chunks, a shift of 1
+
+A thread's place and that of its register are combined bit by bit then: each part of a row has its own first
+address, of which there are few, and all else is added to it (`Arrangement.zone`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations, product, zip_longest
 from math import gcd
@@ -17,6 +23,7 @@ from ..layouts.access import WIDE
 from .warp_accesses import WarpAccesses
 
 GROUPS = (2, 4, 8, 16)  # rows that may share a gap
+_CHUNKS = (8, 4, 2)
 ORDERED = 3  # dims of which every order is tried; of more any may be the inner one
 
 
@@ -24,7 +31,8 @@ ORDERED = 3  # dims of which every order is tried; of more any may be the inner 
 class Arrangement:
     """A tile in memory: the stride of each dim in elements, and the dim of neighbours.
 
-    ``gap`` elements lie between groups of ``group`` positions of the dim ``rows``.
+    ``gap`` elements lie between groups of ``group`` positions of the dim ``rows``. So many ``chunks`` of 16
+    bytes along ``inner`` change places by the bits of the position along ``rows`` from ``shift`` on.
     """
 
     sizes: tuple[int, ...]
@@ -35,20 +43,53 @@ class Arrangement:
     rows: int = 0
     group: int = 1
     gap: int = 0
+    chunks: int = 1
+    shift: int = 0
 
     def width(self, layout: Layout) -> int:
         """The elements that a thread can access at once; all of them lie within the tile, or none."""
         others = (stride for dim, stride in enumerate(self.strides) if dim != self.inner)
         within = self.group if self.gap and self.rows == self.inner else 0
+        if self.chunks > 1:
+            within = self.chunk
         return gcd(_widest(layout, self.sizes, self.inner, self.element_bytes), self.gap, within, *others)
 
     def place(self, position: Sequence[int]) -> int:
         """Where a position lies, in elements."""
         linear = sum(map(int.__mul__, position, self.strides))
+        if self.chunks > 1:
+            column = position[self.inner]
+            return linear - column + (column ^ self.turn(position[self.rows]))
         return linear + position[self.rows] // self.group * self.gap if self.gap else linear
 
+    @property
+    def chunk(self) -> int:
+        """The elements of 16 bytes."""
+        return WIDE // self.element_bytes
+
+    def turn(self, row: int) -> int:
+        """The bits by which places within a row differ from columns."""
+        return (row >> self.shift) % self.chunks * self.chunk
+
+    def zone(self, position: Sequence[int]) -> int:
+        """What a register's position changes of the bits that are turned: those of the thread are others."""
+        if self.chunks == 1:
+            return 0
+        column = position[self.inner] % (self.chunks * self.chunk)
+        return column // self.chunk * self.chunk ^ self.turn(position[self.rows])
+
+    def further(self, position: Sequence[int]) -> int:
+        """What a register's position adds to the place where its zone begins."""
+        if self.chunks == 1:
+            return self.place(position)
+        column = position[self.inner]
+        turned = column % (self.chunks * self.chunk) - column % self.chunk
+        return sum(map(int.__mul__, position, self.strides)) - turned
+
     def adds_up(self, layout: Layout) -> bool:
-        """Whether a place is the sum of the thread's and the register's: no group is left on the way."""
+        """Whether a place is that of the thread and the register's: no group is left on the way, no bit."""
+        if self.chunks > 1:
+            return all(_are_bits(layout, dim) for dim in (self.rows, self.inner))
         if not self.gap:
             return True
         own = sum(step[self.rows] % self.group for step in layout.bits)
@@ -63,17 +104,33 @@ class Arrangement:
         return _accesses(layout, self.sizes, self.inner, self.width(layout), self.element_bytes, True)
 
 
+def _are_bits(layout: Layout, dim: int) -> bool:
+    """Whether positions of threads and registers have no bit of a dim in common."""
+    taken = 0
+    for step in layout.bits:
+        if taken & step[dim]:
+            return False
+        taken |= step[dim]
+    return not any(taken & position[dim] for position in layout.register_positions)
+
+
 @lru_cache(maxsize=256)
 def best_arrangement(
-    source: Layout, target: Layout, sizes: tuple[int, ...], element_bytes: int, room: int = 1 << 62
+    source: Layout,
+    target: Layout,
+    sizes: tuple[int, ...],
+    element_bytes: int,
+    room: int = 1 << 62,
+    swizzled: bool = False,
 ) -> Arrangement:
     """The candidate of fewest passes over the banks; then of fewest accesses, then the smallest one.
 
-    One of more than ``room`` bytes only if the tile itself is larger.
+    One of more than ``room`` bytes only if the tile itself is larger; ``swizzled``: or one of those.
     """
     ideal = least_cost(source, target, sizes, element_bytes)
     best, least = None, (1 << 62, 0)
-    for one in sorted(arrangements(sizes, element_bytes), key=lambda each: (each.elements, each.gap)):
+    candidates = arrangements(sizes, element_bytes, swizzled)
+    for one in sorted(candidates, key=lambda each: (each.elements, each.gap)):
         if least <= ideal or (best is not None and one.elements * element_bytes > room):
             break
         if _bound(one, source, target) < least and one.adds_up(source) and one.adds_up(target):
@@ -111,14 +168,16 @@ def least_cost(source: Layout, target: Layout, sizes: tuple[int, ...], element_b
     return min(found)
 
 
-def arrangements(sizes: Sequence[int], element_bytes: int) -> Iterator[Arrangement]:
-    """The candidates."""
+def arrangements(sizes: Sequence[int], element_bytes: int, swizzled: bool = False) -> Iterator[Arrangement]:
+    """The candidates, with or without ``swizzled`` ones."""
     wide = [dim for dim, size in enumerate(sizes) if size != 1]
     line = BANKS * BANK_BYTES // element_bytes
     paddings = range(min(line // 2, BANKS) + 1)
     gaps = [size // element_bytes for size in (1, 2, 4, 8, WIDE) if size >= element_bytes]
     for order in _orders(wide):
         yield _arranged(sizes, order, element_bytes)
+        if swizzled and len(order) > 1:
+            yield from _swizzles(_arranged(sizes, order, element_bytes))
         for gap in gaps if len(order) == 1 else ():
             yield _arranged(sizes, order, element_bytes, group=line, gap=gap)
         for padding in paddings[1:] if len(order) > 1 else ():
@@ -129,6 +188,14 @@ def arrangements(sizes: Sequence[int], element_bytes: int) -> Iterator[Arrangeme
             if len(order) > 1 and group < sizes[order[1]]:
                 for gap, padding in product(gaps, paddings):
                     yield _arranged(sizes, order, element_bytes, row=padding, group=group, gap=gap)
+
+
+def _swizzles(plain: Arrangement) -> Iterator[Arrangement]:
+    """The ways to change places in rows that consist of whole parts of two, four or eight chunks."""
+    line = BANKS * BANK_BYTES // WIDE
+    for chunks in (each for each in _CHUNKS if plain.sizes[plain.inner] % (each * plain.chunk) == 0):
+        for shift in range((line // chunks).bit_length()):
+            yield replace(plain, chunks=chunks, shift=shift)
 
 
 def _orders(dims: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -132,12 +132,12 @@ def _can_bypass(place: Place, passage: Passage) -> bool:
 def _bypass(place: Place, passage: Passage, base: ir.Value, positions: list[Position]) -> list[ir.Value]:
     """Copies of 16 bytes; zeros where there is no memory."""
     em, element = place.em, place.buffer.element
-    build, first = em.build, passage.first(em, passage.source, base, place.buffer.element)
+    build, target = em.build, passage.pointers(em, passage.source, base, element)
     count = ir.IntegerType.get_signless(32)
     for position in positions:
         inside = place.inside(position, place.width, writes=False)
         source = build.op("llvm.addrspacecast", [place.pointer(position)], ir.Type.parse(_GLOBAL))
-        operands = [build.offset(first, element, passage.how.place(position)), source]
+        operands = [target(position), source]
         if inside is not True:
             sizes = [build.constant(count, WIDE), build.constant(count, 0)]
             operands.append(build.op("arith.select", [build.truth(inside), *sizes], count))

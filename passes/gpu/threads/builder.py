@@ -117,6 +117,16 @@ class Builder:
             return 0
         return self.op("arith.remui", [self.number(one), self.number(other)])
 
+    def xor(self, one: Number, other: Number) -> Number:
+        """Two positions that are not negative, bit by bit: the bits that one of them has."""
+        if isinstance(one, int) and isinstance(other, int):
+            return one ^ other
+        if isinstance(one, int):
+            one, other = other, one
+        if isinstance(other, int) and other == 0:
+            return one
+        return self.op("arith.xori", [self.number(one), self.number(other)])
+
     def least(self, one: Number, other: Number) -> Number:
         """The smaller of two positions."""
         if isinstance(one, int) and isinstance(other, int):

@@ -35,14 +35,19 @@ class _Product:
         start = em.fragment(op.operands[2])
         self.values = {position: start[position] for position in positions_of(self.layout, op.results[0])}
         self.words: dict[tuple[ir.Value, ...], ir.Value] = {}
+        self.sums: dict[tuple[int, int], ir.Value] = {}  # by rows and columns, also of those that nobody has
 
     def emit(self) -> None:
+        """The instructions, and the sums that the lane's positions have."""
         rows = sorted({at - at % ROWS for at in self._places(self.roles.rows)})
         columns = sorted({at - at % COLUMNS for at in self._places(self.roles.columns)})
         for step in range(0, self._size(self.roles.depth), self.instruction.depth):
             for column in columns:
                 for row in rows:
                     self._block(row, column, step)
+        for (row, column), made in reversed(self.sums.items()):
+            if (position := self._result(row, column)) in self.values:
+                self.values[position] = made
         self.em.set_fragment(self.op.results[0], Fragment(self.layout, self.values))
 
     def _block(self, row: int, column: int, step: int) -> None:
@@ -51,20 +56,24 @@ class _Product:
         high, deeper = (row, row + HALF), (step, step + far)
         left = [self._word(0, self.roles.rows, at, deep) for deep in deeper for at in high]
         right = [self._word(1, self.roles.columns, column, deep) for deep in deeper]
-        places = [self._result(at, beside) for at in high for beside in (column, column + 1)]
+        places = [(at, beside) for at in high for beside in (column, column + 1)]
         kind = ir.VectorType(self.op.results[0].type).element_type
-        nothing = self.em.build.constant(kind, 0)
-        total = [self.values.get(place, nothing) for place in places]
+        total = [self.sums[place] if place in self.sums else self._start(place) for place in places]
         made = ir.Operation.create(
             "llvm.inline_asm",
             [ir.Type.parse(f"!llvm.struct<({', '.join([str(kind)] * len(total))})>")],
             [*left, *right, *total],
             _attributes(self.instruction, kind),
         ).results[0]
-        for number, place in reversed(list(enumerate(places))):
-            if place in self.values:
-                where = {"position": ir.DenseI64ArrayAttr.get([number])}
-                self.values[place] = self.em.build.op("llvm.extractvalue", [made], kind, where)
+        for number, place in enumerate(places):
+            where = {"position": ir.DenseI64ArrayAttr.get([number])}
+            self.sums[place] = self.em.build.op("llvm.extractvalue", [made], kind, where)
+
+    def _start(self, place: tuple[int, int]) -> ir.Value:
+        """What is added to; zero beyond the result."""
+        kind = ir.VectorType(self.op.results[0].type).element_type
+        position = self._result(*place)
+        return self.values[position] if position in self.values else self.em.build.constant(kind, 0)
 
     def _word(self, number: int, loop: int | None, at: int, deep: int) -> ir.Value:
         """A register of a factor: neighbours along the depth."""

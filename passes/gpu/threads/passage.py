@@ -6,7 +6,7 @@ loaded by matrices where it can be (`matrices`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -29,10 +29,14 @@ class MatrixLoads(Mapping[Position, ir.Value]):
     """
 
     def __init__(
-        self, build: Builder, matrices: Matrices, how: Arrangement, first: ir.Value, element: ir.Type
+        self,
+        build: Builder,
+        matrices: Matrices,
+        pointer: Callable[[Position], ir.Value],
+        element: ir.Type,
     ) -> None:
-        self._build, self._matrices, self._how = build, matrices, how
-        self._first, self._element = first, element
+        self._build, self._matrices = build, matrices
+        self._pointer, self._element = pointer, element
         self._starts = {
             each: start for start in matrices.starts for word in matrices.members(start) for each in word
         }
@@ -50,9 +54,9 @@ class MatrixLoads(Mapping[Position, ir.Value]):
         return len(self._starts)
 
     def _load(self, start: Position) -> None:
-        pointer = self._build.offset(self._first, self._element, self._how.place(start))
         members = self._matrices.members(start)
-        loaded = load_matrices(self._build, pointer, len(members), self._matrices.turned, self._element)
+        pointer, turned = self._pointer(start), self._matrices.turned
+        loaded = load_matrices(self._build, pointer, len(members), turned, self._element)
         self._loaded.update(zip((each for word in members for each in word), loaded, strict=True))
 
 
@@ -75,13 +79,12 @@ class Passage:
         how, layout = self.how, self.source
         width = how.width(layout)
         element = next(iter(fragment.values.values())).type
-        first = self.first(em, layout, base, stored_type(element))
+        pointer = self.pointers(em, layout, base, stored_type(element))
 
         def store(positions: list[Position]) -> list[ir.Value]:
             for position in positions:
                 values = [fragment[member] for member in _members(position, how.inner, width)]
-                pointer = em.build.offset(first, stored_type(element), how.place(position))
-                store_stored(em.build, values, pointer, width * how.element_bytes)
+                store_stored(em.build, values, pointer(position), width * how.element_bytes)
             return []
 
         for inside, positions in self.stores(em, fragment.values):
@@ -98,19 +101,17 @@ class Passage:
     ) -> Mapping[Position, ir.Value]:
         """Each thread loads what it wants; zero beyond the tile."""
         if self.matrices is not None:
-            first = self.first(em, self.matrices.rows, base, element)
-            return MatrixLoads(em.build, self.matrices, self.how, first, element)
+            pointer = self.pointers(em, self.matrices.rows, base, element)
+            return MatrixLoads(em.build, self.matrices, pointer, element)
         how, layout = self.how, self.target
-        stored = stored_type(element)
-        first = self.first(em, layout, base, stored)
+        pointer = self.pointers(em, layout, base, stored_type(element))
         width = how.width(layout)
         values: dict[Position, ir.Value] = {}
 
         def load(positions: list[Position]) -> list[ir.Value]:
             loaded: list[ir.Value] = []
             for position in positions:
-                pointer = em.build.offset(first, stored, how.place(position))
-                loaded += load_stored(em.build, pointer, element, width, width * how.element_bytes)
+                loaded += load_stored(em.build, pointer(position), element, width, width * how.element_bytes)
             return loaded
 
         for inside, positions in self._groups(em, layout, wanted).items():
@@ -122,16 +123,36 @@ class Passage:
             values.update(zip(members, loaded, strict=True))
         return {position: values[position] for position in wanted}
 
-    def first(self, em: Emitter, layout: Layout, base: ir.Value, stored: ir.Type) -> ir.Value:
-        """The address of the thread's position."""
+    def pointers(
+        self, em: Emitter, layout: Layout, base: ir.Value, stored: ir.Type
+    ) -> Callable[[Position], ir.Value]:
+        """The addresses of the thread's registers, by their positions."""
         how = self.how
+
+        def pointer(position: Position) -> ir.Value:
+            zone = how.zone(position)
+            first = em.once(
+                ("zone", base, layout, how, zone),
+                lambda: em.build.offset(base, stored, self._own(em, layout, zone)),
+            )
+            return em.build.offset(first, stored, how.further(position))
+
+        return pointer
+
+    def _own(self, em: Emitter, layout: Layout, zone: int) -> Number:
+        """Where the thread's own position lies in a zone."""
+        build, how = em.build, self.how
         place: Number = 0
         for dim, stride in enumerate(how.strides):
-            place = em.build.add(place, em.build.mul(em.thread(layout, dim), stride))
+            own = em.thread(layout, dim)
+            if how.chunks > 1 and dim == how.inner:
+                row = build.div(em.thread(layout, how.rows), 1 << how.shift)
+                own = build.xor(build.xor(own, build.mul(build.rem(row, how.chunks), how.chunk)), zone)
+            place = build.add(place, build.mul(own, stride))
         if how.gap:
-            groups = em.build.div(em.thread(layout, how.rows), how.group)
-            place = em.build.add(place, em.build.mul(groups, how.gap))
-        return em.build.offset(base, stored, place)
+            groups = build.div(em.thread(layout, how.rows), how.group)
+            place = build.add(place, build.mul(groups, how.gap))
+        return place
 
     def _groups(
         self, em: Emitter, layout: Layout, positions: Iterable[Position]
@@ -158,7 +179,7 @@ def find_passage(
     """
     found = []
     for one in matrices_of(target, sizes, size):
-        how = best_arrangement(source, one.rows, sizes, size, room)
+        how = best_arrangement(source, one.rows, sizes, size, room, swizzled=True)
         if how.inner == one.inner and how.width(one.rows) * size == WIDE:
             away = inner is not None and how.inner != inner
             found.append(((away, cost(how, source, one.rows)), Passage(source, target, how, one)))
