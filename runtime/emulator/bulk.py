@@ -44,6 +44,7 @@ class Store:
     starts: Array  # addresses that it writes, sorted
     unit: int
     write: Callable[[], None]
+    values: Array | None  # what it writes there; None for reductions
 
 
 class Bulk:
@@ -161,6 +162,16 @@ class Bulk:
 
     def _lane(self, lane: int) -> Lanes:
         return Lanes.of(self.batch.shape, np.array([lane]))
+
+    def written(self, part: Part, unit: int) -> Array:
+        """What is in ``unit`` bytes each of global memory once all copies of the batch have written."""
+        found: Array = part.allocation.view(unit)[part.allocation.places(part.addresses, unit)]
+        for store in self.stores:
+            if store.values is None or store.unit != unit or not len(store.starts):
+                continue
+            at = np.minimum(np.searchsorted(store.starts, part.addresses), len(store.starts) - 1)
+            found = np.where(store.starts[at] == part.addresses, store.values[at], found)
+        return found
 
     def still_written(self, addresses: Array, size: int) -> Array:
         """For accesses of ``size`` bytes to global memory, whether a copy may still write any of them."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .context import Context
-from .definite import is_ever_written
+from .definite import is_ever_written, names
 from .errors import UnsupportedInstructionError, unsupported
 from .operands import (
     Read,
@@ -107,10 +107,12 @@ class Symbols:
     def renames(self) -> bool:
         """Whether the instruction is a wgmma, or moves a register that one uses: these are no accesses."""
         assert self.instruction is not None
-        operands = self.instruction.operands
-        source = operands[1] if self.instruction.opcode == "mov" else None
-        return self.instruction.opcode == "wgmma" or (
-            isinstance(source, Name) and source.text in self.awaited and self.is_register(operands[0])
+        if self.instruction.opcode != "mov":
+            return self.instruction.opcode == "wgmma"
+        target, source = self.instruction.operands
+        named = [*names(target), *names(source)]
+        return all(name in self.index for name in named) and any(
+            name in self.awaited for name in names(source)
         )
 
     def write(self, operand: Operand, kind: Type) -> Write:

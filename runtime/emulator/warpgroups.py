@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from .definite import names
 from .descriptors import Descriptor
 from .lanes import WARP
 from .operands import Read, Write
-from .ptx import Array, Function, Instruction, Name, Vector
+from .ptx import Array, Function, Instruction, Vector
 from .tensor_maps import SWIZZLES
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def awaited(function: Function) -> dict[str, int]:
             held = [operand for operand in each.operands[:2] if isinstance(operand, Vector)]
             for name in [name for operand in held for name in names(operand)]:
                 found.setdefault(name, len(found))
-        elif each.opcode == "mov" and all(isinstance(operand, Name) for operand in each.operands):
-            moves.append(tuple(names(operand).__next__() for operand in each.operands))  # type: ignore[arg-type]
+        elif each.opcode == "mov":
+            moves += product(names(each.operands[0]), names(each.operands[1]))
     before = -1
     while found and before != len(found):
         before = len(found)

@@ -128,6 +128,8 @@ class Watch:
                     self._report_flight(x, instruction, "async-write", detail, part, read)
             if x.batch.bulk.stores and not instruction.has("reduce"):
                 pending = x.batch.bulk.still_written(part.addresses, size)
+                if pending.any() and kind == "store" and unchanged is not None:
+                    pending &= ~unchanged(part)
                 if pending.any():
                     name = "async-read" if kind == "load" else "async-write"
                     detail = "bytes that a copy may not have written yet"
@@ -185,7 +187,14 @@ class Watch:
             batch.races.arrived_copies(x, places, size)
 
     def bulk(
-        self, x: Context, instruction: Instruction, space: str, kind: str, part: Part, unit: int
+        self,
+        x: Context,
+        instruction: Instruction,
+        space: str,
+        kind: str,
+        part: Part,
+        unit: int,
+        unchanged: Unchanged | None = None,
     ) -> None:
         """One lane's bulk copy accesses the places of a part, ``unit`` bytes each: a fetch, copy, reduce."""
         counted = self.traffic.get((id(instruction), space))
@@ -199,7 +208,7 @@ class Watch:
             self._touch([part], kind)
             if self.trace is not None:
                 self.trace.access(x, instruction.line, kind, part.addresses)
-            self._global(x, instruction, kind, unit, [part], None)
+            self._global(x, instruction, kind, unit, [part], unchanged)
             return
         passes = -(-unit * len(part.addresses) // 128)
         counted.wavefronts += passes

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import access
+from ..access import Part
 from ..bulk import Change, Combine, Store, fetch, global_parts
 from ..clusters import RANK
 from ..context import Context
@@ -108,13 +109,24 @@ def combine_of(operation: str, kind: Type, d: Decoder) -> Combine:
 
 def write_global(
     lane: Lane, i: Instruction, addresses: Array, unit: int, data: Array, combine: Combine | None
-) -> tuple[Callable[[], None], Array]:
-    """What writes ``unit`` bytes of ``data`` to each address, when its time comes; and the good addresses."""
+) -> tuple[Callable[[], None], Array, Array | None]:
+    """What writes ``unit`` bytes of ``data`` to each address, when its time comes.
+
+    And the good addresses, in order, with what is written there if ``combine`` does not say.
+    """
     x = lane.x
     values = data.view(RAW[8 * unit])
     parts = global_parts(x, i, addresses, unit)
-    for part, _ in parts:
-        x.batch.launch.watch.bulk(x, i, "global", "copy" if combine is None else "reduce", part, unit)
+    for part, which in parts:
+        mine = values[which]
+
+        def unchanged(part: Part, mine: Array = mine) -> Array:
+            return x.batch.bulk.written(part, unit) == mine
+
+        if combine is None:
+            x.batch.launch.watch.bulk(x, i, "global", "copy", part, unit, unchanged)
+        else:
+            x.batch.launch.watch.bulk(x, i, "global", "reduce", part, unit)
         if not part.allocation.writable:
             lane.report(i, "read-only", f"a write to {part.allocation.name}")
 
@@ -129,8 +141,12 @@ def write_global(
             if allocation.written is not None:
                 allocation.written_view(unit)[places] = access.WRITTEN[unit]
 
-    good = np.sort(np.concatenate([part.addresses for part, _ in parts])) if parts else addresses[:0]
-    return write, good
+    if not parts:
+        return write, addresses[:0], None
+    good = np.concatenate([part.addresses for part, _ in parts])
+    order = np.argsort(good, kind="stable")
+    written = np.concatenate([values[which] for _, which in parts])[order]
+    return write, good[order], written if combine is None else None
 
 
 @control("cp.async.bulk", "cp.reduce.async.bulk", section=BULK, kind="async copy")
@@ -234,8 +250,8 @@ def _store(
     bulk = lane.x.batch.bulk
     data = bulk.take(lane.x, i, place, size)
     addresses = np.arange(address, address + size, unit, dtype=np.uint64)
-    write, good = write_global(lane, i, addresses, unit, data, combine)
-    bulk.store(Store(i, lane.number, place, size, good, unit, write))
+    write, good, values = write_global(lane, i, addresses, unit, data, combine)
+    bulk.store(Store(i, lane.number, place, size, good, unit, write, values))
 
 
 @instruction("cp.async.bulk.commit_group", section=BULK + ".commit_group", kind="async copy")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from ..access import window
 from ..clusters import RANK
 from ..context import Context
 from ..decode import Decoder
+from ..definite import names
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW
-from ..operands import Read, Write
 from ..ptx import TYPES, Instruction, Name, Number, Vector
 from ..registry import Run, instruction
 
@@ -21,29 +22,35 @@ DATA = "9.7.9 Data Movement and Conversion"
 @instruction("mov", section=DATA + ": mov", kind="move")
 def mov(i: Instruction, d: Decoder) -> Run:
     """Copies, takes an address, packs a vector into a register or unpacks it."""
+    run = _unpack(i, d) if isinstance(i.operands[0], Vector) else _mov(i, d)
+    return _rename(i, d, run) if d.renames() else run
+
+
+def _mov(i: Instruction, d: Decoder) -> Run:
     kind = i.types[-1]
     to, source = i.operands
-    if isinstance(to, Vector):
-        return _unpack(i, d)
     if isinstance(source, Vector):
         return _pack(i, d)
     read, write = d.read(source, kind), d.write(to, kind)
-    if d.renames():
-        return _rename(i, d, read, write)
     if d.is_register(source) or (isinstance(source, Name) and source.text.startswith("%")):
         return lambda x: write(x, read(x).copy())
     return lambda x: write(x, read(x))
 
 
-def _rename(i: Instruction, d: Decoder, read: Read, write: Write) -> Run:
-    to, source = (str(name.text) for name in i.operands if isinstance(name, Name))
-    registers = (d.awaited[source], source), (d.awaited[to], to)
+def _rename(i: Instruction, d: Decoder, run: Run) -> Run:
+    """A move of registers that a wgmma may be using still: as a whole, or in parts."""
+    pairs = [
+        ((d.awaited[source], source), (d.awaited[to], to))
+        for to, source in product(names(i.operands[0]), names(i.operands[1]))
+        if source in d.awaited
+    ]
 
-    def run(x: Context) -> None:
-        x.batch.warpgroups.carry(x, i, *registers)
-        write(x, read(x).copy())
+    def carried(x: Context) -> None:
+        for source, to in pairs:
+            x.batch.warpgroups.carry(x, i, source, to)
+        run(x)
 
-    return run
+    return carried
 
 
 def _pack(i: Instruction, d: Decoder) -> Run:

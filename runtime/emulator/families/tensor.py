@@ -215,8 +215,8 @@ def _store(i: Instruction, d: Decoder, where: Memory) -> Step:
             combine: Combine | None = None
             if operation:
                 combine = combine_of(operation, TYPES[box.type], d)
-            write, good = write_global(lane, i, targets.astype(np.uint64), unit, mine, combine)
-            x.batch.bulk.store(Store(i, lane.number, place, size, good, unit, write))
+            write, good, values = write_global(lane, i, targets.astype(np.uint64), unit, mine, combine)
+            x.batch.bulk.store(Store(i, lane.number, place, size, good, unit, write, values))
 
     return each_lane(i, d, store)
 

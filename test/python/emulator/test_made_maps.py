@@ -46,6 +46,8 @@ L:
   cp.async.bulk.wait_group 0;
 E:
 """
+TOGETHER = "  bar.warp.sync -1;\n"
+OTHER = "  setp.eq.u32 %p1, %r0, 1;\n"
 ZEROED = """
   mov.u32 %r1, map;
   shl.b32 %r2, %r0, 2;
@@ -66,7 +68,7 @@ def program(*parts: str) -> str:
 
 def guarded(lines: str) -> str:
     """The same by the first thread alone."""
-    return lines.replace("  tensormap", "  @%p1 tensormap") + "  bar.warp.sync -1;\n"
+    return lines.replace("  tensormap", "  @%p1 tensormap") + TOGETHER
 
 
 def launch(text: str, schedule: str = "together") -> tuple[emulator.Report, np.ndarray, np.ndarray]:
@@ -123,8 +125,8 @@ FAULTS = {
         [ZEROED, CLEARED, guarded(IN_PLACE), ACQUIRED, RELEASED, COPIED],
         "proxy-fence",
     ),
-    "a copy without a barrier": (
-        [ZEROED, CLEARED, guarded(IN_PLACE), RELEASED, ACQUIRED, COPIED.replace("@!%p1", "@%p1")],
+    "a copy by another thread without a barrier": (
+        [ZEROED, CLEARED, guarded(IN_PLACE)[: -len(TOGETHER)], RELEASED, ACQUIRED, OTHER, COPIED],
         "race",
     ),
     "no zeros before": (

@@ -121,31 +121,3 @@ def test_flash_attention(schedule: str) -> None:
     power = np.exp(score - score.max(-1, keepdims=True))
     expected = power / power.sum(-1, keepdims=True) @ wide_v
     np.testing.assert_allclose(out, expected, rtol=4e-3, atol=4e-3)
-
-
-def tensor_map(device: emulator.Device, array: np.ndarray) -> tuple[int, list]:
-    """An array on a device, and what Triton passes for it: a map, the sizes and the strides."""
-    address = device.alloc(array.nbytes)
-    device.write(address, array)
-    (rows, columns), row = array.shape, array.strides[0]
-    encoded = emulator.tiled("f16", address, (columns, rows), (row,), (64, 64), swizzle="128B")
-    return address, [encoded, rows, columns, row // 2, 1]
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("name", ["tensor_copy", "tensor_sum"])
-def test_tensor_maps(name: str, schedule: str) -> None:
-    text = (FOLDER / f"{name}.ptx").read_text()
-    shared = int(re.match(r"// shared (\d+)", text).group(1))
-    device = emulator.Device()
-    x = RNG.integers(-9, 9, (100, 192)).astype(np.float16)
-    y = np.zeros((100, 192 if name == "tensor_copy" else 64), np.float16)
-    _, first = tensor_map(device, x)
-    there, second = tensor_map(device, y)
-    arguments = [*first, *second, *([192] if name == "tensor_sum" else []), 0, 0]
-    options = emulator.Options(schedule=schedule, seed=1)
-    grid = (2, 3) if name == "tensor_copy" else (2,)
-    device.load(text).launch(name, grid, 128, arguments, dynamic_smem=shared, options=options)
-    device.read(there, y)
-    expected = x + x if name == "tensor_copy" else x[:, :64] + x[:, 64:128] + x[:, 128:]
-    np.testing.assert_array_equal(y, expected)

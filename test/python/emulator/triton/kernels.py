@@ -1,7 +1,7 @@
 """The Triton kernels whose PTX is beside this file; ``python kernels.py`` writes it anew.
 
 It needs Triton 3.9 (pip install triton), and no GPU: each kernel is compiled for sm_80, those of tensor maps
-for sm_90.
+and those whose names begin with ``hopper`` for sm_90.
 """
 
 # ruff: noqa: N803 (constants of a Triton kernel are in capitals)
@@ -128,8 +128,54 @@ def tensor_sum(x, y, columns, M: tl.constexpr, N: tl.constexpr):
     y.store([row, 0], total.to(tl.float16))
 
 
+@triton.jit
+def tensor_made(x, y, rows, columns, M: tl.constexpr, N: tl.constexpr):
+    """The kernel makes its tensor maps itself."""
+    first = tl.make_tensor_descriptor(x, [rows, columns], [columns, 1], [M, N])
+    second = tl.make_tensor_descriptor(y, [rows, columns], [columns, 1], [M, N])
+    row = tl.program_id(0) * M
+    for column in range(0, columns, N):
+        tile = first.load([row, column])
+        second.store([row, column], tile + tile)
+
+
+@triton.jit
+def tensor_matmul(a, b, c, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, SPECIAL: tl.constexpr):
+    """c = a b of tensor maps; ``b`` has a row for each column of the product."""
+    row, column = tl.program_id(0) * M, tl.program_id(1) * N
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for start in tl.range(0, k, K, warp_specialize=SPECIAL):
+        total = tl.dot(a.load([row, start]), b.load([column, start]).T, total)
+    c.store([row, column], total.to(tl.float16))
+
+
+@triton.jit
+def tensor_attention(
+    q, k, v, out, length, scale, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr, SPECIAL: tl.constexpr
+):
+    """Flash attention over whole blocks of keys: one head for each program on axis 1."""
+    head = tl.program_id(1) * length
+    queries = q.load([head + tl.program_id(0) * M, 0])
+    greatest = tl.full((M,), -float("inf"), tl.float32)
+    total = tl.zeros((M,), tl.float32)
+    mean = tl.zeros((M, D), tl.float32)
+    for start in tl.range(0, length, N, warp_specialize=SPECIAL):
+        score = tl.dot(queries, k.load([head + start, 0]).T) * scale
+        new = tl.maximum(greatest, tl.max(score, 1))
+        power = tl.exp2(score - new[:, None])
+        shrink = tl.exp2(greatest - new)
+        total = total * shrink + tl.sum(power, 1)
+        mean = tl.dot(power.to(tl.float16), v.load([head + start, 0]), mean * shrink[:, None])
+        greatest = new
+    out.store([head + tl.program_id(0) * M, 0], (mean / total[:, None]).to(tl.float16))
+
+
 TILE = {"M": 64, "N": 64, "K": 32}
+WIDE = {"M": 128, "N": 128, "K": 64}
 _MAP = "tensordesc<fp16[64,64]>"
+_TALL = "tensordesc<fp16[128,64]>"
+_BLOCK = "tensordesc<fp16[128,128]>"
+_BYTES = "tensordesc<fp8[64,128]>"
 # name of the file: kernel, types of its arguments, its constants, warps, stages
 VARIANTS = {
     "softmax": (softmax, "*fp32 *fp32 i32", {"BLOCK": 1024}, 4, 1),
@@ -151,6 +197,55 @@ VARIANTS = {
     ),
     "attention": (attention, "*fp16 *fp16 *fp16 *fp16 i32 fp32", {"M": 64, "N": 32, "D": 64}, 4, 2),
     "tensor_copy": (tensor_copy, f"{_MAP} {_MAP}", {"M": 64, "N": 64}, 4, 2),
+    "hopper_matmul_f16": (matmul, "*fp16 *fp16 *fp32 i32 i32 i32", {**WIDE, "SUM": tl.float32}, 8, 3),
+    "hopper_matmul_bf16": (
+        matmul,
+        "*bf16 *bf16 *fp32 i32 i32 i32",
+        {**TILE, "K": 64, "SUM": tl.float32},
+        4,
+        3,
+    ),
+    "hopper_matmul_tf32": (matmul, "*fp32 *fp32 *fp32 i32 i32 i32", {**TILE, "SUM": tl.float32}, 4, 3),
+    "hopper_matmul_f16_f16": (matmul, "*fp16 *fp16 *fp16 i32 i32 i32", {**TILE, "SUM": tl.float16}, 4, 2),
+    "hopper_matmul_i8": (matmul, "*i8 *i8 *i32 i32 i32 i32", {**TILE, "K": 64, "SUM": tl.int32}, 4, 3),
+    "hopper_attention": (attention, "*fp16 *fp16 *fp16 *fp16 i32 fp32", {"M": 128, "N": 64, "D": 64}, 8, 2),
+    "tensor_matmul": (tensor_matmul, f"{_TALL} {_TALL} {_BLOCK} i32", {**WIDE, "SPECIAL": False}, 8, 3),
+    "tensor_matmul_special": (
+        tensor_matmul,
+        f"{_MAP} {_MAP} {_MAP} i32",
+        {**TILE, "K": 64, "SPECIAL": True},
+        4,
+        3,
+    ),
+    "tensor_matmul_e4m3": (
+        tensor_matmul,
+        f"{_BYTES} {_BYTES} {_MAP} i32".replace("fp8", "fp8e4nv"),
+        {**TILE, "K": 128, "SPECIAL": False},
+        4,
+        3,
+    ),
+    "tensor_matmul_e5m2": (
+        tensor_matmul,
+        f"{_BYTES} {_BYTES} {_MAP} i32".replace("fp8", "fp8e5"),
+        {**TILE, "K": 128, "SPECIAL": False},
+        4,
+        2,
+    ),
+    "tensor_attention": (
+        tensor_attention,
+        f"{_TALL} {_MAP} {_MAP} {_TALL} i32 fp32",
+        {"M": 128, "N": 64, "D": 64, "SPECIAL": False},
+        8,
+        2,
+    ),
+    "tensor_attention_special": (
+        tensor_attention,
+        f"{_MAP} {_MAP} {_MAP} {_MAP} i32 fp32",
+        {"M": 64, "N": 64, "D": 64, "SPECIAL": True},
+        4,
+        2,
+    ),
+    "tensor_made": (tensor_made, "*fp32 *fp32 i32 i32", {"M": 32, "N": 32}, 4, 1),
     "tensor_sum": (tensor_sum, f"{_MAP} {_MAP} i32", {"M": 64, "N": 64}, 4, 2),
 }
 
@@ -168,14 +263,17 @@ def compiled(name: str) -> str:
     source = ASTSource(kernel, signature, constants, attributes)
     built = triton.compile(
         source,
-        target=GPUTarget("cuda", 90 if name.startswith("tensor") else 80, 32),
+        target=GPUTarget("cuda", 90 if name.startswith(("tensor", "hopper")) else 80, 32),
         options={"num_warps": warps, "num_stages": stages},
     )
     text = re.sub(r"\t\.section\s+\.debug.*", "", built.asm["ptx"], flags=re.DOTALL)
     text = re.sub(r'\.file\s+(\d+) ".*"', r'.file	\1 "kernels.py"', text)
     text = re.sub(r"[ \t]*// kernels.py.*| *//.*(?=\n)", "", text)
     text = re.sub(r"\n\s*\n+", "\n", text)
-    head = f"// shared {built.metadata.shared}, threads {32 * warps}, from {kernel.__name__} in kernels.py\n"
+    shared, threads = built.metadata.shared, 32 * built.metadata.num_warps
+    head = f"// shared {shared}, threads {threads}, from {kernel.__name__} in kernels.py\n"
+    if built.metadata.global_scratch_size:
+        head += f"// scratch of each block {built.metadata.global_scratch_size}\n"
     return head + text.strip() + "\n"
 
 
