@@ -68,8 +68,8 @@ class Descriptor(NamedTuple):
                 f"the matrix begins {first} bytes into the {self.swizzle} swizzle's pattern, which begins at"
                 f" a multiple of {pattern} bytes if the base offset is 0: it is {self.base}"
             )
-        if first + (UNIT * columns if major_k else 0) > span:
-            return f"{UNIT * columns} bytes along K from byte {first} of a row on, which has {span}"
+        if first and first + UNIT * columns > span:
+            return f"lines of {UNIT * columns} bytes from byte {first} of a row on, which has {span}"
         if self.stride % pattern and rows > _ROWS:
             return f"a stride of {self.stride} bytes, no multiple of the pattern's {pattern}"
         if not major_k and self.leading % pattern and columns * UNIT > span:

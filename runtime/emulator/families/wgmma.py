@@ -108,9 +108,11 @@ def mma_async(i: Instruction, d: Decoder) -> Step:
         product = a @ b.swapaxes(1, 2)
         if form.negative:
             product = -product
-        add = x.dense(adds(x)).reshape(-1, THREADS)[:, 0]
+        add, lanes = x.dense(adds(x))[::THREADS], x.lanes
         if add.any():
-            product = np.where(add[:, None, None], product + _accumulators(x, reads, form), product)
+            x.enter(lanes.where(np.repeat(add, THREADS)))
+            product[add] += _accumulators(x, reads, form)
+            x.enter(lanes)
         if limits is not None:
             product = np.clip(product, *limits)
         _give(x, product, form, writes)

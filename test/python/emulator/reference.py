@@ -92,3 +92,21 @@ def samples(name: str, count: int, rng: np.random.Generator) -> list[float]:
     ]
     values[: len(special)] = special
     return [value if math.isfinite(value) else 1.0 for value in values]
+
+
+def eight(name: str) -> np.ndarray:
+    """The values of all patterns of e4m3 or e5m2; those of e4m3 that end in 127, and e5m2's beyond 123, are
+    no numbers (124 and 252 are infinite)."""
+    exponent_bits, fraction_bits = int(name[1]), int(name[3])
+    bias, out = 2 ** (exponent_bits - 1) - 1, []
+    for pattern in range(256):
+        exponent, fraction = (pattern & 127) >> fraction_bits, pattern % 2**fraction_bits
+        value = math.ldexp(
+            fraction + (exponent > 0) * 2**fraction_bits, max(exponent, 1) - bias - fraction_bits
+        )
+        if name == "e4m3" and pattern & 127 == 127:
+            value = math.nan
+        elif name == "e5m2" and pattern & 127 >= 124:
+            value = math.nan if fraction else math.inf
+        out.append(-value if pattern & 128 else value)
+    return np.array(out)

@@ -154,6 +154,58 @@ def test_two_at_once(name: str, mode: str) -> None:
     assert not (relu & 0x8000).any()
 
 
+@pytest.mark.parametrize("relu", ["", ".relu"])
+@pytest.mark.parametrize("name", ["e4m3", "e5m2"])
+def test_eight_bits_to_f16(name: str, relu: str) -> None:
+    low, high = np.arange(256), RNG.permutation(256)
+    found = apply(f"cvt.rn{relu}.f16x2.{name}x2", "f16x2", [("b16", (low | high << 8).astype(np.uint16))])
+    for patterns, got in zip((low, high), found.view(np.float16).reshape(-1, 2).T, strict=True):
+        exact = reference.eight(name)[patterns]
+        if relu:
+            exact = np.where(exact < 0, 0.0, exact)
+        np.testing.assert_array_equal(got, exact.astype(np.float16))
+    assert (found.view(np.uint16)[np.isnan(found.view(np.float16))] == 0x7FFF).all()
+
+
+def nearest_of_eight_bits(values: np.ndarray, name: str, *, relu: bool) -> np.ndarray:
+    """The patterns that are nearest, ties to the even one, no further than the greatest; NaN for NaN."""
+    table = reference.eight(name)[:128]
+    finite = table[np.isfinite(table)]
+    out = []
+    for value in values.astype(np.float64).tolist():
+        if math.isnan(value):
+            out.append(0x7F)
+            continue
+        distance = np.abs(finite - min(abs(value), finite[-1]))
+        near = np.flatnonzero(distance == distance.min())
+        pattern = int(next((each for each in near if each % 2 == 0), near[0]))
+        negative = math.copysign(1, value) < 0
+        out.append(0 if relu and negative else pattern | negative << 7)
+    return np.array(out)
+
+
+@pytest.mark.parametrize("relu", ["", ".relu"])
+@pytest.mark.parametrize("name", ["e4m3", "e5m2"])
+@pytest.mark.parametrize("source", ["f32", "f16x2"])
+def test_to_eight_bits(source: str, name: str, relu: str) -> None:
+    table = reference.eight(name)
+    table = np.sort(table[np.isfinite(table)])
+    ties = (table[1:] + table[:-1]) / 2
+    special = [math.nan, math.inf, -math.inf, 0.0, -0.0, 448.0, 464.0, 465.0, 6e4, -6e4, 2.0**-10, 2.0**-17]
+    values = np.concatenate([ties, ties * (1 + 2.0**-10), ties * (1 - 2.0**-10), special])
+    values = np.concatenate([values, np.zeros(-len(values) % 128)])
+    if source == "f16x2":
+        values = values.astype(np.float16)
+        sources = [("f16x2", np.stack([values, values[::-1]], axis=1).view(np.uint32).reshape(-1))]
+    else:
+        values = values.astype(np.float32)
+        sources = [("f32", values[::-1]), ("f32", values)]
+    found = apply(f"cvt.rn.satfinite{relu}.{name}x2.{source}", f"{name}x2", sources)
+    expected = nearest_of_eight_bits(values, name, relu=bool(relu))
+    np.testing.assert_array_equal(found & 255, expected)
+    np.testing.assert_array_equal(found >> 8, expected[::-1])
+
+
 def test_special_values() -> None:
     source = np.array([math.nan, math.inf, -math.inf, 2.0**-140, *[0.0] * 28], np.float32)
     assert apply("cvt.rzi.s32.f32", "s32", [("f32", source)])[0] == 0

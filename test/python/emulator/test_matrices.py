@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from mlopt import emulator
+from mlopt.test.python.emulator import reference
 from mlopt.test.python.emulator.snippets import kernel
 
 RNG = np.random.default_rng(914)
@@ -86,6 +87,9 @@ def values(name: str, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
         raw = RNG.integers(0, 1 << bits, shape)
         value = raw - ((raw >> bits - 1) << bits) if name[0] == "s" else raw
         return raw.astype(np.uint64), value.astype(np.float64)
+    if name in ("e4m3", "e5m2"):
+        raw = RNG.choice(np.flatnonzero(np.abs(reference.eight(name)) < 9), shape)
+        return raw.astype(np.uint64), reference.eight(name)[raw]
     value = RNG.integers(-64, 64, shape) / 8
     if name == "bf16":
         return (value.astype(np.float32).view(np.uint32) >> 16).astype(np.uint64), value
@@ -149,6 +153,13 @@ MULTIPLICATIONS = [
         for b in ("u4", "s4")
     ),
     *((shape, "s32", "b1", "b1", "s32") for shape in ("m8n8k128", "m16n8k128", "m16n8k256")),
+    *(
+        (shape, d, a, b, d)
+        for shape in ("m16n8k16", "m16n8k32")
+        for d in ("f16", "f32")
+        for a in ("e4m3", "e5m2")
+        for b in ("e4m3", "e5m2")
+    ),
 ]
 WIDTHS = {
     "f16": 16,
@@ -156,6 +167,8 @@ WIDTHS = {
     "tf32": 32,
     "f32": 32,
     "f64": 64,
+    "e4m3": 8,
+    "e5m2": 8,
     "u8": 8,
     "s8": 8,
     "u4": 4,
@@ -278,6 +291,24 @@ def test_ldmatrix(count: int, transposed: bool) -> None:
             other = (row + 1, column) if transposed else (row, column + 1)
             elements = [matrix * 64 + r * 8 + c for r, c in ((row, column), other)]
             assert found[lane, matrix] == elements[0] | elements[1] << 16
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_stmatrix(count: int, transposed: bool) -> None:
+    """Lane l gives pieces 2 l and 2 l + 1 of each matrix; rows go to the addresses of lanes 8 m on."""
+    names = ", ".join(f"%r{20 + at}" for at in range(count))
+    trans = ".trans" if transposed else ""
+    body = "".join(
+        f"  mad.lo.u32 %r30, %r0, 2, {64 * at};\n  shl.b32 %r31, %r30, 16;\n"
+        f"  add.u32 %r31, %r31, 65536;\n  or.b32 %r{20 + at}, %r30, %r31;\n"
+        for at in range(count)
+    )
+    body += f"  stmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 [%r7], {{{names}}};\n  bar.sync 0;\n"
+    body += "  ld.shared.v4.u32 {%r10, %r11, %r12, %r13}, [%r7];\n"
+    rows = shared_matrices(body, 4).view(np.uint16)[: 8 * count].reshape(count, 8, 8)
+    expected = np.arange(64 * count).reshape(count, 8, 8)
+    np.testing.assert_array_equal(rows, expected.swapaxes(1, 2) if transposed else expected)
 
 
 def test_stmatrix_and_movmatrix() -> None:

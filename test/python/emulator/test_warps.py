@@ -241,6 +241,27 @@ def test_cp_async_fills_with_zeros() -> None:
     assert out[:32].tolist() == [1, 2, 3, 4, 5, *[0] * 23, 29, 30, 31, 32]
 
 
+@pytest.mark.parametrize("mask", [0xFFFFFFFF, 0xFFFF0000, 0x00F00010])
+def test_elect(mask: int) -> None:
+    body = f"""
+  mov.u32 %r1, 1;
+  shl.b32 %r1, %r1, %r0;
+  and.b32 %r1, %r1, {mask};
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 exit;
+  elect.sync %r2|%p2, {mask};
+  selp.u32 %r3, 256, 512, %p2;
+  or.b32 %r3, %r3, %r2;
+  add.s64 %rd2, %rd0, %rd31;
+  st.global.u32 [%rd2], %r3;
+"""
+    out = np.zeros(32, np.uint32)
+    assert run(kernel(body, 1, target="sm_90"), [out]).findings == []
+    named = [lane for lane in range(32) if mask >> lane & 1]
+    assert out[named].tolist() == [(512, 256)[lane == named[0]] | named[0] for lane in named]
+    assert np.count_nonzero(out) == len(named)
+
+
 def test_what_no_family_defines_is_named() -> None:
     for line, section in (
         ("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f0}, %rd0, %rd1, %r1, 0, 1;", "9.7.15"),

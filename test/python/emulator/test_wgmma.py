@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from mlopt import emulator
+from mlopt.test.python.emulator import reference
 from mlopt.test.python.emulator.snippets import kernel, run
 
 RNG = np.random.default_rng(915)
@@ -21,29 +23,15 @@ LANE, WARP = THREAD % 32, THREAD // 32
 # -- values ----------------------------------------------------------------------------------------
 
 
-def eight(name: str) -> np.ndarray:
-    """The values of all patterns of e4m3 or e5m2, by the formats' definition."""
-    exponent_bits, fraction_bits = int(name[1]), int(name[3])
-    bias, out = 2 ** (exponent_bits - 1) - 1, []
-    for pattern in range(256):
-        exponent, fraction = (pattern & 127) >> fraction_bits, pattern % 2**fraction_bits
-        if exponent:
-            value = (1 + fraction / 2**fraction_bits) * 2.0 ** (exponent - bias)
-        else:
-            value = fraction / 2**fraction_bits * 2.0 ** (1 - bias)
-        out.append(-value if pattern & 128 else value)
-    return np.array(out)
-
-
-def values(name: str, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+def values(name: str, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """A matrix of a type: its elements' bits, and their values."""
     if name in ("u8", "s8", "b1"):
         raw = RNG.integers(0, 1 << BITS[name], shape)
         return raw, np.where(raw > 127, raw - 256, raw).astype(float) if name == "s8" else raw.astype(float)
     if name in ("e4m3", "e5m2"):
-        small = np.flatnonzero(np.abs(eight(name)) < 9)
+        small = np.flatnonzero(np.abs(reference.eight(name)) < 9)
         raw = RNG.choice(small, shape)
-        return raw, eight(name)[raw]
+        return raw, reference.eight(name)[raw]
     value = RNG.integers(-64, 64, shape) / 8
     if name == "bf16":
         return value.astype(np.float32).view(np.uint32) >> 16, value
@@ -181,6 +169,23 @@ def multiply(
     return found
 
 
+def f32_of(d: np.ndarray, a: np.ndarray, b: np.ndarray, adds: int = 1) -> np.ndarray:
+    """D of f32 of one wgmma of f16."""
+    a_as, b_as = Operand(), Operand()
+    image_b = b_as.lay_out(b.view(np.uint16), 16)
+    image_a = a_as.lay_out(a.view(np.uint16), 16)
+    start = -(-len(image_b) // 1024) * 1024
+    image = np.concatenate([image_b, np.zeros(start - len(image_b), np.uint8), image_a])
+    n = len(b)
+    sums = np.ascontiguousarray(d[places_d(n)]).view(np.uint32)
+    name = f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.f16.f16"
+    descriptors = a_as.descriptor(start), b_as.descriptor(0)
+    found = multiply(name, sums, image, descriptors, None, ", 1, 1, 0, 0", adds)
+    out = np.zeros((64, n), np.float32)
+    out[places_d(n)] = found.view(np.float32)
+    return out
+
+
 def check(
     n: int,
     types: tuple[str, str, str],
@@ -293,3 +298,53 @@ def test_scales(scales: tuple[int, int], adds: int) -> None:
 def test_every_schedule(schedule: str) -> None:
     check(40, ("f32", "bf16", "bf16"), Operand(), schedule=schedule)
     check(16, ("f16", "f16", "f16"), None, Operand("32B", True), schedule=schedule)
+
+
+def test_sums_are_rounded_once() -> None:
+    a, b = (RNG.standard_normal((lines, 16)).astype(np.float16) for lines in (64, 32))
+    d = RNG.standard_normal((64, 32)).astype(np.float32)
+    exact = d.astype(np.float64) + a.astype(np.float64) @ b.astype(np.float64).T
+    terms = np.abs(d) + np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64)).T
+    assert (np.abs(f32_of(d, a, b) - exact) <= 2.0**-24 * np.abs(exact) + 2.0**-48 * terms).all()
+
+
+def test_special_values() -> None:
+    a, b, d = np.zeros((64, 16), np.float16), np.ones((8, 16), np.float16), np.ones((64, 8), np.float32)
+    a[0, 3], a[1, 5], a[2, 7] = np.inf, np.nan, -np.inf
+    a[3, 2], a[3, 9] = np.inf, -np.inf
+    a[4, 0], b[3, 0], d[4] = 2.0**-24, 2.0**-24, 0  # subnormal in f16
+    d[5, 6] = np.nan
+    found = f32_of(d, a, b)
+    assert (found[0, 0], found[2, 0]) == (np.inf, -np.inf)
+    assert np.isnan(found[1]).all() and np.isnan(found[3]).all() and np.isnan(found[5, 6])
+    assert found[4, 0] == 2.0**-24 and found[4, 3] == 2.0**-48 and (found[6:] == 1).all()
+    assert (found[1].view(np.uint32) == 0x7FFFFFFF).all()
+    assert f32_of(d, a, b, adds=0)[5, 6] == 0  # nothing of the accumulators is read
+
+
+BEGIN = "wgmma.mma_async.sync.aligned."
+FOUR, DESCRIPTORS = "{%f0, %f1, %f2, %f3}", "%rd0, %rd0, %p0"
+REFUSED = [
+    ("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f0}, %rd0, %rd1, %r1, 0, 1", "sparse"),
+    (f"{BEGIN}m64n8k8.f32.f16.f16 {FOUR}, {DESCRIPTORS}, 1, 1, 0, 0", "m64n8k8 of f16"),
+    (f"{BEGIN}m64n12k16.f32.f16.f16 {FOUR}, {DESCRIPTORS}, 1, 1, 0, 0", "m64n12k16"),
+    (f"{BEGIN}m64n264k16.f32.f16.f16 {FOUR}, {DESCRIPTORS}, 1, 1, 0, 0", "m64n264k16"),
+    (f"{BEGIN}m64n40k32.s32.s8.s8 {FOUR}, {DESCRIPTORS}", "m64n40k32"),
+    (f"{BEGIN}m64n8k16.f32.f16.bf16 {FOUR}, {DESCRIPTORS}, 1, 1, 0, 0", "f16 and bf16"),
+    (f"{BEGIN}m64n8k16.f16.bf16.bf16 {FOUR}, {DESCRIPTORS}, 1, 1, 0, 0", "result of f16"),
+    (f"{BEGIN}m64n8k16.f32.f16.f16 {FOUR}, {DESCRIPTORS}, 1, 1", "2 immediate operands of 4"),
+    (f"{BEGIN}m64n8k8.f32.tf32.tf32 {FOUR}, {DESCRIPTORS}, 1, 1, 0, 0", "4 immediate operands of 2"),
+    (f"{BEGIN}m64n8k32.s32.s8.s8 {FOUR}, {DESCRIPTORS}, 1, 1", "2 immediate operands of 0"),
+    (f"{BEGIN}m64n8k16.f32.f16.f16 {FOUR}, {DESCRIPTORS}, 2, 1, 0, 0", "scales"),
+    (f"{BEGIN}m64n16k16.f32.f16.f16 {FOUR}, {DESCRIPTORS}, 1, 1, 0, 0", "4 accumulators of 8"),
+    (f"{BEGIN}m64n8k256.s32.b1.b1 {FOUR}, {DESCRIPTORS}", ".and.popc"),
+    (f"{BEGIN}m64n8k256.s32.b1.b1.xor.popc {FOUR}, {DESCRIPTORS}", ".and.popc"),
+    ("wgmma.wait_group.sync.aligned %r1", "constant"),
+]
+
+
+@pytest.mark.parametrize(("line", "named"), REFUSED, ids=[named for _, named in REFUSED])
+def test_what_the_isa_does_not_have_is_refused(line: str, named: str) -> None:
+    with pytest.raises(emulator.UnsupportedInstructionError) as caught:
+        run(kernel(f"  {line};\n", 1, 64, "sm_90a"), [np.zeros(64, np.uint32)], 128)
+    assert named in str(caught.value) and "9.7.15" in str(caught.value)
