@@ -2,46 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from mlopt import emulator
 from mlopt.runtime.emulator import formats
+from mlopt.test.python.emulator.hopper import RNG, Arrays, drawn, product
 
-FOLDER = Path(__file__).parent / "cuda"
-RNG = np.random.default_rng(128)
 SCHEDULES = ("together", "round-robin", "ahead", "random")
 everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
-
-
-class Arrays:
-    """Arrays in the memory of a device, and tensor maps of them, swizzled by 128 bytes."""
-
-    def __init__(self) -> None:
-        self.device = emulator.Device()
-        self.kernels = self.device.load((FOLDER / "wgmma.ptx").read_text())
-
-    def put(self, array: np.ndarray) -> np.uint64:
-        address = self.device.alloc(array.nbytes, "array")
-        self.device.write(address, array)
-        return np.uint64(address)
-
-    def map(self, kind: str, array: np.ndarray, rows: int) -> bytes:
-        """The map of an array, for boxes of so many rows of 128 bytes."""
-        size = array.dtype.itemsize
-        box = (128 // size, rows)
-        address, strides = int(self.put(array)), array.strides[:1]
-        return emulator.tiled(kind, address, array.shape[::-1], strides, box, swizzle="128B")
-
-    def launch(self, name: str, grid, block: int, arguments: list, schedule: str, **more) -> emulator.Report:
-        options = emulator.Options(schedule=schedule, seed=9)
-        return self.kernels.launch(name, grid, block, arguments, options=options, **more)
-
-
-def drawn(kind: str, *shape: int) -> np.ndarray:
-    """Random numbers of a format, in its bits."""
-    return formats.narrow(RNG.standard_normal(shape), kind)
 
 
 def close(found: np.ndarray, left: np.ndarray, right: np.ndarray, start: np.ndarray | float = 0) -> None:
@@ -55,14 +22,7 @@ def test_a_pipeline_of_warpgroups(schedule: str) -> None:
     # Two blocks take three tiles of 128 by 256, in five steps of 64 that go round three stages.
     m, n, k = (384, 256, 320) if schedule == "together" else (128, 256, 256)
     a, b = drawn("bf16", m, k), drawn("bf16", n, k)
-    c, arrays = np.zeros((m, n), np.uint16), Arrays()
-    maps = [arrays.map("bf16", *pair) for pair in ((a, 128), (b, 256))]
-    there = arrays.put(c)
-    maps.append(emulator.tiled("bf16", int(there), (n, m), (2 * n,), (64, 64), swizzle="128B"))
-    shared = 3 * (128 + 256) * 128 + 128 * 256 * 2 + 48
-    arguments = [*maps, n // 256, m // 128 * (n // 256), k // 64]
-    report = arrays.launch("gemm", min(2, m // 128), 384, arguments, schedule, dynamic_smem=shared)
-    arrays.device.read(int(there), c)
+    c, report = product(a, b, min(2, m // 128), schedule)
     wide = [formats.widen(each, "bf16") for each in (a, b)]
     found, exact = formats.widen(c, "bf16"), wide[0] @ wide[1].T
     # One rounding to bf16, of a sum that may differ by a part of the sum of absolute terms.

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 from mlopt import emulator
+from mlopt.runtime.emulator import formats
+from mlopt.test.python.emulator.hopper import drawn, product
 from mlopt.test.python.emulator.snippets import kernel
 
 FOLDER = Path(__file__).parent / "cuda"
@@ -48,3 +50,13 @@ def test_a_gemm_in_ten_seconds() -> None:
     kernels.launch("gemm", (2, 2), 256, [a, b, c, 256, 256, 256])
     assert time.process_time() - started < 10
     np.testing.assert_allclose(c, a.astype(np.float64) @ b, rtol=1e-5, atol=1e-4)
+
+
+def test_a_gemm_of_warpgroups_in_twenty_seconds() -> None:
+    a, b = drawn("bf16", 256, 256), drawn("bf16", 512, 256)
+    started = time.process_time()
+    c, report = product(a, b, 4)
+    assert time.process_time() - started < 20
+    assert report.findings == [] and report.counters.flops["tensor"] == 2 * 256 * 512 * 256
+    wide = [formats.widen(each, "bf16") for each in (a, b)]
+    np.testing.assert_allclose(formats.widen(c, "bf16"), wide[0] @ wide[1].T, rtol=2.0**-8, atol=1e-3)
