@@ -31,7 +31,7 @@ def cpu_stages(
     return (
         LINALG,
         # Strips of registers read weights in one order; the tiles of a GPU pass through shared memory.
-        kernels(DEFAULT_CPU, "mlopt-weights-in-place,mlopt-pack-weights,"),
+        kernels(DEFAULT_CPU, own="mlopt-pack-weights,", early="mlopt-weights-in-place,"),
         tile(format_pass(Schedule(choices=choices)), fast_math, SCRATCH),
         Stage(
             "loops",

@@ -40,10 +40,11 @@ def tile(schedule: str, fast_math: bool, scratch: int = Verify.scratch) -> Stage
     return Stage("tile", f"{schedule},mlopt-tile,{algebra}{verify}", _TILES)
 
 
-def kernels(machine: str, own: str = "") -> Stage:
+def kernels(machine: str, own: str = "", early: str = "") -> Stage:
     """From linalg to kernels; ``machine`` is the description that decides what is fused.
 
-    ``own`` are passes of the target alone over what could be hoisted, each with a comma after it.
+    ``own`` are passes of the target alone over what could be hoisted, each with a comma after it, ``early``
+    those over products before they are joined.
     """
     return Stage(
         "kernels",
@@ -56,7 +57,7 @@ def kernels(machine: str, own: str = "") -> Stage:
         # A softmax between two products, while queries, keys and values are still moved by ops of their own.
         "mlopt-raise-attention,canonicalize,cse,"
         # Queries, keys and values of one tensor: one product with all weights, of which readers take parts.
-        f"mlopt-join-products{{machine={machine}}},"
+        f"{early}mlopt-join-products{{machine={machine}}},"
         # Slices and transposes become reads at other places; it sees through folded reshapes only.
         "mlopt-fold-moves,canonicalize,cse,"
         # i1 has no layout in memory; an integer division by zero must not trap.

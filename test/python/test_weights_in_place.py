@@ -176,3 +176,27 @@ def test_no_kernel_more(parts: str) -> None:
             close(module, fast, x)
             counts.append(calls_of(fast, "main"))
     assert counts[1] <= counts[0], counts
+
+
+class Projections(nn.Module):
+    """Queries, keys and values of one tensor, each by weights of its own, and attention."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList(nn.Linear(width, width) for _ in range(3))
+        self.heads = heads
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        heads = (part(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.parts)
+        return nn.functional.scaled_dot_product_attention(*heads)
+
+
+@pytest.mark.parametrize(("rows", "joined"), [(ROWS, False), (FEW, True)])
+def test_products_of_one_tensor(rows: int, joined: bool) -> None:
+    """One kernel in either case; weights that are joined and packed are copies, with their biases."""
+    module, x = Projections(512, 8).eval(), torch.randn(1, rows, 512)
+    with torch.no_grad():
+        fast = mlopt.jit(module, x)
+        assert calls_of(fast, "main") == 2
+        assert (calls_of(fast, "prepare") > 0) == joined
+        close(module, fast, torch.randn(1, rows, 512))
