@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .. import access
+from ..asynchronous import Copy
 from ..context import Context
 from ..decode import Decoder
+from ..machine import Group, Machine
+from ..mbarriers import advance, report
 from ..memory import SHARED_WINDOW
 from ..ptx import TYPES, Array, Instruction, Memory, Name, Not, Number
-from ..registry import Run, instruction
+from ..registry import Run, Step, control, instruction
+from .control import taken
+from .mbarrier import MBARRIER, object_place, states
 from .memory import memory_space
 
 ASYNC = "9.7.9.25 Data Movement and Conversion: Asynchronous copy"
@@ -111,3 +118,53 @@ def wait(i: Instruction, d: Decoder) -> Run:
             raise d.fail("a number of groups that is no constant")
         keep = int(count.value)
     return lambda x: x.batch.copies.wait(x, keep)
+
+
+@control("cp.async.mbarrier", section=MBARRIER + "; cp.async.mbarrier.arrive", kind="mbarrier")
+def copy_arrive(i: Instruction, d: Decoder) -> Step:
+    """Arrives at an mbarrier when all copies that the thread has started are complete.
+
+    They are complete when somebody looks at the mbarrier: nobody may know earlier.
+    """
+    guard = d.guard(i)
+    place_of = object_place(i, d, i.operands[0])
+    pays = i.has("noinc")
+
+    def step(machine: Machine, group: Group) -> None:
+        lanes = taken(machine, group, guard)
+        if lanes is None:
+            return
+        x = Context(machine.batch, group.frame, lanes)
+        copies = x.batch.copies
+        for place, state, rows in states(x, i, place_of(x, "sync")):
+            if not pays:  # without .noinc the arrival is one more than the object was made for
+                state.pending += len(rows)
+            mask = np.zeros(lanes.count, np.bool_)
+            mask[rows] = True
+            some = lanes.where(mask)
+            y = Context(machine.batch, group.frame, some)
+            copies.defer(place, _later(y, i, place, copies.take(some)))
+        machine.move(group, group.pc + 1, lanes)
+        machine.poll()
+
+    return step
+
+
+def _later(x: Context, i: Instruction, place: int, copies: list[Copy]) -> Callable[[], None]:
+    """The arrival of lanes at an object, when their copies are complete."""
+
+    def arrive_now() -> None:
+        x.batch.copies.arrive(x, copies)
+        state = x.batch.objects.states.get(place)
+        rows = np.arange(x.count)
+        if state is None:
+            report(x, i, rows, "copies arrive at an object that is not initialised any more")
+            return
+        x.batch.launch.watch.mbarrier_arrive(x, place, rows)
+        for row in rows.tolist():
+            if not state.pending:
+                report(x, i, rows[row:], "more arrivals than the mbarrier expects in this phase")
+            state.pending = max(0, state.pending - 1)
+            advance(x, place, state)
+
+    return arrive_now

@@ -1,4 +1,4 @@
-"""mbarrier: barriers in shared memory. Section 9.7.13.15 of the PTX ISA."""
+"""mbarrier: barriers in shared memory, and arrivals at them. Section 9.7.13.15 of the PTX ISA."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import access
-from ..asynchronous import Copy
 from ..context import Context
 from ..decode import Decoder
 from ..machine import Group, Machine
-from ..mbarriers import COUNT, MARK, PHASE, State, advance, report, transact
+from ..mbarriers import COUNT, State, advance, report, transact
 from ..memory import SHARED_WINDOW
 from ..operands import Read
 from ..ptx import TYPES, Array, Instruction, Memory, Name, Operand
@@ -212,147 +211,8 @@ def _transaction(i: Instruction, d: Decoder, sign: int) -> Step:
     return step
 
 
-@control("cp.async.mbarrier", section=MBARRIER + "; cp.async.mbarrier.arrive", kind="mbarrier")
-def copy_arrive(i: Instruction, d: Decoder) -> Step:
-    """Arrives at an mbarrier when all copies that the thread has started are complete.
-
-    They are complete when somebody looks at the mbarrier: nobody may know earlier.
-    """
-    guard = d.guard(i)
-    place_of = object_place(i, d, i.operands[0])
-    pays = i.has("noinc")
-
-    def step(machine: Machine, group: Group) -> None:
-        lanes = taken(machine, group, guard)
-        if lanes is None:
-            return
-        x = Context(machine.batch, group.frame, lanes)
-        copies = x.batch.copies
-        for place, state, rows in states(x, i, place_of(x, "sync")):
-            if not pays:  # without .noinc the arrival is one more than the object was made for
-                state.pending += len(rows)
-            mask = np.zeros(lanes.count, np.bool_)
-            mask[rows] = True
-            some = lanes.where(mask)
-            y = Context(machine.batch, group.frame, some)
-            copies.defer(place, _later(y, i, place, copies.take(some)))
-        machine.move(group, group.pc + 1, lanes)
-        machine.poll()
-
-    return step
-
-
-def _later(x: Context, i: Instruction, place: int, copies: list[Copy]) -> Callable[[], None]:
-    """The arrival of lanes at an object, when their copies are complete."""
-
-    def arrive_now() -> None:
-        x.batch.copies.arrive(x, copies)
-        state = x.batch.objects.states.get(place)
-        rows = np.arange(x.count)
-        if state is None:
-            report(x, i, rows, "copies arrive at an object that is not initialised any more")
-            return
-        x.batch.launch.watch.mbarrier_arrive(x, place, rows)
-        for row in rows.tolist():
-            if not state.pending:
-                report(x, i, rows[row:], "more arrivals than the mbarrier expects in this phase")
-            state.pending = max(0, state.pending - 1)
-            advance(x, place, state)
-
-    return arrive_now
-
-
 @instruction("mbarrier.pending_count", section=MBARRIER + ".pending_count", kind="mbarrier")
 def pending_count(i: Instruction, d: Decoder) -> Run:
     """The pending arrivals in a state that arrive gave."""
     write, read = d.write(i.operands[0], TYPES["u32"]), d.read(i.operands[1], TYPES["u64"])
     return lambda x: write(x, (read(x) & np.uint64(COUNT)).astype(np.uint32))
-
-
-def completed(x: Context, i: Instruction, places: Array, phase: Array, parity: bool) -> Array:
-    """Whether the phase that a state, or a parity, means is over."""
-    done = np.ones(x.count, np.bool_)
-    waited = x.batch.objects.waited
-    index = x.lanes.index
-    for place, state, rows in states(x, i, places):
-        now, mine = state.phase, index[rows]
-        if parity:
-            over = (phase[rows] & np.uint64(1)) != now & 1
-        else:
-            wanted = (phase[rows] & np.uint64(MARK - 1)) >> np.uint64(PHASE)
-            over = wanted < now
-            old = (wanted != now) & (wanted + np.uint64(1) != now)
-            if old.any():
-                detail = f"a state of phase {int(wanted[old][0])}, and {now} are over: only the phase that"
-                detail += " goes on and the one before can be waited for"
-                report(x, i, rows[old], detail, "mbarrier-phase")
-        again = waited[0, mine] == place
-        missed = again & (waited[1, mine] + 1 < now)
-        if missed.any():
-            detail = "the phase that was waited for is over, and so is another: nobody waits for this thread"
-            report(x, i, rows[missed], detail, "mbarrier-phase")
-            over = over | missed
-        waited[0, mine] = np.where(over, -1, place)
-        waited[1, mine] = np.where(again, waited[1, mine], now)
-        done[rows] = over
-    return done
-
-
-@control("mbarrier.test_wait", "mbarrier.try_wait", section=MBARRIER + ".test_wait", kind="mbarrier")
-def test_wait(i: Instruction, d: Decoder) -> Step:
-    """Whether a phase is over; try_wait may suspend the thread until it is."""
-    guard = d.guard(i)
-    write = d.write(i.operands[0], TYPES["pred"])
-    place_of = object_place(i, d, i.operands[1])
-    parity, blocks, relaxed = i.has("parity"), i.has("try_wait"), i.has("relaxed")
-    kind = TYPES["u32"] if parity else TYPES["u64"]
-    phase = d.read(i.operands[2], kind)
-
-    def step(machine: Machine, group: Group) -> None:
-        lanes = taken(machine, group, guard)
-        if lanes is None:
-            return
-        x = Context(machine.batch, group.frame, lanes)
-        places = place_of(x, "sync")
-        x.batch.copies.settle(places)
-        done = completed(x, i, places, x.dense(phase(x)).astype(np.uint64), parity)
-        if not relaxed:
-            x.batch.launch.watch.mbarrier_wait(x, places, done)
-        if blocks and not done.all():
-            late = lanes.where(~done)
-            ready, why = _waits(machine, places[~done])
-            machine.sleep(Group(group.frame, group.pc, late), ready, why)
-            if not done.any():
-                return
-            x.enter(lanes.where(done))
-            done = np.ones(x.count, np.bool_)
-        write(x, done)
-        machine.move(group, group.pc + 1, x.lanes)
-
-    return step
-
-
-def _waits(machine: Machine, places: Array) -> tuple[Callable[[], bool], Callable[[], tuple[str, str]]]:
-    """Whether there is news of any of the objects, and what they lack: a kind of finding, and words."""
-    objects, deferred = machine.batch.objects.states, machine.batch.copies.deferred
-    before = {place: objects[place].phase for place, _ in by_place(places)}
-
-    def ready() -> bool:
-        return any(
-            place in deferred or place not in objects or objects[place].phase != phase
-            for place, phase in before.items()
-        )
-
-    def why() -> tuple[str, str]:
-        for place in before:
-            state = objects.get(place)
-            if state is None:
-                continue
-            if state.bytes and not state.pending:
-                more = "bytes that no copy brings" if state.bytes > 0 else "bytes too many that came"
-                return "transaction-count", f"an mbarrier with {abs(state.bytes)} {more}"
-            if state.pending:
-                return "deadlock", f"an mbarrier with {state.pending} arrivals to come"
-        return "deadlock", "an mbarrier"
-
-    return ready, why
