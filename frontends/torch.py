@@ -7,6 +7,7 @@ changes of buffers and inputs become leading results.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -58,6 +59,7 @@ def capture(
     ``keeper`` gives the exported graph's place in the cache, where there is one.
     """
     args, kwargs = _distinct((tuple(example_inputs), dict(example_kwargs or {})))
+    _check_arguments(module, args, kwargs)
     with one_at_a_time():
         exported = _export(module, args, kwargs, dynamic_shapes)
         kept = keeper(exported) if keeper is not None else None
@@ -79,6 +81,19 @@ def program_of(exported: ExportedProgram, name: str) -> Program:
     not_zero = sizes_of_extremes(exported.graph) | positive_sizes(exported.graph)
     known, lines = facts(exported.graph), lines_of_equalities(exported.graph)
     return _program(_decompose(exported, name), eager_inputs, eager_outputs, not_zero, known, lines)
+
+
+def _check_arguments(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise `CompileError` if ``forward`` cannot be called with these."""
+    signature = inspect.signature(module.forward)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise CompileError(
+            f"{type(module).__name__} cannot be called with these example inputs: {error}",
+            details=f"its forward takes {signature}, and {len(args)} example inputs were given",
+            remedy="give one example input for each argument, in their order, or by name (example_kwargs)",
+        ) from error
 
 
 def _distinct(tree: Any) -> Any:

@@ -92,6 +92,21 @@ def test_random_ops_are_named_unless_in_evaluation():
     assert caught.value.where == line_of(__file__, "drops")
 
 
+@pytest.mark.parametrize(
+    ("given", "named", "why"),
+    [((), {}, "missing a required argument: 'x'"), ((1,), {"z": 2}, "unexpected keyword argument 'z'")],
+)
+def test_example_inputs_that_forward_does_not_take(given, named, why):
+    class Module(nn.Module):
+        def forward(self, x, y=None):
+            return x
+
+    with pytest.raises(CompileError, match=f"Module cannot be called .*{why}") as caught:
+        capture(Module(), given, example_kwargs=named)
+    assert "example_kwargs" in caught.value.remedy
+    assert "(x, y=None)" in str(caught.value)
+
+
 def test_data_dependent_control_flow():
     class Module(nn.Module):
         def forward(self, x):
