@@ -15,16 +15,16 @@ from .caches import Trace
 from .context import Context
 from .counters import Counters, Traffic
 from .global_races import GlobalRaces
-from .lanes import WARP, Lanes
+from .granules import GLOBAL_ELSEWHERE, NONE, SHARED_ELSEWHERE, granule
+from .lanes import Lanes
 from .map_fences import MapFences
-from .mbarriers import State
+from .meetings import Meetings
 from .ordering import Clock
-from .ptx import Array, Function, Instruction
+from .ptx import Array, Instruction
 from .races import READS, Unchanged
 from .tensor_maps import SIZE
 
 if TYPE_CHECKING:
-    from .barriers import Waiting
     from .batch import Batch
     from .launch import Launch
 
@@ -40,17 +40,17 @@ class Touched:
     written: Array
 
 
-class Watch:
+class Watch(Meetings):
     """Of one launch."""
 
     def __init__(self, launch: Launch) -> None:
+        super().__init__(Clock(math.prod(launch.grid)))
         self.launch = launch
-        self.clock = Clock(math.prod(launch.grid))
         functions = [program.function for program in launch.programs]
-        self.granule = min(_granule(function, _SHARED_ELSEWHERE) for function in functions)
+        self.granule = min(granule(function, SHARED_ELSEWHERE) for function in functions)
         self.shared_races = self.granule < NONE and launch.shared_size > 0
-        granule = min(_granule(function, _GLOBAL_ELSEWHERE) for function in functions)
-        self.global_races = GlobalRaces(launch, granule, self.clock) if launch.options.races else None
+        smallest = min(granule(function, GLOBAL_ELSEWHERE) for function in functions)
+        self.global_races = GlobalRaces(launch, smallest, self.clock) if launch.options.races else None
         self.maps = MapFences(launch)
         self.traffic: dict[tuple[int, str], Traffic] = {}
         self.touched: dict[int, Touched] = {}
@@ -241,20 +241,6 @@ class Watch:
         part = Part(x.batch.shared, np.repeat(starts, len(addresses)), np.tile(addresses, len(starts)))
         self._shared(x, i, "operand", 16, [part], None)
 
-    def wgmma_done(self, batch: Batch, units: Array, name: int) -> int:
-        """A wgmma of a warpgroup has read units of shared memory: when that was."""
-        if batch.order is None:
-            return 0
-        column, time = batch.order.operands_read(name)
-        if batch.races is not None:
-            batch.races.operands_read(column, (units * 16).astype(np.uint64), time)
-        return time
-
-    def wgmma_waited(self, batch: Batch, name: int, warp: int, time: int) -> None:
-        """A warp knows that its warpgroup has read, up to a time."""
-        if batch.order is not None:
-            batch.order.operands_waited(name, *divmod(warp, batch.shape.warps_in_block), time)
-
     def tensor_map(self, x: Context, instruction: Instruction, part: Part) -> None:
         """One lane copies by the tensor map in a part of global memory."""
         if self.global_races is None or not part.allocation.writable:
@@ -262,129 +248,6 @@ class Watch:
         self.global_races.access(x, instruction, "load", part, SIZE, None)
         self.maps.check(x, instruction, self.global_races, part)
 
-    def bulk_arrived(
-        self, batch: Batch, place: int, size: int, barrier: int, block: int, *, atomic: bool
-    ) -> None:
-        """A copy has written bytes of shared memory and arrives at an mbarrier of a block."""
-        order, races = batch.order, batch.races
-        if order is None:
-            return
-        rank = block % batch.shape.cluster
-        column = order.column(rank * batch.shared_stride + barrier % batch.shared_stride)
-        if races is not None:
-            races.completed(column * WARP, place, size, atomic=atomic)
-        order.copy_arrive(barrier, column)
-
-    def bulk_read(self, x: Context, part: Part) -> None:
-        """A copy has read bytes of shared memory: the lane knows that now."""
-        if x.batch.races is not None:
-            x.batch.races.note(x, part)
-
-    # -- synchronisation -----------------------------------------------------------------------
-
-    def barrier(self, batch: Batch, released: list[Waiting], blocks: Array, number: int) -> None:
-        """Threads have passed a barrier together."""
-        if batch.order is not None:
-            batch.order.barrier(released, blocks, number)
-
-    def barrier_arrive(self, batch: Batch, lanes: Lanes, number: int) -> None:
-        """Threads have come to a barrier where they do not wait."""
-        if batch.order is not None:
-            batch.order.barrier_arrive(lanes, number)
-
-    def warp_barrier(self, x: Context, mask: Array) -> None:
-        """Lanes of a warp have met at bar.warp.sync, those that the ``mask`` of each names."""
-        if x.batch.order is not None:
-            x.batch.order.warp_barrier(x.lanes, mask)
-
-    def fence(self, x: Context) -> None:
-        """Lanes execute a fence that holds for the whole device."""
-        self.clock.fence(x.batch.blocks[np.unique(x.lanes.block)])
-
-    def cluster_fence(self, x: Context) -> None:
-        """Lanes execute a fence that holds for the cluster at least."""
-        if x.batch.order is not None and x.batch.shape.cluster > 1:
-            x.batch.order.cluster_fence(x.lanes)
-
-    def proxy_fence(self, x: Context) -> None:
-        """Lanes execute fence.proxy.async."""
-        if x.batch.order is not None:
-            x.batch.order.proxy_fence(x.lanes)
-
-    def cluster_arrive(self, batch: Batch, lanes: Lanes, *, release: bool) -> None:
-        """Lanes have arrived at the barrier of their cluster."""
-        if batch.order is not None:
-            batch.order.cluster_arrive(lanes, release=release)
-
-    def cluster_complete(self, batch: Batch, clusters: Array) -> None:
-        """All have arrived in these clusters."""
-        if batch.order is not None:
-            batch.order.cluster_complete(clusters)
-
-    def cluster_wait(self, batch: Batch, lanes: Lanes, *, acquire: bool) -> None:
-        """Lanes have passed the barrier of their cluster."""
-        if batch.order is not None:
-            batch.order.cluster_wait(lanes, acquire=acquire)
-
-    def mbarrier_unknown(self, x: Context, rows: Array, state: State) -> Array:
-        """Whether the lanes in these rows may see an mbarrier before it is initialised."""
-        order = x.batch.order
-        if order is None:
-            return np.zeros(len(rows), np.bool_)
-        thread = x.lanes.take(x.batch.shape.place)[rows].astype(np.int64)
-        block = x.lanes.block[rows]
-        late = (thread != state.place) | (block != state.block)
-        if late.any():
-            late &= order.knows(block, thread, np.full(len(rows), state.place)) < state.time
-            passed = order.clustered[block, (thread >> 5) % order.warps]
-            late &= not state.published or passed < state.published
-        return late
-
-    def mbarrier_arrive(self, x: Context, place: int, rows: Array) -> None:
-        """The lanes in these rows have arrived at an mbarrier."""
-        if x.batch.order is not None:
-            for warp in np.unique(x.lanes.warp[rows]).tolist():
-                x.batch.order.object_arrive(place, *divmod(warp, x.batch.shape.warps_in_block))
-
-    def mbarrier_complete(self, batch: Batch, place: int) -> None:
-        """A phase of an mbarrier is over."""
-        if batch.order is not None:
-            batch.order.object_complete(place)
-
-    def mbarrier_wait(self, x: Context, places: Array, done: Array) -> None:
-        """Lanes have seen that a phase is over, where ``done`` holds."""
-        if x.batch.order is None:
-            return
-        pairs = np.unique(np.stack([places[done], x.lanes.warp[done]]), axis=1)
-        for place, warp in pairs.T.tolist():
-            x.batch.order.object_wait(place, *divmod(warp, x.batch.shape.warps_in_block))
-
     def counters(self) -> Counters:
         """What was counted."""
         return Counters.of(self.launch, self.traffic, self.touched)
-
-
-NONE = 1 << 20
-_SHARED_ELSEWHERE = {"global", "local", "param", "const"}
-_GLOBAL_ELSEWHERE = {"shared", "local", "param", "const"}
-
-
-def _granule(function: Function, elsewhere: set[str]) -> int:
-    """The smallest access of a function that names no state space ``elsewhere``, at most 16 bytes."""
-    least = NONE
-    for found in function.code:
-        opcode = found.opcode
-        if opcode in ("ldmatrix", "stmatrix") or found.has("mma_async"):
-            least = min(least, 16)
-        elif opcode == "mbarrier":
-            least = min(least, 8)
-        elif opcode == "cp" and found.has("bulk"):
-            least = min(least, 16)
-        elif opcode == "cp" and found.has("async") and found.has("ca", "cg"):
-            size = getattr(found.operands[2], "value", 4)
-            least = min(least, int(size))
-        elif opcode in ("ld", "st", "atom", "red", "ldu"):
-            spaces = {mod.partition("::")[0] for mod in found.mods}
-            if not elsewhere & spaces:
-                least = min(least, found.types[-1].bytes)
-    return least
