@@ -104,15 +104,21 @@ class Warpgroups:
                 x.report(i, "wgmma-register", detail, early)
         registers.touched[row, warp] = self.now
 
-    def carry(self, x: Context, i: Instruction, source: tuple[int, str], target: tuple[int, str]) -> None:
-        """Lanes move a register to another one, which the assembler makes the same one if it is under way."""
+    def carry(self, x: Context, i: Instruction, sources: dict[int, str], targets: dict[int, str]) -> None:
+        """Lanes move registers, or their parts: while one is under way, the assembler makes them the same."""
         registers, warps = self.registers(x.frame), np.unique(x.lanes.warp)
-        if (registers.used_by[source[0], warps] <= self.done[warps]).all():
-            self.touch(x, i, *source, "read")
-            self.touch(x, i, *target, "write")
+        numbers = {row: registers.used_by[row, warps] for row in sources}
+        flying = [row for row, number in numbers.items() if (number > self.done[warps]).any()]
+        for row in [row for row in sources if row not in flying]:
+            self.touch(x, i, row, sources[row], "read")
+        if not flying:
+            for row, name in targets.items():
+                self.touch(x, i, row, name, "write")
             return
+        rows = np.array([*targets], np.intp)
+        last = max(flying, key=lambda row: int(numbers[row].max()))
         for each in (registers.used_by, registers.touched, registers.role):
-            each[target[0], warps] = each[source[0], warps]
+            each[np.ix_(rows, warps)] = each[last, warps]
 
     def check(self, x: Context, i: Instruction, accumulators: Array, operands: Array, shape: int) -> None:
         """Report registers of a wgmma that nothing orders behind what used them before."""

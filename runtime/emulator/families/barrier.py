@@ -141,7 +141,7 @@ def fence(i: Instruction, d: Decoder) -> Run:
 @instruction("fence.proxy", section=SYNC + ": fence.proxy", kind="barrier")
 def proxy(i: Instruction, d: Decoder) -> Run:
     """Orders ordinary accesses and those of asynchronous copies, which take another path to memory."""
-    if not i.has("async"):
+    if not i.has("async") or (i.has("global") and not i.has("shared::cta", "shared::cluster")):
         return lambda x: None
     return lambda x: x.batch.launch.watch.proxy_fence(x)
 

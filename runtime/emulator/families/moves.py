@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -39,15 +38,10 @@ def _mov(i: Instruction, d: Decoder) -> Run:
 
 def _rename(i: Instruction, d: Decoder, run: Run) -> Run:
     """A move of registers that a wgmma may be using still: as a whole, or in parts."""
-    pairs = [
-        ((d.awaited[source], source), (d.awaited[to], to))
-        for to, source in product(names(i.operands[0]), names(i.operands[1]))
-        if source in d.awaited
-    ]
+    to, source = ({d.awaited[name]: name for name in names(each) if name in d.awaited} for each in i.operands)
 
     def carried(x: Context) -> None:
-        for source, to in pairs:
-            x.batch.warpgroups.carry(x, i, source, to)
+        x.batch.warpgroups.carry(x, i, source, to)
         run(x)
 
     return carried
