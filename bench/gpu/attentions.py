@@ -12,7 +12,7 @@ from ...test.corpus.basic import Function
 from ...test.corpus.cases import Case, randn
 from .operations import BF16, Operation
 
-HEADS, ROWS = 34, 512  # enough for a block of 128 rows on each multiprocessor
+HEADS, ROWS = 13, 2048  # a block of 256 rows on each multiprocessor
 WIDTHS = (64, 128)
 
 

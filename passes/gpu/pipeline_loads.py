@@ -32,8 +32,10 @@ its way: cp.async writes to shared memory by itself, 16 bytes at once.
 Legal behind mlopt-gpu-assign-layouts, for reads of a loop from known bounds whose tile does nothing but
 change hands for a product on tensor cores, padded with zeros, and with 16 bytes of neighbours a thread. A
 loop is taken if all of its products' factors that are read in it can be, with as many stages as the schedule
-says (``stages``), or as there is room for; factors that are computed from what is read change hands in their
-step, as before, with a barrier of their own.
+says (``stages``), or as there is room for; it must not write to what it reads ahead. Factors that are
+computed of what is read change hands in their step, as before, with a barrier of their own. What else changes
+hands as it is read, as attention's mask, comes along: a step of 64 keys has one barrier, not two, and waits
+for nothing, for 16 instructions more of 900: its rows' addresses.
 
 A factor of all steps, which stands before such loops, is copied along with their first ones if it would take
 more than `HELD` bytes of each thread's registers: a step loads what it multiplies next. Attention of 256
@@ -56,6 +58,7 @@ from ..base import Pass
 from ..constants import index_constant, integer_of, is_zero, scalar_constant
 from ..moving.gathered import clone
 from ..operations import block_ops, defining_op, nested_ops
+from .buffers import buffer_of, written_by
 from .grids import grids_of
 from .layouts.access import WIDE, access_of, bytes_of
 from .layouts.warps import BLOCK_SHARED
@@ -93,15 +96,19 @@ def can_pipeline(loop: ir.Operation) -> list[ir.Operation] | str:
         return "it has no product on tensor cores"
     if integer_of(loop.operands[2]) is None:
         return "its step is not a number"
-    found = []
+    found, factors = [], 0
     for op in block_ops(loop):
         read = defining_op(op.operands[0], _READ) if op.name == _CONVERT else None
-        if read is not None and read.block == op.block and _is_factor(op.results[0]):
-            problem = _problem(loop, op, read)
+        if read is None or read.block != op.block:
+            continue
+        problem = _problem(loop, read)
+        if _is_factor(op.results[0]):
             if problem is not None:
                 return problem
+            factors += 1
+        if problem is None:
             found.append(op)
-    return found or "its products' factors are made elsewhere"
+    return found if factors else "its products' factors are made elsewhere"
 
 
 def should_stay(turned: ir.Operation) -> bool:
@@ -119,8 +126,10 @@ def can_stay(turned: ir.Operation, shared: int) -> bool:
     loops = [use.owner.operation.parent for use in turned.results[0].uses]
     if read is None or not all(_waits(loop) and loop.block == turned.block for loop in loops):
         return False
+    if buffer_of(read.operands[0]) in written_by(nested_ops(turned.parent)):
+        return False  # perhaps before the first wait
     room = shared - max(map(_ring_bytes, loops))
-    return _slot_bytes(turned) <= room and all(_problem(loop, turned, read) is None for loop in loops)
+    return _slot_bytes(turned) <= room and all(_problem(loop, read) is None for loop in loops)
 
 
 def _waits(loop: ir.Operation) -> bool:
@@ -160,12 +169,12 @@ def _is_factor(value: ir.Value) -> bool:
     return any(MMA.name in use.owner.attributes for use in value.uses)
 
 
-def _problem(loop: ir.Operation, turned: ir.Operation, read: ir.Operation) -> str | None:
+def _problem(loop: ir.Operation, read: ir.Operation) -> str | None:
     """Why a tile cannot be copied to where it changes hands."""
-    if any(MMA.name not in use.owner.attributes for use in turned.results[0].uses):
-        return "a factor is not for products alone"
     if len(list(read.results[0].uses)) != 1:
         return "a factor is used as it is read, too"
+    if buffer_of(read.operands[0]) in written_by(nested_ops(loop)):
+        return "the loop may write to what is copied ahead"
     access = access_of(read)
     if not is_zero(scalar_constant(read.operands[len(access.indices) + 1])):
         return "a factor is padded with something else than zeros"

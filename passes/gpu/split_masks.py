@@ -187,7 +187,7 @@ def _read_inside(loop: ir.Operation, mask: Mask, copies: dict[ir.Operation, ir.O
             continue
         access = access_of(op)
         sizes = list(ir.MemRefType(access.buffer.type).shape)
-        inside = list(access.in_bounds)
+        inside = list(access_of(copies[op]).in_bounds)  # another mask may have said so
         for dim, (memory, size) in enumerate(zip(access.dims, sizes_of(access.tile), strict=True)):
             if access.indices[memory] == position and sizes[memory] >= mask.end.constant - 1 + size:
                 inside[dim] = True

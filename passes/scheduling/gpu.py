@@ -54,7 +54,7 @@ from .gpu_tiles import (
     reduced_in_tiles,
     widest_bytes,
 )
-from .tensor_blocks import SHARED, Estimate, compared
+from .tensor_blocks import SHARED, Estimate, Sized, compared
 
 LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS
 STEP_ELEMENTS = 8  # the same of a step along a row that is longer than a block's registers
@@ -67,7 +67,6 @@ SQUARE = 32  # the side of a transposed tile, at least
 LINE, SECTOR = 128, 32  # bytes of a cache line, and of its parts: a longer side has no more to gain
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
 _IN_STEPS = (elementwise, fill, reduction, slices)
-ATTENTION_STAGES = 2
 
 
 @dataclass(frozen=True)
@@ -103,10 +102,10 @@ def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED) -> 
     """
     tiles = forced(domain)
     heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
-    attention, block_warps = attention_of(domain), None
-    found: Sequence[Estimate] = ()
+    attention = attention_of(domain)
+    found: Sequence[Estimate[Sized]] = ()
     if attention is not None:
-        block_warps = choose_block(domain, attention, tiles)
+        found = choose_block(domain, attention, tiles, machine, shared)
     elif heavy is not None:
         found = choose_tensor_block(domain, heavy, tiles, machine, shared)
         if not found:
@@ -120,9 +119,6 @@ def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED) -> 
     if found:
         best = found[0]
         return Choice(tiles, best.block.warps, best.least, best.block.stages, compared(found))
-    if attention is not None and block_warps is not None:
-        blocks = max(2 * FEWEST_WARPS // block_warps, 1)
-        return Choice(tiles, block_warps, blocks, ATTENTION_STAGES)
     rows = reduces(domain)
     warps = warps_for(largest_tile(domain, tiles), ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)
     if heavy is None and attention is None and blocks_of(domain, tiles) <= BLOCKS:

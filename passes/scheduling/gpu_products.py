@@ -17,7 +17,7 @@ from ..tiling.access import Access, Nest, shape_of
 from ..tiling.registry import SINGLE
 from .common import ROW, products_at_once
 from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, bytes_of, inputs_of, leaves, part_of, power_above
-from .tensor_blocks import Estimate, Product, estimates
+from .tensor_blocks import Block, Estimate, Product, estimates
 
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
 CONTRACTION_STEP = 8  # so that both factors of a step fit a thread beside its square
@@ -42,7 +42,7 @@ def choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> Non
 
 def choose_tensor_block(
     domain: Domain, nest: Nest, tiles: dict[Dim, int], machine: str, shared: int
-) -> Sequence[Estimate]:
+) -> Sequence[Estimate[Block]]:
     """Tiles of a product on tensor cores, and the blocks that there are, this one first.
 
     None, and no tiles, if tensor cores cannot multiply its factors, or no block can have what a task owns.

@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import ceil, prod, sqrt
+from typing import Generic, Protocol, TypeVar
 
 from ..costs.machine import Machine, find_machine
 from ..gpu.layouts.mma import COLUMNS, ROWS, warp_grid
@@ -90,6 +91,11 @@ class Block:
         return f"{self.rows}x{self.columns}x{self.step}, {self.warps} warps, {self.stages} stages"
 
     @property
+    def size(self) -> tuple[int, int]:
+        """What blocks are told apart by."""
+        return self.rows, self.columns
+
+    @property
     def part(self) -> tuple[int, int]:
         """The rows and columns of a warp."""
         high, wide = ceil(self.rows / ROWS), ceil(self.columns / COLUMNS)
@@ -125,14 +131,33 @@ class Block:
         )
 
 
+class Sized(Protocol):
+    """A block, of a product or of something else."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """What blocks are told apart by."""
+
+    @property
+    def warps(self) -> int:
+        """How many it has."""
+
+    @property
+    def stages(self) -> int:
+        """The steps that are in shared memory at once."""
+
+
+Made = TypeVar("Made", bound=Sized, covariant=True)
+
+
 @dataclass(frozen=True)
-class Estimate:
-    """A block, and what a product takes with it.
+class Estimate(Generic[Made]):
+    """A block, and what is predicted for what is done with it.
 
     ``least``: how many blocks a multiprocessor should have registers for, also of the kernel's twin.
     """
 
-    block: Block
+    block: Made
     least: int
     seconds: float
     bound_by: str
@@ -144,7 +169,7 @@ class Estimate:
 @cache
 def estimates(
     product: Product, machine: str, shared: int, rows: int | None = None, columns: int | None = None
-) -> Sequence[Estimate]:
+) -> Sequence[Estimate[Block]]:
     """The possible blocks on a machine, by its name, the fastest first.
 
     ``shared``: the bytes of a multiprocessor; ``rows`` and ``columns``: those that a block must have.
@@ -159,11 +184,11 @@ def estimates(
     return sorted(found, key=lambda each: each.seconds)
 
 
-def compared(found: Sequence[Estimate]) -> tuple[str, ...]:
+def compared(found: Sequence[Estimate[Sized]]) -> tuple[str, ...]:
     """The best of each size, the fastest first, in words."""
-    best: dict[tuple[int, int], Estimate] = {}
+    best: dict[tuple[int, int], Estimate[Sized]] = {}
     for each in found:
-        best.setdefault((each.block.rows, each.block.columns), each)
+        best.setdefault(each.block.size, each)
     return tuple(map(str, list(best.values())[:SHOWN]))
 
 
@@ -197,7 +222,7 @@ def _sides_for(extent: int, least: int) -> list[int]:
     return [side for number, side in enumerate(sides) if number == 0 or sides[number - 1] < extent]
 
 
-def _estimate(product: Product, block: Block, resident: int, least: int, machine: Machine) -> Estimate:
+def _estimate(product: Product, block: Block, resident: int, least: int, machine: Machine) -> Estimate[Block]:
     size, processors = product.bytes, machine.processors
     steps = product.around * ceil(product.depth / block.step)
     grid = ceil(product.rows / block.rows), ceil(product.columns / block.columns)
@@ -227,11 +252,12 @@ def _estimate(product: Product, block: Block, resident: int, least: int, machine
     moved = _memory_bytes(product, block, grid, processors * resident, machine.cache) / machine.bandwidth
     held = min(resident, ceil(blocks / processors))
     bounds = {name: seconds * held for name, seconds in each.items()} | alone
-    bound_by = "memory" if moved > max(busy, read) else _longest(bounds)
+    bound_by = "memory" if moved > max(busy, read) else longest(bounds)
     return Estimate(block, least, overlapped(busy, LATENCY + read, LATENCY + moved), bound_by)
 
 
-def _longest(parts: Mapping[str, float]) -> str:
+def longest(parts: Mapping[str, float]) -> str:
+    """What takes the longest."""
     return max(parts, key=lambda part: parts[part])
 
 

@@ -160,8 +160,9 @@ def _end(emitter: Emitter, nest: Nest) -> ir.Value | None:
     if loop is None:
         return None
     span = emitter.span(nest, loop)
-    if not isinstance(span.start, ir.Value):
-        return None  # the task has all rows
-    extent = emitter.index(emitter.extents[emitter.dim(nest, nest.reductions[0])])
+    rows, keys = (emitter.extents[emitter.dim(nest, each)] for each in (loop, nest.reductions[0]))
+    extent = emitter.index(keys)
+    if not isinstance(span.start, ir.Value):  # the task has all rows
+        return arith.MinSIOp(emitter.index(rows), extent).result
     after = arith.AddIOp(span.start, emitter.index(span.size)).result
     return arith.MinSIOp(after, extent).result

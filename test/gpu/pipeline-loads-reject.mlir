@@ -105,3 +105,26 @@ func.func private @narrow(%a: memref<64x510xbf16>, %b: memref<510x64xbf16>, %out
   } {mlopt.schedule = {tile = array<i64: 64, 64, 32>, stages = array<i64: 4>, warps = array<i64: 4>}}
   return
 }
+
+// The loop writes to what a later step reads.
+func.func private @written(%a: memref<64x512xbf16>, %b: memref<512x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c512 step %c32 iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xbf16>, vector<64x32xbf16>
+      %y = vector.transfer_read %b[%k, %c0], %pad {in_bounds = [true, true]} : memref<512x64xbf16>, vector<32x64xbf16>
+      %t = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x32xbf16>, vector<32x64xbf16> into vector<64x64xf32>
+      %h = arith.truncf %t : vector<64x64xf32> to vector<64x64xbf16>
+      %later = affine.apply affine_map<(k) -> (k + 64)>(%k)
+      vector.transfer_write %h, %b[%later, %c0] {in_bounds = [false, true]} : vector<64x64xbf16>, memref<512x64xbf16>
+      scf.yield %t : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 64, 64, 32>, stages = array<i64: 4>, warps = array<i64: 4>}}
+  return
+}

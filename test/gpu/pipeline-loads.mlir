@@ -119,3 +119,41 @@ func.func private @held(%a: memref<64x64xbf16>, %b: memref<512x64xbf16>, %out: m
   } {mlopt.schedule = {tile = array<i64: 64, 64, 64>, stages = array<i64: 2>, warps = array<i64: 4>}}
   return
 }
+
+// What a step adds to a product comes with its factors: no thread waits for it, and there is one barrier.
+// CHECK-LABEL: @masked
+// CHECK: %[[A:[a-z0-9_]+]] = "mlopt.shared_ring"() : () -> memref<2x64x64xbf16, #gpu.address_space<workgroup>>
+// CHECK: %[[M:[a-z0-9_]+]] = "mlopt.shared_ring"() : () -> memref<2x64x64xbf16, #gpu.address_space<workgroup>>
+// CHECK: scf.for
+// CHECK: %[[Y:[a-z0-9_]+]] = "mlopt.shared_tile"(%[[A]],
+// CHECK: "mlopt.async_copy"(%{{.*}}, %[[A]],
+// CHECK: "mlopt.async_copy"(%{{.*}}, %[[M]],
+// CHECK: vector.contract {{.*}} %[[Y]],
+// CHECK: %[[X:[a-z0-9_]+]] = "mlopt.shared_tile"(%[[M]],
+// CHECK: arith.extf %[[X]]
+// THREAD-LABEL: llvm.func @masked(
+// THREAD: scf.for
+// THREAD: nvvm.barrier0
+// THREAD-NOT: nvvm.barrier0
+// THREAD: scf.yield
+func.func private @masked(%a: memref<64x64xbf16>, %b: memref<512x64xbf16>, %mask: memref<64x512xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %x = vector.transfer_read %a[%c0, %c0], %pad {in_bounds = [true, true]} : memref<64x64xbf16>, vector<64x64xbf16>
+    %d = scf.for %n = %c0 to %c512 step %c64 iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %y = vector.transfer_read %b[%n, %c0], %pad {in_bounds = [true, true]} : memref<512x64xbf16>, vector<64x64xbf16>
+      %m = vector.transfer_read %mask[%c0, %n], %pad {in_bounds = [true, true]} : memref<64x512xbf16>, vector<64x64xbf16>
+      %t = vector.contract {indexing_maps = [#a, affine_map<(m, n, k) -> (n, k)>, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x64xbf16>, vector<64x64xbf16> into vector<64x64xf32>
+      %w = arith.extf %m : vector<64x64xbf16> to vector<64x64xf32>
+      %u = arith.addf %t, %w : vector<64x64xf32>
+      scf.yield %u : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 64, 64, 64>, stages = array<i64: 2>, warps = array<i64: 4>}}
+  return
+}

@@ -6,9 +6,10 @@
 #values = affine_map<(b, m, d, n) -> (b, n, d)>
 #out = affine_map<(b, m, d, n) -> (b, m, d)>
 
-// On tensor cores 128 rows of one matrix, 32 a warp, against steps of 64 keys, whole queries and keys.
+// On tensor cores 256 rows of one matrix, 32 a warp, against steps of 64 keys, whole queries and keys.
 // CHECK-LABEL: @narrow
-// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 2>, stages = array<i64: 2>, tile = array<i64: 1, 128, 0, 64, 64>, warps = array<i64: 4>}
+// CHECK-SAME: mlopt.considered = ["256 rows, 64 keys a step, 8 warps, 4 stages: {{.*}} bound by instructions", "128 rows, 64 keys a step, 4 warps
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>, stages = array<i64: 4>, tile = array<i64: 1, 256, 0, 64, 64>, warps = array<i64: 8>}
 func.func private @narrow(%q: tensor<32x4096x64xbf16>, %k: tensor<32x4096x64xbf16>, %v: tensor<32x4096x64xbf16>, %o: tensor<32x4096x64xf32>) -> tensor<32x4096x64xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<32x4096x4096xf32>
@@ -26,9 +27,9 @@ func.func private @narrow(%q: tensor<32x4096x64xbf16>, %k: tensor<32x4096x64xbf1
   return %r : tensor<32x4096x64xf32>
 }
 
-// Sums of twice as many elements fit the registers of twice as many warps.
+// Sums of twice as many elements leave registers for the scores of half as many keys.
 // CHECK-LABEL: @wide
-// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>, stages = array<i64: 2>, tile = array<i64: 1, 128, 0, 64, 128>, warps = array<i64: 8>}
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>, stages = array<i64: 4>, tile = array<i64: 1, 256, 0, 32, 128>, warps = array<i64: 8>}
 func.func private @wide(%q: tensor<32x4096x128xf16>, %k: tensor<32x4096x128xf16>, %v: tensor<32x4096x128xf16>, %o: tensor<32x4096x128xf32>) -> tensor<32x4096x128xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<32x4096x4096xf32>
@@ -46,9 +47,9 @@ func.func private @wide(%q: tensor<32x4096x128xf16>, %k: tensor<32x4096x128xf16>
   return %r : tensor<32x4096x128xf32>
 }
 
-// Of the widest keys a step has 32.
+// Of the widest rows a warp has 16.
 // CHECK-LABEL: @widest
-// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>, stages = array<i64: 2>, tile = array<i64: 1, 128, 0, 32, 256>, warps = array<i64: 8>}
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>, stages = array<i64: 3>, tile = array<i64: 1, 128, 0, 32, 256>, warps = array<i64: 8>}
 func.func private @widest(%q: tensor<32x4096x256xf16>, %k: tensor<32x4096x256xf16>, %v: tensor<32x4096x256xf16>, %o: tensor<32x4096x256xf32>) -> tensor<32x4096x256xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<32x4096x4096xf32>
@@ -66,9 +67,9 @@ func.func private @widest(%q: tensor<32x4096x256xf16>, %k: tensor<32x4096x256xf1
   return %r : tensor<32x4096x256xf32>
 }
 
-// Fewer rows, so that the chip's multiprocessors have a block each; keys past the end are masked.
+// Fewer rows, so that there are blocks for half of the chip; keys past the end are masked.
 // CHECK-LABEL: @few
-// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 8>, stages = array<i64: 2>, tile = array<i64: 1, 16, 0, 64, 64>, warps = array<i64: 1>}
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>, stages = array<i64: 4>, tile = array<i64: 1, 64, 0, 128, 64>, warps = array<i64: 4>}
 func.func private @few(%q: tensor<32x128x64xbf16>, %k: tensor<32x500x64xbf16>, %v: tensor<32x500x64xbf16>, %o: tensor<32x128x64xf32>) -> tensor<32x128x64xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<32x128x500xf32>
