@@ -31,6 +31,7 @@ from .decomposing import (  # noqa: F401 (they register when they are imported)
     reductions,
     rolls,
     rows,
+    sampling,
     scatters,
     sorting,
     splits,
@@ -48,7 +49,7 @@ _KEEP: list[Any] = [
 _EXTRA: list[Any] = [
     aten._native_batch_norm_legit_functional, aten._native_batch_norm_legit,
     aten._native_batch_norm_legit.no_stats, aten.squeeze.dims,
-    aten._euclidean_dist, aten.grid_sampler_2d, aten.full, aten.logsumexp,
+    aten._euclidean_dist, aten.full, aten.logsumexp,
     aten._to_copy, aten.diag,
 ]  # fmt: skip
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from mlir import ir
 
 from .access import Access, Nest
 
 HALVED = 2  # the stride that tiles are read with: all is read, and every other element kept
 
+_single: WeakKeyDictionary[Nest, frozenset[int]] = WeakKeyDictionary()  # fusion asks again for each pair
 _OTHERS = ("linalg.index", "linalg.yield", "tensor.extract", "cf.assert")
 
 
@@ -24,13 +27,20 @@ def body_problem(nest: Nest) -> str | None:
     return None
 
 
-def single_loops(nest: Nest) -> set[int]:
+def single_loops(nest: Nest) -> frozenset[int]:
     """The loops that can only run one element at a time.
 
     They are in an index with a factor or a division, they share a dim with another tiled loop, or the
     position that a gather reads depends on them. A window can read every other element of a row at once; a
     copy of such elements is better made by tasks of one element, of which neighbours read neighbours.
     """
+    found = _single.get(nest)
+    if found is None:
+        found = _single[nest] = frozenset(_find_single_loops(nest))
+    return found
+
+
+def _find_single_loops(nest: Nest) -> set[int]:
     loops: set[int] = set()
     for access in (*nest.reads, *nest.writes):
         for number, index in enumerate(access.indices if access else ()):

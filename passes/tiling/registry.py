@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
@@ -62,6 +62,10 @@ def _diagonal(nest: Nest) -> str | None:
 def can_tile(domain: Domain) -> str | None:
     """None if each op of the kernel has a rule and they agree on the tile sizes, else the reason."""
     wanted: dict[int, int] = {}
+    reduced_by: dict[Dim, list[Nest]] = {}
+    for nest in domain.nests:
+        for loop in nest.reductions:
+            reduced_by.setdefault(domain.loops(nest)[loop], []).append(nest)
     for stage in domain.stages.values():
         problem = can_tile(stage.domain) or _in_parts(stage.domain)
         if problem is not None:
@@ -78,7 +82,7 @@ def can_tile(domain: Domain) -> str | None:
             if dim.extent == 1:
                 continue
             if size == SINGLE and nest.kinds[loop] == "parallel":
-                problem = _single_problem(domain, nest, loop)
+                problem = _single_problem(domain, nest, loop, reduced_by)
                 if problem is not None:
                     return problem
             if dim.kind == "reduction":
@@ -110,15 +114,19 @@ def _is_single(domain: Domain, nest: Nest, loop: int) -> bool:
     return domain.loops(nest)[loop].extent != 1 and rule_of(nest).needs(nest).get(loop) == SINGLE
 
 
-def _single_problem(domain: Domain, nest: Nest, loop: int) -> str | None:
+def _single_problem(
+    domain: Domain, nest: Nest, loop: int, reduced_by: Mapping[Dim, Sequence[Nest]]
+) -> str | None:
     """Why a task cannot have a parallel loop of ``nest`` one element at a time, or None."""
     dim = domain.loops(nest)[loop]
+    reducing = reduced_by.get(dim, ())
     stepping = [rule for name, rule in zip(_RULES, _rules(), strict=True) if name in _STEPPING]
-    reducing = [each for each in domain.nests if dim in (domain.loops(each)[n] for n in each.reductions)]
     if dim.whole or not all(rule_of(each) in stepping for each in reducing):
         return "one dim would have to be a whole row and one element at a time"
+    if not reducing:
+        return None
     inner = [each for each in nest.parallels if each > loop and _is_single(domain, nest, each)]
-    if reducing and any(domain.loops(nest)[each].kind == "parallel" for each in inner):
+    if any(domain.loops(nest)[each].kind == "parallel" for each in inner):
         return "columns would be reduced one at a time, against their order in memory"
     return None
 
