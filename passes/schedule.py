@@ -49,7 +49,7 @@ TARGETS = ("cpu", "cuda")
 class Schedule(Pass):
     """Choose tile sizes for ``target``; ``tasks``: how many a big kernel should have at least on a CPU;
     ``choices``: which candidates to take on a CPU; ``machine``: whose times decide for a GPU; ``shared``: the
-    bytes of shared memory of its multiprocessors.
+    bytes of shared memory of its multiprocessors; ``tf32``: whether its products may round f32 to 11 bits.
     """
 
     name: ClassVar[str] = "mlopt-schedule"
@@ -58,6 +58,7 @@ class Schedule(Pass):
     choices: str = ""
     machine: str = DEFAULT_GPU
     shared: int = SHARED
+    tf32: bool = False
 
     def run(self, op: ir.Operation) -> None:
         """Schedule each kernel of the module."""
@@ -109,9 +110,10 @@ class Schedule(Pass):
         return gpu.problem(domain) if self.target == "cuda" else cpu.stages_problem(domain)
 
     def _schedule_blocks(self, function: ir.Operation, domain: Domain) -> None:
-        choice = gpu.choose(domain, self.machine, self.shared)
+        choice = gpu.choose(domain, self.machine, self.shared, self.tf32)
         tiles = tuple(choice.tiles[dim] for dim in domain.dims)
         found = {"tile": tiles, "warps": (choice.warps,), "min_blocks": (choice.min_blocks,)}
-        SCHEDULE.set(function, found | ({"stages": (choice.stages,)} if choice.stages > 1 else {}))
+        found |= {"stages": (choice.stages,)} if choice.stages > 1 else {}
+        SCHEDULE.set(function, found | ({"tf32": (1,)} if choice.tf32 else {}))
         if choice.considered:
             CONSIDERED.set(function, choice.considered)

@@ -7,6 +7,8 @@ the IR after each stage under the stage's name, and the PTX that becomes of the 
 from __future__ import annotations
 
 from ..passes.costs.machine import machine_for_code
+from ..passes.options import format_pass
+from ..passes.schedule import Schedule
 from ..runtime.cuda.chips import find_chip
 from .shared import BUFFERIZE, LINALG, kernels, tile
 from .stages import Stage
@@ -16,9 +18,13 @@ _LAYOUTS = (*_TILES, "gpu", "mlopt")
 _THREADS = (*_LAYOUTS, "llvm", "nvvm")
 
 
-def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ...]:
-    """The stages for the GPU ``chip`` ("sm_80") in PTX of version ``ptx`` (80 is 8.0), both known to LLVM."""
+def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False) -> tuple[Stage, ...]:
+    """The stages for the GPU ``chip`` ("sm_80") in PTX of version ``ptx`` (80 is 8.0), both known to LLVM.
+
+    ``tf32``: whether tensor cores may round factors of f32.
+    """
     limits = find_chip(chip).limits
+    schedule = Schedule("cuda", machine=machine_for_code(chip), shared=limits.shared, tf32=tf32)
     return (
         LINALG,
         # Threads have their positions at hand; a prepared tensor of them would be read by each block.
@@ -28,10 +34,7 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False) -> tuple[Stage, ..
             # While the sum of a product's parts can be fused with what comes after it.
             f"mlopt-gpu-split-products{{machine={machine_for_code(chip)} shared={limits.shared}}},",
         ),
-        tile(
-            f"mlopt-schedule{{target=cuda machine={machine_for_code(chip)} shared={limits.shared}}}",
-            fast_math,
-        ),
+        tile(format_pass(schedule), fast_math),
         Stage(
             "layouts",
             # Only kernels touch the device's memory. Half floats compute in f32: said while values are

@@ -8,6 +8,8 @@ import re
 from collections import ChainMap
 from typing import Any
 
+import torch
+
 from ..options import Options
 from . import pool, tuning
 from .cache import Cached
@@ -28,12 +30,19 @@ def build_torch(
 
     ``label`` names the program in ``mlopt cache``. ``shapes`` of the inputs are what ``tune=True`` measures.
     """
-    program = {"text": _SOURCE_LINE.sub("", text), "weights": weights, **_measured(options, shapes)}
+    rounding = _rounding(options)
+    program = {
+        "text": _SOURCE_LINE.sub("", text),
+        "weights": weights,
+        **rounding,
+        **_measured(options, shapes),
+    }
     cached = Cached("torch", program, options, label)
     built = cached.load()
     if built is None:
         pool.start()  # the compile worker loads while the import worker works
-        built = _compile(import_program(text, weights, options), options, "main", shapes=shapes)
+        linalg = import_program(text, weights, options)
+        built = _compile(linalg, options, "main", shapes=shapes, rounding=rounding)
         cached.store(built)
     return {**built, "stages": ChainMap(built["stages"], {"torch": text})}
 
@@ -57,16 +66,27 @@ def import_program(text: str, weights: list[int], options: Options) -> str:
     return linalg
 
 
+def _rounding(options: Options) -> dict[str, bool]:
+    """What torch lets a GPU's products of f32 do, if that is more than nothing."""
+    allowed = is_cuda(options.target) and torch.backends.cuda.matmul.fp32_precision == "tf32"
+    return {"tf32": True} if allowed else {}
+
+
 def _measured(options: Options, shapes: tuning.Shapes | None = None) -> dict[str, Any]:
     """What a program that is tuned depends on beside the rest, by name."""
     return {"threads": tuning.threads(), "shapes": shapes} if options.tune else {}
 
 
 def _compile(
-    linalg: str, options: Options, func_name: str, stage: str = "", shapes: tuning.Shapes | None = None
+    linalg: str,
+    options: Options,
+    func_name: str,
+    stage: str = "",
+    shapes: tuning.Shapes | None = None,
+    rounding: dict[str, bool] | None = None,
 ) -> dict[str, Any]:
     """By a compile worker; what the user's own passes print is printed here."""
-    compile_with = functools.partial(_compile_with, linalg, options, func_name, stage)
+    compile_with = functools.partial(_compile_with, linalg, options, func_name, stage, rounding or {})
     if options.tune and not stage:
         built = tuning.tuned(_schedules(linalg, options, func_name), compile_with, shapes)
     else:
@@ -94,7 +114,9 @@ def _user_passes(options: Options) -> dict[str, Any]:
     return {"passes": options.passes, "plugins": plugins}
 
 
-def _compile_with(linalg: str, options: Options, func_name: str, stage: str, choices: str) -> dict[str, Any]:
+def _compile_with(
+    linalg: str, options: Options, func_name: str, stage: str, rounding: dict[str, bool], choices: str
+) -> dict[str, Any]:
     built: dict[str, Any] = pool.call(
         "compile",
         _COMPILE_CUDA if is_cuda(options.target) else _COMPILE,
@@ -108,6 +130,7 @@ def _compile_with(linalg: str, options: Options, func_name: str, stage: str, cho
         fast_math=options.fast_math,
         stage=stage,
         **_user_passes(options),
+        **rounding,
         **({"chip": chip_of(options.target).name} if is_cuda(options.target) else {"choices": choices}),
     )
     return built

@@ -12,8 +12,10 @@ Legal where there is an instruction for the factors' type and the accumulator's 
 table), and each factor has one dim of more than one element that the other has not, at most, beside the one
 that is summed over, which must be there. Sizes need not be multiples of the instruction's: what is beyond a
 tile counts as zeros. The sums are made in f32 and i32, in an order that the chip chooses. All chips that
-mlopt knows have such instructions. An instruction makes 16 rows and 8 columns: of a product of up to 8 rows
-the factors are exchanged, so that it has twice the work in each, unless it is a factor of another one.
+mlopt knows have such instructions. Factors of f32 are rounded to TF32 for them, 11 bits of 24, only where the
+schedule says so (``tf32``), as the user lets mlopt-schedule do. An instruction makes 16 rows and 8 columns:
+of a product of up to 8 rows the factors are exchanged, so that it has twice the work in each, unless it is a
+factor of another one.
 
 Effect on sm_80, x @ w of a row and 4096 x 4096 in bf16: 8 products in the 81
 instructions of a step become 4 in 59.
@@ -28,7 +30,7 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import arith
 
-from ...dialects.attributes import MMA, ROUNDS
+from ...dialects.attributes import MMA, ROUNDS, SCHEDULE
 from ..base import Pass
 from ..operations import defining_op, nested_ops
 from ..structured import is_used
@@ -49,7 +51,7 @@ class TensorCores(Pass):
             for contract in [each for each in nested_ops(forall) if each.name == "vector.contract"]:
                 if isinstance(can_round(contract), Instruction):
                     _round(contract)
-                found = can_use(contract)
+                found = can_use(contract, "tf32" in (SCHEDULE.get(forall) or {}))
                 if isinstance(found, Instruction):
                     MMA.set(contract, str(found))
                     products.append(contract)
@@ -101,14 +103,14 @@ def _round(contract: ir.Operation) -> None:
                 contract.operands[number] = arith.truncf(kind, factor)
 
 
-def can_use(contract: ir.Operation) -> Instruction | str:
-    """The instruction that a product can be made with, or why it can be made with none."""
+def can_use(contract: ir.Operation, tf32: bool = False) -> Instruction | str:
+    """The instruction that a product can be made with, or why with none; ``tf32``: f32 may be rounded."""
     if str(contract.attributes["kind"]) != "#vector.kind<add>":
         return "its products are not added up"
     lhs, rhs, total = (ir.VectorType(operand.type) for operand in contract.operands)
     if lhs.element_type != rhs.element_type:
         return f"its factors have two types, {lhs.element_type} and {rhs.element_type}"
-    found = instruction_for(lhs.element_type, total.element_type)
+    found = instruction_for(lhs.element_type, total.element_type, tf32)
     if found is None:
         return f"no instruction multiplies {lhs.element_type} into {total.element_type}"
     roles = roles_of(contract)

@@ -21,7 +21,7 @@ from ..tiling.walks import columns_of
 from .attention import attention_of
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
 from .gpu_attention import choose_block
-from .gpu_products import choose_contraction, choose_tensor_block
+from .gpu_products import choose_contraction, choose_tensor_block, tensor_product
 from .gpu_threads import (
     CONTRACTION_REGISTERS,
     FEWEST_WARPS,
@@ -74,7 +74,7 @@ class Choice:
     """The tile of each dim, the warps of a block, and the blocks that a multiprocessor should hold.
 
     ``stages``: the steps of a product whose factors are in shared memory at once. ``considered``: the blocks
-    that were compared, and what each was predicted to take, this one first.
+    that were compared, and what each was predicted to take, this one first. ``tf32``: factors are rounded.
     """
 
     tiles: dict[Dim, int]
@@ -82,6 +82,7 @@ class Choice:
     min_blocks: int
     stages: int = 1
     considered: tuple[str, ...] = ()
+    tf32: bool = False
 
 
 def problem(domain: Domain) -> str | None:
@@ -95,10 +96,11 @@ def problem(domain: Domain) -> str | None:
     return None
 
 
-def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED) -> Choice:
+def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED, tf32: bool = False) -> Choice:
     """Tiles, warps and residency of a kernel.
 
-    ``machine``: the name of the description that decides; ``shared``: the bytes of a multiprocessor's memory.
+    ``machine``: the name of the description that decides; ``shared``: the bytes of a multiprocessor's memory;
+    ``tf32``: whether tensor cores may round factors of f32.
     """
     tiles = forced(domain)
     heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
@@ -107,7 +109,7 @@ def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED) -> 
     if attention is not None:
         found = choose_block(domain, attention, tiles, machine, shared)
     elif heavy is not None:
-        found = choose_tensor_block(domain, heavy, tiles, machine, shared)
+        found = choose_tensor_block(domain, heavy, tiles, machine, shared, tf32)
         if not found:
             choose_contraction(domain, heavy, tiles)
     elif _by_elements(domain, tiles):
@@ -118,7 +120,8 @@ def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED) -> 
     tiles = {dim: tiles.get(dim, WHOLE) for dim in domain.dims}
     if found:
         best = found[0]
-        return Choice(tiles, best.block.warps, best.least, best.block.stages, compared(found))
+        rounds = attention is None and heavy is not None and tensor_product(domain, heavy) is None
+        return Choice(tiles, best.block.warps, best.least, best.block.stages, compared(found), rounds)
     rows = reduces(domain)
     warps = warps_for(largest_tile(domain, tiles), ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)
     if heavy is None and attention is None and blocks_of(domain, tiles) <= BLOCKS:

@@ -10,7 +10,7 @@ from math import prod
 
 from ..domain import Dim, Domain
 from ..gpu.layouts.access import WIDE
-from ..gpu.layouts.mma import Instruction, instruction_for
+from ..gpu.layouts.mma import TF32, Instruction, instruction_for
 from ..siblings import are_siblings
 from ..tiling import contraction
 from ..tiling.access import Access, Nest, shape_of
@@ -41,13 +41,13 @@ def choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> Non
 
 
 def choose_tensor_block(
-    domain: Domain, nest: Nest, tiles: dict[Dim, int], machine: str, shared: int
+    domain: Domain, nest: Nest, tiles: dict[Dim, int], machine: str, shared: int, tf32: bool = False
 ) -> Sequence[Estimate[Block]]:
     """Tiles of a product on tensor cores, and the blocks that there are, this one first.
 
     None, and no tiles, if tensor cores cannot multiply its factors, or no block can have what a task owns.
     """
-    product = tensor_product(domain, nest)
+    product = tensor_product(domain, nest, tf32)
     if product is None:
         return ()
     loops, sides = domain.loops(nest), _divided_sides(domain, nest)
@@ -67,9 +67,9 @@ def choose_tensor_block(
     return found
 
 
-def tensor_product(domain: Domain, nest: Nest) -> Product | None:
-    """A product as tensor cores see it, if they can multiply its factors."""
-    instruction = tensor_instruction(domain, nest)
+def tensor_product(domain: Domain, nest: Nest, tf32: bool = False) -> Product | None:
+    """A product as tensor cores see it, if they can multiply its factors; ``tf32``: f32 may be rounded."""
+    instruction = tensor_instruction(domain, nest, tf32 and len(nest.reductions) == 1)
     if instruction is None:
         return None
     loops, sides = domain.loops(nest), _divided_sides(domain, nest)
@@ -83,7 +83,7 @@ def tensor_product(domain: Domain, nest: Nest) -> Product | None:
         columns,
         depth,
         count=prod(loops[loop].extent or ROW for loop in nest.parallels) // (rows * columns),
-        kind=str(contraction.factor_types(nest)[0]),
+        kind=TF32 if instruction.kind == TF32 else str(contraction.factor_types(nest)[0]),
         bytes=instruction.element_bytes,
         result_bytes=_result_bytes(domain, nest, {dim for side in sides for dim in side}),
         loose=any(_is_loose(domain, access) for access in contraction.factor_accesses(nest)),
@@ -92,7 +92,7 @@ def tensor_product(domain: Domain, nest: Nest) -> Product | None:
     )
 
 
-def tensor_instruction(domain: Domain, nest: Nest) -> Instruction | None:
+def tensor_instruction(domain: Domain, nest: Nest, tf32: bool = False) -> Instruction | None:
     """What tensor cores multiply a product's tiles with, if they can.
 
     They can if no factor has two dims that a task owns, nor both one together, and the depth is known, or the
@@ -102,7 +102,8 @@ def tensor_instruction(domain: Domain, nest: Nest) -> Instruction | None:
     if stepped is None or (nest.extents[stepped] is None and not contraction.can_step(domain, nest)):
         return None
     types = contraction.factor_types(nest)
-    found = instruction_for(types[0], contraction.total_type(nest)) if types[0] == types[1] else None
+    total = contraction.total_type(nest)
+    found = instruction_for(types[0], total, tf32) if types[0] == types[1] else None
     owned = {loop for loop, dim in enumerate(domain.loops(nest)) if dim.whole and dim.extent != 1}
     if found is None or owned & contraction.batch_loops(nest):
         return None

@@ -45,6 +45,33 @@ func.func private @i8(%a: vector<64x32xi8>, %b: vector<32x64xi8>, %out: memref<6
   return
 }
 
+// f32 where the schedule says that its products may be rounded; not else.
+// CHECK-LABEL: @tf32
+// CHECK: vector.contract {{.*}}mlopt.mma = "m16n8k8.tf32"
+// CHECK-LABEL: @f32
+// CHECK-NOT: mlopt.mma
+// CHECK: return
+func.func private @tf32(%a: vector<64x32xf32>, %b: vector<32x64xf32>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<64x32xf32>, vector<32x64xf32> into vector<64x64xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tf32 = array<i64: 1>, warps = array<i64: 4>}}
+  return
+}
+func.func private @f32(%a: vector<64x32xf32>, %b: vector<32x64xf32>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<64x32xf32>, vector<32x64xf32> into vector<64x64xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {warps = array<i64: 4>}}
+  return
+}
+
 // The program rounds the first factor: so both are what the second one was before it was widened.
 // CHECK-LABEL: @rounds
 // CHECK: %[[A:.*]] = arith.truncf %arg0 : vector<64x32xf32> to vector<64x32xbf16>

@@ -1,4 +1,5 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda})' | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda tf32=true})' | FileCheck %s --check-prefix=TF32
 // RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cud})' 2>&1 | FileCheck %s --check-prefix=BAD
 
 // BAD: schedule: no target 'cud'; use one of cpu, cuda
@@ -85,6 +86,10 @@ func.func private @column_sum(%x: tensor<1001x1000xf32>, %out: tensor<1000xf32>)
 }
 
 // A square of the product, smaller than 64 x 64 so that there are blocks for all multiprocessors.
+// Tensor cores multiply it if they may round.
+// TF32-LABEL: func.func private @matmul
+// TF32-SAME: mlopt.considered
+// TF32-SAME: tf32 = array<i64: 1>
 // CHECK-LABEL: @matmul
 // CHECK-SAME: {min_blocks = array<i64: 4>, tile = array<i64: 32, 32, 8>, warps = array<i64: 4>}
 func.func private @matmul(%a: tensor<129x766xf32>, %b: tensor<766x1000xf32>, %out: tensor<129x1000xf32>) -> tensor<129x1000xf32> attributes {mlopt.kernel} {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import mlopt
@@ -158,3 +159,49 @@ def test_products_of_whole_numbers(options: dict[str, str], rng: np.random.Gener
         assert torch.equal(compiled(x, y), product(x, y))
         if options:
             assert ("mma.sync" in compiled.asm["ptx"]) == (dtype == torch.int8)
+
+
+class Linear(nn.Module):
+    """relu(x @ w + b), with or without a transpose."""
+
+    def __init__(self, turned: bool) -> None:
+        super().__init__()
+        self.turned = turned
+
+    def forward(self, x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x @ (w.T if self.turned else w) + b)
+
+
+@pytest.fixture
+def high() -> Iterator[None]:
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    yield
+    torch.set_float32_matmul_precision(before)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("size", [(64, 48, 96), (33, 17, 65), (5, 64, 72)])
+@pytest.mark.usefixtures("high")
+def test_tf32(turned: bool, size: tuple[int, int, int]) -> None:
+    """Factors are rounded to 11 bits: each product is off by 2^-10 of itself at most, and a bit of f32."""
+    m, n, k = size
+    x, w, b = torch.randn(m, k), torch.randn(n, k) if turned else torch.randn(k, n), torch.randn(n)
+    compiled = mlopt.jit(Linear(turned), x, w, b, target="cuda:sm_80", device="emulator")
+    assert "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32" in compiled.asm["ptx"]
+    right = (w.T if turned else w).double()
+    exact = torch.relu(x.double() @ right + b)
+    terms = x.double().abs() @ right.abs() + b.abs()
+    assert ((compiled(x, w, b) - exact).abs() <= (2.0**-10 + 1e-5) * terms).all()
+
+
+def test_f32_is_rounded_only_where_torch_allows_it(high: None) -> None:
+    """What was compiled before is another program: the setting is part of the key."""
+    del high
+    arguments = (torch.randn(32, 64), torch.randn(64, 32), torch.randn(32))
+    found = []
+    for precision in ("highest", "medium", "highest"):
+        torch.set_float32_matmul_precision(precision)
+        compiled = mlopt.jit(Linear(False), *arguments, target="cuda:sm_80", device="emulator")
+        found.append("mma.sync" in compiled.asm["ptx"])
+    assert found == [False, True, False]

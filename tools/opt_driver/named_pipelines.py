@@ -70,10 +70,11 @@ class CudaPipeline(NamedPipeline):
     name: ClassVar[str] = "mlopt-cuda"
     chip: str = "sm_90"
     fast_math: bool = False
+    tf32: bool = False
 
     def stages(self) -> tuple[Stage, ...]:
         known = find_chip(self.chip)
-        return cuda_stages(known.name, known.ptx, self.fast_math)
+        return cuda_stages(known.name, known.ptx, self.fast_math, self.tf32)
 
 
 PIPELINES: dict[str, type[NamedPipeline]] = {each.name: each for each in (CpuPipeline, CudaPipeline)}

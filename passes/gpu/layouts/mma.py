@@ -29,6 +29,7 @@ from .tiles import ELEMENTWISE, contract_loops, sizes_of
 ROWS, COLUMNS = 16, 8
 HALF = 8  # rows between the two that a lane has
 REGISTER = 4  # bytes
+TF32 = "tf32"
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,17 @@ _INSTRUCTIONS = {
     ("bf16", "f32"): Instruction("bf16", 2),
     ("f16", "f32"): Instruction("f16", 2),
     ("i8", "i32"): Instruction("s8", 1),
+    ("f32", "f32"): Instruction(TF32, 4),
 }
 
 
-def instruction_for(factor: ir.Type, total: ir.Type) -> Instruction | None:
-    """The instruction for factors and an accumulator of these types, if there is one."""
-    return _INSTRUCTIONS.get((str(factor), str(total)))
+def instruction_for(factor: ir.Type, total: ir.Type, tf32: bool = False) -> Instruction | None:
+    """The instruction for factors and an accumulator of these types, if there is one.
+
+    ``tf32``: whether factors of f32 may be rounded to 11 bits of their 24.
+    """
+    found = _INSTRUCTIONS.get((str(factor), str(total)))
+    return found if found is None or tf32 or found.kind != TF32 else None
 
 
 def instruction_of(contract: ir.Operation) -> Instruction | None:

@@ -57,7 +57,7 @@ class Matrices:
 
 def matrices_of(layout: Layout, sizes: Sequence[int], element_bytes: int) -> list[Matrices]:
     """The ways to load a fragment by matrices, rows along either dim; none if mma.sync wants no such one."""
-    packed = _WORD // element_bytes if element_bytes < _WORD else 0
+    packed = _WORD // element_bytes
     if not packed or any(covered > size for covered, size in zip(layout.covered, sizes, strict=True)):
         return []
     pair = _only_dim(layout.bits[0])
@@ -68,9 +68,10 @@ def matrices_of(layout: Layout, sizes: Sequence[int], element_bytes: int) -> lis
     lanes += [_along(row, 1 << bit, layout.rank) for bit in range(LANE_BITS - _LANES)]
     axes = list(layout.registers)
     own = next((axis for axis in axes if axis.step == _along(pair, 1, layout.rank)), None)
-    if layout.bits[:LANE_BITS] != tuple(lanes) or own is None or own.extent != packed:
+    if layout.bits[:LANE_BITS] != tuple(lanes) or (own.extent if own is not None else 1) != packed:
         return []
-    axes.remove(own)
+    if own is not None:
+        axes.remove(own)
     found = [_matrices(layout, axes, pair, row, pair, packed, WIDE // element_bytes)]
     if element_bytes == _TURNABLE:
         found.append(_matrices(layout, axes, row, pair, pair, packed, WIDE // element_bytes))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mlir import ir
 
 from ....dialects.layouts import Position
-from ..layouts.mma import COLUMNS, HALF, ROWS, Instruction, Roles, instruction_of, roles_of
+from ..layouts.mma import COLUMNS, HALF, ROWS, TF32, Instruction, Roles, instruction_of, roles_of
 from ..layouts.tiles import contract_loops, sizes_of
 from .emitter import Emitter, build_bits
 from .fragment import Fragment, positions_of
@@ -88,6 +88,8 @@ class _Product:
 
     def _packed(self, values: Sequence[ir.Value]) -> ir.Value:
         build = self.em.build
+        if self.instruction.kind == TF32:
+            return _rounded(values[0])
         vector = build.vector(values)
         word = ir.IntegerType.get_signless(_WORD)
         return build.elements(build.op("vector.bitcast", [vector], ir.VectorType.get([1], word)))[0]
@@ -141,6 +143,14 @@ class _Product:
             if dim is not None:
                 return sizes_of(self.op.operands[number])[dim]
         return 1
+
+
+def _rounded(value: ir.Value) -> ir.Value:
+    """The nearest number of 11 bits: of others the instruction would cut off what is beyond."""
+    text = ir.StringAttr.get("cvt.rna.tf32.f32 $0, $1;")
+    attributes = {"asm_string": text, "constraints": ir.StringAttr.get("=r,f")}
+    word = ir.IntegerType.get_signless(_WORD)
+    return ir.Operation.create("llvm.inline_asm", [word], [value], attributes).results[0]
 
 
 def _attributes(instruction: Instruction, total: ir.Type) -> dict[str, ir.Attribute]:
