@@ -75,7 +75,13 @@ class Decoder(Symbols):
             self.program.layout[variable.name] = place
             place += variable.size
         self.program.frame_size = -(-place // 16) * 16
-        self.program.dtypes = [kind.raw for kind in self.function.registers.values()]
+        registers = self.function.registers
+        wide = next((name for name, kind in registers.items() if kind.bits > 64), "")
+        if wide:
+            raise EmulatorError(
+                f"the emulator has no registers of 128 bits: {wide}", where=f"function {self.function.name}"
+            )
+        self.program.dtypes = [kind.raw for kind in registers.values()]
 
     # -- decoding ------------------------------------------------------------------------------
 

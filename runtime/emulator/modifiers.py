@@ -116,7 +116,10 @@ _FORMS: dict[str, tuple[str, ...]] = {
         f"reduce async bulk tensor 1d 2d 3d 4d 5d global {_CLUSTER} tile im2col_no_offs bulk_group {_REDUCE}"
         " L2::* :",
     ),
-    "cp.async.bulk.prefetch": ("async bulk prefetch tensor 1d 2d 3d 4d 5d L2 global tile im2col L2::* :",),
+    "cp.async.bulk.prefetch": ("async bulk prefetch L2 global L2::* :",),
+    "cp.async.bulk.prefetch.tensor": (
+        "async bulk prefetch tensor 1d 2d 3d 4d 5d L2 global tile im2col L2::* :",
+    ),
     "cp.async.bulk.commit_group": ("async bulk commit_group :",),
     "cp.async.bulk.wait_group": ("async bulk wait_group read :",),
     "tensormap.replace": (f"replace tile {' '.join(FIELDS)} global {_SHARED} b1024 : b32 b64",),

@@ -275,8 +275,6 @@ def prefetch(i: Instruction, d: Decoder) -> Run:
     """A hint for the L2 cache; its address must be right."""
     if not isinstance(i.operands[0], Memory):
         raise d.fail("an address in brackets is expected")
-    if i.has("tensor"):
-        return lambda x: None
     origin, size_of = d.address(i.operands[0]), d.read(i.operands[1], TYPES["u32"])
 
     def run(x: Context) -> None:

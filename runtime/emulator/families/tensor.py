@@ -15,7 +15,7 @@ from ..decode import Decoder
 from ..errors import EmulatorError, unsupported
 from ..operands import Read
 from ..ptx import TYPES, Array, Instruction, Memory, Vector
-from ..registry import Step, control
+from ..registry import Run, Step, control, instruction
 from ..tensor_maps import ALIGN, SIZE, SWIZZLES, TensorMap, check
 from .bulk import (
     BULK,
@@ -224,3 +224,17 @@ def _store(i: Instruction, d: Decoder, where: Memory) -> Step:
 def _split(places: Array, unit: int, size: int) -> Array:
     """Places of units as places of the elements in them."""
     return (places[:, None] + np.arange(0, unit, size)).reshape(-1)
+
+
+@instruction("cp.async.bulk.prefetch.tensor", section=BULK + ".prefetch.tensor", kind="other")
+def prefetch(i: Instruction, d: Decoder) -> Run:
+    """A hint for the L2 cache; its tensor map must be right."""
+    offsets = i.operands[1] if i.has("im2col") else None
+    assert isinstance(i.operands[0], Memory) and (offsets is None or isinstance(offsets, Vector))
+    tensor_at = Coordinates(i, d, i.operands[0], offsets)
+
+    def run(x: Context) -> None:
+        for row, address in enumerate(tensor_at.read(x)[0].tolist()):
+            tensor_at.box(Lane(x, row), address)
+
+    return run
