@@ -16,6 +16,7 @@ from functools import cache
 
 import numpy as np
 
+from .formats import widen
 from .ptx import Array
 
 _LANE = np.arange(32)
@@ -48,6 +49,32 @@ def places_c(elements: int) -> tuple[Array, Array]:
     """Rows and columns of C and D for lane and element."""
     lane, r = np.ix_(_LANE, np.arange(elements))
     return _both(lane // 4 + 8 * (r // 2), lane % 4 * 2 + r % 2)
+
+
+def elements(words: Array, name: str) -> Array:
+    """The elements in rows of words, or of bytes, as float64."""
+    if name in ("s32", "u32"):
+        values = words.view(np.int32).astype(np.float64)
+    elif name in ("f32", "f64"):
+        values = words.view(np.float32 if name == "f32" else np.float64).astype(np.float64)
+    elif name in ("u8", "s8"):
+        values = words.view(np.uint8 if name == "u8" else np.int8).astype(np.float64)
+    elif name in ("u4", "s4"):
+        values = _nibbles(words, name == "s4")
+    elif name == "b1":
+        values = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").astype(np.float64)
+    else:
+        held = {"f16": np.float16, "bf16": np.uint16, "tf32": np.uint32}.get(name, np.uint8)
+        values = widen(words.view(held), name)
+    return values
+
+
+def _nibbles(words: Array, signed: bool) -> Array:
+    bytes_ = words.view(np.uint8)
+    pairs = np.stack([bytes_ & 15, bytes_ >> 4], axis=-1).astype(np.int8).reshape(len(words), -1)
+    if signed:
+        pairs = pairs - ((pairs & 8) << 1)
+    return pairs.astype(np.float64)
 
 
 def gathered(values: Array, places: tuple[Array, Array], rows: int, columns: int) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from .. import fragments
 from ..context import Context
 from ..decode import Decoder
-from ..formats import narrow, widen
+from ..formats import narrow
 from ..operands import Read, Write
 from ..ptx import TYPES, Array, Instruction
 from ..registry import Run, instruction
@@ -117,33 +117,7 @@ def _multiply(i: Instruction, shape: Shape) -> Callable[[Array, Array, Array], A
 def _values(x: Context, reads: list[Read], name: str) -> Array:
     """The elements in some registers, as float64: (warp, then lane, register and element in one)."""
     words = np.stack([x.dense(read(x)) for read in reads], axis=1)
-    return elements(words, name).reshape(x.lanes.warps, -1)
-
-
-def elements(words: Array, name: str) -> Array:
-    """The elements in rows of words, or of bytes, as float64."""
-    if name in ("s32", "u32"):
-        values = words.view(np.int32).astype(np.float64)
-    elif name in ("f32", "f64"):
-        values = words.view(np.float32 if name == "f32" else np.float64).astype(np.float64)
-    elif name in ("u8", "s8"):
-        values = words.view(np.uint8 if name == "u8" else np.int8).astype(np.float64)
-    elif name in ("u4", "s4"):
-        values = _nibbles(words, name == "s4")
-    elif name == "b1":
-        values = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").astype(np.float64)
-    else:
-        held = {"f16": np.float16, "bf16": np.uint16, "tf32": np.uint32}.get(name, np.uint8)
-        values = widen(words.view(held), name)
-    return values
-
-
-def _nibbles(words: Array, signed: bool) -> Array:
-    bytes_ = words.view(np.uint8)
-    pairs = np.stack([bytes_ & 15, bytes_ >> 4], axis=-1).astype(np.int8).reshape(len(words), -1)
-    if signed:
-        pairs = pairs - ((pairs & 8) << 1)
-    return pairs.astype(np.float64)
+    return fragments.elements(words, name).reshape(x.lanes.warps, -1)
 
 
 def _give(x: Context, values: Array, name: str, writes: list[Write]) -> None:

@@ -8,44 +8,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from ..boxes import UNIT
 from ..context import Context
 from ..decode import Decoder
-from ..descriptors import Descriptor
-from ..formats import narrow
-from ..lanes import WARP, Lanes
+from ..lanes import Lanes
 from ..machine import Group, Machine
-from ..operands import Read, Write
+from ..operands import Read
 from ..ptx import TYPES, Array, Instruction, Name, Not, Number, Operand, Vector
 from ..registry import Run, Step, control, instruction
+from ..warpgroup_matrices import (
+    BITS,
+    K_BYTES,
+    THREADS,
+    Form,
+    M,
+    accumulators,
+    give,
+    in_registers,
+    in_shared,
+)
 from ..warpgroups import GROUP
 from .control import taken
-from .mma import elements
 
 WGMMA = "9.7.15 Asynchronous Warpgroup-Level Matrix Multiply-Accumulate"
-THREADS = GROUP * WARP
-M, K_BYTES = 64, 32
-_BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "u8": 8, "s8": 8, "b1": 1}
 _RESULTS = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "e4m3": ("f16", "f32"), "u8": ("s32",)}
 _RESULTS |= {"e5m2": _RESULTS["e4m3"], "s8": ("s32",), "b1": ("s32",)}
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """What an instruction multiplies: sizes, the types of D, A and B, and its immediate operands."""
-
-    n: int
-    k: int
-    d: str
-    a: str
-    b: str
-    negative: bool
-    a_by_columns: bool  # M-major, in shared memory
-    b_by_rows: bool  # N-major
 
 
 def form_of(i: Instruction, d: Decoder) -> Form:
@@ -53,29 +42,29 @@ def form_of(i: Instruction, d: Decoder) -> Form:
     if i.has("sp"):
         raise d.fail("of sparse matrices")
     sizes = next((re.fullmatch(r"m64n(\d+)k(\d+)", mod) for mod in i.mods if mod.startswith("m64n")), None)
-    names = [mod for mod in i.mods if mod in _BITS or mod in ("f32", "s32")]
+    names = [mod for mod in i.mods if mod in BITS or mod in ("f32", "s32")]
     if sizes is None or len(names) != 3:
         raise d.fail("without a shape and three types")
     (n, k), (result, a, b) = (int(size) for size in sizes.groups()), names
     integers = result == "s32"
     step = 16 if integers and n not in (8, 24) else 8
     pairs = ({"e4m3", "e5m2"}, {"u8", "s8"}) if a != b else ({a},)
-    if n % step or not 8 <= n <= 256 or {a, b} not in pairs or k * _BITS[a] != 8 * K_BYTES:
+    if n % step or not 8 <= n <= 256 or {a, b} not in pairs or k * BITS[a] != 8 * K_BYTES:
         raise d.fail(f"shape m64n{n}k{k} of {a} and {b}")
     if result not in _RESULTS[a] or (i.has("satfinite") and a not in ("u8", "s8")):
         raise d.fail(f"a result of {result}, or .satfinite, for {a}")
     if (a == "b1") != (i.has("and") and i.has("popc")):
         raise d.fail("b1 without .and.popc, or these without b1")
     more = [int(item.value) for item in i.operands[4:] if isinstance(item, Number)]
-    in_registers = isinstance(i.operands[1], Vector)
+    held = isinstance(i.operands[1], Vector)
     transposable = a in ("f16", "bf16")
-    wanted = (0 if integers else 2) + ((1 if in_registers else 2) if transposable else 0)
+    wanted = (0 if integers else 2) + ((1 if held else 2) if transposable else 0)
     if len(more) != wanted or len(i.operands) != 4 + wanted:
         raise d.fail(f"{len(i.operands) - 4} immediate operands of {wanted}")
     scales, transposes = more[:2], more[2:]
     if not all(scale in (-1, 1) for scale in scales) or not all(each in (0, 1) for each in transposes):
         raise d.fail("scales other than -1 and 1, or transpositions other than 0 and 1")
-    by_columns = bool(transposes and not in_registers and transposes[0])
+    by_columns = bool(transposes and not held and transposes[0])
     negative = bool(scales) and scales[0] != scales[1]
     return Form(n, k, result, a, b, negative, by_columns, bool(transposes and transposes[-1]))
 
@@ -92,7 +81,7 @@ def mma_async(i: Instruction, d: Decoder) -> Step:
     same = {"descriptors of B": b_of, "scale-d": adds}
     if len(reads) != expected:
         raise d.fail(f"{len(reads)} accumulators of {expected}")
-    accumulators = _rows(d, i.operands[0])
+    sums = _rows(d, i.operands[0])
     operands = np.zeros(0, np.intp)
     if isinstance(i.operands[1], Vector):
         operands = _rows(d, i.operands[1])
@@ -102,22 +91,22 @@ def mma_async(i: Instruction, d: Decoder) -> Step:
     limits = (-(2.0**31), 2.0**31 - 1) if i.has("satfinite") else None
 
     def run(x: Context) -> None:
-        x.batch.warpgroups.check(x, i, accumulators, operands, shape)
+        x.batch.warpgroups.check(x, i, sums, operands, shape)
         a, units = matrix_a(x)
-        b, more = _shared(x, i, b_of, form.n, form.k, form.b, by_columns=form.b_by_rows)
+        b, more = in_shared(x, i, b_of, form.n, form.k, form.b, by_columns=form.b_by_rows)
         product = a @ b.swapaxes(1, 2)
         if form.negative:
             product = -product
         add, lanes = x.dense(adds(x))[::THREADS], x.lanes
         if add.any():
             x.enter(lanes.where(np.repeat(add, THREADS)))
-            product[add] += _accumulators(x, reads, form)
+            product[add] += accumulators(x, reads, form)
             x.enter(lanes)
         if limits is not None:
             product = np.clip(product, *limits)
-        _give(x, product, form, writes)
+        give(x, product, form, writes)
         read = [np.concatenate(pair) for pair in zip(units, more, strict=True)]
-        x.batch.warpgroups.issue(x, i, accumulators, operands, shape, read)
+        x.batch.warpgroups.issue(x, i, sums, operands, shape, read)
 
     def step(machine: Machine, group: Group) -> None:
         lanes = taken(machine, group, guard)
@@ -147,6 +136,23 @@ def _predicate(d: Decoder, operand: Operand) -> Read:
         read = d.read(operand.name, TYPES["pred"])
         return lambda x: ~read(x)
     return d.read(operand, TYPES["pred"])
+
+
+def _operand_a(i: Instruction, d: Decoder, form: Form) -> Callable[[Context], tuple[Array, list[Array]]]:
+    """Gives A for each warpgroup, and which units of shared memory it is read from."""
+    operand = i.operands[1]
+    if not isinstance(operand, Vector):
+        a_of = d.read(operand, TYPES["b64"])
+        return lambda x: in_shared(x, i, a_of, M, form.k, form.a, by_columns=form.a_by_columns)
+    reads = d.reads(operand, TYPES["b32"])
+    if len(reads) != 4:
+        raise d.fail(f"{len(reads)} registers of A, not 4")
+
+    def gathered(x: Context) -> tuple[Array, list[Array]]:
+        matrix = in_registers(x, reads, form)
+        return matrix, [np.zeros(0, np.int64)] * len(matrix)
+
+    return gathered
 
 
 def _rows(d: Decoder, operand: Operand) -> Array:
@@ -194,99 +200,6 @@ def _check_same(x: Context, i: Instruction, reads: dict[str, Read]) -> None:
         differ = (values != values[:, :1]).reshape(-1)
         if differ.any():
             x.report(i, "warpgroup", f"the threads of a warpgroup differ in their {what}", differ)
-
-
-# -- operands --------------------------------------------------------------------------------------
-
-
-def _operand_a(i: Instruction, d: Decoder, form: Form) -> Callable[[Context], tuple[Array, list[Array]]]:
-    """Gives A for each warpgroup, and which units of shared memory it is read from."""
-    operand = i.operands[1]
-    if not isinstance(operand, Vector):
-        a_of = d.read(operand, TYPES["b64"])
-        return lambda x: _shared(x, i, a_of, M, form.k, form.a, by_columns=form.a_by_columns)
-    reads = d.reads(operand, TYPES["b32"])
-    if len(reads) != 4:
-        raise d.fail(f"{len(reads)} registers of A, not 4")
-
-    def gathered(x: Context) -> tuple[Array, list[Array]]:
-        words = np.stack([x.dense(read(x)) for read in reads], axis=0)
-        values = elements(words.reshape(-1, 1), form.a).reshape(2, 2, -1, GROUP, 8, 4, 32 // _BITS[form.a])
-        # half of K, half of the rows, warpgroup, warp, g, t, element
-        matrix = values.transpose(2, 3, 1, 4, 0, 5, 6).reshape(-1, M, form.k)
-        return matrix, [np.zeros(0, np.int64)] * len(matrix)
-
-    return gathered
-
-
-def _shared(
-    x: Context, i: Instruction, read: Read, lines: int, k: int, name: str, *, by_columns: bool
-) -> tuple[Array, list[Array]]:
-    """A matrix of ``lines`` by K from shared memory for each warpgroup, and its units there."""
-    whole, found, units = x.lanes, [], []
-    bits = x.dense(read(x)).reshape(-1, THREADS)[:, 0].tolist()
-    size = (k, lines * _BITS[name] // 128) if by_columns else (lines, K_BYTES // UNIT)
-    for group, value in enumerate(bits):
-        x.enter(Lanes.of(whole.shape, whole.index[group * THREADS : (group + 1) * THREADS]))
-        mine = _units(x, i, Descriptor.decode(value), size, major_k=not by_columns)
-        units.append(np.zeros(0, np.int64) if mine is None else mine)
-        found.append(
-            np.zeros((size[0], size[1] * UNIT), np.uint8)
-            if mine is None
-            else x.batch.warpgroups.take(x, i, mine).reshape(size[0], -1)
-        )
-    x.enter(whole)
-    values = elements(np.concatenate(found), name).reshape(len(bits), size[0], -1)
-    return values.swapaxes(1, 2) if by_columns else values, units
-
-
-def _units(
-    x: Context, i: Instruction, descriptor: Descriptor, size: tuple[int, int], *, major_k: bool
-) -> Array | None:
-    """The units of the batch's shared memory behind a descriptor; None for bad ones, which are reported."""
-    everyone = np.ones(x.count, np.bool_)
-    fault = descriptor.fault(*size, major_k=major_k)
-    if fault:
-        x.report(i, "descriptor", fault, everyone)
-    places = descriptor.places(*size, major_k=major_k).reshape(-1)
-    limit = x.batch.launch.shared_size
-    if int(places.max()) + UNIT > limit:
-        detail = f"a matrix up to byte {int(places.max()) + UNIT}, shared memory has {limit} bytes"
-        addresses = np.full(x.count, places.max(), np.uint64)
-        x.report(i, "out-of-bounds", detail, everyone, addresses, "shared")
-        return None
-    found: Array = (places + int(x.lanes.block[0]) * x.batch.shared_stride) // UNIT
-    wrong = x.batch.warpgroups.other_swizzle(found, descriptor)
-    if wrong and not fault:
-        x.report(i, "swizzle", wrong, everyone)
-    return found
-
-
-# Element p of pair h of the eight columns j is in row 16 w + 8 h + g, column 8 j + 2 t + p.
-
-
-def _accumulators(x: Context, reads: list[Read], form: Form) -> Array:
-    words = np.stack([x.dense(read(x)) for read in reads], axis=0)
-    values = elements(words.reshape(-1, 1), form.d)
-    if form.d == "f16":
-        pieces = values.reshape(-1, 2, x.count // THREADS, GROUP, 8, 4, 2).transpose(2, 3, 1, 4, 0, 5, 6)
-    else:
-        pieces = values.reshape(-1, 2, 2, x.count // THREADS, GROUP, 8, 4).transpose(3, 4, 1, 5, 0, 6, 2)
-    return pieces.reshape(-1, M, form.n)
-
-
-def _give(x: Context, matrix: Array, form: Form, writes: list[Write]) -> None:
-    if form.d == "s32":
-        held = matrix.astype(np.int64).astype(np.uint32)
-    else:
-        held = np.asarray(narrow(matrix, form.d))
-    pieces = held.reshape(-1, GROUP, 2, 8, form.n // 8, 4, 2)  # warpgroup, w, h, g, j, t, p
-    if form.d == "f16":
-        words = np.ascontiguousarray(pieces.transpose(4, 2, 0, 1, 3, 5, 6)).view(np.uint32)
-    else:
-        words = np.ascontiguousarray(pieces.transpose(4, 2, 6, 0, 1, 3, 5)).view(np.uint32)
-    for write, row in zip(writes, words.reshape(len(writes), -1), strict=True):
-        write(x, row)
 
 
 # -- groups ----------------------------------------------------------------------------------------
