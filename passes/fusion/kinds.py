@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from math import prod
 
 from mlir import ir
 
@@ -11,7 +12,7 @@ from ..raising.bodies import is_contraction
 from ..structured import ATTENTION, STRUCTURED
 from ..tiling.access import Nest
 
-LONGEST_VECTOR = 16384  # a full reduction of one dim up to this long is one row, not a barrier
+LONGEST_ROW = 16384  # a full reduction of up to so many elements is one row, not a barrier
 
 
 class Kind(Enum):
@@ -63,9 +64,10 @@ def _has_window(nest: Nest) -> bool:
 
 def _reduces_rows(nest: Nest) -> bool:
     """Whether a task can own what is reduced for one result: there are several results, or it is short."""
-    return bool(nest.parallels) or _is_short_vector(nest)
+    return bool(nest.parallels) or _is_short(nest)
 
 
-def _is_short_vector(nest: Nest) -> bool:
-    extent = nest.extents[nest.reductions[0]]
-    return len(nest.reductions) == 1 and extent is not None and extent <= LONGEST_VECTOR
+def _is_short(nest: Nest) -> bool:
+    extents = [nest.extents[loop] for loop in nest.reductions]
+    known = [extent for extent in extents if extent is not None]
+    return len(known) == len(extents) and prod(known) <= LONGEST_ROW

@@ -9,6 +9,7 @@ from mlir import ir
 
 from ...dialects.attributes import WHOLE
 from ..domain import Domain
+from ..groups import is_init
 from ..moving.gathered import why_not_computed
 from ..raising.bodies import is_contraction
 from ..scheduling.cpu import stages_problem
@@ -249,7 +250,7 @@ def _edge_apart(
     if producer.has(Kind.ANCHOR, Kind.BARRIER) and not is_epilogue:
         first = "contraction" if producer.has(Kind.ANCHOR) else "full reduction"
         return f"only element-wise ops over all loops of the result follow a {first} in its kernel"
-    if made_by is Kind.ROW and kind is Kind.ROW:
+    if made_by is Kind.ROW and kind is Kind.ROW and not is_init(op, number):
         return ROWS_OF_ROWS
     return None
 

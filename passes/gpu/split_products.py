@@ -30,7 +30,7 @@ from ..costs.machine import DEFAULT_GPU, find_machine
 from ..domain import Domain
 from ..raising.bodies import is_contraction
 from ..raising.divided import can_divide, divide_loop
-from ..raising.totals import can_reorder, reduce_twice
+from ..raising.partial import can_reorder, reduce_twice
 from ..scheduling.gpu_products import tensor_product
 from ..scheduling.tensor_blocks import LATENCY, SHARED, Product, estimates
 from ..structured import kinds_of, loop_extents, structured_ops

@@ -1,18 +1,22 @@
-"""Reductions of a number of elements that nothing divides: parts of one width, and what is left over.
+"""Reductions of as many elements as nothing divides: parts of one width, each with some of what is left.
 
 ::
 
     generic {sum} (i reduced) ins(%x : 1000003)
   ->
     %a = generic (p, w) ins(%x at p * 4096 + w) -> 244x4096
-    %m = generic {sum} (p, w reduced) ins(%a)
-    %b = generic (w) ins(%x at w + 999424) -> 579
-    %t = generic {sum} (w reduced) ins(%b)
-    %m + %t
+    %s = generic {sum} (p | w reduced) ins(%a)
+    %b = generic (p, w) ins(%x at p * 3 + w + 999271) -> 244x3       the last 732
+    %t = generic {sum} (p | w reduced) ins(%b where p * 3 + w >= 153, else 0) outs(%s)
+    generic {sum} (p reduced) ins(%t)
+
+Of the 1000003 elements 579 are left, 3 for each part; the 153 before them are in a part already. Reading
+these again keeps every read within the tensor; a maximum takes them as they are.
 
 Legal where the order of the reduction is free, it starts from a neutral element, and each dim is one loop of
 static size. Element-wise work before it is written again for both, so that nothing but what it reads comes
-from memory. Kernels read at such places directly: %a and %b are not made.
+from memory. Kernels read at such places directly: %a and %b are not made. All is one kernel, and what reads
+the sum adds the parts up, as where a number has divisors.
 """
 
 from __future__ import annotations
@@ -41,92 +45,100 @@ from ..structured import (
 )
 from .divided import LONGEST_CHAIN, can_go_along
 from .loop_parts import ask_with_loops, dim_of_loop, with_loops
-from .parts import elementwise
+from .partial import combiner_of, is_idempotent
 
 
 @dataclass(frozen=True)
-class _Part:
-    """Elements of a dim, from ``start`` on: one loop runs through them, or two that have these ``sizes``."""
+class _Parts:
+    """``count`` parts of ``width`` elements of a dim, one after the other, from ``start`` on."""
 
-    start: int
-    sizes: tuple[int, ...]
-
-    @property
-    def added(self) -> int:
-        """How many loops there are more than before."""
-        return len(self.sizes) - 1
+    count: int
+    width: int
+    start: int = 0
 
     def position(self, loops: Sequence[ir.AffineExpr]) -> ir.AffineExpr:
-        """Where the loops are in the dim."""
-        return loops[0] * self.sizes[1] + loops[1] if self.added else loops[0] + self.start
+        """Where the two loops through them are in the dim."""
+        return loops[0] * self.width + loops[1] + self.start
 
     def place(self, loops: list[ir.Value]) -> ir.Value:
         """The same, of values."""
-        if not self.added:
-            return arith.addi(loops[0], index_constant(self.start))
-        return arith.addi(arith.muli(loops[0], index_constant(self.sizes[1])), loops[1])
+        number = arith.addi(arith.muli(loops[0], index_constant(self.width)), loops[1])
+        return arith.addi(number, index_constant(self.start)) if self.start else number
 
 
-def split_raggedly(op: ir.Operation, loop: int, extent: int, width: int) -> ir.Operation:
-    """The reduction over parts of ``width`` in a reduced ``loop``; what is left is added to it.
+def split_raggedly(op: ir.Operation, loop: int, extent: int, width: int) -> tuple[ir.Operation, ir.Operation]:
+    """The reduction over parts of ``width`` in a reduced ``loop``, and that over what is left.
 
-    It has two loops for the one. ``op`` has one result, and its body yields what combines; it is erased.
+    Both have two loops for the one, of which the outer ones are alike. ``op``, which has one result, is
+    replaced by the first; the second is for the caller to go on with.
     """
-    parts = extent // width
-    combiner = body_of(op).operations[-1].operation.operands[0].owner.name
+    count = extent // width
+    share = -(-(extent % width) // count)
     with op.location, ir.InsertionPoint(op):
-        main = _reduced(op, loop, _Part(0, (parts, width)))
-        rest = _reduced(op, loop, _Part(parts * width, (extent - parts * width,)))
-    plain = ir.AffineMap.get_identity(op.results[0].type.rank, op.context)
-    both = elementwise(
-        op.results[0],
-        [main.results[0], rest.results[0]],
-        [plain, plain],
-        ir.InsertionPoint(op),
-        lambda one, other: ir.Operation.create(combiner, [one.type], [one, other]).results[0],
-    )
-    replace_op(op, [both])
-    return main
+        main = _reduced(op, loop, _Parts(count, width))
+        rest = _reduced(op, loop, _Parts(count, share, extent - count * share))
+    before = count * (width + share) - extent
+    combiner = combiner_of(rest)
+    assert combiner is not None
+    if before and not is_idempotent(combiner):
+        _leave_out(rest, combiner, loop, share, before)
+    replace_op(op, main.results)
+    return main, rest
 
 
-def _reduced(op: ir.Operation, loop: int, part: _Part) -> ir.Operation:
-    """``op`` over a part of the loop."""
+def _leave_out(op: ir.Operation, combiner: ir.Operation, loop: int, width: int, before: int) -> None:
+    """Let the reduction ``op`` over parts of ``width`` in a loop start behind ``before`` elements."""
+    accumulator = body_of(op).arguments[len(inputs_of(op))]
+    number = 1 if combiner.operands[0] == accumulator else 0
+    neutral = fill_value(inits_of(op)[0])
+    assert neutral is not None
+    with op.location, ir.InsertionPoint(op):
+        least, neutral = index_constant(before), constant(neutral)
+    with op.location, ir.InsertionPoint(combiner):
+        loops = [linalg.IndexOp(each).result for each in (loop, loop + 1)]
+        is_left = arith.cmpi(arith.CmpIPredicate.sge, _Parts(0, width).place(loops), least)
+        combiner.operands[number] = arith.select(is_left, combiner.operands[number], neutral)
+
+
+def _reduced(op: ir.Operation, loop: int, parts: _Parts) -> ir.Operation:
+    """``op`` over parts of the loop."""
     (init,) = inits_of(op)
     fill = fill_value(init)
     assert fill is not None, "a reduction in any order starts from a fill"
     empty = make_empty(init, location=op.location, at=ir.InsertionPoint(op))
-    return _again(op, loop, part, linalg.fill(constant(fill), outs=[empty]), LONGEST_CHAIN)
+    return _again(op, loop, parts, linalg.fill(constant(fill), outs=[empty]), LONGEST_CHAIN)
 
 
-def _again(op: ir.Operation, loop: int, part: _Part, init: ir.Value, depth: int) -> ir.Operation:
-    """``op`` once more, with a part of a loop instead of all of it."""
+def _again(op: ir.Operation, loop: int, parts: _Parts, init: ir.Value, depth: int) -> ir.Operation:
+    """``op`` once more, with a parts of a loop instead of all of it."""
     inputs, maps, kinds = [], maps_of(op), kinds_of(op)
     made: dict[tuple[ir.Value, int], ir.Value] = {}
     for value, where in zip(inputs_of(op), maps, strict=False):
         dim = dim_of_loop(where, loop)
         if dim is not None:
             if (value, dim) not in made:
-                made[value, dim] = _taken(value, dim, part, depth)
+                made[value, dim] = _taken(value, dim, parts, depth)
             value = made[value, dim]
         inputs.append(value)
-    maps = [with_loops(where, loop, part.added) for where in maps]
-    kinds = [*kinds[:loop], *[kinds[loop]] * (part.added + 1), *kinds[loop + 1 :]]
+    maps = [with_loops(where, loop, 1) for where in maps]
+    kinds = [*kinds[:loop], *[kinds[loop]] * 2, *kinds[loop + 1 :]]
     new = copy_generic(op, [*inputs, init], at=ir.InsertionPoint.current, maps=maps, kinds=kinds)
-    ask_with_loops(new, loop, part.added, part.place)
+    ask_with_loops(new, loop, 1, parts.place)
     return new
 
 
-def _taken(value: ir.Value, dim: int, part: _Part, depth: int) -> ir.Value:
-    """A part of a dim of ``value``: made again if that is element-wise work, else read."""
+def _taken(value: ir.Value, dim: int, parts: _Parts, depth: int) -> ir.Value:
+    """Parts of a dim of ``value``: made again if that is element-wise work, else read."""
     sizes = sizes_of(value)
-    empty = tensor.EmptyOp([*sizes[:dim], *part.sizes, *sizes[dim + 1 :]], element_type(value)).result
+    empty = tensor.EmptyOp(
+        [*sizes[:dim], parts.count, parts.width, *sizes[dim + 1 :]], element_type(value)
+    ).result
     maker = defining_op(value, "linalg.generic")
     if maker is not None and depth and can_go_along(maker, dim):
-        return _again(maker, dim, part, empty, depth - 1).results[0]
-    loops = [ir.AffineExpr.get_dim(loop) for loop in range(len(sizes) + part.added)]
-    behind = dim + part.added + 1
-    position = part.position(loops[dim:behind])
-    read = ir.AffineMap.get(len(loops), 0, [*loops[:dim], position, *loops[behind:]])
+        return _again(maker, dim, parts, empty, depth - 1).results[0]
+    loops = [ir.AffineExpr.get_dim(loop) for loop in range(len(sizes) + 1)]
+    position = parts.position(loops[dim : dim + 2])
+    read = ir.AffineMap.get(len(loops), 0, [*loops[:dim], position, *loops[dim + 2 :]])
     return make_copy(
         value, empty, read, "slice", location=value.location, at=ir.InsertionPoint.current
     ).results[0]

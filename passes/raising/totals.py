@@ -12,7 +12,7 @@
     %p = generic (p, j | i reduced) ins(expand_shape %x : 32x625x512) -> tensor<32x512xf32>
     generic (j | p reduced) ins(%p) -> tensor<512xf32>
 
-Where no divisor makes parts of a fitting width, what is left over is reduced by itself (`ragged`).
+Where no divisor makes parts of a fitting width, each part gets some of what is left over (`ragged`).
 
 Legal for operations that may be done in any order: sums and products of floats are rounded in another one, as
 eager's are; in which order depends on the shapes and the kind of machine alone. What reads the partial
@@ -27,31 +27,21 @@ from __future__ import annotations
 import math
 
 from mlir import ir
-from mlir.dialects import linalg, tensor
 
-from ..constants import constant
 from ..operations import defining_op
 from ..structured import (
     ASSUMED,
-    DYNAMIC,
     body_of,
-    element_type,
-    fill_value,
-    inits_of,
     inputs_of,
     kinds_of,
-    label_of,
     loop_extents,
-    make_generic,
     maps_of,
-    replace_op,
-    sizes_of,
     structured_ops,
 )
 from .bodies import is_contraction
 from .divided import can_divide, divide_loop
+from .partial import can_reorder, reduce_twice
 from .ragged import split_raggedly
-from .reshape import grouped
 
 SMALL = 1 << 14  # elements that one task reduces soon enough
 PARTS = 64  # tasks that a large reduction of everything has, at least
@@ -60,11 +50,8 @@ LARGE = 1 << 16  # larger than this
 FEW = 4  # processors idle for each that has a row, so that reading rows once more costs less
 LANES = 64  # results that lie side by side and that one task makes
 SHORTEST, LONGEST = 64, 4096  # elements of a partial result of which nothing else says how many
-_NEUTRAL = {"arith.addf": 0.0, "arith.addi": 0, "arith.mulf": 1.0, "arith.muli": 1}
-_IDEMPOTENT = (
-    *("arith.maximumf", "arith.minimumf", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui"),
-    *("arith.andi", "arith.ori"),
-)
+LONG, LONGEST_RAGGED = 1 << 10, 1 << 14  # the same where nothing divides; from LONG on whole cache lines
+ENOUGH = 2  # times as many parts are no reason for ragged ones
 
 
 def split_totals(func: ir.Operation, processors: int) -> None:
@@ -101,24 +88,6 @@ def should_split(op: ir.Operation, processors: int) -> bool:
     return not _is_read_back(op) and not _waits_for_rows(op)
 
 
-def can_reorder(op: ir.Operation) -> bool:
-    """Whether the body combines an element with the accumulator by an operation that knows no order."""
-    combiner = _combiner(op)
-    accumulator = body_of(op).arguments[len(inputs_of(op))]
-    if combiner is None or len(list(accumulator.uses)) != 1 or accumulator not in list(combiner.operands):
-        return False
-    start = fill_value(inits_of(op)[0])
-    if start is None:
-        return False
-    neutral = _NEUTRAL.get(combiner.name)
-    return combiner.name in _IDEMPOTENT or (neutral is not None and start.value == neutral)
-
-
-def _combiner(op: ir.Operation) -> ir.Operation | None:
-    yielded = body_of(op).operations[-1].operation.operands[0]
-    return defining_op(yielded, *_NEUTRAL, *_IDEMPOTENT)
-
-
 def _reduced(op: ir.Operation) -> list[int]:
     return [loop for loop, kind in enumerate(kinds_of(op)) if kind == "reduction"]
 
@@ -138,11 +107,9 @@ def _tasks(op: ir.Operation) -> int:
 def are_columns(op: ir.Operation) -> bool:
     """Whether results lie side by side in memory, as what they are reduced from does."""
     last = [where.results[-1] for where in maps_of(op)[: len(inputs_of(op))] if where.results]
-    return any(kinds_of(op)[expr.position] == "parallel" for expr in last if _is_loop(expr))
-
-
-def _is_loop(expr: ir.AffineExpr) -> bool:
-    return isinstance(expr, ir.AffineDimExpr)
+    return any(
+        kinds_of(op)[expr.position] == "parallel" for expr in last if isinstance(expr, ir.AffineDimExpr)
+    )
 
 
 def _is_read_back(op: ir.Operation) -> bool:
@@ -194,6 +161,7 @@ def _split(op: ir.Operation) -> None:
     inner = _product(op, "reduction")
     parts = 1
     kept: list[int] = []
+    rest = None
     for loop in loops:
         extent = extents[loop] or ASSUMED
         inner //= max(extent, 1)
@@ -206,16 +174,16 @@ def _split(op: ir.Operation) -> None:
             if width is not None and extent // width <= LONGEST:
                 op = divide_loop(op, loop, width)
                 kept.append(loop)
-            elif can_divide(op, loop) and extents[loop] is not None:
+            elif wanted > ENOUGH and can_divide(op, loop) and extents[loop] is not None:
                 width = _ragged_width(extent, inner, wanted)
                 if 1 < width < extent:
-                    op = split_raggedly(op, loop, extent, width)
+                    op, rest = split_raggedly(op, loop, extent, width)
                     kept.append(loop)
             break
         if parts >= wanted:
             break
     if kept:
-        reduce_twice(op, kept)
+        reduce_twice(op, kept, rest=rest)
 
 
 def _width(extent: int, inner: int, wanted: int) -> int | None:
@@ -227,78 +195,6 @@ def _width(extent: int, inner: int, wanted: int) -> int | None:
 
 
 def _ragged_width(extent: int, inner: int, wanted: int) -> int:
-    """Elements of a part where no divisor fits: whole cache lines, as many as leave the parts wanted."""
-    width = min(LONGEST, extent // wanted)
-    return width // LANES * LANES if width > LANES else -(-SHORTEST // max(inner, 1))
-
-
-def reduce_twice(op: ir.Operation, early: list[int], outermost: bool = False) -> ir.Operation:
-    """Reduce all but the loops ``early`` first, and those in a second op, which is returned.
-
-    ``outermost``: what comes of the first one has these loops in front of the others.
-    """
-    combiner = _combiner(op)
-    assert combiner is not None
-    kinds, maps, init = kinds_of(op), maps_of(op), inits_of(op)[0]
-    start, label = fill_value(init), label_of(op)
-    kept = [loop for loop, kind in enumerate(kinds) if kind == "parallel" or loop in early]
-    if outermost:
-        kept.sort(key=lambda loop: loop not in early)
-    name = combiner.name
-    with op.location, ir.InsertionPoint(op):
-        sizes = _sizes_of_loops(op)
-        empty = tensor.EmptyOp([sizes[loop] for loop in kept], element_type(init)).result
-        neutral = linalg.fill(constant(start), outs=[empty])
-        where = ir.AffineMap.get(len(kinds), 0, [ir.AffineExpr.get_dim(loop) for loop in kept])
-        parts = make_generic(
-            inputs_of(op),
-            [neutral],
-            [*maps[:-1], where],
-            ["parallel" if loop in kept else "reduction" for loop in range(len(kinds))],
-            label,
-            location=op.location,
-            at=ir.InsertionPoint(op),
-            body=body_of(op),
-        ).results[0]
-        if kept == early and len(kept) > 1:
-            parts = _as_vector(parts)
-            kept = kept[:1]
-        places = [
-            ir.AffineExpr.get_dim(kept.index(expr.position)) if _is_loop(expr) else expr
-            for expr in maps[-1].results
-        ]
-        total = make_generic(
-            [parts],
-            [init],
-            [ir.AffineMap.get_identity(len(kept)), ir.AffineMap.get(len(kept), 0, places)],
-            [kinds[loop] for loop in kept],
-            label,
-            location=op.location,
-            at=ir.InsertionPoint(op),
-        )
-        block = body_of(total)
-        with ir.InsertionPoint(block):
-            both = ir.Operation.create(
-                name, results=[block.arguments[0].type], operands=list(block.arguments)
-            )
-            linalg.YieldOp([both.results[0]])
-    replace_op(op, total.results)
-    return total
-
-
-def _as_vector(parts: ir.Value) -> ir.Value:
-    """Partial results of one total, in a row."""
-    shape = parts.type.shape
-    size = DYNAMIC if DYNAMIC in shape else math.prod(shape)
-    kind = ir.RankedTensorType.get([size], element_type(parts))
-    return tensor.CollapseShapeOp(kind, parts, grouped([list(range(len(shape)))])).result
-
-
-def _sizes_of_loops(op: ir.Operation) -> dict[int, int | ir.Value]:
-    """The extents of the loops, read off the operands."""
-    sizes: dict[int, int | ir.Value] = {}
-    for value, where in zip(op.operands, maps_of(op), strict=True):
-        for expr, size in zip(where.results, sizes_of(value) if where.results else (), strict=True):
-            if _is_loop(expr):
-                sizes.setdefault(expr.position, size)
-    return sizes
+    """Elements of a part where no divisor fits: as many as leave the parts wanted, or whole cache lines."""
+    width = max(min(LONGEST_RAGGED, extent // wanted), -(-SHORTEST // max(inner, 1)))
+    return width // LANES * LANES if width > LONG else extent // (extent // width)

@@ -83,3 +83,18 @@ func.func @rows_before(%x: tensor<100003x7xf32>) -> tensor<f32> {
   %s = linalg.reduce { arith.addf } ins(%m : tensor<100003xf32>) outs(%f : tensor<f32>) dimensions = [0]
   return %s : tensor<f32>
 }
+
+// -----
+
+// Rows of a prime length, 33 of them: half as many parts as there might be, and nothing is left over.
+// CHECK-LABEL: func.func @rows_are_enough
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%arg0 : tensor<33x521xf32>) outs(%{{.*}} : tensor<33xf32>)
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%{{.*}} : tensor<33xf32>) outs(%{{.*}} : tensor<f32>)
+// CHECK-NOT: linalg.generic
+func.func @rows_are_enough(%x: tensor<33x521xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<f32>) -> tensor<f32>
+  %s = linalg.reduce { arith.addf } ins(%x : tensor<33x521xf32>) outs(%f : tensor<f32>) dimensions = [0, 1]
+  return %s : tensor<f32>
+}

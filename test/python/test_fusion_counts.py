@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import mlopt
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from mlopt.test.corpus import DEMO
 from mlopt.test.corpus.transformers import Gpt2Block
+from mlopt.test.python.kernel_counts import TARGETS, kernels_of
 from torch import nn
 
 X = torch.randn(64, 64)
@@ -218,134 +218,12 @@ ROWS: dict[str, Row] = {
 }
 
 
-TARGETS: dict[str, dict[str, Any]] = {"cpu": {}, "emulator": {"target": "cuda:sm_80", "device": "emulator"}}
-
-
-def kernels_of(module: Any, inputs: tuple[torch.Tensor, ...], target: str) -> list[str]:
-    """The kernels that one call runs, each as often as it is called; all of them are one scf.forall."""
-    if isinstance(module, nn.Module):
-        module.eval()
-    with torch.no_grad():
-        kernels = mlopt.jit(module, *inputs, **TARGETS[target]).kernels
-    assert all(each.path == "tile" for each in kernels), [(each.name, each.path) for each in kernels]
-    return [each.name for each in kernels if each.function == "main" for _ in range(each.calls)]
-
-
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ROWS)
 def test_kernels(name: str, target: str) -> None:
     most, module, inputs = ROWS[name]
     names = kernels_of(module, inputs, target)
     assert len(names) <= most, names
-
-
-UNKNOWN_ROWS: dict[str, Callable[..., Any]] = {
-    "softmax": lambda x: x.softmax(-1),
-    "log_softmax": lambda x: x.log_softmax(-1),
-    "layer_norm": lambda x: F.layer_norm(x, x.shape[-1:]),
-    "rms_norm": lambda x: x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-5),
-    "divided by sums of rows": lambda x: x / x.abs().sum(-1, keepdim=True),
-    "four results": lambda x: (x.softmax(-1), x.relu(), x.abs().sum(-1), x.amax(-1)),
-}
-
-
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("name", UNKNOWN_ROWS)
-def test_rows_of_unknown_length(name: str, dtype: torch.dtype, target: str) -> None:
-    """A task runs along its row as often as it has to, in one kernel."""
-
-    class Module(nn.Module):
-        def forward(self, x: torch.Tensor) -> Any:
-            return UNKNOWN_ROWS[name](x)
-
-    sizes = ({1: torch.export.Dim("length", min=2)},)
-    compiled = mlopt.jit(Module(), X[:5].to(dtype), dynamic_shapes=sizes, **TARGETS[target])
-    assert sum(each.calls for each in compiled.kernels) == 1
-    for length in (2, 15, 16, 17, 1000, 1024 if target == "emulator" else 33333):
-        x = torch.randn(5, length).to(dtype)
-        wide = Module()(x.double())
-        for result, expected in zip(_several(compiled(x)), _several(wide), strict=True):
-            close = 1e-5 if dtype is torch.float32 else 2e-2
-            torch.testing.assert_close(result.double(), expected, rtol=close, atol=close)
-
-
-UNKNOWN_COLUMNS: dict[str, Callable[..., Any]] = {
-    "softmax": lambda x: x.softmax(0),
-    "divided by sums of columns": lambda x: x / x.abs().sum(0),
-    "less their means": lambda x: (x - x.mean(0)) * 2,
-    "those that are large": lambda x: torch.where(x.amax(0) > 1.5, x, -x),
-    "four results": lambda x: (x.softmax(0), x.relu(), x.abs().sum(0), x.amax(0)),
-}
-
-
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("name", UNKNOWN_COLUMNS)
-def test_columns_of_unknown_length(name: str, dtype: torch.dtype, target: str) -> None:
-    """A task has columns side by side, and runs down them as often as it has to, in one kernel."""
-
-    class Module(nn.Module):
-        def forward(self, x: torch.Tensor) -> Any:
-            return UNKNOWN_COLUMNS[name](x)
-
-    for columns in ({}, {1: torch.export.Dim("columns", min=2)}):
-        sizes = ({0: torch.export.Dim("length", min=2), **columns},)
-        compiled = mlopt.jit(Module(), torch.randn(64, 33).to(dtype), dynamic_shapes=sizes, **TARGETS[target])
-        assert sum(each.calls for each in compiled.kernels) == 1
-        for length, width in ((2, 33), (31, 33), (32, 300 if columns else 33), (101, 2 if columns else 33)):
-            x = torch.randn(length, width).to(dtype)
-            wide = Module()(x.double())
-            for result, expected in zip(_several(compiled(x)), _several(wide), strict=True):
-                close = 1e-5 if dtype is torch.float32 else 3e-2
-                torch.testing.assert_close(result.double(), expected, rtol=close, atol=close)
-
-
-def _several(results: Any) -> tuple[torch.Tensor, ...]:
-    return results if isinstance(results, tuple) else (results,)
-
-
-@pytest.mark.parametrize("shape", [(0, 5), (1, 5), (33, 0), (33, 1), (1, 1), (70, 67)], ids=str)
-def test_columns_that_exports_do_not_have(shape: tuple[int, int]) -> None:
-    divided = mlopt.compile_mlir("""
-      func.func @main(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
-        %zero = arith.constant 0.0 : f32
-        %c0 = arith.constant 0 : index
-        %c1 = arith.constant 1 : index
-        %n = tensor.dim %x, %c0 : tensor<?x?xf32>
-        %m = tensor.dim %x, %c1 : tensor<?x?xf32>
-        %e = tensor.empty(%m) : tensor<?xf32>
-        %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
-        %s = linalg.reduce {arith.addf} ins(%x : tensor<?x?xf32>) outs(%f : tensor<?xf32>) dimensions = [0]
-        %o = tensor.empty(%n, %m) : tensor<?x?xf32>
-        %b = linalg.broadcast ins(%s : tensor<?xf32>) outs(%o : tensor<?x?xf32>) dimensions = [0]
-        %y = arith.divf %x, %b : tensor<?x?xf32>
-        return %y : tensor<?x?xf32>
-      }""")
-    assert len(divided.kernels) == 1
-    x = torch.rand(shape).numpy()
-    np.testing.assert_allclose(divided(x), x / x.sum(0, keepdims=True), rtol=1e-6)
-
-
-@pytest.mark.parametrize("length", [0, 1, 31, 33])
-def test_lengths_that_exports_do_not_have(length: int) -> None:
-    """torch.export takes no row of unknown length for one of 0 elements or of 1; text may say so."""
-    divided = mlopt.compile_mlir("""
-      func.func @main(%x: tensor<3x?xf32>) -> tensor<3x?xf32> {
-        %zero = arith.constant 0.0 : f32
-        %one = arith.constant 1 : index
-        %n = tensor.dim %x, %one : tensor<3x?xf32>
-        %e = tensor.empty() : tensor<3xf32>
-        %f = linalg.fill ins(%zero : f32) outs(%e : tensor<3xf32>) -> tensor<3xf32>
-        %s = linalg.reduce {arith.addf} ins(%x : tensor<3x?xf32>) outs(%f : tensor<3xf32>) dimensions = [1]
-        %o = tensor.empty(%n) : tensor<3x?xf32>
-        %b = linalg.broadcast ins(%s : tensor<3xf32>) outs(%o : tensor<3x?xf32>) dimensions = [1]
-        %y = arith.divf %x, %b : tensor<3x?xf32>
-        return %y : tensor<3x?xf32>
-      }""")
-    assert len(divided.kernels) == 1
-    x = torch.rand(3, length).numpy()
-    np.testing.assert_allclose(divided(x), x / x.sum(-1, keepdims=True), rtol=1e-6)
 
 
 def test_kernels_do_not_grow_with_layers() -> None:
