@@ -129,7 +129,10 @@ def _raise(found: Attention) -> str | None:
             shape = rows.reshaped(shape, op)
         shapes.append(shape)
     known = [each for each in shapes if each is not None]
-    factors = refined([*known, *_unrepeated(rows, found, shapes)]) if len(known) == len(shapes) else None
+    factors = None
+    if shape is not None and len(known) == len(shapes):
+        finest = [*known, *_unrepeated(rows, found, shapes)]
+        factors = refined([*finest, *_behind(rows, shape, found.result)]) or refined(finest)
     if factors is None or any(size.symbols and size not in rows.known for size in factors):
         return "reshapes of its rows are not known to split and join the same sizes"
     groups = [parts(each, factors) for each in known]
@@ -146,6 +149,20 @@ def _unrepeated(rows: Rows, found: Attention, shapes: Sequence[Shape | None]) ->
     factors = ((shapes[0], found.product, 1), (shapes[at], found.sums, 1))
     split = (unrepeated(rows, shape, op, number) for shape, op, number in factors if shape is not None)
     return [each for each in split if each is not None]
+
+
+def _behind(rows: Rows, shape: Shape, value: ir.Value) -> list[Shape]:
+    """The rows with dims split as behind the element-wise work on ``value``: a cast, then a view of heads."""
+    while has_one_use(value):
+        (use,) = value.uses
+        reader, number = use.owner.operation, use.operand_number
+        if reader.name == "tensor.expand_shape" and len(list(reader.attributes["reassociation"])[-1]) == 1:
+            split = rows.reshaped(shape, reader)
+            return [] if split is None else [split]
+        if not is_elementwise(reader) or maps_of(reader)[number] != maps_of(reader)[-1]:
+            break
+        value = reader.results[0]
+    return []
 
 
 def _write(found: Attention, write: Rewriter, splits: list[list[list[int]]]) -> str | None:

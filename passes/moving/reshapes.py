@@ -10,6 +10,7 @@
 
 Legal where each tensor has all of the loops that become one, one after the other, or none of them, and the
 body does not ask for their numbers. The view between two kernels would keep them apart; it moves to the end.
+Element-wise work on inputs that such an op alone reads goes along: a residual that is cast, say.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ..structured import (
     DYNAMIC,
     body_of,
     inputs_of,
+    is_pointwise,
     kinds_of,
     label_of,
     make_generic,
@@ -36,6 +38,7 @@ from ..structured import (
     structured_ops,
     word_for,
 )
+from .expansions import rests_on_rows
 
 Groups = list[list[int]]  # of loops, in order; most have one loop
 
@@ -133,10 +136,13 @@ def _join(op: ir.Operation, groups: Groups) -> None:
     with op.location, ir.InsertionPoint(op):
         renumbered = _renumbering(groups, len(kinds_of(op)))
         operands, maps = [], []
-        for value, where in zip(op.operands, maps_of(op), strict=True):
+        for number, where in enumerate(maps_of(op)):
             dims = _dims_joined(where, groups)
             assert dims is not None
-            operands.append(_collapsed(value, dims))
+            maker = _work_for(op, op.operands[number], dims)
+            if maker is not None:
+                _join(maker, dims)
+            operands.append(_collapsed(op.operands[number], dims))
             exprs = [where.results[each[0]].compose(renumbered) for each in dims]
             maps.append(ir.AffineMap.get(len(groups), 0, exprs))
         for inner in body_of(op).operations:
@@ -163,6 +169,17 @@ def _join(op: ir.Operation, groups: Groups) -> None:
             for result, old, where in zip(new.results, op.results, maps_of(op)[inputs:], strict=True)
         ]
     replace_op(op, results)
+
+
+def _work_for(op: ir.Operation, value: ir.Value, dims: Groups) -> ir.Operation | None:
+    """The element-wise work on inputs that makes ``value`` for ``op`` alone, if it can join ``dims``, too."""
+    maker = defining_op(value, "linalg.generic")
+    if maker is None or not is_pointwise(maker) or all(len(group) == 1 for group in dims):
+        return None
+    if any(use.owner.operation != op for use in value.uses) or rests_on_rows(value):
+        return None
+    identity = ir.AffineMap.get_identity(len(kinds_of(maker)), maker.context)
+    return maker if maps_of(maker)[-1] == identity and can_join(maker, dims) is None else None
 
 
 def _renumbering(groups: Groups, count: int) -> ir.AffineMap:

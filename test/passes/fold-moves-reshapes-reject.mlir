@@ -165,3 +165,36 @@ func.func @single(%x: tensor<f32>) -> tensor<1x1xf32> {
   } -> tensor<1x1xf32>
   return %r : tensor<1x1xf32>
 }
+
+// -----
+
+// The cast is a result, too: it is made in the shape in which it is returned.
+#id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func.func @cast_for_others
+// CHECK: %[[W:.*]] = linalg.generic {{.*}} ins(%arg1 : tensor<2x3x8xbf16>)
+// CHECK: return %{{.*}}, %[[W]]
+func.func @cast_for_others(%m: tensor<6x8xf32>, %x: tensor<2x3x8xbf16>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>) {
+  %f = tensor.empty() : tensor<6x8xf32>
+  %e = tensor.empty() : tensor<2x3x8xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m : tensor<6x8xf32>) outs(%f : tensor<6x8xf32>) {
+  ^bb0(%p: f32, %out: f32):
+    %0 = math.exp %p : f32
+    linalg.yield %0 : f32
+  } -> tensor<6x8xf32>
+  %v = tensor.expand_shape %a [[0, 1], [2]] output_shape [2, 3, 8] : tensor<6x8xf32> into tensor<2x3x8xf32>
+  %w = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x3x8xbf16>) outs(%e : tensor<2x3x8xf32>) attrs = {mlopt.op = "cast"} {
+  ^bb0(%p: bf16, %out: f32):
+    %0 = arith.extf %p : bf16 to f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3x8xf32>
+  %s = linalg.generic {indexing_maps = [#id3, #id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%v, %w : tensor<2x3x8xf32>, tensor<2x3x8xf32>) outs(%e : tensor<2x3x8xf32>) attrs = {mlopt.op = "add"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %0 = arith.addf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3x8xf32>
+  return %s, %w : tensor<2x3x8xf32>, tensor<2x3x8xf32>
+}

@@ -75,3 +75,38 @@ func.func @parts(%x: tensor<3x8xf32>, %b: tensor<8xf32>) -> tensor<2x3x4xf32> {
   } -> tensor<2x3x4xf32>
   return %t : tensor<2x3x4xf32>
 }
+
+// -----
+
+// Element-wise work on inputs that only what is joined reads: a residual's cast joins the rows, too.
+#id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func.func @residual
+// CHECK: %[[X:.*]] = tensor.collapse_shape %arg1 {{.*}} : tensor<2x3x8xbf16> into tensor<6x8xbf16>
+// CHECK: %[[W:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<6x8xbf16>)
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %[[W]] : tensor<6x8xf32>, tensor<6x8xf32>)
+// CHECK: tensor.expand_shape %[[S]]
+func.func @residual(%m: tensor<6x8xf32>, %x: tensor<2x3x8xbf16>) -> tensor<2x3x8xf32> {
+  %f = tensor.empty() : tensor<6x8xf32>
+  %e = tensor.empty() : tensor<2x3x8xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m : tensor<6x8xf32>) outs(%f : tensor<6x8xf32>) {
+  ^bb0(%p: f32, %out: f32):
+    %0 = math.exp %p : f32
+    linalg.yield %0 : f32
+  } -> tensor<6x8xf32>
+  %v = tensor.expand_shape %a [[0, 1], [2]] output_shape [2, 3, 8] : tensor<6x8xf32> into tensor<2x3x8xf32>
+  %w = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x3x8xbf16>) outs(%e : tensor<2x3x8xf32>) attrs = {mlopt.op = "cast"} {
+  ^bb0(%p: bf16, %out: f32):
+    %0 = arith.extf %p : bf16 to f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3x8xf32>
+  %s = linalg.generic {indexing_maps = [#id3, #id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%v, %w : tensor<2x3x8xf32>, tensor<2x3x8xf32>) outs(%e : tensor<2x3x8xf32>) attrs = {mlopt.op = "add"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %0 = arith.addf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3x8xf32>
+  return %s : tensor<2x3x8xf32>
+}

@@ -1,0 +1,51 @@
+"""Modules in half floats have the kernels that they have in f32: casts go where the work is."""
+
+from collections.abc import Callable
+
+import mlopt
+import pytest
+import torch
+import torch.nn.functional as F
+from mlopt.test.corpus.transformers import Gpt2Block
+from mlopt.test.python.kernel_counts import kernels_of
+from torch import nn
+
+HALVES = pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+
+
+class LinearGeluResidual(nn.Module):
+    """gelu(linear(x)) + x"""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.gelu(self.linear(x)) + x
+
+
+CASES: dict[str, tuple[int, Callable[[], nn.Module], int]] = {
+    "residual": (1, lambda: LinearGeluResidual(72), 72),
+    "GPT-2 block": (7, lambda: Gpt2Block(64, 4), 64),
+}
+
+
+@HALVES
+@pytest.mark.parametrize("name", CASES)
+def test_kernels_of_a_batch(name: str, dtype: torch.dtype) -> None:
+    most, make, width = CASES[name]
+    module, x = make().to(dtype), torch.randn(2, 33, width).to(dtype)
+    names = kernels_of(module, (x,), "cpu")
+    assert len(names) <= most, names
+    with torch.no_grad():
+        result, eager, expected = mlopt.jit(module, x)(x), module(x), module.double()(x.double())
+    assert result.dtype == dtype
+    error = (result.double() - expected).abs().max()
+    assert error <= 2 * (eager.double() - expected).abs().max()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kernels_on_a_gpu(name: str) -> None:
+    most, make, width = CASES[name]
+    names = kernels_of(make().bfloat16(), (torch.randn(2, 33, width).bfloat16(),), "emulator")
+    assert len(names) <= most, names
