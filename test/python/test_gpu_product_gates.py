@@ -35,6 +35,8 @@ CORPUS = [
     ("f16", False, False, (1, 64, 128), ""),
     ("i8", False, True, (64, 96, 128), BLOCK.format("64, 64, 64")),
     ("i8", False, True, (33, 17, 63), ""),
+    ("bf16", False, True, (72, 256, 64), ""),
+    ("f16", True, False, (128, 96, 128), ""),
 ]
 WHOLE = 16  # bytes: of rows that are not a multiple sectors are read in part
 
