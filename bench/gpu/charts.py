@@ -13,7 +13,8 @@ def charts(run: Run, path: Path) -> None:
     """Two SVG files beside ``path``: NAME-bandwidth.svg and NAME.svg."""
     timed = replace(run, records=[record for record in run.records if record.limit is not None])
     shares = View("Share of the bandwidth of a copy", _share, _together, farthest=1.25, ours=True, log=False)
-    chart(timed, path.with_name(f"{path.stem}-bandwidth.svg"), shares)
+    moving = replace(timed, records=[record for record in timed.records if "flops" not in record.ceilings])
+    chart(moving, path.with_name(f"{path.stem}-bandwidth.svg"), shares)
     chart(timed, path.with_suffix(".svg"), View(panel=_together))
 
 

@@ -78,9 +78,7 @@ class _Row:
         inputs = timed.inputs(source, job.tiny)
         count = 2 if job.tiny else sets_needed(inputs)
         self._sets: list[Inputs] = [inputs, *(timed.inputs(source, job.tiny) for _ in range(count - 1))]
-        self._exact = timed.function(
-            *(each.double() if each.is_floating_point() else each for each in inputs)
-        )
+        self._exact = timed.exact(inputs)
         self._calls: dict[str, Call] = {}
 
     def record(self, end: float) -> Record:
@@ -93,6 +91,8 @@ class _Row:
         seconds = self._race(record, size, end)
         record.limit, record.bound = seconds, COPY
         record.ceilings = {"bytes": size, COPY: size / seconds}
+        if timed.flops is not None:
+            record.ceilings["flops"] = timed.flops(timed.tiny if self._job.tiny else timed.size)
         return record
 
     def _built(self, name: str, end: float) -> Figures:

@@ -11,7 +11,7 @@ from ..peers.mlopt import NAME
 from ..records import Figures, Record, Run
 from ..summary import geometric_mean, ratio_to, share
 from .peers import AUTOTUNE, COMPILE, EAGER, REDUCE
-from .timed import CHAINS, GRAPHS, LAUNCHES, OTHERS, ROWS
+from .timed import ATTENTION, CHAINS, GRAPHS, LAUNCHES, OTHERS, ROWS
 
 LARGE_MEAN, LEAST, LAUNCH_MEAN, BANDWIDTH = 1.02, 0.97, 1.3, 0.92  # what is aimed at
 _NONE = "–"
@@ -47,20 +47,28 @@ def best_mode(record: Record) -> float | None:
     return min(found, default=None)
 
 
+def _best(record: Record) -> float | None:
+    """The time of the fastest of eager, whose attention is a kernel of its own, and torch.compile."""
+    found = [each for each in (ratio_to(record, EAGER), best_mode(record)) if each is not None]
+    return min(found, default=None)
+
+
 def table(records: Sequence[Record]) -> list[str]:
     """Times, bandwidth and ratios, a line a row."""
     names = _names(records)
-    rows = [("workload", *names, "copy", "GB/s", "share", "eager", "best mode")]
+    rows = [("workload", *names, "copy", "GB/s", "share", "TFLOP/s", "eager", "best mode")]
     for record in records:
         ours = record.peers.get(NAME, Figures()).seconds
         rate = record.ceilings["bytes"] / ours * 1e-9 if ours else None
+        flops = record.ceilings.get("flops")
         rows.append(
             (
                 record.title,
                 *(_number(_seconds(record, name), 1e6, 1) for name in names),
                 _number(record.limit, 1e6, 1),
                 _number(rate, 1, 0),
-                _NONE if share(record) is None else f"{share(record):.1%}",
+                _NONE if share(record) is None or flops else f"{share(record):.1%}",
+                _number(flops / ours if flops and ours else None, 1e-12, 1),
                 _number(ratio_to(record, EAGER), 1, 2),
                 _number(best_mode(record), 1, 2),
             )
@@ -97,6 +105,12 @@ def goals(records: Sequence[Record]) -> Iterator[str]:
         mean = geometric_mean([found for found, _ in against])
         yield f"best mode of torch.compile / mlopt, rows bound by memory: {mean:.2f} (goal {LARGE_MEAN})"
         yield f"never under {LEAST}: {len(against) - len(behind)} of {len(against)}{_listed(behind)}"
+    attention = [(best, r.title) for r in records if r.group == ATTENTION and (best := _best(r)) is not None]
+    if attention:
+        behind = [f"{title} {ratio:.2f}" for ratio, title in attention if ratio < LEAST]
+        mean = geometric_mean([ratio for ratio, _ in attention])
+        yield f"best of eager and torch.compile / mlopt, attention: {mean:.2f}"
+        yield f"never under {LEAST}: {len(attention) - len(behind)} of {len(attention)}{_listed(behind)}"
     for group in (LAUNCHES, GRAPHS):
         ratios = [each for r in records if r.group == group and (each := best_mode(r)) is not None]
         if ratios:

@@ -1,4 +1,4 @@
-"""What is timed on a GPU: operations that move memory, at sizes far beyond its caches, and launches."""
+"""What is timed on a GPU: what moves memory, at sizes far beyond its caches, attention, and launches."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...test.corpus.basic import normalize_by_sum, relu_scale
-from . import operations
+from . import attentions, operations
 
-CHAINS, ROWS, OTHERS, LAUNCHES, GRAPHS = (
-    "element-wise", "rows", "other", "launch-bound", "launch-bound, CUDA graph",
+CHAINS, ROWS, OTHERS, LAUNCHES, GRAPHS, ATTENTION = (
+    "element-wise", "rows", "other", "launch-bound", "launch-bound, CUDA graph", "attention",
 )  # fmt: skip
 F32, BF16 = torch.float32, torch.bfloat16
 _CLASSES = 128_256
@@ -62,6 +62,8 @@ class Timed:
 
     ``tiny`` is a size for the emulator. ``twice``: the first input is read twice, as a number of all of it is
     needed for the first result. ``table``: of the last input only rows as many as the result has are read.
+    ``flops``: of a call by size, where they decide. ``heads``: results of one index of dim 1 need nothing of
+    others, and too much memory is needed to make all of them in float64 at once.
     """
 
     name: str
@@ -74,6 +76,16 @@ class Timed:
     tiny: Size
     twice: bool = False
     table: bool = False
+    flops: Callable[[Size], float] | None = None
+    heads: bool = False
+
+    def exact(self, inputs: Sequence[Tensor]) -> Tensor:
+        """The result in float64."""
+        wide = [each.double() if each.is_floating_point() else each for each in inputs]
+        if not self.heads:
+            return self.function(*wide)
+        parts = zip(*(each.split(1, 1) for each in wide), strict=True)
+        return torch.cat([self.function(*part) for part in parts], 1)
 
     def inputs(self, source: Source, tiny: bool) -> tuple[Tensor, ...]:
         """The inputs from ``source``."""
@@ -212,6 +224,32 @@ def _add_others() -> None:
     )  # fmt: skip
 
 
+TOKENS, HIDDEN = 16384, 2048  # of a batch, and of all heads together
+
+
+def _add_attention(tokens: int, width: int, causal: bool) -> None:
+    """Sequences of ``tokens``, with heads of ``width`` elements."""
+    size = (TOKENS // tokens, HIDDEN // width, tokens, width)
+
+    def flops(size: Size) -> float:
+        batch, heads, count, own = size
+        return 4.0 * batch * heads * count * own * ((count + 1) / 2 if causal else count)
+
+    short = f"{'causal-' if causal else ''}attention-{tokens}-{width}"
+    TIMED[f"{short}-bf16"] = Timed(
+        f"{short}-bf16",
+        f"{'causal ' if causal else ''}attention, {'×'.join(map(str, size))} bf16",
+        ATTENTION,
+        BF16,
+        attentions.causal_attention if causal else attentions.attention,
+        _three,
+        size,
+        (1, 2, 24, width),
+        flops=flops,
+        heads=True,
+    )
+
+
 # In the order in which they are timed: what matters most comes first, as the time may be up before the end.
 _add_launches(LAUNCHES, "", "")
 _add_launches(GRAPHS, "-graph", ", CUDA graph")
@@ -222,3 +260,7 @@ _add_others()
 _add_chains(4096)
 for _columns in (4096, 1024, 32768, 128):
     _add_rows(_columns, BF16)
+for _tokens in (16384, 4096, 512, 8192, 2048, 1024):
+    for _width in (128, 64):
+        _add_attention(_tokens, _width, causal=True)
+        _add_attention(_tokens, _width, causal=False)

@@ -37,6 +37,28 @@ def test_shares_and_ratios():
     assert "launch-bound, CUDA graph: 2.00 (goal 1.3)" in told
 
 
+def test_attention_is_told_in_flops():
+    rows = [record("attention", 2e-3, 1e-4, eager=3e-3, torch_compile=1.9e-3), record("rows", 1.0, 1.0)]
+    rows[0].ceilings["flops"] = 4e11
+    head, first, second = (line.split() for line in figures.table(rows))
+    assert "TFLOP/s" in head and "200.0" in first and "200.0" not in second
+    told = "\n".join(figures.goals(rows[:1]))
+    assert "torch.compile / mlopt, attention: 0.95" in told
+    assert "never under 0.97: 0 of 1; below: a attention row 0.95" in told
+
+
+@pytest.mark.parametrize("name", ["attention-16384-64-bf16", "causal-attention-512-128-bf16"])
+def test_attention_has_exact_results_and_flops(name):
+    timed = TIMED[name]
+    inputs = timed.inputs(Source(timed.dtype), tiny=True)
+    exact = timed.exact(inputs)
+    torch.testing.assert_close(exact, timed.function(*(each.double() for each in inputs)))
+    batch, heads, tokens, width = timed.size
+    assert batch * tokens == 16384 and heads * width == 2048
+    pairs = tokens * (tokens + 1) // 2 if "causal" in name else tokens**2
+    assert timed.flops(timed.size) == 2 * 2 * batch * heads * pairs * width
+
+
 def test_bytes_are_the_least_that_is_moved():
     def moved(name):
         timed = TIMED[name]
