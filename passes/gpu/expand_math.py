@@ -17,7 +17,8 @@ is left to libdevice. All are within docs/semantics.md's 1e-5 of the terms.
 
 Divisions by one number, as in softmax, are multiplications by its reciprocal in about twice the precision:
 the same bits as the division's but for one in 100,000, where they are neighbours. Other divisions are the
-GPU's IEEE ones. A relu whose zero's sign nobody sees is one maximum.
+GPU's IEEE ones; those by a power of two LLVM makes exact multiplications. The reciprocal root of a sum with
+a norm's epsilon, which is no denormal, is one instruction; so is a relu whose zero's sign nobody sees.
 
 Legal in device functions after mlopt-gpu-distribute: on scalars; canonicalize and cse are wanted before it.
 Other functions, and f64, stay for libdevice. Effect on sm_80: softmax of 1024 f32 356 -> 150 instructions,
@@ -35,13 +36,13 @@ from ..base import Pass
 from ..operations import ops_named
 from ..structured import is_used
 from .grids import device_functions
-from .scalar_math import error_function, exponential
-from .scalar_math.division import FEWEST, divide_all
+from .scalar_math import error_function, exponential, reciprocal_root
+from .scalar_math.division import FEWEST, divide_all, has_exact_reciprocal
 from .scalar_math.registry import RULES, Rule
 from .scalar_math.zeros import relu
 
 # Importing a module registers its rules.
-RULE_MODULES = (error_function, exponential)
+RULE_MODULES = (error_function, exponential, reciprocal_root)
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def _join_divisions(function: ir.Operation) -> None:
         if isinstance(division.results[0].type, ir.F32Type):
             groups.setdefault(division.operands[1], []).append(division)
     for divisions in groups.values():
-        if len(divisions) >= FEWEST:
-            # A quotient that others are divided by is another value once its own group is rewritten.
-            divide_all(divisions[0].operands[1], divisions)
+        # A quotient that others are divided by is another value once its own group is rewritten.
+        divisor = divisions[0].operands[1]
+        if len(divisions) >= FEWEST and not has_exact_reciprocal(divisor):
+            divide_all(divisor, divisions)

@@ -46,7 +46,8 @@ from .turns.reads import depends_on, is_ahead, is_shared
 
 MOST_WARPS = 32
 OWN = 64  # registers that a thread may have
-OTHERS = 16  # of these for addresses, counts and what is computed
+FILLED = 48  # of these by what is kept and what is on its way
+OTHERS = 12  # at least, for addresses, counts and what is computed
 EIGHTS = 8  # registers are handed out by
 WORD, WIDEST = 4, 16  # bytes of a register, and of an access
 _HEAVY = ("scf.for", "scf.if", "scf.parallel", "vector.contract", "memref.alloca")
@@ -106,11 +107,11 @@ def _bytes(read: ir.Operation) -> int:
 def _mark(forall: ir.Operation, along: int, processors: int) -> None:
     schedule = SCHEDULE.get(forall) or {}
     warps = warps_of(forall)
-    while (words := _words(forall, along, warps * WARP)) > OWN - OTHERS:
+    while (words := _words(forall, along, warps * WARP)) > FILLED:
         if 2 * warps > _most_warps(forall, along):
             return  # what does not fit even so would be read again from memory, only from elsewhere
         warps *= 2
-    own = -(-(words + OTHERS) // EIGHTS) * EIGHTS
+    own = min(-(-(words + OTHERS) // EIGHTS) * EIGHTS, OWN)
     most = max(REGISTERS // (own * warps * WARP), 1)
     (wanted,) = schedule.get("min_blocks", (1,))
     counts = Loops.of(forall).static_counts()

@@ -25,6 +25,7 @@ WORD = 4  # bytes a register
 CONTRACTION_REGISTERS, OTHER_REGISTERS = 128, 64  # that a thread may have
 MOST_RESULTS = 8  # of the others: more have so many addresses and constants that some would spill
 FEWEST_REGISTERS = 32
+FEW = 8  # times as many elements as rows: then what is computed once a row does not count
 PLACES = 8  # registers with addresses and the like
 _SHORT = ("div", "exp", "sqrt", "rsqrt")  # functions of a dozen instructions at most
 
@@ -51,17 +52,33 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int) -> i
     """The registers that a thread of a kernel that reduces needs: for what it loads, and the largest tile.
 
     Elements are counted once, since they wait in their registers for what is reduced. What all blocks load
-    alike is left out: behind a reduction it comes from the caches. Long functions take all that there are.
+    alike is left out: behind a reduction it comes from the caches; a row that is counted for each loop along
+    it leaves room for that. Long functions take all that there are.
     """
     if widest_bytes(domain) > WORD or is_dear(domain):
         return OTHER_REGISTERS
+    inputs = inputs_of(domain)
     own = [
         (nest, access)
-        for nest, access in inputs_of(domain)
+        for nest, access in inputs
         if any(dim.kind == "parallel" and not dim.whole for dim in _dims_of(domain, nest, access))
     ]
+    if len(own) == len(inputs):
+        own = _rows_once(domain, own, tiles)
     loaded, held = _words_of(domain, own, tiles, threads), -(-largest_tile(domain, tiles) // threads)
     return min(max(loaded, held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
+
+
+def _rows_once(
+    domain: Domain, inputs: Sequence[tuple[Nest, Access]], tiles: dict[Dim, int]
+) -> list[tuple[Nest, Access]]:
+    """Of reads of the same places one, whichever whole loop is along them."""
+    found: dict[tuple[object, ...], tuple[Nest, Access]] = {}
+    for nest, access in inputs:
+        where = [(index.rest, index.start, index.stride) for index in access.indices]
+        along = frozenset(dim if tiles[dim] else dim.extent for dim in _dims_of(domain, nest, access))
+        found.setdefault((access.value, along, *where), (nest, access))
+    return list(found.values())
 
 
 def _words_of(
@@ -82,10 +99,16 @@ def _dims_of(domain: Domain, nest: Nest, access: Access) -> set[Dim]:
 def is_dear(domain: Domain) -> bool:
     """Whether so much is computed with an element that few of them a thread are enough, for fewer registers.
 
+    What is computed once a row, as a softmax's logarithm, is nothing beside its elements.
     By Little's law 16 bytes a thread are: a multiprocessor that holds all of its 2048 threads has 32 KB on
     their way, and of an H200's 4.8 TB/s its share is 36 KB a microsecond, while a load takes 0.7 of one.
     """
-    bodies = [nest.body for nest in domain.nests if rule_of(nest) is elementwise and nest.body is not None]
+    steps = [prod(dim.extent or ROW for dim in domain.loops(nest)) for nest in domain.nests]
+    bodies = [
+        nest.body
+        for nest, count in zip(domain.nests, steps, strict=True)
+        if rule_of(nest) is elementwise and nest.body is not None and count * FEW > max(steps)
+    ]
     names = {op.name for body in bodies for op in nested_ops(body)}
     return any(name in SPECIAL and SPECIAL[name] not in _SHORT for name in names)
 

@@ -67,10 +67,28 @@ llvm.func @no_logistic(%x: f32, %y: f32, %out: !llvm.ptr) {
   llvm.return
 }
 
-// One division, two by two numbers, and two of f64 by one: no reciprocal.
+// What may be a denormal: a number itself, its sum with another one, or with a tiny one.
+// CHECK-LABEL: llvm.func @no_root
+// CHECK-NOT: llvm.call_intrinsic
+// CHECK-COUNT-3: math.rsqrt
+llvm.func @no_root(%x: f32, %y: f32, %out: !llvm.ptr) {
+  %a = math.rsqrt %x : f32
+  llvm.store %a, %out : f32, !llvm.ptr
+  %s = arith.addf %x, %y : f32
+  %b = math.rsqrt %s : f32
+  llvm.store %b, %out : f32, !llvm.ptr
+  %tiny = arith.constant 1.0e-35 : f32
+  %t = arith.addf %x, %tiny : f32
+  %c = math.rsqrt %t : f32
+  llvm.store %c, %out : f32, !llvm.ptr
+  llvm.return
+}
+
+// One division, two by two numbers, two of f64 by one, and two by a power of two, which LLVM multiplies by the
+// reciprocal of: none of ours.
 // CHECK-LABEL: llvm.func @no_reciprocal
 // CHECK-NOT: rcp
-// CHECK-COUNT-4: arith.divf
+// CHECK-COUNT-6: arith.divf
 // CHECK: llvm.return
 llvm.func @no_reciprocal(%x: f32, %y: f32, %z: f64, %out: !llvm.ptr) {
   %a = arith.divf %x, %y : f32
@@ -80,6 +98,11 @@ llvm.func @no_reciprocal(%x: f32, %y: f32, %z: f64, %out: !llvm.ptr) {
   %c = arith.divf %z, %z : f64
   %d = arith.divf %c, %z : f64
   llvm.store %d, %out : f64, !llvm.ptr
+  %columns = arith.constant 1024.0 : f32
+  %e = arith.divf %x, %columns : f32
+  llvm.store %e, %out : f32, !llvm.ptr
+  %f = arith.divf %y, %columns : f32
+  llvm.store %f, %out : f32, !llvm.ptr
   llvm.return
 }
 

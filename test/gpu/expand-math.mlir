@@ -75,6 +75,18 @@ llvm.func @logistic(%x: f32, %out: !llvm.ptr) {
   llvm.return
 }
 
+// The root of a sum with a norm's epsilon, which is no denormal.
+// CHECK-LABEL: llvm.func @reciprocal_root
+// CHECK: %[[S:.*]] = arith.addf
+// CHECK: llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.ftz.f"(%[[S]])
+llvm.func @reciprocal_root(%x: f32, %out: !llvm.ptr) {
+  %epsilon = arith.constant 1.0e-5 : f32
+  %s = arith.addf %x, %epsilon : f32
+  %r = math.rsqrt %s : f32
+  llvm.store %r, %out : f32, !llvm.ptr
+  llvm.return
+}
+
 // CHECK-LABEL: llvm.func @alone
 // CHECK-COUNT-3: arith.divf
 // CHECK-NOT: arith.divf

@@ -81,7 +81,7 @@ func.func private @angles(%x: memref<32x2048x64xf32>, %w: memref<2048x64xf32>, %
 // CODE: %[[GRID:.*]] = arith.constant 1261 : i64
 // CODE: gpu.launch_func @kernels::@scale blocks in (%[[GRID]]
 // CHECK-LABEL: @halves
-// CHECK: min_blocks = array<i64: 12>
+// CHECK: min_blocks = array<i64: 16>
 func.func private @halves(%x: memref<16384x1024xbf16>, %w: memref<1024xbf16>, %out: memref<16384x1024xbf16>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %pad = arith.constant 0.0 : bf16

@@ -26,10 +26,10 @@ import tile_kernels as kernels
 
 RNG = np.random.default_rng(7)
 # The ISA's bounds, relative to the result.
-EX2, RCP = 2.0**-22, 2.0**-23
+EX2, OFF = 2.0**-22, {"rcp": 2.0**-23, "rsqrt": 2.0**-22.9}
 EDGES = [
     0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0**-149, -(2.0**-149), 2.0**-126, 3.4e38, -3.4e38,
-    88.72, 88.73, 88.8, -88.72, -88.8, -87.34, -103.9, -104.1, 127.99, 128.0, -126.0, -149.0, -150.0, 0.55, -0.5499,
+    88.72, 88.73, 88.8, -88.72, -88.8, -87.34, -103.9, -104.1, 127.99, 128.0, -126.0, -149.0, -150.0, 0.55, -0.5499, -1e-5, -9.9999e-6,
 ]  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def off(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
     through = approximate._through_f64
 
     def wrong(i: Any, d: Any, function: Callable[[Any], Any]) -> Any:
-        share = reciprocal * RCP if i.opcode == "rcp" and i.has("approx") else 0
+        share = reciprocal * OFF.get(i.opcode, 0) if i.has("approx") else 0
         return through(i, d, lambda a: function(a) * (1 + share))
 
     monkeypatch.setattr(approximate, "_through_f64", wrong)
@@ -100,12 +100,24 @@ EXP = """%zero = arith.constant 0.0 : f32
   %r = math.exp %y : f32
   linalg.yield %r : f32"""
 
+# Of a sum with a number, which is no denormal.
+RSQRT = """%epsilon = arith.constant 1.0e-5 : f32
+  %y = arith.addf %x, %epsilon : f32
+  %r = math.rsqrt %y : f32
+  linalg.yield %r : f32"""
+
+
+def rsqrt(x: np.ndarray) -> np.ndarray:
+    return 1 / np.sqrt((x.astype(np.float32) + np.float32(1e-5)).astype(x.dtype))
+
+
 # The op, the function, and its limit: ulp, and those more for each 1 of a number.
 FUNCTIONS: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray], float, Callable[[np.ndarray], Any]]] = {
     "exp": (EXP, np.exp, 5, np.abs),
     "exp2": ("%r = math.exp2 %x : f32\n linalg.yield %r : f32", np.exp2, 5, np.zeros_like),
     "tanh": ("%r = math.tanh %x : f32\n linalg.yield %r : f32", np.tanh, 4.2, np.zeros_like),
     "erf": ("%r = math.erf %x : f32\n linalg.yield %r : f32", _erf, 2.5, np.zeros_like),
+    "rsqrt": (RSQRT, rsqrt, 2.7, np.zeros_like),
     "logistic": (LOGISTIC, logistic, 12, lambda x: np.maximum(x, 0)),
 }
 MORE = 1.25

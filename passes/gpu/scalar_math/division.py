@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import frexp
 
 from mlir import ir
 from mlir.dialects import arith
 
-from ...cpu.polynomials.lanes import Lanes
+from ...cpu.polynomials.lanes import Lanes, splat
 from .approximate import rcp_ftz
 
 # Beyond these, divisor and dividends are scaled: so its reciprocal, and 2^-22 of that, are normal numbers.
@@ -17,6 +18,12 @@ _UP, _DOWN = 2.0**64, 2.0**-64
 _BELOW = 1 - 2.0**-22
 
 FEWEST = 2  # divisions for which it pays
+
+
+def has_exact_reciprocal(divisor: ir.Value) -> bool:
+    """Whether a divisor is a number that LLVM multiplies by the reciprocal of: a power of two."""
+    number = splat(divisor)
+    return number is not None and _SMALL <= abs(number) <= _LARGE and abs(frexp(number)[0]) == 0.5
 
 
 def divide_all(divisor: ir.Value, divisions: Sequence[ir.Operation]) -> None:
