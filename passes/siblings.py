@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from mlir import ir
 
 from .raising.bodies import is_contraction
-from .structured import kinds_of, maps_of
+from .structured import kinds_of, maps_of, word_for
 
 MOST = 4  # tiles of products that a task makes
 
@@ -35,5 +35,7 @@ def not_siblings(anchors: Sequence[ir.Operation]) -> str | None:
     """Why contractions and windows cannot be made by the same tasks; None if they can."""
     first, *others = anchors
     if not all(are_siblings(first, other) for other in others):
-        return "a kernel has one contraction"
+        if all(map(is_contraction, anchors)):
+            return "a kernel has one contraction"
+        return f"a kernel has one contraction or window, not {' and '.join(map(word_for, anchors))}"
     return f"a kernel has at most {MOST} products" if len(anchors) > MOST else None

@@ -15,8 +15,12 @@ _PARTS = ("tensor.insert_slice", "tensor.extract_slice")
 
 def is_between_products(scores: ir.Value, less: ir.Operation) -> bool:
     """Whether a product makes ``scores`` and one reads what ``less`` makes of them, other ops in between."""
-    makers = _reaches([scores], lambda op: op.operands, _makers)
-    return makers and _reaches(less.results, lambda op: op.results, _readers)
+    return is_from_product(scores) and _reaches(less.results, lambda op: op.results, _readers)
+
+
+def is_from_product(value: ir.Value) -> bool:
+    """Whether a product makes ``value``, other ops in between."""
+    return _reaches([value], lambda op: op.operands, _makers)
 
 
 def is_joined_with_others(scores: ir.Value) -> bool:

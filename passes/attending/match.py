@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from ..constants import is_zero
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
-from ..structured import body_of, fill_value, has_one_use, inits_of, inputs_of, kinds_of, maps_of
-from .between import is_between_products, is_joined_with_others
+from ..structured import body_of, fill_value, has_one_use, inits_of, inputs_of, kinds_of, maps_of, word_for
+from .between import is_between_products, is_from_product, is_joined_with_others
 from .guards import is_elementwise, is_identity, unguarded, without_nans
+from .products import is_plain_product, is_row_major, why_not_scores
 
 RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 _CASTS = ("arith.truncf", "arith.extf")
@@ -69,7 +69,7 @@ def attention_of(exp: ir.Operation) -> Attention | str | None:
     if back is None and is_joined_with_others(scores):
         return "its scores are joined with others, as with an attention sink, that no values belong to"
     if back is None:
-        return "its scores are moved, read by others before all is done to them, or no product in f32 or f64"
+        return _why_no_product(scores)
     forth = _forth_to_sums(weights)
     plain, guarded = (None, False) if forth is None else unguarded(forth.divisor, 0.0, 1.0)
     if forth is None or plain != total.results[0]:
@@ -124,7 +124,7 @@ def _back_to_product(scores: ir.Value) -> tuple[ir.Operation, list[ir.Operation]
     if op is None:
         return None
     if is_contraction(op):
-        return (op, []) if _is_plain_product(op) and _is_row_major(op) else None
+        return (op, []) if is_plain_product(op) and is_row_major(op) else None
     if op.name in RESHAPES:
         candidates = [0] if _keeps_last(op) else []
     elif is_elementwise(op):
@@ -136,6 +136,27 @@ def _back_to_product(scores: ir.Value) -> tuple[ir.Operation, list[ir.Operation]
         if has_one_use(value) and (found := _back_to_product(value)) is not None:
             return found[0], [*found[1], op]
     return None
+
+
+def _why_no_product(scores: ir.Value) -> str:
+    """What stands between the scores and a product that attention could make, the last thing first."""
+    op = defining_op(scores)
+    if op is None:
+        return "its scores are given"
+    if is_contraction(op):
+        return f"its scores are of {word_for(op)}, {why_not_scores(op)}"
+    if op.name in RESHAPES and not _keeps_last(op):
+        return "a reshape of its scores changes the length of their rows"
+    if op.name not in RESHAPES and not is_elementwise(op):
+        return f"{word_for(op)} makes its scores, neither element by element nor as a product"
+    read = [op.operands[0]] if op.name in RESHAPES else inputs_of(op)
+    straight = [value for number, value in enumerate(read) if op.name in RESHAPES or is_identity(op, number)]
+    behind = [value for value in straight if is_from_product(value)]
+    if not behind:
+        return f"{word_for(op)} reads its scores moved: transposed, broadcast or in part"
+    if not has_one_use(behind[0]):
+        return f"the scores that {word_for(op)} reads are read by others, too"
+    return _why_no_product(behind[0])
 
 
 @dataclass(frozen=True)
@@ -168,7 +189,7 @@ def _forth_to_sums(weights: _Weights) -> _Forth | None:
         path.append(reader)
         value = reader.results[0]
         reader = _readers(value)[0] if _count(value) else reader
-    if reader.operands[0] != value or not _is_plain_product(reader) or not _is_weighted_sum(reader):
+    if reader.operands[0] != value or not is_plain_product(reader) or not _is_weighted_sum(reader):
         return None
     output: list[ir.Operation] = []
     after = reader
@@ -233,30 +254,6 @@ def _divides(op: ir.Operation, value: ir.Value) -> bool:
     """Whether ``op`` divides ``value`` by one number for each row."""
     return (
         _computes(op, "arith.divf") and op.operands[0] == value and is_identity(op, 0) and _drops_last(op, 1)
-    )
-
-
-def _is_plain_product(op: ir.Operation) -> bool:
-    """Whether a contraction adds up from zero along one loop, with loops alone in its maps."""
-    maps = maps_of(op)
-    plain = all(isinstance(expr, ir.AffineDimExpr) for each in maps for expr in each.results)
-    floats = isinstance(op.results[0].type.element_type, (ir.F32Type, ir.F64Type))
-    once = kinds_of(op).count("reduction") == 1
-    return bool(plain and floats and once and is_zero(fill_value(inits_of(op)[0])))
-
-
-def _is_row_major(op: ir.Operation) -> bool:
-    """Whether the first product's last dim is the second factor's own, in loop order."""
-    maps = maps_of(op)
-    last = maps[2].results[-1]
-    rank = len(maps[2].results)
-    in_order = [expr.position for expr in maps[2].results] == list(range(rank))
-    reduced = kinds_of(op).index("reduction")
-    return (
-        in_order
-        and last not in list(maps[0].results)
-        and last in list(maps[1].results)
-        and maps[0].results[-1] == ir.AffineDimExpr.get(reduced, op.context)
     )
 
 

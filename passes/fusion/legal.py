@@ -15,13 +15,13 @@ from ..raising.bodies import is_contraction
 from ..scheduling.cpu import stages_problem
 from ..siblings import are_siblings, not_siblings
 from ..structured import word_for
-from ..tiling.access import Access, Index, Nest
 from ..tiling.parts import parts_below, why_not_together
 from ..tiling.registry import can_tile
 from ..tiling.stages import is_moved
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
+from .order import as_whole, is_turned, loops_in_order, out_of_order
 from .turned import no_turned_store
 
 LARGEST = 256  # ops of a kernel
@@ -161,19 +161,32 @@ def _kinds_apart(producer: Group, consumer: Group) -> str | None:
     if Kind.ATTENTION in kinds:
         return _apart_from_attention(producer, consumer)
     if Kind.ANCHOR in kinds and kinds & {*_REDUCTIONS, Kind.GATHER}:
-        return "a contraction's kernel has only element-wise ops beside it"
+        return _not_beside(Kind.ANCHOR, (*_REDUCTIONS, Kind.GATHER), producer, consumer)
     if kinds & {Kind.ANCHOR, Kind.BARRIER} and _write_one_buffer(producer, consumer):
         return "a kernel with a contraction or a full reduction writes one part of a buffer"
     if (producer.kinds + consumer.kinds).count(Kind.INSERT) > MOST_PARTS:
         return f"a kernel writes at most {MOST_PARTS} parts of buffers, so that it compiles in bounded time"
     if producer.has(Kind.BARRIER):
         if consumer.has(*_REDUCTIONS):
-            return "a reduction needs the result of another one that needs all tasks"
+            total, other = _first_word((Kind.BARRIER,), producer), _first_word(_REDUCTIONS, consumer)
+            return f"{total} needs all tasks: its kernel has no reduction after it, {other} is one"
     elif Kind.BARRIER in kinds and Kind.ROW in kinds:
         return "a reduction over all tasks waits for the rows"
     if Kind.GATHER in kinds and Kind.BARRIER in kinds:
         return "a gather's rows are not kept for a reduction over all tasks"
     return None
+
+
+def _not_beside(kind: Kind, others: Sequence[Kind], *groups: Group) -> str:
+    """That an op of ``kind`` is in no kernel with one of the ``others``, and which ones they are."""
+    owner, other = _first_word((kind,), *groups), _first_word(others, *groups)
+    return f"{owner}'s kernel has only element-wise ops beside it, {other} is none"
+
+
+def _first_word(kinds: Sequence[Kind], *groups: Group) -> str:
+    """What the first op of the ``kinds`` is called."""
+    ops = (pair for group in groups for pair in zip(group.ops, group.kinds, strict=True))
+    return word_for(next(op for op, kind in ops if kind in kinds))
 
 
 def _write_one_buffer(*groups: Group) -> bool:
@@ -187,8 +200,9 @@ def _write_one_buffer(*groups: Group) -> bool:
 
 def _apart_from_attention(producer: Group, consumer: Group) -> str | None:
     """Attention is one kernel with the product of its scores, and with element-wise ops."""
-    if {*producer.kinds, *consumer.kinds} & {*_REDUCTIONS, Kind.GATHER, Kind.INSERT}:
-        return "an attention's kernel has only element-wise ops beside it"
+    others = (*_REDUCTIONS, Kind.GATHER, Kind.INSERT)
+    if {*producer.kinds, *consumer.kinds} & set(others):
+        return _not_beside(Kind.ATTENTION, others, producer, consumer)
     if producer.has(Kind.ATTENTION) and consumer.has(Kind.ATTENTION, Kind.ANCHOR):
         return "a kernel has one attention"
     return None
@@ -235,21 +249,21 @@ def _edge_apart(
     read = nest.reads[number]
     if read is None:
         return "an init is written, not read"
-    order = _loops_in_order(read)
-    if order is None and kind is Kind.POINTWISE and _is_turned(read, nest):
+    order = loops_in_order(read)
+    if order is None and kind is Kind.POINTWISE and is_turned(read, nest):
         if producer.has(Kind.ATTENTION):
             return None  # its tiles have one element along the dims that are turned around
         if producer.has(Kind.ANCHOR):
             return no_turned_store(graph, producer, read, nest)
     if order is None:
         note = WHOLE.get(value.owner.operation)
-        return note or "a value made in the kernel is read there transposed or shifted"
+        return note or out_of_order(read)
     is_epilogue = (kind in _EPILOGUES and len(order) == len(nest.kinds)) or kind is Kind.ATTENTION
     if made_by is Kind.BARRIER and not is_epilogue:
         return ALL_TASKS
     if producer.has(Kind.ANCHOR, Kind.BARRIER) and not is_epilogue:
-        first = "contraction" if producer.has(Kind.ANCHOR) else "full reduction"
-        return f"only element-wise ops over all loops of the result follow a {first} in its kernel"
+        first = _first_word((Kind.ANCHOR, Kind.BARRIER), producer)
+        return f"only element-wise ops over all loops of its result follow {first} in its kernel"
     if made_by is Kind.ROW and kind is Kind.ROW and not is_init(op, number):
         return ROWS_OF_ROWS
     return None
@@ -270,27 +284,4 @@ def _no_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operatio
 def _reads_in_order(graph: Graph, producer: Group) -> bool:
     """Whether loops run through what the ops of ``producer`` read, or parts of it, as it lies in memory."""
     reads = (access for each in producer.ops for access in graph.nest_of(each).reads if access is not None)
-    return all(_loops_in_order(_as_whole(access)) is not None for access in reads)
-
-
-def _as_whole(read: Access) -> Access:
-    """The access if parts of dims that are read side by side were all of them."""
-    indices = (
-        index if index.rest is not None or index.stride != 1 or len(index.loops) > 1 else Index(index.loops)
-        for index in read.indices
-    )
-    return Access(read.value, tuple(indices))
-
-
-def _is_turned(read: Access, nest: Nest) -> bool:
-    """Whether all loops are read, each in a dim of its own."""
-    loops = [index.loops[0] for index in read.indices if index.plain]
-    return len(loops) == len(read.indices) and sorted(loops) == list(range(len(nest.kinds)))
-
-
-def _loops_in_order(read: Access) -> list[int] | None:
-    """The loops that a value is read with, if they are in the loops' order; dims of one element aside."""
-    loops = [index.loops[0] for index in read.indices if index.plain]
-    if sum(index.plain or index.unit for index in read.indices) < len(read.indices):
-        return None
-    return loops if loops == sorted(loops) else None
+    return all(loops_in_order(as_whole(access)) is not None for access in reads)

@@ -1,7 +1,7 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(func.func(convert-elementwise-to-linalg),mlopt-raise,canonicalize,cse,mlopt-fuse)' --split-input-file | FileCheck %s
 
 // A sum of rows and a product are what one op reads: it goes with the product.
-// CHECK: mlopt.fusion = ["reduce -> add: a contraction's kernel has only element-wise ops beside it"]
+// CHECK: mlopt.fusion = ["reduce -> add: matmul's kernel has only element-wise ops beside it, reduce is none"]
 // CHECK-LABEL: @product_and_rows
 func.func @product_and_rows(%x: tensor<64x128xf32>, %w: tensor<128x64xf32>, %y: tensor<64x32xf32>) -> tensor<64x64xf32> {
   %zero = arith.constant 0.0 : f32
@@ -23,7 +23,7 @@ func.func @product_and_rows(%x: tensor<64x128xf32>, %w: tensor<128x64xf32>, %y: 
 // -----
 
 // The sums of a product's rows: its tiles are parts of rows.
-// CHECK: mlopt.fusion = ["matmul -> reduce: only element-wise ops over all loops of the result follow a contraction in its kernel"]
+// CHECK: mlopt.fusion = ["matmul -> reduce: only element-wise ops over all loops of its result follow matmul in its kernel"]
 // CHECK-LABEL: @rows_of_a_product
 func.func @rows_of_a_product(%x: tensor<64x128xf32>, %w: tensor<128x64xf32>) -> tensor<64xf32> {
   %zero = arith.constant 0.0 : f32
@@ -39,7 +39,7 @@ func.func @rows_of_a_product(%x: tensor<64x128xf32>, %w: tensor<128x64xf32>) -> 
 // -----
 
 // Two sums of everything, of unknown length, and one number made of both.
-// CHECK: mlopt.fusion = ["reduce -> exp: a reduction needs the result of another one that needs all tasks"]
+// CHECK: mlopt.fusion = ["reduce -> exp: reduce needs all tasks: its kernel has no reduction after it, reduce is one"]
 // CHECK-LABEL: @two_totals
 func.func @two_totals(%x: tensor<?x128xf32>, %y: tensor<?x16xf32>) -> tensor<f32> {
   %zero = arith.constant 0.0 : f32

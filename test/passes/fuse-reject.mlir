@@ -169,7 +169,7 @@ func.func @step(%x: tensor<64x128xf32>) -> (tensor<64x64xf32>, tensor<64xf32>) {
 #id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 #row = affine_map<(d0, d1, d2) -> (d0, d1)>
 // CHECK: "exp -> attention: an attention's values would be computed again for each tile"
-// CHECK-SAME: "attention -> sum: an attention's kernel has only element-wise ops beside it"
+// CHECK-SAME: "attention -> sum: attention's kernel has only element-wise ops beside it, sum is none"
 // CHECK-LABEL: func.func @attention
 func.func @attention(%t: tensor<12x128x128xf32>, %v: tensor<12x128x64xf32>) -> tensor<12x128xf32> {
   %zero = arith.constant 0.0 : f32

@@ -35,7 +35,7 @@ func.func @crowded(%x: tensor<1024x64xf32>, %w: tensor<64x96xf32>) -> tensor<96x
 #tr = affine_map<(d0, d1) -> (d1, d0)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
-// CHECK: mlopt.fusion = ["div -> exp: a value made in the kernel is read there transposed or shifted"]
+// CHECK: mlopt.fusion = ["div -> exp: what is made in the kernel is read there transposed: its dims are loops 1, 0 of the reader"]
 // CHECK-LABEL: @rows
 func.func @rows(%x: tensor<100x60xf32>) -> tensor<60x100xf32> {
   %zero = arith.constant 0.0 : f32

@@ -48,10 +48,34 @@ def cell():
 def gathered():
     return (lambda t, i: F.embedding(i, t.exp())), ones(4, 8), torch.arange(4).repeat(5)
 
+def pooled():
+    return (lambda x, w: F.max_pool2d(F.conv2d(x, w), 2)), ones(1, 4, 18, 18), ones(8, 4, 3, 3)
+
+def pooled_rows():
+    return (lambda x: F.max_pool2d(x, 3, 1).sum((2, 3))), ones(1, 4, 18, 18)
+
+def parts_of_rows():
+    return (lambda x, y: (y := x.softmax(0))[:, 1:] + y[:, :-1]), ones(8, 9), ones(1)
+
+def transposed_scores():
+    return (lambda q, k, v: (k @ q.mT).mT.softmax(-1) @ v), *[ones(2, 8, 8)] * 3
+
+def returned_scores():
+    return (lambda q, k, v: (((s := q @ k.mT) * 2).softmax(-1) @ v, s)), *[ones(2, 8, 8)] * 3
+
 def norms():
     return nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8), nn.LayerNorm(8, bias=False)), ones(4, 8)
 """
 
+KINDS = {
+    "pooled": "a kernel has one contraction or window, not conv2d and max_pool",
+    "pooled_rows": "only element-wise ops over all loops of its result follow max_pool in its kernel",
+    "parts_of_rows": "what is made in the kernel is read there, along dim 1, in part, from element 1 on",
+}
+SCORES = {
+    "transposed_scores": "transpose reads its scores moved: transposed, broadcast or in part",
+    "returned_scores": "the scores that mul reads are read by others, too",
+}
 REASONS = {
     "short_rows": "mul would run along rows of 9 elements, fewer than 16",
     "joined_for_a_product": "matmul, a product, has one loop for the joined dims",
@@ -78,6 +102,18 @@ def reasons_of(file: Path, name: str) -> list[str]:
 @pytest.mark.parametrize("name", REASONS)
 def test_why_a_reshape_stayed_between_two_kernels(file: Path, name: str) -> None:
     assert f"a reshape is between them: {REASONS[name]}" in reasons_of(file, name)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_op_that_keeps_two_apart_is_named(file: Path, name: str) -> None:
+    assert KINDS[name] in reasons_of(file, name)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_why_a_softmax_between_products_is_no_attention(file: Path, name: str) -> None:
+    """One cause, the first on the way back from the softmax."""
+    (apart,) = explain.explain(f"{file}:{name}", "main", "cpu", "cpu").as_dict()["attention_apart"]
+    assert SCORES[name] in str(apart)
 
 
 def test_two_products_are_two_whatever_is_between(file: Path) -> None:
