@@ -44,7 +44,7 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
             "convert-linalg-to-parallel-loops,mlopt-gpu-plain-loops,"
             # Rows that no block can hold; then accumulators stay with their threads while a loop runs, and
             # rows are read once for their maximum and the sum of exponentials.
-            "mlopt-gpu-chunk-rows,mlopt-gpu-late-reductions,mlopt-gpu-online-sums,"
+            f"mlopt-gpu-chunk-rows{{shared={limits.shared}}},mlopt-gpu-late-reductions,mlopt-gpu-online-sums,"
             # What is still read again, as far as there is room.
             f"mlopt-gpu-keep-rows{{shared={limits.shared}}},"
             # A task without anything to share is a thread's, not a block's; blocks that share are neighbours,

@@ -1,6 +1,6 @@
 """``python -m mlopt.bench.gpu``: the gates of memory-bound kernels as a table (bench/gpu/gates.py).
 
-    python -m mlopt.bench.gpu                      every operation, for sm_80
+    python -m mlopt.bench.gpu                      every operation and row of the benchmark, for sm_80
     python -m mlopt.bench.gpu softmax --chip sm_90a
     python -m mlopt.bench.gpu --save               and write bench/results/gpu_gates.md
 
@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .arguments import parse_arguments
-from .gates import measure
-from .operations import OPERATIONS
+from .measured import all_rows
 from .table import surprises, table
 
 RESULTS = Path(__file__).parent.parent / "results" / "gpu_gates.md"
@@ -27,14 +26,11 @@ def main(arguments: Sequence[str]) -> int:
     """Measure, print; 0 if everything is as known."""
     parser = argparse.ArgumentParser(prog="python -m mlopt.bench.gpu", description="Gates of GPU kernels.")
     options = parse_arguments(parser, arguments, RESULTS)
-    chosen = [
-        one
-        for one in OPERATIONS.values()
-        if not options.only or any(part in one.name for part in options.only)
-    ]
+    rows = all_rows()
+    chosen = [name for name in rows if not options.only or any(part in name for part in options.only)]
     if not chosen:
-        parser.error(f"no operation has this in its name; there are {', '.join(OPERATIONS)}")
-    found = {one.name: measure(one, options.chip) for one in chosen}
+        parser.error(f"no operation has this in its name; there are {', '.join(rows)}")
+    found = {name: rows[name](options.chip) for name in chosen}
     text = table(found, options.chip)
     print(text)
     if options.save:

@@ -30,41 +30,30 @@ however it is loaded, which is not held against the kernel (`places.anywhere`).
 
 What must be moved is each sector that the kernel touches, once: the emulator's ``dram_read`` and
 ``dram_written``. What is needed are the elements that the kernel's maps name (`Kernel.bytes`), and a sector a
-buffer, filled in part; of dynamic sizes that is not known, and not asked. What memory moves is replayed from
-the sectors that each block touches (docs/emulator.md): resident blocks run side by side, and a sector that is
-touched again comes from the L2 cache if less than half of the cache's size was asked for in between: each
-half of an A100's L2 cache serves its own multiprocessors. Operands are small here, and all of them would stay
-in 40 MB; so the chip is taken to be as much smaller, in multiprocessors and in cache alike, as the launch
-fills it `WAVES` times. What is read again by the next wave, or from where a large operand would be gone by
-then, counts.
+buffer, filled in part; of dynamic sizes that is not known, and not asked. What memory moves: `amounts`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-import mlopt
-import torch
-from mlopt import emulator
-
-from ...passes.costs.machine import find_machine, machine_for_code
+from ...compiled import Compiled
 from ...runtime.cuda.chips import find_chip
 from ...runtime.cuda.ptxas import find_ptxas, tool_paths
 from ...runtime.cuda.spills import wanted_blocks
 from ...runtime.emulator.counters import Line
 from ...runtime.emulator.launch import Report
+from .amounts import Amounts
 from .machine_code import Code, parse
-from .operations import Operation
 from .places import SECTOR, WIDEST, anywhere, places_of, smaller_shares
 
 MOST_OVER = 1.02
 MOST_REQUESTED = 2.0
 MOST_AGAIN = 1.125  # a channel's parameter is asked for by several warps
 FEW = 1 / 16  # of the sectors: what lanes may leave most of
-WAVES = 4
 GATES = ("spills", "residency", "wide", "first", "nc", "bytes", "requested", "banks", "sectors")
 _LINE = re.compile(r"(?P<kind>ld|st)\.global\S*?(?:\.v(?P<count>\d))?\.[a-z](?P<bits>\d+)\s")
 _CODES = {"LDG": "ld", "STG": "st"}
@@ -84,13 +73,14 @@ class Found:
     late: int
     nc: tuple[int, int]
     needed: float  # infinite for dynamic sizes
-    least: int
-    moved: int
-    requested: int
+    least: float
+    moved: float
+    requested: float
     conflicts: int
     sectors: float  # of the worst access, over what its bytes fill
     resident: bool  # whether a multiprocessor holds as many blocks as are wanted
     again: float  # how often a block asks for a sector
+    blocks: tuple[int, int] = (1, 1)  # that ran, of the grid's
 
     @property
     def misses(self) -> tuple[str, ...]:
@@ -109,40 +99,31 @@ class Found:
         return tuple(gate for gate, held in zip(GATES, holds, strict=True) if not held)
 
 
-def measure(operation: Operation, chip: str) -> list[Found]:
-    """The kernels of an operation in code for ``chip`` ("sm_80"), in the order of their launches."""
-    inputs = operation.inputs()
-    with torch.no_grad():
-        compiled = mlopt.jit(
-            operation.module(),
-            *inputs,
-            dynamic_shapes=operation.case.dynamic_shapes(),
-            target=f"cuda:{chip}",
-            device="emulator",
-        )
-        with emulator.record(trace=True) as reports:
-            compiled(*inputs)
+def found_in(
+    name: str, compiled: Compiled, launches: Sequence[Report], amounts: Callable[[Report], Amounts]
+) -> list[Found]:
+    """The kernels of a program, in the order of its traced ``launches``."""
     gpu = compiled.report.gpu
     assert gpu is not None, "the target is a GPU"
     codes = parse(compiled.asm["cubin"])
     built = {kernel.name: kernel for kernel in gpu.kernels}
     wanted = wanted_blocks(compiled.asm["ptx"])
     found = []
-    for report in reports:
+    for report in launches:
         code, counters, kernel = codes[report.kernel], report.counters, built[report.kernel]
         assert counters is not None and kernel.occupancy is not None and report.trace is not None
         loads, stores = code.named("LDG"), code.named("STG")
         operands, needed = _declared(compiled.asm["layouts"], report.kernel)
-        least = counters.dram_read + counters.dram_written
+        amount, times = amounts(report), math.prod(report.grid) / report.blocks
         places = places_of(counters.lines)
         scattered = anywhere(places)
         may = scattered | smaller_shares(places)
-        narrow = narrow_accesses(counters.lines, element_bits(operands), least, may)
+        narrow = narrow_accesses(counters.lines, element_bits(operands), amount.least / times, may)
         aligned = [line for line in counters.lines if line.line not in scattered]
         beyond = SECTOR * sum(line.sectors for line in counters.lines if line.line in scattered)
         found.append(
             Found(
-                operation.name,
+                name,
                 report.kernel,
                 kernel.registers or 0,
                 kernel.spills or 0,
@@ -152,26 +133,17 @@ def measure(operation: Operation, chip: str) -> list[Found]:
                 code.late_loads(),
                 (sum(".CONSTANT" in each.name for each in loads), len(loads)),
                 needed,
-                least,
-                moved(report, chip),
-                counters.l2_bytes - beyond,
+                amount.least,
+                amount.moved,
+                amount.requested - times * beyond,
                 counters.bank_conflicts,
                 max(map(_waste, aligned), default=0.0),
                 kernel.occupancy.blocks >= wanted[report.kernel],
                 report.trace.asked_again(scattered),
+                (report.blocks, math.prod(report.grid)),
             )
         )
     return found
-
-
-def moved(report: Report, chip: str) -> int:
-    """The bytes that memory moves for a launch, on a chip that it fills `WAVES` times."""
-    counters, trace = report.counters, report.trace
-    assert counters is not None and trace is not None, "the launch was recorded with a trace"
-    machine = find_machine(machine_for_code(chip))
-    full = machine.processors * counters.blocks_per_processor
-    resident = max(1, min(full, math.prod(report.grid) // WAVES))
-    return trace.moved(resident, machine.cache / 2 * resident / full)
 
 
 def narrow_accesses(

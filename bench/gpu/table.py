@@ -6,18 +6,16 @@ from collections.abc import Mapping, Sequence
 
 from .gates import Found, problems
 from .known import MISSES
+from .timed import TIMED
 
 _HEAD = (
-    "operation", "kernel", "registers", "occupancy", "instructions",
+    "operation", "kernel", "blocks", "registers", "occupancy", "instructions",
     "wide", "late", "nc", "moved", "requested", "conflicts", "sectors", "misses",
 )  # fmt: skip
 
 
 def table(found: Mapping[str, Sequence[Found]], chip: str) -> str:
     """A row a kernel, and below the reason of each gate that is missed."""
-    rows = [_HEAD, tuple("---" for _ in _HEAD)]
-    rows += [_row(kernel) for kernels in found.values() for kernel in kernels]
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
     held = sum(not kernel.misses for kernels in found.values() for kernel in kernels)
     total = sum(map(len, found.values()))
     reasons = [
@@ -25,21 +23,28 @@ def table(found: Mapping[str, Sequence[Found]], chip: str) -> str:
         for name, kernels in found.items()
         for gate in sorted(problems(kernels))
     ]
+    timed = {name: kernels for name, kernels in found.items() if name in TIMED}
+    others = {name: kernels for name, kernels in found.items() if name not in TIMED}
     head = [
         f"# Memory-bound kernels for {chip}, without a GPU",
         "Made by `python -m mlopt.bench.gpu --save`; what the columns mean stands in `bench/gpu/gates.py`.",
         "Wide: accesses that are as wide as they can be, of all. Late: wide loads whose latency adds to "
         "another one's. Moved: what memory moves over what it must. Requested: the sectors of all requests "
-        "over the same. Sectors: of the worst access over what its bytes fill.",
+        "over the same. Sectors: of the worst access over what its bytes fill. Blocks: those "
+        "that the emulator ran, of the grid's.",
     ]
-    parts = [*head, "\n".join(lines), f"{held} of {total} kernels hold all gates."]
+    if others:
+        head += ["## Operations, at small sizes", _lines(others)]
+    if timed:
+        head += ["## The benchmark's rows (`bench/gpu/timed.py`), at their own sizes", _lines(timed)]
+    parts = [*head, f"{held} of {total} kernels hold all gates."]
     return "\n\n".join([*parts, "\n".join(reasons)] if reasons else parts)
 
 
 def stale(name: str, kernels: Sequence[Found], text: str) -> list[str]:
-    """The kernels of an operation whose names, registers or misses the table ``text`` has otherwise."""
-    kept = [row for row in map(_cells, text.splitlines()) if row[:1] == (name,)]
-    told, seen = ([_judged(row) for row in rows] for rows in (kept, map(_row, kernels)))
+    """The kernels of an operation of which the table ``text`` has another row."""
+    told = [row for row in map(_cells, text.splitlines()) if row[:1] == (name,)]
+    seen = list(map(_row, kernels))
     return [f"the table has {told}, measured are {seen}; run it with --save"] if told != seen else []
 
 
@@ -54,14 +59,17 @@ def _cells(line: str) -> tuple[str, ...]:
     return tuple(line.strip("| ").split(" | "))
 
 
-def _judged(row: Sequence[str]) -> tuple[str, ...]:
-    return tuple(row[_HEAD.index(column)] for column in ("kernel", "registers", "misses"))
+def _lines(found: Mapping[str, Sequence[Found]]) -> str:
+    rows = [_HEAD, tuple("---" for _ in _HEAD)]
+    rows += [_row(kernel) for kernels in found.values() for kernel in kernels]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _row(found: Found) -> tuple[str, ...]:
     return (
         found.operation,
         found.kernel,
+        f"{found.blocks[0]}/{found.blocks[1]}",
         f"{found.registers}" + (f" + {found.spills} B spilled" if found.spills else ""),
         f"{found.occupancy:.0%}",
         str(found.instructions),

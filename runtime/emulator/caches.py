@@ -61,14 +61,28 @@ class Trace:
         new = (np.diff(blocks) != 0) | (np.diff(sectors) != 0)
         return sum(counts) / (1 + int(np.count_nonzero(new)))
 
-    def moved(self, resident: int, capacity: float) -> int:
+    def common(self, blocks: int) -> Array:
+        """The sectors that each of ``blocks`` blocks touches, as weights of a norm; in order."""
+        if not self._touches:
+            return np.empty(0, np.int64)
+        owners = np.concatenate([each.blocks for each in self._touches])
+        sectors = np.concatenate([each.sectors for each in self._touches])
+        order = np.lexsort((owners, sectors))
+        owners, sectors = owners[order], sectors[order]
+        first = np.ones(len(sectors), np.bool_)
+        first[1:] = (np.diff(owners) != 0) | (sectors[1:] != sectors[:-1])
+        each, count = np.unique(sectors[first], return_counts=True)
+        found: Array = each[count == blocks]
+        return found
+
+    def moved(self, resident: int, capacity: float, without: Array | None = None) -> int:
         """The bytes that memory gives and takes if ``resident`` blocks run at once before ``capacity`` bytes.
 
         Blocks run in waves in the order of their numbers, those of a wave side by side, access by access. A
         sector is still there if less than ``capacity`` was asked for since its last touch: then as many
         different bytes at most came in, and a cache that drops what was used longest ago has kept it (its
         sets, and what it might keep beyond that, are left out). Else it is read again; what was written to it
-        is written back once.
+        is written back once. Sectors ``without`` take their room, but are not counted.
         """
         if not self._touches:
             return 0
@@ -88,4 +102,6 @@ class Trace:
         reads = spread([each.reads for each in self._touches])[order]
         writes = spread([each.writes for each in self._touches])[order]
         stays = np.cumsum(comes)
+        counted = np.ones(len(sectors), np.bool_) if without is None else ~np.isin(sectors, without)
+        comes, writes = comes & counted, writes & counted
         return (int(np.count_nonzero(reads & comes)) + len(np.unique(stays[writes]))) << SECTOR

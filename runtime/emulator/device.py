@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -125,7 +125,6 @@ class Kernels:
         """The same with the parameters as the bytes that the kernel gets."""
         function = self.loaded.function(name)
         limits = chip(self.device.name or self.loaded.module.target)
-        wanted = options or Options()
         launch = Launch(
             self.loaded,
             function,
@@ -134,7 +133,7 @@ class Kernels:
             arguments,
             dynamic_smem,
             limits,
-            replace(wanted, trace=wanted.trace or any(each.trace for each in _recordings)),
+            _as_recorded(name, options or Options()),
             None if cluster is None else triple(cluster),
         )
         report = launch.run()
@@ -204,23 +203,33 @@ def _scalar(parameter: Variable, value: Any) -> bytes:
 class _Recording:
     reports: list[Report]
     trace: bool
+    blocks: Mapping[str, int]
 
 
 _recordings: list[_Recording] = []
 
 
 @contextmanager
-def record(trace: bool = False) -> Iterator[list[Report]]:
+def record(trace: bool = False, blocks: Mapping[str, int] | None = None) -> Iterator[list[Report]]:
     """A list that gets the report of every launch on an emulated device while the context is open.
 
-    ``trace`` keeps in each which sectors its blocks have touched (`Report.trace`).
+    ``trace`` keeps in each which sectors its blocks have touched (`Report.trace`). Of the kernels that are
+    named in ``blocks`` only so many blocks run, the first ones: what they compute is then of no use, but
+    what is counted is. What such a launch has begun to write counts as written.
     """
-    recording = _Recording([], trace)
+    recording = _Recording([], trace, blocks or {})
     _recordings.append(recording)
     try:
         yield recording.reports
     finally:
         _recordings.remove(recording)
+
+
+def _as_recorded(name: str, options: Options) -> Options:
+    """The options of a launch with what those want that record it."""
+    trace = options.trace or any(each.trace for each in _recordings)
+    blocks = [each.blocks[name] for each in _recordings if name in each.blocks]
+    return replace(options, trace=trace, blocks=min(blocks, default=options.blocks))
 
 
 def load(ptx: str, chip: str = "") -> Kernels:

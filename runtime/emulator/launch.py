@@ -43,6 +43,7 @@ class Options:
     races: bool = True
     registers: int = 0  # of a thread, as ptxas reports them; they limit how many blocks fit
     trace: bool = False  # keep which sectors each block touches: 20 bytes for each
+    blocks: int = 0  # run only so many, the first ones of the grid; 0: all
 
 
 @dataclass(slots=True)
@@ -57,6 +58,7 @@ class Report:
     trace: Trace | None = None
     printed: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    blocks: int = 0  # that ran
 
 
 class Launch:
@@ -89,6 +91,8 @@ class Launch:
         self.grid = grid
         self.block = block
         self.clusters = Clusters(grid, function, cluster)
+        size = self.clusters.size
+        self.blocks = min(math.prod(grid), -(-options.blocks // size) * size or math.prod(grid))
         self.chip = chip
         self.options = options
         self.dynamic_shared = dynamic_shared
@@ -176,6 +180,9 @@ class Launch:
         report.findings = self.findings.list()
         report.printed = self.printed
         report.counters, report.trace = self.watch.counters(), self.watch.trace
+        report.blocks = self.blocks
+        if self.blocks < math.prod(self.grid):
+            self.watch.take_as_written()
         report.seconds = time.perf_counter() - started
         return report
 
@@ -184,8 +191,7 @@ class Launch:
         self.parameters: Allocation = self.memory.place(
             data, "the parameters", base=PARAMETERS, writable=False
         )
-        blocks = math.prod(self.grid)
-        size = self.clusters.size
+        order, size = self.clusters.order[: self.blocks], self.clusters.size
         at_once = min(self.options.lanes // self.threads, self.watch.most_blocks(self.threads))
         at_once = max(1, at_once // size) * size
         for program in self.programs:
@@ -193,8 +199,8 @@ class Launch:
             program.warps_run[:] = 0
         try:
             with np.errstate(all="ignore"):
-                for start in range(0, blocks, at_once):
-                    batch = Batch(self, self.clusters.order[start : start + at_once])
+                for start in range(0, self.blocks, at_once):
+                    batch = Batch(self, order[start : start + at_once])
                     machine = Machine(
                         batch, self.options.schedule, self.options.seed + start, self.options.steps
                     )

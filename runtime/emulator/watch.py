@@ -56,6 +56,13 @@ class Watch(Meetings):
         self.touched: dict[int, Touched] = {}
         self.trace = Trace() if launch.options.trace else None
 
+    def take_as_written(self) -> None:
+        """All of the allocations that the launch wrote to: of its blocks only some ran."""
+        for base, touched in self.touched.items():
+            found = self.launch.memory.find(base)
+            if found is not None and touched.written.any():
+                found.written = None
+
     def most_blocks(self, threads: int) -> int:
         """How many blocks a batch may have, for the sake of memory."""
         if not self.shared_races or not self.launch.options.races:

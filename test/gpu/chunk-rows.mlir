@@ -1,4 +1,6 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-chunk-rows{thread-elements=2})' | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-chunk-rows)' | FileCheck %s --check-prefix=FULL
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-chunk-rows{shared=102400})' | FileCheck %s --check-prefix=SMALL
 
 // 128 threads hold 256 elements of a row of 1000: a loop for the maximum, and one for what is written.
 // CHECK-LABEL: @centre
@@ -70,5 +72,60 @@ func.func private @planes(%x: memref<40x8x8xf32>, %out: memref<f32>) attributes 
     %t = vector.broadcast %s : f32 to vector<f32>
     vector.transfer_write %t, %out[] : vector<f32>, memref<f32>
   } {mlopt.schedule = {tile = array<i64: 0>, warps = array<i64: 4>}}
+  return
+}
+
+// A thread of 32 warps has 64 registers, and 32 elements of the row and of its weights each.
+// CHECK-LABEL: @scale_beside_weights
+// FULL-LABEL: @scale_beside_weights
+// FULL: scf.for {{.*}} to %c32768{{.*}} step %c8192
+// FULL:   vector.multi_reduction <add>
+// FULL: scf.for {{.*}} to %c32768{{.*}} step %c8192
+// FULL:   vector.transfer_read {{.*}} : memref<32768xf32>, vector<8192xf32>
+// FULL-NOT: vector<1x32768xf32>
+// There is no room to keep the row.
+// SMALL-LABEL: @scale_beside_weights
+// SMALL-NOT: scf.for %
+// SMALL: vector<1x32768xf32>
+func.func private @scale_beside_weights(%x: memref<2048x32768xf32>, %w: memref<32768xf32>, %out: memref<2048x32768xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  scf.forall (%i) = (0) to (2048) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<2048x32768xf32>, vector<1x32768xf32>
+    %s = vector.multi_reduction <add>, %v, %zero [1] : vector<1x32768xf32> to vector<1xf32>
+    %c = vector.shape_cast %s : vector<1xf32> to vector<1x1xf32>
+    %b = vector.broadcast %c : vector<1x1xf32> to vector<1x32768xf32>
+    %u = vector.transfer_read %w[%c0], %pad {in_bounds = [true]} : memref<32768xf32>, vector<32768xf32>
+    %d = vector.broadcast %u : vector<32768xf32> to vector<1x32768xf32>
+    %m = arith.mulf %v, %b : vector<1x32768xf32>
+    %r = arith.mulf %m, %d : vector<1x32768xf32>
+    vector.transfer_write %r, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x32768xf32>, memref<2048x32768xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 32>}}
+  return
+}
+
+// Half as many weights fit beside the row.
+// CHECK-LABEL: @scale_beside_halves
+// FULL-LABEL: @scale_beside_halves
+// FULL-NOT: scf.for %
+// FULL: vector<1x32768xf32>
+func.func private @scale_beside_halves(%x: memref<2048x32768xf32>, %w: memref<32768xbf16>, %out: memref<2048x32768xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %none = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  scf.forall (%i) = (0) to (2048) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<2048x32768xf32>, vector<1x32768xf32>
+    %s = vector.multi_reduction <add>, %v, %zero [1] : vector<1x32768xf32> to vector<1xf32>
+    %c = vector.shape_cast %s : vector<1xf32> to vector<1x1xf32>
+    %b = vector.broadcast %c : vector<1x1xf32> to vector<1x32768xf32>
+    %h = vector.transfer_read %w[%c0], %none {in_bounds = [true]} : memref<32768xbf16>, vector<32768xbf16>
+    %u = arith.extf %h : vector<32768xbf16> to vector<32768xf32>
+    %d = vector.broadcast %u : vector<32768xf32> to vector<1x32768xf32>
+    %m = arith.mulf %v, %b : vector<1x32768xf32>
+    %r = arith.mulf %m, %d : vector<1x32768xf32>
+    vector.transfer_write %r, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x32768xf32>, memref<2048x32768xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 32>}}
   return
 }

@@ -1,7 +1,8 @@
 """Every module of the corpus as PTX, run by the emulator: right to the corpus's bound, on the tile path.
 
 Each module in one of its dtypes, the next module in the next one. Its kernels hold the gates that do not
-depend on sizes: no spills, as many blocks as the schedule wants, loads by ld.global.nc, no bank conflicts.
+depend on sizes: no spills, as many blocks as the schedule wants, wide loads before the first use of one, by
+ld.global.nc, no bank conflicts.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import torch
 from mlopt import emulator
 from mlopt.bench.gpu.any_size import GATES, missed
 from mlopt.bench.gpu.known import CORPUS
+from mlopt.bench.gpu.machine_code import parse
 from mlopt.runtime.verification import Verifier
 from mlopt.test.corpus import CASES
 
@@ -20,6 +22,14 @@ PARAMETERS = [
     for number, (name, case) in enumerate(CASES.items())
     for dtype in [case.dtypes[number % len(case.dtypes)]]
 ]
+
+LATE = """
+    .section .text.late,"ax",@progbits
+        /*0000*/                   LDG.E.128.CONSTANT R4, [R2.64] ;
+        /*0010*/                   IMAD.WIDE.U32 R2, R7, R1, R2 ;
+        /*0020*/                   LDG.E.128.CONSTANT R8, [R2.64] ;
+        /*0030*/                   EXIT ;
+"""
 
 
 @pytest.mark.parametrize(("case", "dtype"), PARAMETERS)
@@ -33,7 +43,8 @@ def test_corpus(case, dtype):
         with emulator.record() as launches:
             got = compiled(*[x.clone() for x in inputs])
     verifier.check(got)
-    found = missed(compiled.report.gpu, compiled.asm["ptx"], launches)
+    codes = parse(compiled.asm["cubin"])
+    found = missed(compiled.report.gpu, compiled.asm["ptx"], codes, launches)
     assert found.keys() <= CORPUS.get(case.name, {}).keys(), found
 
 
@@ -50,10 +61,12 @@ def test_gates_are_missed() -> None:
         compiled(x)
     (launch,) = launches
     name, counters, ptx = launch.kernel, launch.counters, compiled.asm["ptx"]
-    assert missed(compiled.report.gpu, ptx, launches) == {}
+    codes = parse(compiled.asm["cubin"])
+    assert missed(compiled.report.gpu, ptx, codes, launches) == {}
     counters.bank_conflicts = 1
     for line in counters.lines:
         line.text = line.text.replace("ld.global.nc", "ld.global")
     many = ptx.replace(".minnctapersm ", ".minnctapersm 10")
-    found = missed(compiled.report.gpu, many, launches)
-    assert found == {"residency": {name}, "nc": {name}, "banks": {name}}
+    late = {name: parse(LATE)["late"]}
+    found = missed(compiled.report.gpu, many, late, launches)
+    assert found == {"residency": {name}, "first": {name}, "nc": {name}, "banks": {name}}

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 import torch
 import torch.nn.functional as F
 from mlopt.bench.gpu.__main__ import RESULTS
-from mlopt.bench.gpu.gates import GATES, element_bits, measure, narrow_accesses
+from mlopt.bench.gpu.gates import GATES, element_bits, narrow_accesses
 from mlopt.bench.gpu.known import MISSES
 from mlopt.bench.gpu.machine_code import parse
+from mlopt.bench.gpu.measured import all_rows, measure
 from mlopt.bench.gpu.operations import OPERATIONS, Operation
 from mlopt.bench.gpu.table import stale, surprises, table
+from mlopt.bench.gpu.timed import TIMED
+from mlopt.runtime.cache_key import code_version
 from mlopt.runtime.emulator.counters import Line
 from mlopt.test.corpus.basic import Function
 from mlopt.test.corpus.cases import Case, randn
+
+# Of the benchmark's rows a few, others when mlopt is changed.
+TIMED_ROWS = sorted(all_rows().keys() & TIMED.keys())
+SOME = Random(code_version()).sample(TIMED_ROWS, 3)
 
 LISTING = """
     .section .text.sum,"ax",@progbits
@@ -37,13 +45,33 @@ def test_gates_hold_or_the_reason_is_known(name: str) -> None:
     assert stale(name, found, RESULTS.read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.parametrize("name", SOME)
+def test_gates_of_the_benchmark_hold_or_the_reason_is_known(name: str) -> None:
+    found = all_rows()[name]("sm_80")
+    assert surprises(name, found) == []
+    assert stale(name, found, RESULTS.read_text(encoding="utf-8")) == []
+
+
+def test_the_table_has_all_rows_of_the_benchmark() -> None:
+    """Each as the emulator ran it, and nothing that `known` does not name is missed."""
+    rows = [line.strip("| \n").split(" | ") for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+    missed = {name: set[str]() for name in TIMED if name in all_rows()}
+    for row in rows:
+        if row[0] in missed:
+            missed[row[0]] |= {gate for gate in row[-1].split(", ") if gate != "-"}
+    assert {row[0] for row in rows} >= missed.keys()
+    assert {name: gates for name, gates in missed.items() if gates} == {
+        name: set(gates) for name, gates in MISSES.items() if name in TIMED
+    }
+
+
 @pytest.mark.parametrize("name", ["relu_scale bf16", "layer_norm_1024 f32", "transpose f32", "gather f32"])
 def test_gates_hold_for_another_chip(name: str) -> None:
     assert surprises(name, measure(OPERATIONS[name], "sm_90a")) == []
 
 
 def test_reasons_are_of_operations_and_gates_that_there_are() -> None:
-    assert set(MISSES) <= set(OPERATIONS)
+    assert set(MISSES) <= set(all_rows())
     assert all(set(gates) <= set(GATES) and all(gates.values()) for gates in MISSES.values())
 
 
@@ -136,6 +164,7 @@ def test_the_table_names_what_is_missed(monkeypatch: pytest.MonkeyPatch) -> None
     assert f"- {name}, banks: two lanes meet" in text
     assert stale(name, found, text) == []
     assert stale(name, [replace(found[0], registers=255)], text) != []
+    assert stale(name, [replace(found[0], instructions=found[0].instructions + 8)], text) != []
     assert stale(name, found[1:], text) != []
     assert surprises("relu_scale f32", found) == ["relu_scale f32: misses 'banks'"]
     assert surprises(name, [good]) == [f"{name}: holds 'banks' now; take it out of known.py"]

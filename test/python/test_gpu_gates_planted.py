@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+from typing import cast
 
-from mlopt.bench.gpu.gates import FEW, MOST_AGAIN, SECTOR, Found, narrow_accesses
+import numpy as np
+from mlopt import emulator
+from mlopt.bench.gpu.amounts import small
+from mlopt.bench.gpu.gates import FEW, MOST_AGAIN, SECTOR, Found, found_in, narrow_accesses
 from mlopt.bench.gpu.places import anywhere, places_of, smaller_shares
+from mlopt.compiled import Compiled
+from mlopt.gpu_report import GpuKernel, GpuReport
+from mlopt.report import Report
+from mlopt.runtime.cuda.chips import find_chip
+from mlopt.runtime.cuda.occupancy import occupancy
+from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
 from mlopt.runtime.emulator.counters import Line
 
 GOOD = Found(
@@ -105,3 +117,117 @@ def test_a_thread_may_have_less_of_a_smaller_buffer() -> None:
     alone = _lines(*head, narrow, line2=2048)
     gaps = [*fine[:3], replace(fine[3], sectors=128)]
     assert [smaller_shares(places_of(lines)) for lines in (again, as_many, alone, gaps)] == [set()] * 4
+
+
+# A block of 128 threads copies 1024 floats by two wide loads a thread.
+COPY = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry copy(.param .u64 copy_param_0, .param .u64 copy_param_1, .param .u32 zero)
+.maxntid 128
+.minnctapersm {blocks}
+{{
+  .reg .b32 %r<90>; .reg .b64 %rd<20>; .reg .pred %p<3>;
+  .shared .align 16 .b8 tile[8192];
+  ld.param.b64 %rd1, [copy_param_0];
+  ld.param.b64 %rd2, [copy_param_1];
+  ld.param.b32 %r1, [zero];
+  mov.u32 %r2, %tid.x;
+  mov.u32 %r3, %ctaid.x;
+  shl.b32 %r4, %r3, 10;
+  shl.b32 %r5, %r2, 2;
+  add.u32 %r6, %r4, %r5;
+  mul.wide.u32 %rd3, %r6, 4;
+  add.s64 %rd4, %rd1, %rd3;
+  add.s64 %rd5, %rd2, %rd3;
+  ld.global.nc.v4.b32 {{%r10, %r11, %r12, %r13}}, [%rd4];
+{between}
+  ld.global.nc.v4.b32 {{%r14, %r15, %r16, %r17}}, [%rd4+{other}];
+{after}
+  st.global.v4.b32 [%rd5], {{%r10, %r11, %r12, %r13}};
+  st.global.v4.b32 [%rd5+2048], {{%r14, %r15, %r16, %r17}};
+  ret;
+}}
+"""
+WAITS = "  and.b32 %r20, %r13, %r1; mul.wide.u32 %rd6, %r20, 4; add.s64 %rd4, %rd4, %rd6;"
+# Lanes store words so many bytes apart, and read them again.
+MEETS = """
+  mov.u32 %r21, tile; and.b32 %r22, %r2, 31; mad.lo.u32 %r23, %r22, {step}, %r21;
+  st.shared.b32 [%r23], %r10; bar.sync 0; ld.shared.b32 %r10, [%r23];
+"""
+# The second load is of the block 32 before.
+FAR = """
+  setp.lt.u32 %p1, %r3, 32; mov.b64 %rd7, -131072; selp.b64 %rd7, 0, %rd7, %p1; add.s64 %rd4, %rd4, %rd7;
+"""
+_BLOCKS = 64
+
+
+def _measured(ptx: str, needed: int = 2 * _BLOCKS * 4096) -> Found:
+    """A kernel as `gates.found_in` finds it, ``needed`` bytes being what it is to move."""
+    chip = find_chip("sm_80")
+    ptxas = find_ptxas(chip)
+    assert ptxas is not None
+    assembled = assemble(ptx, chip, ptxas)
+    code = assembled.kernels["copy"]
+    fits = occupancy(chip.limits, 128, code.registers, code.shared)
+    spills = code.spill_stores + code.spill_loads
+    kernel = GpuKernel("copy", 128, (_BLOCKS, 1, 1), code.shared, code.registers, spills, fits)
+    operands = "%a: memref<65536xf32>, %b: memref<65536xf32>"
+    layouts = f"func.func private @copy({operands}) attributes {{mlopt.bytes = {needed}}}"
+    asm = {"ptx": ptx, "cubin": disassemble_cubin(assembled.cubin), "layouts": layouts}
+    compiled = cast(
+        Compiled, SimpleNamespace(asm=asm, report=Report(gpu=GpuReport("sm_80", "", (kernel,), ())))
+    )
+    x, y = np.zeros(1 << 16, np.float32), np.zeros(1 << 16, np.float32)
+    with emulator.record(trace=True) as launches:
+        emulator.load(ptx).launch("copy", _BLOCKS, 128, [x, y, 0])
+    (found,) = found_in("planted", compiled, launches, partial(small, chip="sm_80"))
+    return found
+
+
+def _copy(between: str = "", after: str = "", other: int = 2048, blocks: int = 8) -> str:
+    return COPY.format(between=between, after=after, other=other, blocks=blocks)
+
+
+def test_a_good_kernel_misses_nothing() -> None:
+    assert _measured(_copy()).misses == ()
+    assert _measured(_copy(after=MEETS.format(step=4))).misses == ()
+
+
+def test_a_load_that_waits_for_another_of_its_tile() -> None:
+    found = _measured(_copy(between=WAITS))
+    assert (found.late, found.misses) == (1, ("first",))
+
+
+def test_a_load_that_is_not_of_constant_memory() -> None:
+    found = _measured(_copy().replace("ld.global.nc.v4.b32 {%r14", "ld.global.v4.b32 {%r14"))
+    assert (found.nc, found.misses) == ((1, 2), ("nc",))
+
+
+def test_lanes_that_meet_in_a_bank() -> None:
+    found = _measured(_copy(after=MEETS.format(step=128)))
+    assert found.misses == ("banks",)
+    assert found.conflicts == _BLOCKS * 4 * 2 * 31
+
+
+def test_a_kernel_that_moves_more_than_is_needed() -> None:
+    """Of what it reads half is somebody else's."""
+    assert _measured(_copy(), needed=_BLOCKS * 4096 * 3 // 2).misses == ("bytes",)
+
+
+def test_memory_that_is_read_again_when_the_cache_has_lost_it() -> None:
+    """Each block reads its part, and the part of the one 32 blocks before, which ran two waves ago."""
+    assert "bytes" in _measured(_copy(between=FAR, other=0)).misses
+
+
+def test_registers_that_run_out() -> None:
+    """A thread of a full multiprocessor has 32, and 56 values that it needs twice."""
+    names = [f"%r{number}" for number in range(30, 86)]
+    places = range(0, 56, 4)
+    loads = [f"ld.global.nc.v4.b32 {{{', '.join(names[at : at + 4])}}}, [%rd4+{32 * at}];" for at in places]
+    sums = [f"add.u32 %r10, %r10, {name};" for name in names]
+    products = [f"mul.lo.u32 %r11, %r11, {name};" for name in reversed(names)]
+    found = _measured(_copy(after="\n".join([*loads, *sums, "bar.sync 0;", *products]), blocks=16))
+    assert found.spills > 0
+    assert "spills" in found.misses

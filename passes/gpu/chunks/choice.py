@@ -58,7 +58,7 @@ def choose(ops: Sequence[ir.Operation], budget: int, wanted: int) -> Steps | Non
     tile = max(dims.tiles, key=lambda one: prod(sizes_of(one)), default=None)
     if tile is None:
         return None
-    elements = prod(sizes_of(tile)) * max(map(_words, dims.tiles))
+    elements = prod(sizes_of(tile)) * max(map(words, dims.tiles))
     if elements <= budget:
         return None
     classes = [each for each in dims.of(tile) if each is not None]
@@ -95,7 +95,7 @@ def _covers_a_part(ops: Sequence[ir.Operation], steps: Steps) -> bool:
     return False
 
 
-def _words(tile: ir.Value) -> int:
+def words(tile: ir.Value) -> int:
     """The registers that an element takes; positions are mostly of 32 bits."""
     element = tile.type.element_type
     return 1 if isinstance(element, ir.IndexType) else -(-bytes_of(element) // WORD)

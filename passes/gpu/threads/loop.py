@@ -105,8 +105,9 @@ def _unrolled(em: Emitter, op: ir.Operation, bounds: Sequence[Number]) -> dict[s
     Of products none: all sums would be made behind the last step, in the branch that stores them, while the
     factors of every step wait in registers (a product of 5x33x32 in f64: 128, and 896 bytes spilled; now 74).
     Of reads so many that what is on its way fills half the registers: left to themselves LLVM and ptxas take
-    fewer, or more, whose loads wait for a register that is free. Of a loop of unknown length none, if a
-    thread has four wide loads in a step: what is left over would be read piece by piece. Else as they choose.
+    fewer, or more, whose loads wait for a register that is free; none where one step does that. Of a loop of
+    unknown length none, if a thread has four wide loads in a step: what is left over would be read piece by
+    piece. Else as they choose.
     """
     body = [inner.operation for inner in op.regions[0].blocks[0].operations]
     accesses = [access_of(inner) for inner in body if inner.name == _READ]
@@ -121,7 +122,7 @@ def _unrolled(em: Emitter, op: ir.Operation, bounds: Sequence[Number]) -> dict[s
     else:
         room = max(em.registers * WORD * WARP * em.warps // 2 // moved, 1)
         count = gcd(1 << (room.bit_length() - 1), len(steps))
-        wanted = f"count = {count} : i32" if count > 1 else ""
+        wanted = f"count = {count} : i32" if count > 1 else "disable = true" if room == 1 else ""
     text = f"#llvm.loop_annotation<unroll = <{wanted}>>"
     return {"llvm.loop_annotation": ir.Attribute.parse(text)} if wanted else {}
 

@@ -64,3 +64,32 @@ def test_what_a_block_asks_for_again() -> None:
     assert once.trace is not None and again.trace is not None
     assert once.trace.asked_again() == 1
     assert again.trace.asked_again() == 3
+
+
+def test_what_every_block_touches() -> None:
+    report = trace(OWN + SHARED)
+    assert report.trace is not None
+    common = report.trace.common(BLOCKS)
+    assert len(common) * 32 == LINE
+    assert report.trace.moved(1, 2 * LINE, common) == BLOCKS * LINE
+    assert len(trace(OWN).trace.common(BLOCKS)) == 0  # type: ignore[union-attr]
+
+
+def test_the_first_blocks_of_a_launch() -> None:
+    """Four of sixteen; what they have begun to write may be read in whole."""
+    memory = emulator.Device("sm_80")
+    kernels = memory.load(kernel(OWN + WRITE, 1))
+    address = memory.alloc(4 * SIZE)
+    memory.write(address, np.zeros(32 * 5, np.float32))  # what four blocks read
+    with emulator.record(trace=True, blocks={"k": 4}) as reports:
+        kernels.launch("k", BLOCKS, 32, [address])
+    (report,) = reports
+    assert (report.blocks, report.grid) == (4, (BLOCKS, 1, 1))
+    assert report.counters is not None and report.counters.dram_read == 4 * LINE
+    kernels.launch("k", BLOCKS, 32, [address])
+
+
+def test_all_blocks_run_of_kernels_that_are_not_named() -> None:
+    with emulator.record(blocks={"other": 4}) as reports:
+        emulator.load(kernel(OWN, 1)).launch("k", BLOCKS, 32, [np.zeros(SIZE, np.float32)])
+    assert reports[0].blocks == BLOCKS

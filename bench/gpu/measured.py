@@ -1,0 +1,85 @@
+"""Programs compiled and run on the emulator for their gates: operations, the benchmark's rows, the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import mlopt
+import torch
+from mlopt import emulator
+from torch import Tensor
+
+from ...compiled import Compiled
+from ...runtime.emulator.launch import Report
+from .amounts import small, whole
+from .gates import Found, found_in
+from .operations import OPERATIONS, Operation
+from .timed import GRAPHS, TIMED, Size, Source, Timed
+
+SAMPLE = 4 << 20  # bytes that the blocks of a timed row move which the emulator runs
+FEWEST = 8  # blocks
+
+
+class Zeros(Source):
+    """Makes zeros, whose memory costs nothing until it is touched, and indices none of which comes twice."""
+
+    def index(self, below: int, *shape: int) -> Tensor:
+        """Different numbers below ``below``."""
+        return torch.randperm(below, generator=self.generator)[: prod(shape)].reshape(shape)
+
+    def _filled(self, fill: Callable[..., Tensor], shape: Size) -> Tensor:  # noqa: ARG002
+        return torch.zeros(shape, dtype=self.dtype)
+
+
+def measure(operation: Operation, chip: str) -> list[Found]:
+    """The kernels of an operation, each launch of it whole."""
+    case = operation.case
+    found = _compiled(operation.module(), operation.inputs(), chip, case.dynamic_shapes())
+    return found_in(operation.name, *found, partial(small, chip=chip))
+
+
+def measure_timed(timed: Timed, chip: str) -> list[Found]:
+    """The kernels of a row of the benchmark at its own size, each once; of a long launch few blocks run."""
+    inputs = timed.inputs(Zeros(timed.dtype), tiny=False)
+    found = _compiled(timed.function, inputs, chip, sample=SAMPLE)
+    return list(dict.fromkeys(found_in(timed.name, *found, partial(whole, chip=chip))))
+
+
+def all_rows() -> dict[str, Callable[[str], list[Found]]]:
+    """What is measured for a chip, by name: operations, and the benchmark's rows.
+
+    Those that are timed as CUDA graphs have the kernels of the rows that are not.
+    """
+    found: dict[str, Callable[[str], list[Found]]] = {
+        name: partial(measure, operation) for name, operation in OPERATIONS.items()
+    }
+    found |= {name: partial(measure_timed, timed) for name, timed in TIMED.items() if timed.group != GRAPHS}
+    return found
+
+
+def _compiled(
+    function: Callable[..., Any], inputs: Sequence[Tensor], chip: str, dynamic: Any = None, sample: int = 0
+) -> tuple[Compiled, list[Report]]:
+    """A program and its launches; with ``sample`` only as many blocks as move so many bytes."""
+    with torch.no_grad():
+        compiled = mlopt.jit(
+            function, *inputs, dynamic_shapes=dynamic, target=f"cuda:{chip}", device="emulator"
+        )
+        with emulator.record(trace=True, blocks=_blocks(compiled, sample) if sample else None) as launches:
+            compiled(*inputs)
+    return compiled, launches
+
+
+def _blocks(compiled: Compiled, sample: int) -> dict[str, int]:
+    """For each kernel the blocks that move ``sample`` bytes, and no fewer than `FEWEST`."""
+    gpu = compiled.report.gpu
+    assert gpu is not None, "the target is a GPU"
+    grids = {kernel.name: prod(kernel.grid or (1,)) for kernel in gpu.kernels}
+    return {
+        kernel.name: max(FEWEST, grids[kernel.name] * sample // kernel.bytes)
+        for kernel in compiled.kernels
+        if kernel.name in grids and kernel.bytes
+    }
