@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 from .indices import assert_async, static
 from .registry import aten, compute_dtype, ours
 
-_SUM, _MEAN = 0, 1  # modes
+_SUM, _MEAN, _MAX = 0, 1, 2  # modes
 
 
 @ours(aten._embedding_bag.default, aten._embedding_bag_forward_only.default)
@@ -27,10 +28,11 @@ def _embedding_bag(
 ) -> Any:
     """As long as the indices: torch-mlir's compares each bag with each index.
 
-    Offsets that decrease are refused: eager refuses them, or not, by the dtype, the mode and the padding.
+    Offsets that decrease are refused: eager refuses them, or not, by the dtype, the mode and the padding. NaN
+    goes through maxima (in eager if it is the first of its bag); that of an empty bag is 0.
     """
     sizes_known = static(weight.shape, indices.shape, offsets.shape)
-    if mode not in (_SUM, _MEAN) or not sizes_known or 0 in (*indices.shape, *offsets.shape):
+    if not sizes_known or 0 in (*indices.shape, *offsets.shape):
         return NotImplemented
     total, ends = indices.shape[0], offsets.shape[0]
     assert_async(
@@ -38,7 +40,8 @@ def _embedding_bag(
     )
     if ends > 1:
         assert_async((offsets[1:] >= offsets[:-1]).all(), "offsets of bags do not decrease")
-    bag = _bags(offsets, total)
+    # Eager's maxima go on to the end of the indices, whatever the last offset says.
+    bag = _bags(offsets[: ends - 1] if include_last_offset and mode == _MAX else offsets, total)
     dtype = compute_dtype(weight.dtype)
     rows = weight.index_select(0, indices).to(dtype)
     counted = torch.ones_like(bag)
@@ -46,14 +49,31 @@ def _embedding_bag(
         rows = rows * per_sample_weights.to(dtype).unsqueeze(1)
     if padding_idx >= 0:
         counted = (indices != padding_idx).to(bag.dtype)
-        rows = torch.where((indices != padding_idx).unsqueeze(1), rows, 0)
-    sums = torch.zeros(ends, weight.shape[1], dtype=dtype).index_put((bag,), rows, accumulate=True)
+        rows = torch.where((indices != padding_idx).unsqueeze(1), rows, -math.inf if mode == _MAX else 0)
+    places = torch.zeros(ends, dtype=bag.dtype)
+    if mode == _MAX:
+        sums, places = _maxima(rows, bag, ends)
+        places = indices[places]
+    else:
+        sums = torch.zeros(ends, weight.shape[1], dtype=dtype).index_put((bag,), rows, accumulate=True)
     counts = torch.zeros(ends, dtype=bag.dtype).index_put((bag,), counted, accumulate=True)
     if include_last_offset:
-        sums, counts = sums[: ends - 1], counts[: ends - 1]
+        sums, counts, places = sums[: ends - 1], counts[: ends - 1], places[: ends - 1]
     if mode == _MEAN:
         sums = sums / counts.clamp(min=1).to(dtype).unsqueeze(1)
-    return sums.to(weight.dtype), bag, counts, torch.zeros_like(counts)
+    if mode == _MAX:
+        sums = torch.where(counts.unsqueeze(1) > 0, sums, 0)
+    return sums.to(weight.dtype), bag, counts, places
+
+
+def _maxima(rows: Tensor, bag: Tensor, bags: int) -> tuple[Tensor, Tensor]:
+    """The maximum of each bag and column, and which of ``rows`` is the first that has it."""
+    where, total = bag.unsqueeze(1).expand(rows.shape), rows.shape[0]
+    lowest = torch.full((bags, rows.shape[1]), -math.inf, dtype=rows.dtype)
+    maxima = lowest.scatter_reduce(0, where, rows, "amax")
+    number = torch.arange(total).unsqueeze(1)
+    hits = torch.where(rows == maxima.index_select(0, bag), number, total - 1)
+    return maxima, torch.full(lowest.shape, total - 1).scatter_reduce(0, where, hits, "amin")
 
 
 def _bags(offsets: Tensor, total: int) -> Tensor:

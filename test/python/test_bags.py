@@ -11,6 +11,8 @@ CASES = {
     "sums": {"mode": "sum"},
     "means without padding": {"mode": "mean", "padding_idx": 2},
     "weights": {"mode": "sum", "per_sample_weights": torch.randn(13), "padding_idx": 1},
+    "maxima": {"mode": "max"},
+    "maxima without padding": {"mode": "max", "padding_idx": 2, "include_last_offset": True},
     "the last offset": {"mode": "mean", "include_last_offset": True},
 }
 
@@ -30,6 +32,20 @@ def test_bags(name, dtype):
     for offsets in OFFSETS, torch.tensor([0, 0, 0, 1, 12, 13]):
         actual, eager = compiled(table, indices, offsets), bags(table, indices, offsets)
         torch.testing.assert_close(actual, eager, rtol=1e-5 if dtype is torch.float32 else 2e-2, atol=1e-5)
+
+
+def test_maxima_of_infinities_and_of_long_bags():
+    """Rows of -inf; a NaN that begins its bag (eager leaves out others); more than what is compared."""
+    module = nn.EmbeddingBag(3000, 40, mode="max")
+    with torch.no_grad():
+        module.weight[5:8], module.weight[9] = -torch.inf, torch.nan
+    offsets = torch.cat([torch.tensor([0, 3, 3]), torch.arange(4, 3000, 5)])
+    indices = torch.randint(10, 3000, (3000,))
+    indices[:4] = torch.tensor([5, 6, 7, 9])
+    compiled = mlopt.jit(module, indices, offsets)
+    torch.testing.assert_close(
+        compiled(indices, offsets), module(indices, offsets), rtol=0, atol=0, equal_nan=True
+    )
 
 
 def test_offsets_that_eager_refuses():
