@@ -12,6 +12,7 @@ SHARE = {"f32": 1e-5, "f16": 2e-3, "bf16": 1.6e-2}
 SMALLEST = {"f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133}  # subnormals are that far apart
 SAMPLES = 8
 STEP = 2.0**-20
+UNSTEADY = 0.25  # how much slopes may differ; a jump seen from twice as far has half the slope
 
 
 def difference(graph: Graph, call: int, results: Sequence[Array]) -> str | None:
@@ -39,14 +40,17 @@ def _terms(graph: Graph, call: int, exact: Sequence[Array]) -> list[Array]:
     """For each element the size of the terms that it is made of, from below: see runtime/verification.py.
 
     All values change by a tiny share with random signs, not the inputs alone: a graph knows them, and what
-    is small because two of them nearly cancel depends on how they were rounded.
+    is small because two of them nearly cancel depends on how they were rounded. A step of twice the length
+    tells a slope from a jump, which has no terms: a maximum of numbers around 0 has slopes of two sizes.
     """
     found = [np.abs(value) for value in exact]
     for sample in range(SAMPLES):
-        up, down = (_near(graph, call, step, sample) for step in (STEP, -STEP))
-        for number, (high, low, here) in enumerate(zip(up, down, exact, strict=True)):
-            change = np.minimum(np.abs(high - here), np.abs(low - here)) / STEP
-            found[number] = np.maximum(found[number], change)
+        for step in (STEP, -STEP):
+            near, far = (_near(graph, call, length, sample) for length in (step, 2 * step))
+            for number, (here, once, twice) in enumerate(zip(exact, near, far, strict=True)):
+                change, double = np.abs(once - here), np.abs(twice - here) / 2
+                steady = np.abs(change - double) <= UNSTEADY * np.maximum(change, double)
+                found[number] = np.maximum(found[number], np.where(steady, change / STEP, 0))
     return found
 
 
