@@ -94,9 +94,14 @@ class Code:
                 origins |= dict.fromkeys(written, frozenset({_BLOCK}) if loads else come)
         return found
 
-    def has_loop(self) -> bool:
-        """Whether something runs more than once; behind each kernel stands a branch to itself."""
-        return any(end - start > 1 for start, end in self._loops())
+    def loops(self) -> list[Sequence[Instruction]]:
+        """What runs more than once, outermost loops alone; behind each kernel stands a branch to itself."""
+        found = [(start, end) for start, end in self._loops() if end - start > 1]
+        return [
+            self.instructions[start:end]
+            for start, end in found
+            if not any(one <= start and end <= other and (one, other) != (start, end) for one, other in found)
+        ]
 
     def loop_with(self, *names: str) -> Sequence[Instruction]:
         """The innermost loop with the most instructions whose names begin with one of ``names``."""

@@ -54,7 +54,8 @@ def relu_scale_whole(x, y, BLOCK: tl.constexpr):
 @triton.jit
 def scaled_sigmoid(x, w, b, y, BLOCK: tl.constexpr):
     at = spots(BLOCK)
-    tl.store(y + at, tl.sigmoid(relu(tl.load(x + at) * tl.load(w + at) + tl.load(b + at))))
+    value = tl.load(x + at).to(tl.float32) * tl.load(w + at).to(tl.float32) + tl.load(b + at).to(tl.float32)
+    tl.store(y + at, tl.sigmoid(relu(value)).to(y.dtype.element_ty))
 
 
 @triton.jit
@@ -66,24 +67,33 @@ def gelu_tanh(x, y, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def gelu(x):
+    return 0.5 * x * (1 + tl.erf(x * 0.7071067811865476))
+
+
+@triton.jit
 def residual_gelu(x, residual, bias, y, COLUMNS: tl.constexpr, BLOCK: tl.constexpr):
     at = spots(BLOCK)
     value = tl.load(x + at) + tl.load(bias + at % COLUMNS)
-    gelu = 0.5 * value * (1 + tl.erf(value * 0.7071067811865476))
-    tl.store(y + at, gelu + tl.load(residual + at))
+    tl.store(y + at, gelu(value) + tl.load(residual + at))
+
+
+@triton.jit
+def places(tile, COLUMNS: tl.constexpr, ROWS: tl.constexpr):
+    rows = tile * ROWS + tl.arange(0, ROWS)
+    return rows[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :]
 
 
 @triton.jit
 def softmax(x, y, COLUMNS: tl.constexpr, ROWS: tl.constexpr):
-    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    at = rows[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    at = places(tl.program_id(0), COLUMNS, ROWS)
     value = tl.load(x + at).to(tl.float32)
     power = tl.exp(value - largest(value, 1)[:, None])
     tl.store(y + at, (power / tl.sum(power, 1)[:, None]).to(y.dtype.element_ty))
 
 
 @triton.jit
-def softmax_long(x, y, COLUMNS: tl.constexpr, BLOCK: tl.constexpr):
+def long_rows(x, tops, totals, COLUMNS: tl.constexpr, BLOCK: tl.constexpr):
     start = tl.program_id(0) * COLUMNS
     top = tl.full((BLOCK,), -float("inf"), tl.float32)
     total = tl.zeros((BLOCK,), tl.float32)
@@ -93,37 +103,52 @@ def softmax_long(x, y, COLUMNS: tl.constexpr, BLOCK: tl.constexpr):
         total = total * tl.exp(top - new) + tl.exp(value - new)
         top = new
     most = largest(top, 0)
-    whole = tl.sum(total * tl.exp(top - most), 0)
-    for first in range(0, COLUMNS, BLOCK):
-        at = start + first + tl.arange(0, BLOCK)
-        tl.store(y + at, tl.exp(tl.load(x + at) - most) / whole)
+    tl.store(tops + tl.program_id(0), most)
+    tl.store(totals + tl.program_id(0), tl.sum(total * tl.exp(top - most), 0))
 
 
 @triton.jit
-def log_softmax(x, y, COLUMNS: tl.constexpr):
-    at = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
-    value = tl.load(x + at)
-    value = value - largest(value, 0)
-    tl.store(y + at, value - tl.log(tl.sum(tl.exp(value), 0)))
+def softmax_of(x, tops, totals, y, COLUMNS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0) // (COLUMNS // BLOCK)
+    at = spots(BLOCK)
+    tl.store(y + at, tl.exp(tl.load(x + at) - tl.load(tops + row)) / tl.load(totals + row))
 
 
 @triton.jit
-def layer_norm(x, weight, bias, y, COLUMNS: tl.constexpr):
-    column = tl.arange(0, COLUMNS)
-    at = tl.program_id(0) * COLUMNS + column
-    value = tl.load(x + at)
-    centred = value - tl.sum(value, 0) / COLUMNS
-    scale = tl.rsqrt(tl.sum(centred * centred, 0) / COLUMNS + 1e-5)
-    tl.store(y + at, centred * scale * tl.load(weight + column) + tl.load(bias + column))
-
-
-@triton.jit
-def rms_norm(x, weight, y, COLUMNS: tl.constexpr):
-    column = tl.arange(0, COLUMNS)
-    at = tl.program_id(0) * COLUMNS + column
+def log_softmax(x, y, COLUMNS: tl.constexpr, ROWS: tl.constexpr):
+    at = places(tl.program_id(0), COLUMNS, ROWS)
     value = tl.load(x + at).to(tl.float32)
-    scale = tl.rsqrt(tl.sum(value * value, 0) / COLUMNS + 0.0078125)
-    tl.store(y + at, (value * scale * tl.load(weight + column).to(tl.float32)).to(y.dtype.element_ty))
+    value = value - largest(value, 1)[:, None]
+    tl.store(y + at, (value - tl.log(tl.sum(tl.exp(value), 1))[:, None]).to(y.dtype.element_ty))
+
+
+@triton.jit
+def layer_normalized(x, weight, bias, COLUMNS: tl.constexpr):
+    centred = x - (tl.sum(x, 1) / COLUMNS)[:, None]
+    scale = tl.rsqrt(tl.sum(centred * centred, 1) / COLUMNS + 1e-5)
+    return centred * scale[:, None] * weight.to(tl.float32)[None, :] + bias.to(tl.float32)[None, :]
+
+
+@triton.jit
+def rms_normalized(x, weight, COLUMNS: tl.constexpr, EPSILON: tl.constexpr):
+    scale = tl.rsqrt(tl.sum(x * x, 1) / COLUMNS + EPSILON)
+    return x * scale[:, None] * weight.to(tl.float32)[None, :]
+
+
+@triton.jit
+def layer_norm(x, weight, bias, y, COLUMNS: tl.constexpr, ROWS: tl.constexpr):
+    at, column = places(tl.program_id(0), COLUMNS, ROWS), tl.arange(0, COLUMNS)
+    value = tl.load(x + at).to(tl.float32)
+    result = layer_normalized(value, tl.load(weight + column), tl.load(bias + column), COLUMNS)
+    tl.store(y + at, result.to(y.dtype.element_ty))
+
+
+@triton.jit
+def rms_norm(x, weight, y, COLUMNS: tl.constexpr, ROWS: tl.constexpr, EPSILON: tl.constexpr):
+    at, column = places(tl.program_id(0), COLUMNS, ROWS), tl.arange(0, COLUMNS)
+    value = tl.load(x + at).to(tl.float32)
+    result = rms_normalized(value, tl.load(weight + column), COLUMNS, EPSILON)
+    tl.store(y + at, result.to(y.dtype.element_ty))
 
 
 @triton.jit
@@ -161,6 +186,17 @@ def divide_by_parts(x, parts, y, COUNT: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def total(parts, y, COUNT: tl.constexpr):
+    tl.store(y, tl.sum(tl.load(parts + tl.arange(0, COUNT)), 0))
+
+
+@triton.jit
+def divide(x, by, y, BLOCK: tl.constexpr):
+    at = spots(BLOCK)
+    tl.store(y + at, tl.load(x + at) / tl.load(by))
+
+
+@triton.jit
 def column_sum(x, y, HEIGHT: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     column = spots(BLOCK)
     total = tl.zeros((ROWS, BLOCK), tl.float32)
@@ -168,6 +204,23 @@ def column_sum(x, y, HEIGHT: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.const
         rows = first + tl.arange(0, ROWS)
         total += tl.load(x + rows[:, None] * COLUMNS + column[None, :]).to(tl.float32)
     tl.store(y + column, tl.sum(total, 0).to(y.dtype.element_ty))
+
+
+@triton.jit
+def column_parts(x, y, HEIGHT: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    column, start = spots(BLOCK), tl.program_id(1) * HEIGHT
+    total = tl.zeros((ROWS, BLOCK), tl.float32)
+    for first in range(0, HEIGHT, ROWS):
+        rows = start + first + tl.arange(0, ROWS)
+        total += tl.load(x + rows[:, None] * COLUMNS + column[None, :]).to(tl.float32)
+    tl.store(y + tl.program_id(1) * COLUMNS + column, tl.sum(total, 0))
+
+
+@triton.jit
+def add_parts(parts, y, COUNT: tl.constexpr, COLUMNS: tl.constexpr, BLOCK: tl.constexpr):
+    column, part = spots(BLOCK), tl.arange(0, COUNT)
+    total = tl.sum(tl.load(parts + part[:, None] * COLUMNS + column[None, :]), 0)
+    tl.store(y + column, total.to(y.dtype.element_ty))
 
 
 @triton.jit

@@ -1,4 +1,4 @@
-"""Prints the PTX of bench/gpu/triton_kernels.py as JSON: ``python triton_ptx.py sm_80``.
+"""Prints the PTX of the Triton kernels as JSON: ``python triton_ptx.py sm_80``.
 
 Run by ``python -m mlopt.bench.gpu.against_triton`` with a Python that has Triton 3.9; nothing else is needed,
 no GPU either. Programs and warps are such that a thread has as many elements as in mlopt's kernels, where
@@ -14,41 +14,14 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 
 import triton
 import triton_kernels as kernels
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
-
-
-@dataclass(frozen=True)
-class Launch:
-    """A kernel, the types of its arguments, its constants, the programs launched and the warps of each.
-
-    ``passes``: its loops that read the same elements.
-    """
-
-    kernel: triton.JITFunction
-    types: str
-    constants: dict[str, int]
-    programs: int
-    warps: int = 4
-    passes: int = 1
-
+import triton_timed
+from triton_launches import Launch, by_rows, flat, ptx
 
 SMALL = 512 * 1024
 UNCHECKED = ", unchecked"
-
-
-def flat(kernel: triton.JITFunction, types: str, each: int, count: int = SMALL, **constants: int) -> Launch:
-    """One program for each 128 · ``each`` of ``count`` elements."""
-    return Launch(kernel, types, {**constants, "BLOCK": 128 * each}, count // (128 * each))
-
-
-def by_rows(kernel: triton.JITFunction, types: str, rows: int, columns: int, **constants: int) -> Launch:
-    """One program a row."""
-    return Launch(kernel, types, {"COLUMNS": columns, **constants}, rows)
 
 
 def attention(width: int, causal: int, rows: int, keys: int, warps: int) -> Launch:
@@ -58,30 +31,31 @@ def attention(width: int, causal: int, rows: int, keys: int, warps: int) -> Laun
 
 
 OPERATIONS = {
-    "relu_scale f32": [flat(kernels.relu_scale, "*fp32 *fp32", 16)],
-    "relu_scale bf16": [flat(kernels.relu_scale, "*bf16 *bf16", 16)],
-    "relu_scale f64": [flat(kernels.relu_scale_wide, "*fp64 *fp64", 8)],
-    "relu_scale i8": [flat(kernels.relu_scale_whole, "*i8 *fp32", 16)],
-    "scaled_sigmoid f32": [flat(kernels.scaled_sigmoid, "*fp32 *fp32 *fp32 *fp32", 8)],
-    "gelu_tanh bf16": [flat(kernels.gelu_tanh, "*bf16 *bf16", 8)],
-    "residual_gelu f32": [flat(kernels.residual_gelu, "*fp32 *fp32 *fp32 *fp32", 4, COLUMNS=1024)],
-    "softmax_128 bf16": [Launch(kernels.softmax, "*bf16 *bf16", {"COLUMNS": 128, "ROWS": 8}, 512)],
-    "softmax_1024 f32": [by_rows(kernels.softmax, "*fp32 *fp32", 512, 1024, ROWS=1)],
-    "softmax_1024 bf16": [by_rows(kernels.softmax, "*bf16 *bf16", 512, 1024, ROWS=1)],
-    "softmax_4096 f32": [Launch(kernels.softmax, "*fp32 *fp32", {"COLUMNS": 4096, "ROWS": 1}, 128, warps=8)],
+    "relu_scale f32": [flat(kernels.relu_scale, "*fp32 *fp32", 16, SMALL)],
+    "relu_scale bf16": [flat(kernels.relu_scale, "*bf16 *bf16", 16, SMALL)],
+    "relu_scale f64": [flat(kernels.relu_scale_wide, "*fp64 *fp64", 8, SMALL)],
+    "relu_scale i8": [flat(kernels.relu_scale_whole, "*i8 *fp32", 16, SMALL)],
+    "scaled_sigmoid f32": [flat(kernels.scaled_sigmoid, "*fp32 *fp32 *fp32 *fp32", 8, SMALL)],
+    "gelu_tanh bf16": [flat(kernels.gelu_tanh, "*bf16 *bf16", 8, SMALL)],
+    "residual_gelu f32": [flat(kernels.residual_gelu, "*fp32 *fp32 *fp32 *fp32", 4, SMALL, COLUMNS=1024)],
+    "softmax_128 bf16": [by_rows(kernels.softmax, "*bf16 *bf16", 4096, 128, rows=8)],
+    "softmax_1024 f32": [by_rows(kernels.softmax, "*fp32 *fp32", 512, 1024)],
+    "softmax_1024 bf16": [by_rows(kernels.softmax, "*bf16 *bf16", 512, 1024)],
+    "softmax_4096 f32": [by_rows(kernels.softmax, "*fp32 *fp32", 128, 4096, 8)],
     "softmax_32768 f32": [
-        Launch(kernels.softmax_long, "*fp32 *fp32", {"COLUMNS": 32768, "BLOCK": 4096}, 8, passes=2)
+        by_rows(kernels.long_rows, "*fp32 *fp32 *fp32", 8, 32768, 32, BLOCK=16384),
+        flat(kernels.softmax_of, "*fp32 *fp32 *fp32 *fp32", 8, 8 * 32768, COLUMNS=32768),
     ],
     "log_softmax_1024 f32": [by_rows(kernels.log_softmax, "*fp32 *fp32", 512, 1024)],
     "layer_norm_1024 f32": [by_rows(kernels.layer_norm, "*fp32 *fp32 *fp32 *fp32", 512, 1024)],
-    "rms_norm_4096 bf16": [Launch(kernels.rms_norm, "*bf16 *bf16 *bf16", {"COLUMNS": 4096}, 128, warps=8)],
+    "rms_norm_4096 bf16": [by_rows(kernels.rms_norm, "*bf16 *bf16 *bf16", 128, 4096, 8, EPSILON=2**-7)],
     "cross_entropy_128k f32": [
-        by_rows(kernels.cross_entropy, "*fp32 *i64 *fp32", 2, 128256, BLOCK=2048),
-        Launch(kernels.mean, "*fp32 *fp32", {"COUNT": 2}, 1, warps=1),
+        by_rows(kernels.cross_entropy, "*fp32 *i64 *fp32", 2, 128256, warps=32, BLOCK=16384),
+        Launch(kernels.mean, "*fp32 *fp32", {"COUNT": 2}, 1, warps=1, elements=2),
     ],
     "divide_by_sum f32": [
-        flat(kernels.partial_sum, "*fp32 *fp32", 16),
-        flat(kernels.divide_by_parts, "*fp32 *fp32 *fp32", 16, COUNT=256),
+        flat(kernels.partial_sum, "*fp32 *fp32", 16, SMALL),
+        flat(kernels.divide_by_parts, "*fp32 *fp32 *fp32", 16, SMALL, COUNT=256),
     ],
     "column_sum f32": [
         Launch(
@@ -137,22 +111,6 @@ OPERATIONS |= {
 OPERATIONS |= {name + UNCHECKED: OPERATIONS[name] for name in ("embedding f32", "gather f32")}
 
 
-def ptx(launch: Launch, chip: int, checked: bool) -> str:
-    """The PTX of one launch's kernel, with its assertions or without; all pointers are divisible by 16."""
-    types = launch.types.split()
-    signature = dict(zip(launch.kernel.arg_names, types, strict=False))
-    signature |= dict.fromkeys(launch.constants, "constexpr")
-    aligned = {(at,): [["tt.divisibility", 16]] for at in range(len(types))}
-    source = ASTSource(launch.kernel, signature, launch.constants, aligned)
-    options = {
-        "num_warps": launch.warps,
-        "enable_fp_fusion": False,
-        "debug": checked,
-        "sanitize_overflow": False,
-    }
-    return str(triton.compile(source, target=GPUTarget("cuda", chip, 32), options=options).asm["ptx"])
-
-
 def main(chip: str) -> None:
     """Print the version, and each operation's launches: PTX and threads."""
     number = int(chip.removeprefix("sm_").rstrip("af"))
@@ -161,11 +119,11 @@ def main(chip: str) -> None:
             {
                 "ptx": ptx(each, number, checked=not name.endswith(UNCHECKED)),
                 "threads": each.programs * each.warps * 32,
-                "passes": each.passes,
+                "elements": each.elements,
             }
             for each in launches
         ]
-        for name, launches in OPERATIONS.items()
+        for name, launches in (OPERATIONS | triton_timed.OPERATIONS).items()
     }
     print(json.dumps({"version": triton.__version__, "operations": kernels}))
 

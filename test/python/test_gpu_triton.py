@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from mlopt.bench.gpu.against_triton import MOST, OVER, RESULTS, Kernel, Row, operation_of, surprises
 from mlopt.bench.gpu.machine_code import parse
+from mlopt.bench.gpu.timed import TIMED
 
 STRAIGHT = """
     .section .text.k,"ax",@progbits
@@ -21,22 +22,37 @@ STRAIGHT = """
 def test_what_the_table_has_above_has_a_reason() -> None:
     lines = [line.strip("| \n").split(" | ") for line in RESULTS.read_text().splitlines() if line[:2] == "| "]
     rows = {cells[0]: (float(cells[5]), float(cells[8])) for cells in lines[2:]}
-    assert all(operation_of(name).name in name for name in rows)
+    assert all(name in TIMED or operation_of(name).name in name for name in rows)
     assert {"embedding f32", "embedding f32, unchecked", "gather f32", "gather f32, unchecked"} <= set(rows)
+    # Ten small kernels are about launches, attention has rows of its own.
+    others = ("ten", "attention", "causal-attention")
+    assert {name for name in TIMED if not name.startswith(others) and "-graph" not in name} <= set(rows)
     assert sum("attention" in name for name in rows) == 4
-    above = {(name, "instructions") for name, (ratio, _) in rows.items() if ratio > MOST}
-    above |= {(name, "registers") for name, (_, ratio) in rows.items() if ratio > MOST}
-    assert above == set(OVER)
+    ratios = {(name, "instructions"): ratio for name, (ratio, _) in rows.items()}
+    ratios |= {(name, "registers"): ratio for name, (_, ratio) in rows.items()}
+    assert {key for key, ratio in ratios.items() if ratio > MOST} <= set(OVER)
+    assert all(ratios[key] >= MOST for key in OVER)  # as they are printed, rounded
 
 
 def test_elements_of_a_thread() -> None:
     code = parse(STRAIGHT)["k"]
-    assert not code.has_loop()
-    assert Kernel.of(code, 20, threads=64, elements=1024, size=4) == Kernel(5, 20, 16)
-    loop = parse(STRAIGHT.replace(".L_x_0:\n", "").replace("progbits\n", "progbits\n.L_x_0:\n"))["k"]
-    assert loop.has_loop()
-    assert Kernel.of(loop, 20, threads=64, elements=1024, size=4).share == 8
-    assert Kernel.of(loop, 20, threads=64, elements=1024, size=4, passes=2).share == 4
+    assert not code.loops()
+    assert Kernel.of(code, 20, threads=64, elements=1024, size=4) == Kernel(5, 20, 16, 5 / 16)
+    assert Kernel.of(code, 20, threads=64, elements=1024, size=4, own=512) == Kernel(5, 20, 8, 5 / 16)
+
+
+def test_a_loop_counts_as_often_as_it_runs() -> None:
+    """Four elements are stored in a turn of four instructions; the two behind it run once."""
+    back = "        /*0028*/               @P0 BRA `(.L_x_1) ;"
+    lines = STRAIGHT.splitlines()
+    loop = parse("\n".join([lines[1], ".L_x_1:", *lines[2:5], back, *lines[5:]]))["k"]
+    (turn,) = loop.loops()
+    assert len(turn) == 4
+    found = Kernel.of(loop, 20, threads=64, elements=1024, size=4)
+    assert found == Kernel(6, 20, 4, (4 * 4 + 2) / 16)
+    # Two loads bring eight elements; nothing is stored where a loop only adds up.
+    sums = parse("\n".join([lines[1], ".L_x_1:", *lines[2:4], back, *lines[5:]]))["k"]
+    assert Kernel.of(sums, 20, threads=64, elements=1024, size=4) == Kernel(5, 20, 8, (2 * 3 + 2) / 16)
 
 
 def test_products_of_a_loop() -> None:
@@ -47,10 +63,11 @@ def test_products_of_a_loop() -> None:
     code = parse(
         "\n".join([*lines[:2], ".L_x_6:", *lines[2:4], product, back.format(6), *short, *lines[4:]])
     )["k"]
-    assert Kernel.of(code, 20, threads=64, elements=1024, size=2) == Kernel(3, 20, 2)
+    assert Kernel.of(code, 20, threads=64, elements=1024, size=2) == Kernel(3, 20, 2, 3 / 2)
 
 
 def test_registers_cost_what_is_handed_out() -> None:
-    row = Row("softmax_1024 f32", (Kernel(60, 41, 8), Kernel(10, 9, 8)), (Kernel(140, 24, 16),))
+    ours = (Kernel(60, 41, 8, 60 / 8), Kernel(10, 9, 8, 10 / 8))
+    row = Row("softmax_1024 f32", ours, (Kernel(140, 24, 16, 140 / 16),))
     assert row.ratios == {"instructions": 1.0, "registers": pytest.approx(48 / 32)}
     assert surprises([row]) == ["softmax_1024 f32: more registers than Triton plus 5 %"]
