@@ -16,6 +16,7 @@ from ..errors import EmulatorError, unsupported
 from ..operands import Read
 from ..ptx import TYPES, Array, Instruction, Memory, Vector
 from ..registry import Run, Step, control, instruction
+from ..slices import bytes_of_slice, sliced, unknown
 from ..tensor_maps import ALIGN, SIZE, SWIZZLES, TensorMap, check
 from .bulk import (
     BULK,
@@ -31,6 +32,7 @@ from .bulk import (
 from .mbarrier import object_place
 
 _OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+Place = tuple[int, ...]
 NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": 0x7FFFFFFFFFFFFFFF}
 
 
@@ -58,8 +60,8 @@ class Coordinates:
             return self.address(x), at, np.zeros((x.count, max(0, self.rank - 2)), np.int64)
         return self.address(x), at, np.stack([x.dense(o(x)).astype(np.int64) for o in self.offsets], axis=1)
 
-    def box(self, lane: Lane, address: int) -> TensorMap | None:
-        """The map at an address; None if it is none for this instruction, which is reported."""
+    def box(self, lane: Lane, address: int, at: Place) -> tuple[TensorMap, Place] | None:
+        """The map at an address, and where its box is; None, which is reported, if it does not fit."""
         i = self.instruction
         allocation = lane.x.batch.launch.memory.find(address)
         if address % ALIGN:
@@ -78,20 +80,20 @@ class Coordinates:
             mode = "an im2col" if found.im2col else "a tiled"
             lane.report(i, "tensor-map", f"{mode} map of {found.rank} dimensions, for {self.rank}d here")
         else:
-            self._known(found)
-            return found
+            return self._known(found, at)
         return None
 
-    def _known(self, box: TensorMap) -> None:
-        """Refuse what the ISA leaves open."""
-        row = box.counts[0] * box.element
+    def _known(self, box: TensorMap, at: Place) -> tuple[TensorMap, Place]:
+        """Refuse what the ISA leaves open; slices of channels become a dimension."""
+        row, size = box.counts[0] * box.element, bytes_of_slice(box) // box.element
         why = ""
-        if box.interleave != "none":
-            why = "an interleaved tensor, whose addresses the ISA leaves open"
+        if size:
+            why = unknown(box) or (f"channels from {at[0]} on, of slices of {size}" if at[0] % size else "")
         elif box.swizzle != "none" and row != int(box.swizzle[:-1]):
             why = f"rows of {row} bytes in a swizzle of {box.swizzle}, whose distance the ISA leaves open"
         if why:
             raise unsupported(self.instruction, BULK, why)
+        return sliced(box, at) if size else (box, at)
 
 
 @lru_cache(256)
@@ -107,7 +109,7 @@ def _decoded(raw: bytes) -> tuple[TensorMap | None, str]:
     return found, ""
 
 
-def _elements(box: TensorMap, at: tuple[int, ...], offsets: tuple[int, ...]) -> tuple[Array, Array, int]:
+def _elements(box: TensorMap, at: Place, offsets: Place) -> tuple[Array, Array, int]:
     """The addresses in global memory of a box's units, their places in the box, and the bytes of a unit."""
     addresses, good = boxes.rows(box, at, offsets)
     first, last = boxes.inside(box, at[0])
@@ -167,14 +169,15 @@ def tensor(i: Instruction, d: Decoder) -> Step:
         stride = x.batch.shared_stride
         for row in range(x.count):
             lane = Lane(x, row)
-            box = tensor_at.box(lane, int(addresses[row]))
-            if box is None:
+            known = tensor_at.box(lane, int(addresses[row]), tuple(at[row].tolist()))
+            if known is None:
                 continue
+            box, start = known
             size = int(np.prod(box.counts)) * box.element
             place = shared_place(lane, i, int(places[row]), size, 128, remote=True)
             if place < 0 or barriers[row] < 0:
                 continue
-            sources, which, unit = _elements(box, tuple(at[row].tolist()), tuple(shifts[row].tolist()))
+            sources, which, unit = _elements(box, start, tuple(shifts[row].tolist()))
             data = _filled(box, size)
             if len(sources):
                 found = fetch(lane.x, i, sources.astype(np.uint64), unit)
@@ -198,16 +201,17 @@ def _store(i: Instruction, d: Decoder, where: Memory) -> Step:
         places = inside(x)
         for row in range(x.count):
             lane = Lane(x, row)
-            box = tensor_at.box(lane, int(addresses[row]))
-            if box is None:
+            known = tensor_at.box(lane, int(addresses[row]), tuple(at[row].tolist()))
+            if known is None:
                 continue
+            box, start = known
             size = int(np.prod(box.counts)) * box.element
             place = shared_place(lane, i, int(places[row]), size, 128)
             if place < 0:
                 continue
             taken = x.batch.bulk.take(lane.x, i, place, size)
             data = _moved(box, taken, place % x.batch.shared_stride, back=True)
-            targets, which, unit = _elements(box, tuple(at[row].tolist()), tuple(shifts[row].tolist()))
+            targets, which, unit = _elements(box, start, tuple(shifts[row].tolist()))
             if operation and unit != box.element:
                 targets, which = _split(targets, unit, box.element), _split(which, unit, box.element)
                 unit = box.element
@@ -234,7 +238,8 @@ def prefetch(i: Instruction, d: Decoder) -> Run:
     tensor_at = Coordinates(i, d, i.operands[0], offsets)
 
     def run(x: Context) -> None:
-        for row, address in enumerate(tensor_at.read(x)[0].tolist()):
-            tensor_at.box(Lane(x, row), address)
+        addresses, at, _ = tensor_at.read(x)
+        for row in range(x.count):
+            tensor_at.box(Lane(x, row), int(addresses[row]), tuple(at[row].tolist()))
 
     return run
