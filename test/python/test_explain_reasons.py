@@ -32,7 +32,7 @@ def products():
     return nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.Linear(64, 64)), ones(32, 64)
 
 def all_of_it():
-    return (lambda x: x / x.sum()), ones(7, 33)
+    return (lambda x: x / x.sum()), ones(512, 517)
 
 class Cell(nn.Module):
     def __init__(self):
@@ -93,7 +93,11 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def reasons_of(file: Path, name: str) -> list[str]:
-    found = explain.explain(f"{file}:{name}", "main", "cpu", "cpu").as_dict()
+    return reasons_in(f"{file}:{name}")
+
+
+def reasons_in(source: str | Path) -> list[str]:
+    found = explain.explain(str(source), "main", "cpu", "cpu").as_dict()
     return [
         each["reason"] for edge in found["edges"] if edge["function"] == "main" for each in edge["reasons"]
     ]
@@ -125,8 +129,31 @@ def test_what_is_gathered_more_often_than_it_is_made_is_made_before(file: Path) 
     assert reasons_of(file, "gathered") == [reason]
 
 
-def test_a_full_reduction_waits_for_its_tasks(file: Path) -> None:
-    assert reasons_of(file, "all_of_it") == ["a full reduction is there only when all of its tasks are done"]
+def test_a_total_is_the_parts_that_other_tasks_reduce(file: Path) -> None:
+    assert reasons_of(file, "all_of_it") == ["a reduction reads what tasks of other rows reduce"]
+
+
+UNKNOWN = """
+func.func @main(%x: tensor<?x33xf32>) -> tensor<?x33xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x33xf32>
+  %0 = tensor.empty() : tensor<f32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<f32>) -> tensor<f32>
+  %2 = linalg.reduce {arith.addf} ins(%x : tensor<?x33xf32>) outs(%1 : tensor<f32>) dimensions = [0, 1]
+  %3 = tensor.empty(%n) : tensor<?x33xf32>
+  %4 = linalg.broadcast ins(%2 : tensor<f32>) outs(%3 : tensor<?x33xf32>) dimensions = [0, 1]
+  %5 = arith.divf %x, %4 : tensor<?x33xf32>
+  return %5 : tensor<?x33xf32>
+}
+"""
+
+
+def test_a_full_reduction_waits_for_its_tasks(tmp_path: Path) -> None:
+    """Of unknown length: what is known is short, or has parts."""
+    path = tmp_path / "total.mlir"
+    path.write_text(UNKNOWN)
+    assert reasons_in(path) == ["a full reduction is there only when all of its tasks are done"]
 
 
 def test_work_that_is_done_again_in_each_reader_has_reasons_in_each(file: Path) -> None:
