@@ -78,6 +78,8 @@ def _take(reader: ir.Operation, number: int, view: ir.Operation | None) -> Take 
     groups = [[dim] for dim in range(value.type.rank)]
     if view is not None:
         groups = [[each.value for each in group] for group in view.attributes["reassociation"]]
+    if not groups:  # a dot product, seen with dims of 1
+        return None
     *rows, columns = groups
     if not all(isinstance(exprs[dim], ir.AffineDimExpr) for group in rows for dim in group):
         return None

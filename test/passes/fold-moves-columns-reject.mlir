@@ -174,3 +174,37 @@ func.func @diag(%x: tensor<8x5xf32>, %w: tensor<5x54xf32> {mlopt.weight}, %b: te
   } -> tensor<8x27xf32>
   return %r : tensor<8x27xf32>
 }
+
+// -----
+
+// A dot product has no columns, seen as a matrix of one number either.
+#v = affine_map<(d0) -> (d0)>
+#n = affine_map<(d0) -> ()>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#first = affine_map<(d0, d1) -> (0, 0)>
+// CHECK-LABEL: func.func @dot
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%arg0, %arg1
+// CHECK: tensor.expand_shape
+// CHECK: linalg.generic
+// CHECK-NOT: linalg.generic
+func.func @dot(%x: tensor<4xf32>, %w: tensor<4xf32>, %y: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %m = linalg.generic {indexing_maps = [#v, #v, #n], iterator_types = ["reduction"]}
+      ins(%x, %w : tensor<4xf32>, tensor<4xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %0 = arith.mulf %p, %q : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  %s = tensor.expand_shape %m [] output_shape [1, 1] : tensor<f32> into tensor<1x1xf32>
+  %n = tensor.empty() : tensor<3x5xf32>
+  %r = linalg.generic {indexing_maps = [#id, #first, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %s : tensor<3x5xf32>, tensor<1x1xf32>) outs(%n : tensor<3x5xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %0 = arith.mulf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<3x5xf32>
+  return %r : tensor<3x5xf32>
+}
