@@ -140,12 +140,12 @@ class Bulk:
         """These lanes have waited for their groups but the last ``keep``; ``read``: for the reading only."""
         for lane in lanes.index.tolist() if self.groups else []:
             groups = self.groups.get(lane, [])
-            done, left = groups[: len(groups) - keep], groups[len(groups) - keep :] if keep else []
+            done = groups[: max(0, len(groups) - keep)]
             for store in [store for group in done for store in group]:
                 self._read(store)
                 if not read:
                     self._write(store)
-            self.groups[lane] = groups if read else left
+            self.groups[lane] = groups if read else groups[len(done) :]
 
     def _read(self, store: Store) -> None:
         if store.place < 0:
