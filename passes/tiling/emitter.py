@@ -9,7 +9,8 @@ A value's tile has the value's own rank and order of dims; in a rule, vectors ar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 
 from mlir import ir
@@ -47,6 +48,18 @@ class Emitter(Place):
         self.staged: dict[ir.Value, Staged] = {}
         self._keeps = has_scratch and bool(columns_of(domain))
         self._kept: dict[Hashable, ir.Value] = {}
+        self._used: list[ir.Value] = []
+        self._free: list[ir.Value] = []
+
+    @contextmanager
+    def turn(self, spans: dict[Dim, Span]) -> Iterator[None]:
+        """As everywhere; scratch taken there is free behind the loop, for the one through the rest, say."""
+        before, kept = len(self._used), dict(self._kept)
+        with super().turn(spans):
+            yield
+        self._kept = kept
+        self._free += self._used[before:]
+        del self._used[before:]
 
     def tile(self, value: ir.Value) -> ir.Value:
         """The tile of a value that is made in the kernel, in the value's own order of dims."""
@@ -117,7 +130,7 @@ class Emitter(Place):
         if is_truth:  # has no place in memory; what it is made from has
             self.ahead(nest, dims)
         tile, key = self.tile(value), self._key(value)
-        if self.can_keep(tile) and key not in self._kept:
+        if self.can_keep(tile) and key not in self._kept and literal_of(tile) is None:
             self._kept[key] = self.keep(tile)
 
     def can_keep(self, tile: ir.Value) -> bool:
@@ -126,15 +139,23 @@ class Emitter(Place):
         return self._keeps and not is_truth and prod(tile.type.shape) > 1
 
     def keep(self, tile: ir.Value, memory: ir.Value | None = None) -> ir.Value:
-        """Write a tile to ``memory``, or to new scratch; where it is now."""
+        """Write a tile to ``memory``, or to scratch that is free; where it is now."""
         shape = tile.type.shape
-        if memory is None:
-            kind = ir.MemRefType.get(shape, tile.type.element_type)
-            with ir.InsertionPoint.at_block_begin(self.forall.body):
-                memory = memref.AllocaOp(kind, [], [], alignment=ALIGNMENT).result
+        memory = memory or self._scratch(ir.MemRefType.get(shape, tile.type.element_type))
         order = ir.AffineMapAttr.get(ir.AffineMap.get_identity(len(shape)))
         bounds = ir.ArrayAttr.get([ir.BoolAttr.get(True)] * len(shape))
         vector.TransferWriteOp(None, tile, memory, [self.index(0)] * len(shape), order, bounds)
+        return memory
+
+    def _scratch(self, kind: ir.MemRefType) -> ir.Value:
+        """Memory that is ours up to the end of the loop that we are in."""
+        memory = next((each for each in self._free if each.type == kind), None)
+        if memory is None:
+            with ir.InsertionPoint.at_block_begin(self.forall.body):
+                memory = memref.AllocaOp(kind, [], [], alignment=ALIGNMENT).result
+        else:
+            self._free.remove(memory)
+        self._used.append(memory)
         return memory
 
     def kept(self, memory: ir.Value) -> ir.Value:

@@ -66,6 +66,12 @@ class Place(VectorBuilder):
         self._memo.pop()
         self._spans.pop()
 
+    @contextmanager
+    def turn(self, spans: dict[Dim, Span]) -> Iterator[None]:
+        """Be in a turn of a loop: only its results are seen outside."""
+        with self.at(spans):
+            yield
+
     def chunks(
         self,
         dim: Dim,
@@ -129,7 +135,7 @@ class Place(VectorBuilder):
     ) -> list[ir.Value]:
         loop = scf.ForOp(*map(self.index, (*bounds, step)), list(carried))
         span = Span(loop.induction_variable, step, exact)
-        with ir.InsertionPoint(loop.body), self.at({dim: span}):
+        with ir.InsertionPoint(loop.body), self.turn({dim: span}):
             scf.YieldOp(list(body(list(loop.inner_iter_args))))
         return list(loop.results)
 

@@ -133,3 +133,45 @@ func.func private @columns(%x: tensor<?x600xf32>, %out: tensor<?x600xf32>) -> te
   } -> tensor<?x600xf32>
   return %r : tensor<?x600xf32>
 }
+
+// Totals of totals: the loop within the rows and the one through the rest take the same scratch, and so do those
+// that come after them; what a total starts from is a constant, and not kept.
+// CHECK-LABEL: @totals_of_totals
+// CHECK: scf.forall (%[[J:[a-z0-9]*]]) = (0) to (%{{.*}}) step (256)
+// CHECK-NEXT:   %[[MAXIMUM:.*]] = memref.alloca() {alignment = 64 : i64} : memref<256xf32>
+// CHECK-NEXT:   %[[SUM:.*]] = memref.alloca() {alignment = 64 : i64} : memref<32x256xf32>
+// CHECK-NOT:    memref.alloca
+// CHECK:        scf.for {{.*}} -> (tensor<?x?xf32>)
+// CHECK-COUNT-3:  vector.transfer_write %{{.*}}, %[[SUM]][
+// CHECK:          vector.transfer_write {{.*}}, tensor<?x?xf32>
+// CHECK:        scf.for {{.*}} -> (tensor<?x?xf32>)
+// CHECK-COUNT-3:  vector.transfer_write %{{.*}}, %[[SUM]][
+// CHECK:          vector.transfer_write {{.*}}, tensor<?x?xf32>
+// CHECK:        vector.transfer_write %{{.*}}, %[[MAXIMUM]][
+// CHECK:        scf.for
+// CHECK-COUNT-3:  vector.transfer_write %{{.*}}, %[[SUM]][
+// CHECK:          vector.multi_reduction <maximumf>
+// CHECK:          vector.transfer_write %{{.*}}, %[[MAXIMUM]][
+// CHECK:        scf.for
+// CHECK-COUNT-3:  vector.transfer_write %{{.*}}, %[[SUM]][
+// CHECK:          vector.multi_reduction <maximumf>
+// CHECK:          vector.transfer_write %{{.*}}, %[[MAXIMUM]][
+func.func private @totals_of_totals(%x: tensor<?x?x?xf32>, %a: tensor<?x?xf32>, %b: tensor<?xf32>) -> (tensor<?x?xf32>, tensor<?xf32>) attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 256, 0, 0>}} {
+  %zero = arith.constant 0.0 : f32
+  %least = arith.constant 0xFF800000 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%a : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(k, i, j) -> (k, i, j)>, affine_map<(k, i, j) -> (i, j)>], iterator_types = ["reduction", "parallel", "parallel"]}
+      ins(%x : tensor<?x?x?xf32>) outs(%f : tensor<?x?xf32>) {
+  ^bb0(%v: f32, %t: f32):
+    %y = arith.addf %v, %t : f32
+    linalg.yield %y : f32
+  } -> tensor<?x?xf32>
+  %g = linalg.fill ins(%least : f32) outs(%b : tensor<?xf32>) -> tensor<?xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%s : tensor<?x?xf32>) outs(%g : tensor<?xf32>) {
+  ^bb0(%v: f32, %t: f32):
+    %y = arith.maximumf %v, %t : f32
+    linalg.yield %y : f32
+  } -> tensor<?xf32>
+  return %s, %m : tensor<?x?xf32>, tensor<?xf32>
+}
