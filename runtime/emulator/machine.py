@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,6 +42,20 @@ class Group:
         """Its place in the order: the deepest calls first, then by the order of the instructions."""
         program = self.frame.program
         return (-self.frame.depth, program.order[self.pc], program.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Sleeper:
+    """A group that is kept until ``ready`` says that it may look again.
+
+    ``why`` says what it waits for: the kind of finding if that never comes, and words. ``give_up`` lets
+    the group go on without it, or gives False.
+    """
+
+    group: Group
+    ready: Callable[[], bool]
+    why: Callable[[], tuple[str, str]]
+    give_up: Callable[[], bool]
 
 
 class Unit:
@@ -84,7 +99,7 @@ class Machine:
         self.barriers = Barriers(self)
         self.cluster_barrier = ClusterBarrier(self)
         self.parked: dict[tuple[int, tuple[int, int, str]], Group] = {}
-        self.sleeping: list[tuple[Callable[[], bool], Callable[[], tuple[str, str]], Group]] = []
+        self.sleeping: list[Sleeper] = []
 
     def run(self) -> None:
         """Until all lanes have ended, or none can go on."""
@@ -95,6 +110,8 @@ class Machine:
         while batch.alive_count:
             unit = self.choose()
             if unit is None:
+                if self.give_up():
+                    continue
                 report_stuck(self)
                 return
             self.execute(unit.take())
@@ -173,20 +190,33 @@ class Machine:
             return False
         waiting, self.sleeping = self.sleeping, []
         woken = False
-        for ready, why, group in waiting:
-            if ready():
-                self.place(group)
+        for sleeper in waiting:
+            if sleeper.ready():
+                self.place(sleeper.group)
                 woken = True
             else:
-                self.sleeping.append((ready, why, group))
+                self.sleeping.append(sleeper)
         return woken
 
-    def sleep(self, group: Group, ready: Callable[[], bool], why: Callable[[], tuple[str, str]]) -> None:
-        """Keep a group until ``ready`` says that it may look again.
+    def hasty(self) -> bool:
+        """Whether who may wait or go on without goes on: at random, in that schedule."""
+        return self.budget is not None and self.budget.random() < 0.5
 
-        ``why`` says what it waits for: the kind of finding if that never comes, and words.
-        """
-        self.sleeping.append((ready, why, group))
+    def give_up(self) -> bool:
+        """Nobody can go on: let those go on without what they wait for that may; says whether any does."""
+        waiting, self.sleeping = self.sleeping, []
+        self.sleeping += [sleeper for sleeper in waiting if not sleeper.give_up()]
+        return len(self.sleeping) < len(waiting)
+
+    def sleep(
+        self,
+        group: Group,
+        ready: Callable[[], bool],
+        why: Callable[[], tuple[str, str]],
+        give_up: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Keep a group, see `Sleeper`."""
+        self.sleeping.append(Sleeper(group, ready, why, give_up))
 
     def _unit(self, lanes: Lanes, width: int) -> int:
         """A number for those of so many warps that meet each other."""

@@ -59,6 +59,7 @@ class Objects:
         self.states: dict[int, State] = {}
         self.there = np.zeros(len(batch.shared.data) // 8, np.bool_)
         self.waited = np.full((2, batch.shape.lanes), -1, np.int64)  # by lanes in vain: place, and phase
+        self._refused: dict[int, tuple[int, Array]] = {}  # by places: a phase, and which lanes
 
     def add(self, place: int, state: State) -> None:
         """Initialise an object."""
@@ -73,6 +74,14 @@ class Objects:
         self.there[place // 8] = False
         self.batch.shared.written_view(8)[place // 8] = 0
         return self.states.pop(place, None)
+
+    def refused(self, place: int) -> Array:
+        """Which lanes a try_wait has told that this phase is not over; who calls may add some."""
+        phase = self.states[place].phase
+        known = self._refused.get(place)
+        if known is None or known[0] != phase:
+            known = self._refused[place] = phase, np.zeros(self.batch.shape.lanes, np.bool_)
+        return known[1]
 
     def touched(self, places: Array, size: int) -> Array:
         """Whether accesses of ``size`` bytes fall on an object."""

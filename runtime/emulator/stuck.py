@@ -32,7 +32,7 @@ def report_stuck(machine: Machine, *, endless: bool = False) -> None:
     aligned = any(waiting.aligned for listed in machine.barriers.waiting.values() for waiting in listed)
     named = [group for group in parked if group not in parts + wide]
     waits += [(group, group.lanes, "the other lanes of its membermask") for group in named]
-    reasons = [(group, why()) for _, why, group in machine.sleeping]
+    reasons = [(sleeper.group, sleeper.why()) for sleeper in machine.sleeping]
     waits += [(group, group.lanes, what) for group, (_, what) in reasons]
     if endless:
         running = [group for unit in machine.units for group in unit.groups.values()]

@@ -47,7 +47,11 @@ def completed(x: Context, i: Instruction, places: Array, phase: Array, parity: b
 
 @control("mbarrier.test_wait", "mbarrier.try_wait", section=MBARRIER + ".test_wait", kind="mbarrier")
 def test_wait(i: Instruction, d: Decoder) -> Step:
-    """Whether a phase is over; try_wait may suspend the thread until it is."""
+    """Whether a phase is over; try_wait may suspend the thread until it is, or for some time only.
+
+    That time is over when nobody else can go on, and in the schedule ``random`` at any time: once for each
+    phase.
+    """
     guard = d.guard(i)
     write = d.write(i.operands[0], TYPES["pred"])
     place_of = object_place(i, d, i.operands[1])
@@ -61,22 +65,60 @@ def test_wait(i: Instruction, d: Decoder) -> Step:
             return
         x = Context(machine.batch, group.frame, lanes)
         places = place_of(x, "sync")
-        x.batch.copies.settle(places)
+        stays = _refused(x, places) if blocks else np.zeros(x.count, np.bool_)
+        waits = blocks and (stays.any() or not machine.hasty())
+        if waits or not blocks:
+            x.batch.copies.settle(places)
         done = completed(x, i, places, x.dense(phase(x)).astype(np.uint64), parity)
         if not relaxed:
             x.batch.launch.watch.mbarrier_wait(x, places, done)
-        if blocks and not done.all():
-            late = lanes.where(~done)
-            ready, why = _waits(machine, places[~done])
-            machine.sleep(Group(group.frame, group.pc, late), ready, why)
+        if waits and not done.all():
+            for late in (~done & stays, ~done & ~stays):
+                if late.any():
+                    _sleep(machine, Group(group.frame, group.pc, lanes.where(late)), places[late])
             if not done.any():
                 return
             x.enter(lanes.where(done))
             done = np.ones(x.count, np.bool_)
+        elif blocks:
+            _refuse(x, places, ~done)
         write(x, done)
         machine.move(group, group.pc + 1, x.lanes)
 
+    def _sleep(machine: Machine, group: Group, places: Array) -> None:
+        """Lanes are suspended; all of them have been refused before, or none."""
+        x = Context(machine.batch, group.frame, group.lanes)
+        ready, why = _waits(machine, places)
+
+        def give_up() -> bool:
+            if _refused(x, places).any():
+                return False
+            every = np.ones(x.count, np.bool_)
+            _refuse(x, places, every)
+            write(x, ~every)
+            machine.move(group, group.pc + 1)
+            return True
+
+        machine.sleep(group, ready, why, give_up)
+
     return step
+
+
+def _refused(x: Context, places: Array) -> Array:
+    """Which lanes have been told that the phase is not over."""
+    found = np.zeros(x.count, np.bool_)
+    objects = x.batch.objects
+    for place, rows in by_place(places):
+        if place in objects.states:
+            found[rows] = objects.refused(place)[x.lanes.index[rows]]
+    return found
+
+
+def _refuse(x: Context, places: Array, late: Array) -> None:
+    """These lanes are told."""
+    for place, rows in by_place(places):
+        if place in x.batch.objects.states:
+            x.batch.objects.refused(place)[x.lanes.index[rows[late[rows]]]] = True
 
 
 def _waits(machine: Machine, places: Array) -> tuple[Callable[[], bool], Callable[[], tuple[str, str]]]:
