@@ -163,16 +163,14 @@ class Copies:
         """For writes of ``size`` bytes to global memory, whether a copy may still read any of them."""
         found = np.zeros(len(addresses), np.bool_)
         low, high = int(addresses.min()), int(addresses.max()) + size
-        for copy in self.queue:
-            if (
-                not len(copy.sources)
-                or int(copy.sources.max()) + copy.size <= low
-                or int(copy.sources.min()) >= high
-            ):
+        reads = [(copy.sources, copy.size) for copy in self.queue]
+        reads += [(fetch.starts, fetch.unit) for fetch in self.batch.bulk.fetches]
+        for sources, unit in reads:
+            if not len(sources) or int(sources.max()) + unit <= low or int(sources.min()) >= high:
                 continue
-            starts = np.sort(copy.sources)
+            starts = np.sort(sources)
             before = np.searchsorted(starts, addresses + np.uint64(size), side="left") - 1
-            found |= (before >= 0) & (starts[np.maximum(before, 0)] + np.uint64(copy.size) > addresses)
+            found |= (before >= 0) & (starts[np.maximum(before, 0)] + np.uint64(unit) > addresses)
         return found
 
     def read_on(self) -> None:
@@ -180,6 +178,9 @@ class Copies:
         for store in self.batch.bulk.stores:
             if store.place >= 0:
                 self.flying[store.place : store.place + store.size] |= READING
+        for fetch in self.batch.bulk.fetches:
+            if fetch.place >= 0:
+                self.flying[fetch.place : fetch.place + fetch.size] |= READING
         self.batch.warpgroups.mark()
 
     def in_flight(self, places: Array, size: int) -> Array:

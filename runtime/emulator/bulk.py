@@ -33,7 +33,17 @@ class Change(NamedTuple):
     size: int
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
+class Fetch:
+    """A copy to shared memory that has not arrived: what it reads, in global or in shared memory."""
+
+    starts: Array  # addresses in global memory, of ``unit`` bytes each
+    unit: int
+    place: int = -1  # in the batch's shared memory
+    size: int = 0
+
+
+@dataclass(eq=False, slots=True)
 class Store:
     """A copy from shared memory whose group has not been waited for."""
 
@@ -55,6 +65,7 @@ class Bulk:
         self.open: dict[int, list[Store]] = {}  # by lanes
         self.groups: dict[int, list[list[Store]]] = {}
         self.stores: list[Store] = []
+        self.fetches: list[Fetch] = []
         self.reductions: list[tuple[int, int]] = []  # places and sizes in shared memory
         # For each 16 bytes of shared memory: 1 + the number of the swizzle in which a box was written there.
         self.swizzles = np.zeros(len(batch.shared.data) // 16, np.uint8)
@@ -91,8 +102,11 @@ class Bulk:
         block: int,
         unit: int = 16,
         change: Change | None = None,
+        source: Fetch | None = None,
     ) -> None:
         """A copy to shared memory begins, that arrives at the mbarrier at ``barrier`` of a block."""
+        if source is not None:
+            self._reads(source)
         batch, size = self.batch, len(data)
         part, shared = shared_part(batch, place, size, unit), batch.shared
         batch.launch.watch.bulk(x, i, "shared", "reduce" if change else "copy", part, unit)
@@ -110,6 +124,8 @@ class Bulk:
 
         def arrive() -> None:
             y = Context(batch, frame, lanes)
+            if source is not None:
+                self._has_read(source)
             if change is None:
                 shared.data[place : place + size] = data
                 self.clear(place, size, WRITING)
@@ -119,6 +135,17 @@ class Bulk:
             arrive_at(y, i, barrier, size)
 
         batch.copies.defer(barrier, arrive)
+
+    def _reads(self, source: Fetch) -> None:
+        self.fetches.append(source)
+        if source.place >= 0:
+            self.mark(source.place, source.size, READING)
+
+    def _has_read(self, source: Fetch) -> None:
+        self.fetches.remove(source)
+        if source.place >= 0:
+            self.clear(source.place, source.size, READING)
+            self.batch.copies.read_on()
 
     def _reduce(self, place: int, data: Array, change: Change) -> None:
         """A reduction arrives. Others of the same bytes may be under way still."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import access
 from ..access import Part
-from ..bulk import Change, Combine, Store, fetch, global_parts
+from ..bulk import Change, Combine, Fetch, Store, fetch, global_parts
 from ..clusters import RANK
 from ..context import Context
 from ..decode import Decoder
@@ -196,7 +196,7 @@ def bulk(i: Instruction, d: Decoder) -> Step:
                 mask = None if masks is None else int(masks[row])
                 for at, barrier in multicast(lane, i, mask, place, int(barriers[row])):
                     block = barrier // x.batch.shared_stride
-                    x.batch.bulk.load(lane.x, i, at, data, barrier, block)
+                    x.batch.bulk.load(lane.x, i, at, data, barrier, block, source=Fetch(starts, 16))
 
         return each_lane(i, d, load)
     here = shared_offset(d, operands[1])
@@ -215,7 +215,8 @@ def bulk(i: Instruction, d: Decoder) -> Step:
                 lane.report(i, "mbarrier", "a copy to a block that arrives at an mbarrier of another block")
             data = x.batch.bulk.take(lane.x, i, mine, size)
             block = int(barriers[row]) // x.batch.shared_stride
-            x.batch.bulk.load(lane.x, i, place, data, int(barriers[row]), block, change=change)
+            reads = Fetch(np.zeros(0, np.uint64), 16, mine, size)
+            x.batch.bulk.load(lane.x, i, place, data, int(barriers[row]), block, change=change, source=reads)
 
     return each_lane(i, d, send)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import boxes
 from ..access import Part
-from ..bulk import Combine, Store, fetch
+from ..bulk import Combine, Fetch, Store, fetch
 from ..context import Context
 from ..decode import Decoder
 from ..errors import EmulatorError, unsupported
@@ -185,7 +185,8 @@ def tensor(i: Instruction, d: Decoder) -> Step:
             mask = None if masks is None else int(masks[row])
             for to, barrier in multicast(lane, i, mask, place, int(barriers[row])):
                 moved = _moved(box, data, to % stride)
-                x.batch.bulk.load(lane.x, i, to, moved, barrier, barrier // stride)
+                reads = Fetch(sources.astype(np.uint64), unit)
+                x.batch.bulk.load(lane.x, i, to, moved, barrier, barrier // stride, source=reads)
                 x.batch.bulk.swizzles[to // 16 : (to + size) // 16] = 1 + SWIZZLES.index(box.swizzle)
 
     return each_lane(i, d, load)
