@@ -24,6 +24,7 @@ from .raising.simplify import simplify_generics
 from .raising.slices import lower_concat_and_pad
 from .raising.totals import split_totals
 from .raising.unit_dims import drop_unit_dims
+from .raising.unit_reshapes import cancel_unit_dims
 from .raising.variances import combine_variances
 from .raising.windows import lower_windows
 from .structured import erase_dead
@@ -67,6 +68,7 @@ def _raise(func: ir.Operation, processors: int) -> None:
     lower_generated(func)
     generalize_named_ops(func)
     drop_unit_dims(func)  # before the inits: a reduction over a unit loop becomes a parallel op
+    cancel_unit_dims(func)
     erase_dead(func)
     simplify_generics(func)
     make_inits_explicit(func)

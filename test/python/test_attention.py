@@ -165,6 +165,73 @@ def test_written_out(dtype: torch.dtype, target: str) -> None:
     )
 
 
+EINSUMS = {
+    "heads first": ("bhqd,bhkd->bhqk", "bhqk,bhkd->bhqd"),
+    "heads behind rows": ("bqhd,bkhd->bhqk", "bhqk,bkhd->bqhd"),
+    "grouped": ("bhgqd,bhkd->bhgqk", "bhgqk,bhkd->bhgqd"),
+}
+SIZES = {"b": 2, "h": 3, "g": 2, "q": 37, "k": 41}
+
+
+def by_einsum(layout: str, scaled_first: bool, mask: str) -> Callable[..., Tensor]:
+    """Attention as two of torch.einsum, which moves unit dims between the first and its softmax."""
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, *bias: Tensor) -> Tensor:
+        q = q * 0.25 if scaled_first else q
+        scores = torch.einsum(EINSUMS[layout][0], q, k)
+        scores = scores if scaled_first else scores * 0.25
+        if mask == "causal":
+            ahead = torch.arange(scores.shape[-1]) > torch.arange(scores.shape[-2])[:, None]
+            scores = scores.masked_fill(ahead, -math.inf)
+        weights = sum(bias, scores).softmax(-1)
+        return torch.einsum(EINSUMS[layout][1], weights, v)
+
+    return attend
+
+
+@pytest.mark.parametrize(
+    ("layout", "scaled_first", "mask", "dtype", "target"),
+    [
+        ("heads first", False, "none", torch.float32, "cpu"),
+        ("heads first", True, "causal", torch.bfloat16, "cpu"),
+        ("heads first", False, "added", torch.float16, "cpu"),
+        ("heads behind rows", False, "causal", torch.float32, "cpu"),
+        ("heads behind rows", True, "none", torch.float16, "cpu"),
+        ("heads behind rows", True, "none", torch.float32, "emulator"),
+        ("grouped", True, "added", torch.float32, "cpu"),
+    ],
+    ids=str,
+)
+def test_einsums(layout: str, scaled_first: bool, mask: str, dtype: torch.dtype, target: str) -> None:
+    queries, keys = EINSUMS[layout][0].split("->")[0].split(",")
+    shapes = [(queries, 16), (keys, 16), (keys, 12)]
+    inputs = [
+        torch.randn([SIZES.get(each, width) for each in letters], dtype=dtype) for letters, width in shapes
+    ]
+    if mask == "added":
+        inputs.append(torch.randn(SIZES["q"], SIZES["k"], dtype=dtype))
+    check(by_einsum(layout, scaled_first, mask), inputs, target)
+
+
+def test_einsums_of_lengths_that_are_not_known() -> None:
+    def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
+        return by_einsum("heads behind rows", False, "added")(q, k, v, bias)
+
+    batch, rows, keys = (Dim(name, min=2, max=4096) for name in ("batch", "rows", "keys"))
+    shapes = ({0: batch, 1: rows}, {0: batch, 1: keys}, {0: batch, 1: keys}, {0: rows, 1: keys})
+
+    def inputs(batch: int, rows: int, keys: int) -> list[Tensor]:
+        each = ((batch, rows, 3, 8), (batch, keys, 3, 8), (batch, keys, 3, 5), (rows, keys))
+        return [torch.randn(shape) for shape in each]
+
+    compiled = mlopt.jit(attend, *inputs(2, 33, 50), dynamic_shapes=shapes)
+    for sizes in ((2, 33, 50), (3, 7, 130), (2, 130, 7)):
+        given = inputs(*sizes)
+        wanted = attend(*(value.double() for value in given))
+        torch.testing.assert_close(compiled(*given).double(), wanted, rtol=0, atol=2e-5)
+    assert sum(kernel.calls for kernel in compiled.kernels) == 1
+
+
 def test_bias_by_distance() -> None:
     inputs = [*qkv((2, 3, 37, 16), 37, 16, torch.float32), torch.rand(3)]
     check(alibi, inputs, "cpu", kernels=None)
