@@ -48,9 +48,13 @@ MASK_INSTRUCTIONS = 3  # of a score more that something is added to: it is scale
 STEP_INSTRUCTIONS = 60  # of a step: positions, copies, what lanes say to each other
 SOFTMAX_LATENCY = 0.1e-6  # of a step: the maximum comes before all weights
 SCORE = 1.5  # registers for a score, some of which are weights already
-OTHERS = 52  # for maxima, totals, a step's factors, places and counters, as ptxas has them
+# As ptxas has them, in a sweep of blocks for heads of 32 to 256 elements:
+OTHERS = 40  # for maxima, totals, a step's factors, places and counters
+CAUSAL = 14  # more for positions, and for what both loops over keys need, the masked one and the other
+STAYING = 1 / 8  # for an element of queries that stay in shared memory: some are on their way from there
 ZONE = 32  # elements of a swizzled row that have an address of their own
 TWIN = 1.1  # for an element that passes through a thread of the twin, before there are scores
+TWIN_PLACES = 1.9  # the same, where both loops keep its place: of causal rows of 3 * 2^n elements
 SCHEDULERS = 4  # parts of a multiprocessor, each of which runs warps of its own
 HELD = 64  # of a warp's elements of its queries in each thread; those of wider ones stay in shared memory
 
@@ -110,12 +114,14 @@ class Block:
         sums = self.own * asked.width / WARP
         scores = self.own * self.keys / WARP
         queries = self.own * asked.depth / WARP
-        held = queries * asked.bytes / WORD if queries <= HELD else 0
+        held = queries * asked.bytes / WORD if queries <= HELD else queries * STAYING
+        longest_row = max(asked.depth, asked.width)
         scored = SCORE * scores
         if not aligned:
-            passing = self.keys * max(asked.depth, asked.width) / (self.warps * WARP)
-            scored = max(scored, TWIN * passing + scores * asked.score_bytes / WORD)
-        needed = sums + held + OTHERS + max(asked.depth, asked.width) / ZONE + scored
+            passing = self.keys * longest_row / (self.warps * WARP)
+            each = TWIN_PLACES if asked.causal and longest_row & (longest_row - 1) else TWIN
+            scored = max(scored, each * passing + scores * asked.score_bytes / WORD)
+        needed = sums + held + OTHERS + CAUSAL * asked.causal + longest_row / ZONE + scored
         return ceil(needed / REGISTER_STEP) * REGISTER_STEP
 
     def shared(self, asked: Attention) -> int:

@@ -45,15 +45,19 @@ def test_a_mask_costs_time() -> None:
 
 @pytest.mark.parametrize(
     ("width", "block", "spilled"),
-    [  # as ptxas 13.0 has found them for the kernel and its twin, causal, 1000 rows of 8 matrices
+    [  # as ptxas 13.0 has found them for the kernel and its twin, causal, of 1000 or 4096 rows
         (64, Block(128, 64, 4, 2), False),
         (64, Block(128, 128, 4, 2), True),
-        (96, Block(128, 64, 4, 2), False),
+        (96, Block(128, 64, 4, 2), True),
+        (96, Block(128, 128, 8, 2), False),
         (128, Block(64, 64, 4, 2), False),
+        (128, Block(128, 32, 4, 3), True),
+        (128, Block(256, 32, 8, 2), True),
         (128, Block(128, 64, 4, 2), True),
         (128, Block(64, 32, 2, 2), True),
         (192, Block(64, 64, 4, 2), True),
-        (192, Block(128, 64, 8, 2), False),
+        (192, Block(128, 64, 8, 2), True),
+        (192, Block(128, 32, 8, 4), False),
         (256, Block(32, 32, 2, 2), True),
         (256, Block(128, 32, 8, 2), False),
     ],

@@ -81,6 +81,15 @@ def test_gates(
         assert report.counters.l2_bytes <= 1.05 * implied
 
 
+@pytest.mark.parametrize(("width", "dtype"), [(96, F16), (128, BF16), (192, F16)])
+def test_long_causal_rows_spill_nothing(width: int, dtype: torch.dtype) -> None:
+    """Nor do their twins: the blocks of long rows are the largest that fit."""
+    inputs = [torch.empty((1, 16, 4096, width), dtype=dtype) for _ in range(3)]
+    gpu = mlopt.jit(causal, *inputs, target="cuda:sm_80", device="emulator").report.gpu
+    assert gpu is not None
+    assert [kernel.spills for kernel in gpu.kernels] == [0, 0]
+
+
 def _in_order(tile: str, inputs: list[Tensor]) -> list[Tensor]:
     """The inputs as the kernel has them: of them the mask alone is handed on as it is."""
     call = re.search(r"call @kernel_0\w+\((.*?)\)", tile)
