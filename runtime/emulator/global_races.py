@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from .launch import Launch
     from .memory import Allocation
     from .ordering import Clock
+    from .proxy_fences import ProxyFences
 
 MOST_BYTES = 1 << 30  # so much may all maps of who accessed what take; what is beyond is not looked at
-_BYTES = 25  # of the map, for a granule
+_BYTES = 26  # of the map, for a granule
 
 
 @dataclass(slots=True)
@@ -37,12 +38,14 @@ class Accesses:
     atomic: Array
     readers: tuple[Array, Array]
     read_at: tuple[Array, Array]
+    bulk: Array  # whether a copy in bulk wrote it
 
     @classmethod
     def of(cls, granules: int) -> Accesses:
         """Nobody, never."""
         a, b, c, d, e, f = (np.zeros(granules, np.int32) for _ in range(6))
-        return cls(a, b, np.zeros(granules, np.bool_), (c, d), (e, f))
+        atomic, bulk = np.zeros(granules, np.bool_), np.zeros(granules, np.bool_)
+        return cls(a, b, atomic, (c, d), (e, f), bulk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Access:
     thread: Array
     strong: bool
     reads: bool
+    bulk: bool
     unchanged: Unchanged | None
 
 
@@ -77,6 +81,8 @@ class GlobalRaces:
         part: Part,
         size: int,
         unchanged: Unchanged | None,
+        *,
+        bulk: bool = False,
     ) -> None:
         """Lanes access ``size`` bytes of an allocation."""
         found = self._map(part.allocation)
@@ -87,7 +93,7 @@ class GlobalRaces:
             self._synchronise(x, instruction, kind)
         thread = x.lanes.take(x.batch.value("the thread in the grid", self._numbers))
         thread = thread if part.rows is None else thread[part.rows]
-        access = Access(x, instruction, part, thread, strong, kind == "load", unchanged)
+        access = Access(x, instruction, part, thread, strong, kind == "load", bulk, unchanged)
         first = (part.addresses >> np.uint64(self.shift)).view(np.int64)
         first = first - (part.allocation.base >> self.shift)
         for step in range(max(1, size >> self.shift)):
@@ -104,6 +110,21 @@ class GlobalRaces:
         times = found.written_at[first : first + max(1, size >> self.shift)]
         latest = int(times.argmax())
         return (int(found.writer[first + latest]), int(times[latest])) if times[latest] else None
+
+    def unfenced(self, x: Context, part: Part, size: int, fences: ProxyFences) -> Array:
+        """Whether ordinary writes to ``size`` bytes each of a part lack a fence before one lane's copy."""
+        bad = np.zeros(len(part.addresses), np.bool_)
+        found = self._map(part.allocation)
+        if found is None:
+            return bad
+        first = (part.addresses >> np.uint64(self.shift)).view(np.int64)
+        first = first - (part.allocation.base >> self.shift)
+        for step in range(max(1, size >> self.shift)):
+            at = first + step
+            rows = np.flatnonzero((found.written_at[at] > 0) & ~found.bulk[at])
+            if len(rows):
+                bad[rows] |= fences.lacks(x, found.writer[at[rows]], found.written_at[at[rows]])
+        return bad
 
     def _map(self, allocation: Allocation) -> Accesses | None:
         if allocation.base not in self.maps:
@@ -201,6 +222,7 @@ def _note(access: Access, found: Accesses, at: Array, now: int) -> None:
         found.writer[at] = thread
         found.written_at[at] = now
         found.atomic[at] = access.strong
+        found.bulk[at] = access.bulk
         return
     if access.strong:
         return

@@ -20,6 +20,7 @@ from .lanes import Lanes
 from .map_fences import MapFences
 from .meetings import Meetings
 from .ordering import Clock
+from .proxy_fences import ProxyFences
 from .ptx import Array, Instruction
 from .races import READS, Unchanged
 from .tensor_maps import SIZE
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .launch import Launch
 
 _COMING = np.uint8(~READING & 255)  # marks of bytes that are still written
+_UNFENCED = "no fence.proxy.async between an ordinary access to these bytes and this copy"
 RACE_BYTES = 64 << 20  # so much may the map of who accessed what take
 
 
@@ -52,6 +54,7 @@ class Watch(Meetings):
         smallest = min(granule(function, GLOBAL_ELSEWHERE) for function in functions)
         self.global_races = GlobalRaces(launch, smallest, self.clock) if launch.options.races else None
         self.maps = MapFences(launch)
+        self.proxies = ProxyFences(launch)
         self.traffic: dict[tuple[int, str], Traffic] = {}
         self.touched: dict[int, Touched] = {}
         self.trace = Trace() if launch.options.trace else None
@@ -126,6 +129,8 @@ class Watch(Meetings):
         size: int,
         parts: list[Part],
         unchanged: Unchanged | None,
+        *,
+        bulk: bool = False,
     ) -> None:
         for part in parts:
             if kind != "load" and x.batch.copies.active:
@@ -142,7 +147,7 @@ class Watch(Meetings):
                     detail = "bytes that a copy may not have written yet"
                     self._report_flight(x, instruction, name, detail, part, pending)
             if self.global_races is not None:
-                self.global_races.access(x, instruction, kind, part, size, unchanged)
+                self.global_races.access(x, instruction, kind, part, size, unchanged, bulk=bulk)
 
     def _shared(
         self,
@@ -215,7 +220,11 @@ class Watch(Meetings):
             self._touch([part], kind)
             if self.trace is not None:
                 self.trace.access(x, instruction.line, kind, part.addresses)
-            self._global(x, instruction, kind, unit, [part], unchanged)
+            if self.global_races is not None:
+                bare = self.global_races.unfenced(x, part, unit, self.proxies)
+                if bare.any():
+                    self._report_flight(x, instruction, "proxy-fence", _UNFENCED, part, bare)
+            self._global(x, instruction, kind, unit, [part], unchanged, bulk=True)
             return
         passes = -(-unit * len(part.addresses) // 128)
         counted.wavefronts += passes
@@ -223,8 +232,7 @@ class Watch(Meetings):
         if x.batch.races is not None and instruction.opcode == "cp":
             bare = x.batch.races.unfenced(int(x.lanes.index[0]), part, writes=kind != "fetch")
             if bare.any():
-                detail = "no fence.proxy.async between an ordinary access to these bytes and this copy"
-                self._report_flight(x, instruction, "proxy-fence", detail, part, bare)
+                self._report_flight(x, instruction, "proxy-fence", _UNFENCED, part, bare)
         self._shared(x, instruction, kind, unit, [part], None)
 
     def wgmma(self, x: Context, i: Instruction, addresses: Array) -> None:

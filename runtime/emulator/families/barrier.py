@@ -141,9 +141,18 @@ def fence(i: Instruction, d: Decoder) -> Run:
 @instruction("fence.proxy", section=SYNC + ": fence.proxy", kind="barrier")
 def proxy(i: Instruction, d: Decoder) -> Run:
     """Orders ordinary accesses and those of asynchronous copies, which take another path to memory."""
-    if not i.has("async") or (i.has("global") and not i.has("shared::cta", "shared::cluster")):
+    if not i.has("async"):
         return lambda x: None
-    return lambda x: x.batch.launch.watch.proxy_fence(x)
+    shared, everywhere = i.has("shared::cta", "shared::cluster"), not i.has("global")
+
+    def run(x: Context) -> None:
+        watch = x.batch.launch.watch
+        if shared or everywhere:
+            watch.proxy_fence(x)
+        if not shared:
+            watch.proxies.add(x)
+
+    return run
 
 
 @instruction("fence.mbarrier_init", section=SYNC + ": fence.mbarrier_init", kind="barrier")
