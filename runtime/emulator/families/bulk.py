@@ -281,6 +281,8 @@ def prefetch(i: Instruction, d: Decoder) -> Run:
     def run(x: Context) -> None:
         addresses, sizes = origin(x), x.dense(size_of(x))
         for row in range(x.count):
-            _aligned(Lane(x, row), i, int(addresses[row]), int(sizes[row]))
+            lane, address, size = Lane(x, row), int(addresses[row]), int(sizes[row])
+            if _aligned(lane, i, address, size):
+                global_parts(lane.x, i, np.arange(address, address + size, 16, dtype=np.uint64), 16)
 
     return run
