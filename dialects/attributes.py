@@ -251,8 +251,9 @@ DECISIONS_KIND: Kind[tuple[Decision, ...]] = Kind(
 OP = Mark("mlopt.op", STRING)
 # Ops with the same number become one kernel.
 GROUP = Mark("mlopt.group", INTEGER)
-# Why a product does not make the parts that this view has, or that are read of it; mlopt-fuse takes it off.
-WHOLE = Mark("mlopt.whole", STRING, ("tensor.expand_shape", "linalg.generic"))
+# Why the parts that this view has, or that are read of an op's result, are not made apart, and why a concat
+# is not read part by part; mlopt-fuse takes it off.
+WHOLE = Mark("mlopt.whole", STRING, ("tensor.expand_shape", "tensor.insert_slice", "linalg.generic"))
 # What mlopt-fuse refused to fuse, and why.
 FUSION = Mark("mlopt.fusion", STRINGS, _MODULE)
 # Each fusion made or refused, and each joining of products, with what that saves; mlopt-outline takes it off.

@@ -82,7 +82,7 @@ class Fuse(Pass):
             DECISIONS.set(op, (*before, *(decision for each in made for decision in each.all())))
         for each in made:
             each.graph.erase_dead()
-        for noted in ops_named(op, "tensor.expand_shape", "linalg.generic"):
+        for noted in ops_named(op, *WHOLE.on):
             WHOLE.drop(noted)
 
 

@@ -231,7 +231,7 @@ def _edge_apart(
     if made_by is Kind.INSERT and kind is Kind.INSERT and number == 1:
         return why_not_together(op)
     if made_by is Kind.INSERT or (kind is Kind.INSERT and number == 1):
-        return PARTS
+        return _noted(PARTS, value)
     if kind is Kind.PAD:
         reader = next(iter(op.results[0].uses)).owner.operation
         return _no_prologue(graph, producer, value, reader, "a window") if number == 0 else PARTS
@@ -242,7 +242,7 @@ def _edge_apart(
     if kind is Kind.ATTENTION and number == 1:
         return "an attention's values would be computed again for each tile"
     if kind is Kind.SLICE:
-        return "a slice is read from memory"
+        return _noted("a slice is read from memory", value)
     if kind is Kind.FILL or made_by is Kind.FILL:
         return "a fill goes with what starts from it only"
     nest = graph.nest_of(op)
@@ -256,8 +256,7 @@ def _edge_apart(
         if producer.has(Kind.ANCHOR):
             return no_turned_store(graph, producer, read, nest)
     if order is None:
-        note = WHOLE.get(value.owner.operation)
-        return note or out_of_order(read)
+        return _noted(out_of_order(read), value)
     is_epilogue = (kind in _EPILOGUES and len(order) == len(nest.kinds)) or kind is Kind.ATTENTION
     if made_by is Kind.BARRIER and not is_epilogue:
         return ALL_TASKS
@@ -267,6 +266,12 @@ def _edge_apart(
     if made_by is Kind.ROW and kind is Kind.ROW and not is_init(op, number):
         return ROWS_OF_ROWS
     return None
+
+
+def _noted(reason: str, value: ir.Value) -> str:
+    """``reason``, and what mlopt-fold-moves has noted of why it did not change how ``value`` is made."""
+    note = WHOLE.get(value.owner.operation)
+    return reason if note is None else f"{reason}: {note}"
 
 
 def _no_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, reader: str) -> str | None:

@@ -22,6 +22,7 @@ from math import prod
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
+from ...dialects.attributes import WHOLE
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..raising.slices import insert
@@ -33,10 +34,12 @@ from ..structured import (
     has_one_use,
     inits_of,
     inputs_of,
+    is_used,
     kinds_of,
     maps_of,
     sizes_of,
     structured_ops,
+    word_for,
 )
 from ..tiling.analysis import loops_in
 from .casts import repeat_casts
@@ -55,11 +58,19 @@ def split_by_concats(func: ir.Operation) -> bool:
     while waiting:
         op = waiting.pop(0)
         concat = concat_of(op.results[0])
-        if concat is None or not 1 < len(concat.values) <= MOST_PARTS:
+        if concat is None or len(concat.values) < 2 or not is_used(op.results[0]):
+            continue
+        if len(concat.values) > MOST_PARTS:
+            WHOLE.set(
+                op, f"for each of its {len(concat.values)} parts the code of its readers would be repeated"
+            )
             continue
         region = _Region(op.results[0], concat)
         region.grow(structured_ops(func))
-        if region.can_split() and region.should_split():
+        reason = region.can_split() or region.should_split()
+        if reason is not None:
+            WHOLE.set(op, reason)
+        else:
             found = True
             dead = region.split()
             waiting = [each for each in waiting if each not in dead]  # an op's hash changes with its operands
@@ -122,23 +133,31 @@ class _Region:
         alone = is_plain and has_one_use(value) and "reduction" not in kinds_of(maker)
         return alone and isinstance(expr, ir.AffineDimExpr) and self._take(maker, expr.position)
 
-    def can_split(self) -> bool:
-        """Whether each generic reads what will be in parts along its loop, and none makes a part."""
-        made = [op.results[0] for op in self.loops]
-        return not any(part in made for concat in self.concats.values() for part in concat.values) and all(
-            _loop_along(op, value, self.dims[value]) == loop
-            for op, loop in self.loops.items()
-            for value in inputs_of(op)
-            if value in self.dims
-        )
+    def can_split(self) -> str | None:
+        """Why a generic does not read what will be in parts along its loop, or makes a part."""
+        parts = [part for concat in self.concats.values() for part in concat.values]
+        for op, loop in self.loops.items():
+            if op.results[0] in parts:
+                return f"what {word_for(op)} makes of it is a part of another one"
+            read = [value for value in inputs_of(op) if value in self.dims]
+            if any(_loop_along(op, value, self.dims[value]) != loop for value in read):
+                return f"each of its parts would be read by {word_for(op)} with all of another one"
+        return None
 
-    def should_split(self) -> bool:
-        """Whether what is put together afterwards is no more than the concats that need not be any more."""
+    def should_split(self) -> str | None:
+        """Why more would be put together afterwards than the concats that need not be any more."""
         gone = [value for value in self.concats if self._is_all_of(value)]
         if self.root not in gone:
-            return False
-        after = sum(_bytes(value) for value in self._exits() if not _is_stored(value))
-        return after <= sum(_bytes(value) for value in gone)
+            readers = (use.owner.operation for use in self.root.uses)
+            other = next(op for op in readers if op not in self.loops)
+            how = (
+                "cannot be computed in its parts" if other.name == "linalg.generic" else "reads it as a whole"
+            )
+            return f"{word_for(other)} {how}"
+        exits = [value for value in self._exits() if not _is_stored(value)]
+        if sum(map(_bytes, exits)) <= sum(map(_bytes, gone)):
+            return None
+        return f"what {word_for(exits[0].owner.operation)} makes of it is more to put together"
 
     def _is_all_of(self, value: ir.Value) -> bool:
         """Whether nothing but these generics reads ``value``."""

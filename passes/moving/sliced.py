@@ -21,6 +21,7 @@ from math import prod
 from mlir import ir
 from mlir.dialects import tensor
 
+from ...dialects.attributes import WHOLE
 from ..operations import defining_op
 from ..structured import (
     ASSUMED,
@@ -35,6 +36,7 @@ from ..structured import (
     maps_of,
     replace_op,
     structured_ops,
+    word_for,
 )
 from ..subsets import Size, mixed, split
 from .expansions import rests_on_rows
@@ -49,11 +51,16 @@ def compute_what_is_taken(func: ir.Operation) -> None:
         _merge(op)
     for op in reversed(structured_ops(func)):
         slices = _slices_of(op)
-        if slices and can_take(op) and should_take(op, slices):
-            for each in slices:
-                _take(op, each)
-            if not is_used(op.results[0]):
-                op.erase()
+        if not slices or not can_take(op):
+            continue
+        reason = should_take(op, slices)
+        if reason is not None:
+            WHOLE.set(op, reason)
+            continue
+        for each in slices:
+            _take(op, each)
+        if not is_used(op.results[0]):
+            op.erase()
 
 
 def _slices_of(op: ir.Operation) -> list[ir.Operation]:
@@ -101,15 +108,19 @@ def can_take(op: ir.Operation) -> bool:
     return plain and maps_of(op)[-1] == identity
 
 
-def should_take(op: ir.Operation, slices: list[ir.Operation]) -> bool:
-    """Whether no more is computed than before, or next to nothing, and no producer loses its epilogue."""
+def should_take(op: ir.Operation, slices: list[ir.Operation]) -> str | None:
+    """Why more, by more than casts, would be computed than before, or a producer would lose its epilogue."""
     if any(rests_on_rows(value) for value in inputs_of(op)):
-        return False
+        return f"{word_for(op)} stays with the rows or products that it is computed from"
     if all(inner.operation.name in (*CASTS, "linalg.yield") for inner in body_of(op).operations):
-        return True
-    readers = list(op.results[0].uses)
-    taken = sum(_elements(each.results[0]) for each in slices)
-    return len(readers) == len(slices) and taken <= _elements(op.results[0])
+        return None
+    readers = (use.owner.operation for use in op.results[0].uses)
+    other = next((reader for reader in readers if reader not in slices), None)
+    if other is not None:
+        return f"{word_for(other)} reads it, too, and {word_for(op)} would be computed twice"
+    if sum(_elements(each.results[0]) for each in slices) > _elements(op.results[0]):
+        return f"parts of it overlap, and {word_for(op)} would be computed twice there"
+    return None
 
 
 def _elements(value: ir.Value) -> int:

@@ -2,7 +2,7 @@
 
 // The concat is a result: it is stored, and can as well be read.
 // CHECK-LABEL: @stored
-// CHECK: %[[C:.*]] = tensor.insert_slice %arg1 into %{{.*}}[0, 4]
+// CHECK: %[[C:.*]] = tensor.insert_slice %arg1 into %{{.*}}[0, 4] {{.*}}mlopt.whole = "return reads it as a whole"}
 // CHECK: linalg.generic {{.*}} ins(%[[C]] : tensor<8x8xf32>)
 func.func @stored(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   %c = tensor.concat dim(1) %a, %b : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
@@ -16,7 +16,7 @@ func.func @stored(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) -> (tensor<8x8xf32>,
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 // CHECK-LABEL: @reduced
-// CHECK: %[[C:.*]] = tensor.insert_slice %arg1 into %{{.*}}[0, 4]
+// CHECK: %[[C:.*]] = tensor.insert_slice %arg1 into %{{.*}}[0, 4] {{.*}}mlopt.whole = "amax cannot be computed in its parts"}
 // CHECK: linalg.generic {{.*}} ins(%[[C]] : tensor<8x8xf32>)
 func.func @reduced(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) -> tensor<8xf32> {
   %least = arith.constant 0xFF800000 : f32

@@ -2,7 +2,7 @@
 
 // Overlapping parts would be computed twice.
 // CHECK-LABEL: @twice
-// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<8x12xf32>) {{.*}}"exp"
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<8x12xf32>) {{.*}}"exp", mlopt.whole = "parts of it overlap, and exp would be computed twice there"}
 func.func @twice(%x: tensor<8x12xf32>) -> tensor<8x11xf32> {
   %e = math.exp %x : tensor<8x12xf32>
   %a = tensor.extract_slice %e[0, 1] [8, 11] [1, 1] : tensor<8x12xf32> to tensor<8x11xf32>

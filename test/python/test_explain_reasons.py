@@ -57,6 +57,21 @@ def pooled_rows():
 def parts_of_rows():
     return (lambda x, y: (y := x.softmax(0))[:, 1:] + y[:, :-1]), ones(8, 9), ones(1)
 
+def overlapping_parts():
+    return (lambda x: (y := x.exp())[:, 1:] + y[:, :-1]), ones(8, 12)
+
+def parts_and_all():
+    return (lambda x: ((y := x.exp())[:, 3:] * 2, y)), ones(8, 12)
+
+def concat_and_all():
+    return (lambda a, b: ((y := torch.cat((a, b), 1)), y * 2)), ones(8, 4), ones(8, 4)
+
+def widened_concat():
+    return (lambda a, b: torch.cat((a, b), 1).float().sum(1)), *[ones(8, 4).bfloat16()] * 2
+
+def concat_of_many():
+    return (lambda x: torch.cat([x] * 9) * 2), ones(4)
+
 def transposed_scores():
     return (lambda q, k, v: (k @ q.mT).mT.softmax(-1) @ v), *[ones(2, 8, 8)] * 3
 
@@ -67,10 +82,17 @@ def norms():
     return nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8), nn.LayerNorm(8, bias=False)), ones(4, 8)
 """
 
+IN_PART = "what is made in the kernel is read there, along dim 1, in part, from element"
+IN_PARTS = "a buffer that is written in parts is complete only after its kernels"
 KINDS = {
     "pooled": "a kernel has one contraction or window, not conv2d and max_pool",
     "pooled_rows": "only element-wise ops over all loops of its result follow max_pool in its kernel",
-    "parts_of_rows": "what is made in the kernel is read there, along dim 1, in part, from element 1 on",
+    "parts_of_rows": f"{IN_PART} 1 on: div stays with the rows or products that it is computed from",
+    "overlapping_parts": f"{IN_PART} 1 on: parts of it overlap, and exp would be computed twice there",
+    "parts_and_all": f"{IN_PART} 3 on: return reads it, too, and exp would be computed twice",
+    "concat_and_all": f"{IN_PARTS}: return reads it as a whole",
+    "widened_concat": f"{IN_PARTS}: what cast makes of it is more to put together",
+    "concat_of_many": f"{IN_PARTS}: for each of its 9 parts the code of its readers would be repeated",
 }
 SCORES = {
     "transposed_scores": "transpose reads its scores moved: transposed, broadcast or in part",
