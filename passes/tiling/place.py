@@ -179,7 +179,8 @@ class Place(VectorBuilder):
         expr = ir.AffineExpr.simplify_affine_expr(expr, len(operands), 0).maybe_downcast()
         if isinstance(expr, ir.AffineConstantExpr):
             return self.index(expr.value)
-        if isinstance(expr, ir.AffineDimExpr):
+        # A padded dim's own: who finds two tiles of unknown sizes at one place takes them for equally long.
+        if isinstance(expr, ir.AffineDimExpr) and not index.padded:
             return operands[expr.position]
         where = ir.AffineMap.get(len(operands), 0, [expr])
         known = self.recall(("position", where, *operands))
