@@ -8,8 +8,6 @@ import re
 from collections import ChainMap
 from typing import Any
 
-import torch
-
 from ..options import Options
 from . import pool, tuning
 from .cache import Cached
@@ -68,8 +66,11 @@ def import_program(text: str, weights: list[int], options: Options) -> str:
 
 def _rounding(options: Options) -> dict[str, bool]:
     """What torch lets a GPU's products of f32 do, if that is more than nothing."""
-    allowed = is_cuda(options.target) and torch.backends.cuda.matmul.fp32_precision == "tf32"
-    return {"tf32": True} if allowed else {}
+    if not is_cuda(options.target):
+        return {}
+    import torch  # as the program's caller has: importing mlopt does not
+
+    return {"tf32": True} if torch.backends.cuda.matmul.fp32_precision == "tf32" else {}
 
 
 def _measured(options: Options, shapes: tuning.Shapes | None = None) -> dict[str, Any]:

@@ -25,8 +25,8 @@ _COMPARISONS = [
 def pipelines(chip: str, elements: int | None, shared: int | None = None) -> tuple[str, str, str]:
     """The way down of the stages for a GPU, without the host part: to tiles, to threads, to nvvm."""
     stages = {stage.name: stage.passes for stage in cuda_stages(chip, 80)}
-    held = f"mlopt-gpu-chunk-rows{{thread-elements={elements}}}" if elements else "mlopt-gpu-chunk-rows"
-    layouts = stages["layouts"].replace("mlopt-gpu-chunk-rows", held)
+    held = "mlopt-gpu-chunk-rows{" + (f"thread-elements={elements} " if elements else "")
+    layouts = stages["layouts"].replace("mlopt-gpu-chunk-rows{", held)
     threads = stages["threads"].split(",mlopt-cpu-arena")[0]
     if shared is not None:
         whole = f"{{shared={find_chip(chip).limits.shared_per_block}}}"
