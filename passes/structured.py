@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from mlir import ir
 from mlir.dialects import linalg, tensor
@@ -11,6 +10,7 @@ from mlir.dialects import linalg, tensor
 from ..dialects.attributes import OP
 from .constants import index_constant, scalar_constant
 from .operations import block_ops, defining_op
+from .remembered import remembered
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 ATTENTION = "mlopt.attention"  # loops, maps and init as a linalg.generic has them, but no body
@@ -53,15 +53,9 @@ def maps_of(op: ir.Operation) -> list[ir.AffineMap]:
     return list(_maps(op.attributes["indexing_maps"]))
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def _maps(attribute: ir.Attribute) -> tuple[ir.AffineMap, ...]:
     return tuple(each.value for each in attribute)
-
-
-def forget_attributes() -> None:
-    """Let go of the attributes that `maps_of` and `kinds_of` have read, and so of their context."""
-    _maps.cache_clear()
-    _kinds.cache_clear()
 
 
 def named_maps_of(op: ir.Operation) -> list[ir.AffineMap]:
@@ -90,7 +84,7 @@ def kinds_of(op: ir.Operation) -> list[str]:
     return list(_kinds(op.attributes["iterator_types"]))
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def _kinds(attribute: ir.Attribute) -> tuple[str, ...]:
     return tuple("parallel" if "parallel" in str(kind) else "reduction" for kind in attribute)
 

@@ -17,7 +17,7 @@ from ..passes.base import Pass, PassError
 from ..passes.locations import source_of
 from ..passes.options import OptionError, parse_options
 from ..passes.registry import UnknownPassError, did_you_mean, find_pass, is_ours, pass_names
-from ..passes.structured import forget_attributes
+from ..passes.remembered import forget_attributes
 from ..runtime import progress
 from .capi import PassTree, operation_at, verify_operation
 from .diagnostics import Diagnostic, PipelineError, captured_diagnostics, note_pass

@@ -13,6 +13,7 @@ from mlir import ir
 
 from ...dialects.context import LOADED_DIALECTS
 from ...passes.base import Pass, PassError
+from ...passes.remembered import forget_attributes
 from ...pipelines import capi
 from ...pipelines.diagnostics import Diagnostic, PipelineError, captured_diagnostics
 from . import mlir_main
@@ -57,6 +58,7 @@ class Runner:
         except BaseException as error:
             return self._stop(cls.name, operation, error)
         finally:
+            forget_attributes()  # MLIR may destroy the context next
             flush_printed()
 
     def _prepare(self, context: ir.Context, dialects: Iterable[str]) -> None:
