@@ -1,4 +1,4 @@
-"""mlopt-opt on files of many chunks: each has a context of its own, which may lie where an earlier one did."""
+"""mlopt-opt on files of many chunks: each has a context of its own, maybe where an earlier one was."""
 
 import subprocess
 import sys
