@@ -9,8 +9,8 @@ from typing import ClassVar
 from mlir import ir
 
 from ..dialects.attributes import DECISIONS, FUSION, WHOLE
-from .base import Pass, PassError
-from .costs.machine import DEFAULT_CPU, find_machine
+from .base import Pass
+from .costs.machine import DEFAULT_CPU, machine_of
 from .fusion.buffers import give_concats_their_buffers
 from .fusion.choose import Chooser
 from .fusion.decisions import Decisions
@@ -52,10 +52,7 @@ class Fuse(Pass):
     machine: str = DEFAULT_CPU
 
     def run(self, op: ir.Operation) -> None:
-        try:
-            machine = find_machine(self.machine)
-        except LookupError as error:
-            raise PassError(op, f"there is no description of a machine '{self.machine}'; {error}") from None
+        machine = machine_of(op, self.machine)
         made: list[Decisions] = []
         number = 0
         for function in op.regions[0].blocks[0].operations:

@@ -10,10 +10,10 @@ from mlir import ir
 from mlir.dialects import linalg, tensor
 
 from ..dialects.attributes import BESIDE, DECISIONS, NO_GROUP, Decision
-from .base import Pass, PassError
+from .base import Pass
 from .costs.cost import Cost
 from .costs.count import bytes_of, cost_alone
-from .costs.machine import DEFAULT_CPU, Machine, find_machine
+from .costs.machine import DEFAULT_CPU, Machine, machine_of
 from .costs.roofline import predict
 from .groups import entry_ops, operands_of
 from .hoist import made_of_weights
@@ -68,10 +68,7 @@ class JoinProducts(Pass):
     machine: str = DEFAULT_CPU
 
     def run(self, op: ir.Operation) -> None:
-        try:
-            machine = find_machine(self.machine)
-        except LookupError as error:
-            raise PassError(op, f"there is no description of a machine '{self.machine}'; {error}") from None
+        machine = machine_of(op, self.machine)
         decisions = []
         for each in op.regions[0].blocks[0].operations:
             function = each.operation

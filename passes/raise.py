@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from mlir import ir
 
-from .base import Pass, PassError
-from .costs.machine import DEFAULT_CPU, find_machine
+from .base import Pass
+from .costs.machine import DEFAULT_CPU, machine_of
 from .raising.asserts import check_as_eager
 from .raising.bodies import name_generics
 from .raising.buffers import take_tensors_late
@@ -52,10 +52,7 @@ class Raise(Pass):
     machine: str = DEFAULT_CPU
 
     def run(self, op: ir.Operation) -> None:
-        try:
-            processors = find_machine(self.machine).processors
-        except LookupError as error:
-            raise PassError(op, f"there is no description of a machine '{self.machine}'; {error}") from None
+        processors = machine_of(op, self.machine).processors
         for func in op.regions[0].blocks[0].operations:
             if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
                 _raise(func.operation, processors)

@@ -34,7 +34,7 @@ from mlir import ir
 from ..dialects.attributes import BYTES, CONSIDERED, FLOPS, KERNEL, SCHEDULE, SLOW
 from .base import Pass, PassError
 from .costs.count import cost_of
-from .costs.machine import DEFAULT_GPU
+from .costs.machine import DEFAULT_GPU, machine_of
 from .domain import Domain
 from .scheduling import cpu, gpu
 from .scheduling.common import TASKS
@@ -64,6 +64,7 @@ class Schedule(Pass):
         """Schedule each kernel of the module."""
         if self.target not in TARGETS:
             raise PassError(op, f"schedule: no target '{self.target}'; use one of {', '.join(TARGETS)}")
+        machine_of(op, self.machine)  # refuses a name that is none
         kernels = {
             function.attributes["sym_name"].value: function.operation
             for function in op.regions[0].blocks[0].operations

@@ -13,6 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mlir import ir
+
+from ..base import PassError
 from .cost import FUNCTIONS
 
 DEFAULT_CPU = "cpu"
@@ -86,6 +89,14 @@ def find_machine(name: str) -> Machine:
         cache_bandwidth=cache.get("bytes_per_second", 0.0),
         shared_bandwidth=shared.get("bytes_per_second", 0.0),
     )
+
+
+def machine_of(op: ir.Operation, name: str) -> Machine:
+    """The machine that an option of a pass names; PassError at ``op``, with near names, if there is none."""
+    try:
+        return find_machine(name)
+    except LookupError as error:
+        raise PassError(op, f"there is no description of a machine '{name}'; {error}") from None
 
 
 def machine_for_chip(chip: str) -> Machine | None:

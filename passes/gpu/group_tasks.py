@@ -33,7 +33,7 @@ from mlir import ir
 
 from ...dialects.attributes import SCHEDULE
 from ..base import Pass
-from ..costs.machine import DEFAULT_GPU, Machine, find_machine
+from ..costs.machine import DEFAULT_GPU, Machine, machine_of
 from ..operations import ops_named
 from .grids import grids_of
 from .layouts.access import Access, access_of
@@ -52,7 +52,7 @@ class GroupTasks(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Mark the schedules of such kernels."""
-        machine = find_machine(self.machine)
+        machine = machine_of(op, self.machine)
         for forall in grids_of(op):
             loops = can_group(forall)
             if loops is not None:

@@ -26,7 +26,7 @@ from mlir import ir
 
 from ...dialects.attributes import KERNEL, OP
 from ..base import Pass
-from ..costs.machine import DEFAULT_GPU, find_machine
+from ..costs.machine import DEFAULT_GPU, find_machine, machine_of
 from ..domain import Domain
 from ..raising.bodies import is_contraction
 from ..raising.divided import can_divide, divide_loop
@@ -55,6 +55,7 @@ class SplitProducts(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the products of each function of the host."""
+        machine_of(op, self.machine)  # refuses a name that is none
         for function in [each.operation for each in op.regions[0].blocks[0].operations]:
             if function.name == "func.func" and function.regions[0].blocks and not KERNEL.get(function):
                 for generic in structured_ops(function):

@@ -32,7 +32,7 @@ from mlir import ir
 
 from ...dialects.attributes import BYTES, KERNEL, STREAMED, argument_attributes
 from ..base import Pass
-from ..costs.machine import DEFAULT_GPU, find_machine
+from ..costs.machine import DEFAULT_GPU, machine_of
 from ..operations import defining_op, ops_named
 from .layouts.access import bytes_of
 
@@ -52,7 +52,7 @@ class StreamStores(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Mark arguments of kernels, as all their callers allow."""
-        cache = int(find_machine(self.machine).cache)
+        cache = int(machine_of(op, self.machine).cache)
         functions = [each.operation for each in op.regions[0].blocks[0].operations]
         kernels = {_name(each): each for each in functions if each.name == "func.func" and KERNEL.get(each)}
         verdicts: dict[tuple[str, int], bool] = {}

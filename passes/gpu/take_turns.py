@@ -35,7 +35,7 @@ from mlir import ir
 from ...dialects.attributes import SCHEDULE
 from ...dialects.layouts import WARP
 from ..base import Pass
-from ..costs.machine import DEFAULT_GPU, find_machine
+from ..costs.machine import DEFAULT_GPU, machine_of
 from ..operations import nested_ops, ops_named
 from .grids import grids_of
 from .layouts.access import bytes_of
@@ -63,7 +63,7 @@ class TakeTurns(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Mark the schedules of such kernels."""
-        processors = find_machine(self.machine).processors
+        processors = machine_of(op, self.machine).processors
         for forall in grids_of(op):
             along = shared_along(forall)
             if along is not None:

@@ -10,11 +10,13 @@ from mlir import ir
 from mlopt import host_machine
 from mlopt.dialects.context import make_context
 from mlopt.options import Options
+from mlopt.passes.base import PassError
 from mlopt.passes.costs import machine as machines
 from mlopt.passes.costs.cost import FUNCTIONS, Cost
 from mlopt.passes.costs.count import cost_alone, cost_of
 from mlopt.passes.costs.machine import find_machine, machine_for_chip, machine_names
 from mlopt.passes.costs.roofline import predict
+from mlopt.passes.registry import find_pass, pass_names
 from mlopt.passes.structured import structured_ops
 
 ALL = machine_names()
@@ -194,6 +196,16 @@ def test_chips_have_machines():
     assert (h200.vector, h200.matrix, h200.special) == (h100.vector, h100.matrix, h100.special)
     with pytest.raises(LookupError, match="did you mean h100"):
         find_machine("h10")
+
+
+def test_each_pass_refuses_a_machine_that_nothing_describes():
+    passes = [found for found in map(find_pass, pass_names()) if hasattr(found, "machine")]
+    assert len(passes) >= 8
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.create()
+        for found in passes:
+            with pytest.raises(PassError, match="no description of a machine 'h10'; did you mean h100"):
+                found(machine="h10").run(module.operation)
 
 
 def test_the_host_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
