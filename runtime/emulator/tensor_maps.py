@@ -16,19 +16,10 @@ from .errors import EmulatorError
 SIZE, ALIGN = 128, 64
 MARK = b"mlopt-TM"
 FORM = struct.Struct("<8s6BxxQ5I4Q5H5B3x3h3hHH")
-TYPES = {
-    "u8": ("u1", 0),
-    "u16": ("u2", 1),
-    "u32": ("u4", 2),
-    "s32": ("i4", 3),
-    "u64": ("u8", 4),
-    "s64": ("i8", 5),
-    "f16": ("f2", 6),
-    "f32": ("f4", 7),
-    "f64": ("f8", 8),
-    "bf16": ("u2", 9),
-}
-FLOATS = ("f16", "f32", "f64", "bf16")
+# The bytes of each type, in the order of the driver's numbers.
+TYPES = {"u8": 1, "u16": 2, "u32": 4, "s32": 4, "u64": 8, "s64": 8, "f16": 2, "f32": 4, "f64": 8, "bf16": 2}
+TYPES |= {"f32.ftz": 4, "tf32": 4, "tf32.ftz": 4}
+FLOATS = ("f16", "f32", "f64", "bf16", "f32.ftz", "tf32", "tf32.ftz")
 SWIZZLES = ("none", "32B", "64B", "128B")
 INTERLEAVES = ("none", "16B", "32B")
 FILLS = ("zeros", "nan")
@@ -67,7 +58,7 @@ class TensorMap:
     @property
     def element(self) -> int:
         """The bytes of an element."""
-        return int(TYPES[self.type][0][1])
+        return TYPES[self.type]
 
     @property
     def im2col(self) -> bool:

@@ -12,6 +12,7 @@ from ..access import Part
 from ..bulk import Combine, Fetch, Store, fetch
 from ..context import Context
 from ..decode import Decoder
+from ..box_elements import filled, loaded, open_when_stored
 from ..errors import EmulatorError, unsupported
 from ..operands import Read
 from ..ptx import TYPES, Array, Instruction, Memory, Vector
@@ -33,7 +34,6 @@ from .mbarrier import object_place
 
 _OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 Place = tuple[int, ...]
-NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": 0x7FFFFFFFFFFFFFFF}
 
 
 class Coordinates:
@@ -124,13 +124,6 @@ def _elements(box: TensorMap, at: Place, offsets: Place) -> tuple[Array, Array, 
     return (begin[good][:, None] + steps[None, :]).reshape(-1), places.reshape(-1), unit
 
 
-def _filled(box: TensorMap, size: int) -> Array:
-    """A box of what is outside of the tensor."""
-    if box.fill == "zeros":
-        return np.zeros(size, np.uint8)
-    return np.full(size // box.element, NAN[box.type], f"u{box.element}").view(np.uint8)
-
-
 def _moved(box: TensorMap, data: Array, place: int, *, back: bool = False) -> Array:
     """The bytes of a box as they are in shared memory, or from there ``back`` in order."""
     if box.swizzle == "none":
@@ -143,6 +136,17 @@ def _moved(box: TensorMap, data: Array, place: int, *, back: bool = False) -> Ar
     else:
         out[:] = units[which]
     return out.reshape(-1)
+
+
+def _order(box: TensorMap, sources: Array, places: Array) -> int:
+    """The number of the swizzle of a box in shared memory and 1; 0 if nothing says in which order it is.
+
+    What lies together in global memory, and is copied so, may have been swizzled there.
+    """
+    apart = sources - places
+    if box.swizzle == "none" and not (apart != apart[:1]).any():
+        return 0
+    return 1 + SWIZZLES.index(box.swizzle)
 
 
 @control("cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", section=BULK + ".tensor", kind="async copy")
@@ -178,16 +182,17 @@ def tensor(i: Instruction, d: Decoder) -> Step:
             if place < 0 or barriers[row] < 0:
                 continue
             sources, which, unit = _elements(box, start, tuple(shifts[row].tolist()))
-            data = _filled(box, size)
+            data = filled(box, size)
             if len(sources):
                 found = fetch(lane.x, i, sources.astype(np.uint64), unit)
-                data.reshape(-1, unit)[which // unit] = found.reshape(-1, unit)
+                data.reshape(-1, unit)[which // unit] = loaded(box, found).reshape(-1, unit)
+            order = _order(box, sources, which)
             mask = None if masks is None else int(masks[row])
             for to, barrier in multicast(lane, i, mask, place, int(barriers[row])):
                 moved = _moved(box, data, to % stride)
                 reads = Fetch(sources.astype(np.uint64), unit)
                 x.batch.bulk.load(lane.x, i, to, moved, barrier, barrier // stride, source=reads)
-                x.batch.bulk.swizzles[to // 16 : (to + size) // 16] = 1 + SWIZZLES.index(box.swizzle)
+                x.batch.bulk.swizzles[to // 16 : (to + size) // 16] = order
 
     return each_lane(i, d, load)
 
@@ -217,9 +222,14 @@ def _store(i: Instruction, d: Decoder, where: Memory) -> Step:
                 targets, which = _split(targets, unit, box.element), _split(which, unit, box.element)
                 unit = box.element
             mine = np.ascontiguousarray(data.reshape(-1, unit)[which // unit]).reshape(-1)
+            why = open_when_stored(box, mine)
+            if operation and box.type.startswith("tf32"):
+                why = f"a reduction of {box.type}, which the ISA leaves open"
+            if why:
+                raise unsupported(i, BULK, why)
             combine: Combine | None = None
             if operation:
-                combine = combine_of(operation, TYPES[box.type], d)
+                combine = combine_of(operation, TYPES[box.type.removesuffix(".ftz")], d)
             write, good, values = write_global(lane, i, targets.astype(np.uint64), unit, mine, combine)
             x.batch.bulk.store(Store(i, lane.number, place, size, good, unit, write, values))
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mlopt import emulator
+from mlopt.runtime.emulator import formats
+from mlopt.test.python.emulator.hopper import Arrays, drawn
 from mlopt.test.python.emulator.snippets import kinds
 
 M, N, K, STEPS = 128, 256, 320, 5
@@ -67,7 +69,26 @@ def test_a_change_is_found(name: str) -> None:
 
 
 def test_maps_without_a_swizzle() -> None:
+    """Their boxes have 64 of 320 columns."""
     assert launch(text(), "none") == ["swizzle"]
+
+
+def test_what_was_swizzled_in_global_memory_already() -> None:
+    """Boxes that lie together there are copied as they are: nothing says in which order that is."""
+    a, b, c = drawn("bf16", M, 64), drawn("bf16", N, 64), np.zeros((M, N), np.uint16)
+    row, unit = np.ix_(np.arange(N) % 8, np.arange(8))
+    arrays, maps = Arrays(), []
+    for x in (a, b):
+        units = x.reshape(len(x), 8, 8)
+        moved = np.take_along_axis(units, (unit ^ row)[: len(x), :, None], 1).reshape(x.shape)
+        maps.append(emulator.tiled("bf16", int(arrays.put(moved)), (64, len(x)), (128,), (64, len(x))))
+    there = int(arrays.put(c))
+    maps.append(emulator.tiled("bf16", there, (N, M), (2 * N,), (64, 64), swizzle="128B"))
+    report = arrays.launch("gemm", 1, 384, [*maps, 1, 1, 1], "together", dynamic_smem=SHARED)
+    assert report.findings == []
+    arrays.device.read(there, c)
+    wide = [formats.widen(each, "bf16") for each in (a, b, c)]
+    np.testing.assert_allclose(wide[2], wide[0] @ wide[1].T, rtol=2.0**-8, atol=1e-3)
 
 
 def test_it_is_clean() -> None:

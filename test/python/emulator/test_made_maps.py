@@ -163,7 +163,10 @@ def test_fields_of_a_map_that_the_host_made() -> None:
         raw = changed
     expected = tensor_maps.tiled("bf16", 1 << 21, (64, 5), (128,), (64, 8), swizzle="128B")
     assert raw == expected
-    with pytest.raises(emulator.EmulatorError, match="tf32"):
-        replaced(raw, "elemtype", 0, 11)
+    for number, name in ((8, "f32.ftz"), (9, "f64"), (11, "tf32"), (12, "tf32.ftz")):
+        assert (found := replaced(raw, "elemtype", 0, number)) is not None
+        assert (decoded := tensor_maps.TensorMap.decode(found)) is not None and decoded.type == name
+    with pytest.raises(emulator.EmulatorError, match="elemtype"):
+        replaced(raw, "elemtype", 0, 13)
     with pytest.raises(emulator.EmulatorError, match="fits"):
         replaced(raw, "box_dim", 0, 1 << 16)

@@ -127,11 +127,12 @@ def copied(
 ) -> emulator.Report:
     """The box of ``x`` (innermost dimension first) at ``at``, stored to ``out``."""
     device = emulator.Device()
-    name = next(name for name, kind in NUMPY.items() if x.dtype == kind)
+    plain = next(name for name, kind in NUMPY.items() if x.dtype == kind)
     maps, addresses = [], []
-    steps = more.pop("element_strides", None)
-    plain = {key: value for key, value in more.items() if key == "swizzle"}
-    for array, sizes, options, step in ((x, box, more, steps), (out, out.shape[::-1], plain, None)):
+    steps, kinds_of = more.pop("element_strides", None), more.pop("types", (plain, plain))
+    same = {key: value for key, value in more.items() if key == "swizzle"}
+    given = ((x, box, more, steps), (out, out.shape[::-1], same, None))
+    for name, (array, sizes, options, step) in zip(kinds_of, given, strict=True):
         address = device.alloc(array.nbytes, "array")
         device.write(address, array)
         addresses.append(address)
@@ -206,6 +207,65 @@ def test_floats_may_be_filled_with_nan() -> None:
     out = np.zeros((6, 16), np.float32)
     assert copied(x, (-4, -1), (16, 6), out, fill="nan").findings == []
     np.testing.assert_array_equal(out, boxed(x, (-4, -1), out.shape, np.nan))
+
+
+def floats() -> np.ndarray:
+    """All kinds of f32: ties of tf32 and what is beside them, subnormals, the ends of the range, NaNs."""
+    bits = RNG.integers(0, 1 << 32, (16, 32), np.uint32)
+    bits[0] = bits[0] & 0xFFFFE000 | 0x1000
+    bits[1] = bits[1] & 0xFFFFE000 | RNG.choice([0x0FFF, 0x1001, 0x1FFF, 1], 32).astype(np.uint32)
+    bits[2] &= 0x807FFFFF
+    bits[3, :6] = [0, 1 << 31, 0x7F800000, 0xFF800000, 0x7F7FFFFF, 0x7F7FEFFF]
+    bits[3, 6:12] = [0x7F800001, 0xFFC01234, 0x007FFFFF, 0x807FFFFF, 0x00800000, 0x00000FFF]
+    return bits.view(np.float32)
+
+
+def as_tf32(value: float) -> float:
+    """To the nearest number of 10 bits of fraction, ties to even, by arithmetic in float64."""
+    if not np.isfinite(value) or value == 0:
+        return value
+    quantum = 2.0 ** (max(int(np.floor(np.log2(abs(value)))), -126) - 10)
+    return float(np.float32(np.rint(value / quantum) * quantum))
+
+
+@pytest.mark.parametrize("swizzle", ["none", "128B"])
+@pytest.mark.parametrize("name", ["f32", "f32.ftz", "tf32", "tf32.ftz"])
+def test_types_that_change_what_is_loaded(name: str, swizzle: str) -> None:
+    x, out = floats(), np.zeros((18, 32), np.float32)
+    assert copied(x, (0, -1), (32, 18), out, swizzle=swizzle, types=(name, "f32"), fill="nan").findings == []
+    with np.errstate(invalid="ignore"):
+        expected = x.astype(np.float64)
+    if name.endswith(".ftz"):
+        expected = np.where(np.abs(expected) < 2.0**-126, np.copysign(0.0, expected), expected)
+    if name.startswith("tf32"):
+        with np.errstate(over="ignore"):
+            expected = np.vectorize(as_tf32)(expected)
+    found = out[1:17].view(np.uint32)
+    nan = np.isnan(x)
+    np.testing.assert_array_equal(found[nan], x.view(np.uint32)[nan])
+    np.testing.assert_array_equal(found[~nan], expected.astype(np.float32).view(np.uint32)[~nan])
+    assert (out[[0, 17]].view(np.uint32) == 0x7FFFFFFF).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "operation", "named"),
+    [
+        ("tf32", 1 + 2.0**-10, "", ""),
+        ("f32.ftz", 2.0**-126, "", ""),
+        ("f32.ftz", 1.5, "add", ""),
+        ("tf32", 1 + 2.0**-11, "", "tf32 has not"),
+        ("f32.ftz", 2.0**-127, "", "f32.ftz has not"),
+        ("tf32.ftz", 1.0, "add", "reduction of tf32.ftz"),
+    ],
+)
+def test_types_of_maps_that_store(name: str, value: float, operation: str, named: str) -> None:
+    x, out = np.full((4, 8), value, np.float32), np.zeros((4, 8), np.float32)
+    if named:
+        with pytest.raises(emulator.UnsupportedInstructionError, match=named):
+            copied(x, (0, 0), (8, 4), out, operation, types=("f32", name))
+        return
+    assert copied(x, (0, 0), (8, 4), out, operation, types=("f32", name)).findings == []
+    np.testing.assert_array_equal(out, x)
 
 
 @pytest.mark.parametrize("operation", ["add", "min", "max", "inc", "dec", "and", "or", "xor"])
