@@ -9,10 +9,10 @@ import numpy as np
 
 from .. import boxes
 from ..access import Part
+from ..box_elements import filled, loaded, open_when_stored
 from ..bulk import Combine, Fetch, Store, fetch
 from ..context import Context
 from ..decode import Decoder
-from ..box_elements import filled, loaded, open_when_stored
 from ..errors import EmulatorError, unsupported
 from ..operands import Read
 from ..ptx import TYPES, Array, Instruction, Memory, Vector
