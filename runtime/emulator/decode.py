@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import modifiers, registry, sections
+from . import modifiers, needs, registry, sections
 from .context import Context
 from .definite import maybe_unset
 from .errors import EmulatorError, unsupported
@@ -103,6 +103,7 @@ class Decoder(Symbols):
             odd = modifiers.stranger(entry.opcode, instruction)
             if odd:
                 raise self.fail(f"with .{odd}")
+            needs.check_instruction(instruction, self.loaded.module)
         program.lanes_run = np.zeros(len(code), np.int64)
         program.warps_run = np.zeros(len(code), np.int64)
         self._arrange(program)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import needs
 from .context import Context
 from .definite import is_ever_written, names
 from .errors import UnsupportedInstructionError, unsupported
@@ -78,10 +79,16 @@ class Symbols:
             return self._read_register(operand.text, kind)
         special = SPECIAL.get(operand.text)
         if special is not None:
+            self._check_special(operand.text)
             return _read_special(operand.text, kind)
         if operand.text == "WARP_SZ":
             return _always(kind.dtype.type(32))
         return self.address_of(operand, kind)
+
+    def _check_special(self, name: str) -> None:
+        assert self.instruction is not None
+        where = f"PTX line {self.instruction.line}: {self.instruction.text}"
+        needs.check(name, self.loaded.module, where)
 
     def read_part(self, operand: Operand, kind: Type) -> Read:
         """The same for a part of what is packed: 0 for a register that nothing ever writes.
@@ -169,7 +176,10 @@ class Symbols:
             return _always(kind.dtype.type(total))
         address = loaded.symbols.get(name)
         if address is None:
-            raise self.fail(f"{name!r} is not declared")
+            what = (
+                "neither declared nor a special register that is known" if name[0] == "%" else "not declared"
+            )
+            raise self.fail(f"{name!r} is {what}")
         whole = address + operand.offset
         return _always(kind.dtype.type(whole))
 

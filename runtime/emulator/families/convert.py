@@ -48,6 +48,11 @@ def pack(i: Instruction, d: Decoder) -> Run:
 @instruction("cvt", section=CVT, kind="convert")
 def cvt(i: Instruction, d: Decoder) -> Run:
     """Converts a value to another type."""
+    later = [mod for mod in i.mods if re.fullmatch(r"ue8m0x2|e[23]m[123]x[24]|e[45]m[23]x4", mod)]
+    if later or i.has("rs"):
+        raise d.fail(f"with .{(later or ['rs'])[0]}, which sm_100 has")
+    if len(i.types) != 2:
+        raise d.fail("between other than two types that it knows")
     to, source = i.types
     if to.name.endswith("x2") or source.name.endswith("x2"):
         return _packed(i, d, to, source)

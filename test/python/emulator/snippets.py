@@ -19,7 +19,7 @@ REGISTERS = """
 """
 
 
-def kernel(body: str, parameters: int = 2, shared: int = 0, target: str = "sm_80", before: str = "") -> str:
+def kernel(body: str, parameters: int = 2, shared: int = 0, target: str = "sm_90a", before: str = "") -> str:
     """A kernel ``k`` whose parameters are addresses, in %rd0, %rd1 …; %r0 is the thread's number.
 
     ``buffer`` is ``shared`` bytes of shared memory; %rd31 is 4 times the thread's number.
@@ -29,7 +29,7 @@ def kernel(body: str, parameters: int = 2, shared: int = 0, target: str = "sm_80
     loads = "\n".join(f"  ld.param.u64 %rd{number}, [{name}];" for number, name in enumerate(names))
     space = f"  .shared .align 16 .b8 buffer[{shared}];\n" if shared else ""
     return f"""
-.version 8.0
+.version 9.0
 .target {target}
 .address_size 64
 {before}

@@ -82,7 +82,7 @@ def test_instructions_and_operations() -> None:
 )
 def test_occupancy(block: int, shared: int, registers: int, blocks: int, by: str) -> None:
     options = emulator.Options(registers=registers)
-    kernels = emulator.load(kernel("  bar.sync 0;\n", 1))
+    kernels = emulator.load(kernel("  bar.sync 0;\n", 1, target="sm_80"))
     report = kernels.launch("k", 1, block, [np.zeros(1, np.float32)], shared, options=options)
     assert (report.counters.blocks_per_processor, report.counters.limited_by) == (blocks, by)
     assert report.counters.occupancy == blocks * block / 2048
@@ -90,6 +90,6 @@ def test_occupancy(block: int, shared: int, registers: int, blocks: int, by: str
 
 def test_roofline() -> None:
     body = "  add.s64 %rd3, %rd0, %rd31;\n  ld.global.f32 %f1, [%rd3];\n"
-    counters = run(kernel(body, 1), [np.zeros(1024, np.float32)], 1024).counters
+    counters = run(kernel(body, 1, target="sm_80"), [np.zeros(1024, np.float32)], 1024).counters
     assert counters.roofline == {"memory": pytest.approx(4096 / 2.039e12)}
     assert counters.time == counters.roofline["memory"]
