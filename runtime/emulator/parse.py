@@ -2,27 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-
-from .declarations import SPACES, Declarations
-from .ptx import (
-    TYPES,
-    Arguments,
-    Function,
-    Instruction,
-    Location,
-    Memory,
-    Module,
-    Name,
-    Not,
-    Number,
-    Operand,
-    Pair,
-    Variable,
-    Vector,
-)
-from .scan import Token
+from .declarations import SPACES
+from .instructions import Instructions
+from .ptx import TYPES, Function, Location, Module, Variable
 
 _LINKING = (".extern", ".visible", ".weak", ".common")
 _COUNTED = {
@@ -41,7 +23,7 @@ def parse(text: str) -> Module:
     return _Parser(text).module()
 
 
-class _Parser(Declarations):
+class _Parser(Instructions):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.files = {
@@ -50,8 +32,6 @@ class _Parser(Declarations):
             if word.text == ".file" and number.kind == "number"
         }
         self.out = Module()
-        self.location: Location | None = None
-        self.scopes: list[dict[str, str]] = []
 
     # -- modules -------------------------------------------------------------------------------
 
@@ -246,61 +226,3 @@ class _Parser(Declarations):
             self.word()
             while self.token.kind == "number" or self.token.text in ("+",) or self.token.text.startswith("$"):
                 self.take()
-
-    # -- instructions --------------------------------------------------------------------------
-
-    def instruction(self, scope: int) -> Instruction:
-        start, line = self.at, self.token.line
-        guard: Name | Not | None = None
-        if self.accept("@"):
-            negated = self.accept("!")
-            name = Name(self.resolve(self.word()))
-            guard = Not(name) if negated else name
-        head = self.word().split(".")
-        operands: list[Operand] = []
-        while not self.accept(";"):
-            operands.append(self.operand())
-            if self.token.text != ";":
-                if self.token.text == "(" and head[0] == "call":
-                    continue
-                self.expect(",")
-        text = _render(self.tokens[start : self.at - 1])
-        return Instruction(head[0], tuple(head[1:]), tuple(operands), guard, line, text, scope, self.location)
-
-    def resolve(self, name: str) -> str:
-        for scope in reversed(self.scopes):
-            if name in scope:
-                return scope[name]
-        return name
-
-    def operand(self) -> Operand:
-        first = self.primary()
-        if self.accept("|"):
-            return Pair(first, self.primary())
-        return first
-
-    def primary(self) -> Operand:
-        if self.accept("{"):
-            return Vector(tuple(self.listed("}")))
-        if self.accept("("):
-            return Arguments(tuple(self.listed(")")))
-        if self.accept("["):
-            base, *more = self.listed("]")
-            if not isinstance(base, Name | Number):
-                raise self.error("an address is a register, a variable or a number")
-            return Memory(base, tuple(more))
-        if self.accept("!"):
-            return Not(Name(self.resolve(self.word())))
-        if self.token.kind == "word":
-            return Name(self.resolve(self.word()), self.offset())
-        return self.number()
-
-    def listed(self, end: str) -> Iterator[Operand]:
-        while not self.accept(end):
-            yield self.operand()
-            self.accept(",")
-
-
-def _render(tokens: list[Token]) -> str:
-    text = " ".join(token.text for token in tokens)
-    return re.sub(r"(?<=[\[{(@!+]) | (?=[\]}),+])", "", text)
