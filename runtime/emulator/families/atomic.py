@@ -10,7 +10,7 @@ import numpy as np
 from .. import access, atomics
 from ..context import Context
 from ..decode import Decoder
-from ..formats import narrow, pieces, widen
+from ..formats import flush, narrow, pieces, widen
 from ..ptx import RAW, TYPES, Array, Instruction, Memory, Type
 from ..registry import Run, instruction
 from .memory import memory_space
@@ -19,12 +19,14 @@ ATOMIC = "9.7.13 Parallel Synchronization and Communication: atom, red"
 OPERATIONS = ("and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max")
 
 
-def _float_add(kind: Type) -> Callable[[Array, Array], Array]:
+def _float_add(kind: Type, *, flushes: bool) -> Callable[[Array, Array], Array]:
     name = kind.name.removesuffix("x2")
 
     def run(old: Array, value: Array) -> Array:
-        if kind.name in ("f32", "f64"):
-            total: Array = old.view(kind.dtype) + value.view(kind.dtype)
+        if flushes:
+            total: Array = flush(flush(old.view(kind.dtype)) + flush(value.view(kind.dtype)))
+        elif kind.name in ("f32", "f64"):
+            total = old.view(kind.dtype) + value.view(kind.dtype)
         else:
             left, right = pieces(old, name + "x2"), pieces(value, name + "x2")
             total = narrow(widen(left, name) + widen(right, name), name)
@@ -44,7 +46,12 @@ def _float_extreme(kind: Type, operation: str) -> Callable[[Array, Array], Array
     return run
 
 
-def update(operation: str, kind: Type, d: Decoder) -> Callable[[Array, Array, Any], Array]:
+def flushes(operation: str, kind: Type, space: str) -> bool:
+    """Whether it makes zeros of subnormal numbers: sums of f32 in global memory do, in shared memory not."""
+    return operation == "add" and kind.name == "f32" and space == "global"
+
+
+def update(operation: str, kind: Type, d: Decoder, space: str) -> Callable[[Array, Array, Any], Array]:
     """What an operation makes of the old value, its operand and (for cas) the second one; all in raw bits."""
     dtype, raw = kind.dtype, kind.raw
     if operation == "exch":
@@ -53,7 +60,7 @@ def update(operation: str, kind: Type, d: Decoder) -> Callable[[Array, Array, An
         return lambda old, value, new: np.where(old == value, new, old)
     if kind.kind == "f":
         if operation == "add":
-            combine = _float_add(kind)
+            combine = _float_add(kind, flushes=flushes(operation, kind, space))
         elif operation in ("min", "max"):
             combine = _float_extreme(kind, operation)
         else:
@@ -92,7 +99,7 @@ def atom(i: Instruction, d: Decoder) -> Run:
     if operation != "cas":
         reads = reads[:1]
     address, space = d.address(where), memory_space(i, d, where)
-    change = update(operation, kind, d)
+    changes = {found: update(operation, kind, d, found) for found in ("global", "shared", "local")}
 
     def run(x: Context) -> None:
         addresses = address(x)
@@ -108,7 +115,7 @@ def atom(i: Instruction, d: Decoder) -> Run:
                 mask[rows] = True
                 x.enter(lanes.where(mask))
             some = values if rows is None else [value[rows] for value in values]
-            mine = _one_space(x, i, found, inside, kind, operation, change, some, gives)
+            mine = _one_space(x, i, found, inside, kind, operation, changes, some, gives)
             old[slice(None) if rows is None else rows] = mine
         x.enter(lanes)
         if write is not None:
@@ -125,7 +132,7 @@ def _vector(i: Instruction, d: Decoder, kind: Type, operation: str, gives: bool)
         raise d.fail("of vectors of other than floats in global memory")
     address, reads = d.address(where), d.reads(i.operands[2 if gives else 1], raw)
     writes = d.writes(i.operands[0], raw) if gives else []
-    change, width = update(operation, kind, d), kind.bytes * len(reads)
+    changes, width = {"global": update(operation, kind, d, "global")}, kind.bytes * len(reads)
 
     def run(x: Context) -> None:
         addresses = address(x)
@@ -136,7 +143,7 @@ def _vector(i: Instruction, d: Decoder, kind: Type, operation: str, gives: bool)
         values = [x.dense(read(x)) for read in reads]
         for element, value in enumerate(values):
             inside = addresses + np.uint64(element * kind.bytes)
-            old = _one_space(x, i, "global", inside, kind, operation, change, [value], gives)
+            old = _one_space(x, i, "global", inside, kind, operation, changes, [value], gives)
             if gives:
                 writes[element](x, old)
 
@@ -150,7 +157,7 @@ def _one_space(
     addresses: Array,
     kind: Type,
     operation: str,
-    change: Callable[[Array, Array, Any], Array],
+    changes: dict[str, Callable[[Array, Array, Any], Array]],
     values: list[Array],
     gives: bool,
 ) -> Array:
@@ -159,6 +166,7 @@ def _one_space(
     size = kind.bytes
     parts = access.resolve(x, i, space, addresses, size)
     space = access.plain(space)
+    change, to_zero = changes[space], flushes(operation, kind, space)
     x.batch.launch.watch.access(x, i, space, "atomic", addresses, size, parts)
     for part in parts:
         allocation = part.allocation
@@ -167,10 +175,21 @@ def _one_space(
             access.check_written(x, i, space, part, places, size, 1)
         rows = slice(None) if part.rows is None else part.rows
         some = [value[rows] for value in values]
-        old[rows] = _update(allocation.view(size), places, kind, operation, change, some, gives)
+        view = allocation.view(size)
+        if to_zero and not gives:
+            _flush(view, places)
+            some = [flush(value.view(np.float32)).view(RAW[32]) for value in some]
+        old[rows] = _update(view, places, kind, operation, change, some, gives)
+        if to_zero and not gives:
+            _flush(view, places)
         if allocation.written is not None:
             allocation.written_view(size)[places] = access.WRITTEN[size]
     return old
+
+
+def _flush(view: Array, places: Array) -> None:
+    values = view.view(np.float32)
+    values[places] = flush(values[places])
 
 
 def _update(

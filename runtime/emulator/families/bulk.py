@@ -102,8 +102,8 @@ def multicast(
 
 
 def combine_of(operation: str, kind: Type, d: Decoder) -> Combine:
-    """What a reduction makes of old bits and new ones."""
-    change = update(operation, kind, d)
+    """What a reduction makes of old bits and new ones; those of floats are in global memory."""
+    change = update(operation, kind, d, "global")
     return lambda old, value: change(old, value, None).view(kind.raw)
 
 

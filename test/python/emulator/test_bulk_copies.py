@@ -81,6 +81,15 @@ def test_reductions(operation: str, kind: str) -> None:
         np.testing.assert_array_equal(found, expected.astype(found.dtype))
 
 
+def test_subnormal_sums_are_zeros() -> None:
+    old, new = np.zeros((2, 64), np.float32)
+    old[:4], new[:4] = 2.0**-126 * np.array([1.5, -1.5, 0.5, 1]), 2.0**-126 * np.array([-1, 1, 1, 0.5])
+    body = BODY.replace("OPERATION", "add.f32")
+    assert run(kernel(body, 2, 256), [old, new], 32).findings == []
+    expected = np.array([0.0, -0.0, 2.0**-126, 2.0**-126], np.float32)
+    np.testing.assert_array_equal(old[:4].view(np.uint32), expected.view(np.uint32))
+
+
 @pytest.mark.parametrize(
     ("line", "found"),
     [

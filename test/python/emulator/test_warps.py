@@ -165,6 +165,41 @@ def test_atomic_sums(opcode: str, kind: str, dtype: type) -> None:
     assert total.tolist() == [x.sum(), 0]
 
 
+@pytest.mark.parametrize("form", ["red.global", "atom.global", "red", "atom.shared", "red.shared"])
+def test_subnormal_sums(form: str) -> None:
+    """In global memory they are zeros of their sign, as what is added is; in shared memory they stay."""
+    tiny, least = np.float32(2.0**-130), np.float32(2.0**-126)
+    old = np.array([tiny, least, -least, 0.0, -tiny, 1.0, 1.5 * least, *[0.0] * 25], np.float32)
+    x = np.array([tiny, tiny, -tiny, -tiny, -tiny, tiny, -least, *[0.0] * 25], np.float32)
+    result = "%f2, " if form.startswith("atom") else ""
+    body = """
+  add.s64 %rd10, %rd0, %rd31;
+  add.s64 %rd11, %rd1, %rd31;
+  ld.global.f32 %f1, [%rd11];
+"""
+    if "shared" in form:
+        body += f"""
+  mov.u32 %r1, buffer;
+  mad.lo.u32 %r1, %r0, 4, %r1;
+  ld.global.f32 %f3, [%rd10];
+  st.shared.f32 [%r1], %f3;
+  {form}.add.f32 {result}[%r1], %f1;
+  ld.shared.f32 %f4, [%r1];
+  st.global.f32 [%rd10], %f4;
+"""
+    else:
+        body += f"  {form}.add.f32 {result}[%rd10], %f1;\n"
+    found, kept = old.copy(), np.where(np.abs(old) < least, np.copysign(0, old), old)
+    if "shared" in form:
+        expected = old + x
+    else:
+        added = np.where(np.abs(x) < least, np.copysign(0, x), x)
+        expected = (kept + added).astype(np.float32)
+        expected = np.where(np.abs(expected) < least, np.copysign(0, expected), expected)
+    assert run(kernel(body, 2, 128), [found, x], 32).findings == []
+    np.testing.assert_array_equal(found.view(np.uint32), expected.astype(np.float32).view(np.uint32))
+
+
 VECTORS = [("add", "f32", 2), ("add", "f32", 4)]
 VECTORS += [(name, "f16", count) for name in ("add", "min", "max") for count in (2, 4, 8)]
 VECTORS += [(name, "f16x2", count) for name in ("add", "min", "max") for count in (2, 4)]
