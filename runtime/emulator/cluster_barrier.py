@@ -52,10 +52,10 @@ class ClusterBarrier:
             x.report(i, "barrier", "a wait at the barrier of the cluster without an arrival", early)
         return early | (self.awaited[index] < self.phase[self.cluster[index]])
 
-    def left(self, lanes: Lanes, *, acquire: bool) -> None:
+    def left(self, lanes: Lanes) -> None:
         """Lanes go on behind the barrier."""
         self.came[lanes.index] = False
-        self.batch.launch.watch.cluster_wait(self.batch, lanes, acquire=acquire)
+        self.batch.launch.watch.cluster_wait(self.batch, lanes)
 
     def over(self, lanes: Lanes) -> bool:
         """Whether any of these lanes may go on."""

@@ -32,13 +32,9 @@ def report_left(batch: Batch) -> None:
         finding = findings.at(operation.instruction, "async-exit", detail)
         batch.locate(finding, operation.lane)
         findings.add(finding, "wgmma")
-    pool = batch.pool
-    for warp in pool.uneven().tolist() if pool.instruction is not None else []:
-        assert pool.instruction is not None
-        detail = (
-            "the warps of a warpgroup have executed setmaxnreg with different numbers, or not all of them"
-        )
-        finding = findings.at(pool.instruction, "setmaxnreg", detail)
+    for warp, instruction in batch.pool.uneven():
+        detail = "a warp executes setmaxnreg, and others of its warpgroup do not"
+        finding = findings.at(instruction, "setmaxnreg", detail)
         batch.locate(finding, int(np.argmax(batch.shape.warp == warp)))
         findings.add(finding, "uneven")
     for state in batch.objects.unfinished():

@@ -25,7 +25,7 @@ KINDS = {
     "mbarrier": "an mbarrier object that is not initialised, or used against its rules",
     "mbarrier-phase": "a wait for a phase of an mbarrier that is neither the current one nor the one before",
     "transaction-count": "the bytes that an mbarrier expects are not those that its copies bring",
-    "setmaxnreg": "setmaxnreg without what it needs: a number at entry, whole warpgroups, a number in range",
+    "setmaxnreg": "setmaxnreg without what it needs: a number at entry, whole warpgroups in step, registers",
     "proxy-fence": "a bulk copy or wgmma of bytes accessed ordinarily, and no fence.proxy.async in between",
     "async-exit": "threads end while their copies or wgmma still read or write",
     "warpgroup": "a wgmma that a part of a warpgroup executes, or not with the same descriptors",

@@ -10,6 +10,7 @@ import numpy as np
 from .ptx import Array
 
 WARP = 32
+GROUP = 4  # warps of a warpgroup
 
 
 class Shape:

@@ -20,6 +20,7 @@ from .cluster_barrier import ClusterBarrier
 from .context import Context
 from .ending import report_left
 from .lanes import Lanes
+from .ptx import Instruction
 from .stuck import report_stuck
 
 FAIR = 256  # so many turns in a row may go to the groups in front before the others get one
@@ -100,6 +101,7 @@ class Machine:
         self.cluster_barrier = ClusterBarrier(self)
         self.parked: dict[tuple[int, tuple[int, int, str]], Group] = {}
         self.sleeping: list[Sleeper] = []
+        self.hurried: set[int] = set()  # instructions that somebody has not waited at
 
     def run(self) -> None:
         """Until all lanes have ended, or none can go on."""
@@ -198,9 +200,11 @@ class Machine:
                 self.sleeping.append(sleeper)
         return woken
 
-    def hasty(self) -> bool:
-        """Whether who may wait or go on without goes on: at random, in that schedule."""
-        return self.budget is not None and self.budget.random() < 0.5
+    def hasty(self, instruction: Instruction) -> bool:
+        """Whether who may wait or go on goes on; in ``random`` by chance, but for who is there first."""
+        first = id(instruction) not in self.hurried
+        self.hurried.add(id(instruction))
+        return self.budget is None or first or self.budget.random() < 0.5
 
     def give_up(self) -> bool:
         """Nobody can go on: let those go on without what they wait for that may; says whether any does."""
@@ -236,6 +240,15 @@ class Machine:
             return group
         known = self.parked.pop((self._unit(group.lanes, width), group.key), None)
         return group if known is None else Group(group.frame, group.pc, known.lanes.merge(group.lanes))
+
+    def gather(self, group: Group, lanes: Lanes) -> Lanes | None:
+        """Those of a group's lanes whose warps are whole; others are kept until the rest has come."""
+        group = self.unpark(Group(group.frame, group.pc, lanes))
+        missing = (self.batch.alive_in_warp & ~group.lanes.present)[group.lanes.warp] != 0
+        here, early = self.part(group, ~missing)
+        if early is not None:
+            self.park(group, early)
+        return here
 
 
 def split(lanes: Lanes, by: np.ndarray) -> Iterable[tuple[int, Lanes]]:

@@ -5,6 +5,7 @@ The ISA keeps their contents opaque. Here the 64 bits say nothing; what an objec
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,15 @@ if TYPE_CHECKING:
 COUNT = (1 << 20) - 1  # the most arrivals, and the most bytes either way
 PHASE = 20  # where a phase's number begins in the state that an arrival gives
 MARK = 1 << 63
+NEVER = -2  # a phase that nobody looks for
 
 
 @dataclass(slots=True)
 class State:
-    """One object. ``phase`` is how many are over; ``place``, ``time`` are those of who initialised it."""
+    """One object. ``phase`` is how many are over; ``place``, ``time`` are those of who initialised it.
+
+    ``in_vain`` is, for each thread of the block, which phase it has not seen over at its last look.
+    """
 
     expected: int
     instruction: Instruction
@@ -32,6 +37,7 @@ class State:
     lane: int
     place: int
     time: int
+    in_vain: Array
     pending: int = 0
     bytes: int = 0
     phase: int = 0
@@ -58,8 +64,6 @@ class Objects:
         self.batch = batch
         self.states: dict[int, State] = {}
         self.there = np.zeros(len(batch.shared.data) // 8, np.bool_)
-        self.waited = np.full((2, batch.shape.lanes), -1, np.int64)  # by lanes in vain: place, and phase
-        self._refused: dict[int, tuple[int, Array]] = {}  # by places: a phase, and which lanes
 
     def add(self, place: int, state: State) -> None:
         """Initialise an object."""
@@ -75,14 +79,6 @@ class Objects:
         self.batch.shared.written_view(8)[place // 8] = 0
         return self.states.pop(place, None)
 
-    def refused(self, place: int) -> Array:
-        """Which lanes a try_wait has told that this phase is not over; who calls may add some."""
-        phase = self.states[place].phase
-        known = self._refused.get(place)
-        if known is None or known[0] != phase:
-            known = self._refused[place] = phase, np.zeros(self.batch.shape.lanes, np.bool_)
-        return known[1]
-
     def touched(self, places: Array, size: int) -> Array:
         """Whether accesses of ``size`` bytes fall on an object."""
         first = places >> 3
@@ -94,6 +90,19 @@ class Objects:
     def unfinished(self) -> list[State]:
         """Objects that expect bytes, or have had more than they expect."""
         return [state for state in self.states.values() if state.bytes]
+
+
+def arrivals(x: Context, place: int, rows: Array, *, tells: bool) -> Iterator[int]:
+    """The rows of lanes that arrive at an object one by one; if that ``tells``, of what is before.
+
+    Which lanes of a warp are the first is open: a warp tells what its lanes did when the last one arrives.
+    """
+    warp = x.lanes.warp[rows]
+    last = np.append(warp[1:] != warp[:-1], True)
+    for row, whole in zip(rows.tolist(), last.tolist(), strict=True):
+        if tells:
+            x.batch.launch.watch.mbarrier_arrive(x, place, np.array([row]), whole=whole)
+        yield row
 
 
 def report(x: Context, i: Instruction, rows: Array, detail: str, kind: str = "mbarrier") -> None:

@@ -63,10 +63,18 @@ class Meetings:
         if batch.order is not None:
             batch.order.cluster_complete(clusters)
 
-    def cluster_wait(self, batch: Batch, lanes: Lanes, *, acquire: bool) -> None:
+    def cluster_wait(self, batch: Batch, lanes: Lanes) -> None:
         """Lanes have passed the barrier of their cluster."""
         if batch.order is not None:
-            batch.order.cluster_wait(lanes, acquire=acquire)
+            batch.order.cluster_wait(lanes)
+
+    def knows(self, batch: Batch, warp: int, other: int, time: int) -> bool:
+        """Whether a warp knows what another one of its block, by its number there, did up to a time."""
+        if batch.order is None:
+            return True
+        block, inside = divmod(warp, batch.shape.warps_in_block)
+        column = batch.order.own[block, other]
+        return other == inside or int(batch.order.known[block, inside, column]) >= time
 
     def mbarrier_unknown(self, x: Context, rows: Array, state: State) -> Array:
         """Whether the lanes in these rows may see an mbarrier before it is initialised."""
@@ -82,16 +90,26 @@ class Meetings:
             late &= not state.published or passed < state.published
         return late
 
-    def mbarrier_arrive(self, x: Context, place: int, rows: Array) -> None:
-        """The lanes in these rows have arrived at an mbarrier."""
+    def mbarrier_arrive(self, x: Context, place: int, rows: Array, *, whole: bool = True) -> None:
+        """The lanes in these rows have arrived at an mbarrier; if not ``whole``, a part of their warp."""
         if x.batch.order is not None:
             for warp in np.unique(x.lanes.warp[rows]).tolist():
-                x.batch.order.object_arrive(place, *divmod(warp, x.batch.shape.warps_in_block))
+                block, inside = divmod(warp, x.batch.shape.warps_in_block)
+                x.batch.order.object_arrive(place, block, inside, whole=whole)
 
     def mbarrier_complete(self, batch: Batch, place: int) -> None:
         """A phase of an mbarrier is over."""
         if batch.order is not None:
             batch.order.object_complete(place)
+
+    def mbarrier_known(self, x: Context, place: int, rows: Array) -> Array:
+        """Whether the lanes in these rows know, not by looking, that the phases so far are over."""
+        order = x.batch.order
+        if order is None:
+            return np.ones(len(rows), np.bool_)
+        warps, which = np.unique(x.lanes.warp[rows], return_inverse=True)
+        parts = [divmod(warp, x.batch.shape.warps_in_block) for warp in warps.tolist()]
+        return np.array([order.object_known(place, *part) for part in parts])[which]
 
     def mbarrier_wait(self, x: Context, places: Array, done: Array) -> None:
         """Lanes have seen that a phase is over, where ``done`` holds."""

@@ -219,13 +219,12 @@ class Ordering:
             self.object_complete(("cluster", cluster))
             self.completed[cluster] = self.clock.now
 
-    def cluster_wait(self, lanes: Lanes, *, acquire: bool) -> None:
+    def cluster_wait(self, lanes: Lanes) -> None:
         """Lanes have passed the barrier of their cluster."""
         for warp in np.unique(lanes.warp).tolist():
             block, inside = divmod(warp, self.warps)
             cluster = block // self.batch.shape.cluster
-            if acquire:
-                self.object_wait(("cluster", cluster), block, inside)
+            self.object_wait(("cluster", cluster), block, inside)
             self.clustered[block, inside] = self.completed[cluster]
 
     def fences(self, block: int, threads: Array) -> Array:
@@ -233,11 +232,12 @@ class Ordering:
         found: Array = self.fenced_at[block // self.batch.shape.cluster, threads]
         return found
 
-    def object_arrive(self, place: Any, block: int, warp: int) -> None:
-        """A warp arrives at the mbarrier at ``place``, or at its cluster's barrier."""
+    def object_arrive(self, place: Any, block: int, warp: int, *, whole: bool = True) -> None:
+        """A warp, or a part of it, arrives at the mbarrier at ``place``, or at its cluster's barrier."""
         event = self._object(place)
         np.maximum(event.pending, self.known[block, warp], out=event.pending)
-        event.pending[self.own[block, warp]] = self.clock.now
+        if whole:
+            event.pending[self.own[block, warp]] = self.clock.now
         if self.fenced is not None:
             np.maximum(event.fenced, self.fenced[block, warp], out=event.fenced)
         self._tick()
@@ -262,6 +262,12 @@ class Ordering:
     def object_complete(self, place: Any) -> None:
         """A phase is over."""
         self._object(place).complete()
+
+    def object_known(self, place: Any, block: int, warp: int) -> bool:
+        """Whether a warp knows of all arrivals in the phases that are over, other than its own."""
+        ahead = self._object(place).done > self.known[block, warp]
+        ahead[self.own[block, warp]] = False
+        return not ahead.any()
 
     def object_wait(self, place: Any, block: int, warp: int) -> None:
         """A warp has seen that a phase is over."""

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .lanes import WARP
+from .lanes import GROUP, WARP
 from .ptx import Array, Instruction
 
 if TYPE_CHECKING:
     from .batch import Batch
 
-GROUP = 4  # warps of a warpgroup
 STEP, LEAST, MOST = 8, 24, 256
 
 
@@ -26,8 +25,9 @@ class RegisterPool:
         self.start = _at_entry(batch)
         self.each = np.full(shape.warps, self.start, np.int64)
         self.free = np.zeros(shape.blocks, np.int64)
-        self.asked = np.zeros(shape.warps, np.int64)  # by each warp, last
-        self.instruction: Instruction | None = None
+        self.executed: list[list[tuple[Instruction, int]]] = [
+            [] for _ in range(shape.warps)
+        ]  # by warps, and when
 
     def change(self, warps: Array, count: int) -> Array:
         """Give these warps ``count`` registers a thread, as far as there are; says which have them."""
@@ -41,19 +41,41 @@ class RegisterPool:
                 done[place] = True
         return done
 
-    def ask(self, warps: Array, count: int, instruction: Instruction) -> None:
-        """These warps have executed setmaxnreg."""
-        self.asked[warps] = count
-        self.instruction = instruction
+    def executes(self, warps: Array, instruction: Instruction) -> None:
+        """These warps execute setmaxnreg."""
+        now = self.batch.launch.watch.clock.now
+        for warp in warps.tolist():
+            self.executed[warp].append((instruction, now))
 
-    def uneven(self) -> Array:
-        """The first warps of the warpgroups whose warps have asked for different numbers."""
-        shape = self.batch.shape
-        whole = shape.warps_in_block // GROUP * GROUP
-        rows = self.asked.reshape(shape.blocks, -1)[:, :whole].reshape(-1, GROUP)
-        groups = np.flatnonzero((rows != rows[:, :1]).any(axis=1))
-        block, group = np.divmod(groups, max(1, whole // GROUP))
-        found: Array = block * shape.warps_in_block + group * GROUP
+    def refusal(self, warp: int, instruction: Instruction, count: int) -> str:
+        """What is wrong with its warpgroup if a warp asks for ``count`` registers now; empty if nothing is.
+
+        One that changes nothing needs no synchronisation: Triton has such.
+        """
+        warps = self.batch.shape.warps_in_block
+        block, inside = divmod(warp, warps)
+        first = inside - inside % GROUP
+        if first + GROUP > warps:
+            return f"the last {warps - first} of {warps} warps are no warpgroup"
+        number = len(self.executed[warp])
+        others = [(other, self.executed[block * warps + other]) for other in range(first, first + GROUP)]
+        if any(len(done) > number and done[number][0] is not instruction for _, done in others):
+            return "the warps of a warpgroup execute different ones"
+        watch = self.batch.launch.watch
+        for other, done in others if number and count != self.each[warp] else []:
+            if len(done) < number or not watch.knows(self.batch, warp, other, done[number - 1][1]):
+                return "the warps of the warpgroup have not synchronised since the last one"
+        return ""
+
+    def uneven(self) -> list[tuple[int, Instruction]]:
+        """The warps that have executed one that others of their warpgroups have not, and which one."""
+        warps, found = self.batch.shape.warps_in_block, []
+        for warp, done in enumerate(self.executed):
+            inside = warp % warps
+            first, count = warp - inside % GROUP, min(GROUP, warps - (inside - inside % GROUP))
+            least = min(len(each) for each in self.executed[first : first + count])
+            if len(done) > least:
+                found.append((warp, done[least][0]))
         return found
 
 

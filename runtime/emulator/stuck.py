@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,44 +15,73 @@ if TYPE_CHECKING:
     from .ptx import Instruction
 
 
+# Of several kinds the finding has the first: what comes earlier brings about what comes later.
+_FIRST = (
+    "livelock",
+    "setmaxnreg",
+    "partial-warp",
+    "warpgroup",
+    "transaction-count",
+    "barrier-divergence",
+)
+
+
+class Wait(NamedTuple):
+    """Lanes that wait at a group's instruction: for what, and the kind of finding if it never comes."""
+
+    group: Group
+    lanes: Lanes
+    what: str
+    kind: str
+    aligned: bool = False
+
+
 def report_stuck(machine: Machine, *, endless: bool = False) -> None:
     """Report a deadlock, a divergent barrier or warp, or threads that run without an end."""
     batch = machine.batch
     findings = batch.launch.findings
-    parked = list(machine.parked.values())
-    wide = [group for group in parked if _next(group).has("mma_async")]
-    parts = [group for group in parked if is_for_whole_warps(_next(group)) and group not in wide]
-    waits = [(group, group.lanes, "the other threads of the warpgroup") for group in wide]
-    waits += [(group, group.lanes, "the other lanes of the warp") for group in parts]
-    waits += [
-        (waiting.group, waiting.lanes, f"barrier {number}")
-        for number, listed in machine.barriers.waiting.items()
-        for waiting in listed
-    ]
-    aligned = any(waiting.aligned for listed in machine.barriers.waiting.values() for waiting in listed)
-    named = [group for group in parked if group not in parts + wide]
-    waits += [(group, group.lanes, "the other lanes of its membermask") for group in named]
-    reasons = [(sleeper.group, sleeper.why()) for sleeper in machine.sleeping]
-    waits += [(group, group.lanes, what) for group, (_, what) in reasons]
+    waits = _waits(machine)
     if endless:
         running = [group for unit in machine.units for group in unit.groups.values()]
-        waits = [(group, group.lanes, "nothing, but runs on") for group in running] + waits
-    blocks = {int(block) for _, lanes, _ in waits for block in np.unique(lanes.block)[:4]}
-    stuck = min(blocks)
-    lines = [_describe(machine, group, lanes, what, stuck) for group, lanes, what in waits]
-    lines = [line for line in lines if line]
-    wrong = [name for _, (name, _) in reasons if name != "deadlock"]
-    kind = "livelock" if endless else wrong[0] if wrong else "deadlock"
-    if kind == "deadlock" and aligned and _divides_a_warp(machine, waits):
+        waits = [Wait(group, group.lanes, "nothing, but runs on", "livelock") for group in running] + waits
+    kind = next((kind for kind in _FIRST if any(wait.kind == kind for wait in waits)), "deadlock")
+    if kind == "deadlock" and _divides_a_warp(machine, waits):
         kind = "barrier-divergence"
-    if not endless and (parts or wide):
-        kind = "partial-warp" if parts else "warpgroup"
-    first = next((group, lanes) for group, lanes, _ in waits if (lanes.block == stuck).any())
-    group, lanes = first
-    finding: Finding = findings.at(_next(group), kind, "; ".join(lines[:8]))
-    finding.count = sum(lanes.count for _, lanes, _ in waits)
-    batch.locate(finding, int(lanes.index[int(np.argmax(lanes.block == stuck))]))
+    wrong = [wait for wait in waits if wait.kind == kind] or waits
+    blocks = {int(block) for wait in wrong for block in np.unique(wait.lanes.block)[:4]}
+    stuck = min(blocks)
+    lines = [_describe(machine, wait, stuck) for wait in waits]
+    lines = [line for line in lines if line]
+    first = next(wait for wait in wrong if (wait.lanes.block == stuck).any())
+    finding: Finding = findings.at(_next(first.group), kind, "; ".join(lines[:8]))
+    finding.count = sum(wait.lanes.count for wait in waits)
+    batch.locate(finding, int(first.lanes.index[int(np.argmax(first.lanes.block == stuck))]))
     findings.add(finding)
+
+
+def _waits(machine: Machine) -> list[Wait]:
+    """Who waits, and for what."""
+    found = []
+    for group in machine.parked.values():
+        i = _next(group)
+        if i.has("mma_async"):
+            what, kind = "the other threads of the warpgroup", "warpgroup"
+        elif is_for_whole_warps(i):
+            what, kind = "the other lanes of the warp", "partial-warp"
+        elif i.has("aligned"):
+            what = "the other lanes of the warp"
+            kind = "setmaxnreg" if i.opcode == "setmaxnreg" else "barrier-divergence"
+        else:
+            what, kind = "the other lanes of its membermask", "deadlock"
+        found.append(Wait(group, group.lanes, what, kind))
+    for number, listed in machine.barriers.waiting.items():
+        found += [
+            Wait(each.group, each.lanes, f"barrier {number}", "deadlock", each.aligned) for each in listed
+        ]
+    for sleeper in machine.sleeping:
+        kind, what = sleeper.why()
+        found.append(Wait(sleeper.group, sleeper.group.lanes, what, kind))
+    return found
 
 
 def _next(group: Group) -> Instruction:
@@ -61,22 +90,22 @@ def _next(group: Group) -> Instruction:
     return code[min(group.pc, len(code) - 1)]
 
 
-def _divides_a_warp(machine: Machine, waits: list[tuple[Group, Lanes, str]]) -> bool:
-    """Whether the lanes of some warp wait at different places."""
+def _divides_a_warp(machine: Machine, waits: list[Wait]) -> bool:
+    """Whether the lanes of some warp wait at different places, and anybody at an aligned barrier."""
     seen = np.zeros(machine.shape.warps, np.int64)
-    for _, lanes, _ in waits:
-        seen[np.unique(lanes.warp)] += 1
-    return bool((seen > 1).any())
+    for wait in waits:
+        seen[np.unique(wait.lanes.warp)] += 1
+    return any(wait.aligned for wait in waits) and bool((seen > 1).any())
 
 
-def _describe(machine: Machine, group: Group, lanes: Lanes, what: str, block: int) -> str:
-    mine = lanes.index[lanes.block == block]
+def _describe(machine: Machine, wait: Wait, block: int) -> str:
+    mine = wait.lanes.index[wait.lanes.block == block]
     if not len(mine):
         return ""
     threads = machine.shape.thread[mine]
-    line = _next(group).line
+    line = _next(wait.group).line
     number = machine.batch.launch.block_index(int(machine.batch.blocks[block]))
-    return f"block {number}: {_ranges(threads.tolist())} at PTX line {line} wait for {what}"
+    return f"block {number}: {_ranges(threads.tolist())} at PTX line {line} wait for {wait.what}"
 
 
 def _ranges(threads: list[int]) -> str:

@@ -16,10 +16,9 @@ from .context import Context
 from .descriptors import Descriptor
 from .formats import narrow
 from .fragments import elements
-from .lanes import WARP, Lanes
+from .lanes import GROUP, WARP, Lanes
 from .operands import Read, Write
 from .ptx import Array, Instruction
-from .warpgroups import GROUP
 
 THREADS = GROUP * WARP
 M, K_BYTES = 64, 32

@@ -19,7 +19,7 @@ from .boxes import UNIT
 from .context import Context
 from .definite import names
 from .descriptors import Descriptor
-from .lanes import WARP
+from .lanes import GROUP, WARP
 from .operands import Read, Write
 from .ptx import Array, Function, Instruction, Vector
 from .tensor_maps import SWIZZLES
@@ -27,7 +27,6 @@ from .tensor_maps import SWIZZLES
 if TYPE_CHECKING:
     from .batch import Batch, Frame
 
-GROUP = 4  # warps of a warpgroup
 _OPERAND = -1  # a register that is not an accumulator, but a part of A
 
 

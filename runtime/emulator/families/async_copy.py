@@ -11,7 +11,7 @@ from ..asynchronous import Copy
 from ..context import Context
 from ..decode import Decoder
 from ..machine import Group, Machine
-from ..mbarriers import advance, report
+from ..mbarriers import advance, arrivals, report
 from ..memory import SHARED_WINDOW
 from ..ptx import TYPES, Array, Instruction, Memory, Name, Not, Number
 from ..registry import Run, Step, control, instruction
@@ -160,8 +160,7 @@ def _later(x: Context, i: Instruction, place: int, copies: list[Copy]) -> Callab
         if state is None:
             report(x, i, rows, "copies arrive at an object that is not initialised any more")
             return
-        x.batch.launch.watch.mbarrier_arrive(x, place, rows)
-        for row in rows.tolist():
+        for row in arrivals(x, place, rows, tells=True):
             if not state.pending:
                 report(x, i, rows[row:], "more arrivals than the mbarrier expects in this phase")
             state.pending = max(0, state.pending - 1)

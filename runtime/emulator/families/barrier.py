@@ -71,14 +71,15 @@ def bar_warp(i: Instruction, d: Decoder) -> Run:
 @control("barrier.cluster.arrive", section=SYNC + ": barrier.cluster", kind="barrier")
 def cluster_arrive(i: Instruction, d: Decoder) -> Step:
     """Arrives at the barrier of the cluster, without waiting."""
-    guard, release = d.guard(i), not i.has("relaxed")
+    guard, release, aligned = d.guard(i), not i.has("relaxed"), i.has("aligned")
 
     def step(machine: Machine, group: Group) -> None:
         lanes = taken(machine, group, guard)
+        if lanes is not None and aligned:
+            lanes = machine.gather(group, lanes)
         if lanes is None:
             return
         x = Context(machine.batch, group.frame, lanes)
-        _together(x, i)
         machine.move(group, group.pc + 1, lanes)
         machine.cluster_barrier.arrive(x, i, release=release)
 
@@ -88,10 +89,12 @@ def cluster_arrive(i: Instruction, d: Decoder) -> Step:
 @control("barrier.cluster.wait", section=SYNC + ": barrier.cluster", kind="barrier")
 def cluster_wait(i: Instruction, d: Decoder) -> Step:
     """Waits until all threads of the cluster have arrived."""
-    guard = d.guard(i)
+    guard, aligned = d.guard(i), i.has("aligned")
 
     def step(machine: Machine, group: Group) -> None:
         lanes = taken(machine, group, guard)
+        if lanes is not None and aligned:
+            lanes = machine.gather(group, lanes)
         if lanes is None:
             return
         x = Context(machine.batch, group.frame, lanes)
@@ -106,22 +109,10 @@ def cluster_wait(i: Instruction, d: Decoder) -> Step:
 
             machine.sleep(waiting, lambda: barrier.over(late), why)
         if go is not None:
-            if late is None:
-                _together(Context(machine.batch, group.frame, go), i)
-            barrier.left(go, acquire=True)
+            barrier.left(go)
             machine.move(group, group.pc + 1, go)
 
     return step
-
-
-def _together(x: Context, i: Instruction) -> None:
-    """Report warps that are not here with all their lanes, where .aligned says that they are."""
-    if not i.has("aligned") or x.lanes.whole:
-        return
-    apart = (x.lanes.present != x.batch.alive_in_warp)[x.lanes.warp]
-    if apart.any():
-        detail = "the threads of a warp do not execute this aligned instruction together"
-        x.report(i, "barrier-divergence", detail, apart)
 
 
 @instruction("membar", "fence", section=SYNC + ": membar, fence", kind="barrier")

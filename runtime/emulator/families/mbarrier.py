@@ -10,7 +10,7 @@ from .. import access
 from ..context import Context
 from ..decode import Decoder
 from ..machine import Group, Machine
-from ..mbarriers import COUNT, State, advance, report, transact
+from ..mbarriers import COUNT, NEVER, State, advance, arrivals, report, transact
 from ..memory import SHARED_WINDOW
 from ..operands import Read
 from ..ptx import TYPES, Array, Instruction, Memory, Name, Operand
@@ -95,7 +95,9 @@ def init(i: Instruction, d: Decoder) -> Run:
         time = batch.launch.watch.clock.now
         for row in np.flatnonzero(places >= 0).tolist():
             lane, block = int(x.lanes.index[row]), int(x.lanes.block[row])
-            state = State(int(expected[row]) & COUNT, i, block, lane, int(place_in_cluster[row]), time)
+            nobody = np.full(batch.shape.threads, NEVER)
+            place = int(place_in_cluster[row])
+            state = State(int(expected[row]) & COUNT, i, block, lane, place, time, nobody)
             batch.objects.add(int(places[row]), state)
 
     return run
@@ -128,7 +130,7 @@ def arrive(i: Instruction, d: Decoder) -> Step:
     if not sink and i.has("shared::cluster"):
         raise d.fail("with a state, of another block's object")
     place_of = object_place(i, d, operands.pop(0), remote=sink)
-    expects, whole = i.has("expect_tx"), not i.has("noComplete")
+    expects, completes = i.has("expect_tx"), not i.has("noComplete")
     number = d.read(operands[0], TYPES["u32"]) if operands else None
     drops, relaxed = i.has("arrive_drop"), i.has("relaxed")
 
@@ -142,7 +144,7 @@ def arrive(i: Instruction, d: Decoder) -> Step:
         state.pending = max(0, state.pending - count)
         if not advance(x, place, state):
             return
-        if not whole:
+        if not completes:
             report(x, i, np.array([row]), "an arrival with .noComplete that completes the phase")
 
     def step(machine: Machine, group: Group) -> None:
@@ -159,16 +161,16 @@ def arrive(i: Instruction, d: Decoder) -> Step:
             mine = counts[rows]
             if (mine < 1).any():
                 report(x, i, rows[mine < 1], f"a count of {int(mine.min())}, not in 1…{COUNT}")
-            if not relaxed:
-                x.batch.launch.watch.mbarrier_arrive(x, place, rows)
             before = np.cumsum(mine) - mine
             if before[-1] < state.pending:  # the last one may complete the phase, no other
+                if not relaxed:
+                    x.batch.launch.watch.mbarrier_arrive(x, place, rows)
                 old[rows] = np.uint64(state.word()) - before.astype(np.uint64)
                 state.pending -= int(before[-1])
                 state.expected -= int(before[-1]) if drops else 0
                 one(x, place, state, int(rows[-1]), int(mine[-1]))
                 continue
-            for row in rows.tolist():
+            for row in arrivals(x, place, rows, tells=not relaxed):
                 old[row] = state.word()
                 one(x, place, state, row, int(counts[row]))
         if write is not None:

@@ -8,7 +8,7 @@ from ..context import Context
 from ..decode import Decoder
 from ..machine import Group, Machine
 from ..ptx import Instruction, Number
-from ..register_pool import LEAST, MOST, STEP
+from ..register_pool import LEAST, MOST, STEP, RegisterPool
 from ..registry import Step, control
 
 
@@ -21,36 +21,38 @@ def setmaxnreg(i: Instruction, d: Decoder) -> Step:
     count, grows = int(operand.value), i.has("inc")
 
     def step(machine: Machine, group: Group) -> None:
-        lanes, pool = group.lanes, machine.batch.pool
-        x = Context(machine.batch, group.frame, lanes)
-        everyone = np.ones(x.count, np.bool_)
-        warps = np.unique(lanes.warp)
-        detail = ""
-        if not LEAST <= count <= MOST or count % STEP:
-            detail = f"{count} registers, not a multiple of {STEP} in {LEAST}…{MOST}"
-        elif not pool.start:
-            detail = "the kernel does not fix its registers at entry: .maxnreg, or .maxntid and .minnctapersm"
-        elif not lanes.whole:
-            detail = "a part of a warp executes it"
-        elif grows == bool((pool.each[warps] > count).any()) and (pool.each[warps] != count).any():
-            word = "fewer" if grows else "more"
-            detail = f"{count} are {word} than the {int(pool.each[warps[0]])} that a thread has"
-        if detail:
-            x.report(i, "setmaxnreg", detail, everyone)
-            machine.move(group, group.pc + 1)
+        lanes, pool = machine.gather(group, group.lanes), machine.batch.pool
+        if lanes is None:
             return
-        done = pool.change(warps, count)
-        pool.ask(warps[done], count, i)
-        ready = np.isin(lanes.warp, warps[done])
-        go, late = machine.part(group, ready)
+        x = Context(machine.batch, group.frame, lanes)
+        warps = np.unique(lanes.warp)
+        refused = {warp: refusal(pool, warp) for warp in warps.tolist()}
+        for warp, detail in refused.items():
+            if detail:
+                x.report(i, "setmaxnreg", detail, lanes.warp == warp)
+        good = np.array([warp for warp, detail in refused.items() if not detail], warps.dtype)
+        late = good[~pool.change(good, count)]
+        pool.executes(np.setdiff1d(warps, late), i)
+        go, stays = machine.part(Group(group.frame, group.pc, lanes), ~np.isin(lanes.warp, late))
         if go is not None:
             machine.move(group, group.pc + 1, go)
-        if late is not None:
-            block = int(late.block[0])
+        if stays is not None:
+            block = int(stays.block[0])
             before = int(pool.free[block])
             wants = f"registers, of which {before} are free in its block"
-            waiting = Group(group.frame, group.pc, late)
-            machine.sleep(waiting, lambda: int(pool.free[block]) != before, lambda: ("deadlock", wants))
+            waiting = Group(group.frame, group.pc, stays)
+            machine.sleep(waiting, lambda: int(pool.free[block]) != before, lambda: ("setmaxnreg", wants))
         machine.poll()
+
+    def refusal(pool: RegisterPool, warp: int) -> str:
+        """Why a warp may not execute it; empty if it may."""
+        if not LEAST <= count <= MOST or count % STEP:
+            return f"{count} registers, not a multiple of {STEP} in {LEAST}…{MOST}"
+        if not pool.start:
+            return "the kernel does not fix its registers at entry: .maxnreg, or .maxntid and .minnctapersm"
+        now = int(pool.each[warp])
+        if count < now if grows else count > now:
+            return f"{count} are {'fewer' if grows else 'more'} than the {now} that a thread has"
+        return pool.refusal(warp, i, count)
 
     return step

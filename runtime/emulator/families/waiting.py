@@ -9,39 +9,63 @@ import numpy as np
 from ..context import Context
 from ..decode import Decoder
 from ..machine import Group, Machine
-from ..mbarriers import MARK, PHASE, report
+from ..mbarriers import MARK, NEVER, PHASE, report
 from ..ptx import TYPES, Array, Instruction
 from ..registry import Step, control
 from .control import taken
 from .mbarrier import MBARRIER, by_place, object_place, states
 
 
-def completed(x: Context, i: Instruction, places: Array, phase: Array, parity: bool) -> Array:
-    """Whether the phase that a state, or a parity, means is over."""
+def _sought(x: Context, places: Array, phase: Array, *, parity: bool) -> tuple[Array, Array]:
+    """The phases that states or parities mean; for which each lane has looked in vain last.
+
+    A parity means the phase that goes on, or the one before.
+    """
+    sought, before = np.full((2, x.count), NEVER)
+    for place, rows in by_place(places):
+        state = x.batch.objects.states.get(place)
+        if state is not None:
+            mine, now = phase[rows].astype(np.int64), state.phase
+            sought[rows] = now - ((mine ^ now) & 1) if parity else (mine & (MARK - 1)) >> PHASE
+            before[rows] = state.in_vain[x.lanes.take(x.batch.shape.thread)[rows]]
+    return sought, before
+
+
+def _remember(x: Context, places: Array, sought: Array) -> None:
+    """Lanes have looked in vain for these phases."""
+    for place, rows in by_place(places):
+        state = x.batch.objects.states.get(place)
+        if state is not None:
+            state.in_vain[x.lanes.take(x.batch.shape.thread)[rows]] = sought[rows]
+
+
+def _seen(
+    x: Context, i: Instruction, places: Array, sought: Array, before: Array, early: Array, *, parity: bool
+) -> Array:
+    """Whether lanes see that the phases that they have ``sought`` are over; who looks ``early`` may not.
+
+    A lane that has looked in vain for a phase of the same parity still means that one, unless it knows
+    otherwise that it is over.
+    """
     done = np.ones(x.count, np.bool_)
-    waited = x.batch.objects.waited
-    index = x.lanes.index
     for place, state, rows in states(x, i, places):
-        now, mine = state.phase, index[rows]
-        if parity:
-            over = (phase[rows] & np.uint64(1)) != now & 1
-        else:
-            wanted = (phase[rows] & np.uint64(MARK - 1)) >> np.uint64(PHASE)
-            over = wanted < now
-            old = (wanted != now) & (wanted + np.uint64(1) != now)
-            if old.any():
-                detail = f"a state of phase {int(wanted[old][0])}, and {now} are over: only the phase that"
-                detail += " goes on and the one before can be waited for"
-                report(x, i, rows[old], detail, "mbarrier-phase")
-        again = waited[0, mine] == place
-        missed = again & (waited[1, mine] + 1 < now)
+        now, mine, last = state.phase, sought[rows], before[rows]
+        over = mine < now
+        old = mine + 1 < now
+        if old.any():
+            detail = f"a state of phase {int(mine[old][0])}, and {now} are over: only the phase that"
+            detail += " goes on and the one before can be waited for"
+            report(x, i, rows[old], detail, "mbarrier-phase")
+        missed = ~over & (last != NEVER) & (last < mine) & ((mine - last) % 2 == 0) & parity
+        hasty = over & early[rows] & (now > 0)
+        if missed.any() or hasty.any():
+            known = x.batch.launch.watch.mbarrier_known(x, place, rows)
+            missed &= ~known
+            over &= known | ~hasty
         if missed.any():
             detail = "the phase that was waited for is over, and so is another: nobody waits for this thread"
             report(x, i, rows[missed], detail, "mbarrier-phase")
-            over = over | missed
-        waited[0, mine] = np.where(over, -1, place)
-        waited[1, mine] = np.where(again, waited[1, mine], now)
-        done[rows] = over
+        done[rows] = over | missed
     return done
 
 
@@ -49,8 +73,9 @@ def completed(x: Context, i: Instruction, places: Array, phase: Array, parity: b
 def test_wait(i: Instruction, d: Decoder) -> Step:
     """Whether a phase is over; try_wait may suspend the thread until it is, or for some time only.
 
-    That time is over when nobody else can go on, and in the schedule ``random`` at any time: once for each
-    phase.
+    A lane's first look at a phase comes too early, unless the lane knows by other ways that it is over. In
+    the schedule ``random`` that holds for the first look at an instruction, and for some others; a try_wait
+    gives up there when nobody else can go on.
     """
     guard = d.guard(i)
     write = d.write(i.operands[0], TYPES["pred"])
@@ -64,61 +89,46 @@ def test_wait(i: Instruction, d: Decoder) -> Step:
         if lanes is None:
             return
         x = Context(machine.batch, group.frame, lanes)
-        places = place_of(x, "sync")
-        stays = _refused(x, places) if blocks else np.zeros(x.count, np.bool_)
-        waits = blocks and (stays.any() or not machine.hasty())
-        if waits or not blocks:
+        places, phases = place_of(x, "sync"), x.dense(phase(x))
+        sought, before = _sought(x, places, phases, parity=parity)
+        again = sought == before
+        early = ~again & machine.hasty(i)
+        if not early.all():
             x.batch.copies.settle(places)
-        done = completed(x, i, places, x.dense(phase(x)).astype(np.uint64), parity)
+            sought, _ = _sought(x, places, phases, parity=parity)
+        done = _seen(x, i, places, sought, before, early, parity=parity)
         if not relaxed:
             x.batch.launch.watch.mbarrier_wait(x, places, done)
-        if waits and not done.all():
-            for late in (~done & stays, ~done & ~stays):
-                if late.any():
-                    _sleep(machine, Group(group.frame, group.pc, lanes.where(late)), places[late])
-            if not done.any():
-                return
-            x.enter(lanes.where(done))
-            done = np.ones(x.count, np.bool_)
-        elif blocks:
-            _refuse(x, places, ~done)
-        write(x, done)
+        stays = ~done & ~early & blocks
+        for told in (True, False):
+            late = stays & (again == told)
+            if late.any():
+                _sleep(machine, Group(group.frame, group.pc, lanes.where(late)), places[late], told=told)
+        if stays.all():
+            return
+        goes = ~stays
+        x.enter(lanes.where(goes))
+        _remember(x, places[goes], np.where(done, NEVER, sought)[goes])
+        write(x, done[goes])
         machine.move(group, group.pc + 1, x.lanes)
 
-    def _sleep(machine: Machine, group: Group, places: Array) -> None:
-        """Lanes are suspended; all of them have been refused before, or none."""
+    def _sleep(machine: Machine, group: Group, places: Array, *, told: bool) -> None:
+        """Lanes are suspended: all of them have been ``told`` before that the phase is not over, or none."""
         x = Context(machine.batch, group.frame, group.lanes)
         ready, why = _waits(machine, places)
 
         def give_up() -> bool:
-            if _refused(x, places).any():
+            if told:
                 return False
-            every = np.ones(x.count, np.bool_)
-            _refuse(x, places, every)
-            write(x, ~every)
+            sought, _ = _sought(x, places, x.dense(phase(x)), parity=parity)
+            _remember(x, places, sought)
+            write(x, np.zeros(x.count, np.bool_))
             machine.move(group, group.pc + 1)
             return True
 
         machine.sleep(group, ready, why, give_up)
 
     return step
-
-
-def _refused(x: Context, places: Array) -> Array:
-    """Which lanes have been told that the phase is not over."""
-    found = np.zeros(x.count, np.bool_)
-    objects = x.batch.objects
-    for place, rows in by_place(places):
-        if place in objects.states:
-            found[rows] = objects.refused(place)[x.lanes.index[rows]]
-    return found
-
-
-def _refuse(x: Context, places: Array, late: Array) -> None:
-    """These lanes are told."""
-    for place, rows in by_place(places):
-        if place in x.batch.objects.states:
-            x.batch.objects.refused(place)[x.lanes.index[rows[late[rows]]]] = True
 
 
 def _waits(machine: Machine, places: Array) -> tuple[Callable[[], bool], Callable[[], tuple[str, str]]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..context import Context
 from ..decode import Decoder
-from ..lanes import Lanes
+from ..lanes import GROUP, Lanes
 from ..machine import Group, Machine
 from ..operands import Read
 from ..ptx import TYPES, Array, Instruction, Name, Not, Number, Operand, Vector
@@ -29,7 +29,6 @@ from ..warpgroup_matrices import (
     in_registers,
     in_shared,
 )
-from ..warpgroups import GROUP
 from .control import taken
 
 WGMMA = "9.7.15 Asynchronous Warpgroup-Level Matrix Multiply-Accumulate"

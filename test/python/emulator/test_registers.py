@@ -24,12 +24,14 @@ E:
 AT_ENTRY = ".maxntid 384, 1, 1\n.minnctapersm 1"
 
 
-def launch(body: str, directives: str, schedule: str = "together") -> emulator.Report:
-    out = np.zeros(384, np.uint32)
-    text = kernel(body, 1, 0, "sm_90a").replace(")\n{", f")\n{directives}\n{{", 1)
-    report = run(text, [out], 384, 1, schedule)
+def launch(
+    body: str, directives: str, schedule: str = "together", threads: int = 384, shared: int = 0
+) -> emulator.Report:
+    out = np.zeros(threads, np.uint32)
+    text = kernel(body, 1, shared, "sm_90a").replace(")\n{", f")\n{directives}\n{{", 1)
+    report = run(text, [out], threads, 1, schedule)
     if not report.findings:
-        assert out.tolist() == list(range(384))
+        assert out.tolist() == list(range(threads))
     return report
 
 
@@ -48,10 +50,10 @@ def test_a_warpgroup_gives_registers_to_two(directives: str, schedule: str) -> N
         (("u32 40", "u32 16"), AT_ENTRY, "setmaxnreg", "24…256"),
         (("u32 232", "u32 160"), AT_ENTRY, "setmaxnreg", "fewer"),
         (("u32 40", "u32 176"), AT_ENTRY, "setmaxnreg", "more"),
-        (("u32 40", "u32 48"), AT_ENTRY, "deadlock", "registers"),
-        (("%r0, 128", "%r0, 96"), AT_ENTRY, "deadlock", "registers"),
-        (("%r0, 128", "%r0, 160"), AT_ENTRY, "setmaxnreg", "different numbers"),
-        (("%r0, 128", "%r0, 144"), AT_ENTRY, "setmaxnreg", "part of a warp"),
+        (("u32 40", "u32 48"), AT_ENTRY, "setmaxnreg", "registers"),
+        (("%r0, 128", "%r0, 96"), AT_ENTRY, "setmaxnreg", "different ones"),
+        (("%r0, 128", "%r0, 160"), AT_ENTRY, "setmaxnreg", "different ones"),
+        (("%r0, 128", "%r0, 144"), AT_ENTRY, "setmaxnreg", "other lanes of the warp"),
     ],
 )
 def test_what_it_needs(
@@ -60,3 +62,92 @@ def test_what_it_needs(
     report = launch(ROLES.replace(*change), directives, schedule)
     assert kind in kinds(report)
     assert any(words in finding.detail for finding in report.findings if finding.kind == kind)
+
+
+STORE = "  add.s64 %rd2, %rd0, %rd31;\n  st.global.u32 [%rd2], %r0;\n"
+TWICE = """
+  setmaxnreg.dec.sync.aligned.u32 152;
+  {between}
+  setmaxnreg.inc.sync.aligned.u32 160;
+"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(
+    ("between", "words"),
+    [
+        ("bar.sync 0;", ""),
+        ("shr.u32 %r1, %r0, 7;\n  bar.sync %r1, 128;", ""),
+        ("setmaxnreg.dec.sync.aligned.u32 152;\n  bar.sync 0;", ""),
+        ("bar.sync 0;\n  setmaxnreg.dec.sync.aligned.u32 152;", "not synchronised"),
+        ("", "not synchronised"),
+        ("shr.u32 %r1, %r0, 6;\n  bar.sync %r1, 64;", "not synchronised"),
+        ("shr.u32 %r1, %r0, 5;\n  setp.ne.u32 %p1, %r1, 2;\n  @!%p1 exit;\n  bar.sync 0;", "others of"),
+    ],
+)
+def test_two_of_them_with_a_barrier_between(between: str, words: str, schedule: str) -> None:
+    report = launch(TWICE.format(between=between) + STORE, ".maxnreg 168", schedule, 256)
+    assert kinds(report) == (["setmaxnreg"] if words else [])
+    assert all(words in finding.detail for finding in report.findings)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_warps_that_are_no_warpgroup(schedule: str) -> None:
+    body = "  setmaxnreg.dec.sync.aligned.u32 152;\n" + STORE
+    assert launch(body, ".maxnreg 168", schedule, 256).findings == []
+    (finding,) = launch(body, ".maxnreg 168", schedule, 192).findings
+    assert finding.kind == "setmaxnreg" and "no warpgroup" in finding.detail and finding.warp in (4, 5)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_lane_that_waits_before(schedule: str) -> None:
+    # The rest of its warp is there first, and waits for it.
+    body = f"""
+  setp.eq.u32 %p1, %r0, 0;
+  setp.eq.u32 %p2, %r0, 32;
+  @%p1 mbarrier.init.shared::cta.b64 [buffer], 1;
+  bar.sync 0;
+  @%p2 mbarrier.arrive.shared::cta.b64 _, [buffer];
+  @!%p1 bra E;
+L:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [buffer], 0;
+  @!%p3 bra L;
+E:
+  setmaxnreg.dec.sync.aligned.u32 152;
+{STORE}"""
+    assert launch(body, ".maxnreg 168", schedule, 128, 8).findings == []
+
+
+SMALL = """
+  setp.ge.u32 %p1, %r0, 128;
+  @%p1 bra W;
+  setmaxnreg.inc.sync.aligned.u32 176;
+W:
+  bar.sync 0;
+"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_pool_that_is_too_small(schedule: str) -> None:
+    (finding,) = launch(SMALL + STORE, ".maxnreg 168", schedule, 256).findings
+    assert finding.kind == "setmaxnreg" and "0 are free" in finding.detail and "setmaxnreg" in finding.text
+    enough = SMALL.replace("W:\n", "  bra E;\nW:\n  setmaxnreg.dec.sync.aligned.u32 160;\nE:\n")
+    assert launch(enough + STORE, ".maxnreg 168", schedule, 256).findings == []
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_pool_that_is_enough_for_two_warps(schedule: str) -> None:
+    # These wait for the other two, to multiply.
+    body = """
+  setp.ge.u32 %p1, %r0, 128;
+  @%p1 bra W;
+  setmaxnreg.inc.sync.aligned.u32 184;
+  mov.b64 %rd2, 0;
+  mov.b32 %f0, 0f00000000;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f0, %f0, %f0}, %rd2, %rd2, 1, 1, 1, 0, 0;
+W:
+  setmaxnreg.dec.sync.aligned.u32 160;
+"""
+    (finding,) = launch(body, ".maxnreg 168", schedule, 256).findings
+    assert finding.kind == "setmaxnreg" and "0 are free" in finding.detail

@@ -135,8 +135,8 @@ def test_several_may_change_one_place(schedule: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "size", "kind"),
     [
-        (MANY + "  ld.shared.u32 %r9, [buffer];\n", 256, "async-read"),
-        (MANY + "  @%p1 st.shared.u32 [buffer+4], 1;\n", 256, "async-write"),
+        (MANY + MEET + "  ld.shared.u32 %r9, [buffer];\n", 256, "async-read"),
+        (MANY + MEET + "  @%p1 st.shared.u32 [buffer+4], 1;\n", 256, "async-write"),
         (MANY.replace("%r0, [%r4+1024]", "%r0, [buffer+1024]"), 256, "mbarrier"),
         (MANY, 252, "transaction-count"),
         (MANY.replace("[%r5]", "[%r5+2]"), 256, "misaligned"),
