@@ -19,8 +19,9 @@ them; for the reduced dim of a contraction the step of the loop over it. A kerne
 
 For ``target=cuda`` the schedule also has ``warps``, of a block, and ``min_blocks``, that a multiprocessor
 should hold (nvvm.minctasm); a product on tensor cores has ``stages``, the steps whose factors are in shared
-memory at once, and its kernel ``mlopt.considered``: the blocks that were compared, and the time that was
-predicted for each. How sizes are chosen: ``passes/scheduling``.
+memory at once, ``registers``, with which a thread makes do, and one of the kernel's twin for what is not
+aligned; its kernel has ``mlopt.considered``: the blocks that were compared, and the time that was predicted
+for each. How sizes are chosen: ``passes/scheduling``.
 """
 
 from __future__ import annotations
@@ -115,6 +116,7 @@ class Schedule(Pass):
         tiles = tuple(choice.tiles[dim] for dim in domain.dims)
         found = {"tile": tiles, "warps": (choice.warps,), "min_blocks": (choice.min_blocks,)}
         found |= {"stages": (choice.stages,)} if choice.stages > 1 else {}
+        found |= {"registers": choice.registers} if choice.registers else {}
         SCHEDULE.set(function, found | ({"tf32": (1,)} if choice.tf32 else {}))
         if choice.considered:
             CONSIDERED.set(function, choice.considered)

@@ -73,14 +73,16 @@ _IN_STEPS = (elementwise, fill, reduction, slices)
 class Choice:
     """The tile of each dim, the warps of a block, and the blocks that a multiprocessor should hold.
 
-    ``stages``: the steps of a product whose factors are in shared memory at once. ``considered``: the blocks
-    that were compared, and what each was predicted to take, this one first. ``tf32``: factors are rounded.
+    ``stages``: the steps of a product whose factors are in shared memory at once. ``registers``: what a
+    thread makes do with, and one of the kernel's twin. ``considered``: the blocks that were compared, and
+    what each was predicted to take, this one first. ``tf32``: factors are rounded.
     """
 
     tiles: dict[Dim, int]
     warps: int
     min_blocks: int
     stages: int = 1
+    registers: tuple[int, ...] = ()
     considered: tuple[str, ...] = ()
     tf32: bool = False
 
@@ -121,7 +123,10 @@ def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED, tf3
     if found:
         best = found[0]
         rounds = attention is None and heavy is not None and tensor_product(domain, heavy) is None
-        return Choice(tiles, best.block.warps, best.least, best.block.stages, compared(found), rounds)
+        block = best.block
+        return Choice(
+            tiles, block.warps, best.least, block.stages, best.registers, compared(found), rounds
+        )  # fmt: skip
     rows = reduces(domain)
     warps = warps_for(largest_tile(domain, tiles), ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)
     if heavy is None and attention is None and blocks_of(domain, tiles) <= BLOCKS:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, prod, sqrt
 from typing import Generic, Protocol, TypeVar
@@ -36,6 +36,7 @@ RESERVED = 1024  # of them for each block, which the driver takes
 MOST_REGISTERS = 255  # that a thread can have
 REGISTER_STEP = 8  # they are handed out by so many
 ADDRESSES = 36  # registers for places, counters and what is on its way, as ptxas has them
+FEWEST_ADDRESSES = 24  # the same, if it is told to have no more
 DEPTH_BYTES = 32  # of a row of a factor, that an instruction multiplies
 PASSING = 2  # registers for an element that passes through one, with its place
 TWIN = 0.75  # the same of a twin, whose elements pass in turns
@@ -102,7 +103,7 @@ class Block:
         below = warp_grid(high, wide, self.warps)
         return ROWS * ceil(high / below), COLUMNS * ceil(wide * below / self.warps)
 
-    def registers(self, product: Product, aligned: bool = True) -> int:
+    def registers(self, product: Product, aligned: bool = True, addresses: int = ADDRESSES) -> int:
         """What a thread needs: sums, factors of an instruction's depth, addresses, what passes through it.
 
         Of aligned factors nothing does, but in the kernel's twin for unaligned ones.
@@ -112,7 +113,7 @@ class Block:
         factors = (high + wide) * DEPTH_BYTES / (WORD * WARP)
         passing = (self.rows + self.columns) * self.step / (self.warps * WARP)
         each = PASSING if product.loose else 0 if aligned else TWIN
-        needed = sums + factors + ADDRESSES + each * passing
+        needed = sums + factors + addresses + each * passing
         return ceil(needed / REGISTER_STEP) * REGISTER_STEP
 
     def slot(self, size: int) -> int:
@@ -154,13 +155,15 @@ Made = TypeVar("Made", bound=Sized, covariant=True)
 class Estimate(Generic[Made]):
     """A block, and what is predicted for what is done with it.
 
-    ``least``: how many blocks a multiprocessor should have registers for, also of the kernel's twin.
+    ``least``: how many blocks a multiprocessor should have registers for, also of the kernel's twin;
+    ``registers``: what a thread of the kernel and of its twin makes do with, if ptxas is to be told.
     """
 
     block: Made
     least: int
     seconds: float
     bound_by: str
+    registers: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.block}: {self.seconds * 1e6:.1f} µs, bound by {self.bound_by}"
@@ -180,7 +183,8 @@ def estimates(
         resident = block.resident(product, shared)
         least = block.resident(product, shared, aligned=False)
         if least:
-            found.append(_estimate(product, block, resident, least, known))
+            fewest = tuple(block.registers(product, even, FEWEST_ADDRESSES) for even in (True, False))
+            found.append(replace(_estimate(product, block, resident, least, known), registers=fewest))
     return sorted(found, key=lambda each: each.seconds)
 
 

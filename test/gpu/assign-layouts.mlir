@@ -259,3 +259,42 @@ func.func private @triples(%x: memref<3x64x32xf32>, %out: memref<64x32x3xf32>) a
   } {mlopt.schedule = {tile = array<i64: 8, 0, 0>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
   return
 }
+
+// -----
+
+// The factors of a last, ragged step are not read ahead of the loop, whose sums have the registers; what is
+// added at the end is.
+// CHECK-LABEL: @last_step
+// CHECK: vector.transfer_read %arg2
+// CHECK-NOT: vector.transfer_read
+// CHECK: scf.for
+// CHECK-COUNT-2: vector.transfer_read
+// CHECK: scf.yield
+// CHECK-COUNT-2: vector.transfer_read
+// CHECK: vector.contract
+#rows = affine_map<(m, n, k) -> (m, k)>
+#columns = affine_map<(m, n, k) -> (k, n)>
+#result = affine_map<(m, n, k) -> (m, n)>
+func.func private @last_step(%x: memref<64x40xf16>, %y: memref<40x64xf16>, %z: memref<64x64xf32>, %o: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %pad = arith.constant 0.0 : f16
+  %none = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<32x64xf32>
+  scf.forall (%i) = (0) to (64) step (32) {
+    %sum = scf.for %k = %c0 to %c32 step %c16 iter_args(%s = %zero) -> (vector<32x64xf32>) {
+      %a = vector.transfer_read %x[%i, %k], %pad {in_bounds = [true, true]} : memref<64x40xf16>, vector<32x16xf16>
+      %b = vector.transfer_read %y[%k, %c0], %pad {in_bounds = [true, true]} : memref<40x64xf16>, vector<16x64xf16>
+      %t = vector.contract {indexing_maps = [#rows, #columns, #result], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>, mlopt.mma = "m16n8k16.f16"} %a, %b, %s : vector<32x16xf16>, vector<16x64xf16> into vector<32x64xf32>
+      scf.yield %t : vector<32x64xf32>
+    }
+    %a = vector.transfer_read %x[%i, %c32], %pad {in_bounds = [true, true]} : memref<64x40xf16>, vector<32x8xf16>
+    %b = vector.transfer_read %y[%c32, %c0], %pad {in_bounds = [true, true]} : memref<40x64xf16>, vector<8x64xf16>
+    %all = vector.contract {indexing_maps = [#rows, #columns, #result], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>, mlopt.mma = "m16n8k16.f16"} %a, %b, %sum : vector<32x8xf16>, vector<8x64xf16> into vector<32x64xf32>
+    %w = vector.transfer_read %z[%i, %c0], %none {in_bounds = [true, true]} : memref<64x64xf32>, vector<32x64xf32>
+    %r = arith.addf %all, %w : vector<32x64xf32>
+    vector.transfer_write %r, %o[%i, %c0] {in_bounds = [true, true]} : vector<32x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 32, 64, 16>, warps = array<i64: 4>}}
+  return
+}

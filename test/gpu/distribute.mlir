@@ -269,3 +269,22 @@ func.func private @near_the_end(%x: memref<2147482648xi8>, %out: memref<21474826
   } {mlopt.schedule = {tile = array<i64: 1024>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// A thread that makes do with fewer registers than its blocks leave to it is told so: as many blocks as have
+// room with these, also of the twin.
+// CHECK: llvm.func @lean(
+// CHECK-SAME: nvvm.minctasm = 10 : i32
+// CHECK: llvm.func @lean_unaligned(
+// CHECK-SAME: nvvm.minctasm = 7 : i32
+func.func private @lean(%x: memref<64x256xf32>, %out: memref<64x256xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (64) step (4) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<64x256xf32>, vector<4x256xf32>
+    %y = arith.addf %v, %v : vector<4x256xf32>
+    vector.transfer_write %y, %out[%i, %c0] {in_bounds = [true, true]} : vector<4x256xf32>, memref<64x256xf32>
+  } {mlopt.schedule = {tile = array<i64: 4, 0>, warps = array<i64: 4>, min_blocks = array<i64: 4>, registers = array<i64: 48, 72>}}
+  return
+}

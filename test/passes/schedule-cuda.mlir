@@ -308,7 +308,7 @@ func.func private @byte_rows(%x: tensor<128x1024xi8>, %out: tensor<128xi64>) -> 
 // On tensor cores a block is the one that is predicted to be the fastest, and its kernel says what was compared.
 // CHECK-LABEL: @product
 // CHECK-SAME: mlopt.considered = ["128x256x32, 8 warps, 4 stages: {{[0-9.]+}} {{.*}}bound by arithmetic", "256x128x32,
-// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>, stages = array<i64: 4>, tile = array<i64: 128, 256, 32>, warps = array<i64: 8>}
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>, registers = array<i64: 184, 224>, stages = array<i64: 4>, tile = array<i64: 128, 256, 32>, warps = array<i64: 8>}
 func.func private @product(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16>, %out: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%out : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>

@@ -23,6 +23,21 @@ def warps_of(forall: ir.Operation) -> int:
 
 
 def registers_of(forall: ir.Operation) -> int:
-    """The registers that a thread may have, as the schedule's blocks leave them to it."""
-    (blocks,) = (SCHEDULE.get(forall) or {}).get("min_blocks", (1,))
-    return REGISTERS // (blocks * warps_of(forall) * WARP)
+    """The registers that a thread may have, as `blocks_with_registers` leave them to it."""
+    return REGISTERS // (blocks_with_registers(forall) * warps_of(forall) * WARP)
+
+
+def blocks_with_registers(forall: ir.Operation, aligned: bool = True) -> int:
+    """For how many blocks a multiprocessor should have registers: those that the schedule wants to be there.
+
+    More if it says that a thread needs fewer ``registers`` than these leave to it: where shared memory fills
+    first, ptxas would take what nobody else has a use for. Of a twin for what is not aligned fewer, as an
+    address for each element takes registers, too.
+    """
+    schedule, warps = SCHEDULE.get(forall) or {}, warps_of(forall)
+    (blocks,) = schedule.get("min_blocks", (1,))
+    blocks = blocks if aligned else max(blocks * 3 // 4, 1)
+    if "registers" not in schedule:
+        return blocks
+    needed = schedule["registers"][0 if aligned else 1]
+    return max(blocks, REGISTERS // (needed * warps * WARP))

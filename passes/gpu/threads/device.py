@@ -12,7 +12,7 @@ from ....dialects.attributes import SCHEDULE, STATUS, STREAMED, argument_attribu
 from ....dialects.layouts import WARP
 from ...base import PassError
 from ...operations import defining_op, nested_ops
-from ..layouts.warps import registers_of, warps_of
+from ..layouts.warps import blocks_with_registers, registers_of, warps_of
 from .asserts import asserts_together
 from .builder import Builder, Number
 from .emitter import Buffer, Emitter
@@ -64,16 +64,13 @@ def _emit(
     block = function.regions[0].blocks[0]
     schedule = SCHEDULE.get(forall) or {}
     warps = warps_of(forall)
-    (resident,) = schedule.get("min_blocks", (1,))
-    if not aligned:  # an address for each element takes registers, too
-        resident = max(resident * 3 // 4, 1)
     written = _written(block)
     kinds, attributes = _signature(block, written)
     asserts = any(op.name == "cf.assert" for op in nested_ops(block))
     if asserts:
         kinds.append(ir.Type.parse("!llvm.ptr"))
         attributes.append(STATUS.added(None, True))
-    device = _function(name, kinds, attributes, warps * WARP, resident)
+    device = _function(name, kinds, attributes, warps * WARP, blocks_with_registers(forall, aligned))
     body = device.regions[0].blocks.append(*kinds)
     with ir.InsertionPoint(body), function.location:
         entry = ir.Operation.create("llvm.return")
