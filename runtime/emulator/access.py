@@ -14,6 +14,7 @@ from .ptx import RAW, Array, Instruction
 
 _ONES = {1: 0x01, 2: 0x0101, 4: 0x01010101, 8: 0x0101010101010101}
 WRITTEN = {size: RAW[8 * size].type(ones) for size, ones in _ONES.items()}
+NOT_BEGUN = "shared memory of a block that may not have begun: a barrier of the cluster is missing"
 _SHIFT = np.uint64(40)
 
 
@@ -80,6 +81,13 @@ def _resolve_cluster(
         detail = "shared memory of a block of the cluster that has ended"
         x.report(instruction, "cluster", detail, gone, addresses, "shared", rows)
     places = inside + target.astype(np.uint64) * np.uint64(batch.shared_stride)
+    if batch.lifetimes is not None and (target != block).any():
+        there = ~bad & ~gone
+        lanes = (x.lanes.index if rows is None else x.lanes.index[rows])[there]
+        early = np.zeros(len(places), np.bool_)
+        early[there] = batch.lifetimes.access(instruction, lanes, target[there])
+        if early.any():
+            x.report(instruction, "cluster", NOT_BEGUN, early, addresses, "shared", rows)
     good = np.flatnonzero(~bad & ~gone)
     if len(good) == len(places):
         return [Part(batch.shared, rows, places)]

@@ -12,6 +12,7 @@ from .asynchronous import Copies
 from .bulk import Bulk
 from .findings import Finding
 from .lanes import Lanes, Shape
+from .lifetimes import Lifetimes
 from .mbarriers import Objects
 from .memory import Allocation
 from .ordering import Ordering
@@ -68,6 +69,7 @@ class Batch:
         self.warpgroups = Warpgroups(self)
         watch = launch.watch
         self.order = Ordering(self, watch.clock) if launch.options.races else None
+        self.lifetimes = Lifetimes(self, self.order) if self.order and shape.cluster > 1 else None
         self.races = Races(self, watch.granule, self.order) if self.order and watch.shared_races else None
 
     @cached_property
@@ -102,6 +104,9 @@ class Batch:
         self.alive_count -= lanes.count
         np.subtract.at(self.alive_in_block, lanes.block, 1)
         self.alive_in_warp = self.alive_in_warp & ~lanes.present
+        if self.lifetimes is not None:
+            blocks = np.unique(lanes.block)
+            self.lifetimes.end(blocks[self.alive_in_block[blocks] == 0])
 
     def locate(self, finding: Finding, lane: int) -> None:
         """Write down which thread a lane of the batch is."""

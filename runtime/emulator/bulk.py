@@ -126,6 +126,8 @@ class Bulk:
             y = Context(batch, frame, lanes)
             if source is not None:
                 self._has_read(source)
+                if source.place >= 0:
+                    batch.launch.watch.bulk_sent(y, i, source.place, barrier)
             if change is None:
                 shared.data[place : place + size] = data
                 self.clear(place, size, WRITING)

@@ -34,7 +34,7 @@ KINDS = {
     "descriptor": "a matrix descriptor that the ISA forbids: its alignment, its offsets, its other bits",
     "swizzle": "a wgmma reads in one swizzle what a tensor map's copy wrote in another one",
     "tensor-map": "a tensor map that is none, or not of the form that the instruction asks for",
-    "cluster": "shared memory of a block of the cluster that does not exist or has ended",
+    "cluster": "shared memory of a block of the cluster that is not there, has not begun or has ended",
     "trap": "the kernel executed trap, or an assertion in it failed",
     "launch": "a launch beyond the limits of the chip or of the kernel",
 }

@@ -20,9 +20,9 @@ from .races import STRONG, Unchanged
 if TYPE_CHECKING:
     from .access import Part
     from .batch import Batch
+    from .clock import Clock
     from .launch import Launch
     from .memory import Allocation
-    from .ordering import Clock
     from .proxy_fences import ProxyFences
 
 MOST_BYTES = 1 << 30  # so much may all maps of who accessed what take; what is beyond is not looked at

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .clock import Clock
 from .context import Context
 from .lanes import WARP, Lanes
 from .mbarriers import State
-from .ordering import Clock
-from .ptx import Array
+from .ptx import Array, Instruction
 
 if TYPE_CHECKING:
     from .access import Part
@@ -145,6 +145,14 @@ class Meetings:
         if races is not None:
             races.completed(column * WARP, place, size, atomic=atomic)
         order.copy_arrive(barrier, column)
+
+    def bulk_sent(self, x: Context, i: Instruction, place: int, barrier: int) -> None:
+        """A copy of a lane has read what is at a place in shared memory; it arrives at an mbarrier."""
+        batch, order = x.batch, x.batch.order
+        stride, cluster = batch.shared_stride, batch.shape.cluster
+        block, other = place // stride, barrier // stride
+        if order is not None and batch.lifetimes is not None and block != other:
+            batch.lifetimes.copied(x, i, block, order.column(other % cluster * stride + barrier % stride))
 
     def bulk_read(self, x: Context, part: Part) -> None:
         """A copy has read bytes of shared memory: the lane knows that now."""

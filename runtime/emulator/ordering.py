@@ -1,64 +1,25 @@
 """What happened before what: the order that synchronisation makes between the warps and blocks of a launch.
 
-A launch has a clock that moves on at every synchronisation. ``known[block, w, v]`` is the time up to which
+A launch has a `Clock` that moves on at every synchronisation. ``known[block, w, v]`` is the time up to which
 what warp v of the block's cluster did happened before what warp w of the block does now; barriers, mbarriers
 and bar.warp.sync say so. Behind the columns of the warps are those of the mbarriers at which copies arrive,
 and of the warpgroups whose wgmma read.
 ``fenced`` is the same for what a fence.proxy.async stands between, None before the first.
-Between blocks, and warps without a barrier, a fence and a later atomic by the one order what it did before
-the fence, for who executes an atomic after that.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .clock import BEGIN, Clock
 from .lanes import WARP, Lanes
 from .ptx import Array
 
 if TYPE_CHECKING:
     from .barriers import Waiting
     from .batch import Batch
-
-
-class Clock:
-    """The time of a launch, and what its blocks have published and seen through global memory."""
-
-    def __init__(self, blocks: int) -> None:
-        self.now = 1
-        self.fenced = np.zeros(blocks, np.int32)
-        self.seen = np.zeros(blocks, np.int32)
-        self._published = np.zeros(blocks, np.int32)
-        self._fences: dict[int, list[int]] = {}
-        self._releases: dict[int, list[int]] = {}
-
-    def fence(self, blocks: Array) -> None:
-        """Blocks execute a fence that holds for the whole device."""
-        self.fenced[blocks] = self.now
-        self.now += 1
-
-    def publish(self, blocks: Array) -> None:
-        """Blocks write global memory by an atomic or strong access: what is before their fence is out."""
-        fresh = blocks[self.fenced[blocks] > self._published[blocks]]
-        for block in np.unique(fresh).tolist():
-            self._fences.setdefault(block, []).append(int(self.fenced[block]))
-            self._releases.setdefault(block, []).append(self.now)
-        if len(fresh):
-            self._published[fresh] = self.fenced[fresh]
-            self.now += 1
-
-    def see(self, blocks: Array) -> None:
-        """Blocks read global memory so."""
-        self.seen[blocks] = self.now
-
-    def before(self, block: int, time: int, other: int) -> bool:
-        """Whether what ``block`` did at ``time`` is before what ``other`` does now."""
-        fences = self._fences.get(block, [])
-        at = bisect_left(fences, time)
-        return at < len(fences) and self._releases[block][at] <= int(self.seen[other])
 
 
 class Ordering:
@@ -225,6 +186,7 @@ class Ordering:
             block, inside = divmod(warp, self.warps)
             cluster = block // self.batch.shape.cluster
             self.object_wait(("cluster", cluster), block, inside)
+            np.maximum(self.known[block, inside], BEGIN, out=self.known[block, inside])
             self.clustered[block, inside] = self.completed[cluster]
 
     def fences(self, block: int, threads: Array) -> Array:

@@ -12,6 +12,7 @@ from . import traffic
 from .access import Part, own_addresses
 from .asynchronous import READING, REDUCING
 from .caches import Trace
+from .clock import Clock
 from .context import Context
 from .counters import Counters, Traffic
 from .global_races import GlobalRaces
@@ -19,7 +20,6 @@ from .granules import GLOBAL_ELSEWHERE, NONE, SHARED_ELSEWHERE, granule
 from .lanes import Lanes
 from .map_fences import MapFences
 from .meetings import Meetings
-from .ordering import Clock
 from .proxy_fences import ProxyFences
 from .ptx import Array, Instruction
 from .races import READS, Unchanged

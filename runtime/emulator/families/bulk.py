@@ -21,6 +21,7 @@ from .atomic import update
 from .control import taken
 from .mbarrier import object_place, states
 
+ELSEWHERE = "a copy to a block that arrives at an mbarrier of another block"
 BULK = "9.7.9.25 Data Movement and Conversion: Asynchronous copy: cp.async.bulk"
 
 
@@ -87,15 +88,19 @@ def multicast(
     lane: Lane, i: Instruction, mask: int | None, place: int, barrier: int
 ) -> list[tuple[int, int]]:
     """The place and the barrier of a copy in each block that it goes to: the same offsets in all of them."""
+    shape, stride = lane.x.batch.shape, lane.x.batch.shared_stride
+    if place // stride != barrier // stride:
+        lane.report(i, "mbarrier", ELSEWHERE)
     if mask is None:
         return [(place, barrier)]
-    shape, stride = lane.x.batch.shape, lane.x.batch.shared_stride
     if mask >> shape.cluster or not mask:
         lane.report(i, "cluster", f"a multicast to {mask:#x}, in a cluster of {shape.cluster} blocks")
     first = lane.block - lane.block % shape.cluster
-    found = []
+    found, lifetimes = [], lane.x.batch.lifetimes
     for rank in [rank for rank in range(shape.cluster) if mask >> rank & 1]:
         start = (first + rank) * stride
+        if lifetimes is not None and lifetimes.access(i, lane.x.lanes.index, np.array([first + rank])).any():
+            lane.report(i, "cluster", access.NOT_BEGUN)
         states(lane.x, i, np.array([start + barrier % stride]))
         found.append((start + place % stride, start + barrier % stride))
     return found
@@ -212,7 +217,7 @@ def bulk(i: Instruction, d: Decoder) -> Step:
             if not _aligned(lane, i, 0, size) or min(place, mine, barriers[row]) < 0:
                 continue
             if place // x.batch.shared_stride != int(barriers[row]) // x.batch.shared_stride:
-                lane.report(i, "mbarrier", "a copy to a block that arrives at an mbarrier of another block")
+                lane.report(i, "mbarrier", ELSEWHERE)
             data = x.batch.bulk.take(lane.x, i, mine, size)
             block = int(barriers[row]) // x.batch.shared_stride
             reads = Fetch(np.zeros(0, np.uint64), 16, mine, size)
