@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import modifiers, needs, registry, sections
+from . import arity, modifiers, needs, registry, sections
 from .context import Context
 from .definite import maybe_unset
 from .errors import EmulatorError, unsupported
@@ -28,6 +28,8 @@ from .symbols import Symbols
 if TYPE_CHECKING:
     from .loaded import Loaded
 
+# What the families run into where an operand is of another kind than the ISA says.
+_MALFORMED = (KeyError, IndexError, AttributeError, TypeError, ValueError, StopIteration, AssertionError)
 ENDS = {"exit", "ret", "trap"}  # no instruction follows, unless they are guarded
 
 
@@ -96,9 +98,12 @@ class Decoder(Symbols):
             if entry is None:
                 raise unsupported(instruction, sections.section(instruction))
             program.kinds.append(entry.kind)
+            count = arity.odd(entry.opcode, instruction)
+            if count:
+                raise self.fail(count)
             try:
                 self._decode_one(program, instruction, entry)
-            except (KeyError, IndexError, AttributeError, TypeError, StopIteration) as error:
+            except _MALFORMED as error:
                 raise self.fail(f"this form of it ({error!r})") from error
             odd = modifiers.stranger(entry.opcode, instruction)
             if odd:

@@ -39,7 +39,7 @@ def awaited(function: Function) -> dict[str, int]:
             held = [operand for operand in each.operands[:2] if isinstance(operand, Vector)]
             for name in [name for operand in held for name in names(operand)]:
                 found.setdefault(name, len(found))
-        elif each.opcode == "mov":
+        elif each.opcode == "mov" and len(each.operands) == 2:
             moves += product(names(each.operands[0]), names(each.operands[1]))
     before = -1
     while found and before != len(found):

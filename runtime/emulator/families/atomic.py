@@ -61,10 +61,10 @@ def update(operation: str, kind: Type, d: Decoder, space: str) -> Callable[[Arra
     if kind.kind == "f":
         if operation == "add":
             combine = _float_add(kind, flushes=flushes(operation, kind, space))
-        elif operation in ("min", "max"):
+        elif operation in ("min", "max") and kind.name.removesuffix("x2") in ("f16", "bf16"):
             combine = _float_extreme(kind, operation)
         else:
-            raise d.fail(f"{operation} of floats")
+            raise d.fail(f"{operation} of {kind.name}")
         return lambda old, value, _: combine(old, value)
     if operation == "inc":
         return lambda old, value, _: np.where(old >= value, raw.type(0), old + raw.type(1))

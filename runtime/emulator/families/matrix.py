@@ -7,26 +7,29 @@ import numpy as np
 from ..context import Context
 from ..decode import Decoder
 from ..operands import Read
-from ..ptx import TYPES, Array, Instruction, Memory, Operand
+from ..ptx import TYPES, Array, Instruction, Memory, Operand, Vector
 from ..registry import Run, instruction
 from . import memory
 
 MATRIX = "9.7.14 Warp-Level Matrix Multiply-Accumulate"
 
 
-def _in_shared(i: Instruction, d: Decoder, where: Operand) -> tuple[int, Read, str]:
+def _in_shared(i: Instruction, d: Decoder, where: Operand, registers: Operand) -> tuple[int, Read, str]:
     """How many matrices, their rows' addresses, and the state space."""
     if not i.has("m8n8") or not i.has("b16"):
         raise d.fail("other shapes than m8n8 of b16, which sm_100 has")
     assert isinstance(where, Memory)
     count = int(next(mod for mod in i.mods if mod in ("x1", "x2", "x4"))[1])
+    listed = registers.items if isinstance(registers, Vector) else (registers,)
+    if len(listed) != count:
+        raise d.fail(f"{len(listed)} registers for {count} matrices")
     return count, d.address(where), memory.memory_space(i, d, where)
 
 
 @instruction("ldmatrix", section=MATRIX + ": ldmatrix", kind="load", sync=True)
 def ldmatrix(i: Instruction, d: Decoder) -> Run:
     """Loads one, two or four 8×8 matrices of 16-bit elements from shared memory, transposed or not."""
-    count, address, space = _in_shared(i, d, i.operands[1])
+    count, address, space = _in_shared(i, d, i.operands[1], i.operands[0])
     writes, transposed = d.writes(i.operands[0], TYPES["b32"]), i.has("trans")
 
     def run(x: Context) -> None:
@@ -49,7 +52,7 @@ def ldmatrix(i: Instruction, d: Decoder) -> Run:
 @instruction("stmatrix", section=MATRIX + ": stmatrix", kind="store", sync=True)
 def stmatrix(i: Instruction, d: Decoder) -> Run:
     """Stores one, two or four 8×8 matrices of 16-bit elements to shared memory, transposed or not."""
-    count, address, space = _in_shared(i, d, i.operands[0])
+    count, address, space = _in_shared(i, d, i.operands[0], i.operands[1])
     reads, transposed = d.reads(i.operands[1], TYPES["b32"]), i.has("trans")
 
     def run(x: Context) -> None:

@@ -10,7 +10,7 @@ from ..decode import Decoder
 from ..errors import EmulatorError
 from ..ptx import RAW, Array, Instruction, Memory, Number
 from ..registry import Run, instruction
-from ..tensor_map_fields import replaced
+from ..tensor_map_fields import FIELDS, replaced
 from ..tensor_maps import ALIGN, SIZE
 from .barrier import SYNC
 from .memory import memory_space
@@ -21,7 +21,7 @@ _MAPS = "9.7.9 Data Movement and Conversion: tensormap"
 
 
 def _fields(i: Instruction) -> str:
-    return next(mod for mod in i.mods if mod not in ("replace", "tile"))
+    return next(mod for mod in i.mods if mod in FIELDS)
 
 
 @instruction("tensormap.replace", section=_MAPS + ".replace", kind="store")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mlopt import emulator
-from mlopt.runtime.emulator import modifiers, registry
+from mlopt.runtime.emulator import arity, modifiers, registry
 from mlopt.test.python.emulator.snippets import kernel, run
 
 REFUSED = [
@@ -29,6 +29,17 @@ REFUSED = [
     ("cvt.rn.f16x2.e3m2x2 %r1, %h1", "e3m2x2, which sm_100 has"),
     ("cvt.rn.satfinite.e2m1x2.f32 %b1, %f1, %f1", "e2m1x2, which sm_100 has"),
     ("cvt.rn.f32 %f1, %f1", "two types"),
+    ("fma.rn.f32 %f1, %f1, %f1", "3 operands of 4"),
+    ("add.f32 %f1, %f1, %f1, %f1", "4 operands of 3"),
+    ("mov.u32 %r1", "1 operands of 2"),
+    ("red.global.add.u32 [%rd0]", "1 operands of 2 or 3"),
+    ("atom.global.add.u32 %r1, %rd0, 1", "AssertionError"),
+    ("dp4a.s32 %r1, %r1, %r1, %r1", "ValueError"),
+    ("red.global.min.f32 [%rd0], %f1", "min of f32"),
+    ("cp.reduce.async.bulk.global.shared::cta.bulk_group.max.f64 [%rd0], [buffer], 16", "max of f64"),
+    ("stmatrix.sync.aligned.m8n8.x2.shared.b16 [buffer], {%r1}", "1 registers for 2 matrices"),
+    ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1, %r2}, [buffer]", "2 registers for 1 matrices"),
+    ("tensormap.replace.tile.global.b1024.b32 [%rd0], 16", "StopIteration"),
     ("mov.u32 %r1, %reserved_smem_offset_begin", "'%reserved_smem_offset_begin' is neither declared"),
     ("mov.u32 %r1, %r99", "'%r99' is neither declared"),
     ("sin.approx.f16 %h1, %h1", "f16"),
@@ -92,7 +103,7 @@ def test_the_section_is_that_of_the_types(line: str, section: str) -> None:
 
 
 def test_every_instruction_has_its_forms() -> None:
-    assert set(registry.ENTRIES) == set(modifiers.FORMS)
+    assert set(registry.ENTRIES) == set(modifiers.FORMS) == set(arity.COUNTS)
 
 
 @pytest.mark.parametrize(
