@@ -3,7 +3,8 @@
     python bench/bytes_moved.py              print the table
     python bench/bytes_moved.py --save       and write bench/results/bytes_moved.json
 
-Counted from accesses, not measured; inference in float32, without gradients. Both sides by the same rules:
+Counted from accesses, not measured; inference without gradients, in float32, of the GPT-2 block in bfloat16,
+too. Both sides by the same rules:
 
 - A kernel reads each element of an input that it uses once, and writes its outputs. What caches hold does
   not count as read less, and what a kernel reads twice (a row that does not fit) not as read more.
@@ -46,7 +47,8 @@ from torch._inductor.scheduler import BaseSchedulerNode, NopKernelSchedulerNode
 
 RESULTS = Path(__file__).parent / "results" / "bytes_moved.json"
 SIDES = ("mlopt", "inductor", "inductor, frozen")
-MUST_HOLD = ("gpt2_block", "resnet18")
+BF16 = "gpt2_block, bf16"
+MUST_HOLD = ("gpt2_block", BF16, "resnet18")
 Module = Callable[..., Any]
 Inputs = tuple[torch.Tensor, ...]
 
@@ -111,6 +113,14 @@ def _size(tensor: torch.Tensor) -> int:
     return tensor.numel() * tensor.element_size()
 
 
+def demo(name: str) -> tuple[torch.nn.Module, Inputs]:
+    """A model of `make demo` with its inputs."""
+    each = DEMO["gpt2_block" if name == BF16 else name]
+    if name != BF16:
+        return each.module(), each.inputs()
+    return each.module().bfloat16(), tuple(tensor.bfloat16() for tensor in each.inputs())
+
+
 def measure(name: str, module: Module, inputs: Inputs) -> dict[str, Any]:
     """One row: kernels and bytes of ours, of Inductor, and of Inductor with frozen weights."""
     if isinstance(module, torch.nn.Module):
@@ -144,7 +154,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--save", action="store_true", help=f"write {RESULTS.name}")
     arguments = parser.parse_args()
-    modules = {name: (DEMO[name].module(), DEMO[name].inputs()) for name in MUST_HOLD}
+    modules = {name: demo(name) for name in MUST_HOLD}
     modules |= {name: (module, inputs) for name, (_, module, inputs) in ROWS.items() if name != "GPT-2 block"}
     rows = [measure(name, *given) for name, given in modules.items()]
     print(table(rows))

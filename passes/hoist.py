@@ -12,6 +12,7 @@ from mlir.dialects import func
 
 from ..dialects.attributes import PREPARED, WEIGHT, argument_attributes
 from .base import Pass
+from .fusion.widened import can_widen_late, only_widens
 from .groups import entry_ops, operands_of
 from .raising.bodies import is_contraction
 from .structured import ATTENTION, DYNAMIC, erase_dead, inputs_of
@@ -38,7 +39,8 @@ class Hoist(Pass):
         func.func @main(%x: tensor<…>, %w: tensor<…> {mlopt.weight}, %t: tensor<…> {mlopt.prepared}) {
 
     Legal: the caller runs @prepare again whenever a weight has changed. Not moved: views and fills, which
-    cost nothing; what would be kept in much more memory than it was made from; what is written onto in @main.
+    cost nothing; what would be kept in much more memory than it was made from, and what is only made wider
+    where products do not read it: a cast costs nothing in a kernel; what is written onto in @main.
     A transposed weight is read once a change of the weight instead of once a call.
     """
 
@@ -100,7 +102,8 @@ def _constant_ops(main: ir.Operation) -> set[ir.Operation]:
     known = made_of_weights(main)
     ops = {op for op in entry_ops(main) if len(op.results) and all(value in known for value in op.results)}
     for op in reversed(entry_ops(main)):  # what is left to the calls leaves them its operands too
-        if op in ops and op.name in _WORK and not should_keep(op) and _reach_others(op, ops):
+        is_left = op in ops and op.name in _WORK and (not should_keep(op) or _is_widened_late(op))
+        if is_left and _reach_others(op, ops):
             ops.discard(op)
         if op not in ops:
             ops -= {
@@ -109,6 +112,11 @@ def _constant_ops(main: ir.Operation) -> set[ir.Operation]:
                 if not isinstance(value, ir.BlockArgument)
             }
     return ops
+
+
+def _is_widened_late(op: ir.Operation) -> bool:
+    """Whether ``op`` is a cast that costs nothing where it is read, and more bytes if it is kept."""
+    return only_widens(op) and can_widen_late(op.results[0])
 
 
 def _is_from(value: ir.Value, main: ir.Operation) -> bool:

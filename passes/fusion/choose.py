@@ -27,6 +27,7 @@ from .legal import can_fuse, is_prologue, may_be_beside
 from .price import Prices, Saving
 from .profit import should_fuse
 from .sharing import Copies, best_for, is_shared
+from .widened import is_widened
 
 _TICK = 1e-15  # seconds: smaller differences are rounding
 _HIDDEN = 0.1  # what a byte counts for that costs no time
@@ -103,9 +104,9 @@ class Chooser:
         if not candidate.settled and is_prologue(*pair):
             self._prologues.append(pair)
             return
-        if not candidate.settled and is_shared(self.graph, pair[0]):
-            position = -self.graph.last_position(pair[0])
-            heappush(self._shared, (position, pair[0].bits, pair[0]))
+        shared = None if candidate.settled else self._awaited(*pair)
+        if shared is not None:
+            heappush(self._shared, (-self.graph.last_position(shared), shared.bits, shared))
             return
         joined = can_fuse(self.graph, pair, candidate.domain)
         if isinstance(joined, str):
@@ -119,6 +120,12 @@ class Chooser:
             self._add(pair, saving, joined.domain, settled=candidate.settled)
         else:
             self._fuse(pair, joined, saving)
+
+    def _awaited(self, producer: Group, consumer: Group) -> Group | None:
+        """Which of two groups waits for its readers: one that is stored wider than what it reads, too."""
+        if is_shared(self.graph, producer):
+            return producer
+        return consumer if is_widened(consumer) and is_shared(self.graph, consumer) else None
 
     def _fuse(self, groups: Sequence[Group], joined: Group, saving: Saving) -> None:
         self.decisions.take(groups[0], groups[1], saving)
@@ -152,6 +159,9 @@ class Chooser:
             self._fuse((shared, *readers), choice[0], choice[1])
         else:
             self._add_pairs(((shared, each) for each in readers), settled=True)
+            if is_widened(shared):
+                makers = self._in_order(shared.inputs)
+                self._add_pairs(((each, shared) for each in makers), settled=True)
 
     def _copy(self, shared: Group, copies: Copies) -> None:
         """Let some readers compute themselves what ``shared`` makes."""

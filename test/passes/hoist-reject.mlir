@@ -44,3 +44,55 @@ func.func @main(%x: tensor<4xf32>, %w: tensor<4xf32> {mlopt.weight}) -> tensor<8
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+
+// -----
+
+// A bias that is cast where it is added costs no more there, and is kept in half the bytes; a matrix is cast once,
+// for its product.
+// CHECK-LABEL: func.func @prepare
+// CHECK-SAME: -> tensor<64x32xf32>
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: %[[B:[a-z0-9]*]]: tensor<32xbf16> {mlopt.weight}
+// CHECK: %[[C:.*]] = linalg.generic {{.*}} ins(%[[B]] : tensor<32xbf16>) {{.*}}{mlopt.op = "cast"}
+// CHECK: tensor.expand_shape %[[C]]
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#vec = affine_map<(d0) -> (d0)>
+func.func @main(%x: tensor<8x64xf32>, %w: tensor<64x32xbf16> {mlopt.weight}, %b: tensor<32xbf16> {mlopt.weight})
+    -> tensor<8x4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<64x32xf32>
+  %v = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<64x32xbf16>) outs(%0 : tensor<64x32xf32>) attrs = {mlopt.op = "cast"} {
+  ^bb0(%in: bf16, %out: f32):
+    %t = arith.extf %in : bf16 to f32
+    linalg.yield %t : f32
+  } -> tensor<64x32xf32>
+  %1 = tensor.empty() : tensor<32xf32>
+  %c = linalg.generic {indexing_maps = [#vec, #vec], iterator_types = ["parallel"]}
+      ins(%b : tensor<32xbf16>) outs(%1 : tensor<32xf32>) attrs = {mlopt.op = "cast"} {
+  ^bb0(%in: bf16, %out: f32):
+    %t = arith.extf %in : bf16 to f32
+    linalg.yield %t : f32
+  } -> tensor<32xf32>
+  %2 = tensor.empty() : tensor<8x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%2 : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %v : tensor<8x64xf32>, tensor<64x32xf32>) outs(%f : tensor<8x32xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%l: f32, %r: f32, %out: f32):
+    %m = arith.mulf %l, %r : f32
+    %s = arith.addf %out, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<8x32xf32>
+  %e = tensor.expand_shape %p [[0], [1, 2]] output_shape [8, 4, 8] : tensor<8x32xf32> into tensor<8x4x8xf32>
+  %d = tensor.expand_shape %c [[0, 1]] output_shape [4, 8] : tensor<32xf32> into tensor<4x8xf32>
+  %3 = tensor.empty() : tensor<8x4x8xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j, k)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%e, %d : tensor<8x4x8xf32>, tensor<4x8xf32>) outs(%3 : tensor<8x4x8xf32>) {
+  ^bb0(%l: f32, %q: f32, %out: f32):
+    %s = arith.addf %l, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<8x4x8xf32>
+  return %r : tensor<8x4x8xf32>
+}

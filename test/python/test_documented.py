@@ -65,6 +65,13 @@ def test_bytes_are_no_more_than_inductors(counted: dict[str, dict[str, Any]], na
     assert {"kernels": total["calls"], "bytes": total["bytes"]} == row["mlopt"]
 
 
+def test_bytes_in_half_floats_are_no_more_than_inductors() -> None:
+    """The block's are half of those in float32 (test_fusion_counts_halves.py), and so they were recorded."""
+    row = RECORDED["gpt2_block, bf16"]
+    assert 2 * row["mlopt"]["bytes"] == RECORDED["gpt2_block"]["mlopt"]["bytes"]
+    assert row["mlopt"]["bytes"] <= min(row[side]["bytes"] for side in ("inductor", "inductor, frozen"))
+
+
 def test_the_readme_has_inductors_figures() -> None:
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     block, net = RECORDED["gpt2_block"], RECORDED["resnet18"]

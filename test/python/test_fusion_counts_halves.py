@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from mlopt.test.corpus.transformers import Gpt2Block
-from mlopt.test.python.kernel_counts import kernels_of
+from mlopt.test.python.kernel_counts import TARGETS, kernels_of
 from torch import nn
 
 HALVES = pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
@@ -49,3 +49,18 @@ def test_kernels_on_a_gpu(name: str) -> None:
     most, make, width = CASES[name]
     names = kernels_of(make().bfloat16(), (torch.randn(2, 33, width).bfloat16(),), "emulator")
     assert len(names) <= most, names
+
+
+def moved(module: nn.Module, x: torch.Tensor, target: str) -> int:
+    with torch.no_grad():
+        kernels = mlopt.jit(module.eval(), x, **TARGETS[target]).kernels
+    return sum(each.bytes * each.calls for each in kernels if each.function == "main")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("shape", [(1, 7, 128), (2, 33, 128)], ids=str)
+def test_half_the_bytes_are_moved(shape: tuple[int, ...], target: str) -> None:
+    """Residuals, biases and scales lie in memory in bf16, though all is computed in f32."""
+    module, x = Gpt2Block(128, 2), torch.randn(shape)
+    whole = moved(module, x, target)
+    assert 2 * moved(module.bfloat16(), x.bfloat16(), target) == whole

@@ -1,0 +1,91 @@
+"""What is widened is widened where it is read: kernels store and read the narrow tensor between them.
+
+::
+
+    %w = generic {extf} ins(%v) : tensor<128x768xf32>
+    %e = tensor.expand_shape %w : tensor<128x768xf32> into tensor<128x12x64xf32>
+  ->
+    %n = tensor.expand_shape %v : tensor<128x768xbf16> into tensor<128x12x64xbf16>
+    %e = generic {extf} ins(%n) : tensor<128x12x64xf32>
+
+Legal always. Done where element-wise ops and reductions alone read the view: they can have the cast in their
+kernel. Without it the residuals of a GPT-2 block in half floats pass through memory in f32.
+"""
+
+from __future__ import annotations
+
+from mlir import ir
+
+from ..groups import entry_ops
+from ..operations import defining_op
+from ..raising.bodies import is_contraction
+from ..structured import (
+    WIDENING,
+    body_of,
+    copy_generic,
+    inputs_of,
+    is_pointwise,
+    is_used,
+    make_empty,
+    maps_of,
+    replace_op,
+)
+from ..tiling.access import nest_of
+from .group import Group
+from .order import loops_in_order
+
+_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
+
+
+def only_widens(op: ir.Operation) -> bool:
+    """Whether ``op`` makes each number of a tensor wider, which is exact, and does nothing else."""
+    if not is_pointwise(op) or len(inputs_of(op)) != 1:
+        return False
+    names = [inner.operation.name for inner in body_of(op).operations]
+    is_cast = len(names) == 2 and names[0] in WIDENING and maps_of(op)[0] == maps_of(op)[1]
+    return is_cast and isinstance(op.operands[0].type, ir.RankedTensorType)
+
+
+def is_widened(group: Group) -> bool:
+    """Whether a group does no more than `only_widens`."""
+    return len(group.ops) == 1 and only_widens(group.ops[0])
+
+
+def widen_views(func: ir.Operation) -> None:
+    """Let casts of ``func`` come after the views of what they make."""
+    for view in [op for op in entry_ops(func) if op.name in _VIEWS]:
+        cast = defining_op(view.operands[0], "linalg.generic")
+        if cast is not None and only_widens(cast) and can_widen_late(view.results[0]):
+            _swap(cast, view)
+
+
+def can_widen_late(value: ir.Value) -> bool:
+    """Whether all that read ``value``, or views of it, can make it wider themselves: no products do."""
+    for use in value.uses:
+        reader = use.owner.operation
+        if reader.name in _VIEWS:
+            if not can_widen_late(reader.results[0]):
+                return False
+            continue
+        if reader.name != "linalg.generic" or is_contraction(reader):
+            return False
+        read = nest_of(reader).reads[use.operand_number]
+        if read is None or loops_in_order(read) is None:
+            return False
+    return True
+
+
+def _swap(cast: ir.Operation, view: ir.Operation) -> None:
+    at, wide = ir.InsertionPoint(view), view.results[0].type
+    narrow = view.clone(at).operation
+    narrow.operands[0] = cast.operands[0]
+    with cast.location:
+        kind = ir.RankedTensorType.get(wide.shape, cast.operands[0].type.element_type)
+    narrow.results[0].set_type(kind)
+    init = make_empty(narrow.results[0], location=cast.location, at=at, element=wide.element_type)
+    whole = ir.AffineMap.get_identity(wide.rank, view.context)
+    operands = [narrow.results[0], init]
+    made = copy_generic(cast, operands, at=at, maps=[whole, whole], kinds=["parallel"] * wide.rank)
+    replace_op(view, list(made.results))
+    if not is_used(cast.results[0]):
+        cast.erase()
