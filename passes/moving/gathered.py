@@ -37,6 +37,7 @@ from ..structured import (
     word_for,
 )
 from .gathers import is_whole
+from .places import maker_behind, read_behind_views
 
 _PURE = ("arith.", "math.", "linalg.index", "linalg.yield", "tensor.extract")
 _CHECKED = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi", "arith.ceildivsi")
@@ -51,7 +52,7 @@ def compute_what_is_gathered(func: ir.Operation) -> None:
         while gather is not None:
             gather = next(
                 (
-                    _computed(gather, extract, maker)
+                    _computed(gather, read_behind_views(extract), maker)
                     for extract, maker in _tables(gather)
                     if can_compute(gather, maker) and should_compute(gather, maker, weights) is None
                 ),
@@ -60,11 +61,11 @@ def compute_what_is_gathered(func: ir.Operation) -> None:
 
 
 def _tables(op: ir.Operation) -> list[tuple[ir.Operation, ir.Operation]]:
-    """The tensor.extracts of a body, with the generic that makes the table of each."""
+    """The tensor.extracts of a body, with the generic that makes the table of each, views aside."""
     found = []
     for inner in [each.operation for each in body_of(op).operations]:
         if inner.name == "tensor.extract" and len(inner.operands) > 1:
-            maker = defining_op(inner.operands[0], "linalg.generic")
+            maker = maker_behind(inner.operands[0])
             if maker is not None:
                 found.append((inner, maker))
     return found

@@ -71,3 +71,21 @@ def _check(result: Any, module: Callable[[torch.Tensor], torch.Tensor], x: torch
         allowed = 2 * (eager.double() - expected).abs().max() + 1e-5 * expected.abs()
         close = (result.double() - expected).abs() <= allowed
         assert (close | (result.isnan() & expected.isnan())).all()
+
+
+@pytest.mark.parametrize(("classes", "dtype"), [(131072, torch.float32), (50257, torch.bfloat16)], ids=str)
+def test_the_loss_of_one_row_is_not_made_of_all_log_probabilities(classes: int, dtype: torch.dtype) -> None:
+    """Tasks share the row: their parts' results, and what adds them up and reads the score that counts."""
+    scores = (torch.randn(1, classes) * 5).to(dtype)
+    with torch.no_grad():
+        compiled = mlopt.jit(F.cross_entropy, scores, torch.tensor([0]))
+    assert sum(each.calls for each in compiled.kernels) == 2
+    assert sum(each.bytes for each in compiled.kernels) <= 1.01 * scores.nbytes
+    for place in (0, classes // 2 + 1, classes - 1, -100):
+        target = torch.tensor([place])
+        expected = F.cross_entropy(scores.double(), target)
+        error, eager = ((f(scores, target) - expected).abs() for f in (compiled, F.cross_entropy))
+        assert place < 0 or error <= max(2 * eager, 1e-5 * (scores.abs().max() + 20))
+        assert place >= 0 or (compiled(scores, target).isnan() and expected.isnan())
+    with pytest.raises(IndexError):
+        compiled(scores, torch.tensor([classes]))
