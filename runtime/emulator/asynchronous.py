@@ -175,9 +175,8 @@ class Copies:
 
     def read_on(self) -> None:
         """Mark again what is still read, after some reads are over: others may read the same bytes."""
-        for store in self.batch.bulk.stores:
-            if store.place >= 0:
-                self.flying[store.place : store.place + store.size] |= READING
+        for store in self.batch.bulk.reading:
+            self.flying[store.place : store.place + store.size] |= READING
         for fetch in self.batch.bulk.fetches:
             if fetch.place >= 0:
                 self.flying[fetch.place : fetch.place + fetch.size] |= READING

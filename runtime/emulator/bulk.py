@@ -18,6 +18,7 @@ from .context import Context
 from .lanes import Lanes
 from .mbarriers import advance, transact
 from .ptx import RAW, Array, Instruction
+from .spans import Spans
 
 if TYPE_CHECKING:
     from .batch import Batch
@@ -49,7 +50,7 @@ class Store:
 
     instruction: Instruction
     lane: int
-    place: int  # in the batch's shared memory; -1 once it is read
+    place: int  # in the batch's shared memory
     size: int
     starts: Array  # addresses that it writes, sorted
     unit: int
@@ -64,8 +65,12 @@ class Bulk:
         self.batch = batch
         self.open: dict[int, list[Store]] = {}  # by lanes
         self.groups: dict[int, list[list[Store]]] = {}
-        self.stores: list[Store] = []
-        self.fetches: list[Fetch] = []
+        self.read: dict[int, int] = {}  # by lanes, so many of its groups have read their sources
+        # The copies under way, in order; of those from shared memory, the ones that still read it.
+        self.stores: dict[Store, None] = {}
+        self.reading: dict[Store, None] = {}
+        self.fetches: dict[Fetch, None] = {}
+        self._spans: Spans[Store] = Spans()  # what the stores will write
         self.reductions: list[tuple[int, int]] = []  # places and sizes in shared memory
         # For each 16 bytes of shared memory: 1 + the number of the swizzle in which a box was written there.
         self.swizzles = np.zeros(len(batch.shared.data) // 16, np.uint8)
@@ -90,7 +95,9 @@ class Bulk:
         """A copy from shared memory begins."""
         self.mark(store.place, store.size, READING)
         self.open.setdefault(store.lane, []).append(store)
-        self.stores.append(store)
+        self.stores[store] = self.reading[store] = None
+        if len(store.starts):
+            self._spans.add(store, int(store.starts[0]), int(store.starts[-1]) + store.unit)
 
     def load(
         self,
@@ -139,12 +146,12 @@ class Bulk:
         batch.copies.defer(barrier, arrive)
 
     def _reads(self, source: Fetch) -> None:
-        self.fetches.append(source)
+        self.fetches[source] = None
         if source.place >= 0:
             self.mark(source.place, source.size, READING)
 
     def _has_read(self, source: Fetch) -> None:
-        self.fetches.remove(source)
+        del self.fetches[source]
         if source.place >= 0:
             self.clear(source.place, source.size, READING)
             self.batch.copies.read_on()
@@ -168,26 +175,29 @@ class Bulk:
     def wait(self, lanes: Lanes, keep: int, *, read: bool) -> None:
         """These lanes have waited for their groups but the last ``keep``; ``read``: for the reading only."""
         for lane in lanes.index.tolist() if self.groups else []:
-            groups = self.groups.get(lane, [])
-            done = groups[: max(0, len(groups) - keep)]
-            for store in [store for group in done for store in group]:
+            groups, before = self.groups.get(lane, []), self.read.get(lane, 0)
+            done = max(0, len(groups) - keep)
+            for store in [store for group in groups[before:done] for store in group]:
                 self._read(store)
-                if not read:
+            if done > before:
+                self.batch.copies.read_on()
+            self.read[lane] = max(before, done)
+            if not read:
+                for store in [store for group in groups[:done] for store in group]:
                     self._write(store)
-            self.groups[lane] = groups if read else groups[len(done) :]
+                self.groups[lane] = groups[done:]
+                self.read[lane] -= done
 
     def _read(self, store: Store) -> None:
-        if store.place < 0:
-            return
         self.clear(store.place, store.size, READING)
         x = Context(self.batch, self.batch.frame(self.batch.launch.program, 0), self._lane(store.lane))
         self.batch.launch.watch.bulk_read(x, shared_part(self.batch, store.place, store.size))
-        store.place = -1
-        self.batch.copies.read_on()
+        del self.reading[store]
 
     def _write(self, store: Store) -> None:
         store.write()
-        self.stores = [other for other in self.stores if other is not store]
+        del self.stores[store]
+        self._spans.remove(store)
 
     def _lane(self, lane: int) -> Lanes:
         return Lanes.of(self.batch.shape, np.array([lane]))
@@ -195,8 +205,9 @@ class Bulk:
     def written(self, part: Part, unit: int) -> Array:
         """What is in ``unit`` bytes each of global memory once all copies of the batch have written."""
         found: Array = part.allocation.view(unit)[part.allocation.places(part.addresses, unit)]
-        for store in self.stores:
-            if store.values is None or store.unit != unit or not len(store.starts):
+        low, high = int(part.addresses.min()), int(part.addresses.max()) + unit
+        for store in self._spans.overlapping(low, high):
+            if store.values is None or store.unit != unit:
                 continue
             at = np.minimum(np.searchsorted(store.starts, part.addresses), len(store.starts) - 1)
             found = np.where(store.starts[at] == part.addresses, store.values[at], found)
@@ -205,9 +216,7 @@ class Bulk:
     def still_written(self, addresses: Array, size: int) -> Array:
         """For accesses of ``size`` bytes to global memory, whether a copy may still write any of them."""
         found = np.zeros(len(addresses), np.bool_)
-        for store in self.stores:
-            if not len(store.starts):
-                continue
+        for store in self._spans.overlapping(int(addresses.min()), int(addresses.max()) + size):
             before = np.searchsorted(store.starts, addresses + np.uint64(size), side="left") - 1
             last = store.starts[np.maximum(before, 0)] + np.uint64(store.unit)
             found |= (before >= 0) & (last > addresses)
@@ -215,7 +224,7 @@ class Bulk:
 
     def finish(self) -> list[Store]:
         """Everything is written; gives the copies that nobody has waited for until they had been read."""
-        left = [store for store in self.stores if store.place >= 0]
+        left = list(self.reading)
         for store in list(self.stores):
             self._write(store)
         return left

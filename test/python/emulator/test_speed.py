@@ -60,3 +60,31 @@ def test_a_gemm_of_warpgroups_in_twenty_seconds() -> None:
     assert report.findings == [] and report.counters.flops["tensor"] == 2 * 256 * 512 * 256
     wide = [formats.widen(each, "bf16") for each in (a, b)]
     np.testing.assert_allclose(formats.widen(c, "bf16"), wide[0] @ wide[1].T, rtol=2.0**-8, atol=1e-3)
+
+
+def test_many_groups_of_bulk_copies_in_five_seconds() -> None:
+    # All of them are under way until the end: waits for what they read must not look at all of them.
+    groups = 2000
+    body = f"""
+  setp.ne.u32 %p1, %r0, 0;
+  @%p1 bra E;
+  st.shared.v4.u32 [buffer], {{7, 7, 7, 7}};
+  fence.proxy.async.shared::cta;
+  mov.u32 %r1, 0;
+L:
+  cp.async.bulk.global.shared::cta.bulk_group [%rd0], [buffer], 16;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group.read 0;
+  add.s64 %rd0, %rd0, 16;
+  add.u32 %r1, %r1, 1;
+  setp.lt.u32 %p2, %r1, {groups};
+  @%p2 bra L;
+  cp.async.bulk.wait_group 0;
+E:
+"""
+    out = np.zeros(4 * groups, np.uint32)
+    kernels = emulator.load(kernel(body, 1, 64, "sm_90"))
+    started = time.process_time()
+    kernels.launch("k", 1, 32, [out])
+    assert time.process_time() - started < 5
+    assert (out == 7).all()
