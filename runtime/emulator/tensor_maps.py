@@ -6,6 +6,7 @@ are named and checked as in cuda.h of CUDA 13.0. Dimensions go from the innermos
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -138,10 +139,11 @@ def tiled(
     fill: str = "zeros",
 ) -> bytes:
     """The tensor map that cuTensorMapEncodeTiled makes; EmulatorError where that says INVALID_VALUE."""
-    steps = (1,) * len(dims) if element_strides is None else tuple(element_strides)
-    found = TensorMap(
-        dtype, address, tuple(dims), tuple(strides), tuple(box), steps, interleave, swizzle, promotion, fill
-    )
+    sizes = _whole("globalDim", dims)
+    steps = (1,) * len(sizes) if element_strides is None else _whole("elementStrides", element_strides)
+    apart, boxes = _whole("globalStrides", strides), _whole("boxDim", box)
+    (place,) = _whole("globalAddress", (address,))
+    found = TensorMap(dtype, place, sizes, apart, boxes, steps, interleave, swizzle, promotion, fill)
     check(found)
     return found.encode()
 
@@ -163,26 +165,38 @@ def im2col(
     fill: str = "zeros",
 ) -> bytes:
     """The same of cuTensorMapEncodeIm2col; dimensions are C, W, H, D, N as far as the rank has them."""
-    need(1 <= pixels <= 1024, "pixelsPerColumn", pixels, "is of 1 to 1024")
-    steps = (1,) * len(dims) if element_strides is None else tuple(element_strides)
+    (place,), (count,) = _whole("globalAddress", (address,)), _whole("pixelsPerColumn", (pixels,))
+    (of_pixel,), sizes = _whole("channelsPerPixel", (channels,)), _whole("globalDim", dims)
+    need(1 <= count <= 1024, "pixelsPerColumn", count, "is of 1 to 1024")
+    steps = (1,) * len(sizes) if element_strides is None else _whole("elementStrides", element_strides)
     found = TensorMap(
         dtype,
-        address,
-        tuple(dims),
-        tuple(strides),
+        place,
+        sizes,
+        _whole("globalStrides", strides),
         (),
         steps,
         interleave,
         swizzle,
         promotion,
         fill,
-        tuple(lower),
-        tuple(upper),
-        channels,
-        pixels,
+        _whole("pixelBoxLowerCorner", lower),
+        _whole("pixelBoxUpperCorner", upper),
+        of_pixel,
+        count,
     )
     check(found)
     return found.encode()
+
+
+def _whole(name: str, values: Sequence[int]) -> tuple[int, ...]:
+    """The values of an argument; EmulatorError unless they are whole numbers."""
+    try:
+        return tuple(operator.index(value) for value in values)
+    except TypeError:
+        raise EmulatorError(
+            f"{name} has whole numbers, and is {values!r}", where="the arguments of a tensor map"
+        ) from None
 
 
 def need(good: bool, name: str, value: Any, what: str) -> None:
@@ -227,7 +241,8 @@ def _check(found: TensorMap, least: int) -> None:
         need(value in known, name, value, f"is one of {', '.join(known)}")
     rank, align = found.rank, 32 if found.interleave == "32B" else 16
     need(least <= rank <= 5, "tensorRank", rank, f"is of {least} to 5")
-    need(found.address % align == 0, "globalAddress", hex(found.address), f"is a multiple of {align}")
+    good = found.address % align == 0 and 0 <= found.address < 1 << 64
+    need(good, "globalAddress", hex(found.address), f"is a multiple of {align} below 2^64")
     need(all(1 <= size <= 1 << 32 for size in found.dims), "globalDim", found.dims, "is of 1 to 2^32")
     strides, steps = found.strides, found.element_strides
     need(len(strides) == rank - 1, "globalStrides", strides, f"has {rank - 1} strides")

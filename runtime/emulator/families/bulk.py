@@ -17,7 +17,7 @@ from ..memory import SHARED_WINDOW
 from ..operands import Read
 from ..ptx import RAW, TYPES, Array, Instruction, Memory, Number, Operand, Type
 from ..registry import Run, Step, control, instruction
-from .atomic import update
+from .atomic import OPERATIONS, update
 from .control import taken
 from .mbarrier import object_place, states
 
@@ -171,7 +171,7 @@ def bulk(i: Instruction, d: Decoder) -> Step:
     combine, unit = None, 8
     if i.has("reduce"):
         kind = i.types[-1]
-        combine, unit = combine_of(next(m for m in i.mods if m in _OPERATIONS), kind, d), kind.bytes
+        combine, unit = combine_of(next(m for m in i.mods if m in OPERATIONS), kind, d), kind.bytes
     if to == "global":
         inside = shared_offset(d, operands[1])
 
@@ -195,7 +195,7 @@ def bulk(i: Instruction, d: Decoder) -> Step:
                 place = shared_place(lane, i, int(places[row]), size, 16, remote=True)
                 if not _aligned(lane, i, address, size) or place < 0 or barriers[row] < 0:
                     continue
-                starts = np.arange(address, address + size, 16, dtype=np.uint64)
+                starts = np.uint64(address) + np.arange(0, size, 16, dtype=np.uint64)
                 words = np.concatenate([starts, starts + np.uint64(8)]).reshape(2, -1).T.reshape(-1)
                 data = fetch(lane.x, i, words, 8)
                 mask = None if masks is None else int(masks[row])
@@ -226,9 +226,6 @@ def bulk(i: Instruction, d: Decoder) -> Step:
     return each_lane(i, d, send)
 
 
-_OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
-
-
 def barrier_places(x: Context, i: Instruction, place_of: Callable[[Context, str], Array]) -> Array:
     """The mbarriers at which lanes' copies arrive; reports those that are not initialised."""
     places = place_of(x, "sync")
@@ -255,7 +252,7 @@ def _store(
         return
     bulk = lane.x.batch.bulk
     data = bulk.take(lane.x, i, place, size)
-    addresses = np.arange(address, address + size, unit, dtype=np.uint64)
+    addresses = np.uint64(address) + np.arange(0, size, unit, dtype=np.uint64)
     write, good, values = write_global(lane, i, addresses, unit, data, combine)
     bulk.store(Store(i, lane.number, place, size, good, unit, write, values))
 
@@ -288,6 +285,12 @@ def prefetch(i: Instruction, d: Decoder) -> Run:
         for row in range(x.count):
             lane, address, size = Lane(x, row), int(addresses[row]), int(sizes[row])
             if _aligned(lane, i, address, size):
-                global_parts(lane.x, i, np.arange(address, address + size, 16, dtype=np.uint64), 16)
+                memory = lane.x.batch.launch.memory
+                allocation = memory.find(address)
+                end = address if allocation is None else allocation.end
+                if address + size > end:
+                    at = np.array([end], np.uint64)
+                    detail = f"a bulk prefetch of {size} bytes, {memory.describe(end)}"
+                    lane.x.report(i, "out-of-bounds", detail, np.ones(1, np.bool_), at, "global")
 
     return run

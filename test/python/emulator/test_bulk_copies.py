@@ -96,6 +96,8 @@ def test_subnormal_sums_are_zeros() -> None:
         ("cp.async.bulk.prefetch.L2.global [%rd0], 128", []),
         ("cp.async.bulk.prefetch.L2.global [%rd0+8], 128", ["misaligned"]),
         ("cp.async.bulk.prefetch.L2.global [%rd0], 120", ["misaligned"]),
+        ("cp.async.bulk.prefetch.L2.global [%rd0], 0xFFFFFFF0", ["out-of-bounds"]),
+        ("cp.async.bulk.prefetch.L2.global [0xFFFFFFFFFFFFFFF0], 64", ["out-of-bounds"]),
         ("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd9, {%r0, 5}]", []),
         ("cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%rd9, {%r0}]", ["tensor-map"]),
         ("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd0, {%r0, 5}]", ["tensor-map"]),
@@ -107,6 +109,19 @@ def test_prefetches(line: str, found: list[str]) -> None:
     encoded = tensor_maps.tiled("f32", 1 << 20, (16, 8), (64,), (16, 8))
     report = emulator.load(text).launch("k", 1, 1, [np.zeros(64, np.uint32), encoded], check=False)
     assert kinds(report) == found
+
+
+def test_a_copy_over_the_end_of_all_addresses() -> None:
+    body = """
+  mbarrier.init.shared::cta.b64 [buffer], 1;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [buffer], 64;
+  mov.u64 %rd1, 0xFFFFFFFFFFFFFFF0;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [buffer+64], [%rd1], 64, [buffer];
+L:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [buffer], 0;
+  @!%p1 bra L;
+"""
+    assert kinds(run(kernel(body, 1, 128), [np.zeros(4, np.uint32)], 1)) == ["out-of-bounds"]
 
 
 def test_registers_of_128_bits_are_refused() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mlopt.runtime.emulator.machine import SCHEDULES
 from mlopt.test.python.emulator.snippets import kernel, kinds, run
 
 RNG = np.random.default_rng(64)
-SCHEDULES = ("together", "round-robin", "ahead", "random")
 everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
 MEET = "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n"
 # Each of two blocks has 512 bytes, and an mbarrier behind them that expects so many bytes. %r4 is the other
@@ -147,6 +147,30 @@ def test_several_may_change_one_place(schedule: str) -> None:
 def test_faults_of_reductions(lines: str, size: int, kind: str) -> None:
     for schedule in SCHEDULES:
         assert kind in launch(lines, np.full((2, 128), 5, np.uint32), size, schedule), schedule
+
+
+@pytest.mark.parametrize("block", [0, 1])
+def test_a_load_to_another_block_arrives_at_its_mbarrier(block: int) -> None:
+    lines = f"""
+  mapa.shared::cluster.u32 %r7, %r1, {block};
+  setp.eq.and.u32 %p2, %r2, 0, %p1;
+  @%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd0], 512, [%r7+1024];
+  setp.eq.u32 %p2, %r2, {block};
+  @!%p2 bra E;
+"""
+    before = BEFORE.replace(
+        "@%p1 mbarrier.arrive", "setp.eq.and.u32 %p3, %r2, 1, %p1;\n  @%p3 mbarrier.arrive"
+    )
+    before = before.replace("%r2, 1, %p1", f"%r2, {block}, %p1")
+    text = kernel(before.replace("BYTES", "512") + lines + AFTER.replace(MEET, "E:\n" + MEET), 1, 1032)
+    array = RNG.integers(0, 1 << 32, (2, 128), np.uint32)
+    kept = array.copy()
+    report = run(text, [array], 64, 2, cluster=2)
+    if not block:
+        assert "mbarrier" in kinds(report)
+    else:
+        assert report.findings == []
+        np.testing.assert_array_equal(array[1], kept[0])
 
 
 def test_a_reduction_in_bulk_needs_fences() -> None:
