@@ -35,7 +35,8 @@ from .beside_triton import assembled, with_reasons
 from .machine_code import Code, Instruction, parse
 from .operations import OPERATIONS, Operation
 from .places import WIDEST
-from .timed import TIMED, Source
+from .timed import TIMED
+from .workload import Source
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results" / "gpu_triton.md"

@@ -25,12 +25,13 @@ from . import peers
 from .clock import Call, Clock, Inputs, sets_needed
 from .peers import Where
 from .prepared import was_compiled
-from .timed import BF16, CHAINS, TIMED, Source, Timed
+from .timed import TIMED
+from .workload import BF16, CHAINS, F16, Source, Timed
 
 ROUNDS, TURN = 7, 0.02
 _CHUNK = 1 << 24
-# Of the largest value: bf16 keeps 8 bits, and eager rounds to them after each op.
-_LARGEST = {BF16: 1e-2}
+# Of the largest value: bf16 keeps 8 bits, f16 11, and eager rounds to them after each op.
+_LARGEST = {BF16: 1e-2, F16: 2e-3}
 COPY = "copy"
 
 
@@ -108,7 +109,7 @@ class _Row:
             error = self._error(call)
         except Exception as raised:  # a peer that fails is named in the table, and the others go on
             return Figures(problem=f"{type(raised).__name__}: {raised}".splitlines()[0])
-        most = _LARGEST.get(self._timed.dtype, LARGEST_ERROR)
+        most = self._timed.largest_error or _LARGEST.get(self._timed.dtype, LARGEST_ERROR)
         if not error <= most:
             return Figures(
                 error=error, problem=f"its result is wrong: the error against float64 is {error:.1e}"

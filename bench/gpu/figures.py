@@ -11,7 +11,7 @@ from ..peers.mlopt import NAME
 from ..records import Figures, Record, Run
 from ..summary import geometric_mean, ratio_to, share
 from .peers import AUTOTUNE, COMPILE, EAGER, REDUCE
-from .timed import ATTENTION, CHAINS, GRAPHS, LAUNCHES, OTHERS, ROWS
+from .workload import CHAINS, GRAPHS, LAUNCHES, OTHERS, ROWS
 
 LARGE_MEAN, LEAST, LAUNCH_MEAN, BANDWIDTH = 1.02, 0.97, 1.3, 0.92  # what is aimed at
 _NONE = "–"
@@ -48,7 +48,7 @@ def best_mode(record: Record) -> float | None:
 
 
 def _best(record: Record) -> float | None:
-    """The time of the fastest of eager, whose attention is a kernel of its own, and torch.compile."""
+    """The time of the fastest of eager, which has libraries for what multiplies, and torch.compile."""
     found = [each for each in (ratio_to(record, EAGER), best_mode(record)) if each is not None]
     return min(found, default=None)
 
@@ -105,12 +105,13 @@ def goals(records: Sequence[Record]) -> Iterator[str]:
         mean = geometric_mean([found for found, _ in against])
         yield f"best mode of torch.compile / mlopt, rows bound by memory: {mean:.2f} (goal {LARGE_MEAN})"
         yield f"never under {LEAST}: {len(against) - len(behind)} of {len(against)}{_listed(behind)}"
-    attention = [(best, r.title) for r in records if r.group == ATTENTION and (best := _best(r)) is not None]
-    if attention:
-        behind = [f"{title} {ratio:.2f}" for ratio, title in attention if ratio < LEAST]
-        mean = geometric_mean([ratio for ratio, _ in attention])
-        yield f"best of eager and torch.compile / mlopt, attention: {mean:.2f}"
-        yield f"never under {LEAST}: {len(attention) - len(behind)} of {len(attention)}{_listed(behind)}"
+    for group in dict.fromkeys(r.group for r in records if "flops" in r.ceilings):
+        best = [(ratio, r.title) for r in records if r.group == group and (ratio := _best(r)) is not None]
+        if best:
+            behind = [f"{title} {ratio:.2f}" for ratio, title in best if ratio < LEAST]
+            mean = geometric_mean([ratio for ratio, _ in best])
+            yield f"best of eager and torch.compile / mlopt, {group}: {mean:.2f}"
+            yield f"never under {LEAST}: {len(best) - len(behind)} of {len(best)}{_listed(behind)}"
     for group in (LAUNCHES, GRAPHS):
         ratios = [each for r in records if r.group == group and (each := best_mode(r)) is not None]
         if ratios:

@@ -17,7 +17,8 @@ from ...runtime.emulator.launch import Report
 from .amounts import small, whole
 from .gates import Found, found_in
 from .operations import OPERATIONS, Operation
-from .timed import ATTENTION, GRAPHS, TIMED, Size, Source, Timed
+from .timed import TIMED
+from .workload import GRAPHS, Size, Source, Timed
 
 SAMPLE = 4 << 20  # bytes that the blocks of a timed row move which the emulator runs
 FEWEST = 8  # blocks
@@ -51,8 +52,8 @@ def measure_timed(timed: Timed, chip: str) -> list[Found]:
 def all_rows() -> dict[str, Callable[[str], list[Found]]]:
     """What is measured for a chip, by name: operations, and the benchmark's rows.
 
-    Those that are timed as CUDA graphs have the kernels of the rows that are not; attention's are products,
-    whose gates others ask.
+    Those that are timed as CUDA graphs have the kernels of the rows that are not; what is bound by
+    arithmetic has products, whose gates others ask.
     """
     found: dict[str, Callable[[str], list[Found]]] = {
         name: partial(measure, operation) for name, operation in OPERATIONS.items()
@@ -60,7 +61,7 @@ def all_rows() -> dict[str, Callable[[str], list[Found]]]:
     found |= {
         name: partial(measure_timed, timed)
         for name, timed in TIMED.items()
-        if timed.group not in (GRAPHS, ATTENTION)
+        if timed.group != GRAPHS and timed.flops is None
     }
     return found
 

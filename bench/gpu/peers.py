@@ -12,7 +12,7 @@ import torch
 from ...compiler import jit
 from ..peers.mlopt import NAME
 from .prepared import opened
-from .timed import GRAPHS, Timed
+from .workload import GRAPHS, Timed
 
 EAGER, COMPILE, AUTOTUNE, REDUCE = "eager", "torch.compile", "max-autotune", "reduce-overhead"
 Function = Callable[..., Any]

@@ -19,7 +19,8 @@ from ...options import Options
 from ...runtime import requests
 from ...runtime.opening import open_call
 from ...torch_module import tensor_call
-from .timed import TIMED, Source
+from .timed import TIMED
+from .workload import Source
 
 MANIFEST = "prepared.json"
 _HOST = "x86-64-v3"  # what the host part is compiled for: any machine that has a GPU of today

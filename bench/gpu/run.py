@@ -1,14 +1,16 @@
-"""``python -m mlopt.bench.gpu.run``: memory-bound kernels and launches, timed on a GPU beside torch's.
+"""``python -m mlopt.bench.gpu.run``: kernels, launches and models, timed on a GPU beside torch's.
 
     python -m mlopt.bench.gpu.run                             all rows, 8 minutes at most
     python -m mlopt.bench.gpu.run --only softmax --minutes 2  the rows whose names have it
+    python -m mlopt.bench.gpu.run --group linear-16           all of a group, each with its share of the time
     python -m mlopt.bench.gpu.run --prepare DIR               write modules as MLIR text, on any machine;
                                                               with --target cuda:sm_90a compiled, too
     python -m mlopt.bench.gpu.run --from DIR                  … and time those, where torch-mlir is missing
     python -m mlopt.bench.gpu.run --device emulator --tiny    no GPU: everything but the times is real
     python -m mlopt.bench.gpu.run --report FILE.json          the table and charts of a run that was kept
 
-Rows are timed in the order of bench/gpu/timed.py; those for which no time is left are named.
+Rows are timed in the order of bench/gpu/timed.py; those for which no time is left are named. Without a GPU it
+says so, and measures nothing but on the emulator.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ...errors import DeviceError
+from ...tables import aligned
 from ..peers.mlopt import NAME
 from ..records import Figures, Record, Run
 from ..run import WORK
@@ -61,6 +65,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--only", nargs="+", default=[], metavar="PART", help="rows whose names have it; default: all")
+    groups = list(dict.fromkeys(timed.group for timed in TIMED.values()))
+    add("--group", choices=groups, metavar="GROUP", help=f"only rows of it: {', '.join(groups)}")
     add("--minutes", type=float, default=8.0, help="default: 8")
     add("--device", choices=("gpu", "emulator"), default="gpu")
     add("--tiny", action="store_true", help="sizes for the emulator")
@@ -76,7 +82,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--report", type=Path, metavar="FILE", help="only print and draw what a run kept there")
     add("--list", action="store_true", help="only print the rows' names")
     options = parser.parse_args(arguments)
-    chosen = [name for name in TIMED if not options.only or any(part in name for part in options.only)]
+    chosen = [
+        name
+        for name, timed in TIMED.items()
+        if (options.group is None or timed.group == options.group)
+        and (not options.only or any(part in name for part in options.only))
+    ]
     if not chosen:
         parser.error(f"no row has this in its name; there are {', '.join(TIMED)}")
     if options.folder is not None:
@@ -94,7 +105,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run, print, draw; 0 whatever the figures are, 1 if a result of mlopt's is wrong or missing."""
     options = parse(arguments)
     if options.list:
-        print("\n".join(f"{each.name:24s} {each.group:26s} {each.title}" for each in TIMED.values()))
+        rows = [(name, TIMED[name].group, TIMED[name].title) for name in options.chosen]
+        print("\n".join(aligned(rows, left=(0, 1, 2))))
         return 0
     if options.prepare is not None:
         prepare(options.prepare, options.chosen, options.tiny, options.target)
@@ -106,7 +118,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     whole = options.device == "gpu" and not options.only and not options.tiny
     day = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"
-    output = options.output or (RESULTS if whole else WORK / "gpu") / f"gpu-{day}.json"
+    name = f"gpu-{day}-{options.group}" if options.group else f"gpu-{day}"
+    output = options.output or (RESULTS if whole else WORK / "gpu") / f"{name}.json"
     run = perform(options, output)
     print(text(run))
     draw(run, output)
@@ -127,8 +140,10 @@ def perform(options: argparse.Namespace, output: Path) -> Run:
     with tempfile.TemporaryDirectory() as cache:
         rows = Rows(job, Path(cache))
         try:
-            for name in options.chosen:
-                run.records.append(rows.record(name, deadline))
+            for number, name in enumerate(options.chosen):
+                # Of a group no row is left out because others took long.
+                share = len(options.chosen) - number if options.group else 1
+                run.records.append(rows.record(name, deadline, share))
                 run.write(output)
         finally:
             rows.close()
@@ -146,8 +161,8 @@ class Rows:
         }
         self._process: Process | None = None
 
-    def record(self, name: str, deadline: Deadline) -> Record:
-        """A row, or why there is none."""
+    def record(self, name: str, deadline: Deadline, share: int = 1) -> Record:
+        """A row, or why there is none; as many rows as ``share`` have what is left of the time."""
         starting = 0.0 if self._process is not None else _START_SECONDS
         if deadline.left < _LEAST_SECONDS + starting:
             return _none(name, _LEFT_OUT)
@@ -155,7 +170,8 @@ class Rows:
         try:
             process = self._started()
             patience = min(_ROW_SECONDS * 2, deadline.left)
-            found = process.ask("row", name, min(_ROW_SECONDS, deadline.left / 2), patience=patience)
+            budget = min(_ROW_SECONDS, deadline.left / max(share, 2))
+            found = process.ask("row", name, budget, patience=patience)
         except PeerError as error:
             self.close()  # a GPU that has faulted is of no use to this process
             return _none(name, _LEFT_OUT if deadline.left <= 0 else str(error))
@@ -195,7 +211,10 @@ def surroundings(options: argparse.Namespace) -> tuple[str, str, dict[str, str]]
     from ...runtime.cuda.chips import PREFIX, TOO_OLD, best_chip
     from ...runtime.cuda.driver import driver
 
-    found, index = driver(), 0
+    try:
+        found, index = driver(), 0
+    except DeviceError as error:
+        raise SystemExit(f"nothing is timed: {error}; or --device emulator --tiny") from None
     best = best_chip(found.capability(index))
     if best is None and not options.target:
         raise SystemExit(f"{found.name(index)}: {TOO_OLD}")

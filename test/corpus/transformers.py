@@ -79,7 +79,7 @@ class RotaryEmbedding(nn.Module):
 class LlamaBlock(nn.Module):
     """Llama's block: RMS norm, rotary positions, grouped-query attention, SwiGLU."""
 
-    def __init__(self, width: int, heads: int, groups: int, length: int) -> None:
+    def __init__(self, width: int, heads: int, groups: int, length: int, hidden: int | None = None) -> None:
         super().__init__()
         self.heads, self.groups, self.head = heads, groups, width // heads
         self.norm1 = nn.RMSNorm(width, eps=1e-5)
@@ -89,7 +89,7 @@ class LlamaBlock(nn.Module):
         self.out = nn.Linear(width, width, bias=False)
         self.rotary = RotaryEmbedding(self.head, length)
         self.norm2 = nn.RMSNorm(width, eps=1e-5)
-        hidden = 2 * width + 8
+        hidden = hidden or 2 * width + 8
         self.gate = nn.Linear(width, hidden, bias=False)
         self.up = nn.Linear(width, hidden, bias=False)
         self.down = nn.Linear(hidden, width, bias=False)

@@ -2,16 +2,23 @@
 
 import json
 import math
+import pickle
 import time
+from collections import Counter
 
 import pytest
 import torch
 from mlopt.bench.gpu import figures, peers, run
 from mlopt.bench.gpu.child import Child, Job, error_of
 from mlopt.bench.gpu.clock import Clock, sets_needed
-from mlopt.bench.gpu.timed import TIMED, Source
+from mlopt.bench.gpu.timed import TIMED
+from mlopt.bench.gpu.workload import Source
 from mlopt.bench.records import Figures, Record, Run
 from mlopt.bench.turns import PeerError
+from mlopt.errors import DeviceError
+from mlopt.runtime.cuda import driver
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
 
 def record(group, seconds, copy, **others):
@@ -57,6 +64,102 @@ def test_attention_has_exact_results_and_flops(name):
     assert batch * tokens == 16384 and heads * width == 2048
     pairs = tokens * (tokens + 1) // 2 if "causal" in name else tokens**2
     assert timed.flops(timed.size) == 2 * 2 * batch * heads * pairs * width
+
+
+def test_what_multiplies_is_there():
+    """The shapes, types and epilogues that figures are wanted for, in groups of eight minutes' rows."""
+    sizes = {"4096x4096x4096", "8192x8192x8192", "16384x4096x4096", "4095x4097x4093"}
+    epilogues = ("", "-relu", "-gelu", "-bias", "-residual")
+    wanted = {
+        f"product{epilogue}-{size}-{kind}"
+        for epilogue in epilogues
+        for size in sizes
+        for kind in ("bf16", "f16")
+    }
+    layers = ("6144x4096", "4096x4096", "28672x4096", "4096x14336")
+    wanted |= {
+        f"linear{epilogue}-{tokens}x{layer}-bf16"
+        for epilogue in epilogues for tokens in (1, 16, 128, 4096) for layer in layers
+    }  # fmt: skip
+    assert wanted <= TIMED.keys()
+    groups = Counter(timed.group for timed in TIMED.values() if timed.flops is not None)
+    assert groups["convolutions"] == 23 and groups["models"] == 6
+    assert max(groups.values()) <= 24
+
+
+def test_convolutions_are_those_of_resnet50():
+    """Each shape of ResNet-50 once: 53 convolutions, whose shapes are 23."""
+    found, side, read = {(3, 64, 224, 7, 2)}, 56, 64
+    for stage, (middle, blocks) in enumerate(((64, 3), (128, 4), (256, 6), (512, 3))):
+        for block in range(blocks):
+            stride = 2 if stage and not block else 1
+            found |= {(read, middle, side, 1, 1), (middle, middle, side, 3, stride)}
+            if not block:
+                found.add((read, 4 * middle, side, 1, stride))
+            side //= stride
+            found.add((middle, 4 * middle, side, 1, 1))
+            read = 4 * middle
+    assert {timed.size[1:] for timed in TIMED.values() if timed.group == "convolutions"} == found
+
+
+@pytest.mark.parametrize("name", ["gpt2-1-128-bf16", "llama-1-512-bf16"])
+def test_models_and_their_flops(name):
+    """Weights are inputs, in the order in which the module has them; FLOPs as torch counts them."""
+    timed = TIMED[name]
+    inputs = timed.inputs(Source(timed.dtype), tiny=True)
+    exact = timed.exact(inputs)
+    assert error_of(timed.function(*inputs), exact, timed.dtype) < timed.largest_error
+    empty = timed.inputs(Source(timed.dtype, empty=True), tiny=True)
+    assert [(each.shape, each.dtype) for each in empty] == [(each.shape, each.dtype) for each in inputs]
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        timed.function(*inputs)
+    batch, tokens, width = *timed.tiny[:2], timed.tiny[4 if "gpt2" in name else 2]
+    masked = 2 * batch * tokens * (tokens - 1) * width  # torch counts keys that are masked, too
+    assert counter.get_total_flops() == timed.flops(timed.tiny) + masked
+
+
+@pytest.mark.parametrize(
+    "name", ["product-residual-4095x4097x4093-f16", "linear-gelu-16x6144x4096-bf16", "conv-64-64-56-3-1-bf16"]
+)
+def test_products_have_flops(name):
+    timed = TIMED[name]
+    inputs = timed.inputs(Source(timed.dtype), tiny=True)
+    with FlopCounterMode(display=False) as counter:
+        timed.function(*inputs)
+    assert counter.get_total_flops() == timed.flops(timed.tiny)
+
+
+def test_a_group_has_a_share_of_the_time_for_each_row(monkeypatch, tmp_path):
+    budgets = []
+
+    class Asked(Fake):
+        def __init__(self, *_):
+            pass
+
+        def ask(self, name, row, budget, patience):
+            budgets.append(budget)
+            return {"name": row, "title": row, "group": "", "threads": 1, "faults": True, "peers": {}}
+
+    monkeypatch.setattr(run, "Process", Asked)
+    rows = run.Rows(Job("gpu", "cuda:sm_80", "", False, 7, 0.02), tmp_path)
+    deadline = run.Deadline(time.monotonic() + 480)
+    names = run.parse(["--group", "linear-16"]).chosen
+    assert len(names) == 20 and all(TIMED[name].group == "linear-16" for name in names)
+    for number, name in enumerate(names):
+        rows.record(name, deadline, len(names) - number)
+    assert budgets[0] == pytest.approx(24, rel=0.1) and max(budgets) <= 60
+
+
+def test_without_a_gpu_nothing_is_timed(monkeypatch, tmp_path):
+    def missing():
+        raise DeviceError("there is no NVIDIA driver", remedy="install it")
+
+    monkeypatch.setattr(driver, "driver", missing)
+    with pytest.raises(
+        SystemExit, match=r"nothing is timed: there is no NVIDIA driver(.|\n)*--device emulator"
+    ):
+        run.main(["--group", "models", "--output", str(tmp_path / "run.json")])
+    assert not list(tmp_path.iterdir())
 
 
 def test_bytes_are_the_least_that_is_moved():
@@ -148,3 +251,14 @@ def test_a_row_on_the_emulator_from_a_prepared_text(tmp_path):
     assert json.loads((folder / "prepared.json").read_text())["rows"] == ["one-f32"]
     with pytest.raises(SystemExit):
         run.parse(["--from", str(folder), "--device", "emulator"])
+
+
+def test_a_product_on_the_emulator_as_it_was_compiled_before(tmp_path):
+    name, folder = "linear-bias-1x4096x4096-bf16", tmp_path / "built"
+    flags = ["--prepare", str(folder), "--tiny", "--only", name, "--target", "cuda:sm_80"]
+    assert run.main(flags) == 0
+    assert pickle.loads((folder / f"{name}.built").read_bytes())["cubin"]
+    with torch.inference_mode():
+        found = Child(Job("emulator", "cuda:sm_80", str(folder), True, 1, 0.0)).row(name, 100.0)
+    assert {name: figure.problem for name, figure in found.peers.items()} == {"eager": "", "mlopt": ""}
+    assert found.ceilings["flops"] == 2 * 1 * 40 * 64
