@@ -19,6 +19,7 @@ from ..ptx import TYPES, Array, Instruction, Memory, Vector
 from ..registry import Run, Step, control, instruction
 from ..slices import bytes_of_slice, sliced, unknown
 from ..tensor_maps import ALIGN, SIZE, SWIZZLES, TensorMap, check
+from .atomic import OPERATIONS
 from .bulk import (
     BULK,
     Lane,
@@ -32,7 +33,6 @@ from .bulk import (
 )
 from .mbarrier import object_place
 
-_OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 Place = tuple[int, ...]
 
 
@@ -200,7 +200,7 @@ def tensor(i: Instruction, d: Decoder) -> Step:
 def _store(i: Instruction, d: Decoder, where: Memory) -> Step:
     tensor_at = Coordinates(i, d, where, None)
     inside = shared_offset(d, i.operands[1])
-    operation = next((mod for mod in i.mods if mod in _OPERATIONS), "") if i.has("reduce") else ""
+    operation = next((mod for mod in i.mods if mod in OPERATIONS), "") if i.has("reduce") else ""
 
     def store(x: Context) -> None:
         addresses, at, shifts = tensor_at.read(x)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mlopt.runtime.emulator.machine import SCHEDULES
 from mlopt.test.python.emulator.snippets import kernel, kinds, run
 
-SCHEDULES = ("together", "round-robin", "ahead", "random")
 everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
 STORE = "  add.s64 %rd2, %rd0, %rd31;\n  st.global.u32 [%rd2], %r9;\n"
 

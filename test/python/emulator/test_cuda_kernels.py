@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mlopt import emulator
+from mlopt.runtime.emulator.machine import SCHEDULES
 
 FOLDER = Path(__file__).parent / "cuda"
 RNG = np.random.default_rng(13)
-SCHEDULES = ("together", "round-robin", "ahead", "random")
 everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mlopt import emulator
+from mlopt.runtime.emulator.machine import SCHEDULES
 from mlopt.test.python.emulator.snippets import kernel, kinds, run
-
-SCHEDULES = ("together", "round-robin", "ahead", "random")
 
 
 def planted() -> dict[str, tuple[str, str, str, int, int, int]]:

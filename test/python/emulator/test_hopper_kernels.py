@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mlopt.runtime.emulator import formats
+from mlopt.runtime.emulator.machine import SCHEDULES
 from mlopt.test.python.emulator.hopper import RNG, Arrays, drawn, product
 
-SCHEDULES = ("together", "round-robin", "ahead", "random")
 everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
 
 

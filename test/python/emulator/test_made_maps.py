@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from mlopt import emulator
 from mlopt.runtime.emulator import tensor_maps
+from mlopt.runtime.emulator.machine import SCHEDULES
 from mlopt.test.python.emulator.snippets import kernel, kinds
 
 RNG = np.random.default_rng(26)
-SCHEDULES = ("together", "round-robin", "ahead", "random")
 SIZE = 16 * 8 * 4
 # One warp makes a map of x in shared memory, field by field, and copies a box by it. %rd0 is a place for the
 # map, %rd1 is x of 20 by 24 floats, %rd2 is where the box goes.

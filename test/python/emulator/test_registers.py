@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mlopt import emulator
+from mlopt.runtime.emulator.machine import SCHEDULES
 from mlopt.test.python.emulator.snippets import kernel, kinds, run
 
-SCHEDULES = ("together", "round-robin", "ahead", "random")
 ROLES = """
   setp.lt.u32 %p1, %r0, 128;
   @%p1 bra P;

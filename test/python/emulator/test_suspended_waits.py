@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mlopt import emulator
+from mlopt.runtime.emulator.machine import SCHEDULES
 from mlopt.test.python.emulator.snippets import kernel, kinds, run
-from mlopt.test.python.emulator.test_faults import SCHEDULES
 
 COPY = """
   setp.eq.u32 %p1, %r0, 0;

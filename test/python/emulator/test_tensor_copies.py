@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from mlopt import emulator
 from mlopt.runtime.emulator import tensor_maps
+from mlopt.runtime.emulator.machine import SCHEDULES
 
 FOLDER = Path(__file__).parent / "cuda"
 RNG = np.random.default_rng(90)
-SCHEDULES = ("together", "round-robin", "ahead", "random")
 everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
 NAMES = {np.dtype(np.float16): "f16", np.dtype(np.float32): "f32", np.dtype(np.int32): "s32"}
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from mlopt import emulator
 from mlopt.runtime.emulator import formats
+from mlopt.runtime.emulator.machine import SCHEDULES
 
 FOLDER = Path(__file__).parent / "triton"
 RNG = np.random.default_rng(90)
-SCHEDULES = ("together", "round-robin", "ahead", "random")
 everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mlopt import emulator
+from mlopt.runtime.emulator.machine import SCHEDULES
 
 FOLDER = Path(__file__).parent / "triton"
 RNG = np.random.default_rng(39)
-SCHEDULES = ("together", "round-robin", "ahead", "random")
 
 
 def launch(name: str, grid: tuple[int, ...], arguments: list, schedule: str = "together") -> emulator.Report:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mlopt import emulator
+from mlopt.runtime.emulator.machine import SCHEDULES
 from mlopt.test.python.emulator.snippets import kernel, kinds, run
 
 RNG = np.random.default_rng(97913)
-SCHEDULES = ("together", "round-robin", "ahead", "random")
 OWN = "  add.s64 %rd10, %rd0, %rd31;\n  add.s64 %rd11, %rd1, %rd31;\n"
 
 
