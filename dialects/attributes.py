@@ -286,6 +286,8 @@ MMA = Mark("mlopt.mma", STRING)
 ROUNDS = Mark("mlopt.rounds", STRING)
 # A maximum that may leave NaN out.
 DROPS_NAN = Mark("mlopt.drops_nan", FLAG)
+# A division by a sum of exponentials relative to their maximum: it is 1 at least, or NaN.
+BY_SOFTMAX_SUM = Mark("mlopt.by_softmax_sum", FLAG, ("arith.divf",))
 ASSERTS = Mark("mlopt.asserts", STRINGS, _MODULE)
 # The kernels that the host part of a GPU program looks up, and each launch that it makes.
 DEVICE_KERNELS = Mark("mlopt.device_kernels", STRINGS, _MODULE)
@@ -296,7 +298,7 @@ MARKS: dict[str, Mark[Any]] = {
     for mark in (
         OP, GROUP, WHOLE, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
         FLOPS, SCHEDULE, CONSIDERED, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, ROUNDS, DROPS_NAN,
-        ASSERTS, DEVICE_KERNELS, LAUNCHES,
+        BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip
 

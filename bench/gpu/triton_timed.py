@@ -20,13 +20,13 @@ SIDE, CLASSES = 8192, 128256
 EPSILON = {"f32": 2.0**-23, "bf16": 2.0**-7}
 # Programs that take turns at rows, as many as mlopt's blocks, and warps of each, by columns and dtype.
 LAYER_NORM = {
-    128: {"f32": (1286, 4), "bf16": (1075, 4)},
-    1024: {"f32": (1075, 4), "bf16": (1075, 4)},
-    4096: {"f32": (216, 16), "bf16": (216, 16)},
+    128: {"f32": (1286, 4), "bf16": (1286, 4)},
+    1024: {"f32": (1075, 4), "bf16": (1286, 4)},
+    4096: {"f32": (216, 16), "bf16": (322, 16)},
 }
 RMS_NORM = {
-    128: {"f32": (1286, 4), "bf16": (1286, 4)},
-    1024: {"f32": (1286, 4), "bf16": (1286, 4)},
+    128: {"f32": (1725, 4), "bf16": (1725, 4)},
+    1024: {"f32": (1286, 4), "bf16": (1725, 4)},
     4096: {"f32": (432, 8), "bf16": (432, 8)},
 }
 WARPS = {128: 4, 1024: 4, 4096: 8, 32768: 32}  # of rows that share nothing
@@ -77,17 +77,17 @@ def others() -> Iterator[tuple[str, list[Launch]]]:
     yield (
         "normalize-f32",
         [
-            flat(kernels.partial_sum, "*fp32 *fp32", 64, SIDE * SIDE),
+            Launch(kernels.partial_sum, "*fp32 *fp32", {"BLOCK": SIDE}, SIDE, 16),
             Launch(kernels.total, "*fp32 *fp32", {"COUNT": SIDE}, 1, 16, elements=SIDE),
             flat(kernels.divide, "*fp32 *fp32 *fp32", 16, SIDE * SIDE),
         ],
     )
     for short, (kind, size) in TYPES.items():
-        parts = {"HEIGHT": SIDE // 2, "COLUMNS": SIDE, "ROWS": 32, "BLOCK": 64}
+        parts = {"HEIGHT": SIDE // 2, "COLUMNS": SIDE, "ROWS": 256 // size, "BLOCK": 64}
         yield (
             f"column-sum-{short}",
             [
-                Launch(kernels.column_parts, f"{kind} *fp32", parts, SIDE // 64 * 2),
+                Launch(kernels.column_parts, f"{kind} *fp32", parts, SIDE // 64 * 2, 16),
                 Launch(
                     kernels.add_parts, f"*fp32 {kind}", {"COUNT": 2, "COLUMNS": SIDE, "BLOCK": 32},
                     SIDE // 32, 1, elements=2 * SIDE,

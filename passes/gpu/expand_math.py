@@ -16,7 +16,8 @@ is left to libdevice. All are within docs/semantics.md's 1e-5 of the terms.
     %b = arith.divf %y, %d    ->    %a = math.fma %x, %r, (%x times the second part)
 
 Divisions by one number, as in softmax, are multiplications by its reciprocal in about twice the precision:
-the same bits as the division's but for one in 100,000, where they are neighbours. Other divisions are the
+the same bits as the division's but for one in 100,000, where they are neighbours. Both are scaled if the
+divisor is very large or small, which what mlopt-gpu-softmax-sums marks is not. Other divisions are the
 GPU's IEEE ones; those by a power of two LLVM makes exact multiplications. The reciprocal root of a sum with
 a norm's epsilon, which is no denormal, is one instruction; so is a relu whose zero's sign nobody sees.
 
@@ -32,6 +33,7 @@ from typing import ClassVar
 
 from mlir import ir
 
+from ...dialects.attributes import BY_SOFTMAX_SUM
 from ..base import Pass
 from ..operations import ops_named
 from ..structured import is_used
@@ -86,4 +88,4 @@ def _join_divisions(function: ir.Operation) -> None:
         # A quotient that others are divided by is another value once its own group is rewritten.
         divisor = divisions[0].operands[1]
         if len(divisions) >= FEWEST and not has_exact_reciprocal(divisor):
-            divide_all(divisor, divisions)
+            divide_all(divisor, divisions, scaled=not any(map(BY_SOFTMAX_SUM.get, divisions)))

@@ -22,6 +22,7 @@ from .attention import attention_of
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
 from .gpu_attention import choose_block
 from .gpu_products import choose_contraction, choose_tensor_block, tensor_product
+from .gpu_steps import lengthen_steps, registers_for_steps, short_steps
 from .gpu_threads import (
     CONTRACTION_REGISTERS,
     FEWEST_WARPS,
@@ -31,7 +32,6 @@ from .gpu_threads import (
     THREAD_ELEMENTS,
     WARP,
     WIDE,
-    WORD,
     is_dear,
     reduces,
     registers_for_rows,
@@ -57,10 +57,6 @@ from .gpu_tiles import (
 from .tensor_blocks import SHARED, Estimate, Sized, compared
 
 LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS
-STEP_ELEMENTS = 8  # the same of a step along a row that is longer than a block's registers
-# The same along columns: four wide loads a thread. With 32 warps 64 KB are on their way: Little's law asks
-# for 25 KB of each multiprocessor (`is_dear`), and for more where fewer are to have all of the bandwidth.
-COLUMN_ELEMENTS = 16
 ACCESSES = 4  # wide ones in flight a thread; half where much is computed with what they bring
 MOST_BLOCKS = 32  # of a multiprocessor of sm_80 and sm_90
 SQUARE = 32  # the side of a transposed tile, at least
@@ -130,19 +126,23 @@ def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED, tf3
     rows = reduces(domain)
     warps = warps_for(largest_tile(domain, tiles), ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)
     if heavy is None and attention is None and blocks_of(domain, tiles) <= BLOCKS:
-        warps = max(warps, _lengthen_steps(domain, tiles))
+        warps = max(warps, lengthen_steps(domain, tiles))
     if heavy is None and attention is None and reduced_in_tiles(domain):
         warps = min(warps, warps_with_accesses(domain, tiles))
+    many = results_of(domain) > MOST_RESULTS
+    short = 0 if many else short_steps(domain, tiles, warps)
+    warps = short or warps
     # Windows and steps of a reduction are unrolled: what they load is on its way before the first is used.
     unrolled = any(rule_of(nest) is window for nest in domain.nests) or any(
         0 < tiles[dim] < (dim.extent or ROW) for dim in reduced_in_tiles(domain)
     )
-    many = results_of(domain) > MOST_RESULTS
     if many:  # no more warps than can have their registers: mlopt-gpu-chunk-rows fits tiles to them
         warps = min(warps, REGISTERS // (CONTRACTION_REGISTERS * WARP))
     light = heavy is None and not unrolled and not many
     wanted = registers_for_rows if rows else registers_of
-    registers = wanted(domain, tiles, warps * WARP) if light else CONTRACTION_REGISTERS
+    if unrolled and short:
+        wanted = registers_for_steps
+    registers = wanted(domain, tiles, warps * WARP) if light or short else CONTRACTION_REGISTERS
     return Choice(tiles, warps, _blocks(registers, warps))
 
 
@@ -156,28 +156,6 @@ def _by_elements(domain: Domain, tiles: dict[Dim, int]) -> bool:
     inner = memory_order(domain)[:1]
     alone = all(dim.kind == "parallel" and not dim.whole for dim in domain.dims)
     return alone and any(tiles.get(dim) == SINGLE for dim in inner)
-
-
-def _lengthen_steps(domain: Domain, tiles: dict[Dim, int]) -> int:
-    """Longer steps, for a block that has a multiprocessor to itself; the warps that they take.
-
-    A row of unknown length may be short: it has as many as others, unless it is all that there is.
-    """
-    warps, beside, inner = 0, beside_each(domain), innermost_dims(domain)
-    for dim in reduced_in_tiles(domain):
-        if tiles[dim] == WHOLE or (dim.extent is not None and dim.extent <= tiles[dim]):
-            continue
-        words = STEP_ELEMENTS if dim in inner else COLUMN_ELEMENTS
-        own = max(words * WORD // max(widest_bytes(domain, dim), WORD), 1)
-        others = prod(tiles[other] or other.extent or 1 for other in beside[dim])
-        if dim.extent is None:
-            most = FEWEST_WARPS if any(each.kind == "parallel" for each in domain.dims) else MOST_WARPS
-            longest = power_below(most * WARP * own // others)
-        else:
-            longest = min(power_below(MOST_WARPS * WARP * own // others), power_below(dim.extent))
-        tiles[dim] = max(longest, tiles[dim])
-        warps = max(warps, min(power_below(tiles[dim] * others // (WARP * own)), MOST_WARPS))
-    return warps
 
 
 def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:

@@ -42,7 +42,7 @@ def registers_of(domain: Domain, tiles: dict[Dim, int], threads: int) -> int:
     if covered <= threads or any(rule_of(nest) is not elementwise for nest in domain.nests):
         return OTHER_REGISTERS
     inputs = inputs_of(domain)
-    loaded = _words_of(domain, inputs, tiles, threads)
+    loaded = words_of(domain, inputs, tiles, threads)
     computed = -(-covered // threads) * max(widest_bytes(domain) // WORD, 1)
     held = loaded + 4 * computed if len(inputs) > 1 and is_dear(domain) else max(loaded, 2 * computed)
     return min(max(held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
@@ -65,7 +65,7 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int) -> i
     ]
     if len(own) == len(inputs):
         own = _rows_once(domain, own, tiles)
-    loaded, held = _words_of(domain, own, tiles, threads), -(-largest_tile(domain, tiles) // threads)
+    loaded, held = words_of(domain, own, tiles, threads), -(-largest_tile(domain, tiles) // threads)
     return min(max(loaded, held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
 
 
@@ -81,7 +81,7 @@ def _rows_once(
     return list(found.values())
 
 
-def _words_of(
+def words_of(
     domain: Domain, inputs: Sequence[tuple[Nest, Access]], tiles: dict[Dim, int], threads: int
 ) -> int:
     """The registers of a thread that tiles of these inputs fill."""

@@ -112,7 +112,8 @@ llvm.func @alone(%x: f32, %y: f32, %z: f64, %out: !llvm.ptr) {
 // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
 // CHECK: %[[R:.*]] = arith.mulf
 // CHECK: %[[REST:.*]] = math.fma
-// CHECK: %[[S:.*]] = arith.select %{{.*}}, %[[R]]
+// CHECK: %[[LEAST:.*]] = arith.maxnumf %[[REST]]
+// CHECK: %[[S:.*]] = arith.mulf %[[R]], %[[LEAST]]
 // CHECK: scf.if
 // CHECK:   %[[X:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
 // CHECK:   %[[T:.*]] = arith.mulf %[[X]], %[[S]]
@@ -127,6 +128,26 @@ llvm.func @by_one_number(%x: f32, %y: f32, %c: i1, %out: !llvm.ptr) {
     llvm.store %a, %out : f32, !llvm.ptr
     llvm.store %b, %out : f32, !llvm.ptr
   }
+  llvm.return
+}
+
+// A softmax's sum is 1 at least: neither it nor what is divided by it is scaled.
+// CHECK-LABEL: llvm.func @by_softmax_sum
+// CHECK-SAME: (%[[X:.*]]: f32, %[[Y:.*]]: f32, %[[D:.*]]: f32,
+// CHECK-NOT: arith.select
+// CHECK: %[[ABOUT:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[D]])
+// CHECK: %[[R:.*]] = arith.mulf %[[ABOUT]]
+// CHECK: %[[REST:.*]] = math.fma
+// CHECK: %[[S:.*]] = arith.mulf %[[R]], %[[REST]]
+// CHECK: %[[T:.*]] = arith.mulf %[[X]], %[[S]]
+// CHECK: math.fma %[[X]], %[[R]], %[[T]]
+// CHECK: %[[U:.*]] = arith.mulf %[[Y]], %[[S]]
+// CHECK: math.fma %[[Y]], %[[R]], %[[U]]
+llvm.func @by_softmax_sum(%x: f32, %y: f32, %d: f32, %out: !llvm.ptr) {
+  %a = arith.divf %x, %d {mlopt.by_softmax_sum} : f32
+  %b = arith.divf %y, %d {mlopt.by_softmax_sum} : f32
+  llvm.store %a, %out : f32, !llvm.ptr
+  llvm.store %b, %out : f32, !llvm.ptr
   llvm.return
 }
 

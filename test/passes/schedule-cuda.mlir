@@ -85,6 +85,37 @@ func.func private @column_sum(%x: tensor<1001x1000xf32>, %out: tensor<1000xf32>)
   return %r : tensor<1000xf32>
 }
 
+// Long columns: a multiprocessor has two blocks, each half of its warps; a thread has two wide loads a step, and
+// two steps at once.
+// CHECK-LABEL: @long_columns
+// CHECK-SAME: {min_blocks = array<i64: 3>, tile = array<i64: 1, 64, 64>, warps = array<i64: 16>}
+func.func private @long_columns(%x: tensor<2x4096x8192xf32>, %out: tensor<2x8192xf32>) -> tensor<2x8192xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<2x8192xf32>) -> tensor<2x8192xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(p, i, j) -> (p, i, j)>, affine_map<(p, i, j) -> (p, j)>], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%x : tensor<2x4096x8192xf32>) outs(%f : tensor<2x8192xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %y = arith.addf %a, %s : f32
+    linalg.yield %y : f32
+  } -> tensor<2x8192xf32>
+  return %r : tensor<2x8192xf32>
+}
+
+// Rows that are long, but fit a block as those of a softmax do: no steps.
+// CHECK-LABEL: @long_rows
+// CHECK-SAME: {min_blocks = array<i64: 4>, tile = array<i64: 1, 0>, warps = array<i64: 16>}
+func.func private @long_rows(%x: tensor<8192x8192xf32>, %out: tensor<8192xf32>) -> tensor<8192xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<8192xf32>) -> tensor<8192xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8192x8192xf32>) outs(%f : tensor<8192xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %y = arith.addf %a, %s : f32
+    linalg.yield %y : f32
+  } -> tensor<8192xf32>
+  return %r : tensor<8192xf32>
+}
+
 // A square of the product, smaller than 64 x 64 so that there are blocks for all multiprocessors.
 // Tensor cores multiply it if they may round.
 // TF32-LABEL: func.func private @matmul

@@ -16,6 +16,7 @@ _SMALL, _LARGE = 2.0**-100, 2.0**100
 _UP, _DOWN = 2.0**64, 2.0**-64
 # What makes an approximate reciprocal smaller than the true one, whichever way it was off.
 _BELOW = 1 - 2.0**-22
+_LEAST = 2.0**-26  # less than what such a reciprocal is off by
 
 FEWEST = 2  # divisions for which it pays
 
@@ -26,12 +27,13 @@ def has_exact_reciprocal(divisor: ir.Value) -> bool:
     return number is not None and _SMALL <= abs(number) <= _LARGE and abs(frexp(number)[0]) == 0.5
 
 
-def divide_all(divisor: ir.Value, divisions: Sequence[ir.Operation]) -> None:
-    """Replace the ``divisions``, arith.divf of f32 by ``divisor``.
+def divide_all(divisor: ir.Value, divisions: Sequence[ir.Operation], scaled: bool) -> None:
+    """Replace the ``divisions``, arith.divf of f32 by ``divisor``: any number if ``scaled``, else 1 to 2^100.
 
     With `r` a little below `1 / d` and `s = r (1 - d r)`, `x / d` is `fma(x, r, x s)`: rounded right but
     for numbers within 2^-17 ulp of the middle between two neighbours; results below 2^-102 are off by up to
-    one ulp. `s` has the sign of `r`, so an infinite x stays infinite; where d is 0 or infinite, `s` is `r`.
+    one ulp. `s` has the sign of `r`, so an infinite x stays infinite, also where d is 0 or infinite and
+    `1 - d r` is not a number: the larger of that and of less than it is otherwise takes its place.
     """
     place = (
         ir.InsertionPoint.at_block_begin(divisor.owner)
@@ -40,17 +42,22 @@ def divide_all(divisor: ir.Value, divisions: Sequence[ir.Operation]) -> None:
     )
     b = Lanes(None)
     with place, divisions[0].location:
-        magnitude = b.abs(divisor)
-        large = arith.cmpf(arith.CmpFPredicate.OGT, magnitude, b.const(_LARGE))
-        scale = b.select(large, b.const(_DOWN), b.const(1.0))
-        scale = b.select(b.less(magnitude, b.const(_SMALL)), b.const(_UP), scale)
-        scaled = b.mul(divisor, scale)
-        first = b.mul(rcp_ftz(scaled), b.const(_BELOW))
-        rest = b.fma(arith.negf(scaled), first, b.const(1.0))
-        second = b.select(b.is_nan(rest), first, b.mul(first, rest))
+        scale = _scale_of(b, divisor) if scaled else None
+        normal = divisor if scale is None else b.mul(divisor, scale)
+        first = b.mul(rcp_ftz(normal), b.const(_BELOW))
+        rest = b.fma(arith.negf(normal), first, b.const(1.0))
+        second = b.mul(first, arith.maxnumf(rest, b.const(_LEAST)) if scaled else rest)
     for division in divisions:
         with ir.InsertionPoint(division), division.location:
-            dividend = b.mul(division.operands[0], scale)
+            dividend = division.operands[0] if scale is None else b.mul(division.operands[0], scale)
             quotient = b.fma(dividend, first, b.mul(dividend, second))
         division.results[0].replace_all_uses_with(quotient)
         division.erase()
+
+
+def _scale_of(b: Lanes, divisor: ir.Value) -> ir.Value:
+    """The power of two that makes a number neither very large nor very small."""
+    magnitude = b.abs(divisor)
+    large = arith.cmpf(arith.CmpFPredicate.OGT, magnitude, b.const(_LARGE))
+    scale = b.select(large, b.const(_DOWN), b.const(1.0))
+    return b.select(b.less(magnitude, b.const(_SMALL)), b.const(_UP), scale)

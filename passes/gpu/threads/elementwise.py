@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mlir import ir
 
+from ....dialects.attributes import BY_SOFTMAX_SUM
 from .emitter import Emitter
 from .fragment import Fragment, positions_of, uniform
 from .index_type import long_source
@@ -16,7 +17,8 @@ from .registry import rule
 def emit_elementwise(em: Emitter, op: ir.Operation) -> None:
     """The op on scalars: once if all operands are the same everywhere."""
     result = op.results[0]
-    attributes = {name: op.attributes[name] for name in op.attributes if not name.startswith("mlopt.")}
+    kept = [name for name in op.attributes if not name.startswith("mlopt.") or name == BY_SOFTMAX_SUM.name]
+    attributes = {name: op.attributes[name] for name in kept}
     kind = em.element(result.type)
 
     def apply(operands: Sequence[ir.Value]) -> ir.Value:

@@ -8,15 +8,15 @@ ptxas would write out several steps of a loop.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import gcd
+from math import gcd, prod
 
 from mlir import ir
 
 from ....dialects.layouts import WARP
 from ...constants import integer_of
 from ...operations import defining_op, nested_ops
-from ..layouts.access import FEW_STEPS, access_of
-from ..layouts.tiles import is_tile
+from ..layouts.access import FEW_STEPS, access_of, bytes_of
+from ..layouts.tiles import is_tile, sizes_of
 from .builder import Number
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
@@ -104,14 +104,17 @@ def _unrolled(em: Emitter, op: ir.Operation, bounds: Sequence[Number]) -> dict[s
 
     Of products none: all sums would be made behind the last step, in the branch that stores them, while the
     factors of every step wait in registers (a product of 5x33x32 in f64: 128, and 896 bytes spilled; now 74).
-    Of reads so many that what is on its way fills half the registers: left to themselves LLVM and ptxas take
-    fewer, or more, whose loads wait for a register that is free; none where one step does that. Of a loop of
-    unknown length none, if a thread has four wide loads in a step: what is left over would be read piece by
-    piece. Else as they choose.
+    Of reads so many that what is on its way fills half the registers, but for what totals take more than
+    a step's reads: left to themselves LLVM and ptxas take fewer, or more, whose loads
+    wait for a register that is free; none where one step does that. Of a loop of unknown length
+    none, if a thread has four wide loads in a step: what is left over would be read piece by piece. Else as
+    they choose.
     """
     body = [inner.operation for inner in op.regions[0].blocks[0].operations]
     accesses = [access_of(inner) for inner in body if inner.name == _READ]
     moved = sum(access.bytes for access in accesses if all(access.in_bounds))
+    tiles = [each for each in op.results if is_tile(each)]
+    carried = sum(prod(sizes_of(each)) * bytes_of(each.type.element_type) for each in tiles)
     steps = _known_steps(bounds)
     if any(inner.name == _PRODUCT for inner in body):
         wanted = "disable = true"
@@ -120,7 +123,8 @@ def _unrolled(em: Emitter, op: ir.Operation, bounds: Sequence[Number]) -> dict[s
     elif steps is None:
         wanted = "disable = true" if moved >= IN_FLIGHT * WARP * em.warps else ""
     else:
-        room = max(em.registers * WORD * WARP * em.warps // 2 // moved, 1)
+        half = em.registers * WORD * WARP * em.warps // 2 - max(carried - moved, 0)
+        room = max(half // moved, 1)
         count = gcd(1 << (room.bit_length() - 1), len(steps))
         wanted = f"count = {count} : i32" if count > 1 else "disable = true" if room == 1 else ""
     text = f"#llvm.loop_annotation<unroll = <{wanted}>>"
