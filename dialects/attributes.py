@@ -41,7 +41,8 @@ class Decision:
     Or of running ops side by side that read one tensor ("sum | sum"); products that read one are joined, or
     not, before there are groups: their ops come with a place ("file:line: matmul | matmul").
     ``reason`` says why they stayed apart, and is empty if they are one group now. ``bytes`` and ``seconds``
-    are what the fusion saves or would save, less than nothing if it costs.
+    are what the fusion saves or would save, less than nothing if it costs. ``places`` are the source lines of
+    the two ops, "file:line" each, or empty.
     """
 
     producer: int
@@ -50,6 +51,7 @@ class Decision:
     reason: str
     bytes: int
     seconds: float
+    places: tuple[str, ...] = ()
 
     @property
     def beside(self) -> bool:
@@ -140,15 +142,17 @@ def _read_decisions(attribute: ir.Attribute) -> tuple[Decision, ...] | None:
         return None
     found = []
     for each in attribute:
-        if {named.name for named in each} != {"from", "to", "ops", "reason", "bytes", "seconds"}:
+        names = {named.name for named in each} - {"where"}
+        if names != {"from", "to", "ops", "reason", "bytes", "seconds"}:
             return None
         numbers = [_read_integer(each[name]) for name in ("from", "to", "bytes")]
         words = _read_string(each["ops"]), _read_string(each["reason"])
+        places = _read_strings(each["where"]) if "where" in each else ()
         seconds = each["seconds"]
-        if None in numbers or None in words or not isinstance(seconds, ir.FloatAttr):
+        if None in (*numbers, *words, places) or not isinstance(seconds, ir.FloatAttr):
             return None
         producer, consumer, size = numbers
-        found.append(Decision(producer, consumer, *words, size, float(seconds.value)))  # type: ignore[arg-type]
+        found.append(Decision(producer, consumer, *words, size, float(seconds.value), places))  # type: ignore[arg-type]
     return tuple(found)
 
 
@@ -164,6 +168,7 @@ def _build_decisions(decisions: tuple[Decision, ...]) -> ir.Attribute:
                     "reason": ir.StringAttr.get(each.reason),
                     "bytes": _build_integer(each.bytes),
                     "seconds": ir.FloatAttr.get(real, each.seconds),
+                    **({"where": _build_strings(each.places)} if each.places else {}),
                 }
             )
             for each in decisions
@@ -242,7 +247,8 @@ LAUNCHES_KIND: Kind[tuple[dict[str, Any], ...]] = Kind(
     "an array of dictionaries of array<i64: …> and a kernel's name", _read_launches, _build_launches
 )
 DECISIONS_KIND: Kind[tuple[Decision, ...]] = Kind(
-    "an array of {from = group, to = group, ops = string, reason = string, bytes = integer, seconds = float}",
+    "an array of {from = group, to = group, ops = string, reason = string, bytes = integer, seconds = float, "
+    "where = [strings], which may be missing}",
     _read_decisions,
     _build_decisions,
 )

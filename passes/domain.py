@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from .structured import STRUCTURED
+from .structured import STRUCTURED, word_for
 from .ties import Loop, Ties
 from .tiling.access import Access, Nest, nest_of
 from .tiling.pads import read_through_pads
@@ -163,8 +163,29 @@ def _distinct(ties: Ties, extents: dict[Loop, int | None]) -> str | None:
         classes = [ties.find((number, loop)) for loop in range(len(nest.kinds))]
         many = [name for name in classes if extents[name] != 1]
         if len(set(many)) < len(many):
-            return "two loops of one op would be the same loop"
+            return _why_one(ties, number, [name if extents[name] != 1 else None for name in classes])
     return None
+
+
+def _why_one(ties: Ties, number: int, classes: Sequence[Loop | None]) -> str:
+    """Which loops of nest ``number`` would be one, as their classes are, and who reads along both."""
+    nest = ties.nests[number]
+    same = next(name for name in classes if name is not None and classes.count(name) > 1)
+    loops = [loop for loop, name in enumerate(classes) if name == same][:2]
+    reason = f"loops {loops[0]} and {loops[1]} of {word_for(nest.op)} would be the same loop"
+    made = {write.value: write for write in nest.writes}
+    for reader in ties.nests:
+        for read in reader.reads:
+            if read is not None and read.value in made:
+                pairs = zip(read.indices, made[read.value].indices, strict=True)
+                along = [it.loops for it, own in pairs if it.plain and own.plain and own.loops[0] in loops]
+                if len(along) > len(set(along)):
+                    return f"{reason}: {word_for(reader.op)} reads its result along the diagonal"
+    for read in nest.reads:
+        maker = None if read is None else ties.writers.get(read.value)
+        if read is not None and maker is not None and (loops[1],) in [index.loops for index in read.indices]:
+            return f"{reason}: it reads what {word_for(ties.nests[maker[0]].op)} makes along both"
+    return reason
 
 
 def _finish(ties: Ties, extents: dict[Loop, int | None]) -> Domain:

@@ -9,9 +9,10 @@ from typing import ClassVar
 from mlir import ir
 
 from ..dialects.attributes import APART
+from .attending.between import RESHAPES
 from .attending.causal import index_mask
 from .attending.guards import is_elementwise
-from .attending.match import RESHAPES, Attention, attention_of
+from .attending.match import Attention, attention_of
 from .attending.repeated import unrepeated
 from .attending.rewrite import Rewriter, Splits, can_split, joined, make_attention, numbered
 from .attending.rows import Rows, Shape, parts, refined
@@ -107,12 +108,13 @@ def reason_against(found: Attention) -> str | None:
         return (
             f"keys and values have 1 to {WIDEST} elements in a task, not {' and '.join(map(_size, widths))}"
         )
-    if scores.n_dims < 3 or scores.results[-2] in list(keys.results):
-        return "each row has keys of its own"
-    rows = found.product.results[0].type.shape[-2]
+    # Rows with keys of their own are batches of one row each.
+    one = scores.n_dims < 3 or scores.results[-2] in list(keys.results)
+    rows = 1 if one else found.product.results[0].type.shape[-2]
     if rows == DYNAMIC or rows >= FEWEST_ROWS:
         return None
-    return f"{rows} rows are too few to share what a task reads of the keys; it takes {FEWEST_ROWS}"
+    few = "1 row is" if rows == 1 else f"{rows} rows are"
+    return f"{few} too few to share what a task reads of the keys; it takes {FEWEST_ROWS}"
 
 
 def _size(size: int) -> str:

@@ -35,7 +35,6 @@ def not_siblings(anchors: Sequence[ir.Operation]) -> str | None:
     """Why contractions and windows cannot be made by the same tasks; None if they can."""
     first, *others = anchors
     if not all(are_siblings(first, other) for other in others):
-        if all(map(is_contraction, anchors)):
-            return "a kernel has one contraction"
-        return f"a kernel has one contraction or window, not {' and '.join(map(word_for, anchors))}"
+        kind = "contraction" if all(map(is_contraction, anchors)) else "contraction or window"
+        return f"a kernel has one {kind}, not {' and '.join(map(word_for, anchors))}"
     return f"a kernel has at most {MOST} products" if len(anchors) > MOST else None

@@ -12,6 +12,7 @@ from mlir import ir
 
 from .raising.bodies import is_contraction
 from .siblings import are_siblings
+from .structured import word_for
 from .tiling.access import Access, Index, Nest
 from .tiling.parts import lie_apart, parts_below
 
@@ -52,6 +53,9 @@ class Ties:
         self._tie_side_by_side()
         return None
 
+    def _word(self, number: int) -> str:
+        return word_for(self.nests[number].op)
+
     def find(self, loop: Loop) -> Loop:
         """The one that stands for all that a loop is tied to."""
         while self._parent[loop] != loop:
@@ -69,7 +73,7 @@ class Ties:
                 continue
             writer, write = self.writers[access.value]
             if self.nests[writer].onto is not None:
-                return "a tensor that is written in parts is read in the same kernel"
+                return f"{self._word(number)} reads in the same kernel a tensor that is written in parts"
             for made, read in zip(write.indices, access.indices, strict=True):
                 problem = self._tie(writer, made, number, read)
                 if problem:
@@ -80,8 +84,9 @@ class Ties:
         if made.plain and read.plain:
             self._union((writer, made.loops[0]), (reader, read.loops[0]))
             return None
-        one_element = self._one_element(writer, made) and self._one_element(reader, read)
-        return None if one_element else "a tensor made in the kernel is read there at other positions"
+        if self._one_element(writer, made) and self._one_element(reader, read):
+            return None
+        return f"{self._word(reader)} reads at other positions what {self._word(writer)} makes in the kernel"
 
     def _one_element(self, number: int, index: Index) -> bool:
         return index.unit or (index.plain and self.nests[number].extents[index.loops[0]] == 1)
@@ -196,5 +201,5 @@ class Ties:
             return None
         for op in body.operations:
             if op.operation.name == "tensor.extract" and op.operation.operands[0] in self.writers:
-                return "a gather reads a tensor that is made in the same kernel"
+                return f"{self._word(number)} gathers from a tensor that is made in the same kernel"
         return None

@@ -5,7 +5,7 @@ The program goes down to the kernels and their schedules, and no further: nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import ceil, prod
 from typing import Any
 
@@ -28,6 +28,7 @@ from ..passes.costs.count import cost_alone, cost_of, is_kernel_alone
 from ..passes.costs.host import cost_of_host_work, host_label, is_host_work
 from ..passes.groups import entry_ops
 from ..passes.locations import place_of
+from ..passes.moving.reads import is_move
 from ..passes.structured import word_for
 from ..passes.tile import kernel_domain
 from ..runtime.cuda.chips import find_chip
@@ -55,11 +56,12 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
                       function, or a copy, "dynamic": bool}],
          "calls": [{"id", "function": "main" or "prepare", "kernel": its name,
                     "ops": [{"op", "where"}], "bytes_unfused": of these ops as kernels of their own,
-                    "fused": [{"ops": "exp -> add", "bytes_saved", "seconds_saved"}]}],
+                    "fused": [{"ops": "exp -> add", "where": the lines of both, "bytes_saved",
+                               "seconds_saved"}]}],
          "edges": [{"from": id, "to": id, "bytes", "beside": True if both read these bytes, and neither what
                     the other makes,
-                    "reasons": [{"ops": "exp -> add" or "", "reason", and what fusion would save, if known:
-                                 "bytes_saved", "seconds_saved"}]}],
+                    "reasons": [{"ops": "exp -> add" or "", "where" if there are ops, "reason", and what
+                                 fusion would save, if known: "bytes_saved", "seconds_saved"}]}],
          "products": [{"ops": "file:line: matmul | matmul", which read one tensor, "reason" why they stayed
                        several or "", "bytes_saved", "seconds_saved"}],
          "apart": ["file:line: why" of each softmax between two products that is not one op with them]}
@@ -143,18 +145,26 @@ def _groups(module: ir.Module, decisions: Iterable[Decision]) -> dict[int, dict[
     fused: dict[int, list[dict[str, Any]]] = {}
     for each in decisions:
         if not each.reason:
-            edge = {"ops": each.ops, "bytes_saved": each.bytes, "seconds_saved": each.seconds}
+            edge = as_dict(each)
+            del edge["reason"]
             fused.setdefault(each.producer, []).append(edge)
     return {number: {**_content(ops), "fused": fused.get(number, [])} for number, ops in inside.items()}
 
 
 def _content(ops: Iterable[ir.Operation]) -> dict[str, Any]:
     """The ops that would be kernels if nothing were fused, and what they would move."""
-    alone = [op for op in ops if is_kernel_alone(op)]
+    inside = list(ops)
+    alone = [op for op in inside if is_kernel_alone(op)]
     return {
         "ops": [{"op": word_for(op), "where": place_of(op.location)} for op in alone],
-        "bytes_unfused": sum(cost_alone(op).bytes for op in alone),
+        "bytes_unfused": sum(cost_alone(op).bytes for op in alone if not _is_view(op, inside)),
     }
+
+
+def _is_view(op: ir.Operation, inside: Sequence[ir.Operation]) -> bool:
+    """Whether ``op`` only says where its readers, all of them ``inside`` too, read a tensor."""
+    moves = op.name == "tensor.extract_slice" or (op.name == "linalg.generic" and is_move(op))
+    return moves and all(use.owner.operation in inside for use in op.results[0].uses)
 
 
 def _add_calls(

@@ -15,7 +15,7 @@ from ..dialects.attributes import GROUP, Decision
 from ..passes.costs.count import bytes_of
 from ..passes.costs.host import is_host_work, written_by
 from ..passes.fusion.behind import passes_values, why_behind
-from ..passes.fusion.legal import PARTS
+from ..passes.fusion.edges import PARTS
 from ..passes.groups import operands_of
 
 COPY = "it copies a result into memory of its own, which is decided after fusion"
@@ -124,6 +124,7 @@ def as_dict(decision: Decision) -> dict[str, Any]:
     """Plain data for programs."""
     return {
         "ops": decision.ops,
+        **({"where": list(decision.places)} if decision.places else {}),
         "reason": decision.reason,
         "bytes_saved": decision.bytes,
         "seconds_saved": decision.seconds,

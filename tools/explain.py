@@ -121,11 +121,6 @@ class Explanation:
         }
 
 
-def reasons_of(edge: Mapping[str, Any]) -> list[str]:
-    """Why an edge is one, a line a reason."""
-    return [f"{each['ops']}: {each['reason']}" if each["ops"] else each["reason"] for each in edge["reasons"]]
-
-
 def total(kernels: Sequence[Explained]) -> dict[str, Any]:
     """The sums over all calls."""
     counted = [(kernel, len(kernel.calls)) for kernel in kernels]
@@ -152,6 +147,10 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
     found: dict[str, Any] = ask(_EXPLAIN, source, func, options)
     for op in (op for call in found["calls"] for op in call["ops"]):
         op["where"] = in_source(source, op["where"])
+    decided = [each for call in found["calls"] for each in call["fused"]]
+    for each in (*decided, *(reason for edge in found["edges"] for reason in edge["reasons"])):
+        if "where" in each:
+            each["where"] = [in_source(source, place) for place in each["where"]]
     apart = tuple(in_source(source, line) for line in found["apart"])
     products = tuple({**each, "ops": in_source(source, each["ops"])} for each in found["products"])
     by_name = {kernel["name"]: kernel for kernel in found["kernels"]}

@@ -10,8 +10,8 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ..errors import InputError
-from .explain import Explained, Explanation, reasons_of
-from .explain_text import mega, micro, moved, summary
+from .explain import Explained, Explanation
+from .explain_text import mega, micro, moved, notes, reasons_of, summary
 from .layered import Edge, Node, Point, lay_out
 
 _MARGIN = 20.0
@@ -37,7 +37,7 @@ def write(explained: Explanation, path: Path) -> None:
 
 
 def svg(explained: Explanation) -> str:
-    """All of it as an SVG image: @main, and @prepare below it. Each call of a kernel is a box."""
+    """All of it as an SVG image: @main, @prepare and notes below it. Each call of a kernel is a box."""
     root = Element("svg", xmlns="http://www.w3.org/2000/svg")
     SubElement(root, "title").text = f"{explained.source} for {explained.target}"
     SubElement(root, "style").text = _STYLE
@@ -51,6 +51,9 @@ def svg(explained: Explanation) -> str:
             size = _draw(group, kernels, explained.edges)
             width = max(width, size[0], _LETTER * len(heading))
             height += size[1] + 4 * _LINE
+    for line in (line for heading, about in notes(explained).items() for line in (heading, *about)):
+        _write(root, line, (_MARGIN, height), {})
+        width, height = max(width, _LETTER * len(line)), height + _LINE
     root.attrib.update(viewBox=f"0 0 {width + 2 * _MARGIN:.0f} {height:.0f}")
     root.attrib.update(width=f"{width + 2 * _MARGIN:.0f}", height=f"{height:.0f}")
     indent(root)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..tables import aligned
-from .explain import Explained, Explanation, reasons_of, total
+from .explain import Explained, Explanation, total
 
 
 def text(explained: Explanation) -> str:
@@ -17,16 +17,23 @@ def text(explained: Explanation) -> str:
         kernels = explained.of(function)
         if kernels:
             lines += ["", *_function_lines(explained, function, kernels)]
-    products = Counter(map(_product, explained.products))
-    if products:
-        lines += ["", "products that read one tensor:"]
-        lines += [f"    {line}" + (f" ({n} times)" if n > 1 else "") for line, n in products.items()]
-    if explained.apart:
-        lines += ["", "softmaxes that are kernels of their own between two products:"]
-        lines += [f"    {reason}" for reason in explained.apart]
+    for heading, about in notes(explained).items():
+        lines += ["", heading, *(f"    {line}" for line in about)]
     if any(kernel.dynamic for kernel in explained.kernels):
         lines += ["", "dynamic sizes count as 1 in bytes, FLOPs and times"]
     return "\n".join(lines)
+
+
+def notes(explained: Explanation) -> dict[str, list[str]]:
+    """What is said of no kernel and no edge, by headings."""
+    products = Counter(map(_product, explained.products))
+    found = {
+        "products that read one tensor:": [
+            line + (f" ({count} times)" if count > 1 else "") for line, count in products.items()
+        ],
+        "softmaxes that are kernels of their own between two products:": list(explained.apart),
+    }
+    return {heading: lines for heading, lines in found.items() if lines}
 
 
 def _function_lines(explained: Explanation, function: str, kernels: Sequence[Explained]) -> Iterator[str]:
@@ -106,7 +113,7 @@ def _edge_lines(explained: Explanation, function: str) -> Iterator[str]:
         if edge["from"] in names:
             pair = names[edge["from"]].name, names[edge["to"]].name
             between = (" | " if edge["beside"] else " -> ").join(pair)
-            found[between, moved(edge), tuple(_reasons(edge))] += 1
+            found[between, moved(edge), tuple(reasons_of(edge))] += 1
     for (between, size, reasons), count in found.items():
         times = f", {count} times" if count > 1 else ""
         yield f"{between} ({size}{times})"
@@ -114,10 +121,23 @@ def _edge_lines(explained: Explanation, function: str) -> Iterator[str]:
             yield f"    {reason}"
 
 
-def _reasons(edge: Mapping[str, Any]) -> Iterator[str]:
-    """Why two kernels are two, with what their fusion would save or cost where mlopt-fuse has asked."""
-    for line, each in zip(reasons_of(edge), edge["reasons"], strict=True):
-        yield line + (_would_save(each) if "seconds_saved" in each else "")
+def reasons_of(edge: Mapping[str, Any]) -> list[str]:
+    """Why two kernels are two, a line a reason, with what fusion would save or cost where that is known."""
+    lines: Counter[str] = Counter()
+    for each in edge["reasons"]:
+        ops = f"{each['ops']}{_places(each.get('where', ()))}: " if each["ops"] else ""
+        lines[f"{ops}{each['reason']}" + (_would_save(each) if "seconds_saved" in each else "")] += 1
+    return [line if count == 1 else f"{line} ({count} times)" for line, count in lines.items()]
+
+
+def _places(places: Sequence[str]) -> str:
+    """Where the two ops of an edge come from, a file once."""
+    known = list(dict.fromkeys(place for place in places if place))
+    if not known:
+        return ""
+    file = known[0].rpartition(":")[0]
+    lines = [place.removeprefix(f"{file}:") if file else place for place in known[1:]]
+    return f" ({' -> '.join([known[0], *lines])})"
 
 
 def _product(found: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from mlir import ir
 from ..raising.bodies import is_contraction
 from ..structured import kinds_of
 
-_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 _PARTS = ("tensor.insert_slice", "tensor.extract_slice")
 
 
@@ -36,6 +36,12 @@ def is_joined_with_others(scores: ir.Value) -> bool:
     return False
 
 
+def keeps_last(reshape: ir.Operation) -> bool:
+    """Whether a reshape leaves the last dim as it is."""
+    groups = [[each.value for each in group] for group in reshape.attributes["reassociation"]]
+    return bool(groups) and len(groups[-1]) == 1
+
+
 def _makers(value: ir.Value) -> Iterable[ir.Operation]:
     return [] if isinstance(value, ir.BlockArgument) else [value.owner.operation]
 
@@ -59,6 +65,6 @@ def _reaches(
             if op.name == "linalg.generic" and "reduction" in kinds_of(op):
                 if is_contraction(op):
                     return True
-            elif op.name == "linalg.generic" or op.name in (*_RESHAPES, *_PARTS):
+            elif op.name == "linalg.generic" or op.name in (*RESHAPES, *_PARTS):
                 pending += further(op)
     return False

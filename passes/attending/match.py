@@ -11,11 +11,11 @@ from mlir import ir
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..structured import body_of, fill_value, has_one_use, inits_of, inputs_of, kinds_of, maps_of, word_for
-from .between import is_between_products, is_from_product, is_joined_with_others
+from .between import RESHAPES, is_between_products, is_joined_with_others, keeps_last
 from .guards import is_elementwise, is_identity, unguarded, without_nans
-from .products import is_plain_product, is_row_major, why_not_scores
+from .products import is_plain_product, is_row_major
+from .reasons import named, why_no_path, why_no_product, why_no_sums, why_no_weights
 
-RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 _CASTS = ("arith.truncf", "arith.extf")
 
 
@@ -61,21 +61,25 @@ def attention_of(exp: ir.Operation) -> Attention | str | None:
     if total is None or not is_between_products(scores, less):
         return None
     if _count(scores) != 2:
-        return "its scores are read by others, too"
+        return f"its scores are read by {named(scores, less, highest.owner)}, too"
     weights = _weights(less, exp, total)
     if weights is None:
-        return "its weights are read by others, too, as for a backward pass"
+        return why_no_weights(less, exp, total)
     back = _back_to_product(scores)
     if back is None and is_joined_with_others(scores):
         return "its scores are joined with others, as with an attention sink, that no values belong to"
     if back is None:
-        return _why_no_product(scores)
+        return why_no_product(scores)
     forth = _forth_to_sums(weights)
-    plain, guarded = (None, False) if forth is None else unguarded(forth.divisor, 0.0, 1.0)
-    if forth is None or plain != total.results[0]:
-        return "its weights are read by others, too, or more is done to them than to divide, cast and reshape"
-    if not _alone(highest, top) or not _alone(total.results[0], forth.divisor):
-        return "the greatest scores or the sums of its rows are read by others, too"
+    if isinstance(forth, str):
+        return forth
+    plain, guarded = unguarded(forth.divisor, 0.0, 1.0)
+    if plain != total.results[0]:
+        return "its weights are divided by something else than their sum"
+    if not _alone(highest, top):
+        return "the greatest scores of its rows are read by others, too"
+    if not _alone(total.results[0], forth.divisor):
+        return "the sums of its rows are read by others, too"
     # Without the first, -inf - -inf makes NaN of a row before the second could make zeros of it.
     zero_rows = forth.zero_nans or (finite and guarded)
     path = [less, exp, *forth.path]
@@ -126,7 +130,7 @@ def _back_to_product(scores: ir.Value) -> tuple[ir.Operation, list[ir.Operation]
     if is_contraction(op):
         return (op, []) if is_plain_product(op) and is_row_major(op) else None
     if op.name in RESHAPES:
-        candidates = [0] if _keeps_last(op) else []
+        candidates = [0] if keeps_last(op) else []
     elif is_elementwise(op):
         candidates = [number for number in range(len(inputs_of(op))) if is_identity(op, number)]
     else:
@@ -136,27 +140,6 @@ def _back_to_product(scores: ir.Value) -> tuple[ir.Operation, list[ir.Operation]
         if has_one_use(value) and (found := _back_to_product(value)) is not None:
             return found[0], [*found[1], op]
     return None
-
-
-def _why_no_product(scores: ir.Value) -> str:
-    """What stands between the scores and a product that attention could make, the last thing first."""
-    op = defining_op(scores)
-    if op is None:
-        return "its scores are given"
-    if is_contraction(op):
-        return f"its scores are of {word_for(op)}, {why_not_scores(op)}"
-    if op.name in RESHAPES and not _keeps_last(op):
-        return "a reshape of its scores changes the length of their rows"
-    if op.name not in RESHAPES and not is_elementwise(op):
-        return f"{word_for(op)} makes its scores, neither element by element nor as a product"
-    read = [op.operands[0]] if op.name in RESHAPES else inputs_of(op)
-    straight = [value for number, value in enumerate(read) if op.name in RESHAPES or is_identity(op, number)]
-    behind = [value for value in straight if is_from_product(value)]
-    if not behind:
-        return f"{word_for(op)} reads its scores moved: transposed, broadcast or in part"
-    if not has_one_use(behind[0]):
-        return f"the scores that {word_for(op)} reads are read by others, too"
-    return _why_no_product(behind[0])
 
 
 @dataclass(frozen=True)
@@ -170,8 +153,8 @@ class _Forth:
     zero_nans: bool
 
 
-def _forth_to_sums(weights: _Weights) -> _Forth | None:
-    """From the weights to the second product and what divides it."""
+def _forth_to_sums(weights: _Weights) -> _Forth | str:
+    """From the weights to the second product and what divides it; or why there is no such way."""
     path, reader, value, divisor = list(weights.path), weights.reader, weights.value, weights.divisor
     zero_nans = False
     while True:
@@ -179,33 +162,33 @@ def _forth_to_sums(weights: _Weights) -> _Forth | None:
         if guard is not None:
             reader, zero_nans = guard, True
         elif not has_one_use(value) and (value != weights.value or divisor is not None):
-            return None
+            return f"its weights are read by {named(value)}: by more than the second product"
         elif is_contraction(reader):
             break
         elif divisor is None and _divides(reader, value):
             divisor = reader.operands[1]
         elif not _only_moves_or_casts(reader):
-            return None
+            return why_no_path(reader)
         path.append(reader)
         value = reader.results[0]
         reader = _readers(value)[0] if _count(value) else reader
     if reader.operands[0] != value or not is_plain_product(reader) or not _is_weighted_sum(reader):
-        return None
+        return why_no_sums(reader, value)
     output: list[ir.Operation] = []
     after = reader
     while divisor is None:
         value = after.results[0]
         if not has_one_use(value):
-            return None
+            return f"the second product is read by {named(value)} before it is divided by the sums"
         after = _readers(value)[0]
         if _divides(after, value):
             divisor = after.operands[1]
-        elif after.name not in RESHAPES or not _keeps_last(after):
-            return None
+        elif after.name not in RESHAPES or not keeps_last(after):
+            return f"{word_for(after)} reads the second product before it is divided by the sums"
         output.append(after)
     while has_one_use(after.results[0]):
         after = _readers(after.results[0])[0]
-        if after.name not in RESHAPES or not _keeps_last(after):
+        if after.name not in RESHAPES or not keeps_last(after):
             break
         output.append(after)
     return _Forth(path, reader, output, divisor, zero_nans)
@@ -216,7 +199,7 @@ def _forth_to_sums(weights: _Weights) -> _Forth | None:
 
 def _only_moves_or_casts(op: ir.Operation) -> bool:
     if op.name in RESHAPES:
-        return _keeps_last(op)
+        return keeps_last(op)
     return any(_computes(op, cast) for cast in _CASTS) and is_identity(op, 0)
 
 
@@ -272,11 +255,6 @@ def _is_weighted_sum(op: ir.Operation) -> bool:
         and own in list(values.results)
         and keys in list(values.results)
     )
-
-
-def _keeps_last(reshape: ir.Operation) -> bool:
-    groups = [[each.value for each in group] for group in reshape.attributes["reassociation"]]
-    return bool(groups) and len(groups[-1]) == 1
 
 
 def _drops_last(op: ir.Operation, number: int) -> bool:

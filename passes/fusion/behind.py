@@ -13,12 +13,13 @@ from mlir import ir
 
 from ...dialects.attributes import WHOLE
 from ..moving.between import why_between
+from .edges import GATHER
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
-from .legal import GATHER, IN_HOST, RESHAPE, why_even_so
+from .legal import IN_HOST, RESHAPE, why_even_so
 
-_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
+VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
 _NO_VALUES = ("tensor.dim", "tensor.empty")  # they depend on sizes only
 
 
@@ -35,11 +36,11 @@ class Behind:
 
 def why_behind(name: str) -> str:
     """What keeps two kernels apart between which the host function has the op ``name``."""
-    return RESHAPE if name in _VIEWS else f"{name}{IN_HOST} is between them"
+    return RESHAPE if name in VIEWS else f"{name}{IN_HOST} is between them"
 
 
 def _why_behind(name: str, reader: ir.Operation, read: ir.Value) -> str:
-    reason = why_between(reader, read) if name in _VIEWS else None
+    reason = why_between(reader, read) if name in VIEWS else None
     return why_behind(name) if reason is None else f"{RESHAPE}: {reason}"
 
 

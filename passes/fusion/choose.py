@@ -14,6 +14,7 @@ kernels that read one tensor are tried side by side; and what the host function 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -113,7 +114,9 @@ class Chooser:
             self.decisions.refuse(*pair, joined, self.prices.refused(*pair))
             return
         saving = self.prices.saving(pair, joined.domain)
-        reason = should_fuse(saving, self.prices.machine.tasks)
+        assert joined.domain is not None
+        again = partial(self.prices.most_repeated, joined.domain)
+        reason = should_fuse(saving, self.prices.machine.tasks, again)
         if reason is not None:
             self.decisions.refuse(*pair, reason, saving)
         elif self._worth(saving) < -candidate.rank[0]:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from mlir import ir
 
 from ...dialects.attributes import BESIDE, GROUP, Decision
+from ..locations import place_of
 from ..structured import word_for
 from .behind import Behind
 from .graph import Graph
 from .group import Group
+from .legal import edge_reasons
 from .price import Saving
 
 
@@ -32,6 +34,11 @@ class _Edge:
         again = " (again in each reader)" if self.again else ""
         arrow = BESIDE if self.beside else " -> "
         return f"{word_for(self.maker)}{arrow}{word_for(self.reader)}{again}"
+
+    @property
+    def places(self) -> tuple[str, str]:
+        """The source lines of the two."""
+        return place_of(self.maker.location), place_of(self.reader.location)
 
 
 class Decisions:
@@ -60,19 +67,27 @@ class Decisions:
                 del refused[copies]  # of a copy: what it is a copy of is not read any more
 
     def refuse(self, producer: Group, consumer: Group, reason: str, saving: Saving) -> None:
-        """The two stay apart, unless they meet through others."""
-        beside = producer not in consumer.inputs
-        pairs = [(producer.ops[-1], consumer.ops[-1])] if beside else self._between(producer, consumer)
-        for maker, reader in pairs:
-            self._edges(maker, reader)[self._copies(maker, reader)] = _Edge(
-                maker, reader, reason, saving, beside=beside
-            )
+        """The two stay apart, unless they meet through others.
+
+        Where it is for what goes along some of the edges between them, each of these has a reason of its own.
+        """
+        if producer not in consumer.inputs:
+            self._note(_Edge(producer.ops[-1], consumer.ops[-1], reason, saving, beside=True))
+            return
+        found = edge_reasons(self.graph, producer, consumer)
+        hinders = [_Edge(maker, reader, "", saving).ops for maker, reader in found]
+        for maker, reader in self._between(producer, consumer):
+            other = f"the kernels are two because of {hinders[0]}" if hinders else reason
+            self._note(_Edge(maker, reader, found.get((maker, reader), other), saving))
 
     def refuse_behind(self, edge: Behind, saving: Saving) -> None:
         """What the host function has between the two keeps them apart."""
         maker = edge.made.owner.operation
         refused = _Edge(maker, edge.reader, edge.reason, saving)
         self._edges(maker, edge.reader).setdefault(self._copies(maker, edge.reader), refused)
+
+    def _note(self, edge: _Edge) -> None:
+        self._edges(edge.maker, edge.reader)[self._copies(edge.maker, edge.reader)] = edge
 
     def lines(self, times: Callable[[ir.Operation], int]) -> Counter[str]:
         """Why ops stayed apart, each reason once, and how often: a reader stands for so many ``times``."""
@@ -89,7 +104,8 @@ class Decisions:
         for edge in (*taken, *self._still_apart()):
             one, other = GROUP.get(edge.maker), GROUP.get(edge.reader)
             assert one is not None and other is not None
-            yield Decision(one, other, edge.ops, edge.reason, edge.saving.bytes, edge.saving.seconds)
+            saving = edge.saving
+            yield Decision(one, other, edge.ops, edge.reason, saving.bytes, saving.seconds, edge.places)
 
     def _still_apart(self) -> list[_Edge]:
         dead = set(self.graph.dead)

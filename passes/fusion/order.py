@@ -5,19 +5,38 @@ from __future__ import annotations
 from ..tiling.access import Access, Index, Nest
 
 
-def out_of_order(read: Access) -> str:
-    """How a value is read, so that its tiles are not those of what reads it."""
+def out_of_order(read: Access, nest: Nest) -> str:
+    """How ``nest`` reads a value, so that its tiles are not those of what reads it."""
     for dim, index in enumerate(read.indices):
         where = f"what is made in the kernel is read there, along dim {dim},"
         if index.rest is not None or len(index.loops) > 1:
-            return f"{where} at computed places"
+            return f"{where} at {_place(index)}, computed of loops"
         if index.stride != 1:
             return f"{where} in steps of {index.stride}"
         if index.partial:
-            start = f"element {index.start}" if isinstance(index.start, int) else "a place computed before"
-            return f"{where} in part, from {start} on"
+            return f"{where} in part, {_elements(index, nest)}"
     loops = ", ".join(str(index.loops[0]) for index in read.indices if index.plain)
     return f"what is made in the kernel is read there transposed: its dims are loops {loops} of the reader"
+
+
+def _place(index: Index) -> str:
+    """The place that is read of a dim, as MLIR writes it."""
+    loops = " + ".join(f"d{loop}" for loop in index.loops)
+    scaled = loops if index.stride == 1 or not loops else f"({loops}) * {index.stride}"
+    start = index.start if isinstance(index.start, int) else "a number that is computed before"
+    terms = (scaled, *(str(term) for term in (index.rest, start) if term))
+    return " + ".join(term for term in terms if term)
+
+
+def _elements(index: Index, nest: Nest) -> str:
+    """Which elements of a dim are read, one after the other."""
+    if not isinstance(index.start, int):
+        return "from a place on that is computed before"
+    count = nest.extents[index.loops[0]] if index.loops else 1
+    if count is None:
+        return f"from element {index.start} on"
+    last = index.start + count - 1
+    return f"element {last}" if count == 1 else f"elements {index.start} to {last}"
 
 
 def as_whole(read: Access) -> Access:

@@ -13,9 +13,10 @@ from ..costs.count import Part, Reads, bytes_of, reads_of, work_of
 from ..costs.machine import Machine
 from ..costs.roofline import arithmetic_of, busy_part, predict
 from ..domain import Domain
-from ..structured import ASSUMED
+from ..operations import defining_op
+from ..structured import ASSUMED, word_for
 from ..tiling.access import Nest
-from .behind import Behind
+from .behind import VIEWS, Behind
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
@@ -36,13 +37,14 @@ class Price(NamedTuple):
     again: Cost
     tasks: int
     seconds: float
+    again_seconds: float  # of them, for what is computed again and hides behind nothing
     waits: bool = False  # rather than that it is busy
 
 
 class Saving(NamedTuple):
     """What fewer kernels save; ``tasks`` are left, ``repeated`` says that work is done again.
 
-    ``waits``: what is left waits for one row after the other.
+    ``again``: the seconds that this takes. ``waits``: what is left waits for one row after the other.
     """
 
     bytes: int
@@ -50,6 +52,7 @@ class Saving(NamedTuple):
     tasks: int
     repeated: bool
     waits: bool = False
+    again: float = 0.0
 
 
 def saved(before: Sequence[Price], after: Sequence[Price]) -> Saving:
@@ -60,6 +63,7 @@ def saved(before: Sequence[Price], after: Sequence[Price]) -> Saving:
         min(each.tasks for each in after),
         sum(each.again.flops for each in after) > sum(each.again.flops for each in before),
         any(each.waits for each in after),
+        sum(each.again_seconds for each in after) - sum(each.again_seconds for each in before),
     )
 
 
@@ -73,7 +77,7 @@ class Prices:
         self._work: dict[Nest, Cost] = {}
         self._sums = Sums()
         self._nothing = Cost(0)
-        self._seconds: dict[tuple[int, int, int, int, int], float] = {}
+        self._seconds: dict[tuple[int, int, int, int, int], tuple[float, float]] = {}
         self._repeated: dict[Domain, tuple[Cost, Cost, int]] = {}
 
     def of(self, group: Group) -> Price:
@@ -178,7 +182,7 @@ class Prices:
             nest = self.graph.nest_of(op)
             for value, part, amount in self._reads_of(nest):
                 if self.graph.group_of(value) is not group and not _is_made_anywhere(value):
-                    reads.add(value, part, amount)
+                    reads.add(_memory_of(value), part, amount)
             work = self._sums.add(work, self._work_of(nest))
             tasks = prod(
                 ASSUMED * ASSUMED if (extent := nest.extents[loop]) is None else extent
@@ -210,10 +214,10 @@ class Prices:
         key = moved, id(work), id(again), id(beside), tasks
         seconds = self._seconds.get(key)
         if seconds is None:
-            seconds = predict(Cost(moved) + work + beside, self.machine, tasks).seconds
-            seconds += sum(arithmetic_of(again, self.machine)) / busy_part(self.machine, tasks)
-            self._seconds[key] = seconds
-        return Price(reads, writes, moved, work, self._sums.add(again, beside), tasks, seconds)
+            once = predict(Cost(moved) + work + beside, self.machine, tasks).seconds
+            repeated = sum(arithmetic_of(again, self.machine)) / busy_part(self.machine, tasks)
+            seconds = self._seconds[key] = once + repeated, repeated
+        return Price(reads, writes, moved, work, self._sums.add(again, beside), tasks, *seconds)
 
     def _in_tasks(self, domain: Domain) -> tuple[Cost, Cost, int]:
         """What the tasks of a kernel compute again, what windows have computed for them; how many tasks."""
@@ -228,6 +232,14 @@ class Prices:
             if times > 1:
                 total += self._work_of(nest).repeated(times - 1)
         return total
+
+    def most_repeated(self, domain: Domain) -> str:
+        """Which op's work is done again most in the tasks of a kernel, and how often in all."""
+        times = [(nest, float(times)) for nest, times in repeats(domain, self.machine)]
+        for each in remade(domain, self.machine):
+            times += [(nest, each.elements / elements_of(each.value)) for nest in each.nests]
+        nest, most = max(times, key=lambda pair: self._work_of(pair[0]).flops * (pair[1] - 1))
+        return f"{word_for(nest.op)}, {most:.3g} times"
 
     def _remade(self, domain: Domain) -> Cost:
         """What windows have computed for them: again, and beside the work itself."""
@@ -263,6 +275,13 @@ class Prices:
         if parts and self.graph.group_of(base) not in inside:
             return parts
         return bytes_of(value, ASSUMED)
+
+
+def _memory_of(value: ir.Value) -> ir.Value:
+    """The tensor that ``value`` is a view of, which the host function makes."""
+    while (view := defining_op(value, *VIEWS)) is not None:
+        value = view.operands[0]
+    return value
 
 
 def _is_made_anywhere(value: ir.Value) -> bool:

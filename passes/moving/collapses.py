@@ -61,7 +61,8 @@ def should_split(op: ir.Operation, collapse: ir.Operation, parts: Parts) -> str 
     maker = _first_maker(collapse.operands[0])
     if maker is not None and is_contraction(maker):
         if not has_one_use(value):
-            return f"others than {word_for(op)} read the joined dims of a product, too"
+            other = next((use.owner for use in value.uses if use.owner.operation != op), op)
+            return f"{word_for(other)} reads the joined dims of {word_for(maker)}, too"
         return f"{word_for(op)} reduces what a product makes" if "reduction" in kinds_of(op) else None
     return takes_parts(op, value, parts)
 

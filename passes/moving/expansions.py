@@ -60,8 +60,9 @@ def lift_expansions(func: ir.Operation) -> None:
 def why_not_lifted(expand: ir.Operation) -> str | None:
     """Why what makes the source of ``expand``, in a kernel, does not make its parts."""
     op = expand.operands[0].owner.operation
-    if not has_one_use(expand.operands[0]):
-        return f"others read what {word_for(op)} makes as a whole"
+    other = next((use.owner for use in expand.operands[0].uses if use.owner.operation != expand), None)
+    if other is not None:
+        return f"{word_for(other)} reads what {word_for(op)} makes as a whole"
     if not is_awaited(expand.results[0]):
         return f"a product reads what {word_for(op)} makes"
     parts = parts_of(expand, maps_of(op)[-1]) if op.name == "linalg.generic" else None

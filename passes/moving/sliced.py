@@ -51,9 +51,9 @@ def compute_what_is_taken(func: ir.Operation) -> None:
         _merge(op)
     for op in reversed(structured_ops(func)):
         slices = _slices_of(op)
-        if not slices or not can_take(op):
+        if not slices:
             continue
-        reason = should_take(op, slices)
+        reason = can_take(op) or should_take(op, slices)
         if reason is not None:
             WHOLE.set(op, reason)
             continue
@@ -94,18 +94,25 @@ def _merge(op: ir.Operation) -> None:
         outer.erase()
 
 
-def can_take(op: ir.Operation) -> bool:
-    """Whether each element of what ``op`` makes is computed by itself, from elements at its own place."""
-    if len(op.results) != 1 or "reduction" in kinds_of(op):
-        return False
+def can_take(op: ir.Operation) -> str | None:
+    """Why elements of what ``op`` makes are not computed by themselves, from elements at their own place."""
+    word = word_for(op)
+    if len(op.results) != 1:
+        return f"{word} makes several tensors at once, not parts of one"
+    if "reduction" in kinds_of(op):
+        return f"{word} is a reduction, not computed in parts"
     names = [inner.operation.name for inner in body_of(op).operations]
-    if not all(name.startswith(_PURE) and name not in _CHECKED for name in names):
-        return False
-    if defining_op(inits_of(op)[0], "tensor.empty") is None:
-        return False
+    checked = next((name for name in names if name in _CHECKED), None)
+    if checked is not None:
+        return f"{word} checks all of its divisors ({checked}), so all of it is computed"
+    other = next((name for name in names if not name.startswith(_PURE)), None)
+    if other is not None:
+        return f"{word} is made of more than the elements at its own place ({other})"
     plain = all(isinstance(expr, ir.AffineDimExpr) for where in maps_of(op) for expr in where.results)
     identity = ir.AffineMap.get_identity(len(kinds_of(op)), op.context)
-    return plain and maps_of(op)[-1] == identity
+    if not plain or maps_of(op)[-1] != identity or defining_op(inits_of(op)[0], "tensor.empty") is None:
+        return f"{word} does not go through its operands and its result element by element, in order"
+    return None
 
 
 def should_take(op: ir.Operation, slices: list[ir.Operation]) -> str | None:

@@ -140,5 +140,5 @@ def _taken(value: ir.Value, dim: int, parts: _Parts, depth: int) -> ir.Value:
     position = parts.position(loops[dim : dim + 2])
     read = ir.AffineMap.get(len(loops), 0, [*loops[:dim], position, *loops[dim + 2 :]])
     return make_copy(
-        value, empty, read, "slice", location=value.location, at=ir.InsertionPoint.current
+        value, empty, read, "slice", location=ir.Location.current, at=ir.InsertionPoint.current
     ).results[0]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from mlir import ir
 
+from ..structured import word_for
 from .access import Nest
 from .analysis import body_problem
 from .walks import loops_problem, walk_problem
@@ -61,7 +62,7 @@ def _diagonal(nest: Nest) -> str | None:
 
 def can_tile(domain: Domain) -> str | None:
     """None if each op of the kernel has a rule and they agree on the tile sizes, else the reason."""
-    wanted: dict[int, int] = {}
+    wanted: dict[int, tuple[int, str]] = {}  # of each dim, and whose loop it is
     reduced_by: dict[Dim, list[Nest]] = {}
     for nest in domain.nests:
         for loop in nest.reductions:
@@ -88,15 +89,19 @@ def can_tile(domain: Domain) -> str | None:
             if dim.kind == "reduction":
                 continue  # a rule runs its reduction loops itself
             size = WHOLE if dim.whole else size
-            if wanted.setdefault(dim.id, size) != size:
-                return "one dim would have to be a whole row and one element at a time"
+            this = size, _loop_of(nest, loop)
+            known = wanted.setdefault(dim.id, this)
+            if known[0] != size:
+                (_, whole), (_, single) = sorted((known, this))
+                return _not_both(single, whole)
             if size == WHOLE and dim.extent is None and not dim.walked:
-                return "a whole row whose length is not known"
+                return f"a task would need all of {_loop_of(nest, loop)}, whose length is not known"
     if not any(dim.walked for dim in domain.dims):
         return loops_problem(domain)
     stepping = [rule for name, rule in zip(_RULES, _rules(), strict=True) if name in _IN_STEPS]
-    if not all(rule_of(nest) in stepping for nest in domain.nests):
-        return "a task would need a whole row, whose length is not known"
+    other = next((nest for nest in domain.nests if rule_of(nest) not in stepping), None)
+    if other is not None:
+        return f"{word_for(other.op)} would need a whole row, whose length is not known"
     return loops_problem(domain) or walk_problem(domain)
 
 
@@ -121,14 +126,25 @@ def _single_problem(
     dim = domain.loops(nest)[loop]
     reducing = reduced_by.get(dim, ())
     stepping = [rule for name, rule in zip(_RULES, _rules(), strict=True) if name in _STEPPING]
-    if dim.whole or not all(rule_of(each) in stepping for each in reducing):
-        return "one dim would have to be a whole row and one element at a time"
+    whole = next((each for each in reducing if rule_of(each) not in stepping), None)
+    if dim.whole and whole is None:
+        whole = next(each for each in (*reducing, *reversed(domain.nests)) if dim in domain.loops(each))
+    if whole is not None:
+        return _not_both(_loop_of(nest, loop), _loop_of(whole, domain.loops(whole).index(dim)))
     if not reducing:
         return None
     inner = [each for each in nest.parallels if each > loop and _is_single(domain, nest, each)]
     if any(domain.loops(nest)[each].kind == "parallel" for each in inner):
         return "columns would be reduced one at a time, against their order in memory"
     return None
+
+
+def _not_both(single: str, whole: str) -> str:
+    return f"a task would go through {single} one element at a time, and needs all of {whole}: the same dim"
+
+
+def _loop_of(nest: Nest, loop: int) -> str:
+    return f"loop {loop} of {word_for(nest.op)}"
 
 
 def _in_parts(domain: Domain) -> str | None:

@@ -55,7 +55,7 @@ func.func @two_totals(%x: tensor<?x128xf32>, %y: tensor<?x16xf32>) -> tensor<f32
 // -----
 
 // The sum of all rows' largest: tasks that own rows, and one that waits for them, as there may be many.
-// CHECK: mlopt.fusion = ["reduce -> reduce: a reduction over all tasks waits for the rows"]
+// CHECK: mlopt.fusion = ["reduce -> reduce: reduce, a reduction over all tasks, waits for the rows of reduce"]
 // CHECK-LABEL: @total_of_rows
 func.func @total_of_rows(%x: tensor<?x16x128xf32>) -> tensor<f32> {
   %zero = arith.constant 0.0 : f32
@@ -91,7 +91,7 @@ func.func @rows_of_rows(%x: tensor<64x16x128xf32>) -> tensor<64xf32> {
 // -----
 
 // What a gather reads must be there, and what it makes is not kept for a total of unknown length.
-// CHECK: mlopt.fusion = ["gather -> reduce: a gather's rows are not kept for a reduction over all tasks", "exp -> gather: {{.*}}"]
+// CHECK: mlopt.fusion = ["gather -> reduce: a gather's rows are not kept for reduce, a reduction over all tasks", "exp -> gather: {{.*}}"]
 // CHECK-LABEL: @gather
 func.func @gather(%table: tensor<50x32xf32>, %rows: tensor<?xindex>) -> tensor<f32> {
   %zero = arith.constant 0.0 : f32
@@ -115,7 +115,7 @@ func.func @gather(%table: tensor<50x32xf32>, %rows: tensor<?xindex>) -> tensor<f
 // -----
 
 // A part, from a place that is not known, of what is made.
-// CHECK: mlopt.fusion = ["exp -> extract_slice: a slice is read from memory"]
+// CHECK: mlopt.fusion = ["exp -> extract_slice: a slice from a place that is not known before is read from memory"]
 // CHECK-LABEL: @slice
 func.func @slice(%x: tensor<64x128xf32>, %at: index) -> (tensor<16x128xf32>) {
   %0 = math.exp %x : tensor<64x128xf32>
@@ -140,7 +140,7 @@ func.func @concat(%x: tensor<64x128xf32>) -> (tensor<80x128xf32>) {
 // -----
 
 // What is computed ahead of a window, padded or not, is nowhere in memory.
-// CHECK: mlopt.fusion = ["exp -> max_pool: what a window reads is stored for others as well"]
+// CHECK: mlopt.fusion = ["exp -> max_pool: what max_pool reads is stored for expand_shape as well"]
 // CHECK-LABEL: @window
 func.func @window(%x: tensor<1x8x16x16xf32>) -> (tensor<1x8x14x14xf32>, tensor<1x8x16x16xf32>) {
   %least = arith.constant 0xFF800000 : f32
@@ -155,7 +155,7 @@ func.func @window(%x: tensor<1x8x16x16xf32>) -> (tensor<1x8x14x14xf32>, tensor<1
 
 // -----
 
-// CHECK: mlopt.fusion = ["exp -> pad: what a window reads is stored for others as well"]
+// CHECK: mlopt.fusion = ["exp -> pad: what max_pool reads is stored for expand_shape as well"]
 // CHECK-LABEL: @padded_window
 func.func @padded_window(%x: tensor<1x8x14x14xf32>) -> (tensor<1x8x14x14xf32>, tensor<1x8x14x14xf32>) {
   %least = arith.constant 0xFF800000 : f32
@@ -175,7 +175,7 @@ func.func @padded_window(%x: tensor<1x8x14x14xf32>) -> (tensor<1x8x14x14xf32>, t
 // -----
 
 // Each of a vector's elements with each: a tile would need two parts of the vector.
-// CHECK: mlopt.fusion = ["exp -> mul: two loops of one op would be the same loop"]
+// CHECK: mlopt.fusion = ["exp -> mul: loops 0 and 1 of mul would be the same loop: it reads what exp makes along both"]
 // CHECK-LABEL: @outer
 func.func @outer(%v: tensor<64xf32>) -> tensor<64x64xf32> {
   %0 = math.exp %v : tensor<64xf32>

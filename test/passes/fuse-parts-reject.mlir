@@ -37,7 +37,7 @@ func.func @long(%a: tensor<4000x64xf32>, %b: tensor<96x64xf32>) -> tensor<4096x6
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK: mlopt.fusion = ["concat -> concat: a kernel with a contraction or a full reduction writes one part of a buffer"]
+// CHECK: mlopt.fusion = ["concat -> concat: matmul's kernel writes one part of a buffer, there would be 2"]
 func.func @product(%x: tensor<64x16xf32>, %w: tensor<16x64xf32>, %y: tensor<64x64xf32>) -> tensor<64x128xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<64x64xf32>

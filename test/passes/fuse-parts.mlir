@@ -74,7 +74,7 @@ func.func @main(%a: tensor<5000x8xf32>, %b: tensor<5000x8xf32>, %c: tensor<5000x
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK: mlopt.fusion = ["fill -> pad: a buffer that is written in parts is complete only after its kernels (2 times)"]
+// CHECK: mlopt.fusion = ["fill -> pad: fill writes all of the buffer that pad writes a part of, before (2 times)"]
 // CHECK-LABEL: func.func private @kernel_2_matmul_pad(
 // CHECK: scf.forall
 // CHECK: vector.contract

@@ -7,8 +7,8 @@
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #tr = affine_map<(d0, d1) -> (d1, d0)>
-// CHECK: mlopt.fusion = ["transpose -> matmul: a contraction would read an operand against its order in memory, again for each tile",
-// CHECK-SAME: "relu -> matmul: what a contraction reads is stored for others as well"]
+// CHECK: mlopt.fusion = ["transpose -> matmul: matmul would read an operand against its order in memory, again for each tile",
+// CHECK-SAME: "relu -> matmul: what matmul reads is stored for the caller as well"]
 // CHECK-LABEL: @refused
 func.func @refused(%x: tensor<16x32xf32>, %w: tensor<8x32xf32>) -> (tensor<16x8xf32>, tensor<16x32xf32>) {
   %zero = arith.constant 0.0 : f32
@@ -46,9 +46,9 @@ func.func @refused(%x: tensor<16x32xf32>, %w: tensor<8x32xf32>) -> (tensor<16x8x
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 #in = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
-// CHECK: mlopt.fusion = ["max -> matmul: only element-wise work is computed again for each tile of a contraction"]
+// CHECK: mlopt.fusion = ["max -> matmul: only element-wise work is computed again for each tile of matmul, max is none"]
 // CHECK-LABEL: @of_rows
-// GPU: mlopt.fusion = ["max -> matmul: only element-wise work is computed again for each tile of a contraction"]
+// GPU: mlopt.fusion = ["max -> matmul: only element-wise work is computed again for each tile of matmul, max is none"]
 func.func @of_rows(%x: tensor<16x32x64xf32>, %w: tensor<32x8xf32>) -> tensor<16x8xf32> {
   %least = arith.constant 0xFF800000 : f32
   %zero = arith.constant 0.0 : f32
@@ -79,9 +79,9 @@ func.func @of_rows(%x: tensor<16x32x64xf32>, %w: tensor<32x8xf32>) -> tensor<16x
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK: mlopt.fusion = ["gather -> matmul: only element-wise work is computed again for each tile of a contraction"]
+// CHECK: mlopt.fusion = ["gather -> matmul: only element-wise work is computed again for each tile of matmul, gather is none"]
 // CHECK-LABEL: @of_a_table
-// GPU: mlopt.fusion = ["gather -> matmul: only element-wise work is computed again for each tile of a contraction"]
+// GPU: mlopt.fusion = ["gather -> matmul: only element-wise work is computed again for each tile of matmul, gather is none"]
 func.func @of_a_table(%table: tensor<50x32xf32>, %rows: tensor<16xindex>, %w: tensor<32x8xf32>) -> tensor<16x8xf32> {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<16x32xf32>

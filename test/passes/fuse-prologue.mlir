@@ -6,7 +6,7 @@
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK: mlopt.decisions = [{bytes = 262144 : i64, from = 0 : i64, ops = "scale -> matmul", reason = "", {{.*}}to = 0 : i64}]
+// CHECK: mlopt.decisions = [{bytes = 262144 : i64, from = 0 : i64, ops = "scale -> matmul", reason = "", {{.*}}to = 0 : i64, where = [{{.*}}]}]
 // CHECK-LABEL: @few
 // CHECK: mlopt.group = 0 : i64, mlopt.op = "scale"
 // CHECK: mlopt.group = 0 : i64, mlopt.op = "matmul"
@@ -39,7 +39,7 @@ func.func @few(%x: tensor<128x256xf32>, %w: tensor<256x8xf32>) -> tensor<128x8xf
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK: mlopt.fusion = ["scale -> matmul: what would be computed again costs more than is saved"]
+// CHECK: mlopt.fusion = ["scale -> matmul: what would be computed again costs more than is saved: scale, 256 times"]
 // CHECK-LABEL: @many
 // GPU: mlopt.fusion = []
 // GPU: mlopt.fusion = []
@@ -74,7 +74,7 @@ func.func @many(%x: tensor<64x64xf32>, %w: tensor<64x512xf32>) -> tensor<64x512x
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK: mlopt.fusion = ["exp -> matmul: what would be computed again costs more than is saved"]
+// CHECK: mlopt.fusion = ["exp -> matmul: what would be computed again costs more than is saved: exp, 64 times"]
 // CHECK-LABEL: @shared
 // GPU: mlopt.fusion = []
 // GPU-LABEL: @shared

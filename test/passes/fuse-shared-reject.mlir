@@ -4,7 +4,7 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 #col = affine_map<(d0, d1) -> (d1)>
-// CHECK: mlopt.decisions = [{{.*}}ops = "cast -> rows", reason = "", {{.*}}ops = "cast -> columns", reason = "only 1 tasks would be left"
+// CHECK: mlopt.decisions = [{{.*}}ops = "cast -> rows", reason = "", {{.*}}ops = "cast -> columns", reason = "only 1 task would be left, 16 are wanted"
 // CHECK-LABEL: @a_result
 // CHECK-COUNT-1: arith.extf
 // CHECK-NOT: arith.extf
@@ -42,7 +42,7 @@ func.func @a_result(%x: tensor<512x768xf16>) -> (tensor<512xf32>, tensor<768xf32
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 #col = affine_map<(d0, d1) -> (d1)>
-// CHECK: mlopt.fusion = ["dear -> rows: only 1 tasks would be left"]
+// CHECK: mlopt.fusion = ["dear -> rows: only 1 task would be left, 16 are wanted"]
 // CHECK-LABEL: @dear
 // CHECK-COUNT-1: math.erf
 // CHECK-NOT: math.erf

@@ -3,7 +3,7 @@
 // Two that read one tensor read it once; rows of both are one task's.
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
-// CHECK: mlopt.decisions = [{bytes = 32768 : i64, from = 0 : i64, ops = "double | sum", reason = "", {{.*}}to = 0 : i64}]
+// CHECK: mlopt.decisions = [{bytes = 32768 : i64, from = 0 : i64, ops = "double | sum", reason = "", {{.*}}to = 0 : i64, where = [{{.*}}]}]
 // CHECK-LABEL: @rows
 // CHECK: mlopt.group = 0 : i64, mlopt.op = "double"
 // CHECK: mlopt.group = 0 : i64, mlopt.op = "sum"

@@ -5,8 +5,8 @@
 #x = affine_map<(i, k) -> (i + k)>
 #k = affine_map<(i, k) -> (k)>
 #y = affine_map<(i, k) -> (i)>
-// CHECK: mlopt.fusion = ["sum -> conv: only element-wise work is computed again for each tile of a window"]
-// GPU: mlopt.fusion = ["sum -> conv: only element-wise work is computed again for each tile of a window"]
+// CHECK: mlopt.fusion = ["sum -> conv: only element-wise work is computed again for each tile of conv, sum is none"]
+// GPU: mlopt.fusion = ["sum -> conv: only element-wise work is computed again for each tile of conv, sum is none"]
 func.func @sums(%x: tensor<64x32xf32>, %w: tensor<3xf32>) -> tensor<62xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<64xf32>
@@ -35,8 +35,8 @@ func.func @sums(%x: tensor<64x32xf32>, %w: tensor<3xf32>) -> tensor<62xf32> {
 #x = affine_map<(i, j, k) -> (i, j + k)>
 #k = affine_map<(i, j, k) -> (k)>
 #y = affine_map<(i, j, k) -> (i, j)>
-// CHECK: mlopt.fusion = ["transpose -> conv: a window would read an operand against its order in memory, again for each tile"]
-// GPU: mlopt.fusion = ["transpose -> conv: a window would read an operand against its order in memory, again for each tile"]
+// CHECK: mlopt.fusion = ["transpose -> conv: conv would read an operand against its order in memory, again for each tile"]
+// GPU: mlopt.fusion = ["transpose -> conv: conv would read an operand against its order in memory, again for each tile"]
 func.func @transposed(%x: tensor<66x64xf32>, %w: tensor<3xf32>) -> tensor<64x64xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<64x66xf32>
@@ -162,8 +162,8 @@ func.func @padded_row(%x: tensor<?xf32>, %w: tensor<3xf32>) -> tensor<?xf32> {
 #k = affine_map<(i, k) -> (k)>
 #y = affine_map<(i, k) -> (i)>
 #id = affine_map<(i) -> (i)>
-// CHECK: mlopt.fusion = ["exp -> conv: what a window reads is stored for others as well"]
-// GPU: mlopt.fusion = ["exp -> conv: what a window reads is stored for others as well"]
+// CHECK: mlopt.fusion = ["exp -> conv: what conv reads is stored for the caller as well"]
+// GPU: mlopt.fusion = ["exp -> conv: what conv reads is stored for the caller as well"]
 func.func @a_result(%x: tensor<66xf32>, %w: tensor<3xf32>) -> (tensor<64xf32>, tensor<66xf32>) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<66xf32>

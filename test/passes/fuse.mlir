@@ -51,7 +51,7 @@ func.func @softmax(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #col = affine_map<(d0, d1) -> (d1)>
-// CHECK: mlopt.fusion = ["fill -> pad: a buffer that is written in parts is complete only after its kernels"]
+// CHECK: mlopt.fusion = ["fill -> pad: fill writes all of the buffer that pad writes a part of, before"]
 // CHECK-LABEL: func.func @epilogue
 // CHECK: linalg.fill {mlopt.group = [[G:[0-9]+]]
 // CHECK: mlopt.group = [[G]] : i64, mlopt.op = "matmul"

@@ -100,7 +100,7 @@ func.func private @checked_row(%x: tensor<4x?xi64>, %out: tensor<4x?xi64>) -> te
 
 // A part of a buffer is not written in steps.
 // CHECK-LABEL: @row_into_part
-// CHECK-SAME: mlopt.slow = "a task would need a whole row, whose length is not known"
+// CHECK-SAME: mlopt.slow = "insert_slice would need a whole row, whose length is not known"
 func.func private @row_into_part(%x: tensor<4x?xf32>, %n: index, %out: tensor<4x?xf32>) -> tensor<4x?xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %c1 = arith.constant 1 : index

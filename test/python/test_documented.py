@@ -23,7 +23,8 @@ def explained(name: str, target: str) -> explain.Explanation:
 
 def words_of(line: str) -> list[str]:
     """Files without their folders; columns and ends of lines may be left out."""
-    return [word.rsplit("/", 1)[-1] if ".py" in word else word for word in line.split() if word != LEFT_OUT]
+    words = (word.rsplit("/", 1)[-1].removeprefix("(") if ".py" in word else word for word in line.split())
+    return [word for word in words if word != LEFT_OUT]
 
 
 def is_part(few: list[str], many: list[str]) -> bool:

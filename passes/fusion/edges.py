@@ -1,0 +1,154 @@
+"""Whether a value can go from one group to another inside a kernel, and why not: how its reader reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from mlir import ir
+
+from ...dialects.attributes import WHOLE
+from ..groups import is_init
+from ..moving.gathered import why_not_computed
+from ..structured import DYNAMIC, word_for
+from ..tiling.parts import why_not_together
+from .graph import Graph
+from .group import Group
+from .kinds import Kind
+from .order import as_whole, is_turned, loops_in_order, out_of_order
+from .turned import no_turned_store
+
+ROWS_OF_ROWS = "a reduction reads what tasks of other rows reduce"
+ALL_TASKS = "a full reduction is there only when all of its tasks are done"
+ONLY_POINTWISE = "only element-wise work is computed again for each tile of {}, {} is none"
+PARTS = "a buffer that is written in parts is complete only after its kernels"
+GATHER = "a gather reads any element, so all of them must be there"
+_EPILOGUES = (Kind.POINTWISE, Kind.INSERT)
+
+
+def edges_apart(
+    graph: Graph, producer: Group, consumer: Group
+) -> Iterator[tuple[tuple[ir.Operation, ir.Operation], str]]:
+    """Each two ops of two groups between which a value cannot go inside a kernel, and why."""
+    if producer not in consumer.inputs:
+        return
+    for op, kind in zip(consumer.ops, consumer.kinds, strict=True):
+        for owner, number, value in graph.operands_of(op):
+            if graph.group_of(value) is not producer:
+                continue
+            if owner != op:
+                reason: str | None = why_not_computed(op, value) or GATHER
+            else:
+                reason = _edge_apart(graph, producer, value, op, kind, number)
+            if reason:
+                yield (value.owner.operation, op), reason
+
+
+def _edge_apart(
+    graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, kind: Kind, number: int
+) -> str | None:
+    made_by = graph.kind_of(value.owner.operation)
+    if made_by is Kind.INSERT and kind is Kind.INSERT and number == 1:
+        return why_not_together(op)
+    if kind in (Kind.INSERT, Kind.PAD) and number == 1:
+        maker = word_for(value.owner)
+        return _noted(f"{maker} writes all of the buffer that {word_for(op)} writes a part of, before", value)
+    if made_by is Kind.INSERT:
+        return _noted(PARTS, value)
+    if kind is Kind.PAD:
+        return _no_prologue(graph, producer, value, reader_of_pad(op))
+    if kind is Kind.ANCHOR:
+        return _no_prologue(graph, producer, value, op)
+    if kind is Kind.ATTENTION and number == 1:
+        return f"attention's values, which {word_for(value.owner)} makes, would be made again for each tile"
+    if kind is Kind.SLICE:
+        return _noted(f"a slice {_taken(op)} is read from memory", value)
+    if kind is Kind.FILL or made_by is Kind.FILL:
+        return "a fill goes with what starts from it only"
+    nest = graph.nest_of(op)
+    read = nest.reads[number]
+    if read is None:
+        return "an init is written, not read"
+    order = loops_in_order(read)
+    if order is None and kind is Kind.POINTWISE and is_turned(read, nest):
+        if producer.has(Kind.ATTENTION):
+            return None  # its tiles have one element along the dims that are turned around
+        if producer.has(Kind.ANCHOR):
+            return no_turned_store(graph, producer, read, nest)
+    if order is None:
+        return _noted(out_of_order(read, nest), value)
+    is_epilogue = (kind in _EPILOGUES and len(order) == len(nest.kinds)) or kind is Kind.ATTENTION
+    if made_by is Kind.BARRIER and not is_epilogue:
+        return ALL_TASKS
+    if producer.has(Kind.ANCHOR, Kind.BARRIER) and not is_epilogue:
+        first = first_word((Kind.ANCHOR, Kind.BARRIER), producer)
+        return f"only element-wise ops over all loops of its result follow {first} in its kernel"
+    if made_by is Kind.ROW and kind is Kind.ROW and not is_init(op, number):
+        return ROWS_OF_ROWS
+    return None
+
+
+def _noted(reason: str, value: ir.Value) -> str:
+    """``reason``, and what mlopt-fold-moves has noted of why it did not change how ``value`` is made."""
+    note = WHOLE.get(value.owner.operation)
+    return reason if note is None else f"{reason}: {note}"
+
+
+def _taken(op: ir.Operation) -> str:
+    """Which slice of a tensor ``op`` is, that no read at fixed places is."""
+    step = next((step for step in op.opview.static_strides if step != 1), 1)
+    if step == 1:
+        return "from a place that is not known before"
+    return "in steps that are not known before" if step == DYNAMIC else f"in steps of {step}"
+
+
+def reader_of_pad(pad: ir.Operation) -> ir.Operation:
+    """The window that reads through a pad."""
+    return next(iter(pad.results[0].uses)).owner.operation
+
+
+def _no_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation) -> str | None:
+    """Why ``op``, a contraction or a window, cannot compute what it reads itself, tile by tile."""
+    reason = not_pointwise(producer, op)
+    if reason is not None:
+        return reason
+    if not _reads_in_order(graph, producer):
+        return f"{word_for(op)} would read an operand against its order in memory, again for each tile"
+    consumer = graph.group_of(op.results[0])
+    if consumer is not None and graph.is_read_outside(value, producer, consumer):
+        others = graph.readers.of(value) - {producer, consumer}
+        return f"what {word_for(op)} reads is stored for {_named(graph, others)} as well"
+    return None
+
+
+def not_pointwise(producer: Group, op: ir.Operation) -> str | None:
+    """Which op of ``producer`` keeps ``op`` from computing what it reads, for each of its tiles."""
+    kinds = [kind for kind in producer.kinds if kind is not Kind.POINTWISE]
+    if not kinds:
+        return None
+    told = [kind for kind in kinds if kind is not Kind.FILL] or kinds  # a fill comes with what starts from it
+    return ONLY_POINTWISE.format(word_for(op), first_word(told, producer))
+
+
+def _named(graph: Graph, readers: Iterable[Group | None]) -> str:
+    """What the groups are called, in the block's order; the end of the function is who calls it."""
+    groups = sorted((each for each in readers if each is not None), key=graph.last_position)
+    words = [*dict.fromkeys(map(word_for_group, groups)), *(["the caller"] if None in readers else [])]
+    return " and ".join(words)
+
+
+def _reads_in_order(graph: Graph, producer: Group) -> bool:
+    """Whether loops run through what the ops of ``producer`` read, or parts of it, as it lies in memory."""
+    reads = (access for each in producer.ops for access in graph.nest_of(each).reads if access is not None)
+    return all(loops_in_order(as_whole(access)) is not None for access in reads)
+
+
+def word_for_group(group: Group) -> str:
+    """What a group is called: by its contraction, or else by what it makes last."""
+    ops = zip(group.ops, group.kinds, strict=True)
+    return word_for(next((op for op, kind in ops if kind in (Kind.ANCHOR, Kind.ATTENTION)), group.ops[-1]))
+
+
+def first_word(kinds: Sequence[Kind], *groups: Group) -> str:
+    """What the first op of the ``kinds`` is called."""
+    ops = (pair for group in groups for pair in zip(group.ops, group.kinds, strict=True))
+    return word_for(next(op for op, kind in ops if kind in kinds))
