@@ -71,6 +71,8 @@ class Symbols:
             value = constant(operand, kind)
             return _always(value)
         if isinstance(operand, Not):
+            if kind.name != "pred":
+                raise self.fail(f"a negated operand of {kind.name}")
             inner = self.read(operand.name, kind)
             return lambda x: ~inner(x)
         if not isinstance(operand, Name):

@@ -98,6 +98,8 @@ def atom(i: Instruction, d: Decoder) -> Run:
     reads = [d.read(operand, raw) for operand in i.operands[2 if gives else 1 :]]
     if operation != "cas":
         reads = reads[:1]
+    elif len(reads) < 2:
+        raise d.fail("without what it exchanges for")
     address, space = d.address(where), memory_space(i, d, where)
     changes = {found: update(operation, kind, d, found) for found in ("global", "shared", "local")}
 

@@ -34,6 +34,8 @@ REFUSED = [
     ("mov.u32 %r1", "1 operands of 2"),
     ("red.global.add.u32 [%rd0]", "1 operands of 2 or 3"),
     ("atom.global.add.u32 %r1, %rd0, 1", "AssertionError"),
+    ("atom.global.cas.b32 %r1, [%rd0], %r1", "without what it exchanges for"),
+    ("cvt.rn.bf16x2.f32 %r1, !%p1, %f1", "negated operand of f32"),
     ("dp4a.s32 %r1, %r1, %r1, %r1", "ValueError"),
     ("red.global.min.f32 [%rd0], %f1", "min of f32"),
     ("cp.reduce.async.bulk.global.shared::cta.bulk_group.max.f64 [%rd0], [buffer], 16", "max of f64"),
