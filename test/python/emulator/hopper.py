@@ -7,22 +7,17 @@ from pathlib import Path
 import numpy as np
 from mlopt import emulator
 from mlopt.runtime.emulator import formats
+from mlopt.test.python.emulator.snippets import Placed
 
 FOLDER = Path(__file__).parent / "cuda"
 RNG = np.random.default_rng(128)
 
 
-class Arrays:
+class Arrays(Placed):
     """Arrays in the memory of a device, and tensor maps of them, swizzled by 128 bytes."""
 
     def __init__(self) -> None:
-        self.device = emulator.Device()
-        self.kernels = self.device.load((FOLDER / "wgmma.ptx").read_text())
-
-    def put(self, array: np.ndarray) -> np.uint64:
-        address = self.device.alloc(array.nbytes, "array")
-        self.device.write(address, array)
-        return np.uint64(address)
+        super().__init__((FOLDER / "wgmma.ptx").read_text())
 
     def map(self, kind: str, array: np.ndarray, rows: int) -> bytes:
         """The map of an array, for boxes of so many rows of 128 bytes."""

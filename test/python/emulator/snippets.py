@@ -56,6 +56,23 @@ def run(
     return emulator.load(text).launch("k", grid, block, arguments, check=False, options=options, **more)
 
 
+class Placed:
+    """A module on a device, and arrays in its memory."""
+
+    def __init__(self, text: str) -> None:
+        self.device = emulator.Device()
+        self.kernels = self.device.load(text)
+
+    def put(self, array: np.ndarray) -> np.uint64:
+        address = self.device.alloc(array.nbytes, "array")
+        self.device.write(address, array)
+        return np.uint64(address)
+
+    def get(self, address: np.uint64, like: np.ndarray) -> np.ndarray:
+        self.device.read(int(address), like)
+        return like
+
+
 def kinds(report: emulator.Report) -> list[str]:
     """The kinds of the findings, sorted."""
     return sorted({finding.kind for finding in report.findings})

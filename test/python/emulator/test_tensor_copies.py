@@ -11,6 +11,7 @@ import pytest
 from mlopt import emulator
 from mlopt.runtime.emulator import tensor_maps
 from mlopt.runtime.emulator.machine import SCHEDULES
+from mlopt.test.python.emulator.snippets import Placed
 
 FOLDER = Path(__file__).parent / "cuda"
 RNG = np.random.default_rng(90)
@@ -23,22 +24,18 @@ def text() -> str:
     return (FOLDER / "tma.ptx").read_text()
 
 
-class Arrays:
+class Arrays(Placed):
     """Arrays in the memory of a device, and tensor maps of them."""
 
     def __init__(self) -> None:
-        self.device = emulator.Device()
-        self.kernels = self.device.load(text())
+        super().__init__(text())
 
-    def put(self, array: np.ndarray) -> int:
-        address = self.device.alloc(array.nbytes, "array")
-        self.device.write(address, array)
-        return address
-
-    def map(self, array: np.ndarray, address: int, box: tuple[int, ...], **more) -> bytes:
+    def map(self, array: np.ndarray, address: np.uint64, box: tuple[int, ...], **more) -> bytes:
         """The map of a whole array; dimensions and the box are given from the outermost inwards."""
         strides = array.strides[:-1][::-1]
-        return tensor_maps.tiled(NAMES[array.dtype], address, array.shape[::-1], strides, box[::-1], **more)
+        return tensor_maps.tiled(
+            NAMES[array.dtype], int(address), array.shape[::-1], strides, box[::-1], **more
+        )
 
     def launch(self, name: str, grid, block: int, arguments, schedule: str, **more) -> emulator.Report:
         options = emulator.Options(schedule=schedule, seed=5)
@@ -54,7 +51,7 @@ def test_a_swizzled_tile_there_and_back(rows: int, columns: int, schedule: str) 
     maps = [arrays.map(x, at, (64, 64), swizzle="128B") for at in (here, there)]
     with emulator.record(trace=True) as reports:
         report = arrays.launch("twice", (-(-columns // 64), -(-rows // 64)), 128, maps, schedule)
-    arrays.device.read(there, y)
+    arrays.get(there, y)
     np.testing.assert_array_equal(y, x + x)
     counters = report.counters
     assert counters.dram_read == counters.dram_written == x.nbytes
@@ -69,7 +66,7 @@ def test_a_pipeline_of_tiles(schedule: str) -> None:
     box = arrays.map(x, arrays.put(x), (64, 32), swizzle="128B")
     arguments = [box, np.uint64(there), 7]
     report = arrays.launch("rows", 2, 96, arguments, schedule, dynamic_smem=3 * 64 * 128 + 64)
-    arrays.device.read(there, y)
+    arrays.get(there, y)
     np.testing.assert_allclose(y, x.sum(1, dtype=np.float64), rtol=1e-5, atol=1e-5)
     reads = [line for line in report.counters.lines if line.text.startswith("ld.shared.v4")]
     assert reads and all(line.conflicts == 0 for line in reads)
@@ -82,7 +79,7 @@ def test_a_multicast(schedule: str) -> None:
     there = arrays.put(y)
     box = arrays.map(x, arrays.put(x), (16, 32))
     arrays.launch("shared_by_two", 4, 256, [box, np.uint64(there)], schedule)
-    arrays.device.read(there, y)
+    arrays.get(there, y)
     np.testing.assert_array_equal(y, np.stack([x[:32], x[:32], x[32:], x[32:]]))
 
 
@@ -112,7 +109,7 @@ def test_pixels_of_a_filter() -> None:
     box = tensor_maps.im2col("f16", address, x.shape[::-1], strides, (-1, -1), (-1, -1), 16, 32)
     w, h, n = 2, 1, 0
     arrays.launch("filter", 9, 64, [box, np.uint64(there), w, h, n], "together")
-    arrays.device.read(there, y)
+    arrays.get(there, y)
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
     pixels = list(itertools.product(range(3), range(-1, 4), range(-1, 6)))
     start = pixels.index((n, h, w))

@@ -10,24 +10,19 @@ import pytest
 from mlopt import emulator
 from mlopt.runtime.emulator import formats
 from mlopt.runtime.emulator.machine import SCHEDULES
+from mlopt.test.python.emulator.snippets import Placed
 
 FOLDER = Path(__file__).parent / "triton"
 RNG = np.random.default_rng(90)
 everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
 
 
-class Arrays:
+class Arrays(Placed):
     """A kernel of Triton, arrays in the memory of its device, and tensor maps of them."""
 
     def __init__(self, name: str) -> None:
         self.text = (FOLDER / f"{name}.ptx").read_text()
-        self.device = emulator.Device()
-        self.kernels = self.device.load(self.text)
-
-    def put(self, array: np.ndarray) -> np.uint64:
-        address = self.device.alloc(array.nbytes)
-        self.device.write(address, array)
-        return np.uint64(address)
+        super().__init__(self.text)
 
     def map(self, array: np.ndarray, address: int, box: tuple[int, int], kind: str = "f16") -> list:
         """What Triton passes for an array: a map, the sizes and the strides."""
@@ -52,10 +47,6 @@ class Arrays:
         return self.kernels.launch(
             kernel, grid, int(threads), arguments, dynamic_smem=int(shared), options=options
         )
-
-    def get(self, address: np.uint64, like: np.ndarray) -> np.ndarray:
-        self.device.read(int(address), like)
-        return like
 
 
 @everywhere
