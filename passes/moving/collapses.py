@@ -11,8 +11,9 @@
 
 Legal where each tensor that has the collapsed dim's loop has it as a dim of its own, the sizes are known, and
 the body does not ask for its number. The view between two kernels would keep them apart; it moves to the end.
-Done for what grouped convolutions make, and for what was moved or computed where all its readers can follow
-and none of them reads another op's result that would have to be expanded instead.
+Done for what grouped convolutions make, if one op reads it or all that do are element-wise (the sigmoid and
+product of silu), and for what was moved or computed where all its readers can follow and none of them reads
+another op's result that would have to be expanded instead.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ..structured import (
     ATTENTION,
     has_one_use,
     inputs_of,
+    is_pointwise,
     kinds_of,
     maps_of,
     replace_op,
@@ -60,10 +62,14 @@ def should_split(op: ir.Operation, collapse: ir.Operation, parts: Parts) -> str 
         return "the joined dims are not what a kernel makes"
     maker = _first_maker(collapse.operands[0])
     if maker is not None and is_contraction(maker):
-        if not has_one_use(value):
-            other = next((use.owner for use in value.uses if use.owner.operation != op), op)
+        if "reduction" in kinds_of(op):
+            return f"{word_for(op)} reduces what a product makes"
+        if has_one_use(value):
+            return None
+        others = [use.owner.operation for use in value.uses]
+        other = next((each for each in others if each.name != "func.return" and not is_pointwise(each)), None)
+        if other is not None:
             return f"{word_for(other)} reads the joined dims of {word_for(maker)}, too"
-        return f"{word_for(op)} reduces what a product makes" if "reduction" in kinds_of(op) else None
     return takes_parts(op, value, parts)
 
 
@@ -111,7 +117,21 @@ def sink(op: ir.Operation, parts: Parts) -> list[ir.Value]:
             for result, kind, where in zip(split(op, parts), kinds, maps, strict=True)
         ]
     replace_op(op, results)
+    for result in results:
+        _read_parts(result)
     return results
+
+
+def _read_parts(value: ir.Value) -> None:
+    """Let those that put the parts of ``value`` back, a collapse, read these as they are."""
+    collapse = defining_op(value, "tensor.collapse_shape")
+    if collapse is None:
+        return
+    whole, groups = collapse.operands[0], collapse.attributes["reassociation"]
+    for reader in [use.owner.operation for use in value.uses]:
+        is_back = reader.name == "tensor.expand_shape" and reader.attributes["reassociation"] == groups
+        if is_back and reader.results[0].type == whole.type:
+            replace_op(reader, [whole])
 
 
 def _first_maker(value: ir.Value) -> ir.Operation | None:

@@ -64,3 +64,17 @@ def test_half_the_bytes_are_moved(shape: tuple[int, ...], target: str) -> None:
     module, x = Gpt2Block(128, 2), torch.randn(shape)
     whole = moved(module, x, target)
     assert 2 * moved(module.bfloat16(), x.bfloat16(), target) == whole
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_silu_behind_a_grouped_convolution(dtype: torch.dtype, target: str) -> None:
+    """Both of its ops read the channels of all groups as one dim, which is a view of what is made."""
+    module = nn.Sequential(nn.Conv2d(12, 18, 3, padding=1, groups=3), nn.SiLU()).to(dtype)
+    x = torch.randn(2, 12, 11, 7).to(dtype)
+    assert len(kernels_of(module, (x,), target)) == 1
+    if target == "cpu":
+        with torch.no_grad():
+            result, eager, expected = mlopt.jit(module, x)(x), module(x), module.double()(x.double())
+        error = (result.double() - expected).abs().max()
+        assert error <= max(2 * (eager.double() - expected).abs().max(), 1e-5)
