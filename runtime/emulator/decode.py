@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # What the families run into where an operand is of another kind than the ISA says.
 _MALFORMED = (KeyError, IndexError, AttributeError, TypeError, ValueError, StopIteration, AssertionError)
+_LACKS = "this form of it, which lacks a modifier or has an operand of another kind"
 ENDS = {"exit", "ret", "trap"}  # no instruction follows, unless they are guarded
 
 
@@ -104,10 +105,10 @@ class Decoder(Symbols):
             try:
                 self._decode_one(program, instruction, entry)
             except _MALFORMED as error:
-                raise self.fail(f"this form of it ({error!r})") from error
-            odd = modifiers.stranger(entry.opcode, instruction)
+                raise self.fail(modifiers.odd(entry.opcode, instruction) or _LACKS) from error
+            odd = modifiers.odd(entry.opcode, instruction)
             if odd:
-                raise self.fail(f"with .{odd}")
+                raise self.fail(odd)
             needs.check_instruction(instruction, self.loaded.module)
         program.lanes_run = np.zeros(len(code), np.int64)
         program.warps_run = np.zeros(len(code), np.int64)

@@ -190,10 +190,10 @@ FORMS = {
 }
 
 
-def stranger(opcode: str, instruction: Instruction) -> str:
-    """A modifier or type that no form of ``opcode`` takes beside the others; empty if there is none."""
+def odd(opcode: str, instruction: Instruction) -> str:
+    """Which modifier or type no form of ``opcode`` takes beside the others; empty if there is none."""
     left = [
         [mod for mod in instruction.mods if not (mod in types if mod in TYPES else words.fullmatch(mod))]
         for words, types in FORMS[opcode]
     ]
-    return min(left, key=len)[0] if all(left) else ""
+    return f"with .{min(left, key=len)[0]}" if all(left) else ""

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 from mlopt import emulator
 from mlopt.runtime.emulator.launch import Options
+from mlopt.runtime.emulator.machine import SCHEDULES
+
+each_schedule = pytest.mark.parametrize("schedule", SCHEDULES)
 
 REGISTERS = """
   .reg .pred %p<16>;

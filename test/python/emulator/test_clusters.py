@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mlopt.runtime.emulator.machine import SCHEDULES
-from mlopt.test.python.emulator.snippets import kernel, kinds, run
+from mlopt.test.python.emulator.snippets import each_schedule, kernel, kinds, run
 
-everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
 STORE = "  add.s64 %rd2, %rd0, %rd31;\n  st.global.u32 [%rd2], %r9;\n"
 
 
@@ -32,7 +30,7 @@ def test_a_block_knows_its_place_in_the_cluster() -> None:
             assert out[y, x, :13].tolist() == expected
 
 
-@everywhere
+@each_schedule
 def test_blocks_read_each_others_shared_memory(schedule: str) -> None:
     # Each block of 4 gives its thread numbers plus 100 times its rank; each reads from the next one.
     body = """
@@ -77,7 +75,7 @@ def test_blocks_read_each_others_shared_memory(schedule: str) -> None:
         np.testing.assert_array_equal(out[block], value * 10000 + value * 10 + next_one)
 
 
-@everywhere
+@each_schedule
 def test_atomics_and_arrivals_in_another_block(schedule: str) -> None:
     # All threads of both blocks add to a sum in block 0 and arrive there; its threads wait.
     body = f"""
@@ -110,7 +108,7 @@ L:
     assert (out == 2 * sum(range(64)) + 64).all()
 
 
-@everywhere
+@each_schedule
 def test_a_barrier_of_the_cluster_orders_global_memory(schedule: str) -> None:
     body = """
   mov.u32 %r1, %ctaid.x;
@@ -173,7 +171,7 @@ def test_clusters_that_are_refused(
     assert kinds(report) == ["launch"] and words in report.findings[0].detail
 
 
-@everywhere
+@each_schedule
 def test_who_runs_into_a_barrier_lets_the_others_come(schedule: str) -> None:
     body = """
   mov.u32 %r9, 7;

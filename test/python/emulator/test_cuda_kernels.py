@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mlopt import emulator
-from mlopt.runtime.emulator.machine import SCHEDULES
+from mlopt.test.python.emulator.snippets import each_schedule
 
 FOLDER = Path(__file__).parent / "cuda"
 RNG = np.random.default_rng(13)
-everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
 
 
 @cache
@@ -26,7 +25,7 @@ def launch(file: str, kernel: str, grid, block, arguments, schedule="together", 
     return emulator.load(text(file)).launch(kernel, grid, block, arguments, options=options, **more)
 
 
-@everywhere
+@each_schedule
 def test_sum(schedule: str) -> None:
     x = RNG.standard_normal(3001).astype(np.float32)
     out = np.zeros(1, np.float32)
@@ -34,7 +33,7 @@ def test_sum(schedule: str) -> None:
     np.testing.assert_allclose(out[0], x.astype(np.float64).sum(), rtol=1e-5, atol=1e-4)
 
 
-@everywhere
+@each_schedule
 def test_scan(schedule: str) -> None:
     x = RNG.integers(-50, 50, (3, 200)).astype(np.int32)
     y = np.empty_like(x)
@@ -42,7 +41,7 @@ def test_scan(schedule: str) -> None:
     np.testing.assert_array_equal(y, np.cumsum(x, 1))
 
 
-@everywhere
+@each_schedule
 def test_softmax(schedule: str) -> None:
     x = RNG.standard_normal((3, 500)).astype(np.float32)
     y = np.empty_like(x)
@@ -51,7 +50,7 @@ def test_softmax(schedule: str) -> None:
     np.testing.assert_allclose(y, power / power.sum(1, keepdims=True), rtol=2e-6)
 
 
-@everywhere
+@each_schedule
 def test_layer_norm(schedule: str) -> None:
     x = RNG.standard_normal((6, 77)).astype(np.float16)
     weight, bias = RNG.standard_normal((2, 77)).astype(np.float32)
@@ -63,7 +62,7 @@ def test_layer_norm(schedule: str) -> None:
     np.testing.assert_allclose(y, expected, rtol=2e-3, atol=1e-3)
 
 
-@everywhere
+@each_schedule
 def test_compact(schedule: str) -> None:
     x = RNG.integers(-50, 50, 300).astype(np.int32)
     y, count = np.zeros_like(x), np.zeros(1, np.int32)
@@ -73,7 +72,7 @@ def test_compact(schedule: str) -> None:
     np.testing.assert_array_equal(np.sort(y[: kept.size]), np.sort(kept))
 
 
-@everywhere
+@each_schedule
 def test_votes(schedule: str) -> None:
     x = RNG.integers(0, 100, 96).astype(np.int32)
     out = np.zeros((6, 96), np.int32)
@@ -106,7 +105,7 @@ def test_transpose(kernel: str) -> None:
         assert reads.wavefronts == 3 * 32 * (32 + 32 + 6)
 
 
-@everywhere
+@each_schedule
 def test_histogram(schedule: str) -> None:
     x = RNG.integers(0, 1000, 2000).astype(np.int32)
     counts = np.zeros(64, np.int32)
@@ -147,7 +146,7 @@ def test_switch() -> None:
     np.testing.assert_array_equal(y, np.choose(x, cases))
 
 
-@everywhere
+@each_schedule
 def test_a_lock(schedule: str) -> None:
     lock, counter = np.zeros(1, np.int32), np.zeros(1, np.int32)
     launch("memory", "spin", 2, 64, [lock, counter], schedule)
@@ -209,7 +208,7 @@ def test_gemm(schedule: str) -> None:
     assert counters.bytes["global"] == 2 * (m * k * 2 + k * n) + 4 * m * n
 
 
-@everywhere
+@each_schedule
 @pytest.mark.parametrize("steps", [1, 2, 7])
 def test_pipelines(steps: int, schedule: str) -> None:
     x = RNG.standard_normal((steps, 256)).astype(np.float32)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from mlopt.runtime.emulator import formats
-from mlopt.runtime.emulator.machine import SCHEDULES
 from mlopt.test.python.emulator.hopper import RNG, Arrays, drawn, product
-
-everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
+from mlopt.test.python.emulator.snippets import each_schedule
 
 
 def close(found: np.ndarray, left: np.ndarray, right: np.ndarray, start: np.ndarray | float = 0) -> None:
@@ -17,7 +14,7 @@ def close(found: np.ndarray, left: np.ndarray, right: np.ndarray, start: np.ndar
     assert (error <= 1e-5 * (np.abs(start) + np.abs(left) @ np.abs(right).T)).all()
 
 
-@everywhere
+@each_schedule
 def test_a_pipeline_of_warpgroups(schedule: str) -> None:
     # Two blocks take three tiles of 128 by 256, in five steps of 64 that go round three stages.
     m, n, k = (384, 256, 320) if schedule == "together" else (128, 256, 256)
@@ -32,7 +29,7 @@ def test_a_pipeline_of_warpgroups(schedule: str) -> None:
     assert all(line.conflicts == 0 for line in report.counters.lines if line.text.startswith("stmatrix"))
 
 
-@everywhere
+@each_schedule
 def test_a_cluster_shares_one_operand(schedule: str) -> None:
     m, n, k = 256, 256 if schedule == "together" else 128, 256
     a, b = drawn("bf16", m, k), drawn("bf16", n, k)
@@ -50,7 +47,7 @@ def test_a_cluster_shares_one_operand(schedule: str) -> None:
     assert sum(line.sectors for line in loads) * 32 == m // 256 * n * k * 2
 
 
-@everywhere
+@each_schedule
 def test_eight_bits(schedule: str) -> None:
     m, n, k = 64, 128, 384
     a, b = drawn("e4m3", m, k), drawn("e5m2", n, k)
@@ -65,7 +62,7 @@ def test_eight_bits(schedule: str) -> None:
     close(c, formats.widen(a, "e4m3"), formats.widen(b, "e5m2"))
 
 
-@everywhere
+@each_schedule
 def test_registers_and_turned_operands(schedule: str) -> None:
     m, n = 128, 64
     a, b = RNG.standard_normal((m, 64)).astype(np.float16), RNG.standard_normal((64, n)).astype(np.float16)

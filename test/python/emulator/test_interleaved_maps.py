@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from mlopt import emulator
 from mlopt.runtime.emulator import tensor_maps
-
-from .test_tensor_maps import boxed, program
+from mlopt.test.python.emulator.boxes import boxed, program
 
 RNG = np.random.default_rng(91)
 IMAGES, SLICES, PIXELS, BOX = 3, 4, (3, 5, 7), (2, 2, (2, 3, 4))  # (D, H, W)

@@ -7,7 +7,7 @@ import pytest
 from mlopt import emulator
 from mlopt.runtime.emulator import tensor_maps
 from mlopt.runtime.emulator.machine import SCHEDULES
-from mlopt.test.python.emulator.snippets import kernel, kinds
+from mlopt.test.python.emulator.snippets import each_schedule, kernel, kinds
 
 RNG = np.random.default_rng(26)
 SIZE = 16 * 8 * 4
@@ -84,7 +84,7 @@ def launch(text: str, schedule: str = "together") -> tuple[emulator.Report, np.n
     return report, x, out
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 def test_a_map_is_made_field_by_field(schedule: str) -> None:
     report, x, out = launch(program(ZEROED, guarded(FIELDS), PUBLISHED, ACQUIRED, COPIED), schedule)
     assert report.findings == [], [str(finding) for finding in report.findings]
@@ -98,7 +98,7 @@ CLEARED = "  add.s64 %rd4, %rd0, %rd31;\n  st.global.u32 [%rd4], %r3;\n  bar.war
 RELEASED = "  fence.proxy.tensormap::generic.release.gpu;\n"
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 def test_a_map_in_global_memory_with_fences_of_its_own(schedule: str) -> None:
     parts = [ZEROED, CLEARED, guarded(IN_PLACE), RELEASED, "  bar.warp.sync -1;\n", ACQUIRED, COPIED]
     report, x, out = launch(program(*parts), schedule)

@@ -18,9 +18,9 @@ REFUSED = [
     ("atom.shared.v2.f32.add {%f1, %f1}, [buffer], {%f1, %f1}", "vectors"),
     ("red.global.add.v2.u32 [%rd0], {%r1, %r1}", "vectors"),
     ("tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%rd0], 1", "swizzle_atomicity"),
-    ("atom.global.frob.u32 %r1, [%rd0], 1", "StopIteration"),
-    ("shfl.sync.frob.b32 %r1, %r1, 1, 31, -1", "StopIteration"),
-    ("setp.frob.s32 %p1, %r1, %r1", "StopIteration"),
+    ("atom.global.frob.u32 %r1, [%rd0], 1", "with .frob"),
+    ("shfl.sync.frob.b32 %r1, %r1, 1, 31, -1", "with .frob"),
+    ("setp.frob.s32 %p1, %r1, %r1", "with .frob"),
     ("cvt.rs.f16x2.f32 %r1, %f1, %f1, %r1", "rs"),
     ("cvt.rn.s32.f32 %r1, %f1", "integer rounding"),
     ("cvt.rz.satfinite.ue8m0x2.f32 %h1, %f1, %f1", "ue8m0x2, which sm_100 has"),
@@ -33,15 +33,15 @@ REFUSED = [
     ("add.f32 %f1, %f1, %f1, %f1", "4 operands of 3"),
     ("mov.u32 %r1", "1 operands of 2"),
     ("red.global.add.u32 [%rd0]", "1 operands of 2 or 3"),
-    ("atom.global.add.u32 %r1, %rd0, 1", "AssertionError"),
+    ("atom.global.add.u32 %r1, %rd0, 1", "an operand of another kind"),
     ("atom.global.cas.b32 %r1, [%rd0], %r1", "without what it exchanges for"),
     ("cvt.rn.bf16x2.f32 %r1, !%p1, %f1", "negated operand of f32"),
-    ("dp4a.s32 %r1, %r1, %r1, %r1", "ValueError"),
+    ("dp4a.s32 %r1, %r1, %r1, %r1", "an operand of another kind"),
     ("red.global.min.f32 [%rd0], %f1", "min of f32"),
     ("cp.reduce.async.bulk.global.shared::cta.bulk_group.max.f64 [%rd0], [buffer], 16", "max of f64"),
     ("stmatrix.sync.aligned.m8n8.x2.shared.b16 [buffer], {%r1}", "1 registers for 2 matrices"),
     ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1, %r2}, [buffer]", "2 registers for 1 matrices"),
-    ("tensormap.replace.tile.global.b1024.b32 [%rd0], 16", "StopIteration"),
+    ("tensormap.replace.tile.global.b1024.b32 [%rd0], 16", "lacks a modifier"),
     ("mov.u32 %r1, %reserved_smem_offset_begin", "'%reserved_smem_offset_begin' is neither declared"),
     ("mov.u32 %r1, %r99", "'%r99' is neither declared"),
     ("sin.approx.f16 %h1, %h1", "f16"),
@@ -121,3 +121,27 @@ def test_a_parameter_beyond_its_end(offset: int, kind: str) -> None:
     report = emulator.load(text).launch("k", 1, 32, [np.zeros(1, np.uint32), bytes(size)], check=False)
     assert [finding.kind for finding in report.findings] == [kind]
     assert report.findings[0].line and "more" in report.findings[0].detail
+
+
+def test_what_no_family_defines_is_named() -> None:
+    for line, section in (
+        ("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f0}, %rd0, %rd1, %r1, 0, 1;", "9.7.15"),
+        ("tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd0, {%r1}];", "9.7.10"),
+        ("vadd4.u32.u32.u32 %r1, %r2, %r3, %r4;", "9.7.18"),
+        ("frobnicate.u32 %r1, %r2;", "not an instruction of the PTX ISA"),
+        ("mma.sync.aligned.m16n8k24.row.col.f32.f16.f16.f32 {%f0}, {%r1}, {%r1}, {%f0};", "9.7.14"),
+    ):
+        with pytest.raises(emulator.UnsupportedInstructionError) as caught:
+            run(kernel("  " + line + "\n"), [np.zeros(1, np.uint32)] * 2)
+        assert section in str(caught.value) and "PTX line" in str(caught.value)
+
+
+def test_text_that_is_no_ptx() -> None:
+    for text, message in (
+        (".version 8.0\n.target sm_80\n.entry k() { add.u32 %r1 %r2; }", "expected ','"),
+        (".version 8.0\nhello", "is not a directive"),
+        (".version 8.0\n.address_size 32", "32 bits"),
+        (".version 8.0\n.visible .entry k() {", "ends too early"),
+    ):
+        with pytest.raises(emulator.EmulatorError, match=message):
+            emulator.load(text)

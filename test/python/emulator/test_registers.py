@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mlopt import emulator
-from mlopt.runtime.emulator.machine import SCHEDULES
-from mlopt.test.python.emulator.snippets import kernel, kinds, run
+from mlopt.test.python.emulator.snippets import each_schedule, kernel, kinds, run
 
 ROLES = """
   setp.lt.u32 %p1, %r0, 128;
@@ -35,13 +34,13 @@ def launch(
     return report
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 @pytest.mark.parametrize("directives", [AT_ENTRY, ".maxnreg 168"])
 def test_a_warpgroup_gives_registers_to_two(directives: str, schedule: str) -> None:
     assert launch(ROLES, directives, schedule).findings == []
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 @pytest.mark.parametrize(
     ("change", "directives", "kind", "words"),
     [
@@ -72,7 +71,7 @@ TWICE = """
 """
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 @pytest.mark.parametrize(
     ("between", "words"),
     [
@@ -91,7 +90,7 @@ def test_two_of_them_with_a_barrier_between(between: str, words: str, schedule: 
     assert all(words in finding.detail for finding in report.findings)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 def test_warps_that_are_no_warpgroup(schedule: str) -> None:
     body = "  setmaxnreg.dec.sync.aligned.u32 152;\n" + STORE
     assert launch(body, ".maxnreg 168", schedule, 256).findings == []
@@ -99,7 +98,7 @@ def test_warps_that_are_no_warpgroup(schedule: str) -> None:
     assert finding.kind == "setmaxnreg" and "no warpgroup" in finding.detail and finding.warp in (4, 5)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 def test_a_lane_that_waits_before(schedule: str) -> None:
     # The rest of its warp is there first, and waits for it.
     body = f"""
@@ -127,7 +126,7 @@ W:
 """
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 def test_a_pool_that_is_too_small(schedule: str) -> None:
     (finding,) = launch(SMALL + STORE, ".maxnreg 168", schedule, 256).findings
     assert finding.kind == "setmaxnreg" and "0 are free" in finding.detail and "setmaxnreg" in finding.text
@@ -135,7 +134,7 @@ def test_a_pool_that_is_too_small(schedule: str) -> None:
     assert launch(enough + STORE, ".maxnreg 168", schedule, 256).findings == []
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 def test_a_pool_that_is_enough_for_two_warps(schedule: str) -> None:
     # These wait for the other two, to multiply.
     body = """

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mlopt.runtime.emulator.machine import SCHEDULES
-from mlopt.test.python.emulator.snippets import kernel, kinds, run
+from mlopt.test.python.emulator.snippets import each_schedule, kernel, kinds, run
 
 RNG = np.random.default_rng(64)
-everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
 MEET = "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n"
 # Each of two blocks has 512 bytes, and an mbarrier behind them that expects so many bytes. %r4 is the other
 # block's memory, %rd3 what this block has in the array %rd0.
@@ -47,7 +46,7 @@ def launch(
     return kinds(report)
 
 
-@everywhere
+@each_schedule
 def test_stores(schedule: str) -> None:
     lines = """
   mad.lo.u32 %r5, %r0, 8, %r4;
@@ -124,7 +123,7 @@ MANY = """
 """
 
 
-@everywhere
+@each_schedule
 def test_several_may_change_one_place(schedule: str) -> None:
     array = np.full((2, 128), 5, np.uint32)
     assert launch(MANY, array, 256, schedule) == []

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mlopt import emulator
-from mlopt.runtime.emulator.machine import SCHEDULES
-from mlopt.test.python.emulator.snippets import kernel, kinds, run
+from mlopt.test.python.emulator.snippets import each_schedule, kernel, kinds, run
 
 COPY = """
   setp.eq.u32 %p1, %r0, 0;
@@ -57,7 +56,7 @@ def launch(body: str, threads: int, schedule: str, seed: int) -> emulator.Report
     return kernels.launch("k", 1, threads, [np.arange(64, dtype=np.uint32)], check=False, options=options)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 @pytest.mark.parametrize("wait", ["try_wait", "test_wait"])
 def test_a_wait_that_is_not_tried_again(wait: str, schedule: str) -> None:
     wait = f"  mbarrier.{wait}.parity.shared::cta.b64 %p2, [buffer], 0;\n"
@@ -67,7 +66,7 @@ def test_a_wait_that_is_not_tried_again(wait: str, schedule: str) -> None:
         assert launch(COPY + again + READ, 32, schedule, seed).findings == []
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 @pytest.mark.parametrize("hint", ["", ", 20"])
 def test_a_look_at_the_next_phase_before_this_one_is_freed(schedule: str, hint: str) -> None:
     for seed in range(4 if schedule == "random" else 1):
@@ -77,7 +76,7 @@ def test_a_look_at_the_next_phase_before_this_one_is_freed(schedule: str, hint: 
         assert kinds(report) == ["deadlock"]
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 def test_a_time_limit_runs_out(schedule: str) -> None:
     body = """
   setp.eq.u32 %p1, %r0, 0;

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from mlopt import emulator
 from mlopt.runtime.emulator import tensor_maps
-from mlopt.runtime.emulator.machine import SCHEDULES
-from mlopt.test.python.emulator.snippets import Placed
+from mlopt.test.python.emulator.snippets import Placed, each_schedule
 
 FOLDER = Path(__file__).parent / "cuda"
 RNG = np.random.default_rng(90)
-everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
 NAMES = {np.dtype(np.float16): "f16", np.dtype(np.float32): "f32", np.dtype(np.int32): "s32"}
 
 
@@ -42,7 +40,7 @@ class Arrays(Placed):
         return self.kernels.launch(name, grid, block, arguments, options=options, **more)
 
 
-@everywhere
+@each_schedule
 @pytest.mark.parametrize(("rows", "columns"), [(64, 64), (100, 136)])
 def test_a_swizzled_tile_there_and_back(rows: int, columns: int, schedule: str) -> None:
     x, arrays = RNG.standard_normal((rows, columns)).astype(np.float16), Arrays()
@@ -58,7 +56,7 @@ def test_a_swizzled_tile_there_and_back(rows: int, columns: int, schedule: str) 
     assert reports[0].trace.asked_again() == 1
 
 
-@everywhere
+@each_schedule
 def test_a_pipeline_of_tiles(schedule: str) -> None:
     x, arrays = RNG.standard_normal((128, 7 * 32)).astype(np.float32), Arrays()
     y = np.zeros(128, np.float32)
@@ -72,7 +70,7 @@ def test_a_pipeline_of_tiles(schedule: str) -> None:
     assert reads and all(line.conflicts == 0 for line in reads)
 
 
-@everywhere
+@each_schedule
 def test_a_multicast(schedule: str) -> None:
     x, arrays = RNG.standard_normal((64, 32)).astype(np.float32), Arrays()
     y = np.zeros((4, 32, 32), np.float32)
@@ -83,7 +81,7 @@ def test_a_multicast(schedule: str) -> None:
     np.testing.assert_array_equal(y, np.stack([x[:32], x[:32], x[32:], x[32:]]))
 
 
-@everywhere
+@each_schedule
 def test_copies_without_a_map(schedule: str) -> None:
     x = RNG.integers(-99, 99, (5, 256)).astype(np.float32)
     y = RNG.integers(-99, 99, 256).astype(np.float32)
@@ -92,7 +90,7 @@ def test_copies_without_a_map(schedule: str) -> None:
     np.testing.assert_array_equal(y, expected)
 
 
-@everywhere
+@each_schedule
 def test_from_block_to_block(schedule: str) -> None:
     y = np.zeros((8, 64), np.int32)
     Arrays().launch("passes_on", 8, 64, [y], schedule)

@@ -1,18 +1,16 @@
-"""Tensor maps: the checks of their arguments, and what copies by them move, in every mode that is run."""
+"""Tensor maps: the checks of their arguments, and what is wrong with copies by them."""
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 from mlopt import emulator
 from mlopt.runtime.emulator import tensor_maps
-from mlopt.test.python.emulator.snippets import kernel, kinds
+from mlopt.test.python.emulator.boxes import program
+from mlopt.test.python.emulator.snippets import kinds
 
-RNG = np.random.default_rng(128)
-NUMPY = {"u8": np.uint8, "s32": np.int32, "f16": np.float16, "f32": np.float32, "s64": np.int64}
 GOOD: dict[str, Any] = {
     "dtype": "f16",
     "address": 1 << 20,
@@ -96,204 +94,6 @@ def test_a_map_says_what_was_encoded() -> None:
         (-1, -1),
     )
     assert tensor_maps.TensorMap.decode(bytes(128)) is None
-
-
-def program(rank: int, at: tuple[int, ...], size: int, operation: str = "", before: str = "") -> str:
-    """One thread copies a box from the first map to that of the second, or reduces with it."""
-    place = ", ".join(str(value) for value in at)
-    form = f"cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}.tile.bulk_group"
-    if not operation:
-        form = f"cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group"
-    body = f"""
-  cvta.param.u64 %rd1, first;
-  cvta.param.u64 %rd2, second;
-  mov.u32 %r1, buffer;
-  mbarrier.init.shared::cta.b64 [bar], 1;
-  mbarrier.arrive.expect_tx.shared::cta.b64 %rd3, [bar], {size};
-  {before}
-  cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
-    [buffer], [%rd1, {{{place}}}], [bar];
-L:
-  mbarrier.try_wait.shared::cta.b64 %p1, [bar], %rd3;
-  @!%p1 bra L;
-  fence.proxy.async.shared::cta;
-  {form} [%rd2, {{{", ".join("0" * rank)}}}], [buffer];
-  cp.async.bulk.commit_group;
-  cp.async.bulk.wait_group 0;
-"""
-    text = kernel(body, 0, 0, "sm_90")
-    text = text.replace("k()", "k(.param .align 64 .b8 first[128], .param .align 64 .b8 second[128])")
-    variables = f"  .shared .align 1024 .b8 buffer[{size}];\n  .shared .align 8 .b8 bar[8];\n"
-    return text.replace("  mov.u32 %r0", variables + "  mov.u32 %r0")
-
-
-def copied(
-    x: np.ndarray,
-    at: tuple[int, ...],
-    box: tuple[int, ...],
-    out: np.ndarray,
-    operation: str = "",
-    **more: Any,
-) -> emulator.Report:
-    """The box of ``x`` (innermost dimension first) at ``at``, stored to ``out``."""
-    device = emulator.Device()
-    plain = next(name for name, kind in NUMPY.items() if x.dtype == kind)
-    maps, addresses = [], []
-    steps, kinds_of = more.pop("element_strides", None), more.pop("types", (plain, plain))
-    same = {key: value for key, value in more.items() if key == "swizzle"}
-    given = ((x, box, more, steps), (out, out.shape[::-1], same, None))
-    for name, (array, sizes, options, step) in zip(kinds_of, given, strict=True):
-        address = device.alloc(array.nbytes, "array")
-        device.write(address, array)
-        addresses.append(address)
-        strides = array.strides[:-1][::-1]
-        maps.append(tensor_maps.tiled(name, address, array.shape[::-1], strides, sizes, step, **options))
-    text = program(x.ndim, at, out.nbytes, operation)
-    report = device.load(text).launch("k", 1, 1, maps, check=False)
-    device.read(addresses[1], out)
-    return report
-
-
-def boxed(x: np.ndarray, at: tuple[int, ...], shape: tuple[int, ...], fill: float = 0) -> np.ndarray:
-    """The same by numpy: elements outside of the array are ``fill``."""
-    out = np.full(shape, fill, x.dtype)
-    for place in itertools.product(*map(range, shape)):
-        source = tuple(place[dim] + at[::-1][dim] for dim in range(x.ndim))
-        if all(0 <= index < size for index, size in zip(source, x.shape, strict=True)):
-            out[place] = x[source]
-    return out
-
-
-@pytest.mark.parametrize("name", NUMPY)
-@pytest.mark.parametrize("rank", [1, 2, 3, 4, 5])
-def test_boxes_over_the_edges(rank: int, name: str) -> None:
-    kind = NUMPY[name]
-    item = np.dtype(kind).itemsize
-    shape = (*(3, 2, 4, 5)[: rank - 1], 48 // item)
-    x = RNG.integers(0, 100, shape).astype(kind)
-    for _ in range(3):
-        at = tuple(int(value) for value in RNG.integers(-2, 3, rank))
-        out = np.zeros((*(2, 3, 2, 3)[: rank - 1], 32 // item), kind)
-        assert copied(x, at, out.shape[::-1], out).findings == []
-        np.testing.assert_array_equal(out, boxed(x, at, out.shape))
-
-
-@pytest.mark.parametrize(("swizzle", "columns"), [("none", 24), ("32B", 8), ("64B", 16), ("128B", 32)])
-def test_swizzles_there_and_back(swizzle: str, columns: int) -> None:
-    x = RNG.standard_normal((20, 40)).astype(np.float32)
-    out = np.zeros((17, columns), np.float32)
-    assert copied(x, (3, 5), (columns, 17), out, swizzle=swizzle).findings == []
-    np.testing.assert_array_equal(out, boxed(x, (3, 5), out.shape))
-
-
-@pytest.mark.parametrize(("swizzle", "bits"), [("32B", 1), ("64B", 2), ("128B", 3)])
-def test_where_a_swizzle_puts_16_bytes(swizzle: str, bits: int) -> None:
-    """What the ISA's figures show: bits of the row of 128 bytes change those of the 16 bytes."""
-    width = int(swizzle[:-1])
-    x, plain = np.arange(32 * width // 4, dtype=np.int32).reshape(32, width // 4), emulator.Device()
-    out = np.zeros_like(x)
-    here, there = plain.alloc(x.nbytes), plain.alloc(x.nbytes)
-    plain.write(here, x)
-    plain.write(there, out)
-    first = tensor_maps.tiled("s32", here, x.shape[::-1], (width,), x.shape[::-1], swizzle=swizzle)
-    second = tensor_maps.tiled("s32", there, x.shape[::-1], (width,), x.shape[::-1])
-    plain.load(program(2, (0, 0), x.nbytes)).launch("k", 1, 1, [first, second])
-    plain.read(there, out)
-    units, found = x.reshape(-1, 4), out.reshape(-1, 4)
-    for unit in range(len(units)):
-        row = unit >> 3 & (1 << bits) - 1
-        np.testing.assert_array_equal(found[unit ^ row], units[unit])
-
-
-def test_elements_are_skipped_by_strides() -> None:
-    x = RNG.standard_normal((9, 16)).astype(np.float32)
-    out = np.zeros((4, 16), np.float32)
-    assert copied(x, (0, 2), (16, 7), out, element_strides=(1, 2)).findings == []
-    np.testing.assert_array_equal(out, np.concatenate([x[2::2]]))
-
-
-def test_floats_may_be_filled_with_nan() -> None:
-    x = RNG.standard_normal((4, 8)).astype(np.float32)
-    out = np.zeros((6, 16), np.float32)
-    assert copied(x, (-4, -1), (16, 6), out, fill="nan").findings == []
-    np.testing.assert_array_equal(out, boxed(x, (-4, -1), out.shape, np.nan))
-
-
-def floats() -> np.ndarray:
-    """All kinds of f32: ties of tf32 and what is beside them, subnormals, the ends of the range, NaNs."""
-    bits = RNG.integers(0, 1 << 32, (16, 32), np.uint32)
-    bits[0] = bits[0] & 0xFFFFE000 | 0x1000
-    bits[1] = bits[1] & 0xFFFFE000 | RNG.choice([0x0FFF, 0x1001, 0x1FFF, 1], 32).astype(np.uint32)
-    bits[2] &= 0x807FFFFF
-    bits[3, :6] = [0, 1 << 31, 0x7F800000, 0xFF800000, 0x7F7FFFFF, 0x7F7FEFFF]
-    bits[3, 6:12] = [0x7F800001, 0xFFC01234, 0x007FFFFF, 0x807FFFFF, 0x00800000, 0x00000FFF]
-    return bits.view(np.float32)
-
-
-def as_tf32(value: float) -> float:
-    """To the nearest number of 10 bits of fraction, ties to even, by arithmetic in float64."""
-    if not np.isfinite(value) or value == 0:
-        return value
-    quantum = 2.0 ** (max(int(np.floor(np.log2(abs(value)))), -126) - 10)
-    return float(np.float32(np.rint(value / quantum) * quantum))
-
-
-@pytest.mark.parametrize("swizzle", ["none", "128B"])
-@pytest.mark.parametrize("name", ["f32", "f32.ftz", "tf32", "tf32.ftz"])
-def test_types_that_change_what_is_loaded(name: str, swizzle: str) -> None:
-    x, out = floats(), np.zeros((18, 32), np.float32)
-    assert copied(x, (0, -1), (32, 18), out, swizzle=swizzle, types=(name, "f32"), fill="nan").findings == []
-    with np.errstate(invalid="ignore"):
-        expected = x.astype(np.float64)
-    if name.endswith(".ftz"):
-        expected = np.where(np.abs(expected) < 2.0**-126, np.copysign(0.0, expected), expected)
-    if name.startswith("tf32"):
-        with np.errstate(over="ignore"):
-            expected = np.vectorize(as_tf32)(expected)
-    found = out[1:17].view(np.uint32)
-    nan = np.isnan(x)
-    np.testing.assert_array_equal(found[nan], x.view(np.uint32)[nan])
-    np.testing.assert_array_equal(found[~nan], expected.astype(np.float32).view(np.uint32)[~nan])
-    assert (out[[0, 17]].view(np.uint32) == 0x7FFFFFFF).all()
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "operation", "named"),
-    [
-        ("tf32", 1 + 2.0**-10, "", ""),
-        ("f32.ftz", 2.0**-126, "", ""),
-        ("f32.ftz", 1.5, "add", ""),
-        ("tf32", 1 + 2.0**-11, "", "tf32 has not"),
-        ("f32.ftz", 2.0**-127, "", "f32.ftz has not"),
-        ("tf32.ftz", 1.0, "add", "reduction of tf32.ftz"),
-    ],
-)
-def test_types_of_maps_that_store(name: str, value: float, operation: str, named: str) -> None:
-    x, out = np.full((4, 8), value, np.float32), np.zeros((4, 8), np.float32)
-    if named:
-        with pytest.raises(emulator.UnsupportedInstructionError, match=named):
-            copied(x, (0, 0), (8, 4), out, operation, types=("f32", name))
-        return
-    assert copied(x, (0, 0), (8, 4), out, operation, types=("f32", name)).findings == []
-    np.testing.assert_array_equal(out, x)
-
-
-@pytest.mark.parametrize("operation", ["add", "min", "max", "inc", "dec", "and", "or", "xor"])
-def test_reductions_of_boxes(operation: str) -> None:
-    x, old = RNG.integers(0, 99, (2, 6, 8)).astype(np.int32)
-    numpy = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or}
-    numpy |= {"xor": np.bitwise_xor, "inc": lambda a, b: np.where(a >= b, 0, a + 1)}
-    numpy["dec"] = lambda a, b: np.where((a == 0) | (a > b), b, a - 1)
-    out = old.copy()
-    assert copied(x, (0, 0), (8, 6), out, operation).findings == []
-    np.testing.assert_array_equal(out, numpy[operation](old, x))
-
-
-def test_halves_are_added() -> None:
-    x, old = RNG.standard_normal((2, 5, 8)).astype(np.float16)
-    out = old.copy()
-    assert copied(x, (0, 0), (8, 5), out, "add").findings == []
-    np.testing.assert_array_equal(out, (old.astype(np.float32) + x).astype(np.float16))
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from mlopt import emulator
 from mlopt.runtime.emulator import formats
-from mlopt.runtime.emulator.machine import SCHEDULES
-from mlopt.test.python.emulator.snippets import Placed
+from mlopt.test.python.emulator.snippets import Placed, each_schedule
 
 FOLDER = Path(__file__).parent / "triton"
 RNG = np.random.default_rng(90)
-everywhere = pytest.mark.parametrize("schedule", SCHEDULES)
 
 
 class Arrays(Placed):
@@ -49,7 +47,7 @@ class Arrays(Placed):
         )
 
 
-@everywhere
+@each_schedule
 @pytest.mark.parametrize("name", ["tensor_copy", "tensor_sum"])
 def test_tensor_maps(name: str, schedule: str) -> None:
     x = RNG.integers(-9, 9, (100, 192)).astype(np.float16)
@@ -62,7 +60,7 @@ def test_tensor_maps(name: str, schedule: str) -> None:
     np.testing.assert_array_equal(arrays.get(there, y), expected)
 
 
-@everywhere
+@each_schedule
 def test_maps_that_the_kernel_makes(schedule: str) -> None:
     x, arrays = RNG.standard_normal((70, 96)).astype(np.float32), Arrays("tensor_made")
     y = np.zeros_like(x)

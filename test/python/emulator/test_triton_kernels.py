@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from mlopt import emulator
 from mlopt.runtime.emulator.machine import SCHEDULES
+from mlopt.test.python.emulator.snippets import each_schedule
 
 FOLDER = Path(__file__).parent / "triton"
 RNG = np.random.default_rng(39)
@@ -35,7 +36,7 @@ def from_bf16(bits: np.ndarray) -> np.ndarray:
     return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 def test_softmax(schedule: str) -> None:
     x = RNG.standard_normal((5, 777)).astype(np.float32)
     y = np.empty_like(x)
@@ -44,7 +45,7 @@ def test_softmax(schedule: str) -> None:
     np.testing.assert_allclose(y, power / power.sum(1, keepdims=True), rtol=2e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 def test_layer_norm(schedule: str) -> None:
     x = RNG.standard_normal((4, 301)).astype(np.float16)
     weight, bias = RNG.standard_normal((2, 301)).astype(np.float32)
@@ -56,7 +57,7 @@ def test_layer_norm(schedule: str) -> None:
     np.testing.assert_allclose(y, expected, rtol=2e-3, atol=2e-3)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 def test_scan(schedule: str) -> None:
     x = RNG.integers(-100, 100, (3, 500)).astype(np.int32)
     y = np.empty_like(x)
@@ -109,7 +110,7 @@ def test_matmul(name: str) -> None:
         assert report.counters.mma > 0
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 def test_flash_attention(schedule: str) -> None:
     heads, length, depth = 2, 100, 64
     q, k, v = RNG.standard_normal((3, heads, length, depth)).astype(np.float16)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mlopt import emulator
-from mlopt.runtime.emulator.machine import SCHEDULES
-from mlopt.test.python.emulator.snippets import kernel, run
+from mlopt.test.python.emulator.snippets import each_schedule, kernel, run
 from mlopt.test.python.emulator.wgmma import RNG, SPAN, Operand, check, f32_of
 
 FLOATS = [(d, a, a) for a in ("f16", "bf16", "tf32") for d in ("f32", "f16") if d == "f32" or a == "f16"]
@@ -71,7 +70,7 @@ def test_scales(scales: tuple[int, int], adds: int) -> None:
     check(16, ("f16", "e5m2", "e4m3"), None, scales=scales, adds=adds)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each_schedule
 def test_every_schedule(schedule: str) -> None:
     check(40, ("f32", "bf16", "bf16"), Operand(), schedule=schedule)
     check(16, ("f16", "f16", "f16"), None, Operand("32B", True), schedule=schedule)
