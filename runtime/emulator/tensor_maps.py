@@ -6,6 +6,7 @@ are named and checked as in cuda.h of CUDA 13.0. Dimensions go from the innermos
 
 from __future__ import annotations
 
+import math
 import operator
 import struct
 from collections.abc import Sequence
@@ -73,6 +74,11 @@ class TensorMap:
             return (self.channels, self.pixels)
         steps = (1, *self.element_strides[1:]) if self.interleave == "none" else self.element_strides
         return tuple(-(-size // step) for size, step in zip(self.box, steps, strict=True))
+
+    @property
+    def size(self) -> int:
+        """The bytes of a box in shared memory."""
+        return math.prod(self.counts) * self.element
 
     def encode(self) -> bytes:
         """The 128 bytes that a kernel gets."""

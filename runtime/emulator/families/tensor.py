@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from math import gcd
 
@@ -53,14 +54,17 @@ class Coordinates:
         if self.im2col and (self.rank < 3 or (i.has("im2col") and len(self.offsets) != self.rank - 2)):
             raise d.fail("im2col with other than 3 to 5 dimensions and an offset for each of the pixels")
 
-    def read(self, x: Context) -> tuple[Array, Array, Array]:
-        """The addresses of the maps, the coordinates and the offsets of all lanes."""
-        at = np.stack([x.dense(read(x)).astype(np.int64) for read in self.coordinates], axis=1)
-        if not self.offsets:
-            return self.address(x), at, np.zeros((x.count, max(0, self.rank - 2)), np.int64)
-        return self.address(x), at, np.stack([x.dense(o(x)).astype(np.int64) for o in self.offsets], axis=1)
+    def boxes(self, x: Context) -> Iterator[tuple[Lane, TensorMap, Place, Place]]:
+        """Each lane whose map fits: its map, where its box is, and its offsets."""
+        addresses, places = self.address(x), _stacked(x, self.coordinates)
+        shifts = [tuple(each) for each in _stacked(x, self.offsets)] if self.offsets else None
+        for row, at in enumerate(places):
+            lane = Lane(x, row)
+            known = self._box(lane, int(addresses[row]), tuple(at))
+            if known is not None:
+                yield lane, *known, shifts[row] if shifts else (0,) * max(0, self.rank - 2)
 
-    def box(self, lane: Lane, address: int, at: Place) -> tuple[TensorMap, Place] | None:
+    def _box(self, lane: Lane, address: int, at: Place) -> tuple[TensorMap, Place] | None:
         """The map at an address, and where its box is; None, which is reported, if it does not fit."""
         i = self.instruction
         allocation = lane.x.batch.launch.memory.find(address)
@@ -94,6 +98,12 @@ class Coordinates:
         if why:
             raise unsupported(self.instruction, BULK, why)
         return sliced(box, at) if size else (box, at)
+
+
+def _stacked(x: Context, reads: list[Read]) -> list[list[int]]:
+    """The values of some operands, by lanes."""
+    found: list[list[int]] = np.stack([x.dense(read(x)).astype(np.int64) for read in reads], axis=1).tolist()
+    return found
 
 
 @lru_cache(256)
@@ -167,21 +177,15 @@ def tensor(i: Instruction, d: Decoder) -> Step:
     mask_of = d.read(more.pop(0), TYPES["u16"]) if i.has("multicast::cluster") else None
 
     def load(x: Context) -> None:
-        addresses, at, shifts = tensor_at.read(x)
         places, barriers = there(x), barrier_places(x, i, place_of)
         masks = None if mask_of is None else x.dense(mask_of(x))
         stride = x.batch.shared_stride
-        for row in range(x.count):
-            lane = Lane(x, row)
-            known = tensor_at.box(lane, int(addresses[row]), tuple(at[row].tolist()))
-            if known is None:
-                continue
-            box, start = known
-            size = int(np.prod(box.counts)) * box.element
+        for lane, box, start, shifts in tensor_at.boxes(x):
+            row, size = lane.row, box.size
             place = shared_place(lane, i, int(places[row]), size, 128, remote=True)
             if place < 0 or barriers[row] < 0:
                 continue
-            sources, which, unit = _elements(box, start, tuple(shifts[row].tolist()))
+            sources, which, unit = _elements(box, start, shifts)
             data = filled(box, size)
             if len(sources):
                 found = fetch(lane.x, i, sources.astype(np.uint64), unit)
@@ -203,37 +207,33 @@ def _store(i: Instruction, d: Decoder, where: Memory) -> Step:
     operation = next((mod for mod in i.mods if mod in OPERATIONS), "") if i.has("reduce") else ""
 
     def store(x: Context) -> None:
-        addresses, at, shifts = tensor_at.read(x)
         places = inside(x)
-        for row in range(x.count):
-            lane = Lane(x, row)
-            known = tensor_at.box(lane, int(addresses[row]), tuple(at[row].tolist()))
-            if known is None:
-                continue
-            box, start = known
-            size = int(np.prod(box.counts)) * box.element
-            place = shared_place(lane, i, int(places[row]), size, 128)
+        for lane, box, start, shifts in tensor_at.boxes(x):
+            place = shared_place(lane, i, int(places[lane.row]), box.size, 128)
             if place < 0:
                 continue
-            taken = x.batch.bulk.take(lane.x, i, place, size)
+            taken = x.batch.bulk.take(lane.x, i, place, box.size)
             data = _moved(box, taken, place % x.batch.shared_stride, back=True)
-            targets, which, unit = _elements(box, start, tuple(shifts[row].tolist()))
+            targets, which, unit = _elements(box, start, shifts)
             if operation and unit != box.element:
                 targets, which = _split(targets, unit, box.element), _split(which, unit, box.element)
                 unit = box.element
             mine = np.ascontiguousarray(data.reshape(-1, unit)[which // unit]).reshape(-1)
-            why = open_when_stored(box, mine)
-            if operation and box.type.startswith("tf32"):
-                why = f"a reduction of {box.type}, which the ISA leaves open"
-            if why:
-                raise unsupported(i, BULK, why)
-            combine: Combine | None = None
-            if operation:
-                combine = combine_of(operation, TYPES[box.type.removesuffix(".ftz")], d)
+            combine = _combine(i, d, box, mine, operation)
             write, good, values = write_global(lane, i, targets.astype(np.uint64), unit, mine, combine)
-            x.batch.bulk.store(Store(i, lane.number, place, size, good, unit, write, values))
+            x.batch.bulk.store(Store(i, lane.number, place, box.size, good, unit, write, values))
 
     return each_lane(i, d, store)
+
+
+def _combine(i: Instruction, d: Decoder, box: TensorMap, data: Array, operation: str) -> Combine | None:
+    """What a reduction does with the elements there; None of a copy. Refuses what the ISA leaves open."""
+    why = open_when_stored(box, data)
+    if operation and box.type.startswith("tf32"):
+        why = f"a reduction of {box.type}, which the ISA leaves open"
+    if why:
+        raise unsupported(i, BULK, why)
+    return combine_of(operation, TYPES[box.type.removesuffix(".ftz")], d) if operation else None
 
 
 def _split(places: Array, unit: int, size: int) -> Array:
@@ -249,8 +249,7 @@ def prefetch(i: Instruction, d: Decoder) -> Run:
     tensor_at = Coordinates(i, d, i.operands[0], offsets)
 
     def run(x: Context) -> None:
-        addresses, at, _ = tensor_at.read(x)
-        for row in range(x.count):
-            tensor_at.box(Lane(x, row), int(addresses[row]), tuple(at[row].tolist()))
+        for _ in tensor_at.boxes(x):
+            pass
 
     return run
