@@ -48,16 +48,17 @@ def kernel(body: str, parameters: int = 2, shared: int = 0, target: str = "sm_90
 
 
 def run(
-    text: str,
+    text: str | emulator.Kernels,
     arguments: Sequence[Any],
     block: int | tuple[int, ...] = 32,
     grid: int | tuple[int, ...] = 1,
     schedule: str = "together",
     **more: Any,
 ) -> emulator.Report:
-    """Launch ``k``; findings do not raise."""
+    """Launch ``k``, of a text or of what has been loaded; findings do not raise."""
+    kernels = emulator.load(text) if isinstance(text, str) else text
     options = Options(schedule=schedule, seed=7)
-    return emulator.load(text).launch("k", grid, block, arguments, check=False, options=options, **more)
+    return kernels.launch("k", grid, block, arguments, check=False, options=options, **more)
 
 
 class Placed:

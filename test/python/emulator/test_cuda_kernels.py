@@ -16,13 +16,13 @@ RNG = np.random.default_rng(13)
 
 
 @cache
-def text(name: str) -> str:
-    return (FOLDER / f"{name}.ptx").read_text()
+def loaded(name: str) -> emulator.Kernels:
+    return emulator.load((FOLDER / f"{name}.ptx").read_text())
 
 
 def launch(file: str, kernel: str, grid, block, arguments, schedule="together", **more) -> emulator.Report:
     options = emulator.Options(schedule=schedule, seed=3)
-    return emulator.load(text(file)).launch(kernel, grid, block, arguments, options=options, **more)
+    return loaded(file).launch(kernel, grid, block, arguments, options=options, **more)
 
 
 @each_schedule
@@ -209,8 +209,9 @@ def test_gemm(schedule: str) -> None:
 
 
 @each_schedule
-@pytest.mark.parametrize("steps", [1, 2, 7])
+@pytest.mark.parametrize("steps", [1, 2, 5])
 def test_pipelines(steps: int, schedule: str) -> None:
+    # Of five steps, three go through the first of two stages: its phases have the parities 0, 1 and 0.
     x = RNG.standard_normal((steps, 256)).astype(np.float32)
     out = np.empty(64, np.float32)
     launch("pipeline", "pipeline", 1, 128, [x, out, steps], schedule)

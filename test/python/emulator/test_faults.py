@@ -33,9 +33,10 @@ FAULTS = planted()
 def test_the_fault_is_found_and_its_twin_is_clean(name: str) -> None:
     kind, faulty, fixed, threads, shared, blocks = FAULTS[name]
     more = {"grid": blocks, "cluster": blocks} if blocks else {}
+    broken, right = (emulator.load(kernel(text, 1, shared)) for text in (faulty, fixed))
     for schedule in SCHEDULES:
         arguments = [np.arange(64, dtype=np.uint32)]
-        report = run(kernel(faulty, 1, shared), arguments, threads, schedule=schedule, **more)
+        report = run(broken, arguments, threads, schedule=schedule, **more)
         # When one warp runs ahead of the others, it also reads what they have not written yet.
         found = kinds(report) if schedule == "together" else [each for each in kinds(report) if each == kind]
         assert found == [kind], (schedule, [str(finding) for finding in report.findings])
@@ -43,7 +44,7 @@ def test_the_fault_is_found_and_its_twin_is_clean(name: str) -> None:
         assert finding.line and finding.block in [(block, 0, 0) for block in range(max(1, blocks))]
         assert finding.lane is not None
         arguments = [np.arange(64, dtype=np.uint32)]
-        clean = run(kernel(fixed, 1, shared), arguments, threads, schedule=schedule, **more)
+        clean = run(right, arguments, threads, schedule=schedule, **more)
         assert clean.findings == [], (schedule, [str(finding) for finding in clean.findings])
 
 
