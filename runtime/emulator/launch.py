@@ -23,6 +23,7 @@ from .loaded import Loaded
 from .machine import SCHEDULES, Machine
 from .memory import PARAMETERS, Allocation
 from .ptx import Function
+from .register_pool import registers_at_entry
 from .watch import Watch
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ class Launch:
         self.programs, self.depth = loaded.reachable(function.name)
         self._entry_frame = self.programs[0].frame_size
         self._deeper_frame = max((program.frame_size for program in self.programs[1:]), default=0)
-        self.registers = options.registers or function.directives.get("maxnreg", (0,))[0]
+        self.at_entry = registers_at_entry(self)
+        self.registers = options.registers or self.at_entry or function.directives.get("maxnreg", (0,))[0]
         self.local_size = max(16, self.frame_base(self.depth))
         self.printed: list[str] = []
         self.clock = 0  # of instructions, for the kernel to read
@@ -161,9 +163,10 @@ class Launch:
         if needed is not None:
             padded = (*needed, 1, 1)[:3]
             limits.append((self.block != padded, f"a block of {self.block}, .reqntid says {padded}"))
-        if self.registers:
-            fits = occupancy(chip.limits, self.threads, self.registers, 0)
-            detail = f"{self.threads} threads of {self.registers} registers, of {chip.registers} in all"
+        registers = self.options.registers or self.at_entry  # .maxnreg alone says at most
+        if registers:
+            fits = occupancy(chip.limits, self.threads, registers, 0)
+            detail = f"{self.threads} threads of {registers} registers, of {chip.registers} in all"
             limits.append((not fits.blocks and fits.limit == "registers", detail))
         limits += self.clusters.limits(chip)
         for broken, detail in limits:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .lanes import GROUP, WARP
-from .ptx import Array, Instruction
+from .ptx import Array, Instruction, Number
 
 if TYPE_CHECKING:
     from .batch import Batch
+    from .launch import Launch
 
 STEP, LEAST, MOST = 8, 24, 256
 
@@ -22,7 +23,7 @@ class RegisterPool:
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
         shape = batch.shape
-        self.start = _at_entry(batch)
+        self.start = -(-batch.launch.at_entry // STEP) * STEP
         self.each = np.full(shape.warps, self.start, np.int64)
         self.free = np.zeros(shape.blocks, np.int64)
         self.executed: list[list[tuple[Instruction, int]]] = [
@@ -79,13 +80,22 @@ class RegisterPool:
         return found
 
 
-def _at_entry(batch: Batch) -> int:
-    """The registers of a thread that the kernel has at entry; 0 if it does not say."""
-    directives = batch.launch.function.directives
+def registers_at_entry(launch: Launch) -> int:
+    """The registers that a thread has at entry of a kernel with setmaxnreg; 0 if nothing fixes them.
+
+    As ptxas has it: what the directives leave to a thread, but no more than the kernel ever asks for.
+    """
+    changes = [i for program in launch.programs for i in program.function.code if i.opcode == "setmaxnreg"]
+    directives, limits = launch.function.directives, []
     if "maxnreg" in directives:
-        return directives["maxnreg"][0]
+        limits.append(directives["maxnreg"][0])
     threads = directives.get("maxntid") or directives.get("reqntid")
-    if not threads or "minnctapersm" not in directives:
+    if threads and "minnctapersm" in directives:
+        warps = directives["minnctapersm"][0] * -(-math.prod(threads) // WARP)
+        share = launch.chip.registers // (-(-warps // GROUP) * GROUP * WARP)
+        limits.append(share // STEP * STEP)
+    if not changes or not limits:
         return 0
-    share = batch.launch.chip.registers // (directives["minnctapersm"][0] * math.prod(threads))
-    return min(MOST - STEP, share // STEP * STEP)
+    counts = [i.operands[0] for i in changes if i.has("inc")]
+    asked = [int(count.value) for count in counts if isinstance(count, Number)]
+    return min(*limits, max(asked, default=MOST), MOST - 1)

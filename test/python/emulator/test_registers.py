@@ -20,6 +20,7 @@ E:
   add.s64 %rd2, %rd0, %rd31;
   st.global.u32 [%rd2], %r0;
 """
+LESS = "setmaxnreg.inc.sync.aligned.u32 160;"
 AT_ENTRY = ".maxntid 384, 1, 1\n.minnctapersm 1"
 
 
@@ -47,7 +48,7 @@ def test_a_warpgroup_gives_registers_to_two(directives: str, schedule: str) -> N
         (("u32 232", "u32 232"), "", "setmaxnreg", "at entry"),
         (("u32 232", "u32 236"), AT_ENTRY, "setmaxnreg", "multiple of 8"),
         (("u32 40", "u32 16"), AT_ENTRY, "setmaxnreg", "24…256"),
-        (("u32 232", "u32 160"), AT_ENTRY, "setmaxnreg", "fewer"),
+        (("u32 232;", f"u32 232;\n  bar.sync 1, 256;\n  {LESS}"), AT_ENTRY, "setmaxnreg", "fewer"),
         (("u32 40", "u32 176"), AT_ENTRY, "setmaxnreg", "more"),
         (("u32 40", "u32 48"), AT_ENTRY, "setmaxnreg", "registers"),
         (("%r0, 128", "%r0, 96"), AT_ENTRY, "setmaxnreg", "different ones"),
@@ -61,6 +62,45 @@ def test_what_it_needs(
     report = launch(ROLES.replace(*change), directives, schedule)
     assert kind in kinds(report)
     assert any(words in finding.detail for finding in report.findings if finding.kind == kind)
+
+
+@pytest.mark.parametrize(
+    ("directives", "threads", "asked", "registers"),
+    [
+        (".maxntid 256, 1, 1\n.minnctapersm 1", 256, 232, 232),
+        (".maxntid 256, 1, 1\n.minnctapersm 1", 256, 248, 248),
+        (".maxntid 256, 1, 1\n.minnctapersm 1", 256, 256, 256),
+        (".maxntid 384, 1, 1\n.minnctapersm 1", 384, 232, 168),
+        (".maxntid 384, 1, 1\n.minnctapersm 1", 384, 160, 160),
+        (".maxntid 288, 1, 1\n.minnctapersm 2", 128, 232, 96),
+        (".reqntid 256, 1, 1\n.minnctapersm 2", 256, 232, 128),
+        (".maxnreg 166", 128, 232, 168),
+        (".maxnreg 240", 128, 200, 200),
+        (".maxnreg 240\n.maxntid 384, 1, 1\n.minnctapersm 1", 384, 232, 168),
+    ],
+)
+def test_registers_at_entry_are_those_of_ptxas(
+    directives: str, threads: int, asked: int, registers: int
+) -> None:
+    """What ptxas 13.0 says that kernels use which ask for more: nobody does so here."""
+    body = f"""
+  setp.lt.u32 %p1, %r0, 1024;
+  @%p1 bra D;
+  setmaxnreg.inc.sync.aligned.u32 {asked};
+D:
+  setmaxnreg.dec.sync.aligned.u32 COUNT;
+{STORE}"""
+    assert launch(body.replace("COUNT", str(registers)), directives, threads=threads).findings == []
+    (finding,) = launch(body.replace("COUNT", str(registers + 8)), directives, threads=threads).findings
+    assert finding.kind == "setmaxnreg"
+    assert ("24…256" if registers == 256 else f"more than the {registers} ") in finding.detail
+
+
+def test_more_registers_than_there_are() -> None:
+    # .maxnreg says at most, but with a setmaxnreg the kernel has them.
+    assert launch(STORE, ".maxnreg 240").findings == []
+    (finding,) = launch(ROLES, ".maxnreg 240").findings
+    assert finding.kind == "launch" and "384 threads of 232 registers" in finding.detail
 
 
 STORE = "  add.s64 %rd2, %rd0, %rd31;\n  st.global.u32 [%rd2], %r0;\n"
