@@ -71,12 +71,14 @@ class Decisions:
 
         Where it is for what goes along some of the edges between them, each of these has a reason of its own.
         """
-        if producer not in consumer.inputs:
+        pairs = list(self._between(producer, consumer))
+        if not pairs:
             self._note(_Edge(producer.ops[-1], consumer.ops[-1], reason, saving, beside=True))
             return
-        found = edge_reasons(self.graph, producer, consumer)
+        # A single edge has the reason that was found.
+        found = edge_reasons(self.graph, producer, consumer) if len(pairs) > 1 else {}
         hinders = [_Edge(maker, reader, "", saving).ops for maker, reader in found]
-        for maker, reader in self._between(producer, consumer):
+        for maker, reader in pairs:
             other = f"the kernels are two because of {hinders[0]}" if hinders else reason
             self._note(_Edge(maker, reader, found.get((maker, reader), other), saving))
 

@@ -57,14 +57,19 @@ class Saving(NamedTuple):
 
 def saved(before: Sequence[Price], after: Sequence[Price]) -> Saving:
     """What kernels save that take the place of others."""
+    repeated = sum(each.again.flops for each in after) > sum(each.again.flops for each in before)
     return Saving(
         sum(each.bytes for each in before) - sum(each.bytes for each in after),
         sum(each.seconds for each in before) - sum(each.seconds for each in after),
         min(each.tasks for each in after),
-        sum(each.again.flops for each in after) > sum(each.again.flops for each in before),
+        repeated,
         any(each.waits for each in after),
-        sum(each.again_seconds for each in after) - sum(each.again_seconds for each in before),
+        _seconds_again(after) - _seconds_again(before) if repeated else 0.0,
     )
+
+
+def _seconds_again(prices: Sequence[Price]) -> float:
+    return sum(each.again_seconds for each in prices)
 
 
 class Prices:
