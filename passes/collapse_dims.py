@@ -39,6 +39,7 @@ from .base import Pass
 from .collapsing.pairs import Groups, Pair, groups_of, maps_of_nest, neighbours, tensors_of
 from .domain import Dim, Domain
 from .operations import defining_op, nested_ops, ops_named
+from .raising.reshape import joined_dims
 from .structured import DYNAMIC, body_of, erase_dead, kinds_of, make_generic, sizes_of
 from .tile import kernel_domain
 from .tiling.access import Nest
@@ -212,13 +213,9 @@ def _collapsed(value: ir.Value, groups: Groups) -> ir.Value:
     maker = defining_op(value, "tensor.empty", "tensor.expand_shape")
     if maker is not None and maker.name == "tensor.empty":
         return _empty(value, groups)
-    if maker is not None and maker.operands[0].type == kind and _reassociation(maker) == groups:
+    if maker is not None and maker.operands[0].type == kind and joined_dims(maker) == groups:
         return maker.operands[0]
     return tensor.CollapseShapeOp(kind, value, groups).result
-
-
-def _reassociation(op: ir.Operation) -> Groups:
-    return [[dim.value for dim in group] for group in op.attributes["reassociation"]]
 
 
 def _write_merged(op: ir.Operation, value: ir.Value, groups: Groups) -> None:

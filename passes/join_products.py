@@ -21,6 +21,7 @@ from .locations import place_of
 from .moving.reads import is_move
 from .operations import defining_op
 from .raising.bodies import is_contraction
+from .raising.reshape import RESHAPES
 from .structured import (
     ASSUMED,
     ATTENTION,
@@ -39,7 +40,7 @@ from .structured import (
 )
 from .subsets import Size, split
 
-_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
+_VIEWS = (*RESHAPES, "tensor.cast")
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from mlir.dialects import arith, memref
 from .base import Pass
 from .constants import index_constant
 from .operations import ops_named
+from .raising.reshape import joined_dims
 from .structured import DYNAMIC, replace_op
 from .subsets import Size, mixed, split
 
@@ -35,7 +36,7 @@ class LowerExpansions(Pass):
     def run(self, op: ir.Operation) -> None:
         """Lower them below ``op``."""
         for view in ops_named(op, "memref.expand_shape"):
-            groups = [[dim.value for dim in group] for group in view.attributes["reassociation"]]
+            groups = joined_dims(view)
             shape = view.results[0].type.shape
             if any(sum(shape[dim] == DYNAMIC for dim in group) > 1 for group in groups):
                 with view.location, ir.InsertionPoint(view):

@@ -9,7 +9,6 @@ from typing import ClassVar
 from mlir import ir
 
 from ..dialects.attributes import APART
-from .attending.between import RESHAPES
 from .attending.causal import index_mask
 from .attending.guards import is_elementwise
 from .attending.match import Attention, attention_of
@@ -20,6 +19,7 @@ from .base import Pass
 from .locations import place_of
 from .moving.reads import is_move
 from .operations import defining_op
+from .raising.reshape import RESHAPES
 from .structured import (
     DYNAMIC,
     SCORES,

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from mlir import ir
 
 from ..raising.bodies import is_contraction
+from ..raising.reshape import RESHAPES, joined_dims
 from ..structured import kinds_of
 
-RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 _PARTS = ("tensor.insert_slice", "tensor.extract_slice")
 
 
@@ -38,7 +38,7 @@ def is_joined_with_others(scores: ir.Value) -> bool:
 
 def keeps_last(reshape: ir.Operation) -> bool:
     """Whether a reshape leaves the last dim as it is."""
-    groups = [[each.value for each in group] for group in reshape.attributes["reassociation"]]
+    groups = joined_dims(reshape)
     return bool(groups) and len(groups[-1]) == 1
 
 

@@ -10,8 +10,9 @@ from mlir import ir
 
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
+from ..raising.reshape import RESHAPES
 from ..structured import body_of, fill_value, has_one_use, inits_of, inputs_of, kinds_of, maps_of, word_for
-from .between import RESHAPES, is_between_products, is_joined_with_others, keeps_last
+from .between import is_between_products, is_joined_with_others, keeps_last
 from .guards import is_elementwise, is_identity, unguarded, without_nans
 from .products import is_plain_product, is_row_major
 from .reasons import named, why_no_path, why_no_product, why_no_sums, why_no_weights

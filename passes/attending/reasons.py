@@ -6,8 +6,9 @@ from mlir import ir
 
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
+from ..raising.reshape import RESHAPES
 from ..structured import has_one_use, inputs_of, word_for
-from .between import RESHAPES, is_from_product, keeps_last
+from .between import is_from_product, keeps_last
 from .guards import is_elementwise, is_identity
 from .products import is_plain_product, why_not_scores
 

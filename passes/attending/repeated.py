@@ -18,6 +18,7 @@ from mlir import ir
 
 from ..moving.reads import is_move
 from ..operations import defining_op
+from ..raising.reshape import joined_dims
 from ..structured import DYNAMIC, maps_of
 from .rows import Rows, Shape, Size
 
@@ -33,7 +34,7 @@ def unrepeated(rows: Rows, shape: Shape, op: ir.Operation, number: int) -> Shape
     if collapse is None or broadcast is None or not is_move(broadcast):
         return None
     kept = {expr.position for expr in maps_of(broadcast)[0].results if isinstance(expr, ir.AffineDimExpr)}
-    groups = [[each.value for each in group] for group in collapse.attributes["reassociation"]]
+    groups = joined_dims(collapse)
     found: Shape = []
     for size, loop in zip(shape, list(maps_of(op)[-1].results)[: len(shape)], strict=True):
         dims = [dim for dim, expr in enumerate(where.results) if expr == loop]

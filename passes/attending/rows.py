@@ -14,6 +14,7 @@ from math import prod
 
 from mlir import ir
 
+from ..raising.reshape import joined_dims
 from ..structured import DYNAMIC
 
 
@@ -63,7 +64,7 @@ class Rows:
 
     def reshaped(self, shape: Shape, op: ir.Operation) -> Shape | None:
         """What becomes of a shape in a reshape that keeps the last dim."""
-        groups = [[each.value for each in group] for group in op.attributes["reassociation"]][:-1]
+        groups = joined_dims(op)[:-1]
         if op.name == "tensor.collapse_shape":
             joined = [product([shape[dim] for dim in group]) for group in groups]
             for dim, size in enumerate(joined):

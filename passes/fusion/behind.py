@@ -13,13 +13,14 @@ from mlir import ir
 
 from ...dialects.attributes import WHOLE
 from ..moving.between import why_between
+from ..raising.reshape import RESHAPES
 from .edges import GATHER
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
 from .legal import IN_HOST, RESHAPE, why_even_so
 
-VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
+VIEWS = (*RESHAPES, "tensor.cast")
 _NO_VALUES = ("tensor.dim", "tensor.empty")  # they depend on sizes only
 
 

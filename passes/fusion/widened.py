@@ -19,6 +19,7 @@ from mlir import ir
 from ..groups import entry_ops
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
+from ..raising.reshape import RESHAPES
 from ..structured import (
     WIDENING,
     body_of,
@@ -33,8 +34,6 @@ from ..structured import (
 from ..tiling.access import nest_of
 from .group import Group
 from .order import loops_in_order
-
-_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
 def only_widens(op: ir.Operation) -> bool:
@@ -53,7 +52,7 @@ def is_widened(group: Group) -> bool:
 
 def widen_views(func: ir.Operation) -> None:
     """Let casts of ``func`` come after the views of what they make."""
-    for view in [op for op in entry_ops(func) if op.name in _VIEWS]:
+    for view in [op for op in entry_ops(func) if op.name in RESHAPES]:
         cast = defining_op(view.operands[0], "linalg.generic")
         if cast is not None and only_widens(cast) and can_widen_late(view.results[0]):
             _swap(cast, view)
@@ -63,7 +62,7 @@ def can_widen_late(value: ir.Value) -> bool:
     """Whether all that read ``value``, or views of it, can make it wider themselves: no products do."""
     for use in value.uses:
         reader = use.owner.operation
-        if reader.name in _VIEWS:
+        if reader.name in RESHAPES:
             if not can_widen_late(reader.results[0]):
                 return False
             continue

@@ -25,10 +25,8 @@ from mlir import ir
 from mlir.dialects import tensor
 
 from ..operations import block_ops, defining_op
-from ..raising.reshape import grouped
+from ..raising.reshape import RESHAPES, grouped
 from ..structured import replace_op
-
-_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 
 _Groups = list[list[int]]  # of dims, in order
 
@@ -36,7 +34,7 @@ _Groups = list[list[int]]  # of dims, in order
 def shorten_reshapes(func: ir.Operation) -> None:
     """Replace what chains of reshapes in ``func`` end with."""
     for op in block_ops(func):
-        if op.name in _RESHAPES and any(use.owner.name not in _RESHAPES for use in op.results[0].uses):
+        if op.name in RESHAPES and any(use.owner.name not in RESHAPES for use in op.results[0].uses):
             source, count = _origin(op)
             groups = _groups(source.type.shape, op.results[0].type.shape) if count > 2 else None
             if groups is not None:
@@ -46,7 +44,7 @@ def shorten_reshapes(func: ir.Operation) -> None:
 
 def _origin(op: ir.Operation) -> tuple[ir.Value, int]:
     """What a chain of reshapes, of which ``op`` is the last, begins with, and how many they are."""
-    before = defining_op(op.operands[0], *_RESHAPES)
+    before = defining_op(op.operands[0], *RESHAPES)
     if before is None:
         return op.operands[0], 1
     source, count = _origin(before)

@@ -32,7 +32,7 @@ from ...dialects.attributes import WHOLE
 from ..hoist import made_of_weights
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
-from ..raising.reshape import grouped
+from ..raising.reshape import grouped, joined_dims
 from ..siblings import MOST
 from ..structured import (
     copy_generic,
@@ -147,11 +147,8 @@ def _part(work: Sequence[ir.Operation], takes: Sequence[Take], weights: Set[ir.V
         if take.view is not None:
             value = _viewed(value, take)
         where = maps[take.operand]
-        rows = [dim for dim in range(len(where.results)) if dim < len(where.results) - take.columns]
-        exprs = [
-            *(where.results[dim] for dim in rows),
-            *(loop_of(where.results[dim]) for dim in take.inside),
-        ]
+        rows = list(where.results)[: -take.columns]
+        exprs = [*rows, *(loop_of(where.results[dim]) for dim in take.inside)]
         maps[take.operand] = ir.AffineMap.get(where.n_dims, 0, exprs, where.context)
         take.reader.operands[take.operand] = value
         with take.reader.location:
@@ -161,7 +158,7 @@ def _part(work: Sequence[ir.Operation], takes: Sequence[Take], weights: Set[ir.V
 def _viewed(value: ir.Value, take: Take) -> ir.Value:
     """A part as its reader reads it: the rows as the view has them, and the columns that are read."""
     assert take.view is not None
-    groups = [[each.value for each in group] for group in take.view.attributes["reassociation"]]
+    groups = joined_dims(take.view)
     dims = [dim for group in groups[:-1] for dim in group] + list(take.inside)
     with take.reader.location, ir.InsertionPoint(take.reader):
         sizes, extents = sizes_of(take.view.results[0]), loop_extents(take.reader)
@@ -207,10 +204,8 @@ def _columns(
 
 def _slice(op: ir.Operation, value: ir.Value, dim: int, start: int, count: int) -> ir.Value:
     """A part of a weight: mlopt-hoist keeps it."""
-    loops = [ir.AffineExpr.get_dim(each, op.context) for each in range(value.type.rank)]
-    where = ir.AffineMap.get(len(loops), 0, loops, op.context)
-    size = value.type.shape[dim]
-    read = _from(where, loops[dim], start, None if size == count else size)
+    where, size = ir.AffineMap.get_identity(value.type.rank, op.context), value.type.shape[dim]
+    read = _from(where, where.results[dim], start, None if size == count else size)
     with op.location, ir.InsertionPoint(op):
         sizes = sizes_of(value)
         init = tensor.EmptyOp([*sizes[:dim], count, *sizes[dim + 1 :]], element_type(value)).result

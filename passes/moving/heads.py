@@ -30,7 +30,7 @@ from mlir.dialects import tensor
 from ...dialects.attributes import WHOLE
 from ..operations import block_ops, defining_op
 from ..raising.bodies import is_contraction
-from ..raising.reshape import grouped
+from ..raising.reshape import grouped, joined_dims
 from ..structured import (
     ATTENTION,
     erase_dead,
@@ -89,9 +89,7 @@ def _read_through_view(view: ir.Operation) -> None:
     kind = view.results[0].type
     if first is None or not kind.has_static_shape:
         return
-    outer, inner = (
-        [[each.value for each in group] for group in op.attributes["reassociation"]] for op in (first, view)
-    )
+    outer, inner = (joined_dims(op) for op in (first, view))
     groups = [[dim for each in group for dim in inner[each]] for group in outer]
     with view.location, ir.InsertionPoint(view):
         made = tensor.ExpandShapeOp(kind, first.operands[0], grouped(groups), [], kind.shape).result
@@ -148,7 +146,7 @@ def can_part(work: Sequence[ir.Operation], views: Sequence[ir.Operation]) -> str
 def should_part(views: Sequence[ir.Operation]) -> str | None:
     """Why it does not pay: registers would not hold the parts as well, or no reader wants them."""
     kind = views[0].results[0].type
-    groups = [[each.value for each in group] for group in views[0].attributes["reassociation"]]
+    groups = joined_dims(views[0])
     *rows, columns = ([kind.shape[dim] for dim in group] for group in groups)
     return too_small(rows, columns) or _unwanted(views, groups)
 

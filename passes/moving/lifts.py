@@ -21,7 +21,7 @@ from mlir.dialects import tensor
 
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
-from ..raising.reshape import grouped
+from ..raising.reshape import grouped, joined_dims
 from ..structured import has_one_use, make_copy, maps_of, replace_op, sizes_of, structured_ops
 from .reads import is_move
 
@@ -33,7 +33,7 @@ def lift_collapses(func: ir.Operation) -> None:
         if move is None or not is_move(move) or not _is_moved_for_products(collapse, move):
             continue
         places = _places(move)
-        groups = [[each.value for each in group] for group in collapse.attributes["reassociation"]]
+        groups = joined_dims(collapse)
         if places is not None and can_lift(places, groups):
             _lift(collapse, move, places, groups)
 

@@ -8,6 +8,7 @@ from math import prod
 
 from mlir import ir
 
+from ..raising.reshape import joined_dims
 from ..structured import DYNAMIC, is_pointwise, loop_extents, maps_of
 
 
@@ -77,7 +78,7 @@ def _take(reader: ir.Operation, number: int, view: ir.Operation | None) -> Take 
     exprs, extents = list(maps_of(reader)[number].results), loop_extents(reader)
     groups = [[dim] for dim in range(value.type.rank)]
     if view is not None:
-        groups = [[each.value for each in group] for group in view.attributes["reassociation"]]
+        groups = joined_dims(view)
     if not groups:  # a dot product, seen with dims of 1
         return None
     *rows, columns = groups

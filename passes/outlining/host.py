@@ -9,11 +9,12 @@ from ...dialects.attributes import GROUP, RESULT, RESULT_SIZES, argument_attribu
 from ..base import UnsupportedError
 from ..groups import group_of, is_init
 from ..operations import defining_op
+from ..raising.reshape import RESHAPES
 from ..structured import DYNAMIC, make_copy, make_empty, sizes_of, structured_ops
 from .sizes import size_expression
 
 _READ_ONLY = "bufferization.writable"
-_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.cast")
+_VIEWS = (*RESHAPES, "tensor.cast")
 _NOT_WRITTEN = ("arith.constant", "tensor.empty")
 
 
@@ -155,7 +156,7 @@ def _result_attributes(function: ir.Operation, count: int) -> list[ir.Attribute 
 
 def _write(value: ir.Value, out: ir.Value) -> None:
     """Write ``value`` to ``out``; what only reshapes a result reshapes the memory instead."""
-    view = defining_op(value, "tensor.expand_shape", "tensor.collapse_shape")
+    view = defining_op(value, *RESHAPES)
     while view is not None:
         source = view.operands[0]
         groups = view.attributes["reassociation"]
@@ -168,7 +169,7 @@ def _write(value: ir.Value, out: ir.Value) -> None:
             static = [DYNAMIC if isinstance(size, ir.Value) else size for size in sizes]
             out = memref.ExpandShapeOp(kind, out, groups, dynamic, static).result
         value = source
-        view = defining_op(value, "tensor.expand_shape", "tensor.collapse_shape")
+        view = defining_op(value, *RESHAPES)
     bufferization.MaterializeInDestinationOp(None, value, out, restrict=True, writable=True)
 
 

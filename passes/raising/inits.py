@@ -34,7 +34,7 @@ from ..structured import (
     structured_ops,
 )
 from .bodies import is_contraction
-from .reshape import grouped
+from .reshape import grouped, joined_dims
 from .simplify import inline_splat
 
 
@@ -149,7 +149,7 @@ def _through_broadcast(init: ir.Value) -> tuple[ir.Value, ir.AffineMap]:
         return source, read
     if DYNAMIC in init.type.shape or not all(isinstance(expr, ir.AffineDimExpr) for expr in read.results):
         return init, ir.AffineMap.get_identity(init.type.rank)
-    groups = [[each.value for each in group] for group in view.attributes["reassociation"]]
+    groups = joined_dims(view)
     dims = [groups[expr.position] for expr in read.results]
     flat = [dim for group in dims for dim in group]
     shape = [init.type.shape[dim] for dim in flat]

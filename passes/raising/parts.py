@@ -9,8 +9,7 @@ from mlir.dialects import linalg
 
 from ..operations import defining_op
 from ..structured import body_of, kinds_of, make_empty, make_generic, maps_of
-
-_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+from .reshape import RESHAPES
 
 
 def body_ops(op: ir.Operation | None, *names: str) -> list[ir.Operation]:
@@ -39,7 +38,7 @@ def is_same(one: ir.Value, other: ir.Value) -> bool:
     """Whether two values are one, or one tensor in the same shape."""
     if one == other:
         return True
-    first, second = (defining_op(value, *_RESHAPES) for value in (one, other))
+    first, second = (defining_op(value, *RESHAPES) for value in (one, other))
     if first is None or second is None or first.name != second.name or one.type != other.type:
         return False
     same_dims = first.attributes["reassociation"] == second.attributes["reassociation"]

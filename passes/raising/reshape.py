@@ -10,6 +10,8 @@ from mlir.dialects import linalg, tensor
 from ..operations import defining_op
 from ..structured import DYNAMIC, sizes_of
 
+RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+
 
 def unit_dims(value: ir.Value) -> list[int]:
     """The dims of a tensor whose size is 1."""
@@ -59,6 +61,11 @@ def reassociation(rank: int, unit: Collection[int]) -> ir.ArrayAttr:
         else:
             leading.append(dim)
     return grouped(groups)
+
+
+def joined_dims(reshape: ir.Operation) -> list[list[int]]:
+    """Which dims of the one side of an expand_shape or collapse_shape are each dim of the other."""
+    return [[dim.value for dim in group] for group in reshape.attributes["reassociation"]]
 
 
 def grouped(groups: Sequence[Sequence[int]]) -> ir.ArrayAttr:

@@ -42,6 +42,7 @@ from .bodies import is_contraction
 from .divided import can_divide, divide_loop
 from .partial import can_reorder, reduce_twice
 from .ragged import split_raggedly
+from .reshape import RESHAPES
 
 SMALL = 1 << 14  # elements that one task reduces soon enough
 PARTS = 64  # tasks that a large reduction of everything has, at least
@@ -134,7 +135,7 @@ def _readers_after(op: ir.Operation) -> list[ir.Operation]:
             reader = use.owner.operation
             if reader not in found:
                 found[reader] = None
-                if reader.name in ("tensor.expand_shape", "tensor.collapse_shape", "linalg.generic"):
+                if reader.name in ("linalg.generic", *RESHAPES):
                     pending += reader.results
     return list(found)
 
@@ -144,7 +145,7 @@ def _waits_for_rows(op: ir.Operation) -> bool:
     pending = inputs_of(op)
     seen: set[ir.Operation] = set()
     while pending:
-        maker = defining_op(pending.pop(), "linalg.generic", "tensor.expand_shape", "tensor.collapse_shape")
+        maker = defining_op(pending.pop(), "linalg.generic", *RESHAPES)
         if maker is None or maker in seen:
             continue
         seen.add(maker)

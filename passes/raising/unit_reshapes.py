@@ -21,7 +21,7 @@ from mlir.dialects import tensor
 from ..operations import defining_op
 from ..structured import replace_op, structured_ops
 from ..subsets import mixed, split
-from .reshape import grouped, unit_dims
+from .reshape import grouped, joined_dims, unit_dims
 
 _Groups = list[list[int]]
 
@@ -35,7 +35,7 @@ def cancel_unit_dims(func: ir.Operation) -> None:
 
 
 def _cancel(expand: ir.Operation, collapse: ir.Operation) -> None:
-    parts, joined = _groups_of(expand), _groups_of(collapse)
+    parts, joined = joined_dims(expand), joined_dims(collapse)
     dropped: set[int] = set()
     for dim in unit_dims(expand.results[0]):
         if _has_others(parts, dim, dropped) and _has_others(joined, dim, dropped):
@@ -53,10 +53,6 @@ def _cancel(expand: ir.Operation, collapse: ir.Operation) -> None:
             kind = collapse.results[0].type
             value = tensor.CollapseShapeOp(kind, value, _without(joined, dropped)).result
     replace_op(collapse, [value])
-
-
-def _groups_of(reshape: ir.Operation) -> _Groups:
-    return [[each.value for each in group] for group in reshape.attributes["reassociation"]]
 
 
 def _has_others(groups: _Groups, dim: int, dropped: Collection[int]) -> bool:

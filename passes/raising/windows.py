@@ -39,6 +39,7 @@ from ..structured import (
     sizes_of,
 )
 from .named import kinds_from
+from .reshape import joined_dims
 from .slices import padding_value
 from .strides import Window, can_split, expanded, split_strides
 
@@ -94,7 +95,7 @@ def _padded_last(op: ir.Operation) -> ir.Value:
     if view is None or pad is None or value is None:
         return op.operands[0]
     low, high = list(pad.opview.static_low), list(pad.opview.static_high)
-    groups = [[dim.value for dim in group] for group in view.attributes["reassociation"]]
+    groups = joined_dims(view)
     split = [len(group) > 1 for group in groups]
     if any(low[dim] or high[dim] for dim, many in enumerate(split) if many):
         return op.operands[0]
