@@ -130,11 +130,11 @@ def test_faults_of_tensor_copies(change: tuple[str, str], kind: str) -> None:
 
 
 def test_hints_have_no_effect() -> None:
-    x = np.ones((8, 16), np.float32)
+    x, out = np.arange(128, dtype=np.float32), np.zeros(128, np.float32)
     device = emulator.Device()
-    address = device.alloc(x.nbytes)
-    device.write(address, x)
-    box = tensor_maps.tiled("f32", address, (16, 8), (64,), (16, 8))
+    here, there = device.alloc(x.nbytes), device.alloc(x.nbytes)
+    device.write(here, x)
+    maps = [tensor_maps.tiled("f32", address, (16, 8), (64,), (16, 8)) for address in (here, there)]
     hints = """prefetch.tensormap [%rd1];
   cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd1, {0, 0}];
   createpolicy.fractional.L2::evict_last.b64 %rd9, 1.0;"""
@@ -142,7 +142,9 @@ def test_hints_have_no_effect() -> None:
     text = text.replace("complete_tx::bytes\n", "complete_tx::bytes.L2::cache_hint\n", 1)
     text = text.replace("], [bar];\nL:", "], [bar], %rd9;\nL:", 1)
     assert "cache_hint" in text and "[bar], %rd9" in text
-    assert device.load(text).launch("k", 1, 1, [box, box]).findings == []
+    assert device.load(text).launch("k", 1, 1, maps).findings == []
+    device.read(there, out)
+    np.testing.assert_array_equal(out, x)
 
 
 @pytest.mark.parametrize("what", ["bytes", "rank", "narrow rows"])
