@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -246,16 +246,35 @@ def _check_lost(x: Context, instruction: Instruction, space: str, part: Part, lo
         x.report(instruction, "race", detail, lost, own_addresses(x, space, part), space, part.rows)
 
 
-def by_window(x: Context, addresses: Array) -> list[tuple[str, Array | None, Array]]:
-    """Generic addresses by the state space they point to, each with the lanes and the address in it."""
+def by_space(x: Context, space: str, addresses: Array) -> Iterator[tuple[str, Array | slice, Array]]:
+    """Addresses of a state space, or generic ones by the space they point to: which lanes, where in it.
+
+    ``x`` has these lanes alone meanwhile.
+    """
+    if space != "generic":
+        yield space, slice(None), addresses
+        return
+    parts, lanes = _by_window(addresses), x.lanes
+    for found, rows, inside in parts:
+        if len(parts) > 1:
+            mask = np.zeros(lanes.count, np.bool_)
+            mask[rows] = True
+            x.enter(lanes.where(mask))
+        yield found, rows, inside
+    if len(parts) > 1:
+        x.enter(lanes)
+
+
+def _by_window(addresses: Array) -> list[tuple[str, Array | slice, Array]]:
+    """Generic addresses by the state space they point to, each with the rows and the address in it."""
     low, high = int(addresses.min()), int(addresses.max())
     for space, base in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW)):
         if low >= base and high < base + WINDOW:
-            return [(_wide(space, high - base), None, addresses - np.uint64(base))]
+            return [(_wide(space, high - base), slice(None), addresses - np.uint64(base))]
     if high < SHARED_WINDOW or low >= LOCAL_WINDOW + WINDOW:
-        return [("global", None, addresses)]
+        return [("global", slice(None), addresses)]
     number = window(addresses)
-    found: list[tuple[str, Array | None, Array]] = []
+    found: list[tuple[str, Array | slice, Array]] = []
     is_shared, is_local = number == 1, number == 2
     for space, mask, base in (
         ("shared", is_shared, SHARED_WINDOW),

@@ -107,19 +107,9 @@ def atom(i: Instruction, d: Decoder) -> Run:
         addresses = address(x)
         values = [x.dense(read(x)) for read in reads]
         old = np.zeros(x.count, RAW[kind.bits])
-        lanes = x.lanes
-        places: list[tuple[str, Array | None, Array]] = [(space, None, addresses)]
-        if space == "generic":
-            places = access.by_window(x, addresses)
-        for found, rows, inside in places:
-            if rows is not None:
-                mask = np.zeros(lanes.count, np.bool_)
-                mask[rows] = True
-                x.enter(lanes.where(mask))
-            some = values if rows is None else [value[rows] for value in values]
-            mine = _one_space(x, i, found, inside, kind, operation, changes, some, gives)
-            old[slice(None) if rows is None else rows] = mine
-        x.enter(lanes)
+        for found, rows, inside in access.by_space(x, space, addresses):
+            some = [value[rows] for value in values]
+            old[rows] = _one_space(x, i, found, inside, kind, operation, changes, some, gives)
         if write is not None:
             write(x, old)
 

@@ -7,7 +7,9 @@ import numpy as np
 from ..barriers import BARRIERS, Waiting
 from ..context import Context
 from ..decode import Decoder
+from ..lanes import Lanes
 from ..machine import Group, Machine, split
+from ..operands import Read
 from ..ptx import TYPES, Instruction, Not, Operand
 from ..registry import Run, Step, control, instruction
 from .control import taken
@@ -68,15 +70,19 @@ def bar_warp(i: Instruction, d: Decoder) -> Run:
     return lambda x: x.batch.launch.watch.warp_barrier(x, x.dense(mask(x)))
 
 
+def _come(machine: Machine, group: Group, guard: Read | None, *, aligned: bool) -> Lanes | None:
+    """The lanes whose guard holds; those of whole warps, if they are to come together."""
+    lanes = taken(machine, group, guard)
+    return machine.gather(group, lanes) if lanes is not None and aligned else lanes
+
+
 @control("barrier.cluster.arrive", section=SYNC + ": barrier.cluster", kind="barrier")
 def cluster_arrive(i: Instruction, d: Decoder) -> Step:
     """Arrives at the barrier of the cluster, without waiting."""
     guard, release, aligned = d.guard(i), not i.has("relaxed"), i.has("aligned")
 
     def step(machine: Machine, group: Group) -> None:
-        lanes = taken(machine, group, guard)
-        if lanes is not None and aligned:
-            lanes = machine.gather(group, lanes)
+        lanes = _come(machine, group, guard, aligned=aligned)
         if lanes is None:
             return
         x = Context(machine.batch, group.frame, lanes)
@@ -92,9 +98,7 @@ def cluster_wait(i: Instruction, d: Decoder) -> Step:
     guard, aligned = d.guard(i), i.has("aligned")
 
     def step(machine: Machine, group: Group) -> None:
-        lanes = taken(machine, group, guard)
-        if lanes is not None and aligned:
-            lanes = machine.gather(group, lanes)
+        lanes = _come(machine, group, guard, aligned=aligned)
         if lanes is None:
             return
         x = Context(machine.batch, group.frame, lanes)

@@ -10,6 +10,7 @@ from ..context import Context
 from ..decode import Decoder
 from ..lanes import Lanes
 from ..machine import Group, Machine, split
+from ..operands import Read
 from ..ptx import TYPES, Arguments, Instruction, Name, Operand
 from ..registry import Step, control
 
@@ -57,12 +58,12 @@ def brx(i: Instruction, d: Decoder) -> Step:
     return step
 
 
-def taken(machine: Machine, group: Group, guard: object) -> Lanes | None:
+def taken(machine: Machine, group: Group, guard: Read | None) -> Lanes | None:
     """The lanes whose guard holds; the others go on behind the instruction."""
     if guard is None:
         return group.lanes
     x = Context(machine.batch, group.frame, group.lanes)
-    yes, no = machine.part(group, x.dense(guard(x)))  # type: ignore[operator]
+    yes, no = machine.part(group, x.dense(guard(x)))
     if no is not None:
         machine.move(group, group.pc + 1, no)
     return yes
@@ -229,7 +230,7 @@ def call(i: Instruction, d: Decoder) -> Step:
     return step
 
 
-def _direct(d: Decoder, site: CallSite, name: str, guard: object) -> Step:
+def _direct(d: Decoder, site: CallSite, name: str, guard: Read | None) -> Step:
     function = d.loaded.module.functions.get(name)
     builtin = BUILTINS.get(name)
     if function is not None and function.body:

@@ -105,40 +105,18 @@ def load(x: Context, i: Instruction, space: str, addresses: Array, size: int, co
     """A load from one state space, or by generic addresses."""
     if space != "generic":
         return access.load(x, i, space, addresses, size, count)
-    parts = access.by_window(x, addresses)
-    if len(parts) == 1:
-        return access.load(x, i, parts[0][0], parts[0][2], size, count)
     out: list[Array] = [np.zeros(x.count, f"u{size}") for _ in range(count)]
-    lanes = x.lanes
-    for found, rows, inside in parts:
-        assert rows is not None
-        mask = np.zeros(lanes.count, np.bool_)
-        mask[rows] = True
-        x.enter(lanes.where(mask))
+    for found, rows, inside in access.by_space(x, space, addresses):
         for whole, value in zip(out, access.load(x, i, found, inside, size, count), strict=True):
             whole[rows] = value
-    x.enter(lanes)
     return out
 
 
 def store(x: Context, i: Instruction, space: str, addresses: Array, size: int, values: list[Array]) -> None:
     """A store to one state space, or by generic addresses."""
-    if space != "generic":
-        access.store(x, i, space, addresses, size, values)
-        return
-    parts = access.by_window(x, addresses)
-    if len(parts) == 1:
-        access.store(x, i, parts[0][0], parts[0][2], size, values)
-        return
-    lanes = x.lanes
-    for found, rows, inside in parts:
-        assert rows is not None
-        mask = np.zeros(lanes.count, np.bool_)
-        mask[rows] = True
-        x.enter(lanes.where(mask))
+    for found, rows, inside in access.by_space(x, space, addresses):
         some = [value[rows] if value.ndim else value for value in values]
         access.store(x, i, found, inside, size, some)
-    x.enter(lanes)
 
 
 @instruction("st", section=DATA + ": st", kind="store")

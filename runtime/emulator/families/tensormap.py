@@ -37,14 +37,8 @@ def replace(i: Instruction, d: Decoder) -> Run:
 
     def run(x: Context) -> None:
         addresses, values = address(x), x.dense(value(x))
-        parts = [(space, None, addresses)] if space != "generic" else access.by_window(x, addresses)
-        lanes = x.lanes
-        for found, rows, inside in parts:
-            mine = values if rows is None else values[rows]
-            if rows is not None:
-                x.enter(lanes.where(np.isin(np.arange(lanes.count), rows)))
-            _replace(x, i, found, inside, field, at, mine)
-            x.enter(lanes)
+        for found, rows, inside in access.by_space(x, space, addresses):
+            _replace(x, i, found, inside, field, at, values[rows])
 
     return run
 
