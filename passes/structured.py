@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 
 from mlir import ir
 from mlir.dialects import linalg, tensor
@@ -264,6 +265,11 @@ def origin_of_size(value: ir.Value, dim: int) -> ir.Value | tuple[ir.Value, int]
     made_by = defining_op(size, "tensor.dim")
     which = None if made_by is None else scalar_constant(made_by.operands[1])
     return size if which is None or made_by is None else origin_of_size(made_by.operands[0], which.value)
+
+
+def elements_of(value: ir.Value) -> int:
+    """The elements of a tensor, a dynamic size counted as `ASSUMED`."""
+    return prod(ASSUMED if size == DYNAMIC else size for size in value.type.shape)
 
 
 def sizes_of(value: ir.Value) -> list[int | ir.Value]:

@@ -20,7 +20,7 @@ from .behind import VIEWS, Behind
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
-from .repeats import elements_of, remade, repeats, tasks_of, window_repeats
+from .repeats import elements_or_one, remade, repeats, tasks_of, window_repeats
 from .sums import Sums
 from .waits import waiting_seconds
 
@@ -242,7 +242,7 @@ class Prices:
         """Which op's work is done again most in the tasks of a kernel, and how often in all."""
         times = [(nest, float(times)) for nest, times in repeats(domain, self.machine)]
         for each in remade(domain, self.machine):
-            times += [(nest, each.elements / elements_of(each.value)) for nest in each.nests]
+            times += [(nest, each.elements / elements_or_one(each.value)) for nest in each.nests]
         nest, most = max(times, key=lambda pair: self._work_of(pair[0]).flops * (pair[1] - 1))
         return f"{word_for(nest.op)}, {most:.3g} times"
 
@@ -251,7 +251,7 @@ class Prices:
         total = self._nothing
         for each in remade(domain, self.machine):
             for nest in each.nests:
-                total += self._work_of(nest).repeated(max(each.elements / elements_of(each.value) - 1, 0))
+                total += self._work_of(nest).repeated(max(each.elements / elements_or_one(each.value) - 1, 0))
             total += Cost(0, elementwise={"f32": each.instructions * each.elements})
         return total
 

@@ -29,7 +29,7 @@ from ..domain import Dim, Domain
 from ..raising.bodies import is_contraction
 from ..scheduling import cpu, gpu
 from ..scheduling.common import TASKS
-from ..structured import ASSUMED, DYNAMIC
+from ..structured import ASSUMED, elements_of
 from ..tiling.access import Access, Nest
 from ..tiling.analysis import loops_in
 from ..tiling.stages import loop_sizes, memory_order, memory_shape, part_sizes
@@ -133,13 +133,13 @@ def window_repeats(domain: Domain, values: Collection[ir.Value], machine: Machin
         for access in nest.reads:
             if access is not None and access.value in values:
                 count = _positions(domain, nest, access, parts)
-                times = max(times, ceil(count / elements_of(access.value)))
+                times = max(times, ceil(count / elements_or_one(access.value)))
     return times
 
 
-def elements_of(value: ir.Value) -> int:
+def elements_or_one(value: ir.Value) -> int:
     """The elements of a tensor, 1 at least."""
-    return max(prod(ASSUMED if size == DYNAMIC else size for size in value.type.shape), 1)
+    return max(elements_of(value), 1)
 
 
 def _positions(domain: Domain, nest: Nest, access: Access, parts: Mapping[Dim, int]) -> int:

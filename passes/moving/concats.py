@@ -17,8 +17,6 @@ parts. Done for all that follows at once, if no more is put together after it th
 
 from __future__ import annotations
 
-from math import prod
-
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
@@ -27,10 +25,10 @@ from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..raising.slices import insert
 from ..structured import (
-    ASSUMED,
     DYNAMIC,
     body_of,
     copy_generic,
+    elements_of,
     has_one_use,
     inits_of,
     inputs_of,
@@ -252,7 +250,7 @@ def _is_stored(value: ir.Value) -> bool:
 def _bytes(value: ir.Value) -> int:
     kind = value.type.element_type
     width = kind.width if isinstance(kind, (ir.FloatType, ir.IntegerType)) else 64
-    return prod(ASSUMED if size == DYNAMIC else size for size in value.type.shape) * max(width // 8, 1)
+    return elements_of(value) * max(width // 8, 1)
 
 
 def _part(op: ir.Operation, loop: int, place: tuple[int, int], known: dict[ir.Value, ir.Value]) -> ir.Value:

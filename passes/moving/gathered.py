@@ -14,8 +14,6 @@ Done where no more elements are read than there were, and not for what weights a
 
 from __future__ import annotations
 
-import math
-
 from mlir import ir
 from mlir.dialects import tensor
 
@@ -23,9 +21,8 @@ from ..constants import index_constant
 from ..hoist import made_of_weights
 from ..operations import defining_op
 from ..structured import (
-    ASSUMED,
-    DYNAMIC,
     body_of,
+    elements_of,
     inits_of,
     inputs_of,
     kinds_of,
@@ -97,7 +94,7 @@ def should_compute(op: ir.Operation, maker: ir.Operation, weights: set[ir.Value]
         if loops != sorted(loops):
             return f"{word_for(maker)} at the places of a gather would be read across memory"
         tables += len(loops) > 0
-    reads, writes = _elements(op.results[0]) * max(tables, 1), _elements(maker.results[0])
+    reads, writes = elements_of(op.results[0]) * max(tables, 1), elements_of(maker.results[0])
     if reads > writes:
         word = word_for(maker)
         return f"{word} at the places of a gather would read {reads} elements to save writing {writes}"
@@ -110,10 +107,6 @@ def why_not_computed(op: ir.Operation, value: ir.Value) -> str | None:
     if maker is None or not can_compute(op, maker):
         return None
     return should_compute(op, maker, set())
-
-
-def _elements(value: ir.Value) -> int:
-    return math.prod(ASSUMED if size == DYNAMIC else size for size in value.type.shape)
 
 
 def _computed(op: ir.Operation, extract: ir.Operation, maker: ir.Operation) -> ir.Operation:

@@ -16,19 +16,17 @@ twice, but for casts, which are cheap; and not for the epilogue of a product or 
 
 from __future__ import annotations
 
-from math import prod
-
 from mlir import ir
 from mlir.dialects import tensor
 
 from ...dialects.attributes import WHOLE
 from ..operations import defining_op
 from ..structured import (
-    ASSUMED,
     CASTS,
     DYNAMIC,
     body_of,
     copy_generic,
+    elements_of,
     inits_of,
     inputs_of,
     is_used,
@@ -125,13 +123,9 @@ def should_take(op: ir.Operation, slices: list[ir.Operation]) -> str | None:
     other = next((reader for reader in readers if reader not in slices), None)
     if other is not None:
         return f"{word_for(other)} reads it, too, and {word_for(op)} would be computed twice"
-    if sum(_elements(each.results[0]) for each in slices) > _elements(op.results[0]):
+    if sum(elements_of(each.results[0]) for each in slices) > elements_of(op.results[0]):
         return f"parts of it overlap, and {word_for(op)} would be computed twice there"
     return None
-
-
-def _elements(value: ir.Value) -> int:
-    return prod(ASSUMED if size == DYNAMIC else size for size in value.type.shape)
 
 
 def _take(op: ir.Operation, taken: ir.Operation) -> None:
