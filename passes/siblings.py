@@ -36,5 +36,6 @@ def not_siblings(anchors: Sequence[ir.Operation]) -> str | None:
     first, *others = anchors
     if not all(are_siblings(first, other) for other in others):
         kind = "contraction" if all(map(is_contraction, anchors)) else "contraction or window"
-        return f"a kernel has one {kind}, not {' and '.join(map(word_for, anchors))}"
+        several = ", or several of one left factor and shape" if len(anchors) > 2 else ""
+        return f"a kernel has one {kind}{several}, not {' and '.join(map(word_for, anchors))}"
     return f"a kernel has at most {MOST} products" if len(anchors) > MOST else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from .registry import aten, count, is_low, ours
+from .transposed import is_transposed_depthwise, transposed_depthwise
 
 
 def sum_mm(a: Tensor, b: Tensor) -> Tensor:
@@ -29,13 +31,26 @@ def _small_integers(a: Tensor, b: Tensor) -> Any:
 
 
 @ours(aten.convolution.default)
-def _convolution(x: Tensor, weight: Tensor, bias: Tensor | None, *args: Any) -> Any:
+def _convolution(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    is_transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Any:
     """The same for convolutions."""
-    if x.dtype not in (torch.int8, torch.uint8):
-        return NotImplemented
-    wide = torch.int32
-    bias = None if bias is None else bias.to(wide)
-    return aten.convolution(x.to(wide), weight.to(wide), bias, *args).to(x.dtype)
+    if x.dtype in (torch.int8, torch.uint8):
+        wide = torch.int32
+        bias = None if bias is None else bias.to(wide)
+        rest = stride, padding, dilation, is_transposed, output_padding, groups
+        return aten.convolution(x.to(wide), weight.to(wide), bias, *rest).to(x.dtype)
+    if is_transposed_depthwise(x, weight, is_transposed, groups):
+        return transposed_depthwise(x, weight, bias, stride, padding, dilation, output_padding)
+    return NotImplemented
 
 
 @ours(aten.linear.default)
