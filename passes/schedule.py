@@ -18,7 +18,8 @@ them; for the reduced dim of a contraction the step of the loop over it. A kerne
 ``choices="kernel_0_matmul:2 kernel_3_sum:1"``; those that are not named get the first.
 
 For ``target=cuda`` the schedule also has ``warps``, of a block, and ``min_blocks``, that a multiprocessor
-should hold (nvvm.minctasm); a product on tensor cores has ``stages``, the steps whose factors are in shared
+should hold (nvvm.minctasm); a reduction has ``most_registers`` (nvvm.maxnreg) if its blocks leave a thread
+more than it needs; a product on tensor cores has ``stages``, the steps whose factors are in shared
 memory at once, ``registers``, with which a thread makes do, and one of the kernel's twin for what is not
 aligned; its kernel has ``mlopt.considered``: the blocks that were compared, and the time that was predicted
 for each. How sizes are chosen: ``passes/scheduling``.
@@ -117,6 +118,7 @@ class Schedule(Pass):
         found = {"tile": tiles, "warps": (choice.warps,), "min_blocks": (choice.min_blocks,)}
         found |= {"stages": (choice.stages,)} if choice.stages > 1 else {}
         found |= {"registers": choice.registers} if choice.registers else {}
+        found |= {"most_registers": (choice.most_registers,)} if choice.most_registers else {}
         SCHEDULE.set(function, found | ({"tf32": (1,)} if choice.tf32 else {}))
         if choice.considered:
             CONSIDERED.set(function, choice.considered)

@@ -121,7 +121,8 @@ def _mark(forall: ir.Operation, along: int, processors: int) -> None:
         blocks = blocks_along(counts[along], others, processors * resident)
         if blocks is not None:
             changed = {"warps": (warps,), "min_blocks": (resident,), "turns": (along, blocks)}
-            SCHEDULE.set(forall, {**schedule, **changed})
+            kept = {key: each for key, each in schedule.items() if key != "most_registers"}
+            SCHEDULE.set(forall, {**kept, **changed})
             return
 
 

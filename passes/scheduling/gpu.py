@@ -33,6 +33,7 @@ from .gpu_threads import (
     WARP,
     WIDE,
     is_dear,
+    most_registers_for_rows,
     reduces,
     registers_for_rows,
     registers_of,
@@ -71,7 +72,8 @@ class Choice:
 
     ``stages``: the steps of a product whose factors are in shared memory at once. ``registers``: what a
     thread makes do with, and one of the kernel's twin. ``considered``: the blocks that were compared, and
-    what each was predicted to take, this one first. ``tf32``: factors are rounded.
+    what each was predicted to take, this one first. ``tf32``: factors are rounded. ``most_registers``: what
+    a thread may have where its blocks leave it more than it needs; 0: as many as they leave.
     """
 
     tiles: dict[Dim, int]
@@ -81,6 +83,7 @@ class Choice:
     registers: tuple[int, ...] = ()
     considered: tuple[str, ...] = ()
     tf32: bool = False
+    most_registers: int = 0
 
 
 def problem(domain: Domain) -> str | None:
@@ -143,7 +146,9 @@ def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED, tf3
     if unrolled and short:
         wanted = registers_for_steps
     registers = wanted(domain, tiles, warps * WARP) if light or short else CONTRACTION_REGISTERS
-    return Choice(tiles, warps, _blocks(registers, warps))
+    blocks = _blocks(registers, warps)
+    most = most_registers_for_rows(registers, blocks * warps * WARP) if rows and light else 0
+    return Choice(tiles, warps, blocks, most_registers=most)
 
 
 def _blocks(registers: int, warps: int) -> int:

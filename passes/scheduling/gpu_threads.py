@@ -9,6 +9,7 @@ from mlir import ir
 
 from ..costs.cost import SPECIAL
 from ..domain import Dim, Domain
+from ..gpu.layouts.warps import REGISTERS
 from ..operations import nested_ops
 from ..tiling import elementwise, fill, reduction
 from ..tiling.access import Access, Nest
@@ -27,6 +28,7 @@ MOST_RESULTS = 8  # of the others: more have so many addresses and constants tha
 FEWEST_REGISTERS = 32
 FEW = 8  # times as many elements as rows: then what is computed once a row does not count
 PLACES = 8  # registers with addresses and the like
+REGISTER_STEP = 8  # they are handed out by so many
 _SHORT = ("div", "exp", "sqrt", "rsqrt")  # functions of a dozen instructions at most
 
 
@@ -67,6 +69,17 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int) -> i
         own = _rows_once(domain, own, tiles)
     loaded, held = words_of(domain, own, tiles, threads), -(-largest_tile(domain, tiles) // threads)
     return min(max(loaded, held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
+
+
+def most_registers_for_rows(registers: int, threads: int) -> int:
+    """The registers that ptxas is to make do with, for `registers_for_rows` of them; 0: those that are left.
+
+    One block of 1024 threads leaves 64 to each, two 32: between them no count of blocks tells. It needs its
+    places twice, to compute beside a row that waits: with 40 the softmax of 32768 bf16 spills, with 48 it
+    has as many instructions as with 64.
+    """
+    most = ceil((registers + PLACES) / REGISTER_STEP) * REGISTER_STEP
+    return most if most < OTHER_REGISTERS and most + REGISTER_STEP <= REGISTERS // threads else 0
 
 
 def _rows_once(

@@ -288,3 +288,21 @@ func.func private @lean(%x: memref<64x256xf32>, %out: memref<64x256xf32>) attrib
   } {mlopt.schedule = {tile = array<i64: 4, 0>, warps = array<i64: 4>, min_blocks = array<i64: 4>, registers = array<i64: 48, 72>}}
   return
 }
+
+// -----
+
+// One block of 1024 threads leaves 64 registers to each: a number tells that 48 are enough, also for the twin.
+// CHECK: llvm.func @long_row(
+// CHECK-SAME: nvvm.maxnreg = 48 : i32, nvvm.maxntid = array<i32: 1024, 1, 1>, nvvm.minctasm = 1 : i32
+// CHECK: llvm.func @long_row_unaligned(
+// CHECK-SAME: nvvm.maxnreg = 48 : i32
+func.func private @long_row(%x: memref<64x4096xf32>, %out: memref<64x4096xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (64) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<64x4096xf32>, vector<1x4096xf32>
+    %y = arith.addf %v, %v : vector<1x4096xf32>
+    vector.transfer_write %y, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x4096xf32>, memref<64x4096xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 32>, min_blocks = array<i64: 1>, most_registers = array<i64: 48>}}
+  return
+}

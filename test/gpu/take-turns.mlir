@@ -3,6 +3,7 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-take-turns,mlopt-gpu-assign-layouts,mlopt-gpu-distribute)' | FileCheck %s --check-prefix=CODE
 
 // 16,384 rows, 12 blocks of 40 registers a thread on each of 108 multiprocessors: 13 turns each. Or 132: 11.
+// The limit to registers is one of blocks without turns.
 // CHECK-LABEL: @scale
 // CHECK: {mlopt.schedule = {min_blocks = array<i64: 12>, tile = array<i64: 1, 0>, turns = array<i64: 0, 1261>, warps = array<i64: 4>}}
 // H100-LABEL: @scale
@@ -30,7 +31,7 @@ func.func private @scale(%x: memref<16384x1024xf32>, %w: memref<1024xf32>, %out:
     %b = vector.broadcast %u : vector<1024xf32> to vector<1x1024xf32>
     %r = arith.mulf %v, %b : vector<1x1024xf32>
     vector.transfer_write %r, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x1024xf32>, memref<16384x1024xf32>
-  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, most_registers = array<i64: 40>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
   return
 }
 

@@ -336,6 +336,27 @@ func.func private @byte_rows(%x: tensor<128x1024xi8>, %out: tensor<128xi64>) -> 
   return %r : tensor<128xi64>
 }
 
+// A row that fills a block of 1024 threads waits in 32 registers of each; 64 are left to it, and 48 enough.
+// CHECK-LABEL: @waiting_row
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>, most_registers = array<i64: 48>, tile = array<i64: 1, 0, 0>, warps = array<i64: 32>}
+func.func private @waiting_row(%x: tensor<2048x32768xf32>, %s: tensor<2048xf32>, %out: tensor<2048x32768xf32>) -> tensor<2048x32768xf32> attributes {mlopt.kernel} {
+  %low = arith.constant 0xFF800000 : f32
+  %f = linalg.fill ins(%low : f32) outs(%s : tensor<2048xf32>) -> tensor<2048xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<2048x32768xf32>) outs(%f : tensor<2048xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = arith.maximumf %a, %o : f32
+    linalg.yield %y : f32
+  } -> tensor<2048xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m : tensor<2048x32768xf32>, tensor<2048xf32>) outs(%out : tensor<2048x32768xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %y = arith.subf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<2048x32768xf32>
+  return %r : tensor<2048x32768xf32>
+}
+
 // On tensor cores a block is the one that is predicted to be the fastest, and its kernel says what was compared.
 // CHECK-LABEL: @product
 // CHECK-SAME: mlopt.considered = ["128x256x32, 8 warps, 4 stages: {{[0-9.]+}} {{.*}}bound by arithmetic", "256x128x32,

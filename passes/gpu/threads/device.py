@@ -71,6 +71,8 @@ def _emit(
         kinds.append(ir.Type.parse("!llvm.ptr"))
         attributes.append(STATUS.added(None, True))
     device = _function(name, kinds, attributes, warps * WARP, blocks_with_registers(forall, aligned))
+    for most in schedule.get("most_registers", ()):
+        device.attributes["nvvm.maxnreg"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), most)
     body = device.regions[0].blocks.append(*kinds)
     with ir.InsertionPoint(body), function.location:
         entry = ir.Operation.create("llvm.return")
