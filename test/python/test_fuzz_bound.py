@@ -1,4 +1,4 @@
-"""The bound of random graphs: both slopes of a kink are terms, a jump is none."""
+"""The bound of random graphs: slopes of a kink are terms, so is a parabola at its bottom; a jump is none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .fuzz.bound import _terms
+from .fuzz.bound import SHARE, _terms
 from .fuzz.graphs import Array, Graph, Node
 
 
@@ -32,6 +32,17 @@ def test_a_maximum_of_what_cancels() -> None:
         computed(lambda a: a.max(), 2),
     )
     assert 0.2 < found < 2
+
+
+def test_the_square_of_what_cancels() -> None:
+    """A number less itself, squared: rounded by a share each, that is the square of the share."""
+    found = terms_of(
+        given(3.0),
+        computed(lambda a: a.copy(), 0),
+        computed(lambda a, b: a - b, 0, 1),
+        computed(lambda a: a * a, 2),
+    )
+    assert SHARE["bf16"] < found < 20 * SHARE["bf16"]
 
 
 def test_a_jump() -> None:

@@ -41,8 +41,11 @@ def _terms(graph: Graph, call: int, exact: Sequence[Array]) -> list[Array]:
 
     All values change by a tiny share with random signs, not the inputs alone: a graph knows them, and what
     is small because two of them nearly cancel depends on how they were rounded. A step of twice the length
-    tells a slope from a jump, which has no terms: a maximum of numbers around 0 has slopes of two sizes.
+    tells a slope from a jump, which has no terms: a maximum of numbers around 0 has slopes of two sizes. It
+    tells the bottom of a parabola, too, as the square of what cancels is: four times the change, and terms
+    that are the smaller the less the dtype's numbers may change.
     """
+    share = SHARE[graph.element]
     found = [np.abs(value) for value in exact]
     for sample in range(SAMPLES):
         for step in (STEP, -STEP):
@@ -50,7 +53,9 @@ def _terms(graph: Graph, call: int, exact: Sequence[Array]) -> list[Array]:
             for number, (here, once, twice) in enumerate(zip(exact, near, far, strict=True)):
                 change, double = np.abs(once - here), np.abs(twice - here) / 2
                 steady = np.abs(change - double) <= UNSTEADY * np.maximum(change, double)
-                found[number] = np.maximum(found[number], np.where(steady, change / STEP, 0))
+                curved = np.abs(2 * change - double) <= UNSTEADY * double
+                terms = np.where(steady, change / STEP, np.where(curved, change / STEP**2 * share, 0))
+                found[number] = np.maximum(found[number], terms)
     return found
 
 
