@@ -21,7 +21,7 @@
 // CHECK-NEXT: fused div -> exp saves 5.120 MB, {{[0-9.]+}} µs
 // CHECK: not fused:
 // CHECK-NEXT: kernel_0_matmul_div_exp -> kernel_1_matmul (2.560 MB)
-// CHECK-NEXT: exp -> matmul: {{.+}}; would save {{.+}} MB
+// CHECK-NEXT: exp -> matmul ({{.+}}mlopt-explain.mlir:[[#]] -> [[#]]): {{.+}}; would save {{.+}} MB
 // CUDA: for cuda:sm_80; times are those of NVIDIA A100 80 GB (SXM)
 // CUDA: kernel_1_matmul {{.*}} compute {{.*}} warps=
 // JSON: "bound_by": "compute"
