@@ -11,9 +11,9 @@ MARK = "// -----\n"
 
 
 def test_a_chunk_becomes_the_same_alone_and_behind_others(tmp_path: Path) -> None:
-    kinds = [_transposed(order) for rank in (2, 3, 4) for order in permutations(range(rank))]
+    kinds = [_transposed(order) for rank in (2, 3) for order in permutations(range(rank))]
     alone = {text: _folded(text, tmp_path) for text in kinds}
-    chunks = [kinds[number * 7 % len(kinds)] for number in range(CHUNKS)]
+    chunks = [kinds[number * 3 % len(kinds)] for number in range(CHUNKS)]
     together = _folded(MARK.join(chunks), tmp_path)
     assert [part.strip() for part in together.split(MARK)] == [alone[text].strip() for text in chunks]
 
