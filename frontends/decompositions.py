@@ -14,6 +14,12 @@ from typing import Any
 
 import torch
 from torch._decomp import get_decompositions
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.export import ExportedProgram
+from torch.export.exported_program import (
+    _decompose_exported_program,
+    _split_decomp_table_to_cia_and_python_decomp,
+)
 
 from .decomposing import (  # noqa: F401 (they register when they are imported)
     attention,
@@ -56,9 +62,38 @@ _EXTRA: list[Any] = [
 
 @functools.cache
 def decomposition_table() -> dict[Any, Callable[..., Any]]:
-    """The table for ``ExportedProgram.run_decompositions`` and for AOTAutograd."""
+    """The table for `decomposed` and for AOTAutograd."""
     table = dict(torch.export.default_decompositions().items())
     table = {op: function for op, function in table.items() if op._overloadpacket not in _KEEP}
     table = {**table, **get_decompositions(_EXTRA), **OURS}
     along = zero_dims.ALONG_A_DIMENSION
     return {**table, **{op: zero_dims.with_a_dimension(op, table.get(op)) for op in along}}
+
+
+def decomposed(exported: ExportedProgram) -> ExportedProgram:
+    """``exported.run_decompositions(decomposition_table())``, in a quarter of its time for a small graph.
+
+    That splits the table at each call, and installs 20 kernels for each of its 500 composite ops, to have
+    470 of them do what they do anyway: 0.16 s. Only the others are installed here.
+    """
+    composite, simple = _split_table()
+    with unset_fake_temporarily():
+        return _decompose_exported_program(
+            exported,
+            cia_to_decomp=composite,
+            python_decomp_table=dict(simple),
+            joint_loss_index=None,
+            decompose_custom_triton_ops=False,
+        )
+
+
+@functools.cache
+def _split_table() -> tuple[dict[Any, Callable[..., Any]], dict[Any, Callable[..., Any]]]:
+    """Of the table: composite ops that do not become what torch composes them of, and simple ops."""
+    composite, simple = _split_decomp_table_to_cia_and_python_decomp(dict(decomposition_table()))
+    return {op: rule for op, rule in composite.items() if not _is_its_own(op, rule)}, simple
+
+
+def _is_its_own(op: Any, rule: Callable[..., Any]) -> bool:
+    """Whether ``rule`` calls the kernel by which torch composes ``op`` of others."""
+    return isinstance(rule, functools.partial) and rule.keywords == {"kernel": op}

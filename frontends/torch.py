@@ -20,7 +20,7 @@ from torch.utils import _pytree as pytree
 from ..errors import CompileError, MloptError, UnsupportedOpError
 from .arguments import Arguments
 from .conditions import Fact, facts, noted_answers, positive_sizes
-from .decompositions import decomposition_table
+from .decompositions import decomposed
 from .equalities import described, lines_of_equalities
 from .fx_operands import DTYPE_ASM
 from .fx_text import graph_to_text
@@ -128,7 +128,7 @@ def _export(
 
 def _decompose(exported: ExportedProgram, name: str) -> ExportedProgram:
     try:
-        return exported.run_decompositions(decomposition_table())
+        return decomposed(exported)
     except MloptError:
         raise
     except Exception as error:

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
+from mlopt.frontends.decompositions import decomposed, decomposition_table
 from mlopt.frontends.torch import capture
 from mlopt.test.corpus import CASES, DEMO
+from mlopt.test.corpus.basic import Function
 from mlopt.test.python.frontend_graphs import as_user_sees, assert_close, import_text, run_graph
 from torch import nn
 from torch.utils import _pytree as pytree
@@ -40,6 +42,22 @@ def test_graph_computes_what_eager_does(monkeypatch, name, dtype):
         assert_close(leaf, expected, reference)
         if output.dense:
             assert leaf.stride() == expected.stride()
+
+
+@pytest.mark.parametrize("name", ["mlp", "attention_masked", "pools", "llama_block"])
+def test_decomposed_as_by_run_decompositions(name):
+    case = CASES[name]
+    exported = torch.export.export(case.module(), case.inputs(), strict=False)
+    assert str(decomposed(exported).graph) == str(exported.run_decompositions(decomposition_table()).graph)
+
+
+def test_a_composite_op_that_is_registered_after_another_capture():
+    capture(nn.ReLU(), [torch.randn(3)])
+    with torch.library._scoped_library("mlopt_late", "FRAGMENT") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        library.impl("twice", lambda x: x.relu() + x.relu(), "CompositeImplicitAutograd")
+        program = capture(Function(lambda x: torch.ops.mlopt_late.twice(x)), [torch.randn(3)])
+    assert [op for op, _ in program.ops] == ["aten.relu.default", "aten.relu.default", "aten.add.Tensor"]
 
 
 def test_text_lowers_like_fx_importer():
