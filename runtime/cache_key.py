@@ -15,7 +15,9 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from .cuda.ptxas import tool_paths
 PLUGINS_VARIABLE = "MLOPT_PASS_PLUGINS"
 _SOURCES = (".py", ".mlir", ".toml")
 _CPU_FIELDS = ("vendor_id", "cpu family", "model", "stepping", "flags")
+_SETTLED = 2.0  # seconds, by when a file that changes again has another time
 _FIRST_CPU = 1 << 14  # bytes; /proc/cpuinfo of a large machine is long
 
 
@@ -72,28 +75,57 @@ def code_version() -> str:
 
 
 def code_version_now() -> str:
-    """A hash of the files of the package and its subpackages, names and contents."""
-    return hash_of_sources(Path(__file__).resolve().parent.parent)
+    """A hash of the files of the package and its subpackages, names and contents.
+
+    They are read again (15 ms) only if the file system says that a file or a folder has changed (2 ms).
+    """
+    global _hashed
+    if _hashed is None or _hashed[0] is None or _hashed[0] != stamp(_hashed[1]):
+        root = Path(__file__).resolve().parent.parent
+        looked_at = [str(path) for path in chain(*_tree(root))]
+        _hashed = stamp(looked_at), looked_at, hash_of_sources(root)
+    return _hashed[2]
+
+
+Stamp = list[tuple[int, int]] | None
+_hashed: tuple[Stamp, list[str], str] | None = None
+
+
+def stamp(paths: list[str]) -> Stamp:
+    """Equal to an earlier one if nothing in ``paths`` has changed between the two.
+
+    None, which is equal to nothing, if there has been a change just now: the next may have the same time.
+    """
+    try:
+        found = [os.stat(path) for path in paths]  # noqa: PTH116 (half the time)
+    except OSError:
+        return None
+    if max(each.st_ctime for each in found) > time.time() - _SETTLED:
+        return None
+    return [(each.st_ino, each.st_ctime_ns) for each in found]
 
 
 def hash_of_sources(root: Path) -> str:
     """A hash of the Python and MLIR files of the package in ``root``, and of its data files."""
     digest = hashlib.sha256()
-    for path in sorted(_sources(root)):
+    for path in sorted(_tree(root)[0]):
         content = path.read_bytes()
         digest.update(f"{path.relative_to(root)} {len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()
 
 
-def _sources(root: Path) -> Iterator[Path]:
-    """The files of ``root`` and its subpackages; other folders of a checkout do not matter."""
+def _tree(root: Path) -> tuple[list[Path], list[Path]]:
+    """The files of ``root`` and its subpackages, and the folders; others of a checkout do not matter."""
+    files, folders = [], [root]
     with os.scandir(root) as entries:
         listing = list(entries)
     for entry in listing:
         if entry.name.endswith(_SOURCES):
-            yield Path(entry.path)
+            files.append(Path(entry.path))
         elif entry.is_dir() and Path(entry.path, "__init__.py").exists():
-            for folder, folders, files in os.walk(entry.path):
-                folders[:] = [name for name in folders if name != "__pycache__"]
-                yield from (Path(folder, name) for name in files if name.endswith(_SOURCES))
+            for folder, inner, names in os.walk(entry.path):
+                inner[:] = [name for name in inner if name != "__pycache__"]
+                folders.append(Path(folder))
+                files += [Path(folder, name) for name in names if name.endswith(_SOURCES)]
+    return files, folders

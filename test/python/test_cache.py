@@ -187,6 +187,42 @@ def test_every_file_of_the_package_is_in_the_code_version(tmp_path):
     assert cache_key.hash_of_sources(tmp_path) in seen
 
 
+def test_the_code_version_is_another_after_each_edit(monkeypatch, tmp_path):
+    package, path = tmp_path / "passes", tmp_path / "passes" / "fuse.py"
+    (package / "empty").mkdir(parents=True)
+    for file in (tmp_path / "options.py", package / "__init__.py", path):
+        file.write_text("a")
+    monkeypatch.setattr(cache_key, "__file__", str(tmp_path / "runtime" / "cache_key.py"))
+    monkeypatch.setattr(cache_key, "_hashed", None)
+    monkeypatch.setattr(cache_key, "_SETTLED", 0.02)
+    read = []
+    whole = cache_key.hash_of_sources
+    monkeypatch.setattr(cache_key, "hash_of_sources", lambda root: read.append(root) or whole(root))
+    times = path.stat().st_atime_ns, path.stat().st_mtime_ns
+
+    def edit_in_place():
+        path.write_text("b")  # as many bytes
+        os.utime(path, ns=times)
+
+    edits = [
+        lambda: None,
+        edit_in_place,
+        lambda: (package / "new.mlir").write_text(""),
+        lambda: (package / "empty" / "new.py").write_text(""),
+        lambda: path.rename(package / "fusion.py"),
+        lambda: (package / "new.mlir").unlink(),
+    ]
+    versions = []
+    for edit in edits:
+        edit()
+        versions.append(cache_key.code_version_now())  # at once, when the file system's clock tells nothing
+        time.sleep(0.05)
+        for _ in range(3):
+            assert cache_key.code_version_now() == versions[-1] == whole(tmp_path)
+    assert len(set(versions)) == len(edits)
+    assert len(read) <= 2 * len(edits)  # at once, and when that was settled
+
+
 def test_nothing_is_stored_once_the_code_was_edited(monkeypatch, folder):
     monkeypatch.setattr(cache, "code_version_now", lambda: "edited")
     mlopt.compile_mlir(RELU)
