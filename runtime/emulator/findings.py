@@ -13,6 +13,7 @@ KINDS = {
     "uninitialized-register": "a read of a register that nothing has written on the path taken",
     "read-only": "a write to constant memory or to a parameter",
     "race": "two threads access the same bytes, one of them writes, and no barrier orders them",
+    "warp-sync": "a race of lanes, of whose warps others are in order: a bar.warp.sync is missing",
     "barrier-divergence": "the threads of a warp do not execute an aligned barrier together",
     "barrier": "a barrier's number or thread count that the ISA forbids",
     "deadlock": "threads wait for others that never come",

@@ -15,7 +15,7 @@ import numpy as np
 from .context import Context
 from .lanes import WARP
 from .ptx import Array, Instruction
-from .races import STRONG, Unchanged
+from .races import LACKS, STRONG, Unchanged
 
 if TYPE_CHECKING:
     from .access import Part
@@ -190,9 +190,15 @@ class GlobalRaces:
         pairs = np.stack([its_block[late], when[rows][late], block[late]])
         unique, which = np.unique(pairs, axis=1, return_inverse=True)
         racing = np.array([not self.clock.before(*map(int, pair)) for pair in unique.T])
-        rows = rows[late][racing[which.reshape(-1)]]
-        if len(rows):
-            self._report(access, rows, int(other[rows[0]]), what)
+        late = np.flatnonzero(late)[racing[which.reshape(-1)]]
+        between_lanes = np.zeros(len(late), np.bool_)
+        near = np.flatnonzero(same[late])
+        if len(near):
+            at = late[near]
+            between_lanes[near] = order.between_lanes(inside[at], mine[at], its[at], when[rows[at]])
+        for kind, chosen in (("race", late[~between_lanes]), ("warp-sync", late[between_lanes])):
+            if len(chosen):
+                self._report(access, rows[chosen], int(other[rows[chosen[0]]]), what, kind)
 
     def _check_constant(self, access: Access, rows: Array) -> None:
         """Loads with .nc may see old values of what the kernel has written, whatever the order."""
@@ -201,19 +207,19 @@ class GlobalRaces:
                 access, rows, "a read of what this kernel has written, by .nc, which takes it for constant"
             )
 
-    def _report(self, access: Access, rows: Array, other: int, what: str) -> None:
+    def _report(self, access: Access, rows: Array, other: int, what: str, kind: str) -> None:
         launch = self.launch
         block, thread = divmod(other, self.threads)
         who = f"thread {launch.thread_index(thread)} of block {launch.block_index(block)}"
         mine = "read" if access.reads else "write"
-        _report(access, rows, f"nothing orders this {mine} and a {what} by {who}")
+        _report(access, rows, f"nothing orders this {mine} and a {what} by {who}{LACKS[kind]}", kind)
 
 
-def _report(access: Access, rows: Array, detail: str) -> None:
+def _report(access: Access, rows: Array, detail: str, kind: str = "race") -> None:
     x, part = access.x, access.part
     lanes = rows if part.rows is None else part.rows[rows]
     mask = np.ones(len(rows), np.bool_)
-    x.report(access.instruction, "race", detail, mask, part.addresses[rows], "global", lanes)
+    x.report(access.instruction, kind, detail, mask, part.addresses[rows], "global", lanes)
 
 
 def _note(access: Access, found: Accesses, at: Array, now: int) -> None:

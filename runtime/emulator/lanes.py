@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,11 @@ from .ptx import Array
 
 WARP = 32
 GROUP = 4  # warps of a warpgroup
+
+
+def bits(lanes: int) -> list[int]:
+    """The numbers of the lanes of a warp that are given as bits."""
+    return [lane for lane in range(WARP) if lanes >> lane & 1]
 
 
 class Shape:
@@ -120,6 +126,13 @@ class Lanes:
         if self.sel is None:
             return True
         return bool(((self.present == self.shape.members) | (self.present == 0)).all())
+
+    def by_warp(self, rows: Array | None = None) -> Iterator[tuple[int, int]]:
+        """Each warp that has some of these lanes (of those in ``rows``), and the bits of them."""
+        warp, lane = (self.warp, self.lane) if rows is None else (self.warp[rows], self.lane[rows])
+        starts = np.flatnonzero(np.append(True, warp[1:] != warp[:-1])[: len(warp)])
+        present = np.bitwise_or.reduceat(np.uint32(1) << lane, starts) if len(warp) else starts
+        return zip(warp[starts].tolist(), present.tolist(), strict=True)
 
     @cached_property
     def starts(self) -> Array:

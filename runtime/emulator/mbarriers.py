@@ -101,7 +101,8 @@ def arrivals(x: Context, place: int, rows: Array, *, tells: bool) -> Iterator[in
     last = np.append(warp[1:] != warp[:-1], True)
     for row, whole in zip(rows.tolist(), last.tolist(), strict=True):
         if tells:
-            x.batch.launch.watch.mbarrier_arrive(x, place, np.array([row]), whole=whole)
+            mine = rows[warp == x.lanes.warp[row]] if whole else np.array([row])
+            x.batch.launch.watch.mbarrier_arrive(x, place, mine, own=whole)
         yield row
 
 

@@ -86,16 +86,15 @@ class Meetings:
         late = (thread != state.place) | (block != state.block)
         if late.any():
             late &= order.knows(block, thread, np.full(len(rows), state.place)) < state.time
-            passed = order.clustered[block, (thread >> 5) % order.warps]
+            passed = order.clustered[block, thread % (order.warps * WARP)]
             late &= not state.published or passed < state.published
         return late
 
-    def mbarrier_arrive(self, x: Context, place: int, rows: Array, *, whole: bool = True) -> None:
-        """The lanes in these rows have arrived at an mbarrier; if not ``whole``, a part of their warp."""
+    def mbarrier_arrive(self, x: Context, place: int, rows: Array, *, own: bool = True) -> None:
+        """The lanes in these rows have arrived at an mbarrier; not ``own``: it tells not what they did."""
         if x.batch.order is not None:
-            for warp in np.unique(x.lanes.warp[rows]).tolist():
-                block, inside = divmod(warp, x.batch.shape.warps_in_block)
-                x.batch.order.object_arrive(place, block, inside, whole=whole)
+            for warp, lanes in x.lanes.by_warp(rows):
+                x.batch.order.object_arrive(place, warp, lanes, own=own)
 
     def mbarrier_complete(self, batch: Batch, place: int) -> None:
         """A phase of an mbarrier is over."""
@@ -107,17 +106,20 @@ class Meetings:
         order = x.batch.order
         if order is None:
             return np.ones(len(rows), np.bool_)
-        warps, which = np.unique(x.lanes.warp[rows], return_inverse=True)
-        parts = [divmod(warp, x.batch.shape.warps_in_block) for warp in warps.tolist()]
-        return np.array([order.object_known(place, *part) for part in parts])[which]
+        keys = np.stack(
+            [x.lanes.warp[rows], order.rows(x.lanes.block[rows], x.batch.shape.place[x.lanes.index[rows]])]
+        )
+        _, first, which = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+        lanes = zip(x.lanes.warp[rows][first].tolist(), x.lanes.lane[rows][first].tolist(), strict=True)
+        return np.array([order.object_known(place, *lane) for lane in lanes])[which.reshape(-1)]
 
     def mbarrier_wait(self, x: Context, places: Array, done: Array) -> None:
         """Lanes have seen that a phase is over, where ``done`` holds."""
-        if x.batch.order is None:
+        if x.batch.order is None or not done.any():
             return
-        pairs = np.unique(np.stack([places[done], x.lanes.warp[done]]), axis=1)
-        for place, warp in pairs.T.tolist():
-            x.batch.order.object_wait(place, *divmod(warp, x.batch.shape.warps_in_block))
+        for place in np.unique(places[done]).tolist():
+            for warp, lanes in x.lanes.by_warp(np.flatnonzero(done & (places == place))):
+                x.batch.order.object_wait(place, warp, lanes)
 
     def wgmma_done(self, batch: Batch, units: Array, name: int) -> int:
         """A wgmma of a warpgroup has read units of shared memory: when that was."""
@@ -131,7 +133,7 @@ class Meetings:
     def wgmma_waited(self, batch: Batch, name: int, warp: int, time: int) -> None:
         """A warp knows that its warpgroup has read, up to a time."""
         if batch.order is not None:
-            batch.order.operands_waited(name, *divmod(warp, batch.shape.warps_in_block), time)
+            batch.order.operands_waited(name, warp, time)
 
     def bulk_arrived(
         self, batch: Batch, place: int, size: int, barrier: int, block: int, *, atomic: bool

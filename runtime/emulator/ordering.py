@@ -1,20 +1,20 @@
-"""What happened before what: the order that synchronisation makes between the warps and blocks of a launch.
+"""What happened before what: the order that synchronisation makes between the threads of a launch.
 
-A launch has a `Clock` that moves on at every synchronisation. ``known[block, w, v]`` is the time up to which
-what warp v of the block's cluster did happened before what warp w of the block does now; barriers, mbarriers
-and bar.warp.sync say so. Behind the columns of the warps are those of the mbarriers at which copies arrive,
-and of the warpgroups whose wgmma read.
-``fenced`` is the same for what a fence.proxy.async stands between, None before the first.
+A launch has a `Clock` that moves on at every synchronisation. Barriers, mbarriers and bar.warp.sync say who
+knows of whose past up to when (`Knowledge`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .clock import BEGIN, Clock
-from .lanes import WARP, Lanes
+from .event import Event
+from .knowledge import Knowledge
+from .lanes import WARP, Lanes, bits
 from .ptx import Array
 
 if TYPE_CHECKING:
@@ -22,75 +22,99 @@ if TYPE_CHECKING:
     from .batch import Batch
 
 
-class Ordering:
+class Ordering(Knowledge):
     """The order within the blocks of a batch."""
 
     def __init__(self, batch: Batch, clock: Clock) -> None:
-        self.batch = batch
-        self.clock = clock
+        super().__init__(batch, clock)
         shape = batch.shape
-        self.warps = shape.warps_in_block
-        self.known = np.zeros((shape.blocks, self.warps, shape.cluster_warps), np.int32)
-        self.fenced: Array | None = None
-        rank = np.arange(shape.blocks) % shape.cluster
-        self.own = rank[:, None] * self.warps + np.arange(self.warps)  # the columns of a block's warps
-        self.floor = np.zeros(shape.blocks, np.int32)  # what every warp of a block knows of every other
-        self.met: Array | None = (
-            None  # for lanes of a warp: when they met at a bar.warp.sync for a part of it
-        )
         self.arrived: dict[int, Array] = {}
         self.objects: dict[Any, Event] = {}
-        self.columns: dict[int, int] = {}
+        self.numbers: dict[int, int] = {}
         self.fenced_at = np.zeros((shape.blocks // shape.cluster, shape.cluster_warps * WARP), np.int32)
-        self.released: dict[int, Array] = {}  # by warps, what is before their last fence for the cluster
+        # By warps, what lanes (bits) know that have executed a fence for the cluster since the last one.
+        self.released: dict[int, list[tuple[int, Array]]] = {}
         self.completed = np.zeros(shape.blocks // shape.cluster, np.int32)  # when the cluster's barrier was
-        self.clustered = np.zeros((shape.blocks, self.warps), np.int32)  # the last one that a warp has passed
-
-    def knows(self, block: Array, thread: Array, other: Array) -> Array:
-        """Up to which time threads know what other threads of their clusters did.
-
-        Threads are numbered through the cluster (`Shape.place`).
-        """
-        column, its = thread >> 5, other >> 5
-        mine = column % self.warps
-        known: Array = self.known[block, mine, its]
-        if self.met is not None:
-            met = self.met[block * self.warps + mine, thread & (WARP - 1), other & (WARP - 1)]
-            known = np.where(column == its, np.maximum(known, met), known)
-        return known
+        self.clustered = np.zeros(
+            (shape.blocks, self.warps * WARP), np.int32
+        )  # the last that a thread passed
 
     def column(self, place: int) -> int:
         """The column of the mbarrier at a place in a cluster's shared memory; below 0, of a warpgroup."""
-        found = self.columns.get(place)
+        found = self.numbers.get(place)
         if found is None:
-            found = self.columns[place] = self.known.shape[2]
             now = self.clock.now
-            self.known = _wider(self.known, now)
-            self.fenced = None if self.fenced is None else _wider(self.fenced, now)
-            self.arrived = {number: _wider(each, now) for number, each in self.arrived.items()}
-            for event in self.objects.values():
-                event.widen(now)
+            found = self.numbers[place] = self.widen(
+                lambda array: np.concatenate([array, np.full((*array.shape[:-1], 1), now, np.int32)], axis=-1)
+            )
             self._tick()
         return found
+
+    def widen(self, wider: Callable[[Array], Array]) -> int:
+        """One column more, in what is told but not known yet, too."""
+        self.arrived = {number: wider(each) for number, each in self.arrived.items()}
+        self.released = {
+            warp: [(lanes, wider(row)) for lanes, row in each] for warp, each in self.released.items()
+        }
+        for event in self.objects.values():
+            event.widen(wider)
+        return super().widen(wider)
 
     def _tick(self) -> None:
         self.clock.now += 1
 
+    def _set_floor(self) -> None:
+        self.floor = self.known[:, : self.warps].min(axis=(1, 2))
+
+    def tells(self, warp: int, lanes: int, *, own: bool = True) -> Array:
+        """What lanes of a warp tell of the past, up to now: what they know; and what they did, if ``own``."""
+        block, inside = divmod(warp, self.warps)
+        shape, now = self.batch.shape, self.clock.now
+        self.told[block, inside] = now
+        if own and lanes != int(shape.members[warp]):
+            return self._lanes_tell(warp, lanes)
+        row, _ = self.joined(warp, lanes)
+        if own:
+            row[self.own[block, inside]] = now
+            self.level(row)
+        return row
+
+    def _lanes_tell(self, warp: int, lanes: int) -> Array:
+        """What a part of a warp tells: of the other lanes only what these know of them."""
+        block, inside = divmod(warp, self.warps)
+        mine = bits(lanes)
+        times = dict.fromkeys(mine, self.clock.now)
+        if self.met is not None:
+            met, before = self.met[warp, mine].max(axis=0), self.known[block, inside, self.own[block, inside]]
+            times = {lane: int(met[lane]) for lane in np.flatnonzero(met > before).tolist()} | times
+        columns = [self.lone_column(warp, lane) for lane in times]
+        row, _ = self.joined(warp, lanes)
+        row[columns] = np.maximum(row[columns], np.array([*times.values()], np.int32))
+        return row
+
     def barrier(self, released: list[Waiting], blocks: Array, number: int) -> None:
         """The threads that waited at a barrier go on; ``blocks`` says in which blocks."""
         shape, now = self.batch.shape, self.clock.now
-        part = np.zeros(shape.warps, np.bool_)
+        present = np.zeros(shape.warps, np.uint32)
         for waiting in released:
-            part[waiting.lanes.warp] = True
-        taking = part.reshape(shape.blocks, self.warps)
-        early = self.arrived.pop(number, None)
+            present |= waiting.lanes.present
+        lacking = present & self.batch.alive_in_warp != self.batch.alive_in_warp
+        parts = {warp: int(present[warp]) for warp in np.flatnonzero(lacking & (present != 0)).tolist()}
+        for warp in [warp for warp in self.apart if present[warp]]:
+            self.meet(warp, int(present[warp]))
+        for warp, lanes in parts.items():
+            self._come(number, warp, lanes)
+            present[warp] = 0
+        taking = (present != 0).reshape(shape.blocks, self.warps)
         alive = (self.batch.alive_in_warp != 0).reshape(shape.blocks, self.warps)
+        early = self.arrived.pop(number, None)
         going = (blocks[:, None] & taking)[:, :, None]
+        mine = self.known[:, : self.warps]
         whole = early is None and ((taking == alive) | ~blocks[:, None]).all()
         if whole and self.known.shape[2] == self.warps:
-            self.known = np.where(going, np.int32(now), self.known)
+            mine[:] = np.where(going, np.int32(now), mine)
         else:
-            joined = np.where(taking[:, :, None], self.known, 0).max(axis=1)
+            joined = np.where(taking[:, :, None], mine, 0).max(axis=1)
             each = np.arange(shape.blocks)[:, None]
             joined[each, self.own] = np.maximum(joined[each, self.own], np.where(taking, np.int32(now), 0))
             if early is not None:
@@ -98,38 +122,52 @@ class Ordering:
                 left = np.where(blocks[:, None], 0, early)
                 if left.any():
                     self.arrived[number] = left
-            self.known = np.where(going, np.maximum(self.known, joined[:, None, :]), self.known)
+            self.level(joined)
+            mine[:] = np.where(going, np.maximum(mine, joined[:, None, :]), mine)
+            for warp, lanes in parts.items():
+                self.learn(warp, lanes, joined[warp // self.warps])
         if self.fenced is not None:
-            joined = np.where(taking[:, :, None], self.fenced, 0).max(axis=1)
-            self.fenced = np.where(going, np.maximum(self.fenced, joined[:, None, :]), self.fenced)
+            mine = self.fenced[:, : self.warps]
+            joined = np.where(taking[:, :, None], mine, 0).max(axis=1)
+            mine[:] = np.where(going, np.maximum(mine, joined[:, None, :]), mine)
         self._tick()
-        self.floor = self.known.min(axis=(1, 2))
+        self._set_floor()
 
     def barrier_arrive(self, lanes: Lanes, number: int) -> None:
         """Lanes arrive at a barrier and do not wait."""
-        shape = self.batch.shape
-        early = self.arrived.setdefault(number, np.zeros((shape.blocks, self.known.shape[2]), np.int32))
-        for warp in np.unique(lanes.warp):
-            block, inside = divmod(int(warp), self.warps)
-            early[block] = np.maximum(early[block], self.known[block, inside])
-            early[block, self.own[block, inside]] = self.clock.now
+        for warp, mine in lanes.by_warp():
+            self._come(number, warp, mine)
         self._tick()
+
+    def _come(self, number: int, warp: int, lanes: int) -> None:
+        row = self.tells(warp, lanes)
+        early = self.arrived.setdefault(number, np.zeros((self.batch.shape.blocks, len(row)), np.int32))
+        np.maximum(early[warp // self.warps], row, out=early[warp // self.warps])
 
     def warp_barrier(self, lanes: Lanes, mask: Array) -> None:
         """Lanes of warps have met, each with those that its ``mask`` names."""
         alive = self.batch.alive_in_warp[lanes.warp]
         whole = (mask & alive) == alive
         warps = np.unique(lanes.warp[whole])
+        for warp in [warp for warp in self.apart if warp in warps]:
+            self.meet(warp, int(self.batch.alive_in_warp[warp]))
         block, inside = warps // self.warps, warps % self.warps
         self.known[block, inside, self.own[block, inside]] = self.clock.now
+        if len(self.lone):
+            self.known[block, inside] = self.level(self.known[block, inside])
         if not whole.all():
-            if self.met is None:
-                self.met = np.zeros((self.batch.shape.warps, WARP, WARP), np.int32)
-            warp, lane = lanes.warp[~whole], lanes.lane[~whole]
-            named = (mask[~whole][:, None] >> np.arange(WARP, dtype=np.uint32)) & np.uint32(1)
-            self.met[warp, lane] = np.where(named != 0, np.int32(self.clock.now), self.met[warp, lane])
-        self.floor = self.known.min(axis=(1, 2))
+            self._parts_meet(lanes.warp[~whole], lanes.lane[~whole], mask[~whole])
+        self._set_floor()
         self._tick()
+
+    def _parts_meet(self, warp: Array, lane: Array, mask: Array) -> None:
+        if self.met is None:
+            self.met = np.zeros((self.batch.shape.warps, WARP, WARP), np.int32)
+        named = (mask[:, None] >> np.arange(WARP, dtype=np.uint32)) & np.uint32(1)
+        self.met[warp, lane] = np.where(named != 0, np.int32(self.clock.now), self.met[warp, lane])
+        apart = np.isin(warp, [*self.apart])
+        for each, together in np.unique(np.stack([warp[apart], mask[apart]]), axis=1).T.tolist():
+            self.meet(each, together & int(self.batch.alive_in_warp[each]))
 
     def proxy_fence(self, lanes: Lanes) -> None:
         """Lanes execute fence.proxy.async: it stands behind all that they know of.
@@ -138,24 +176,28 @@ class Ordering:
         """
         if self.fenced is None:
             self.fenced = np.zeros_like(self.known)
-        warps = np.unique(lanes.warp)
-        block, inside = warps // self.warps, warps % self.warps
-        self.fenced[block, inside] = np.maximum(self.fenced[block, inside], self.known[block, inside])
-        whole = lanes.present[warps] == self.batch.alive_in_warp[warps]
         shape = self.batch.shape
         threads = shape.block[lanes.index] // shape.cluster, shape.place[lanes.index]
         self.fenced_at[threads] = self.clock.now
-        block, inside = block[whole], inside[whole]
-        self.fenced[block, inside, self.own[block, inside]] = self.clock.now
+        for warp, mine in lanes.by_warp():
+            block, inside = divmod(warp, self.warps)
+            if mine != int(self.batch.alive_in_warp[warp]):
+                for lane in bits(mine):
+                    known, _ = self.joined(warp, 1 << lane)
+                    self.learn(warp, 1 << lane, known, known)
+                continue
+            for row in self.rows_of(warp, mine):
+                np.maximum(self.fenced[block, row], self.known[block, row], out=self.fenced[block, row])
+                self.fenced[block, row, self.own[block, inside]] = self.clock.now
+                self.level(self.fenced[block, row])
         self._tick()
 
     def cluster_fence(self, lanes: Lanes) -> None:
         """Lanes execute a fence for their cluster: a relaxed arrival behind it tells what is before it."""
-        for warp in np.unique(lanes.warp).tolist():
-            block, inside = divmod(warp, self.warps)
-            row = self.known[block, inside].copy()
-            row[self.own[block, inside]] = self.clock.now
-            self.released[warp] = row
+        for warp, mine in lanes.by_warp():
+            row = self.tells(warp, mine)
+            before = [(each, old) for each, old in self.released.get(warp, []) if each & ~mine]
+            self.released[warp] = [*before, (mine, row)]
         self._tick()
 
     def cluster_arrive(self, lanes: Lanes, *, release: bool) -> None:
@@ -163,15 +205,14 @@ class Ordering:
         for state in self.batch.objects.states.values():
             if state.fenced and not state.published and state.lane in lanes.index:
                 state.published = self.clock.now
-        for warp in np.unique(lanes.warp).tolist():
-            block, inside = divmod(warp, self.warps)
-            cluster = block // self.batch.shape.cluster
+        for warp, mine in lanes.by_warp():
+            place = "cluster", warp // self.warps // self.batch.shape.cluster
             if release:
-                self.object_arrive(("cluster", cluster), block, inside)
-            elif warp in self.released:
-                event = self._object(("cluster", cluster))
-                row = self.released[warp]
-                event.pending[: len(row)] = np.maximum(event.pending[: len(row)], row)
+                self.object_arrive(place, warp, mine)
+            for fencing, row in [] if release else self.released.get(warp, []):
+                if fencing & mine:
+                    event = self._object(place)
+                    np.maximum(event.pending, row, out=event.pending)
         self._tick()
 
     def cluster_complete(self, clusters: Array) -> None:
@@ -182,26 +223,28 @@ class Ordering:
 
     def cluster_wait(self, lanes: Lanes) -> None:
         """Lanes have passed the barrier of their cluster."""
-        for warp in np.unique(lanes.warp).tolist():
-            block, inside = divmod(warp, self.warps)
-            cluster = block // self.batch.shape.cluster
-            self.object_wait(("cluster", cluster), block, inside)
-            np.maximum(self.known[block, inside], BEGIN, out=self.known[block, inside])
-            self.clustered[block, inside] = self.completed[cluster]
+        cluster = lanes.block // self.batch.shape.cluster
+        threads = self.batch.shape.thread[lanes.index]
+        self.clustered[lanes.block, threads] = self.completed[cluster]
+        for warp, mine in lanes.by_warp():
+            self.object_wait(("cluster", warp // self.warps // self.batch.shape.cluster), warp, mine)
+            self.learn(warp, mine, np.full(self.known.shape[2], BEGIN, np.int32))
 
-    def fences(self, block: int, threads: Array) -> Array:
+    def fences(self, block: int, threads: Any) -> Any:
         """When threads of the block's cluster executed their last fence.proxy.async."""
-        found: Array = self.fenced_at[block // self.batch.shape.cluster, threads]
-        return found
+        return self.fenced_at[block // self.batch.shape.cluster, threads]
 
-    def object_arrive(self, place: Any, block: int, warp: int, *, whole: bool = True) -> None:
-        """A warp, or a part of it, arrives at the mbarrier at ``place``, or at its cluster's barrier."""
+    def object_arrive(self, place: Any, warp: int, lanes: int, *, own: bool = True) -> None:
+        """Lanes of a warp arrive at the mbarrier at ``place``, or at their cluster's barrier.
+
+        It tells what they did if it is their ``own`` past, else only what they know.
+        """
+        row = self.tells(warp, lanes, own=own)
         event = self._object(place)
-        np.maximum(event.pending, self.known[block, warp], out=event.pending)
-        if whole:
-            event.pending[self.own[block, warp]] = self.clock.now
-        if self.fenced is not None:
-            np.maximum(event.fenced, self.fenced[block, warp], out=event.fenced)
+        np.maximum(event.pending, row, out=event.pending)
+        _, fenced = self.joined(warp, lanes)
+        if fenced is not None:
+            np.maximum(event.fenced, fenced, out=event.fenced)
         self._tick()
 
     def copy_arrive(self, place: int, column: int) -> None:
@@ -215,55 +258,34 @@ class Ordering:
         self._tick()
         return column, now
 
-    def operands_waited(self, name: int, block: int, warp: int, time: int) -> None:
+    def operands_waited(self, name: int, warp: int, time: int) -> None:
         """A warp knows what its warpgroup has read up to a time."""
-        column = self.column(name)
-        self.known[block, warp, column] = max(time, int(self.known[block, warp, column]))
-        self.floor[block] = self.known[block].min()
+        block, column = warp // self.warps, self.column(name)
+        for row in [warp % self.warps, *self.apart.get(warp, {}).values()]:
+            self.known[block, row, column] = max(time, int(self.known[block, row, column]))
+        self.floor[block] = self.known[block, : self.warps].min()
 
     def object_complete(self, place: Any) -> None:
         """A phase is over."""
         self._object(place).complete()
 
-    def object_known(self, place: Any, block: int, warp: int) -> bool:
-        """Whether a warp knows of all arrivals in the phases that are over, other than its own."""
-        ahead = self._object(place).done > self.known[block, warp]
-        ahead[self.own[block, warp]] = False
+    def object_known(self, place: Any, warp: int, lane: int) -> bool:
+        """Whether a lane knows of all arrivals in the phases that are over, other than its warp's."""
+        known, _ = self.joined(warp, 1 << lane)
+        ahead = self._object(place).done > known
+        ahead[self.own_columns(warp)] = False
         return not ahead.any()
 
-    def object_wait(self, place: Any, block: int, warp: int) -> None:
-        """A warp has seen that a phase is over."""
-        event = self._object(place)
-        self.known[block, warp] = np.maximum(self.known[block, warp], event.done)
-        self.floor[block] = self.known[block].min()
-        if event.done_fenced.any():
-            if self.fenced is None:
-                self.fenced = np.zeros_like(self.known)
-            self.fenced[block, warp] = np.maximum(self.fenced[block, warp], event.done_fenced)
+    def object_wait(self, place: Any, warp: int, lanes: int) -> None:
+        """Lanes of a warp have seen that a phase is over."""
+        event, block = self._object(place), warp // self.warps
+        fenced = event.done_fenced if event.done_fenced.any() else None
+        if fenced is not None and self.fenced is None:
+            self.fenced = np.zeros_like(self.known)
+        self.learn(warp, lanes, event.done, fenced)
+        self.floor[block] = self.known[block, : self.warps].min()
 
     def _object(self, place: Any) -> Event:
         if place not in self.objects:
             self.objects[place] = Event(self.known.shape[2])
         return self.objects[place]
-
-
-class Event:
-    """What those know who wait for a phase of an mbarrier: of the one that goes on, and of those before."""
-
-    def __init__(self, columns: int) -> None:
-        self.pending, self.done, self.fenced, self.done_fenced = np.zeros((4, columns), np.int32)
-
-    def complete(self) -> None:
-        """The phase is over."""
-        np.maximum(self.done, self.pending, out=self.done)
-        np.maximum(self.done_fenced, self.fenced, out=self.done_fenced)
-
-    def widen(self, value: int) -> None:
-        """One column more."""
-        self.pending, self.done = _wider(self.pending, value), _wider(self.done, value)
-        self.fenced, self.done_fenced = _wider(self.fenced, value), _wider(self.done_fenced, value)
-
-
-def _wider(array: Array, value: int) -> Array:
-    """The array with one column more."""
-    return np.concatenate([array, np.full((*array.shape[:-1], 1), value, np.int32)], axis=-1)

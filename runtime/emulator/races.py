@@ -6,13 +6,14 @@ the smallest access that the kernel makes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .context import Context
-from .lanes import WARP
+from .lanes import WARP, bits
 from .ordering import Ordering
 from .ptx import Array, Instruction
 
@@ -22,8 +23,39 @@ if TYPE_CHECKING:
 
 STRONG = ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
 READS = ("load", "fetch", "operand")  # of a thread, of a copy in bulk, of a wgmma
-SEVERAL = -2  # lanes of a warp have read
 Unchanged = Callable[["Part"], Array]  # for a store: whether each lane writes what is there anyway
+
+
+LACKS = {
+    "race": "",
+    "warp-sync": ": another lane has arrived or waited for its warp, and a bar.warp.sync is missing",
+}
+
+
+@dataclass(slots=True)
+class Racing:
+    """The lanes that race: with whom (-1: a reader), and whether only a bar.warp.sync is missing."""
+
+    bad: Array
+    other: Array
+    lanes: Array
+
+    @classmethod
+    def of(cls, count: int) -> Racing:
+        """None of so many."""
+        return cls(np.zeros(count, np.bool_), np.full(count, -1, np.int64), np.zeros(count, np.bool_))
+
+    def add(self, rows: Array, other: Array, lanes: Array) -> None:
+        """These race."""
+        self.lanes[rows] = lanes & (self.lanes[rows] | ~self.bad[rows])
+        self.bad[rows] = True
+        self.other[rows] = other
+
+    def kinds(self) -> Iterator[tuple[str, Array]]:
+        """The kinds of findings, each with its lanes."""
+        for kind, mine in (("race", self.bad & ~self.lanes), ("warp-sync", self.bad & self.lanes)):
+            if mine.any():
+                yield kind, mine
 
 
 class Races:
@@ -40,7 +72,7 @@ class Races:
         self.written_at = np.zeros(granules, np.int32)
         self.atomic = np.zeros(granules, np.bool_)
         self.read_at = np.zeros((self.warps, granules), np.int32)
-        self.read_by = np.zeros((self.warps, granules), np.int8)
+        self.read_by = np.zeros((self.warps, granules), np.uint32)  # bits of lanes
         self.last_read = np.zeros(granules, np.int32)
         self.bulk_read_at: Array | None = None  # the last copy in bulk of each, by whose thread
         self.bulk_reader = np.zeros(0, np.int32)
@@ -65,11 +97,10 @@ class Races:
         granules = self._granules(part.addresses, size)
         racing = self._check(thread, block, granules, strong=strong, reads=reads)
         if racing is not None:
-            bad, other = racing
             if unchanged is not None:
-                bad &= (other < 0) | ~unchanged(part)
-            if bad.any():
-                self._report(x, instruction, part, bad, other, "read" if reads else "write")
+                racing.bad &= (racing.other < 0) | ~unchanged(part)
+            if racing.bad.any():
+                self._report(x, instruction, part, racing, "read" if reads else "write")
         if kind == "fetch":
             self._note_bulk(thread, granules)
         elif kind != "operand":
@@ -81,13 +112,9 @@ class Races:
 
     def _check(
         self, thread: Array, block: Array, granules: list[Array], *, strong: bool, reads: bool
-    ) -> tuple[Array, Array] | None:
-        """The lanes that race, and the threads that they race with (-1: a reader).
-
-        Only accesses after ``floor`` need a closer look.
-        """
-        bad = np.zeros(len(thread), np.bool_)
-        other = np.full(len(thread), -1, np.int64)
+    ) -> Racing | None:
+        """The lanes that race; only accesses after ``floor`` need a closer look."""
+        found = None
         floor = self.order.floor[block]
         for at in granules:
             late = self.written_at[at] > floor
@@ -95,17 +122,24 @@ class Races:
                 rows = np.flatnonzero(late)
                 writer = self._racing_writer(thread[rows], block[rows], at[rows], strong=strong)
                 rows, writer = rows[writer >= 0], writer[writer >= 0]
-                bad[rows] = True
-                other[rows] = writer
+                if len(rows):
+                    found = found or Racing.of(len(thread))
+                    lanes = self.order.between_lanes(
+                        block[rows], thread[rows], writer, self.written_at[at[rows]]
+                    )
+                    found.add(rows, writer, lanes)
             if reads:
                 continue
             late = self.last_read[at] > floor
             if late.any():
                 rows = np.flatnonzero(late)
-                read = rows[self._racing_reader(thread[rows], block[rows], at[rows])]
-                bad[read] = True
-                other[read] = -1
-        return (bad, other) if bad.any() else None
+                reader, when = self._racing_reader(thread[rows], block[rows], at[rows])
+                rows, reader, when = (each[reader >= 0] for each in (rows, reader, when))
+                if len(rows):
+                    found = found or Racing.of(len(thread))
+                    lanes = self.order.between_lanes(block[rows], thread[rows], reader, when)
+                    found.add(rows, np.full(len(rows), -1), lanes)
+        return found
 
     def _racing_writer(self, thread: Array, block: Array, at: Array, *, strong: bool) -> Array:
         """The thread that wrote each granule last, if nothing orders it before ``thread``; else -1."""
@@ -116,36 +150,52 @@ class Races:
             found &= ~self.atomic[at]
         return np.where(found, writer, -1)
 
-    def _racing_reader(self, thread: Array, block: Array, at: Array) -> Array:
-        """Whether another thread has read each granule, and nothing orders it before."""
-        warp = thread >> 5
-        found = np.zeros(len(at), np.bool_)
-        for reader in range(self.warps):
-            by = self.read_by[reader, at].astype(np.int32)
-            lane = np.where(by == SEVERAL, (thread & (WARP - 1)) ^ 1, by)
-            late = self.read_at[reader, at] > self.order.knows(block, thread, reader * WARP + lane)
-            found |= late & ((warp != reader) | (lane != thread & (WARP - 1)))
+    def _racing_reader(self, thread: Array, block: Array, at: Array) -> tuple[Array, Array]:
+        """A thread that has read each granule, if nothing orders it before, else -1; and when it has."""
+        found, when = np.full(len(at), -1, np.int64), np.zeros(len(at), np.int32)
+
+        def race(rows: Array, reader: Array | int, times: Array) -> None:
+            found[rows], when[rows] = reader, times
+
+        row = self.order.rows(block, thread)
+        for warp in range(self.warps):
+            read_at = self.read_at[warp, at]
+            rows = np.flatnonzero(read_at > self.order.known[block, row, warp])
+            if len(rows):
+                lanes = self.read_by[warp, at[rows]]
+                its = thread[rows] >> 5 == warp
+                lanes = lanes & ~np.where(
+                    its, np.uint32(1) << (thread[rows] & (WARP - 1)).astype(np.uint32), 0
+                )
+                lanes = self.order.unknown_lanes(block[rows], thread[rows], warp, lanes, read_at[rows])
+                rows = rows[lanes != 0]
+                race(rows, warp * WARP, read_at[rows])
         if self.bulk_read_at is not None:
-            late = self.bulk_read_at[at] > self.order.knows(block, thread, self.bulk_reader[at])
-            found |= late & (self.bulk_reader[at] != thread)
-        for column, read_at in self.operand_read_at.items():
-            found |= read_at[at] > self.order.knows(block, thread, np.full(len(at), column * WARP))
-        return found
+            read_at, reader = self.bulk_read_at[at], self.bulk_reader[at]
+            late = (read_at > self.order.knows(block, thread, reader)) & (reader != thread)
+            race(late, reader[late], read_at[late])
+        for column, times in self.operand_read_at.items():
+            read_at = times[at]
+            late = read_at > self.order.knows(block, thread, np.full(len(at), column * WARP))
+            race(late, column * WARP, read_at[late])
+        return found, when
 
     def _note(self, thread: Array, block: Array, granules: list[Array], *, strong: bool, reads: bool) -> None:
         if reads and strong:
             return
         now = self.order.clock.now
         if reads:
-            warp, lane = thread >> 5, (thread & (WARP - 1)).astype(np.int8)
-            known = self.order.known[block, warp % self.order.warps, warp]
+            warp, bit = thread >> 5, np.uint32(1) << (thread & (WARP - 1)).astype(np.uint32)
+            # Who has read before and told of it since is left out: when that was is not known any more.
+            known = self.order.knows_own(block, thread)
         for at in granules:
             if reads:
-                others = (self.read_at[warp, at] > known) & (self.read_by[warp, at] != lane)
-                self.read_by[warp, at] = lane
-                others |= self.read_by[warp, at] != lane
-                if others.any():
-                    self.read_by[warp[others], at[others]] = SEVERAL
+                before = self.read_at[warp, at] > known
+                lanes = np.where(before, self.read_by[warp, at], np.uint32(0)) | bit
+                self.read_by[warp, at] = lanes
+                lost = (lanes & ~self.read_by[warp, at]) != 0
+                if lost.any():
+                    np.bitwise_or.at(self.read_by, (warp[lost], at[lost]), lanes[lost])
                 self.read_at[warp, at] = now
                 self.last_read[at] = now
                 continue
@@ -162,18 +212,13 @@ class Races:
             self.bulk_read_at[at] = self.last_read[at] = self.order.clock.now
             self.bulk_reader[at] = thread
 
-    def _report(
-        self, x: Context, instruction: Instruction, part: Part, bad: Array, other: Array, what: str
-    ) -> None:
-        with_whom = int(other[int(np.argmax(bad))])
-        detail = (
-            f"this {what} and a read by another thread"
-            if with_whom < 0
-            else f"this {what} and a write by {self._who(with_whom)}"
-        )
+    def _report(self, x: Context, instruction: Instruction, part: Part, racing: Racing, what: str) -> None:
         addresses = part.addresses % np.uint64(self.batch.shared_stride)
-        detail = f"{detail} have no barrier between them"
-        x.report(instruction, "race", detail, bad, addresses, "shared", part.rows)
+        for kind, bad in racing.kinds():
+            with_whom = int(racing.other[int(np.argmax(bad))])
+            other = "a read by another thread" if with_whom < 0 else f"a write by {self._who(with_whom)}"
+            detail = f"this {what} and {other} have no barrier between them{LACKS[kind]}"
+            x.report(instruction, kind, detail, bad, addresses, "shared", part.rows)
 
     def _who(self, place: int) -> str:
         """A thread by its number in its cluster; behind them are the mbarriers of copies."""
@@ -196,22 +241,26 @@ class Races:
 
     def _unfenced(self, lane: int, at: Array, *, writes: bool) -> Array:
         shape, order = self.batch.shape, self.order
-        block, warp = int(shape.block[lane]), int(shape.place[lane]) >> 5
-        known = np.zeros(self.order.known.shape[2], np.int32)
-        if order.fenced is not None:
-            known = order.fenced[block, warp % order.warps]
+        block, thread = int(shape.block[lane]), int(shape.place[lane])
         writer = self.writer[at]
         bad = (writer >= 0) & (writer < self.warps * WARP)
         if not writes and not bad.any():
             return bad
         writer = np.where(bad, writer, 0)
-        bad &= self.written_at[at] > np.maximum(known[writer >> 5], order.fences(block, writer))
+        known = order.proxy_row(block, thread)[order.columns(writer)]
+        bad &= self.written_at[at] > np.maximum(known, order.fences(block, writer))
         if not writes or not (self.last_read[at] > order.floor[block]).any():
             return bad
+        known = order.proxy_row(block, thread)
         for reader in range(self.warps):
-            by = self.read_by[reader, at].astype(np.int32)
-            own = np.where(by == SEVERAL, 0, order.fences(block, reader * WARP + np.maximum(by, 0)))
-            bad |= self.read_at[reader, at] > np.maximum(known[reader], own)
+            rows = np.flatnonzero(self.read_at[reader, at] > known[reader])
+            if not len(rows):
+                continue
+            read_at, by = self.read_at[reader, at[rows]], self.read_by[reader, at[rows]]
+            for lane in bits(int(np.bitwise_or.reduce(by))):
+                place = reader * WARP + lane
+                fenced = max(known[order.columns(place)], order.fences(block, place))
+                bad[rows] |= (read_at > fenced) & (by >> np.uint32(lane) & np.uint32(1) != 0)
         return bad
 
     def operands_read(self, column: int, places: Array, time: int) -> None:

@@ -71,7 +71,7 @@ class Watch(Meetings):
         if not self.shared_races or not self.launch.options.races:
             return 1 << 30
         warps = -(-threads // 32)
-        return max(1, RACE_BYTES // (self.launch.shared_size * (5 * warps + 13) // self.granule + 1))
+        return max(1, RACE_BYTES // (self.launch.shared_size * (8 * warps + 13) // self.granule + 1))
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -244,6 +244,9 @@ class Watch(Meetings):
         counted.wavefronts += -(-len(addresses) // 8)
         counted.least_wavefronts += -(-len(addresses) // 8)
         races, starts, copies = x.batch.races, x.lanes.starts, x.batch.copies
+        order = x.batch.order
+        if order is not None and order.apart:  # all lanes read what a wgmma does
+            starts = starts + np.array([order.least(warp) for warp in x.lanes.warp[starts].tolist()])
         if races is not None:
             flying = copies.in_flight(addresses.view(np.int64), 16) & _COMING
             here = addresses[flying == 0]
