@@ -51,6 +51,7 @@ class TensorMap:
     upper: tuple[int, ...] = ()
     channels: int = 0
     pixels: int = 0
+    padding: int = 0  # elements that the innermost dimension lacks at the end of the last but one
 
     @property
     def rank(self) -> int:

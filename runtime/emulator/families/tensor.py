@@ -18,7 +18,7 @@ from ..errors import EmulatorError, unsupported
 from ..operands import Read
 from ..ptx import TYPES, Array, Instruction, Memory, Vector
 from ..registry import Run, Step, control, instruction
-from ..slices import bytes_of_slice, sliced, unknown
+from ..slices import bytes_of_slice, padded, sliced, unknown
 from ..tensor_maps import ALIGN, SIZE, SWIZZLES, TensorMap, check
 from .atomic import OPERATIONS
 from .bulk import (
@@ -40,10 +40,18 @@ Place = tuple[int, ...]
 class Coordinates:
     """The operand ``[tensorMap, {c, w, h}]``, and the offsets of im2col."""
 
-    def __init__(self, i: Instruction, d: Decoder, where: Memory, offsets: Vector | None) -> None:
+    def __init__(
+        self,
+        i: Instruction,
+        d: Decoder,
+        where: Memory,
+        offsets: Vector | None = None,
+        *,
+        writes: bool = False,
+    ) -> None:
         at = where.more[0]
         items = at.items if isinstance(at, Vector) else (at,)
-        self.instruction, self.d = i, d
+        self.instruction, self.d, self.writes = i, d, writes
         self.address = d.address(Memory(where.base))
         self.rank = int(next(mod for mod in i.mods if mod in ("1d", "2d", "3d", "4d", "5d"))[0])
         if len(items) != self.rank:
@@ -92,7 +100,9 @@ class Coordinates:
         row, size = box.counts[0] * box.element, bytes_of_slice(box) // box.element
         why = ""
         if size:
-            why = unknown(box) or (f"channels from {at[0]} on, of slices of {size}" if at[0] % size else "")
+            why = unknown(box, writes=self.writes) or (
+                f"channels from {at[0]} on, of slices of {size}" if at[0] % size else ""
+            )
         elif box.swizzle != "none" and row != int(box.swizzle[:-1]):
             why = f"rows of {row} bytes in a swizzle of {box.swizzle}, whose distance the ISA leaves open"
         if why:
@@ -190,6 +200,9 @@ def tensor(i: Instruction, d: Decoder) -> Step:
             if len(sources):
                 found = fetch(lane.x, i, sources.astype(np.uint64), unit)
                 data.reshape(-1, unit)[which // unit] = loaded(box, found).reshape(-1, unit)
+            if not padded(box, start, data):
+                detail = f"{box.padding} channels of the last slice are none, and memory is not zeros there"
+                lane.report(i, "tensor-map", detail)
             order = _order(box, sources, which)
             mask = None if masks is None else int(masks[row])
             for to, barrier in multicast(lane, i, mask, place, int(barriers[row])):
@@ -202,7 +215,7 @@ def tensor(i: Instruction, d: Decoder) -> Step:
 
 
 def _store(i: Instruction, d: Decoder, where: Memory) -> Step:
-    tensor_at = Coordinates(i, d, where, None)
+    tensor_at = Coordinates(i, d, where, writes=True)
     inside = shared_offset(d, i.operands[1])
     operation = next((mod for mod in i.mods if mod in OPERATIONS), "") if i.has("reduce") else ""
 

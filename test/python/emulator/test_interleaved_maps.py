@@ -71,8 +71,31 @@ def test_there_and_back(swizzle: str) -> None:
     np.testing.assert_array_equal(out, boxed(x, (0, 2, 3, 2, 1), out.shape))
 
 
+@pytest.mark.parametrize("first", [0, 16, 24, 32])
+@pytest.mark.parametrize("padding", [0, 3])
+def test_a_last_slice_that_is_padded_with_zeros(padding: int, first: int) -> None:
+    """Of 28 halves in four slices of 8: those after the last are zeros in memory, else that is found."""
+    x = RNG.integers(1, 100, (2, 4, 7, 8)).astype(np.float16)
+    x[:, 3, :, 4:] = 0
+    x[1, 3, 2, 6] = padding
+    out = np.zeros((2, 2, 4, 8), np.float16)
+    device = emulator.Device()
+    here, there = device.alloc(x.nbytes), device.alloc(out.nbytes)
+    device.write(here, x)
+    device.write(there, out)
+    padded = tensor_maps.tiled("f16", here, (28, 7, 2), (16, 448), (16, 4, 2), interleave="16B")
+    plain = tensor_maps.tiled("f16", there, (8, 16, 1), (16, 256), (8, 16, 1))
+    report = device.load(program(3, (first, 1, 0), out.nbytes)).launch(
+        "k", 1, 1, [padded, plain], check=False
+    )
+    assert [each.kind for each in report.findings] == ["tensor-map"] * (padding > 0 and first in (16, 24))
+    device.read(there, out)
+    np.testing.assert_array_equal(out, boxed(x, (0, 1, first // 8, 0), out.shape))
+
+
 CHANGES = {
-    "part of a slice": ({"dims": (28, 7, 2)}, "28 channels"),
+    "a store to a part of a slice": ({"dims": (28, 7, 2)}, "28 channels in slices of 8: what a store"),
+    "NaNs in a part of a slice": ({"dims": (28, 7, 2), "fill": "nan"}, "28 channels .* zeros or NaNs"),
     "part of a slice in the box": ({"box": (12, 4, 2)}, "12 in its box"),
     "images that are apart": ({"strides": (16, 512)}, "512 bytes apart, not the 448"),
     "skipped channels": ({"element_strides": (2, 1, 1)}, "parts of slices"),
