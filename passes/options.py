@@ -7,6 +7,7 @@ and ``name``; a dash in an option stands for the underscore of the field.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -70,6 +71,7 @@ def format_pass(instance: Pass) -> str:
     return instance.name + (f"{{{' '.join(changed)}}}" if changed else "")
 
 
+@functools.cache
 def _option_types(cls: type[Pass]) -> dict[str, Any]:
     hints = get_type_hints(cls)
     return {field.name.replace("_", "-"): hints[field.name] for field in dataclasses.fields(cls)}
