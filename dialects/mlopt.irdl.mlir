@@ -33,7 +33,8 @@ irdl.dialect @mlopt {
   // all copies begun since the last such op, as one of those that are waited for;
   irdl.operation @async_commit {
   }
-  // a wait of all threads for all of them but the last ``pending``;
+  // a wait of all threads for all of them but the last ``pending``, with ``proxy`` so that warpgroups may
+  // multiply what has come;
   irdl.operation @async_wait {
     %pending = irdl.base "#builtin.integer"
     irdl.attributes {"pending" = %pending}
@@ -45,6 +46,34 @@ irdl.dialect @mlopt {
     %index = irdl.is index
     irdl.operands(ring: %ring, slot: %index)
     irdl.results(tile: %tile)
+  }
+
+  // Products of warpgroups, between mlopt-gpu-warpgroup-loads and mlopt-gpu-distribute: of the tiles in two
+  // slots, added to a tile of sums. ``left`` and ``right`` say which dims of a factor's tile are the result's
+  // and the depth, and which of them runs along memory; ``result``, which dims are the rows and the columns;
+  irdl.operation @warpgroup_mma {
+    %tile = irdl.base "!builtin.vector"
+    %rows = irdl.base "!builtin.memref"
+    %columns = irdl.base "!builtin.memref"
+    %index = irdl.is index
+    %name = irdl.base "#builtin.string"
+    %left = irdl.base "#builtin.dense_array"
+    %right = irdl.base "#builtin.dense_array"
+    %made = irdl.base "#builtin.dense_array"
+    irdl.operands(left: %rows, left_slot: %index, right: %columns, right_slot: %index, sums: %tile)
+    irdl.results(result: %tile)
+    irdl.attributes {"instruction" = %name, "left" = %left, "right" = %right, "result" = %made}
+  }
+  // a wait for all of them but the last ``pending``, after which nobody else may have the result yet;
+  irdl.operation @warpgroup_wait {
+    %pending = irdl.base "#builtin.integer"
+    irdl.attributes {"pending" = %pending}
+  }
+  // and a result, once it is there.
+  irdl.operation @warpgroup_result {
+    %tile = irdl.base "!builtin.vector"
+    irdl.operands(tile: %tile)
+    irdl.results(result: %tile)
   }
 
   // softmax(scores) @ values, the keys summed: between mlopt-raise-attention and mlopt-tile. Maps, iterator

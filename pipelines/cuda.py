@@ -15,6 +15,7 @@ from .stages import Stage
 
 _TILES = ("builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub")
 _LAYOUTS = (*_TILES, "gpu", "mlopt")
+WARPGROUPS = "sm_90a"  # the chip with wgmma
 _THREADS = (*_LAYOUTS, "llvm", "nvvm")
 
 
@@ -57,8 +58,9 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
             f"mlopt-gpu-group-tasks{{machine={machine_for_code(chip)}}},"
             # Loops with such products have little else to do, and keep what no step changes in registers.
             "mlopt-gpu-tensor-cores,mlopt-gpu-late-scales,mlopt-gpu-hoist-factors,mlopt-gpu-split-masks,"
+            f"{_warpgroups(chip, 'products')}"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
-            f"mlopt-gpu-assign-layouts{{shared={limits.shared_per_block}}},"
+            f"mlopt-gpu-assign-layouts{{shared={limits.shared_per_block}}},{_warpgroups(chip, 'loads')}"
             f"mlopt-gpu-pipeline-loads{{shared={limits.shared_per_block}}}",
             _LAYOUTS,
         ),
@@ -96,3 +98,10 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
             ("builtin", "llvm", "nvvm", "gpu.module", "gpu.module_end"),
         ),
     )
+
+
+def _warpgroups(chip: str, step: str) -> str:
+    """One of the two passes for chips with wgmma, which no other chip runs."""
+    if chip != WARPGROUPS:
+        return ""
+    return f"mlopt-gpu-warpgroup-{step}{{shared={find_chip(chip).limits.shared_per_block}}},"

@@ -48,6 +48,7 @@ from .layouts.mma import makes_factor
 from .layouts.order import last_of_reads, loads_first
 from .layouts.spread import Spread
 from .layouts.tiles import RESHAPES, is_tile, is_uniform, sizes_of
+from .layouts.warpgroup import warpgroup_of
 from .layouts.warps import BLOCK_SHARED, warps_of
 
 TRANSFERS = ("vector.transfer_read", "vector.transfer_write")
@@ -88,11 +89,12 @@ def assign(forall: ir.Operation, shared: int) -> None:
     _mark(ops, dims, spread, {access.op: access for access in accesses if access.bytes <= shared})
 
 
-def _first_placed(anchor: tuple[ir.Operation, Anchor]) -> tuple[bool, bool, int]:
-    """Products on tensor cores come first, of them what makes factors of others; then the largest."""
+def _first_placed(anchor: tuple[ir.Operation, Anchor]) -> tuple[bool, bool, bool, int]:
+    """Products on tensor cores come first: of warpgroups, what makes factors of others, then the largest."""
     op, _ = anchor
     is_last = MMA.name not in op.attributes
-    return is_last, is_last or not makes_factor(op), -prod(sizes_of(op.results[0]))
+    by_warp = is_last or warpgroup_of(op) is None
+    return is_last, by_warp, is_last or not makes_factor(op), -prod(sizes_of(op.results[0]))
 
 
 def _laid_out(block: ir.Block) -> list[ir.Operation]:

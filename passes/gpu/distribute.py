@@ -68,7 +68,7 @@ class Distribute(Pass):
             module = ir.Operation.create("gpu.module", attributes={"sym_name": name}, regions=1)
         block = module.regions[0].blocks.append()
         messages = list(ASSERTS.get(op) or ())
-        uses_shared = False
+        alignment = 0  # of shared memory, if a kernel has any
         for forall in grids:
             function = forall.parent.operation
             with ir.InsertionPoint(block), function.location:
@@ -82,10 +82,10 @@ class Distribute(Pass):
                     " whose blocks have more",
                 )
             SHARED.set(function, devices.shared)
-            uses_shared = uses_shared or devices.shared > 0
+            alignment = max(alignment, devices.alignment if devices.shared else 0)
             write_launcher(function, forall, MODULE, devices)
-        if uses_shared:
+        if alignment:
             with ir.InsertionPoint.at_block_begin(block), op.location:
-                declare_symbol()
+                declare_symbol(alignment)
         if messages:
             ASSERTS.set(op, tuple(messages))

@@ -50,18 +50,17 @@ from math import prod
 from typing import ClassVar
 
 from mlir import ir
-from mlir.dialects import affine
 
 from ...dialects.attributes import LAYOUT, MMA, SCHEDULE
 from ...dialects.layouts import Layout
 from ..base import Pass
-from ..constants import index_constant, integer_of, is_zero, scalar_constant
-from ..moving.gathered import clone
+from ..constants import index_constant, integer_of
 from ..operations import block_ops, defining_op, nested_ops
 from .buffers import buffer_of, written_by
 from .grids import grids_of
 from .layouts.access import WIDE, access_of, bytes_of
 from .layouts.warps import BLOCK_SHARED
+from .rings import at_later, copy_problem, copy_step, create, make_ring, slot_of
 
 HELD = 128  # bytes of a thread's registers that a factor of all steps may have
 
@@ -147,9 +146,9 @@ def _stay(turned: ir.Operation) -> None:
     """Copy a factor to shared memory, from where each step loads what it multiplies next."""
     readers = [use.owner.operation for use in turned.results[0].uses]
     with ir.InsertionPoint(turned), turned.location:
-        ring, zero = _ring(turned, 1), index_constant(0)
-        _create("mlopt.async_copy", [turned.operands[0], ring, zero, zero, index_constant(1)])
-        _create("mlopt.async_commit")
+        ring, zero = make_ring(turned, 1), index_constant(0)
+        create("mlopt.async_copy", [turned.operands[0], ring, zero, zero, index_constant(1)])
+        create("mlopt.async_commit")
     for reader in readers:
         with ir.InsertionPoint(reader), turned.location:
             tile = ir.Operation.create("mlopt.shared_tile", [turned.results[0].type], [ring, zero])
@@ -160,8 +159,8 @@ def _stay(turned: ir.Operation) -> None:
     last = [op for op in block_ops(turned.parent) if op in [reader.parent for reader in readers]][-1]
     turned.erase()
     with ir.InsertionPoint.after(last), last.location:
-        _create("mlopt.async_wait", pending=0)  # of loops without a step
-        _create("mlopt.release", [ring])
+        create("mlopt.async_wait", pending=0)  # of loops without a step
+        create("mlopt.release", [ring])
 
 
 def _is_factor(value: ir.Value) -> bool:
@@ -173,40 +172,17 @@ def _problem(loop: ir.Operation, read: ir.Operation) -> str | None:
     """Why a tile cannot be copied to where it changes hands."""
     if len(list(read.results[0].uses)) != 1:
         return "a factor is used as it is read, too"
-    if buffer_of(read.operands[0]) in written_by(nested_ops(loop)):
-        return "the loop may write to what is copied ahead"
+    if (problem := copy_problem(loop, read)) is not None:
+        return problem
     access = access_of(read)
-    if not is_zero(scalar_constant(read.operands[len(access.indices) + 1])):
-        return "a factor is padded with something else than zeros"
     inner = access.contiguous()
     (text,) = LAYOUT.get(read) or ("",)
     width = min(access.width(), Layout.parse(text).run(inner)) if inner is not None and text else 1
-    if width * access.element_bytes < WIDE:
-        return "a factor has less than 16 bytes of neighbours a thread"
-    if _position_ops(loop, read) is None:
-        return "a factor's position depends on what the loop computes"
-    return None
-
-
-def _position_ops(loop: ir.Operation, read: ir.Operation) -> list[ir.Operation] | None:
-    """The ops of the loop's body that the read's position is computed by, in their order."""
-    body = loop.regions[0].blocks[0]
-    needed: list[ir.Operation] = []
-    waiting = list(read.operands)
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value.owner, ir.Block):
-            if value.owner == body and value != body.arguments[0]:
-                return None
-            continue
-        op = value.owner.operation
-        if op.block != body or op in needed:
-            continue
-        if not op.name.startswith(("affine.", "arith.")):
-            return None
-        needed.append(op)
-        waiting += op.operands
-    return [op for op in block_ops(loop) if op in needed]
+    return (
+        None
+        if width * access.element_bytes >= WIDE
+        else "a factor has less than 16 bytes of neighbours a thread"
+    )
 
 
 def _slot_bytes(turned: ir.Operation) -> int:
@@ -228,18 +204,18 @@ def _pipeline(loop: ir.Operation, turned: Sequence[ir.Operation], stages: int) -
     reads = [op.operands[0].owner.operation for op in turned]
     readers = {op: _first_reader(op) for op in turned}
     with ir.InsertionPoint(loop), loop.location:
-        rings = [_ring(op, stages) for op in turned]
+        rings = [make_ring(op, stages) for op in turned]
         for stage in range(stages - 1):
-            at = _plus(first, stage * step)
+            at = at_later(first, stage * step)
             for read, ring in zip(reads, rings, strict=True):
-                _copy(loop, read, ring, index_constant(stage), at)
-            _create("mlopt.async_commit")
+                copy_step(loop, read, ring, index_constant(stage), at)
+            create("mlopt.async_commit")
     now = turned[0]
     with ir.InsertionPoint(now), loop.location:
-        _create("mlopt.async_wait", pending=stages - 2)
-        slot = _slot(body.arguments[0], first, step, 0, stages)
-        free = _slot(body.arguments[0], first, step, stages - 1, stages)
-        later = _plus(body.arguments[0], (stages - 1) * step)
+        create("mlopt.async_wait", pending=stages - 2)
+        slot = slot_of(body.arguments[0], first, step, 0, stages)
+        free = slot_of(body.arguments[0], first, step, stages - 1, stages)
+        later = at_later(body.arguments[0], (stages - 1) * step)
         for op, ring in zip(turned, rings, strict=True):
             tile = ir.Operation.create("mlopt.shared_tile", [op.results[0].type], [ring, slot])
             if readers[op] != readers[turned[0]]:
@@ -247,56 +223,18 @@ def _pipeline(loop: ir.Operation, turned: Sequence[ir.Operation], stages: int) -
             tile.attributes[LAYOUT.name] = op.attributes[LAYOUT.name]
             op.results[0].replace_all_uses_with(tile.results[0])
         for read, ring in zip(reads, rings, strict=True):
-            _copy(loop, read, ring, free, later)
-        _create("mlopt.async_commit")
+            copy_step(loop, read, ring, free, later)
+        create("mlopt.async_commit")
     for op in turned:
         op.erase()
     for read in reads:
         read.erase()
     with ir.InsertionPoint.after(loop), loop.location:
         for ring in rings:
-            _create("mlopt.release", [ring])
+            create("mlopt.release", [ring])
 
 
 def _first_reader(turned: ir.Operation) -> ir.Operation:
     """The first product that has a tile for its factor: until then it needs no registers."""
     readers = [use.owner.operation for use in turned.results[0].uses]
     return next(op for op in block_ops(turned.parent) if op in readers)
-
-
-def _ring(turned: ir.Operation, stages: int) -> ir.Value:
-    kind = ir.VectorType(turned.results[0].type)
-    space = ir.Attribute.parse("#gpu.address_space<workgroup>")
-    ring = ir.MemRefType.get([stages, *kind.shape], kind.element_type, memory_space=space)
-    return ir.Operation.create("mlopt.shared_ring", [ring]).results[0]
-
-
-def _copy(loop: ir.Operation, read: ir.Operation, ring: ir.Value, slot: ir.Value, at: ir.Value) -> None:
-    """Copy what the loop reads at its step ``at`` to a slot of the ring, if it has that step."""
-    known = {loop.regions[0].blocks[0].arguments[0]: at}
-    for op in (*(_position_ops(loop, read) or ()), read):
-        clone(op, known)
-    _create("mlopt.async_copy", [known[read.results[0]], ring, slot, at, loop.operands[1]])
-
-
-def _create(name: str, operands: Sequence[ir.Value] = (), **numbers: int) -> None:
-    kind = ir.IntegerType.get_signless(64)
-    attributes = {key: ir.IntegerAttr.get(kind, number) for key, number in numbers.items()}
-    ir.Operation.create(name, [], list(operands), attributes)
-
-
-def _slot(at: ir.Value, first: ir.Value, step: int, ahead: int, stages: int) -> ir.Value:
-    """The slot of the step that is ``ahead`` of the one at ``at``."""
-    number = integer_of(first)
-    begin = ir.AffineDimExpr.get(1) if number is None else ir.AffineConstantExpr.get(number)
-    place = ir.AffineExpr.get_floor_div(ir.AffineDimExpr.get(0) - begin, step) + ahead
-    operands = [at, first] if number is None else [at]
-    where = ir.AffineMap.get(len(operands), 0, [ir.AffineExpr.get_mod(place, stages)])
-    return affine.AffineApplyOp(where, operands).result
-
-
-def _plus(at: ir.Value, more: int) -> ir.Value:
-    number = integer_of(at)
-    if number is not None:
-        return index_constant(number + more)
-    return affine.AffineApplyOp(ir.AffineMap.get(1, 0, [ir.AffineDimExpr.get(0) + more]), [at]).result

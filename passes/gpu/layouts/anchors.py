@@ -45,6 +45,6 @@ def _rule(file: str) -> Anchor:
 
 def anchor_of(op: ir.Operation) -> Anchor | None:
     """The rule of an op, if it has one."""
-    if MMA.name in op.attributes:
-        return _rule("mma")
+    if (instruction := MMA.get(op)) is not None:
+        return _rule("mma" if instruction.startswith("m16") else "warpgroup")
     return _rule(_ANCHORS[op.name]) if op.name in _ANCHORS else None

@@ -167,10 +167,10 @@ class TensorProduct:
         below = 1 << len(free) if makes_factor(op) else warp_grid(high, wide, 1 << len(free))
         down = below.bit_length() - 1
         if rows is not None and rows not in spread.placed:
-            _put(spread, rows, _ROW_LANES, free[:down], -(-high // below), (ROWS, (2, HALF)))
+            _put(spread, rows, ROW_LANES, free[:down], -(-high // below), (ROWS, (2, HALF)))
         if columns is not None and columns not in spread.placed:
             each = -(-wide * below >> len(free))
-            _put(spread, columns, _COLUMN_LANES, free[down:], each, (COLUMNS, (2, 1)))
+            _put(spread, columns, COLUMN_LANES, free[down:], each, (COLUMNS, (2, 1)))
 
     def wants(self, op: ir.Operation, layout: Layout) -> dict[int, Layout]:
         """The layouts of both factors, for a result that is divided by ``layout``.
@@ -198,8 +198,8 @@ class TensorProduct:
         return wanted
 
 
-_ROW_LANES = {2: 1, 3: 2, 4: 4}
-_COLUMN_LANES = {0: 2, 1: 4}
+ROW_LANES = {2: 1, 3: 2, 4: 4}
+COLUMN_LANES = {0: 2, 1: 4}
 
 
 def _put(
@@ -238,13 +238,13 @@ def _shared(
         return {}, []
     bits = {bit: step[dim] for bit, step in enumerate(layout.bits) if step[dim]}
     lanes = {bit: step for bit, step in bits.items() if bit < LANE_BITS}
-    if lanes != (_COLUMN_LANES if number else _ROW_LANES):
+    if lanes != (COLUMN_LANES if number else ROW_LANES):
         raise PassError(op, "assign-layouts: another product has this one's rows for its columns")
     registers = [(axis.extent, axis.step[dim]) for axis in layout.registers if axis.step[dim]]
     if number == 0:
         return bits, registers
     warps = {bit: step for bit, step in bits.items() if bit >= LANE_BITS}
-    return {**_ROW_LANES, **warps}, [each for each in registers if each[1] != 1]
+    return {**ROW_LANES, **warps}, [each for each in registers if each[1] != 1]
 
 
 def _layout(

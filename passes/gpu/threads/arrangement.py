@@ -32,7 +32,8 @@ class Arrangement:
     """A tile in memory: the stride of each dim in elements, and the dim of neighbours.
 
     ``gap`` elements lie between groups of ``group`` positions of the dim ``rows``. So many ``chunks`` of 16
-    bytes along ``inner`` change places by the bits of the position along ``rows`` from ``shift`` on.
+    bytes along ``inner`` change places by the bits of the position along ``rows`` from ``shift`` on. Of
+    longer rows ``piece`` elements lie together, behind the last row come the next ones (0: rows are whole).
     """
 
     sizes: tuple[int, ...]
@@ -45,6 +46,7 @@ class Arrangement:
     gap: int = 0
     chunks: int = 1
     shift: int = 0
+    piece: int = 0
 
     def width(self, layout: Layout) -> int:
         """The elements that a thread can access at once; all of them lie within the tile, or none."""
@@ -59,8 +61,17 @@ class Arrangement:
         linear = sum(map(int.__mul__, position, self.strides))
         if self.chunks > 1:
             column = position[self.inner]
-            return linear - column + (column ^ self.turn(position[self.rows]))
+            return linear - column + (column ^ self.turn(position[self.rows])) + self.behind(column)
         return linear + position[self.rows] // self.group * self.gap if self.gap else linear
+
+    def behind(self, column: int) -> int:
+        """How much further on a column lies than in a row that is whole."""
+        return column // self.piece * self.skip if self.piece else 0
+
+    @property
+    def skip(self) -> int:
+        """The elements between two pieces of a row, that are not of the row."""
+        return self.piece * (self.sizes[self.rows] - 1)
 
     @property
     def chunk(self) -> int:
@@ -84,7 +95,7 @@ class Arrangement:
             return self.place(position)
         column = position[self.inner]
         turned = column % (self.chunks * self.chunk) - column % self.chunk
-        return sum(map(int.__mul__, position, self.strides)) - turned
+        return sum(map(int.__mul__, position, self.strides)) - turned + self.behind(column)
 
     def adds_up(self, layout: Layout) -> bool:
         """Whether a place is that of the thread and the register's: no group is left on the way, no bit."""

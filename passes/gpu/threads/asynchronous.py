@@ -14,13 +14,16 @@ from mlir import ir
 from ....dialects.attributes import LAYOUT
 from ....dialects.layouts import Layout, Position
 from ..layouts.access import WIDE, access_of, bytes_of
+from ..layouts.warpgroup import PATTERN_BYTES
+from .builder import Number
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
 from .memory import Place, place_of
 from .passage import Passage, find_passage
 from .read import load_positions
 from .registry import rule
-from .shared import Region
+from .shared import ALIGNMENT, Region
+from .warpgroup import passage_for
 
 _GLOBAL = "!llvm.ptr<1>"
 
@@ -32,6 +35,11 @@ class Ring:
     region: Region
     passage: Passage
 
+    def slot(self, em: Emitter, number: Number) -> ir.Value:
+        """The address of a slot."""
+        byte = ir.IntegerType.get_signless(8)
+        return em.build.offset(em.shared.pointer(self.region), byte, em.build.mul(number, self.passage.bytes))
+
 
 @rule("mlopt.shared_ring")
 def emit_ring(em: Emitter, op: ir.Operation) -> None:
@@ -40,14 +48,18 @@ def emit_ring(em: Emitter, op: ir.Operation) -> None:
     copy = next(user for user in users if user.name == "mlopt.async_copy")  # all are alike
     access = access_of(copy.operands[0].owner.operation)
     source = _layout(access.op)
-    target = _layout(next(user for user in users if user.name == "mlopt.shared_tile"))
     kind = ir.MemRefType(op.results[0].type)
     slots, *sizes = kind.shape
-    room = em.shared.room // slots
-    passage = find_passage(
-        source, target, tuple(sizes), bytes_of(kind.element_type), room, access.contiguous()
-    )
-    region = em.shared.alloc(slots * passage.bytes)
+    product = next((user for user in users if user.name == "mlopt.warpgroup_mma"), None)
+    if product is not None:
+        passage, alignment = passage_for(product, op.results[0], source), PATTERN_BYTES
+    else:
+        target = _layout(next(user for user in users if user.name == "mlopt.shared_tile"))
+        room, alignment = em.shared.room // slots, ALIGNMENT
+        passage = find_passage(
+            source, target, tuple(sizes), bytes_of(kind.element_type), room, access.contiguous()
+        )
+    region = em.shared.alloc(slots * passage.bytes, alignment)
     em.shared.writes(region)
     em.rings[op.results[0]] = Ring(region, passage)
 
@@ -58,7 +70,7 @@ def emit_copy(em: Emitter, op: ir.Operation) -> None:
     tile, ring, slot, at, end = op.operands
     read = tile.owner.operation
     passage = em.rings[ring].passage
-    base = _slot(em, ring, slot)
+    base = em.rings[ring].slot(em, em.number(slot))
     place = place_of(em, access_of(read), passage.source)
     wanted = positions_of(passage.source, tile)
 
@@ -87,6 +99,10 @@ def emit_wait(em: Emitter, op: ir.Operation) -> None:
     pending = ir.IntegerAttr(op.attributes["pending"]).value
     count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), pending)
     ir.Operation.create("nvvm.cp.async.wait.group", attributes={"n": count})
+    if "proxy" in op.attributes:
+        kind, space = "#nvvm.proxy_kind<async.shared>", "#nvvm.shared_space<cta>"
+        fence = {"kind": ir.Attribute.parse(kind), "space": ir.Attribute.parse(space)}
+        ir.Operation.create("nvvm.fence.proxy", attributes=fence)
     em.shared.barrier()
 
 
@@ -96,7 +112,7 @@ def emit_tile(em: Emitter, op: ir.Operation) -> None:
     ring, slot = op.operands
     passage, result = em.rings[ring].passage, op.results[0]
     wanted = positions_of(passage.target, result)
-    values = passage.load(em, _slot(em, ring, slot), wanted, em.element(result.type))
+    values = passage.load(em, em.rings[ring].slot(em, em.number(slot)), wanted, em.element(result.type))
     em.set_fragment(result, Fragment(passage.target, values))
 
 
@@ -111,14 +127,6 @@ def emit_release(em: Emitter, op: ir.Operation) -> None:
 def _layout(op: ir.Operation) -> Layout:
     (text,) = LAYOUT.get(op) or ("",)
     return Layout.parse(text)
-
-
-def _slot(em: Emitter, ring: ir.Value, slot: ir.Value) -> ir.Value:
-    """The address of a slot."""
-    found = em.rings[ring]
-    byte = ir.IntegerType.get_signless(8)
-    further = em.build.mul(em.number(slot), found.passage.bytes)
-    return em.build.offset(em.shared.pointer(found.region), byte, further)
 
 
 def _can_bypass(place: Place, passage: Passage) -> bool:

@@ -29,7 +29,8 @@ class Devices:
     """What a launch needs to know.
 
     The functions' names (None: no unaligned one), threads, shared bytes, and the arguments whose innermost
-    size must be a multiple of 16 bytes, or else the unaligned one runs; the tasks that a block runs.
+    size must be a multiple of 16 bytes, or else the unaligned one runs; the tasks that a block runs; and what
+    divides the address of a block's shared memory.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Devices:
     shared: int
     multiples: tuple[int, ...]
     tasks: int
+    alignment: int
 
 
 def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str], shared: int) -> Devices:
@@ -49,7 +51,8 @@ def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str
         _emit(function, forall, messages, twin, shared, aligned=False)
     multiples = tuple(sorted(buffer.number for buffer in first.multiples if buffer.number is not None))
     (tasks,) = (SCHEDULE.get(forall) or {}).get("tasks", (1,))
-    return Devices(name, twin, first.warps * WARP, first.shared.used, multiples, tasks)
+    block = first.shared
+    return Devices(name, twin, first.warps * WARP, block.used, multiples, tasks, block.alignment)
 
 
 def _emit(

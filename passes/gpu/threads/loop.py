@@ -26,7 +26,7 @@ Positions = list[tuple[int, ...]] | None  # None for a scalar
 WORD = 4  # bytes of a register
 IN_FLIGHT = 64  # bytes a thread that are on their way, where none of the next step's are
 _READ = "vector.transfer_read"
-_PRODUCT = "vector.contract"
+_PRODUCTS = ("vector.contract", "mlopt.warpgroup_mma")
 _SLOW = "math."
 # What may be written several times: its rules keep nothing by which they know what they have emitted.
 _REPEATABLE = (
@@ -116,7 +116,7 @@ def _unrolled(em: Emitter, op: ir.Operation, bounds: Sequence[Number]) -> dict[s
     tiles = [each for each in op.results if is_tile(each)]
     carried = sum(prod(sizes_of(each)) * bytes_of(each.type.element_type) for each in tiles)
     steps = _known_steps(bounds)
-    if any(inner.name == _PRODUCT for inner in body):
+    if any(inner.name in _PRODUCTS for inner in body):
         wanted = "disable = true"
     elif not moved or any(inner.regions or inner.name.startswith(_SLOW) for inner in body):
         wanted = ""

@@ -145,6 +145,8 @@ class Passage:
         place: Number = 0
         for dim, stride in enumerate(how.strides):
             own = em.thread(layout, dim)
+            if how.piece and dim == how.inner:
+                place = build.add(place, build.mul(build.div(own, how.piece), how.skip))
             if how.chunks > 1 and dim == how.inner:
                 row = build.div(em.thread(layout, how.rows), 1 << how.shift)
                 own = build.xor(build.xor(own, build.mul(build.rem(row, how.chunks), how.chunk)), zone)

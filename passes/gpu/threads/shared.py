@@ -46,10 +46,14 @@ class Region:
 
 
 class Shared:
-    """The shared memory of one kernel; ``used`` is what it needs in all, ``limit`` what a block may have."""
+    """The shared memory of one kernel; ``used`` is what it needs in all, ``limit`` what a block may have.
+
+    It begins at a multiple of ``alignment``.
+    """
 
     def __init__(self, build: Builder, limit: int) -> None:
         self.used = 0
+        self.alignment = ALIGNMENT  # of the first byte
         self.limit = limit
         self._build = build
         self._live: list[Region] = []
@@ -69,6 +73,7 @@ class Shared:
             start = self._fit(size, alignment, self._live)
         region = Region(start, start + size)
         self._live.append(region)
+        self.alignment = max(self.alignment, alignment)
         self.used = max(self.used, region.end)
         return region
 
@@ -145,7 +150,7 @@ class Shared:
         return start
 
 
-def declare_symbol() -> None:
+def declare_symbol(alignment: int = ALIGNMENT) -> None:
     """The symbol that all shared memory is carved from, at the insertion point."""
     ir.Operation.create(
         "llvm.mlir.global",
@@ -155,6 +160,6 @@ def declare_symbol() -> None:
             "sym_name": ir.StringAttr.get(SYMBOL),
             "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
             "addr_space": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), _SPACE),
-            "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT),
+            "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), alignment),
         },
     )

@@ -1,0 +1,87 @@
+"""Rings: a loop's tiles in shared memory, of several steps at once, copied there ahead of their use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+from mlir.dialects import affine
+
+from ..constants import index_constant, integer_of, is_zero, scalar_constant
+from ..moving.gathered import clone
+from ..operations import block_ops, nested_ops
+from .buffers import buffer_of, written_by
+from .layouts.access import access_of
+
+
+def make_ring(tile: ir.Operation, stages: int) -> ir.Value:
+    """Room for so many tiles like the result of ``tile``."""
+    kind = ir.VectorType(tile.results[0].type)
+    space = ir.Attribute.parse("#gpu.address_space<workgroup>")
+    ring = ir.MemRefType.get([stages, *kind.shape], kind.element_type, memory_space=space)
+    return ir.Operation.create("mlopt.shared_ring", [ring]).results[0]
+
+
+def copy_problem(loop: ir.Operation, read: ir.Operation) -> str | None:
+    """Why what a loop reads cannot be copied ahead, or None."""
+    if buffer_of(read.operands[0]) in written_by(nested_ops(loop)):
+        return "the loop may write to what is copied ahead"
+    if not is_zero(scalar_constant(read.operands[len(access_of(read).indices) + 1])):
+        return "a factor is padded with something else than zeros"
+    if position_ops(loop, read) is None:
+        return "a factor's position depends on what the loop computes"
+    return None
+
+
+def position_ops(loop: ir.Operation, read: ir.Operation) -> list[ir.Operation] | None:
+    """The ops of the loop's body that the read's position is computed by, in their order."""
+    body = loop.regions[0].blocks[0]
+    needed: list[ir.Operation] = []
+    waiting = list(read.operands)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value.owner, ir.Block):
+            if value.owner == body and value != body.arguments[0]:
+                return None
+            continue
+        op = value.owner.operation
+        if op.block != body or op in needed:
+            continue
+        if not op.name.startswith(("affine.", "arith.")):
+            return None
+        needed.append(op)
+        waiting += op.operands
+    return [op for op in block_ops(loop) if op in needed]
+
+
+def copy_step(loop: ir.Operation, read: ir.Operation, ring: ir.Value, slot: ir.Value, at: ir.Value) -> None:
+    """Copy what the loop reads at its step ``at`` to a slot of the ring, if it has that step."""
+    known = {loop.regions[0].blocks[0].arguments[0]: at}
+    for op in (*(position_ops(loop, read) or ()), read):
+        clone(op, known)
+    create("mlopt.async_copy", [known[read.results[0]], ring, slot, at, loop.operands[1]])
+
+
+def create(name: str, operands: Sequence[ir.Value] = (), **numbers: int) -> None:
+    """An op of the mlopt dialect without results; attributes are numbers."""
+    kind = ir.IntegerType.get_signless(64)
+    attributes = {key: ir.IntegerAttr.get(kind, number) for key, number in numbers.items()}
+    ir.Operation.create(name, [], list(operands), attributes)
+
+
+def slot_of(at: ir.Value, first: ir.Value, step: int, ahead: int, stages: int) -> ir.Value:
+    """The slot of the step that is ``ahead`` of the one at ``at``."""
+    number = integer_of(first)
+    begin = ir.AffineDimExpr.get(1) if number is None else ir.AffineConstantExpr.get(number)
+    place = ir.AffineExpr.get_floor_div(ir.AffineDimExpr.get(0) - begin, step) + ahead
+    operands = [at, first] if number is None else [at]
+    where = ir.AffineMap.get(len(operands), 0, [ir.AffineExpr.get_mod(place, stages)])
+    return affine.AffineApplyOp(where, operands).result
+
+
+def at_later(at: ir.Value, more: int) -> ir.Value:
+    """The position ``more`` behind another one."""
+    number = integer_of(at)
+    if number is not None:
+        return index_constant(number + more)
+    return affine.AffineApplyOp(ir.AffineMap.get(1, 0, [ir.AffineDimExpr.get(0) + more]), [at]).result

@@ -1,0 +1,226 @@
+"""Products of warpgroups: wgmma on tiles in shared memory, and how these lie there.
+
+A matrix descriptor says where a tile begins, in 16 bytes, and by how much its parts are apart::
+
+    bits 0-13: the first row's address   16-29: from a piece of rows to the next one, of rows along the result
+    62-63: the swizzle                   32-45: from eight rows to the next eight
+
+(PTX ISA 9.0, "Matrix Descriptor Format", "Strides".) An instruction's registers are tied to the values that
+it adds to, all steps along the depth in one text, so that nothing comes between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mlir import ir
+
+from ....dialects.layouts import LANE_BITS, Layout
+from ...base import PassError
+from ..layouts.access import WIDE, bytes_of
+from ..layouts.mma import COLUMNS, HALF
+from ..layouts.warpgroup import DEPTH_BYTES, PATTERN, ROWS, WARPS, Factor
+from .arrangement import Arrangement
+from .emitter import Emitter
+from .fragment import Fragment, positions_of
+from .passage import Passage
+from .registry import rule
+
+_SWIZZLES = {128: 1, 64: 2, 32: 3}
+_LINE = 128  # bytes that the swizzle's pattern counts by
+_WARPGROUP_BITS = LANE_BITS + WARPS.bit_length() - 1
+_RESULTS = {"s8": ("s32", "r")}
+_TURNABLE = ("bf16", "f16")
+
+
+def factor_in(op: ir.Operation, number: int) -> Factor:
+    """A factor of an mlopt.warpgroup_mma, as its ring has it."""
+    own, depth, inner = ir.DenseI64ArrayAttr(op.attributes[("left", "right")[number]])
+    _, *sizes = ir.MemRefType(op.operands[2 * number].type).shape
+    size = bytes_of(ir.MemRefType(op.operands[2 * number].type).element_type)
+    return Factor(tuple(sizes), size, own, depth, inner)
+
+
+def passage_for(op: ir.Operation, ring: ir.Value, source: Layout) -> Passage:
+    """How tiles that threads have as ``source`` come to where an mlopt.warpgroup_mma reads them."""
+    factor = factor_in(op, 0 if op.operands[0] == ring else 1)
+    how = arrangement_of(factor)
+    if not how.adds_up(source):
+        raise PassError(op, "distribute: a factor's threads and registers share bits of its rows")
+    return Passage(source, source, how, None)
+
+
+def arrangement_of(factor: Factor) -> Arrangement:
+    """The swizzled rows of one pattern that wgmma reads, long ones in pieces."""
+    piece = factor.span // factor.element_bytes
+    strides = [0] * len(factor.sizes)
+    strides[factor.outer], strides[factor.inner] = piece, 1
+    chunks = factor.span // WIDE
+    return Arrangement(
+        factor.sizes,
+        tuple(strides),
+        factor.inner,
+        factor.bytes // factor.element_bytes,
+        factor.element_bytes,
+        rows=factor.outer,
+        chunks=chunks,
+        shift=(_LINE // factor.span).bit_length() - 1,
+        piece=piece,
+    )
+
+
+@rule("mlopt.warpgroup_mma")
+def emit_product(em: Emitter, op: ir.Operation) -> None:
+    """Begin to add the product of two slots' tiles to the sums."""
+    _Product(em, op).emit()
+
+
+@rule("mlopt.warpgroup_wait")
+def emit_wait(em: Emitter, op: ir.Operation) -> None:
+    """All but the last products have been made: their factors are not read any more."""
+    del em
+    text = f"wgmma.wait_group.sync.aligned {ir.IntegerAttr(op.attributes['pending']).value};"
+    _asm([], text, "", [])
+
+
+@rule("mlopt.warpgroup_result")
+def emit_result(em: Emitter, op: ir.Operation) -> None:
+    """All products have been made. Their registers pass through the wait, so that nobody has them before."""
+    source, layout = em.fragment(op.operands[0]), em.layout(op.results[0])
+    places = positions_of(layout, op.results[0])
+    values = [source[place] for place in places]
+    register = "f" if isinstance(values[0].type, ir.FloatType) else "r"
+    made = _tied(em, values, "wgmma.wait_group.sync.aligned 0;", register, [])
+    em.set_fragment(op.results[0], Fragment(layout, dict(zip(places, made, strict=True))))
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """A factor's first descriptor, as a value, and how far others are from it, in 16 bytes."""
+
+    factor: Factor
+    how: Arrangement
+    descriptor: ir.Value
+
+    def further(self, own: int, depth: int) -> int:
+        """By how much another part's descriptor is more."""
+        place = [0] * len(self.factor.sizes)
+        place[self.factor.own], place[self.factor.depth] = own, depth
+        return self.how.place(place) * self.factor.element_bytes // WIDE
+
+
+class _Product:
+    """One mlopt.warpgroup_mma, while its instructions are written."""
+
+    def __init__(self, em: Emitter, op: ir.Operation) -> None:
+        self.em, self.op = em, op
+        self.name = ir.StringAttr(op.attributes["instruction"]).value
+        shape, self.kind = self.name.split(".")
+        self.columns = int(shape.removeprefix(f"m{ROWS}n").split("k")[0])
+        self.rows, self.across = ir.DenseI64ArrayAttr(op.attributes["result"])
+        self.layout = em.layout(op.results[0])
+
+    def emit(self) -> None:
+        """The instructions of all blocks of 64 rows, as a group."""
+        em, start = self.em, self.em.fragment(self.op.operands[4])
+        left, right = self._matrix(0, self.rows), self._matrix(1, self.across)
+        places = positions_of(self.layout, self.op.results[0])
+        rows = sorted({place[self.rows] // ROWS * ROWS for place in places})
+        blocks = [
+            self._place(row + high, column + beside)
+            for row in rows
+            for column in range(0, self.columns, COLUMNS)
+            for high in (0, HALF)
+            for beside in (0, 1)
+        ]
+        result, register = _RESULTS.get(self.kind, ("f32", "f"))
+        text = self._text(rows, len(blocks), left, right, result)
+        sums = [start[place] for place in blocks]
+        made = _tied(em, sums, text, register, [left.descriptor, right.descriptor])
+        _asm([], "wgmma.commit_group.sync.aligned;", "", [])
+        em.set_fragment(self.op.results[0], Fragment(self.layout, dict(zip(blocks, made, strict=True))))
+
+    def _text(self, rows: Sequence[int], count: int, left: _Matrix, right: _Matrix, result: str) -> str:
+        """The steps along the depth of each 64 rows; the descriptors come behind ``count`` registers.
+
+        The fence is here, behind the moves that tie registers, and once: a second one would wait.
+        """
+        each = count // len(rows)
+        turned = [str(int(matrix.factor.turned)) for matrix in (left, right)]
+        flags = "".join(f", {flag}" for flag in ("1", "1", *turned)) if self.kind in _TURNABLE else ""
+        shape, depth = self.name.split(".")[0], left.factor.sizes[left.factor.depth]
+        lines = [".reg .b64 a, b;", ".reg .pred p;", "setp.eq.u32 p, 0, 0;", "wgmma.fence.sync.aligned;"]
+        for number, row in enumerate(rows):
+            registers = ", ".join(f"${at}" for at in range(number * each, (number + 1) * each))
+            for deep in range(0, depth, DEPTH_BYTES // left.factor.element_bytes):
+                lines += [
+                    f"add.s64 a, ${count}, {left.further(row, deep)};",
+                    f"add.s64 b, ${count + 1}, {right.further(0, deep)};",
+                    f"wgmma.mma_async.sync.aligned.{shape}.{result}.{self.kind}.{self.kind} "
+                    f"{{{registers}}}, a, b, p{flags};",
+                ]
+        return "{ " + " ".join(lines) + " }"
+
+    def _place(self, row: int, column: int) -> tuple[int, ...]:
+        place = [0] * self.layout.rank
+        place[self.rows], place[self.across] = row, column
+        return tuple(place)
+
+    def _matrix(self, number: int, dim: int) -> _Matrix:
+        """A factor in a slot, from the warpgroup's first row or column on."""
+        em, build, factor = self.em, self.em.build, factor_in(self.op, number)
+        how = arrangement_of(factor)
+        ring, slot = em.rings[self.op.operands[2 * number]], self.op.operands[2 * number + 1]
+        word, long = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(64)
+        pointer = ring.slot(em, em.number(slot))
+        address = build.op("llvm.ptrtoint", [pointer], word)
+        steps = [step[dim] if bit >= _WARPGROUP_BITS else 0 for bit, step in enumerate(self.layout.bits)]
+        if any(steps):
+            place = [[step if at == factor.own else 0 for at in range(len(factor.sizes))] for step in steps]
+            moved = tuple((how.place(each) * factor.element_bytes,) for each in place)
+            own = em.thread(Layout(1, (), moved), 0)
+            address = build.op("arith.addi", [address, _word(em, build.number(own))])
+        units = build.op("arith.shrui", [address, build.constant(word, WIDE.bit_length() - 1)])
+        wide = build.op("arith.extui", [units], long)
+        fields = build.op("arith.ori", [wide, build.constant(long, _fields(factor))])
+        return _Matrix(factor, how, fields)
+
+
+def _word(em: Emitter, number: ir.Value) -> ir.Value:
+    word = ir.IntegerType.get_signless(32)
+    return number if number.type == word else em.build.op("arith.trunci", [number], word)
+
+
+def _fields(factor: Factor) -> int:
+    """A descriptor's bits beside its address, as a signed number."""
+    pattern = factor.span * PATTERN
+    piece = factor.span * factor.sizes[factor.outer]
+    leading = piece if factor.turned else WIDE  # without a meaning where rows run along the depth
+    bits = _SWIZZLES[factor.span] << 62 | pattern // WIDE << 32 | leading // WIDE << 16
+    return bits - (1 << 64) if bits >> 63 else bits
+
+
+def _tied(
+    em: Emitter, values: Sequence[ir.Value], text: str, register: str, operands: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """What becomes of values whose registers an instruction reads and writes; other operands come first."""
+    kind = values[0].type
+    count = len(values)
+    constraints = [f"={register}"] * count + ["l"] * len(operands) + [str(at) for at in range(count)]
+    struct = ir.Type.parse(f"!llvm.struct<({', '.join([str(kind)] * count)})>")
+    made = _asm([struct], text, ",".join(constraints), [*operands, *values]).results[0]
+    return [
+        em.build.op("llvm.extractvalue", [made], kind, {"position": ir.DenseI64ArrayAttr.get([at])})
+        for at in range(count)
+    ]
+
+
+def _asm(kinds: Sequence[ir.Type], text: str, constraints: str, operands: Sequence[ir.Value]) -> ir.Operation:
+    """Text with side effects: its place among others of them is kept."""
+    attributes = {
+        "asm_string": ir.StringAttr.get(text),
+        "constraints": ir.StringAttr.get(constraints),
+        "has_side_effects": ir.UnitAttr.get(),
+    }
+    return ir.Operation.create("llvm.inline_asm", list(kinds), list(operands), attributes)

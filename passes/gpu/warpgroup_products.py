@@ -1,0 +1,117 @@
+"""Products of loops are made by warpgroups, whose factors stay in shared memory (wgmma).
+
+Before (four warps)::
+
+    %d = scf.for %k = … iter_args(%s = %zero) -> (vector<64x256xf32>) {
+      %x = vector.transfer_read %a[%i, %k], %pad : memref<…xbf16>, vector<64x64xbf16>
+      %y = vector.transfer_read %b[%k, %j], %pad : memref<…xbf16>, vector<64x256xbf16>
+      %t = vector.contract {…, mlopt.mma = "m16n8k16.bf16"} %x, %y, %s
+      scf.yield %t
+    }
+
+After, with the instruction of four warps::
+
+      %t = vector.contract {…, mlopt.mma = "m64n256k16.bf16"} %x, %y, %s
+
+An mma.sync wants its factors in registers, and ldmatrix to bring them there: on an H100 it reaches some two
+thirds of the peak. A wgmma reads them where they were copied to, and runs while the next ones come.
+
+Legal on sm_90a alone, where the result is added up by the loop and used behind it only; rows come by 64 for
+each warpgroup (or as a power of two of them), columns by 8 (of 8-bit integers 16) up to 256; and factors are
+tiles that the loop reads, padded with zeros, with 16 bytes of neighbours, whose rows in memory are 32, 64 or
+a multiple of 128 bytes. Only rows of 16-bit elements may run along the result's. Two steps must fit
+``shared`` bytes. Products of f32 stay with mma.sync: a wgmma would cut their lower bits off, where they are
+to be rounded. In a kernel whose products are factors of others, as attention, all stay. Runs after
+mlopt-gpu-tensor-cores; mlopt-gpu-warpgroup-loads copies the factors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlir import ir
+
+from ...dialects.attributes import MMA
+from ..base import Pass
+from ..constants import integer_of
+from ..operations import block_ops, nested_ops
+from .grids import grids_of
+from .layouts.access import WIDE, access_of
+from .layouts.mma import makes_factor
+from .layouts.tiles import sizes_of
+from .layouts.warpgroup import PATTERN_BYTES, Factor, Warpgroup, factor_of, warpgroup_for
+from .layouts.warps import BLOCK_SHARED, warps_of
+from .rings import copy_problem
+
+STAGES = 2  # at least
+
+
+@dataclass(frozen=True)
+class WarpgroupProducts(Pass):
+    """Mark the products of warpgroups; ``shared``: the bytes of shared memory that a block may have."""
+
+    name: ClassVar[str] = "mlopt-gpu-warpgroup-products"
+    shared: int = BLOCK_SHARED
+
+    def run(self, op: ir.Operation) -> None:
+        """Mark products of each kernel, those of a loop together."""
+        for forall in grids_of(op):
+            products = [each for each in nested_ops(forall) if MMA.name in each.attributes]
+            if any(map(makes_factor, products)):
+                continue
+            marks: dict[ir.Operation, Warpgroup] = {}
+            for loop in [each for each in nested_ops(forall) if each.name == "scf.for"]:
+                found = can_use(loop, warps_of(forall), self.shared)
+                if isinstance(found, dict):
+                    marks |= found
+            if len({tuple(sizes_of(product.results[0])) for product in marks}) == 1:
+                for product, mark in marks.items():
+                    MMA.set(product, str(mark))
+
+
+def can_use(loop: ir.Operation, warps: int, shared: int) -> dict[ir.Operation, Warpgroup] | str:
+    """The instructions for the products of a loop, or why warpgroups cannot make them."""
+    products = [op for op in block_ops(loop) if MMA.name in op.attributes]
+    if not products:
+        return "it has no product on tensor cores"
+    if integer_of(loop.operands[2]) is None:
+        return "its step is not a number"
+    marks: dict[ir.Operation, Warpgroup] = {}
+    for product in products:
+        found = warpgroup_for(product, warps)
+        problem = found if isinstance(found, str) else _problem(loop, product)
+        if problem is not None:
+            return problem
+        assert isinstance(found, Warpgroup)
+        marks[product] = found
+    read = {product.operands[number]: factor_of(product, number) for product in products for number in (0, 1)}
+    slot = sum(factor.bytes for factor in read.values() if isinstance(factor, Factor))
+    if STAGES * slot > shared - PATTERN_BYTES * len(read):
+        return f"{STAGES} steps of {slot} bytes do not fit {shared} bytes of shared memory"
+    return marks
+
+
+def _problem(loop: ir.Operation, product: ir.Operation) -> str | None:
+    """Why a loop's product must be in registers after each step, or a factor before."""
+    carried, result = product.operands[2], product.results[0]
+    arguments = list(loop.regions[0].blocks[0].arguments)[1:]
+    uses = [use.owner.operation for use in result.uses]
+    if carried not in arguments or [use.name for use in uses] != ["scf.yield"] or len(list(carried.uses)) > 1:
+        return "its sums are used in each step"
+    if uses[0].operands[arguments.index(carried)] != result:
+        return "its sums are not those of the next step"
+    for factor in list(product.operands)[:2]:
+        read = factor.owner.operation
+        if read.block != product.block:
+            return "a factor is that of all steps"
+        if not all(MMA.name in use.owner.attributes for use in factor.uses):
+            return "a factor is used for something else, too"
+        access = access_of(read)
+        if ir.MemRefType(access.buffer.type).memory_space is not None:
+            return "a factor is in shared memory already"
+        if access.width() * access.element_bytes < WIDE:
+            return "a factor has less than 16 bytes of neighbours"
+        if (problem := copy_problem(loop, read)) is not None:
+            return problem
+    return None

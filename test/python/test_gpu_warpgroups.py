@@ -1,0 +1,70 @@
+"""Products of warpgroups (wgmma), without a GPU: types, transposes, edges, and what ptxas makes of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mlopt import emulator
+from mlopt.bench.gpu.machine_code import parse
+from mlopt.runtime.cuda.chips import find_chip
+from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
+
+sys.path.insert(0, str(Path(__file__).parent))
+from gpu_kernels import compile_kernel, run_kernel
+from gpu_products import numbers, product, wide
+
+CHIP = find_chip("sm_90a")
+BLOCK = "warps = array<i64: {}>, min_blocks = array<i64: 1>, stages = array<i64: {}>, tile = array<i64: {}>"
+# Types, transposes, sizes (not the block's multiples), the block, the instruction's columns; the order
+# of warps, and how far buffers are from alignment.
+CORPUS = [
+    ("bf16", False, True, (136, 264, 136), BLOCK.format(8, 4, "128, 256, 64"), 256, "together", 0),
+    ("bf16", False, False, (72, 264, 136), BLOCK.format(8, 3, "64, 256, 64"), 128, "together", 0),
+    ("f16", True, False, (136, 72, 104), BLOCK.format(4, 2, "128, 64, 64"), 64, "round-robin", 0),
+    ("f16", True, True, (72, 40, 136), BLOCK.format(4, 4, "64, 32, 32"), 32, "ahead", 4),
+    ("bf16", False, False, (64, 96, 64), BLOCK.format(4, 3, "64, 32, 16"), 32, "random", 0),
+    ("f16", False, True, (64, 96, 256), BLOCK.format(4, 3, "64, 96, 128"), 96, "together", 0),
+    ("i8", False, True, (72, 144, 144), BLOCK.format(4, 4, "64, 128, 128"), 128, "together", 0),
+]
+
+
+@pytest.mark.parametrize(("kind", "left", "right", "size", "schedule", "columns", "order", "shift"), CORPUS)
+def test_products(
+    kind: str,
+    left: bool,
+    right: bool,
+    size: tuple[int, int, int],
+    schedule: str,
+    columns: int,
+    order: str,
+    shift: int,
+    rng: np.random.Generator,
+) -> None:
+    """Right, and without a finding; of unaligned factors, too. ptxas serialises nothing."""
+    m, n, k = size
+    kernel = compile_kernel(product(*size, kind, left, right), chip=CHIP.name, schedule=schedule)
+    assert f"wgmma.mma_async.sync.aligned.m64n{columns}k" in kernel.ptx
+    a = numbers(rng, (k, m) if left else (m, k), kind)
+    b = numbers(rng, (n, k) if right else (k, n), kind)
+    total = np.int32 if kind == "i8" else np.float32
+    bias, out = np.zeros(n, total), np.full((m, n), 77, total)
+    one, other = (wide(x).astype(np.float64) for x in (a, b))
+    one, other = one.T if left else one, other.T if right else other
+    bound = (k + 2) * np.finfo(np.float32).eps * (np.abs(one) @ np.abs(other))
+    options = emulator.Options(schedule=order, seed=7)
+    (found,) = run_kernel(kernel, [a, b, bias, out], shift=shift, options=options)
+    assert (np.abs(found - np.maximum(one @ other, 0)) <= bound).all()
+    _check_code(kernel.ptx, kind)
+
+
+def _check_code(ptx: str, kind: str) -> None:
+    ptxas = find_ptxas(CHIP)
+    assert ptxas is not None, "the tests' environment has one"
+    assembled = assemble(ptx, CHIP, ptxas)
+    assert not assembled.warnings  # C75xx: wgmma would be serialised
+    assert all(made.spill_stores == made.stack == 0 for made in assembled.kernels.values())
+    for code in parse(disassemble_cubin(assembled.cubin) or "").values():
+        assert code.named("IGMMA" if kind == "i8" else "HGMMA")
