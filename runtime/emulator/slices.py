@@ -68,9 +68,11 @@ def _slice_stride(box: TensorMap) -> int:
 
 def padded(plain: TensorMap, at: Place, data: Array) -> bool:
     """Whether zeros fill the last slice of such a plain map, as far as it is in the box with this data."""
+    if not plain.padding:
+        return True
     size, slices, images = plain.counts[0], plain.counts[-2], plain.counts[-1]
     last = plain.dims[-2] - 1 - at[-2]
-    if not plain.padding or not 0 <= last < slices:
+    if not 0 <= last < slices:
         return True
     each = data.reshape(images, slices, -1, size, plain.element)
     return not each[:, last, :, size - plain.padding :].any()
