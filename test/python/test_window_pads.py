@@ -121,10 +121,17 @@ def test_padding_is_multiplied(weight, target):
 
 @pytest.mark.parametrize(
     ("channels", "size", "window", "padding"),
-    [(8, (5, 28), 3, 1), (40, (4, 27), 3, 1), (4, (3, 2), 5, 2), (3, (6, 9), 4, (3, 2))],
+    [
+        (8, (5, 28), 3, 1),
+        (40, (4, 27), 3, 1),
+        (4, (3, 2), 5, 2),
+        (3, (6, 9), 4, (3, 2)),
+        (480, (3, 4), 3, 1),
+        (180, (2, 3), 5, 2),
+    ],
 )
 def test_every_place_of_a_window_is_multiplied(channels, size, window, padding):
-    """Also where no sum of a row, or of a strip, meets the weight in memory; 40 channels: tall tiles."""
+    """Also where no sum of a row, or of a strip, meets the weight in memory; 40 channels: tall tiles; 180, 480: blocks."""
     module = nn.Conv2d(channels, 64, window, padding=padding)
     module.requires_grad_(False)
     x = torch.randn(1, channels, *size)

@@ -12,7 +12,7 @@ An element's products are added in the same order as without blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -24,11 +24,14 @@ from ...operations import ops_named
 from .carried import run_loop
 from .cover import Cover, Inside, cover
 from .emitter import Emitter, normal_strip
-from .fragment import UNIT, Axis, Strip, sizes_of
+from .fragment import UNIT, Axis, Strip, element_of, sizes_of
 from .layout import Layout
+from .loop import run_turns
+from .memory import walked_dim
 from .panel import LARGEST_BYTES, LEAST_USES, SMALL_BYTES, held_dims, is_turned
 from .registry import rule_of
 from .scratch import Buffer
+from .turns import Turns, Visit
 from .types import bytes_of
 
 # Of few rows, products with at least this much memory are blocked, so many positions of k a block.
@@ -42,11 +45,15 @@ _LEAST_BLOCK = 64
 
 @dataclass(frozen=True)
 class Blocks:
-    """The loop that is cut, positions of its variable in a block, inside how many covers it lies."""
+    """The loop that is cut, positions of its variable in a block, inside how many covers it lies.
+
+    ``window``: it is that of a window (`turns.py`).
+    """
 
     loop: scf.ForOp
     size: int
     depth: int
+    window: bool = False
 
 
 class Sums(Buffer):
@@ -71,12 +78,6 @@ def contraction_loops(layout: Layout, root: ir.OpView) -> list[scf.ForOp]:
 def _is_known_sum(loop: scf.ForOp) -> bool:
     known = len(loop.results) == 1 and all(integer_of(operand) is not None for operand in loop.operands[:3])
     return known and bool(ops_named(loop, "vector.contract"))
-
-
-def walked_dim(loop: scf.ForOp, read: ir.OpView) -> int | None:
-    """The memory dim that a read in the loop indexes by the loop's own variable."""
-    found = [dim for dim, index in enumerate(read.indices) if index == loop.induction_variable]
-    return found[0] if len(found) == 1 else None
 
 
 def plan_blocks(
@@ -115,6 +116,26 @@ def plan_blocks(
     return Blocks(loop, size, place + 1)
 
 
+def plan_turns(
+    layout: Layout, root: ir.OpView, covers: Sequence[Cover], lane: int, rows: int, weights: int, half: int
+) -> Blocks | None:
+    """How to cut the outermost loop of a window, whose ``weights`` in bytes each of ``rows`` reads again.
+
+    Where a cache holds less, twice ``half``: a block is to leave room for the next one beside it.
+    """
+    loops = contraction_loops(layout, root)
+    place = next(at for at, how in enumerate(covers) if how.dim == lane)
+    if len(loops) != 1 or weights <= 2 * half or rows <= _rows_at_once(covers, place):
+        return None
+    first, end, step = (integer_of(operand) for operand in loops[0].operands[:3])
+    sums = rows * covers[place].width * bytes_of(element_of(loops[0].results[0]))
+    if first is None or end is None or step != 1 or end - first < 2 or sums > _SUMS_BYTES:
+        return None
+    turns = end - first
+    sizes = (size for size in range(turns, 1, -1) if turns % size == 0 and size * weights <= turns * half)
+    return Blocks(loops[0], next(sizes, 1), place + 1, window=True)
+
+
 def whole_block(
     loop: scf.ForOp, covers: Sequence[Cover], lane: int, rows: int, element: ir.Type
 ) -> Blocks | None:
@@ -142,22 +163,26 @@ def emit_blocks(em: Emitter, blocks: Blocks, inside: Inside) -> None:
     sums = Sums(total, kept)
     rank = len(sizes_of(root.valueToStore))
 
-    def strips(once: bool, body: Callable[[Strip], None], at: int, chosen: Mapping[int, Axis]) -> None:
-        if at == len(covers):
-            body(_asked_of(root, tuple(chosen.get(dim, UNIT) for dim in range(rank)), total))
-            return
-        how = covers[at]
+    def strips(once: bool, body: Visit, values: Sequence[ir.Value] = ()) -> list[ir.Value]:
+        def level(at: int, chosen: Mapping[int, Axis], values: Sequence[ir.Value]) -> list[ir.Value]:
+            if at == len(covers):
+                strip = tuple(chosen.get(dim, UNIT) for dim in range(rank))
+                return list(body(_asked_of(root, strip, total), values) or ())
+            how = covers[at]
+            extent = inside.extents[how.dim]
+            return cover(
+                em, extent, how, once, values, lambda axis, now: level(at + 1, {**chosen, how.dim: axis}, now)
+            )
 
-        def deeper(axis: Axis, _: list[ir.Value]) -> list[ir.Value]:
-            strips(once, body, at + 1, {**chosen, how.dim: axis})
-            return []
+        return level(blocks.depth, inside.axes, values)
 
-        cover(em, inside.extents[how.dim], how, once, [], deeper)
+    window = Turns(total, all(extent.static is not None for extent in inside.extents.values()))
 
-    def start(strip: Strip) -> None:
-        sums.store(em, strip, em.emit(loop.initArgs[0], strip))
+    def start(strip: Strip, _: Sequence[ir.Value]) -> None:
+        first = em.emit(loop.initArgs[0], strip)
+        sums.store(em, strip, window.start(em, strip, first) if blocks.window else first)
 
-    strips(False, start, blocks.depth, inside.axes)
+    strips(False, start)
     lower, upper, step = (em.scalar(operand) for operand in loop.operands[:3])
     with em.loop(lower, upper, em.index(blocks.size)) as block:
         first = block.induction_variable
@@ -165,11 +190,18 @@ def emit_blocks(em: Emitter, blocks: Blocks, inside: Inside) -> None:
             end = arith.MinSIOp(em.sum(first, em.index(blocks.size)), upper).result
         em.block = (first, end)
 
-        def add(strip: Strip) -> None:
-            sums.store(em, strip, run_loop(em, total, strip, {0: sums.load(em, strip)}, (first, end, step)))
+        def add(strip: Strip, _: Sequence[ir.Value]) -> None:
+            before = sums.load(em, strip)
+            if blocks.window:
+                after = run_turns(em, total, strip, before, (first, end, step))
+            else:
+                after = run_loop(em, total, strip, {0: before}, (first, end, step))
+            sums.store(em, strip, after)
 
-        strips(True, add, blocks.depth, inside.axes)
+        strips(True, add)
     em.block = None
+    if blocks.window:
+        window.finish(em, sums, strips)
     sums.depth = em.depth
     em.scratches[total] = sums
 

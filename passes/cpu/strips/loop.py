@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlir import ir
+from mlir.dialects import arith
 
 from .borders import knowing
 from .carried import run_loop, yielded_of
 from .edges import Edge, find_edge
 from .emitter import Emitter
 from .fragment import Fragment, Strip, keys_of
-from .narrowed import Row, find_row
+from .narrowed import find_row
 from .padding import turn_of, with_row, with_seen, with_unseen
 from .registry import rule
 
@@ -36,31 +37,40 @@ def emit_loop(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     edge, row = find_edge(em, value, strip), find_row(em, value, strip)
     if edge is None and row is None:
         return run_loop(em, value, strip, {}, bounds)
-    sums, cut = em.emit(loop.operands[3], strip), dict(em.border.cut)
+    sums = em.emit(loop.operands[3], strip)
     if edge is not None:
-        sums, cut[edge.loop.operation] = with_unseen(em, value, strip, sums, edge), edge
-    with knowing(em, cut=cut):
-        if row is not None:
-            sums = _run_rows(em, value, strip, sums, row, bounds)
-        elif edge is not None and edge.loop.operation == loop:
-            sums = _run_parts(em, value, strip, sums, edge)
-        else:
-            sums = run_loop(em, value, strip, {0: sums}, bounds)
+        sums = with_unseen(em, value, strip, sums, edge)
+    if row is not None:
+        sums = with_row(em, value, strip, sums, row)
+    sums = run_turns(em, value, strip, sums, bounds)
     return sums if edge is None else with_seen(em, value, strip, sums, edge)
 
 
-def _run_rows(
-    em: Emitter, value: ir.Value, strip: Strip, sums: Fragment, row: Row, bounds: Sequence[ir.Value]
+def run_turns(
+    em: Emitter, value: ir.Value, strip: Strip, sums: Fragment, bounds: Sequence[ir.Value]
 ) -> Fragment:
-    """The turns whose row lies in memory, added to ``sums``, and to what comes of the others."""
-    sums = with_row(em, value, strip, sums, row)
-    first, end = row.inside(em, bounds)
-    with knowing(em, within=em.border.within | {(row.window.read.operation, row.dim)}):
-        return run_loop(em, value, strip, {0: sums}, [first, end, bounds[2]])
+    """``sums``, and the turns within ``bounds`` for the positions that lie in memory."""
+    edge, row = find_edge(em, value, strip), find_row(em, value, strip)
+    cut = {} if edge is None else {edge.loop.operation: edge}
+    with knowing(em, cut={**em.border.cut, **cut}):
+        if row is not None:
+            first, end = row.inside(em, bounds)
+            with knowing(em, within=em.border.within | {(row.window.read.operation, row.dim)}):
+                return run_loop(em, value, strip, {0: sums}, [first, end, bounds[2]])
+        if edge is not None and edge.loop.operation == value.owner:
+            return _run_parts(em, value, strip, sums, edge, bounds if em.block else None)
+        return run_loop(em, value, strip, {0: sums}, bounds)
 
 
-def _run_parts(em: Emitter, value: ir.Value, strip: Strip, sums: Fragment, edge: Edge) -> Fragment:
-    """Each turn for the positions that lie in memory in it."""
+def _run_parts(
+    em: Emitter,
+    value: ir.Value,
+    strip: Strip,
+    sums: Fragment,
+    edge: Edge,
+    bounds: Sequence[ir.Value] | None = None,
+) -> Fragment:
+    """Each turn, of those within ``bounds``, for the positions that lie in memory in it."""
     values = dict(sums.values)
     for part in edge.parts:
         if part.low == part.high:
@@ -68,6 +78,10 @@ def _run_parts(em: Emitter, value: ir.Value, strip: Strip, sums: Fragment, edge:
         some = edge.strip(strip, part)
         start = Fragment({key: values[edge.key(key, part)] for key in keys_of(some)})
         turns = [em.index(part.first), em.index(part.end), em.index(1)]
+        if bounds is not None:
+            with em.here():
+                turns[0] = arith.MaxSIOp(turns[0], bounds[0]).result
+                turns[1] = arith.MinSIOp(turns[1], bounds[1]).result
         with knowing(em, within=em.border.within | {(edge.window.read.operation, edge.dim)}):
             found = run_loop(em, value, some, {0: start}, turns)
         values |= {edge.key(key, part): found[key] for key in keys_of(some)}

@@ -89,3 +89,9 @@ def has_room(op: ir.OpView, memory_dim: int, axis: Axis) -> bool:
         return False
     start = integer_of(op.indices[memory_dim]) if axis.base is None else None
     return start is not None and start + axis.offset + axis.count * axis.lanes <= shape[-1]
+
+
+def walked_dim(loop: ir.OpView, read: ir.OpView) -> int | None:
+    """The memory dim that a read in the loop indexes by the loop's own variable."""
+    found = [dim for dim, index in enumerate(read.indices) if index == loop.induction_variable]
+    return found[0] if len(found) == 1 else None

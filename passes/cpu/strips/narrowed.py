@@ -27,7 +27,7 @@ from mlir.dialects import arith
 from ...constants import integer_of
 from .bounds import DYNAMIC
 from .emitter import Emitter
-from .fragment import Axis, Strip
+from .fragment import Axis, Strip, sizes_of
 from .walks import Walk, walk_of
 from .windows import Window, find_windows
 
@@ -55,6 +55,18 @@ class Row(NamedTuple):
         with em.here():
             first = arith.MinSIOp(arith.MaxSIOp(lower, before).result, upper).result
             return first, arith.MaxSIOp(arith.MinSIOp(upper, after).result, first).result
+
+    def is_seen(self, em: Emitter) -> bool:
+        """Whether in each turn a row of the tile lies in memory, all of whose rows are known to be valid."""
+        loop, size = self.window.loops[0], self.window.read.base.type.shape[self.place]
+        walk = walk_of(em, self.window.read.indices[self.place], loop, loop)
+        lower, upper = (integer_of(operand) for operand in loop.operands[:2])
+        start = None if walk is None else integer_of(walk.start)
+        if walk is None or start is None or lower is None or upper is None:
+            return False
+        rows = sizes_of(self.window.read.results[0])[self.dim]
+        firsts = (start + (turn + walk.shift) // walk.stride for turn in range(lower, upper))
+        return all(first < size and first + rows > 0 for first in firsts)
 
 
 def find_row(em: Emitter, value: ir.Value, strip: Strip) -> Row | None:

@@ -55,20 +55,31 @@ def with_seen(em: Emitter, value: ir.Value, strip: Strip, sums: Fragment, edge: 
     keys = [key for key in keys_of(strip) if edge.outside(key[edge.place], True)]
     if not is_float(element_of(value)) or not keys:
         return sums
-    odd = _not_finite(em, list(sums.values.values()))
+    odd = not_finite(em, list(sums.values.values()))
     with em.branch(odd, [sums[key].type for key in keys]) as branch:
-        known: dict[int, Fragment] = {}
-
-        def outside(turn: int) -> Fragment:
-            if turn not in known:
-                known[turn] = _made_in(em, value, edge.window.point(strip), edge, turn)
-            return known[turn]
-
-        more = _with_edge(em, value, strip, sums, edge, outside, seen=True)
+        more = with_all_seen(em, value, strip, sums, edge)
         em.close([more[key] for key in keys])
     with ir.InsertionPoint(branch.else_block):
         scf.YieldOp([sums[key] for key in keys])
     return Fragment({**sums.values, **dict(zip(keys, branch.results, strict=True))})
+
+
+def with_all_seen(em: Emitter, value: ir.Value, strip: Strip, sums: Fragment, edge: Edge) -> Fragment:
+    """``sums``, and what comes of padding at the ends of the row."""
+    known: dict[int, Fragment] = {}
+
+    def outside(turn: int) -> Fragment:
+        if turn not in known:
+            known[turn] = _made_in(em, value, edge.window.point(strip), edge, turn)
+        return known[turn]
+
+    return _with_edge(em, value, strip, sums, edge, outside, seen=True)
+
+
+def with_seen_row(em: Emitter, value: ir.Value, strip: Strip, sums: Fragment, row: Row) -> Fragment:
+    """`with_row`, where it stands."""
+    padding = _row_made(em, value, row.window.point(strip), row)
+    return _sum(em, sums, keys_of(strip), row.window, padding)
 
 
 def _with_edge(
@@ -87,7 +98,7 @@ def _with_edge(
     return sums
 
 
-def _not_finite(em: Emitter, values: list[ir.Value]) -> ir.Value:
+def not_finite(em: Emitter, values: list[ir.Value]) -> ir.Value:
     """Whether one of ``values`` is infinite or NaN: times zero these are NaN, all others zeros."""
     kind = values[0].type
     whole: ir.Type = ir.IntegerType.get_signless(bits_of(element_of(values[0])))
@@ -112,12 +123,17 @@ def _outside_row(em: Emitter, value: ir.Value, strip: Strip, row: Row) -> Fragme
     with em.at_level(max(em.home_of(value, point), em.depth_of(row.axis))):
         known = em.levels[-1].padding
         if key not in known:
-            bounds = lower, upper, step = [em.scalar(operand) for operand in value.owner.operands[:3]]
-            first, end = row.inside(em, bounds)
-            with knowing(em, Border(outside=frozenset({read}))):
-                before = run_loop(em, value, point, {0: _zeros(em, value, point)}, [lower, first, step])
-                known[key] = run_loop(em, value, point, {0: before}, [end, upper, step])
+            known[key] = _row_made(em, value, point, row)
         return known[key]
+
+
+def _row_made(em: Emitter, value: ir.Value, point: Strip, row: Row) -> Fragment:
+    """What comes of padding in the turns whose row lies there, in the innermost open loop."""
+    bounds = lower, upper, step = [em.scalar(operand) for operand in value.owner.operands[:3]]
+    first, end = row.inside(em, bounds)
+    with knowing(em, Border(outside=frozenset({row.window.read.operation}))):
+        before = run_loop(em, value, point, {0: _zeros(em, value, point)}, [lower, first, step])
+        return run_loop(em, value, point, {0: before}, [end, upper, step])
 
 
 def _outside_in(em: Emitter, value: ir.Value, strip: Strip, edge: Edge, turn: int) -> Fragment:

@@ -14,7 +14,7 @@ from math import prod
 from mlir import ir
 
 from ...constants import integer_of
-from .blocked import contraction_loops, plan_blocks, walked_dim, whole_block
+from .blocked import contraction_loops, plan_blocks, plan_turns, whole_block
 from .bounds import DYNAMIC, power_of_two
 from .cover import Cover
 from .dims import Dim
@@ -23,7 +23,7 @@ from .factors import loops_of, reduced_sizes
 from .fragment import element_of, sizes_of
 from .guests import Nest
 from .layout import Layout
-from .memory import memory_dims
+from .memory import memory_dims, walked_dim
 from .panel import FAR_APART_BYTES, LARGEST_BYTES, LARGEST_TURNED_BYTES, LONGEST_SIDE, Packing, plan_panels
 from .types import bits_of, bytes_of
 
@@ -63,7 +63,8 @@ def product_nest(
     native = max(vector_bits // max(bits_of(element_of(op.acc)), 8), 1)
     row_size = sizes[rows[-1]] if rows else 1
     is_tall = vector_bits >= 512 and most_lanes >= TALL_SHAPES[0][0] * native
-    a_lane = _window_bytes(op, operand) or _column_bytes(layout, op, operand)
+    of_window = _window_bytes(op, operand)
+    a_lane = of_window or _column_bytes(layout, op, operand)
     if is_tall and a_lane * most_lanes >= _TALL_BYTES:
         registers, count, blocks = _tall_tile(row_size, sizes[lane], native)
     else:
@@ -88,14 +89,20 @@ def product_nest(
         covers = [replace(how, apart=apart) if how.dim == rows[-1] else how for how in covers]
     covers.sort(key=place)
     products = _side_by_side(layout, ops, mine[lane])
-    all_rows = prod(sizes[dim] for dim in rows)
+    all_rows, width = prod(sizes[dim] for dim in rows), next(how.width for how in covers if how.dim == lane)
     how = Packing(
-        next(how.width for how in covers if how.dim == lane),
+        width,
         all_rows // prod(how.count for how in covers if how.dim != lane),
         min(native, lanes, LONGEST_SIDE),
         largest=max(LARGEST_BYTES, vector_bits * _PANEL_BYTES_A_BIT // len(products)),
     )
-    return _packed(Nest(tuple(covers), lanes), layout, root, products, lane, all_rows, how)
+    nest = Nest(tuple(covers), lanes)
+    if of_window and len(products) == 1 and not plan_panels(products[0][1], how):
+        half = vector_bits * _PANEL_BYTES_A_BIT
+        cut = plan_turns(layout, root, covers, lane, all_rows, of_window * width, half)
+        if cut is not None:
+            return replace(nest, blocks=(cut,))
+    return _packed(nest, layout, root, products, lane, all_rows, how)
 
 
 _Reads = list[tuple[ir.OpView, int]]  # each with its dim of the lanes
