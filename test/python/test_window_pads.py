@@ -131,7 +131,7 @@ def test_padding_is_multiplied(weight, target):
     ],
 )
 def test_every_place_of_a_window_is_multiplied(channels, size, window, padding):
-    """Also where no sum of a row, or of a strip, meets the weight in memory. 40 channels: tall tiles; 180: blocks."""
+    """Also where no sum of a row, or of a strip, meets the weight. 40 channels: tall tiles; 180: blocks."""
     module = nn.Conv2d(channels, 64, window, padding=padding)
     module.requires_grad_(False)
     x = torch.randn(1, channels, *size)
