@@ -148,3 +148,51 @@ func.func private @steps(%x: memref<4x?xf32>, %out: memref<4x?xf32>, %end: index
   }
   return
 }
+
+// A long row of sums: blocks of 256 strips have an accumulator of their own each, and so has what is left over.
+// A maximum rounds nothing: one loop.
+// CHECK-LABEL: @long_rows
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<-0.000000e+00> : vector<64xf32>
+// CHECK: %[[BLOCKS:.*]] = scf.for %[[B:.*]] = %c0 to %c32768 step %c16384 iter_args(%[[ALL:.*]] = %[[ZERO]]) -> (vector<64xf32>) {
+// CHECK:   %[[END:.*]] = arith.addi %[[B]], %c16384
+// CHECK:   %[[OWN:.*]] = scf.for %[[K:.*]] = %[[B]] to %[[END]] step %c64 iter_args({{.*}} = %[[ZERO]])
+// CHECK:     vector.load %{{.*}}[%{{.*}}, %[[K]]]
+// CHECK:   arith.addf %[[ALL]], %[[OWN]]
+// CHECK: %[[LEFT:.*]] = scf.for %{{.*}} = %c32768 to %c40000 step %c64 iter_args({{.*}} = %[[ZERO]])
+// CHECK: %[[SUM:.*]] = arith.addf %[[BLOCKS]], %[[LEFT]]
+// CHECK: vector.maskedload
+// CHECK: arith.addf %[[SUM]]
+// CHECK: scf.for %{{.*}} = %c0 to %c40000 step %c64 iter_args
+// CHECK: arith.maximumf
+func.func private @long_rows(%x: memref<2x40010xf32>, %sum: memref<2xf32>, %max: memref<2xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  %ninf = arith.constant dense<0xFF800000> : vector<1xf32>
+  scf.forall (%i) in (2) {
+    %0 = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<2x40010xf32>, vector<1x40010xf32>
+    %1 = vector.multi_reduction <add>, %0, %zero [1] : vector<1x40010xf32> to vector<1xf32>
+    vector.transfer_write %1, %sum[%i] {in_bounds = [true]} : vector<1xf32>, memref<2xf32>
+    %2 = vector.multi_reduction <maximumf>, %0, %ninf [1] : vector<1x40010xf32> to vector<1xf32>
+    vector.transfer_write %2, %max[%i] {in_bounds = [true]} : vector<1xf32>, memref<2xf32>
+  }
+  return
+}
+
+// Rows of several strips, one after the other: each row's sum is added to that of the rows before.
+// CHECK-LABEL: @sums_of_rows
+// CHECK: scf.for %{{.*}} = %c0 to %c5 step %c1 iter_args(%[[ROWS:.*]] = %[[ZERO:.*]]) -> (vector<64xf32>) {
+// CHECK:   %[[ROW:.*]] = scf.for %{{.*}} = %c0 to %c1024 step %c64 iter_args({{.*}} = %[[ZERO]])
+// CHECK:   %[[REST:.*]] = arith.addf %[[ROW]]
+// CHECK:   arith.addf %[[ROWS]], %[[REST]]
+func.func private @sums_of_rows(%x: memref<2x5x1040xf32>, %sum: memref<2xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  scf.forall (%i) in (2) {
+    %0 = vector.transfer_read %x[%i, %c0, %c0], %pad {in_bounds = [true, true, true]} : memref<2x5x1040xf32>, vector<1x5x1040xf32>
+    %1 = vector.multi_reduction <add>, %0, %zero [1, 2] : vector<1x5x1040xf32> to vector<1xf32>
+    vector.transfer_write %1, %sum[%i] {in_bounds = [true]} : vector<1xf32>, memref<2xf32>
+  }
+  return
+}

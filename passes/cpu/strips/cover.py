@@ -20,6 +20,7 @@ from .emitter import Emitter
 from .fragment import Axis
 
 Body = Callable[[Axis, list[ir.Value]], list[ir.Value]]
+Join = Callable[[Sequence[ir.Value], Sequence[ir.Value]], list[ir.Value]]
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,33 @@ def cover(
         single = Axis(None, 0, 1, 0, None, extent.bound)
         return _loop(em, main_end, total, 1, None, single, values, body)
     return _masked_rest(em, main_end, total, full, values, body)
+
+
+def cover_blocks(
+    em: Emitter,
+    size: int,
+    how: Cover,
+    block: int,
+    carried: Sequence[ir.Value],
+    start: Sequence[ir.Value],
+    body: Body,
+    join: Join,
+) -> list[ir.Value]:
+    """Strips in blocks of ``block``, each with carried values of its own from ``start`` on, then joined."""
+    width = how.width
+    step, full = block * width, Axis(None, 0, how.count, how.lanes)
+    whole, main = size // step * step, size // width * width
+    with em.loop(em.index(0), em.index(whole), em.index(step), carried) as loop:
+        first = loop.induction_variable
+        apart = _loop(em, first, em.plus(first, step), width, None, full, list(start), body)
+        em.close(join(list(loop.inner_iter_args), apart))
+    values = list(loop.results)
+    if main > whole:
+        rest = _loop(em, em.index(whole), em.index(main), width, None, full, list(start), body)
+        values = join(values, rest)
+    if size > main:
+        values = body(_part(replace(full, offset=main), size - main), values)
+    return values
 
 
 def _cover_apart(
