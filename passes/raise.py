@@ -17,6 +17,7 @@ from .raising.buffers import take_tensors_late
 from .raising.contractions import read_narrow_operands
 from .raising.generated import fill_constants, lower_generated
 from .raising.inits import make_inits_explicit
+from .raising.joined_totals import join_totals
 from .raising.maxima import combine_around_maxima
 from .raising.named import generalize_named_ops
 from .raising.narrow_sums import narrow_sums
@@ -74,6 +75,7 @@ def _raise(func: ir.Operation, processors: int) -> None:
     narrow_sums(func)
     read_narrow_operands(func)
     check_as_eager(func)
+    join_totals(func)
     split_totals(func, processors)
     combine_variances(func)
     combine_around_maxima(func)

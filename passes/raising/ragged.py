@@ -66,18 +66,24 @@ class _Parts:
         return arith.addi(number, index_constant(self.start)) if self.start else number
 
 
-def split_raggedly(op: ir.Operation, loop: int, extent: int, width: int) -> tuple[ir.Operation, ir.Operation]:
-    """The reduction over parts of ``width`` in a reduced ``loop``, and that over what is left.
+def read_again(extent: int, count: int, width: int) -> int:
+    """How many elements ``count`` parts have twice that share what parts of ``width`` elements leave over."""
+    return (count * width - extent) % count
+
+
+def split_raggedly(
+    op: ir.Operation, loop: int, extent: int, count: int, width: int
+) -> tuple[ir.Operation, ir.Operation]:
+    """The reduction over ``count`` parts of ``width`` in a reduced ``loop``, and that over what is left.
 
     Both have two loops for the one, of which the outer ones are alike. ``op``, which has one result, is
     replaced by the first; the second is for the caller to go on with.
     """
-    count = extent // width
-    share = -(-(extent % width) // count)
+    share = -(-(extent - count * width) // count)
     with op.location, ir.InsertionPoint(op):
         main = _reduced(op, loop, _Parts(count, width))
         rest = _reduced(op, loop, _Parts(count, share, extent - count * share))
-    before = count * (width + share) - extent
+    before = read_again(extent, count, width)
     combiner = combiner_of(rest)
     assert combiner is not None
     if before and not is_idempotent(combiner):

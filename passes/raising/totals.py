@@ -4,15 +4,18 @@
 
     generic (i, j reduced) ins(%x : 4096x1024) -> tensor<f32>
   ->
-    %p = generic (i | j reduced) ins(%x) -> tensor<4096xf32>
-    generic (i reduced) ins(%p) -> tensor<f32>
+    %p = generic (p | i, j reduced) ins(expand_shape %x : 64x64x1024) -> tensor<64xf32>
+    generic (p reduced) ins(%p) -> tensor<f32>
 
     generic (j | i reduced) ins(%x : 20000x512) -> tensor<512xf32>
   ->
     %p = generic (p, j | i reduced) ins(expand_shape %x : 32x625x512) -> tensor<32x512xf32>
     generic (j | p reduced) ins(%p) -> tensor<512xf32>
 
-Where no divisor makes parts of a fitting width, each part gets some of what is left over (`ragged`).
+Where no divisor makes parts of a fitting width, each part gets some of what is left over (`ragged`). A total
+has few parts on a CPU, whatever its shape: each task of its reader adds them up, so that x / x.sum() is two
+kernels. A row of 64 elements or more is a part on a GPU, for its many processors, and where reductions come
+before or behind, as in a variance, whose tasks read their part a second time.
 
 Legal for operations that may be done in any order: sums and products of floats are rounded in another one, as
 eager's are; in which order depends on the shapes and the kind of machine alone. What reads the partial
@@ -40,26 +43,26 @@ from ..structured import (
 )
 from .bodies import is_contraction
 from .divided import can_divide, divide_loop
+from .part_widths import LONGEST, SHORTEST, ragged_parts, width_of_parts
 from .partial import can_reorder, reduce_twice
 from .ragged import split_raggedly
 from .reshape import RESHAPES
 
 SMALL = 1 << 14  # elements that one task reduces soon enough
 PARTS = 64  # tasks that a large reduction of everything has, at least
+MOST = 128  # parts of a total that few processors share, which the tasks of its readers add up
 MORE_PARTS = 256  # the same for one with several results, each of whose tasks is to be
 LARGE = 1 << 16  # larger than this
 FEW = 4  # processors idle for each that has a row, so that reading rows once more costs less
-LANES = 64  # results that lie side by side and that one task makes
-SHORTEST, LONGEST = 64, 4096  # elements of a partial result of which nothing else says how many
-LONG, LONGEST_RAGGED = 1 << 10, 1 << 14  # the same where nothing divides; from LONG on whole cache lines
 ENOUGH = 2  # times as many parts are no reason for ragged ones
+LANES = 64  # results that lie side by side and that one task makes
 
 
 def split_totals(func: ir.Operation, processors: int) -> None:
     """Split the large reductions of ``func`` that have few results, for a machine with ``processors``."""
     for op in structured_ops(func):
         if "reduction" in kinds_of(op) and can_split(op) and should_split(op, processors):
-            _split(op)
+            _split(op, processors)
 
 
 def can_split(op: ir.Operation) -> bool:
@@ -149,15 +152,31 @@ def _waits_for_rows(op: ir.Operation) -> bool:
         if maker is None or maker in seen:
             continue
         seen.add(maker)
-        if maker.name == "linalg.generic" and "reduction" in kinds_of(maker):
+        if _reduces(maker):
             return True
         pending += maker.operands
     return False
 
 
-def _split(op: ir.Operation) -> None:
+def _has_steps(op: ir.Operation) -> bool:
+    """Whether a reduction of what ``op`` reduces, perhaps ``op``, has others before or behind it.
+
+    Short parts, and rows, are read from a cache the second time, by a task that has them for both.
+    """
+    readers = (use.owner.operation for value in inputs_of(op) for use in value.uses)
+    alike = [op, *(each for each in readers if _reduces(each))]
+    return any(_waits_for_rows(each) or any(map(_reduces, _readers_after(each))) for each in alike)
+
+
+def _reduces(op: ir.Operation) -> bool:
+    return op.name == "linalg.generic" and "reduction" in kinds_of(op)
+
+
+def _split(op: ir.Operation, processors: int) -> None:
     """Make some reduced loops parallel, one perhaps in part; a second op reduces what comes of them."""
-    wanted = PARTS if _product(op, "parallel") == 1 else -(-MORE_PARTS // max(_tasks(op), 1))
+    is_total = _product(op, "parallel") == 1
+    wanted = PARTS if is_total else -(-MORE_PARTS // max(_tasks(op), 1))
+    most = MOST if is_total and processors < PARTS and not _has_steps(op) else None
     extents, loops = loop_extents(op), _reduced(op)
     inner = _product(op, "reduction")
     parts = 1
@@ -166,36 +185,24 @@ def _split(op: ir.Operation) -> None:
     for loop in loops:
         extent = extents[loop] or ASSUMED
         inner //= max(extent, 1)
-        if inner >= SHORTEST:
+        least = -(-SHORTEST // max(inner, 1))
+        divides, left = can_divide(op, loop), -(-wanted // parts)
+        is_crowded = divides and most is not None and parts * extent > most
+        if least == 1 and not is_crowded:
             kept.append(loop)
             parts *= extent
-        else:
-            wanted = -(-wanted // parts)
-            width = _width(extent, inner, wanted) if can_divide(op, loop) else None
-            if width is not None and extent // width <= LONGEST:
-                op = divide_loop(op, loop, width)
+            if parts >= wanted:
+                break
+            continue
+        width = width_of_parts(extent, least, left, most and most // parts) if divides else None
+        if width is not None:
+            op = divide_loop(op, loop, width)
+            kept.append(loop)
+        elif left > ENOUGH and divides and extents[loop] is not None:
+            count, width = ragged_parts(extent, least, left, most and most // parts)
+            if count > 1:
+                op, rest = split_raggedly(op, loop, extent, count, width)
                 kept.append(loop)
-            elif wanted > ENOUGH and can_divide(op, loop) and extents[loop] is not None:
-                width = _ragged_width(extent, inner, wanted)
-                if 1 < width < extent:
-                    op, rest = split_raggedly(op, loop, extent, width)
-                    kept.append(loop)
-            break
-        if parts >= wanted:
-            break
+        break
     if kept:
         reduce_twice(op, kept, rest=rest)
-
-
-def _width(extent: int, inner: int, wanted: int) -> int | None:
-    """The largest fitting divisor of a loop that leaves the parts wanted; else the smallest."""
-    least = -(-SHORTEST // max(inner, 1))
-    widths = [width for width in range(least, min(LONGEST, extent // 2) + 1) if extent % width == 0]
-    enough = [width for width in widths if extent // width >= wanted]
-    return max(enough) if enough else min(widths, default=None)
-
-
-def _ragged_width(extent: int, inner: int, wanted: int) -> int:
-    """Elements of a part where no divisor fits: as many as leave the parts wanted, or whole cache lines."""
-    width = max(min(LONGEST_RAGGED, extent // wanted), -(-SHORTEST // max(inner, 1)))
-    return width // LANES * LANES if width > LONG else extent // (extent // width)

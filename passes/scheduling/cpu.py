@@ -26,6 +26,7 @@ LARGEST_ROW = 1 << 14
 # and more, 1 KB at 13, 256 B at 9.
 COLUMNS = 1024
 COLUMN_TASKS = 4
+TOTAL_TASKS = 256  # about as many at most, where each adds up the parts of a total
 UNKNOWN_ROWS = 128  # of one with dynamic rows: if there is a single one, it should not wait for a panel
 FEWEST_ROWS = 32
 # Filling a panel takes as long as so many rows of the product: 0.25 ns an element on a Zen 4 core (of 3072 by
@@ -115,6 +116,8 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int, budget: int)
     inner = innermost_dims(domain)
     total = prod(dim.extent or LANES for dim in memory if tiles.get(dim) != SINGLE)
     budget = min(budget, max(total // tasks, budget // 4))
+    if _has_totals(domain):
+        budget = max(budget, total // TOTAL_TASKS)
     if any(dim.walked for dim in domain.dims):
         # Steps along a row lie around the strips of a tile: what a row needs before is made in its own task.
         for dim in columns_of(domain)[-1:]:
@@ -138,6 +141,11 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int, budget: int)
             continue
         tiles[dim] = _near(dim.extent, max(budget // used, 1))
         used *= tiles[dim] or dim.extent or 1
+
+
+def _has_totals(domain: Domain) -> bool:
+    """Whether each task adds up what makes a number that all of them read."""
+    return any(nest.reductions and not nest.parallels for nest in domain.nests)
 
 
 def _columns(domain: Domain, dim: Dim) -> int | None:

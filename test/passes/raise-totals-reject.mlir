@@ -132,3 +132,55 @@ func.func @in_order(%x: tensor<65536xf32>) -> (tensor<f32>, tensor<f32>, tensor<
   } -> (tensor<f32>, tensor<f32>)
   return %r, %s, %t, %u#0, %u#1 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// Rows of a softmax that is added up: who owns a row for its sum has it here, too, and does not share parts of rows.
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+// CHECK-LABEL: func.func @of_rows
+// CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<4096x256xf32>) outs(%{{.*}} : tensor<4096xf32>) {{.*}}{mlopt.op = "reduce"}
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%{{.*}} : tensor<4096x256xf32>) outs(%{{.*}} : tensor<4096xf32>) {{.*}}{mlopt.op = "reduce"}
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<4096xf32>) outs(%{{.*}} : tensor<f32>)
+func.func @of_rows(%x: tensor<4096x256xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<4096xf32>
+  %n = tensor.empty() : tensor<f32>
+  %e = tensor.empty() : tensor<4096x256xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<4096xf32>) -> tensor<4096xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%n : tensor<f32>) -> tensor<f32>
+  %s = linalg.reduce { arith.addf } ins(%x : tensor<4096x256xf32>) outs(%f : tensor<4096xf32>) dimensions = [1]
+  %d = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<4096x256xf32>, tensor<4096xf32>) outs(%e : tensor<4096x256xf32>) {
+  ^bb0(%p: f32, %q: f32, %acc: f32):
+    %0 = arith.divf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<4096x256xf32>
+  %u = linalg.reduce { arith.addf } ins(%d : tensor<4096x256xf32>) outs(%g : tensor<f32>) dimensions = [0, 1]
+  return %u : tensor<f32>
+}
+
+// -----
+
+// A total whose reader is another, as of a variance: each task reads its row once from memory, and again from a cache.
+#id = affine_map<(i, j) -> (i, j)>
+#none = affine_map<(i, j) -> ()>
+// CHECK-LABEL: func.func @in_steps
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%arg0 : tensor<4096x256xf32>) outs(%{{.*}} : tensor<4096xf32>)
+// CHECK: arith.subf
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%{{.*}} : tensor<4096x256xf32>) outs(%{{.*}} : tensor<4096xf32>)
+func.func @in_steps(%x: tensor<4096x256xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.empty() : tensor<f32>
+  %e = tensor.empty() : tensor<4096x256xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%n : tensor<f32>) -> tensor<f32>
+  %s = linalg.reduce { arith.addf } ins(%x : tensor<4096x256xf32>) outs(%g : tensor<f32>) dimensions = [0, 1]
+  %d = linalg.generic {indexing_maps = [#id, #none, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<4096x256xf32>, tensor<f32>) outs(%e : tensor<4096x256xf32>) {
+  ^bb0(%p: f32, %q: f32, %acc: f32):
+    %0 = arith.subf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<4096x256xf32>
+  %u = linalg.reduce { arith.addf } ins(%d : tensor<4096x256xf32>) outs(%g : tensor<f32>) dimensions = [0, 1]
+  return %u : tensor<f32>
+}

@@ -188,13 +188,13 @@ func.func @narrow(%x: tensor<4x8xbf16>, %w: tensor<8x16xf32>) -> tensor<4x16xf32
 
 // -----
 
-// A large sum of everything is a sum of rows and one of their sums; its squares stay with the first.
+// A large sum of everything is a sum of parts, four rows each, and one of their sums; its squares stay with the first.
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #none = affine_map<(d0, d1) -> ()>
 // CHECK-LABEL: func.func @total
-// CHECK: %[[P:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]{{.*}} outs(%{{.*}} : tensor<256xf32>) attrs = {mlopt.op = "sum"}
+// CHECK: %[[P:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "reduction"]} ins(%{{.*}} : tensor<64x4x128xf32>) outs(%{{.*}} : tensor<64xf32>) attrs = {mlopt.op = "sum"}
 // CHECK: arith.mulf
-// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]{{.*}} ins(%[[P]] : tensor<256xf32>) outs(%{{.*}} : tensor<f32>) attrs = {mlopt.op = "sum"}
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]{{.*}} ins(%[[P]] : tensor<64xf32>) outs(%{{.*}} : tensor<f32>) attrs = {mlopt.op = "sum"}
 // CHECK-NOT: arith.mulf
 func.func @total(%x: tensor<256x128xf32>) -> tensor<f32> {
   %zero = arith.constant 0.0 : f32

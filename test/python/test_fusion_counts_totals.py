@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from mlopt.test.python.kernel_counts import TARGETS, kernels_of
 
-SHAPES = [(33, 517), (1, 100003), (2, 50021), (20011, 31)]
+SHAPES = [(33, 517), (1, 100003), (2, 50021), (20011, 31), (4096, 256), (4099, 257), (3, 5, 257, 65)]
 NO_ELEMENTS = (0, 5)
 TOTALS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "divided by the sum": lambda x: x / x.sum(),
@@ -29,6 +29,22 @@ def test_two_kernels(name: str, shape: tuple[int, ...]) -> None:
     names = [each.name for each in compiled.kernels for _ in range(each.calls)]
     assert len(names) <= 2, names
     _check(compiled(x), module, x)
+
+
+@pytest.mark.parametrize("shape", [(4096, 4096), (300, 70000), (1 << 24,)], ids=str)
+def test_two_kernels_of_much(shape: tuple[int, ...]) -> None:
+    """However many rows there are, and tasks that divide: they add up few parts."""
+    x = torch.empty(shape)
+    for module in (lambda x: x / x.sum(), lambda x: x / x.amax(), lambda x: x - x.mean()):
+        assert len(kernels_of(module, (x,), "cpu")) == 2
+
+
+@pytest.mark.parametrize("number", [0.1, 1 / 3])
+def test_long_sums_of_equal_numbers(number: float) -> None:
+    """All roundings go one way: the error grows with the numbers that are added one after the other."""
+    x = torch.full((64, 1 << 18), number)
+    for module in (torch.sum, lambda x: x.sum(1)):
+        _check(mlopt.jit(module, x)(x), module, x)
 
 
 def test_one_kernel_of_a_few_rows() -> None:

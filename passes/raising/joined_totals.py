@@ -1,0 +1,85 @@
+"""The total of what another reduction makes is one total, of all that both reduce.
+
+::
+
+    %r = generic {amax} (i | j reduced) ins(%x : 4096x256) -> tensor<4096xf32>
+    generic {amax} (i reduced) ins(%r) -> tensor<f32>
+  ->
+    generic {amax} (i, j reduced) ins(%x) -> tensor<f32>
+
+Legal where both combine by one operation in any order, from equal numbers on, and nothing else reads %r. An
+extreme of several dims comes as such a chain, one dim after the other. As one total it is split as all are:
+x / x.amax() of 4096x256 is two kernels, not three.
+"""
+
+from __future__ import annotations
+
+from mlir import ir
+
+from ..operations import defining_op
+from ..structured import (
+    body_of,
+    copy_generic,
+    element_type,
+    fill_value,
+    has_one_use,
+    inits_of,
+    inputs_of,
+    kinds_of,
+    maps_of,
+    replace_op,
+    structured_ops,
+)
+from .partial import can_reorder, combiner_of
+
+
+def join_totals(func: ir.Operation) -> None:
+    """Join the totals of ``func`` with the reductions that they read."""
+    for op in structured_ops(func):
+        while (inner := _reduction_before(op)) is not None and can_join(op, inner):
+            op = _join(op, inner)
+
+
+def _reduction_before(op: ir.Operation) -> ir.Operation | None:
+    """The reduction whose results ``op`` adds up to one number, if that is all it does."""
+    plain = len(inputs_of(op)) == 1 and len(op.results) == 1 and len(body_of(op).operations) == 2
+    if not plain or set(kinds_of(op)) != {"reduction"} or op.results[0].type.rank:
+        return None
+    inner = defining_op(op.operands[0], "linalg.generic")
+    return inner if inner is not None and "reduction" in kinds_of(inner) else None
+
+
+def can_join(op: ir.Operation, inner: ir.Operation) -> bool:
+    """Whether both reduce by one operation in any order, and nothing else reads what ``inner`` makes."""
+    if len(inner.results) != 1 or not has_one_use(inner.results[0]):
+        return False
+    if not can_reorder(op) or not can_reorder(inner):
+        return False
+    made = maps_of(inner)[-1].results
+    if not maps_of(op)[0].is_permutation or len(made) != kinds_of(inner).count("parallel"):
+        return False  # numbers would be left out, or count several times
+    one, other = combiner_of(op), combiner_of(inner)
+    assert one is not None and other is not None
+    start = fill_value(inits_of(op)[0])
+    return (
+        one.name == other.name
+        and set(one.operands) == set(body_of(op).arguments)
+        and start == fill_value(inits_of(inner)[0])
+        and element_type(op.results[0]) == element_type(inner.results[0])
+    )
+
+
+def _join(op: ir.Operation, inner: ir.Operation) -> ir.Operation:
+    """``inner`` with all its loops reduced, in place of ``op``."""
+    loops = len(kinds_of(inner))
+    none = ir.AffineMap.get(loops, 0, [], inner.context)
+    new = copy_generic(
+        inner,
+        [*inputs_of(inner), *inits_of(op)],
+        at=ir.InsertionPoint(op),
+        maps=[*maps_of(inner)[:-1], none],
+        kinds=["reduction"] * loops,
+    )
+    replace_op(op, list(new.results))
+    inner.erase()
+    return new
