@@ -77,10 +77,15 @@ class Knowledge:
 
     def unknown_lanes(self, block: Array, thread: Array, warp: int, lanes: Array, when: Array) -> Array:
         """Of lanes of a warp of the cluster, bits for each thread, those that it does not know of by then."""
-        if self.met is not None or (self._its_warp == warp).any():
-            for lane in bits(int(np.bitwise_or.reduce(lanes))):
-                known = self.knows(block, thread, np.full(len(thread), warp * WARP + lane)) >= when
-                lanes = lanes & ~(known.astype(np.uint32) << np.uint32(lane))
+        one, left = np.uint32(1), lanes
+        if self.met is None and not (self._its_warp == warp).any():
+            return lanes
+        while left.any():  # the lowest lane of each thread's, then the next one
+            lowest = left & (~left + one)
+            lane = np.bitwise_count(lowest - one) & np.uint8(WARP - 1)
+            known = self.knows(block, thread, warp * WARP + lane.astype(np.int64)) >= when
+            lanes = np.where(known, lanes & ~lowest, lanes)
+            left = left ^ lowest
         return lanes
 
     def proxy_row(self, block: int, thread: int) -> Array:
@@ -143,9 +148,8 @@ class Knowledge:
             if table is not None and more is not None:
                 for row in rows:
                     np.maximum(table[block, row], more, out=table[block, row])
-        apart = self.apart.get(warp, {})
-        if not whole and len(apart) >= alive.bit_count():  # each has looked for itself
-            mine = [row for lane, row in apart.items() if alive >> lane & 1]
+        mine = [row for lane, row in self.apart.get(warp, {}).items() if alive >> lane & 1]
+        if not whole and len(mine) == alive.bit_count():  # each has looked for itself
             for table in (self.known, self.fenced):
                 if table is not None:
                     table[block, inside] = table[block, mine].min(axis=0)

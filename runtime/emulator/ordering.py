@@ -163,11 +163,17 @@ class Ordering(Knowledge):
     def _parts_meet(self, warp: Array, lane: Array, mask: Array) -> None:
         if self.met is None:
             self.met = np.zeros((self.batch.shape.warps, WARP, WARP), np.int32)
-        named = (mask[:, None] >> np.arange(WARP, dtype=np.uint32)) & np.uint32(1)
-        self.met[warp, lane] = np.where(named != 0, np.int32(self.clock.now), self.met[warp, lane])
-        apart = np.isin(warp, [*self.apart])
-        for each, together in np.unique(np.stack([warp[apart], mask[apart]]), axis=1).T.tolist():
-            self.meet(each, together & int(self.batch.alive_in_warp[each]))
+        named = (mask[:, None] >> np.arange(WARP, dtype=np.uint32)) & np.uint32(1) != 0
+        met = self.met[warp, lane]
+        if self.apart or (met.astype(np.bool_) & ~named).any():
+            keys, group = np.unique(warp.astype(np.int64) << WARP | mask, return_inverse=True)
+            order = np.argsort(group, kind="stable")
+            starts = np.searchsorted(group[order], np.arange(len(keys)))
+            met = np.maximum.reduceat(met[order], starts)[group]
+            for each, lanes in ((key >> WARP, key & 0xFFFFFFFF) for key in keys.tolist()):
+                if each in self.apart:
+                    self.meet(each, lanes & int(self.batch.alive_in_warp[each]))
+        self.met[warp, lane] = np.where(named, np.int32(self.clock.now), met)
 
     def proxy_fence(self, lanes: Lanes) -> None:
         """Lanes execute fence.proxy.async: it stands behind all that they know of.
