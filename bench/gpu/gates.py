@@ -195,10 +195,13 @@ def _as_wide_as_can_be(code: Code, narrow: set[tuple[str, int]]) -> int:
 
 
 def _waste(line: Line) -> float:
-    """The sectors of a line's requests over what their bytes fill (lanes of one place fill one sector)."""
+    """The sectors of a line's requests over those that their bytes fill, one of them in part.
+
+    Lanes of one place fill one sector.
+    """
     if not line.requests or not line.sectors:
         return 0.0
-    fills = max(line.bytes / SECTOR, line.requests)
+    fills = max(math.ceil(line.bytes / SECTOR), line.requests)
     return line.sectors / fills
 
 

@@ -2,6 +2,30 @@
 
 from __future__ import annotations
 
+_FEW_ROWS = (
+    "there are few rows for 108 multiprocessors: each warp has one or two, and loads the "
+    "weights, which memory moves once, for these alone"
+)
+_PAIRS = (
+    "each element is compared with, or added to, all others of its row or column: they are read again for "
+    "each of them"
+)
+_COLUMN = "x @ y[:, 0] reads a column: each element is a sector of its own, of which 2 bytes are used"
+_EVERY_OTHER = "x[:, 1:, ::2] takes every other element: memory moves those in between"
+_ODD_ROWS = (
+    "rows of three, 515, or 512 elements that are moved by one begin anywhere in a sector, so that accesses "
+    "are of single elements"
+)
+_SINGLE = "one element of each row is taken, at a place that is known at run time: a sector each"
+_WINDOWS = (
+    "windows of 3x3 at every other place begin before the image: their elements are loaded one by one, from "
+    "the L1 cache where two windows share them"
+)
+_TRANSPOSED = (
+    "a block normalizes two rows, to which what the tokens' products have transposed is added: of its "
+    "columns a sector has 16 rows, of which 2 are used"
+)
+
 MISSES: dict[str, dict[str, str]] = {
     "ten-f32": {
         "wide": "128 rows are divided by their sums where columns are reduced: a thread has four columns of "
@@ -10,6 +34,86 @@ MISSES: dict[str, dict[str, str]] = {
     "cross-entropy-f32": {
         "requested": "the mean of 1024 losses is one block's: a thread has 8 losses, and of the flags that "
         "say which count 16, so that half of its threads ask for flags again: 1 KB"
+    },
+    # The corpus's modules.
+    "transcendental, bf16": {
+        "wide": "sines and cosines of large numbers load digits of 2/pi, 4 bytes each, from where a number's "
+        "exponent says: a branch that is seldom taken"
+    },
+    "arg_reductions, bf16": {
+        "wide": "64 partial results with their places are a warp's: four of each a thread, of which the "
+        "results are 8 bytes"
+    },
+    "cumulative, f16": {
+        "requested": _PAIRS,
+        "spills": "sums of 16 rows by 16 are a block's: 16384 pairs, 16 of 1024 threads each, which have 64 "
+        "registers: 64 bytes of a thread are in the L1 cache",
+    },
+    "batch_norm, bf16": {"requested": _FEW_ROWS},
+    "matmuls, f16": {
+        "wide": _COLUMN,
+        "bytes": _COLUMN,
+        "sectors": _COLUMN,
+        "requested": "32 blocks of four rows each read the column again, a sector an element",
+    },
+    "shapes, i32": {"wide": _EVERY_OTHER, "bytes": _EVERY_OTHER, "sectors": _EVERY_OTHER},
+    "concat_and_pad, f16": {
+        "wide": _ODD_ROWS,
+        "bytes": "of each row three elements are taken, for which memory moves a sector",
+        "sectors": _ODD_ROWS,
+        "requested": _ODD_ROWS,
+        "first": "a copy of 132355 elements ends within an access: a thread takes each of its accesses whole "
+        "or in parts, one branch after the other",
+    },
+    "indexing, f64": {
+        "wide": _SINGLE,
+        "bytes": _SINGLE,
+        "sectors": _SINGLE,
+        "requested": "a row of 512 elements that all have one index is read by two blocks, which load it "
+        "each",
+    },
+    "scatter, f32": {
+        "wide": _PAIRS,
+        "first": "a row of what was there is loaded behind the search for who writes it",
+        "bytes": _PAIRS,
+        "sectors": _SINGLE,
+        "requested": _PAIRS,
+    },
+    "sorting, f64": {
+        "wide": _SINGLE,
+        "bytes": _SINGLE,
+        "sectors": _SINGLE,
+        "requested": _PAIRS,
+        "banks": "64 elements of a row are compared with each other: both sides of the square pass through "
+        "shared memory in elements of 8 bytes",
+    },
+    "embedding, f16": {"requested": _FEW_ROWS},
+    "counter, f32": {
+        "first": "what a column's sum is added to is loaded behind the sum: of 32 registers a thread "
+        "has none to wait with"
+    },
+    "booleans, bool": dict.fromkeys(
+        ("wide", "requested", "sectors"),
+        "columns are reduced beside results of f32 and i32: a block has 8 columns, 32 bytes of these and 8 "
+        "of bools",
+    ),
+    "pools, f32": dict.fromkeys(("wide", "requested", "sectors"), _WINDOWS),
+    "resnet_small, f16": {
+        "wide": _WINDOWS,
+        "requested": _WINDOWS,
+        "sectors": _WINDOWS,
+    },
+    "lenet, f32": {
+        "wide": "windows of rows of 24 columns: 12 results are no power of two, and a thread has one of them"
+    },
+    "gpt2_block_small, f32": {"requested": _FEW_ROWS},
+    "gpt2_small, bf16": {"requested": _FEW_ROWS},
+    "llama_block, f16": {"requested": _FEW_ROWS},
+    "vit, bf16": {"requested": _FEW_ROWS},
+    "mixer_block, f16": {
+        "requested": _FEW_ROWS,
+        "wide": _TRANSPOSED,
+        "sectors": _TRANSPOSED,
     },
 }
 

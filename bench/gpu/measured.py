@@ -16,6 +16,7 @@ from ...compiled import Compiled
 from ...runtime.emulator.launch import Report
 from .amounts import small, whole
 from .gates import Found, found_in
+from .modules import SIZED
 from .operations import OPERATIONS, Operation
 from .timed import TIMED
 from .workload import GRAPHS, Size, Source, Timed
@@ -42,15 +43,35 @@ def measure(operation: Operation, chip: str) -> list[Found]:
     return found_in(operation.name, *found, partial(small, chip=chip))
 
 
+def measure_module(operation: Operation, chip: str) -> list[Found]:
+    """The kernels of a module's call, each once, but products, of which a block runs."""
+    compiled, launches = _compiled(
+        operation.module(),
+        operation.inputs(),
+        chip,
+        blocks=lambda built: dict.fromkeys(products_of(built), 1),
+    )
+    others = {kernel.name for kernel in compiled.kernels if kernel.function != "main"} | products_of(compiled)
+    once = {each.kernel: each for each in launches if each.kernel not in others}
+    return found_in(operation.name, compiled, list(once.values()), partial(small, chip=chip))
+
+
+def products_of(compiled: Compiled) -> set[str]:
+    """The kernels that multiply matrices or convolve."""
+    functions = compiled.asm["layouts"].split("func.func private @")[1:]
+    names = {each.partition("(")[0] for each in functions if "vector.contract" in each}
+    return names | {kernel.name for kernel in compiled.kernels if any("conv" in op for op in kernel.ops)}
+
+
 def measure_timed(timed: Timed, chip: str) -> list[Found]:
     """The kernels of a row of the benchmark at its own size, each once; of a long launch few blocks run."""
     inputs = timed.inputs(Zeros(timed.dtype), tiny=False)
-    found = _compiled(timed.function, inputs, chip, sample=SAMPLE)
+    found = _compiled(timed.function, inputs, chip, blocks=_sample)
     return list(dict.fromkeys(found_in(timed.name, *found, partial(whole, chip=chip))))
 
 
 def all_rows() -> dict[str, Callable[[str], list[Found]]]:
-    """What is measured for a chip, by name: operations, and the benchmark's rows.
+    """What is measured for a chip, by name: operations, the corpus's modules, the benchmark's rows.
 
     Those that are timed as CUDA graphs have the kernels of the rows that are not; what is bound by
     arithmetic has products, whose gates others ask.
@@ -58,6 +79,7 @@ def all_rows() -> dict[str, Callable[[str], list[Found]]]:
     found: dict[str, Callable[[str], list[Found]]] = {
         name: partial(measure, operation) for name, operation in OPERATIONS.items()
     }
+    found |= {name: partial(measure_module, operation) for name, operation in SIZED.items()}
     found |= {
         name: partial(measure_timed, timed)
         for name, timed in TIMED.items()
@@ -67,25 +89,29 @@ def all_rows() -> dict[str, Callable[[str], list[Found]]]:
 
 
 def _compiled(
-    function: Callable[..., Any], inputs: Sequence[Tensor], chip: str, dynamic: Any = None, sample: int = 0
+    function: Callable[..., Any],
+    inputs: Sequence[Tensor],
+    chip: str,
+    dynamic: Any = None,
+    blocks: Callable[[Compiled], dict[str, int]] = lambda _: {},
 ) -> tuple[Compiled, list[Report]]:
-    """A program and its launches; with ``sample`` only as many blocks as move so many bytes."""
+    """A program and its launches; of the kernels that ``blocks`` names only so many run."""
     with torch.no_grad():
         compiled = mlopt.jit(
             function, *inputs, dynamic_shapes=dynamic, target=f"cuda:{chip}", device="emulator"
         )
-        with emulator.record(trace=True, blocks=_blocks(compiled, sample) if sample else None) as launches:
+        with emulator.record(trace=True, blocks=blocks(compiled)) as launches:
             compiled(*inputs)
     return compiled, launches
 
 
-def _blocks(compiled: Compiled, sample: int) -> dict[str, int]:
-    """For each kernel the blocks that move ``sample`` bytes, and no fewer than `FEWEST`."""
+def _sample(compiled: Compiled) -> dict[str, int]:
+    """For each kernel the blocks that move `SAMPLE` bytes, and no fewer than `FEWEST`."""
     gpu = compiled.report.gpu
     assert gpu is not None, "the target is a GPU"
     grids = {kernel.name: prod(kernel.grid or (1,)) for kernel in gpu.kernels}
     return {
-        kernel.name: max(FEWEST, grids[kernel.name] * sample // kernel.bytes)
+        kernel.name: max(FEWEST, grids[kernel.name] * SAMPLE // kernel.bytes)
         for kernel in compiled.kernels
         if kernel.name in grids and kernel.bytes
     }

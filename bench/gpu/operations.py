@@ -250,7 +250,8 @@ _ROWS: tuple[tuple[str, Callable[..., Any], Maker, tuple[torch.dtype, ...]], ...
 )
 
 
-def _name(dtype: torch.dtype) -> str:
+def dtype_name(dtype: torch.dtype) -> str:
+    """A dtype as tables have it: f32, i8, bf16."""
     return str(dtype).removeprefix("torch.").replace("float", "f").replace("int", "i")
 
 
@@ -267,7 +268,7 @@ def _operations() -> dict[str, Operation]:
     found = {}
     for name, function, make, dtypes in _ROWS:
         for dtype in dtypes:
-            key = f"{name} {_name(dtype)}"
+            key = f"{name} {dtype_name(dtype)}"
             found[key] = Operation(key, Case(name, partial(Function, function), make), dtype)
     for name, function, make, dims in _DYNAMIC:
         case = Case(name, partial(Function, function), make, dynamic=dims)

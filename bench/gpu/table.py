@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from .gates import Found, problems
 from .known import MISSES
+from .modules import SIZED
 from .timed import TIMED
 
 _HEAD = (
@@ -24,7 +25,8 @@ def table(found: Mapping[str, Sequence[Found]], chip: str) -> str:
         for gate in sorted(problems(kernels))
     ]
     timed = {name: kernels for name, kernels in found.items() if name in TIMED}
-    others = {name: kernels for name, kernels in found.items() if name not in TIMED}
+    sized = {name: kernels for name, kernels in found.items() if name in SIZED}
+    others = {name: kernels for name, kernels in found.items() if name not in TIMED and name not in SIZED}
     head = [
         f"# Memory-bound kernels for {chip}, without a GPU",
         "Made by `python -m mlopt.bench.gpu --save`; what the columns mean stands in `bench/gpu/gates.py`.",
@@ -35,6 +37,8 @@ def table(found: Mapping[str, Sequence[Found]], chip: str) -> str:
     ]
     if others:
         head += ["## Operations, at small sizes", _lines(others)]
+    if sized:
+        head += ["## The corpus's modules, at sizes of `bench/gpu/modules.py`", _lines(sized)]
     if timed:
         head += ["## The benchmark's rows (`bench/gpu/timed.py`), at their own sizes", _lines(timed)]
     parts = [*head, f"{held} of {total} kernels hold all gates."]
@@ -76,8 +80,8 @@ def _row(found: Found) -> tuple[str, ...]:
         f"{found.wide[0]}/{found.wide[1]}",
         str(found.late),
         f"{found.nc[0]}/{found.nc[1]}",
-        f"{found.moved / found.least:.3f}",
-        f"{found.requested / found.least:.3f}",
+        f"{found.moved / (found.least or 1):.3f}",
+        f"{found.requested / (found.least or 1):.3f}",
         str(found.conflicts),
         f"{found.sectors:.2f}",
         ", ".join(found.misses) or "-",

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import ceil, prod
 
-from ..costs.machine import DEFAULT_GPU
+from ..costs.machine import DEFAULT_GPU, find_machine
 from ..domain import Dim, Domain
 from ..gpu.layouts.warps import REGISTERS
 from ..tiling import contraction, elementwise, fill, reduction, slices, window
@@ -130,7 +130,8 @@ def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED, tf3
     warps = warps_for(largest_tile(domain, tiles), ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)
     if heavy is None and attention is None and blocks_of(domain, tiles) <= BLOCKS:
         warps = max(warps, lengthen_steps(domain, tiles))
-    if heavy is None and attention is None and reduced_in_tiles(domain):
+    in_steps = all(rule_of(nest) in _IN_STEPS for nest in domain.nests)
+    if heavy is None and attention is None and (in_steps or reduced_in_tiles(domain)):
         warps = min(warps, warps_with_accesses(domain, tiles))
     many = results_of(domain) > MOST_RESULTS
     short = 0 if many else short_steps(domain, tiles, warps)
@@ -148,6 +149,11 @@ def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED, tf3
     registers = wanted(domain, tiles, warps * WARP) if light or short else CONTRACTION_REGISTERS
     blocks = _blocks(registers, warps)
     most = most_registers_for_rows(registers, blocks * warps * WARP) if rows and light else 0
+    if rows and light and all(dim.extent is not None for dim in domain.dims):
+        # Few rows: what no block waits for is loaded first, too, if as many blocks fit as come to each.
+        come = ceil(blocks_of(domain, tiles) / find_machine(machine).processors)
+        roomy = _blocks(registers_for_rows(domain, tiles, warps * WARP, alike=True), warps)
+        blocks = min(blocks, max(roomy, come))
     return Choice(tiles, warps, blocks, most_registers=most)
 
 

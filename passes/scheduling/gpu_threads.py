@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, prod
+from math import ceil, gcd, prod
 
 from mlir import ir
 
@@ -50,12 +50,12 @@ def registers_of(domain: Domain, tiles: dict[Dim, int], threads: int) -> int:
     return min(max(held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
 
 
-def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int) -> int:
+def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alike: bool = False) -> int:
     """The registers that a thread of a kernel that reduces needs: for what it loads, and the largest tile.
 
     Elements are counted once, since they wait in their registers for what is reduced. What all blocks load
-    alike is left out: behind a reduction it comes from the caches; a row that is counted for each loop along
-    it leaves room for that. Long functions take all that there are.
+    ``alike`` is left out: behind a reduction it comes from the caches; a row that is counted for each loop
+    along it leaves room for that. Long functions take all that there are.
     """
     if widest_bytes(domain) > WORD or is_dear(domain):
         return OTHER_REGISTERS
@@ -63,7 +63,7 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int) -> i
     own = [
         (nest, access)
         for nest, access in inputs
-        if any(dim.kind == "parallel" and not dim.whole for dim in _dims_of(domain, nest, access))
+        if alike or any(dim.kind == "parallel" and not dim.whole for dim in _dims_of(domain, nest, access))
     ]
     if len(own) == len(inputs):
         own = _rows_once(domain, own, tiles)
@@ -141,8 +141,13 @@ def reduces(domain: Domain) -> bool:
 
 
 def warps_with_accesses(domain: Domain, tiles: dict[Dim, int]) -> int:
-    """The warps whose threads have a wide access of their own: others would repeat what these read."""
-    most = 1
+    """The warps whose threads have a wide access of their own: others would repeat what these read.
+
+    Rows that do not begin at multiples of 16 bytes have accesses as wide as where they begin. Single elements
+    are tasks of lanes, and tiles that are larger than all that is read and written, as pairs of elements are,
+    give work to any.
+    """
+    most, held, covered = 1, 1, largest_tile(domain, tiles)
     for nest in domain.nests:
         loops = domain.loops(nest)
         for access in (*nest.reads, *nest.writes):
@@ -150,9 +155,16 @@ def warps_with_accesses(domain: Domain, tiles: dict[Dim, int]) -> int:
                 continue
             if leaves(domain, access.value) or domain.writer(access.value) is None:
                 dims = {loops[loop] for index in access.indices for loop in index.loops}
-                size = max(getattr(access.value.type.element_type, "width", 64) // 8, 1)
-                most = max(most, size * prod(tiles[dim] or dim.extent or ROW for dim in dims))
-    return power_above(ceil(most / (WIDE * WARP)))
+                elements = prod(tiles[dim] or dim.extent or ROW for dim in dims)
+                most, held = max(most, ceil(elements / _at_once(access))), max(held, elements)
+    return power_above(ceil(most / WARP)) if 1 < covered <= held else MOST_WARPS
+
+
+def _at_once(access: Access) -> int:
+    """The elements of the widest access to all rows of a tensor."""
+    shape, size = ir.ShapedType(access.value.type).shape, bytes_of(access)
+    row = shape[-1] * size if shape and shape[-1] > 0 else WIDE
+    return max(gcd(row, WIDE) // size, 1)
 
 
 def results_of(domain: Domain) -> int:

@@ -66,9 +66,9 @@ class EmbeddingSum(nn.Module):
 class Counter(nn.Module):
     """Changes a buffer in place in each call, and returns a view of its input."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = 5) -> None:
         super().__init__()
-        self.register_buffer("total", torch.zeros(5))
+        self.register_buffer("total", torch.zeros(width))
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         self.total.add_(x.sum(0))
@@ -199,7 +199,7 @@ def indexing(x: Tensor, rows: Tensor) -> tuple[Tensor, ...]:
         x[rows],
         x.index_select(0, rows),
         gathered,
-        torch.take_along_dim(x, rows[:1, None].expand(-1, 5), 0),
+        torch.take_along_dim(x, rows[:1, None].expand(-1, x.shape[1]), 0),
     )
 
 

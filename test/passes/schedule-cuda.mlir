@@ -159,6 +159,26 @@ func.func private @normalize(%x: tensor<64x8192xf32>, %out: tensor<64x8192xf32>)
   return %r : tensor<64x8192xf32>
 }
 
+// A block has 512 elements, since in between they are wider; two warps hold them in accesses of 16 bytes.
+// CHECK-LABEL: @few_elements
+// CHECK-SAME: tile = array<i64: 512>, warps = array<i64: 2>
+func.func private @few_elements(%x: tensor<131072xf16>, %out: tensor<131072xf16>) -> tensor<131072xf16> attributes {mlopt.kernel} {
+  %e = tensor.empty() : tensor<131072xf32>
+  %w = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<131072xf16>) outs(%e : tensor<131072xf32>) {
+  ^bb0(%a: f16, %o: f32):
+    %y = arith.extf %a : f16 to f32
+    linalg.yield %y : f32
+  } -> tensor<131072xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%w : tensor<131072xf32>) outs(%out : tensor<131072xf16>) {
+  ^bb0(%a: f32, %o: f16):
+    %y = arith.truncf %a : f32 to f16
+    linalg.yield %y : f16
+  } -> tensor<131072xf16>
+  return %r : tensor<131072xf16>
+}
+
 // Two inputs: half the accesses to each.
 // CHECK-LABEL: @add
 // CHECK-SAME: tile = array<i64: 1024>

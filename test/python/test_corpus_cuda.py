@@ -2,7 +2,7 @@
 
 Each module in one of its dtypes, the next module in the next one. Its kernels hold the gates that do not
 depend on sizes: no spills, as many blocks as the schedule wants, wide loads before the first use of one, by
-ld.global.nc, no bank conflicts.
+ld.global.nc, no bank conflicts. All gates are asked of the same modules at larger sizes (test_gpu_gates.py).
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from mlopt import emulator
 from mlopt.bench.gpu.any_size import GATES, missed
 from mlopt.bench.gpu.known import CORPUS
 from mlopt.bench.gpu.machine_code import parse
+from mlopt.bench.gpu.measured import products_of
+from mlopt.bench.gpu.modules import PRODUCTS
 from mlopt.runtime.verification import Verifier
 from mlopt.test.corpus import CASES
 
@@ -46,6 +48,9 @@ def test_corpus(case, dtype):
     codes = parse(compiled.asm["cubin"])
     found = missed(compiled.report.gpu, compiled.asm["ptx"], codes, launches)
     assert found.keys() <= CORPUS.get(case.name, {}).keys(), found
+    if case.name in PRODUCTS:
+        others = {kernel.name for kernel in compiled.kernels if kernel.function == "main"}
+        assert others == products_of(compiled)
 
 
 def test_what_misses_a_gate_is_known_to() -> None:

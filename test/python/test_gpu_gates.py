@@ -13,11 +13,13 @@ from mlopt.bench.gpu.gates import GATES, element_bits, narrow_accesses
 from mlopt.bench.gpu.known import MISSES
 from mlopt.bench.gpu.machine_code import parse
 from mlopt.bench.gpu.measured import all_rows, measure
+from mlopt.bench.gpu.modules import PRODUCTS, SAME, SIZED
 from mlopt.bench.gpu.operations import OPERATIONS, Operation
 from mlopt.bench.gpu.table import stale, surprises, table
 from mlopt.bench.gpu.timed import TIMED
 from mlopt.runtime.cache_key import code_version
 from mlopt.runtime.emulator.counters import Line
+from mlopt.test.corpus import CASES
 from mlopt.test.corpus.basic import Function
 from mlopt.test.corpus.cases import Case, randn
 
@@ -43,6 +45,20 @@ def test_gates_hold_or_the_reason_is_known(name: str) -> None:
     found = measure(OPERATIONS[name], "sm_80")
     assert surprises(name, found) == []
     assert stale(name, found, RESULTS.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_gates_of_the_corpus_hold_or_the_reason_is_known(name: str) -> None:
+    found = all_rows()[name]("sm_80")
+    assert surprises(name, found) == []
+    assert stale(name, found, RESULTS.read_text(encoding="utf-8")) == []
+
+
+def test_every_module_of_the_corpus_has_gates() -> None:
+    """Of large sizes, or the same kernels as another row, or products alone (test_corpus_cuda.py)."""
+    sized = [operation.case.name for operation in SIZED.values()]
+    assert sorted([*sized, *SAME, *PRODUCTS]) == sorted(CASES)
+    assert set(SAME.values()) <= all_rows().keys()
 
 
 @pytest.mark.parametrize("name", SOME)
