@@ -288,6 +288,8 @@ LAYOUT = Mark("mlopt.layout", LAYOUTS_KIND)
 SHARED = Mark("mlopt.shared", INTEGER, _FUNCTION)
 # The instruction of tensor cores that makes a product.
 MMA = Mark("mlopt.mma", STRING)
+# Why warps make it on their own, on a chip with instructions of warpgroups.
+BY_WARPS = Mark("mlopt.by_warps", STRING, ("vector.contract",))
 # The type that the program rounds the first factor of a product to.
 ROUNDS = Mark("mlopt.rounds", STRING)
 # A maximum that may leave NaN out.
@@ -303,8 +305,8 @@ MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
         OP, GROUP, WHOLE, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
-        FLOPS, SCHEDULE, CONSIDERED, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, ROUNDS, DROPS_NAN,
-        BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS, LAUNCHES,
+        FLOPS, SCHEDULE, CONSIDERED, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS, ROUNDS,
+        DROPS_NAN, BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip
 

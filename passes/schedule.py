@@ -51,7 +51,8 @@ TARGETS = ("cpu", "cuda")
 class Schedule(Pass):
     """Choose tile sizes for ``target``; ``tasks``: how many a big kernel should have at least on a CPU;
     ``choices``: which candidates to take on a CPU; ``machine``: whose times decide for a GPU; ``shared``: the
-    bytes of shared memory of its multiprocessors; ``tf32``: whether its products may round f32 to 11 bits.
+    bytes of shared memory of its multiprocessors; ``tf32``: whether its products may round f32 to 11 bits;
+    ``warpgroups``: whether it has wgmma.
     """
 
     name: ClassVar[str] = "mlopt-schedule"
@@ -61,6 +62,7 @@ class Schedule(Pass):
     machine: str = DEFAULT_GPU
     shared: int = SHARED
     tf32: bool = False
+    warpgroups: bool = False
 
     def run(self, op: ir.Operation) -> None:
         """Schedule each kernel of the module."""
@@ -113,7 +115,7 @@ class Schedule(Pass):
         return gpu.problem(domain) if self.target == "cuda" else cpu.stages_problem(domain)
 
     def _schedule_blocks(self, function: ir.Operation, domain: Domain) -> None:
-        choice = gpu.choose(domain, self.machine, self.shared, self.tf32)
+        choice = gpu.choose(domain, self.machine, self.shared, self.tf32, self.warpgroups)
         tiles = tuple(choice.tiles[dim] for dim in domain.dims)
         found = {"tile": tiles, "warps": (choice.warps,), "min_blocks": (choice.min_blocks,)}
         found |= {"stages": (choice.stages,)} if choice.stages > 1 else {}

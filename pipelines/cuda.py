@@ -25,7 +25,9 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
     ``tf32``: whether tensor cores may round factors of f32.
     """
     limits = find_chip(chip).limits
-    schedule = Schedule("cuda", machine=machine_for_code(chip), shared=limits.shared, tf32=tf32)
+    schedule = Schedule(
+        "cuda", machine=machine_for_code(chip), shared=limits.shared, tf32=tf32, warpgroups=chip == WARPGROUPS
+    )
     return (
         LINALG,
         # Threads have their positions at hand; a prepared tensor of them would be read by each block.

@@ -7,7 +7,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..dialects.attributes import KERNEL, LAYOUT, SCHEDULE
+from ..dialects.attributes import BY_WARPS, KERNEL, LAYOUT, MMA, SCHEDULE
 from ..dialects.context import make_context
 from ..passes.gpu.layouts.tiles import is_uniform
 from ..passes.locations import place_of
@@ -45,12 +45,24 @@ def _tiles(function: ir.Operation) -> Iterator[dict[str, Any]]:
         for result, layout in zip(op.results, LAYOUT.get(op) or (), strict=False):
             if layout:
                 yield {
-                    "op": f"{op.name} through shared memory" if _moves(op) else op.name,
+                    "op": _words(op),
                     "where": place_of(op.location),
                     "type": str(result.type),
                     "shape": list(ir.VectorType(result.type).shape),
                     "layout": layout,
                 }
+
+
+def _words(op: ir.Operation) -> str:
+    """What an op is, and how it is made."""
+    if _moves(op):
+        return f"{op.name} through shared memory"
+    if "instruction" in op.attributes:
+        return f"{op.name} by {ir.StringAttr(op.attributes['instruction']).value}"
+    if (instruction := MMA.get(op)) is None:
+        return op.name
+    reason = BY_WARPS.get(op)
+    return f"{op.name} by {instruction}" + (f", not by warpgroups: {reason}" if reason else "")
 
 
 def _moves(op: ir.Operation) -> bool:

@@ -63,7 +63,7 @@ def kernel_text(kernel: Mapping[str, Any]) -> str:
     threads = max(Layout.parse(layout).threads for _, layout in alike)
     parts = [f"{kernel['name']}: {threads} threads, {threads // WARP} warps"]
     for (kind, written), tiles in alike.items():
-        ops = dict.fromkeys(f"{tile['op'].split('.')[-1]} {tile['where']}".strip() for tile in tiles)
+        ops = dict.fromkeys(f"{tile['op'].split('.', 1)[-1]} {tile['where']}".strip() for tile in tiles)
         picture = draw(Layout.parse(written), tiles[0]["shape"])
         parts.append("\n".join([f"{kind}  {written}", *(f"  {op}" for op in ops), picture]))
     return "\n\n".join(parts)

@@ -33,7 +33,8 @@ class Machine:
     ``launch``: seconds from one kernel to the next. ``processors`` do all this together; ``tasks``: how many
     independent tasks a kernel should have. ``cache``: bytes of the cache that all processors share, of which
     they read ``cache_bandwidth``, and ``shared_bandwidth`` of the memory that a block's threads share; 0 for
-    CPUs, where nobody asks. ``sources``: where each of these comes from.
+    CPUs, where nobody asks. ``warp_share``: what products of single warps (mma.sync) reach of ``matrix``.
+    ``sources``: where each of these comes from.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Machine:
     cache: float = 0.0
     cache_bandwidth: float = 0.0
     shared_bandwidth: float = 0.0
+    warp_share: float = 1.0
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, that `Machine` takes as keyword arguments."""
@@ -72,7 +74,7 @@ def find_machine(name: str) -> Machine:
     vector = _numbers(tables["vector"])
     rate = vector["f32"] / 2
     cache, shared = (_numbers(tables.get(section, {})) for section in ("cache", "shared"))
-    sections = ("memory", "cache", "shared", "matrix", "vector", "special", "launch", "tasks")
+    sections = ("memory", "cache", "shared", "matrix", "warps", "vector", "special", "launch", "tasks")
     return Machine(
         name=name,
         title=tables["title"],
@@ -88,6 +90,7 @@ def find_machine(name: str) -> Machine:
         cache=cache.get("bytes", 0.0),
         cache_bandwidth=cache.get("bytes_per_second", 0.0),
         shared_bandwidth=shared.get("bytes_per_second", 0.0),
+        warp_share=tables.get("warps", {}).get("share", 1.0),
     )
 
 

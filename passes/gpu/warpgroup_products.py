@@ -21,18 +21,20 @@ each warpgroup (or as a power of two of them), columns by 8 (of 8-bit integers 1
 tiles that the loop reads, padded with zeros, with 16 bytes of neighbours, whose rows in memory are 32, 64 or
 a multiple of 128 bytes. Only rows of 16-bit elements may run along the result's. Two steps must fit
 ``shared`` bytes. Products of f32 stay with mma.sync: a wgmma would cut their lower bits off, where they are
-to be rounded. In a kernel whose products are factors of others, as attention, all stay. Runs after
+to be rounded. In a kernel whose products are factors of others, as attention, all stay. What
+stays has the reason in mlopt.by_warps, which `mlopt explain --layout` tells. Runs after
 mlopt-gpu-tensor-cores; mlopt-gpu-warpgroup-loads copies the factors.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from mlir import ir
 
-from ...dialects.attributes import MMA
+from ...dialects.attributes import BY_WARPS, MMA
 from ..base import Pass
 from ..constants import integer_of
 from ..operations import block_ops, nested_ops
@@ -45,6 +47,7 @@ from .layouts.warps import BLOCK_SHARED, warps_of
 from .rings import copy_problem
 
 STAGES = 2  # at least
+_NO_LOOP = "no loop adds it up"
 
 
 @dataclass(frozen=True)
@@ -58,16 +61,25 @@ class WarpgroupProducts(Pass):
         """Mark products of each kernel, those of a loop together."""
         for forall in grids_of(op):
             products = [each for each in nested_ops(forall) if MMA.name in each.attributes]
+            marks = dict.fromkeys(products, _NO_LOOP) | dict(_marks(forall, self.shared))
             if any(map(makes_factor, products)):
-                continue
-            marks: dict[ir.Operation, Warpgroup] = {}
-            for loop in [each for each in nested_ops(forall) if each.name == "scf.for"]:
-                found = can_use(loop, warps_of(forall), self.shared)
-                if isinstance(found, dict):
-                    marks |= found
-            if len({tuple(sizes_of(product.results[0])) for product in marks}) == 1:
-                for product, mark in marks.items():
-                    MMA.set(product, str(mark))
+                marks = dict.fromkeys(products, "products of its kernel are factors of others")
+            elif len({tuple(sizes_of(op.results[0])) for op, mark in marks.items() if _is_made(mark)}) > 1:
+                marks = dict.fromkeys(products, "products of its kernel have tiles of two sizes")
+            for product, mark in marks.items():
+                (MMA if _is_made(mark) else BY_WARPS).set(product, str(mark))
+
+
+def _is_made(mark: Warpgroup | str) -> bool:
+    return isinstance(mark, Warpgroup)
+
+
+def _marks(forall: ir.Operation, shared: int) -> Iterator[tuple[ir.Operation, Warpgroup | str]]:
+    """Of each product in a loop the instruction, or why there is none."""
+    for loop in [each for each in nested_ops(forall) if each.name == "scf.for"]:
+        found = can_use(loop, warps_of(forall), shared)
+        for product in [op for op in block_ops(loop) if MMA.name in op.attributes]:
+            yield product, found if isinstance(found, str) else found[product]
 
 
 def can_use(loop: ir.Operation, warps: int, shared: int) -> dict[ir.Operation, Warpgroup] | str:

@@ -97,11 +97,17 @@ def problem(domain: Domain) -> str | None:
     return None
 
 
-def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED, tf32: bool = False) -> Choice:
+def choose(
+    domain: Domain,
+    machine: str = DEFAULT_GPU,
+    shared: int = SHARED,
+    tf32: bool = False,
+    warpgroups: bool = False,
+) -> Choice:
     """Tiles, warps and residency of a kernel.
 
     ``machine``: the name of the description that decides; ``shared``: the bytes of a multiprocessor's memory;
-    ``tf32``: whether tensor cores may round factors of f32.
+    ``tf32``: whether tensor cores may round factors of f32; ``warpgroups``: whether the chip has wgmma.
     """
     tiles = forced(domain)
     heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
@@ -110,7 +116,7 @@ def choose(domain: Domain, machine: str = DEFAULT_GPU, shared: int = SHARED, tf3
     if attention is not None:
         found = choose_block(domain, attention, tiles, machine, shared)
     elif heavy is not None:
-        found = choose_tensor_block(domain, heavy, tiles, machine, shared, tf32)
+        found = choose_tensor_block(domain, heavy, tiles, machine, shared, tf32, warpgroups)
         if not found:
             choose_contraction(domain, heavy, tiles)
     elif _by_elements(domain, tiles):

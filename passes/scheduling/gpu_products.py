@@ -18,6 +18,7 @@ from ..tiling.registry import SINGLE
 from .common import ROW, products_at_once
 from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, bytes_of, inputs_of, leaves, part_of, power_above
 from .tensor_blocks import Block, Estimate, Product, estimates
+from .warpgroup_blocks import warpgroup_blocks
 
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
 CONTRACTION_STEP = 8  # so that both factors of a step fit a thread beside its square
@@ -41,7 +42,13 @@ def choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> Non
 
 
 def choose_tensor_block(
-    domain: Domain, nest: Nest, tiles: dict[Dim, int], machine: str, shared: int, tf32: bool = False
+    domain: Domain,
+    nest: Nest,
+    tiles: dict[Dim, int],
+    machine: str,
+    shared: int,
+    tf32: bool = False,
+    warpgroups: bool = False,
 ) -> Sequence[Estimate[Block]]:
     """Tiles of a product on tensor cores, and the blocks that there are, this one first.
 
@@ -55,7 +62,8 @@ def choose_tensor_block(
         next((tiles.get(dim) or dim.extent or ROW for dim in side if dim.whole or dim in tiles), None)
         for side in sides
     ]
-    found = estimates(product, machine, shared, *owned)
+    others = tuple(warpgroup_blocks(product, *owned)) if warpgroups else ()
+    found = estimates(product, machine, shared, *owned, others=others)
     if found:
         best = found[0].block
         _choose_single(domain, nest, tiles, best.step)

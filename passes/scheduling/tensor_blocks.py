@@ -116,9 +116,22 @@ class Block:
         needed = sums + factors + addresses + each * passing
         return ceil(needed / REGISTER_STEP) * REGISTER_STEP
 
+    @property
+    def ahead(self) -> int:
+        """The steps that are on their way."""
+        return max(self.stages - 1, 1)
+
+    def peak(self, product: Product, machine: Machine) -> float:
+        """What the machine's tensor cores do in a second, of products of single warps."""
+        return machine.matrix[product.kind] * machine.warp_share
+
     def slot(self, size: int) -> int:
         """The bytes of a step's factors in shared memory."""
         return (self.rows + self.columns) * self.step * size
+
+    def passed(self, size: int) -> int:
+        """Bytes to and from shared memory in a step."""
+        return self.slot(size) + sum(self.part) * self.warps * self.step * size
 
     def resident(self, product: Product, shared: int, aligned: bool = True) -> int:
         """How many blocks a multiprocessor with ``shared`` bytes holds, or of the kernel's twin; 0: none."""
@@ -171,15 +184,21 @@ class Estimate(Generic[Made]):
 
 @cache
 def estimates(
-    product: Product, machine: str, shared: int, rows: int | None = None, columns: int | None = None
+    product: Product,
+    machine: str,
+    shared: int,
+    rows: int | None = None,
+    columns: int | None = None,
+    others: Sequence[Block] = (),
 ) -> Sequence[Estimate[Block]]:
     """The possible blocks on a machine, by its name, the fastest first.
 
-    ``shared``: the bytes of a multiprocessor; ``rows`` and ``columns``: those that a block must have.
+    ``shared``: the bytes of a multiprocessor; ``rows`` and ``columns``: those that a block must have;
+    ``others`` are blocks beside those of single warps, a tuple.
     """
     known = find_machine(machine)
     found = []
-    for block in _blocks(product, rows, columns):
+    for block in (*_blocks(product, rows, columns), *others):
         resident = block.resident(product, shared)
         least = block.resident(product, shared, aligned=False)
         if least:
@@ -233,15 +252,14 @@ def _estimate(product: Product, block: Block, resident: int, least: int, machine
     blocks = product.count * prod(grid)
     high, wide = block.part
     brought = (block.rows + block.columns) * block.step * size
-    passed = brought + (high + wide) * block.warps * block.step * size
     padded = high * wide * block.warps
     each = {  # of a step of one block, on its multiprocessor
-        "arithmetic": 2 * padded * block.step / machine.matrix[product.kind] * processors,
-        "shared memory": passed / machine.shared_bandwidth * processors,
+        "arithmetic": 2 * padded * block.step / block.peak(product, machine) * processors,
+        "shared memory": block.passed(size) / machine.shared_bandwidth * processors,
         "the cache": brought / machine.cache_bandwidth * processors,
     }
     alone = {
-        "latency of memory": LATENCY / max(block.stages - 1, 1),
+        "latency of memory": LATENCY / block.ahead,
         "latency of a step": STEP_LATENCY + block.step * size / 32 * INSTRUCTION_LATENCY,
     }
     stores = block.rows * block.columns * product.result_bytes / machine.bandwidth * processors

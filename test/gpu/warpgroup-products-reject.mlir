@@ -1,7 +1,6 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-tensor-cores,mlopt-gpu-warpgroup-products)' | FileCheck %s
 
-// What stays with mma.sync.
-// CHECK-NOT: mlopt.mma = "m64
+// What stays with mma.sync, and why.
 #a = affine_map<(m, n, k) -> (m, k)>
 #t = affine_map<(m, n, k) -> (k, m)>
 #b = affine_map<(m, n, k) -> (k, n)>
@@ -9,6 +8,9 @@
 #c = affine_map<(m, n, k) -> (m, n)>
 
 // A warpgroup has 64 rows.
+// CHECK-LABEL: @few_rows
+// CHECK: mlopt.by_warps = "its 32 rows are not 64 for each warpgroup, or a power of two of them"
+// CHECK-NOT: mlopt.mma = "m64
 func.func private @few_rows(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 64 : index
@@ -29,6 +31,9 @@ func.func private @few_rows(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, 
 }
 
 // Two warps are no warpgroup.
+// CHECK-LABEL: @few_warps
+// CHECK: mlopt.by_warps = "a block has 2 warps, a warpgroup 4"
+// CHECK-NOT: mlopt.mma = "m64
 func.func private @few_warps(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 64 : index
@@ -49,6 +54,9 @@ func.func private @few_warps(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>,
 }
 
 // Four warpgroups side by side would have columns that are no multiple of eight.
+// CHECK-LABEL: @few_columns
+// CHECK: mlopt.by_warps = "4 warpgroups cannot share its 16 columns, a multiple of 8 up to 256 each"
+// CHECK-NOT: mlopt.mma = "m64
 func.func private @few_columns(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 64 : index
@@ -69,6 +77,9 @@ func.func private @few_columns(%a: memref<512x512xbf16>, %b: memref<512x512xbf16
 }
 
 // A step less deep than an instruction, for which zeros fill up registers.
+// CHECK-LABEL: @depth
+// CHECK: mlopt.by_warps = "its depth of 8 is no multiple of the instruction's 16"
+// CHECK-NOT: mlopt.mma = "m64
 func.func private @depth(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 8 : index
@@ -89,6 +100,9 @@ func.func private @depth(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %ou
 }
 
 // Rows of 96 bytes are no row of a swizzle.
+// CHECK-LABEL: @odd_rows
+// CHECK: mlopt.by_warps = "rows of a factor have 96 bytes, not 32, 64 or a multiple of 128"
+// CHECK-NOT: mlopt.mma = "m64
 func.func private @odd_rows(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 48 : index
@@ -109,6 +123,9 @@ func.func private @odd_rows(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, 
 }
 
 // Factors of f32 would be cut off, not rounded.
+// CHECK-LABEL: @tf32
+// CHECK: mlopt.by_warps = "f32 would not be rounded, but cut off"
+// CHECK-NOT: mlopt.mma = "m64
 func.func private @tf32(%a: memref<512x512xf32>, %b: memref<512x512xf32>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 32 : index
@@ -129,6 +146,9 @@ func.func private @tf32(%a: memref<512x512xf32>, %b: memref<512x512xf32>, %out: 
 }
 
 // Bytes, which no instruction turns.
+// CHECK-LABEL: @turned_bytes
+// CHECK: mlopt.by_warps = "rows of a factor whose elements have not two bytes must run along the depth"
+// CHECK-NOT: mlopt.mma = "m64
 func.func private @turned_bytes(%a: memref<512x512xi8>, %b: memref<512x512xi8>, %out: memref<512x512xi32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 64 : index
@@ -149,6 +169,9 @@ func.func private @turned_bytes(%a: memref<512x512xi8>, %b: memref<512x512xi8>, 
 }
 
 // A factor that is computed.
+// CHECK-LABEL: @computed
+// CHECK: mlopt.by_warps = "a factor is not what is read, but computed of it"
+// CHECK-NOT: mlopt.mma = "m64
 func.func private @computed(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 64 : index
@@ -170,6 +193,9 @@ func.func private @computed(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, 
 }
 
 // Sums that each step changes.
+// CHECK-LABEL: @changed
+// CHECK: mlopt.by_warps = "its sums are used in each step"
+// CHECK-NOT: mlopt.mma = "m64
 func.func private @changed(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 64 : index
@@ -191,6 +217,9 @@ func.func private @changed(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %
 }
 
 // Other padding than zeros.
+// CHECK-LABEL: @padding
+// CHECK: mlopt.by_warps = "a factor is padded with something else than zeros"
+// CHECK-NOT: mlopt.mma = "m64
 func.func private @padding(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 64 : index
@@ -211,6 +240,9 @@ func.func private @padding(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %
 }
 
 // A row of 1026 bytes does not begin at a multiple of 16.
+// CHECK-LABEL: @unaligned
+// CHECK: mlopt.by_warps = "a factor has less than 16 bytes of neighbours"
+// CHECK-NOT: mlopt.mma = "m64
 func.func private @unaligned(%a: memref<512x512xbf16>, %b: memref<512x513xbf16>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 64 : index
@@ -231,6 +263,9 @@ func.func private @unaligned(%a: memref<512x512xbf16>, %b: memref<512x513xbf16>,
 }
 
 // Two steps of 128 KB do not fit.
+// CHECK-LABEL: @room
+// CHECK: mlopt.by_warps = "2 steps of 131072 bytes do not fit 166912 bytes of shared memory"
+// CHECK-NOT: mlopt.mma = "m64
 func.func private @room(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 128 : index
@@ -251,6 +286,9 @@ func.func private @room(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %out
 }
 
 // A factor that is in shared memory: ldmatrix has it from there.
+// CHECK-LABEL: @kept
+// CHECK: mlopt.by_warps = "a factor is in shared memory already"
+// CHECK-NOT: mlopt.mma = "m64
 func.func private @kept(%b: memref<512x512xbf16>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 64 : index
@@ -269,6 +307,33 @@ func.func private @kept(%b: memref<512x512xbf16>, %out: memref<512x512xf32>) att
       scf.yield %r : vector<64x64xf32>
     }
     vector.transfer_write %d, %out[%i, %j] : vector<64x64xf32>, memref<512x512xf32>
+  } {mlopt.schedule = {stages = array<i64: 3>, warps = array<i64: 4>}}
+  return
+}
+
+// Products of factors that products have made.
+// CHECK-LABEL: @factors
+// CHECK: mlopt.by_warps = "products of its kernel are factors of others"
+// CHECK-NOT: mlopt.mma = "m64
+func.func private @factors(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %step = arith.constant 64 : index
+  %end = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i, %j) = (0, 0) to (512, 512) step (64, 64) {
+    %d = scf.for %k = %c0 to %end step %step iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %x = vector.transfer_read %a[%i, %k], %pad {in_bounds = [true, true]} : memref<512x512xbf16>, vector<64x64xbf16>
+      %y = vector.transfer_read %b[%j, %k], %pad {in_bounds = [true, true]} : memref<512x512xbf16>, vector<64x64xbf16>
+      %r = vector.contract {indexing_maps = [#a, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x64xbf16>, vector<64x64xbf16> into vector<64x64xf32>
+      scf.yield %r : vector<64x64xf32>
+    }
+    %h = arith.truncf %d : vector<64x64xf32> to vector<64x64xbf16>
+    %y = vector.transfer_read %b[%j, %c0], %pad {in_bounds = [true, true]} : memref<512x512xbf16>, vector<64x64xbf16>
+    %e = vector.contract {indexing_maps = [#a, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %h, %y, %zero : vector<64x64xbf16>, vector<64x64xbf16> into vector<64x64xf32>
+    vector.transfer_write %e, %out[%i, %j] : vector<64x64xf32>, memref<512x512xf32>
   } {mlopt.schedule = {stages = array<i64: 3>, warps = array<i64: 4>}}
   return
 }

@@ -59,7 +59,7 @@ func.func private @beside(%a: memref<512x512xf16>, %b: memref<512x512xf16>, %out
 // lanes, by mma.sync.
 // CHECK-LABEL: @ragged
 // CHECK: vector.contract {{.*}}mlopt.mma = "m64n64k32.s8"
-// CHECK: vector.contract {{.*}}mlopt.mma = "m16n8k32.s8"
+// CHECK: vector.contract {{.*}}mlopt.by_warps = "no loop adds it up", mlopt.mma = "m16n8k32.s8"
 // LAYOUT-LABEL: @ragged
 // LAYOUT: vector.contract {{.*}}mlopt.layout = "reg 2:(64,0) 2:(8,0) 8:(0,8) 2:(0,1) lane 4:(0,2) 8:(1,0) warp 4:(16,0)"
 // LAYOUT: vector.contract {{.*}}mlopt.layout = "reg 2:(64,0) 2:(8,0) 8:(0,8) 2:(0,1) lane 4:(0,2) 8:(1,0) warp 4:(16,0)"

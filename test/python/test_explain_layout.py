@@ -21,6 +21,10 @@ def softmax():
 
 def parts():
     return (lambda x, i: (x.gather(1, i), x.t().contiguous())), torch.ones(64, 50), torch.zeros(64, 9).long()
+
+def products():
+    x = torch.ones(2048, 512, dtype=torch.bfloat16)
+    return (lambda x: (x.t() @ x, x[:16] @ x.t())), x
 """
 
 
@@ -113,3 +117,10 @@ def test_what_threads_do_alone_and_what_moves(file: Path) -> None:
 def test_a_cpu_has_no_layouts(file: Path) -> None:
     with pytest.raises(InputError, match="layouts are of GPU kernels"):
         explain_layout.kernels_of(f"{file}:softmax", "main", "cpu")
+
+
+def test_products_say_what_makes_them(file: Path) -> None:
+    arguments = ["explain", f"{file}:products", "--layout", "--target", "cuda:sm_90a"]
+    printed = CliRunner().invoke(cli.app, arguments, catch_exceptions=False).stdout
+    assert "\n  warpgroup_mma by m64n" in printed
+    assert "\n  contract by m16n8k16.bf16, not by warpgroups: its 16 rows are not 64" in printed

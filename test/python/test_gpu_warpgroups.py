@@ -55,8 +55,12 @@ def test_products(
     one, other = one.T if left else one, other.T if right else other
     bound = (k + 2) * np.finfo(np.float32).eps * (np.abs(one) @ np.abs(other))
     options = emulator.Options(schedule=order, seed=7)
-    (found,) = run_kernel(kernel, [a, b, bias, out], shift=shift, options=options)
+    with emulator.record() as reports:
+        (found,) = run_kernel(kernel, [a, b, bias, out], shift=shift, options=options)
     assert (np.abs(found - np.maximum(one @ other, 0)) <= bound).all()
+    (report,) = reports
+    assert report.counters is not None
+    assert shift or report.counters.bank_conflicts == 0
     _check_code(kernel.ptx, kind)
 
 

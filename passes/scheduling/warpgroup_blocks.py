@@ -1,0 +1,87 @@
+"""Blocks of products that warpgroups make (sm_90a): what there can be beside those of mma.sync.
+
+A block's warpgroups stand below each other as far as there are 64 rows for each, then side by side, as
+`layouts/warpgroup` has them. Factors stay in shared memory, where each 64 rows read the columns again; a
+thread has sums and addresses alone. One step's product runs while the next one begins, so that of three
+stages or more one is not on its way.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+
+from ..costs.machine import Machine
+from ..gpu.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS
+from ..gpu.warpgroup_products import STAGES
+from .tensor_blocks import ADDRESSES, REGISTER_STEP, TWIN, WARP, Block, Product
+
+_HIGHS = (64, 128, 256)
+_WIDES = (32, 64, 128, 256)
+_GROUPS = (1, 2)
+_STAGES = (2, 3, 4, 8)
+_STEP_BYTES = (64, 128)
+_KINDS = ("bf16", "f16")
+LINE = 128  # bytes of columns that lie together in shared memory, of one warpgroup
+
+
+@dataclass(frozen=True)
+class WarpgroupBlock(Block):
+    """A block of whole warpgroups."""
+
+    def __str__(self) -> str:
+        groups = self.warps // WARPS
+        plural = "s" if groups > 1 else ""
+        return f"{self.rows}x{self.columns}x{self.step}, {groups} warpgroup{plural}, {self.stages} stages"
+
+    @property
+    def part(self) -> tuple[int, int]:
+        """The rows and columns of a warp."""
+        groups = self.warps // WARPS
+        below = min(groups, self.rows // ROWS)
+        return self.rows // (below * WARPS), self.columns * below // groups
+
+    @property
+    def ahead(self) -> int:
+        """The steps that are on their way."""
+        return self.stages - 1 - (self.stages > STAGES)
+
+    def peak(self, product: Product, machine: Machine) -> float:
+        """All of the machine's."""
+        return machine.matrix[product.kind]
+
+    def passed(self, size: int) -> int:
+        """Bytes to shared memory, and from there for each 64 rows of a warpgroup."""
+        high, wide = self.part
+        blocks = high * self.warps // ROWS
+        return self.slot(size) + blocks * (ROWS + wide) * self.step * size
+
+    def registers(self, product: Product, aligned: bool = True, addresses: int = ADDRESSES) -> int:
+        """What a thread needs: sums, addresses as many as usual, and what passes through one of the twin."""
+        del product, addresses  # one tile of sums
+        high, wide = self.part
+        passing = 0.0 if aligned else TWIN * (self.rows + self.columns) * self.step / (self.warps * WARP)
+        return ceil((high * wide / WARP + ADDRESSES + passing) / REGISTER_STEP) * REGISTER_STEP
+
+
+def warpgroup_blocks(product: Product, rows: int | None, columns: int | None) -> Iterator[WarpgroupBlock]:
+    """The blocks that warpgroups can make of a plain product; ``rows`` and ``columns``: those it must have.
+
+    Sides are powers of two within the product's. Of several products in a kernel, sums around a step, and
+    bytes, whose rows may run along the result's, it is not known before if warpgroups can make them.
+    """
+    if product.loose or product.sums > 1 or product.around > 1 or product.kind not in _KINDS:
+        return
+    highs = [side for side in _HIGHS if side <= product.rows and rows in (None, side)]
+    wides = [side for side in _WIDES if side <= product.columns and columns in (None, side)]
+    for high, wide, groups, row_bytes in itertools.product(highs, wides, _GROUPS, _STEP_BYTES):
+        step = row_bytes // product.bytes
+        beside = groups // min(groups, high // ROWS)
+        each = wide // beside
+        if step > product.depth or each > MOST_COLUMNS or (beside > 1 and each * product.bytes < LINE):
+            continue
+        steps = ceil(product.depth / step)
+        for stages in (each for each in _STAGES if each <= max(steps, STAGES)):
+            yield WarpgroupBlock(high, wide, step, WARPS * groups, stages)

@@ -1,0 +1,67 @@
+"""Blocks of warpgroups: which are chosen, and that what is predicted of them is made by them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from mlir import ir
+from mlopt.dialects.context import make_context
+from mlopt.passes.costs.machine import find_machine
+from mlopt.passes.scheduling.tensor_blocks import Product, estimates
+from mlopt.passes.scheduling.warpgroup_blocks import WarpgroupBlock, warpgroup_blocks
+from mlopt.pipelines.driver import run_pipeline
+from mlopt.runtime.cuda.chips import find_chip
+
+sys.path.insert(0, str(Path(__file__).parent))
+from gpu_kernels import pipelines
+from gpu_products import product
+
+MACHINE, SHARED = "h100", find_chip("sm_90a").limits.shared
+
+
+def plain(rows: int, columns: int, depth: int, **others: object) -> Product:
+    return Product(rows, columns, depth, 1, "bf16", 2, 2, **others)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [4096, 8192])
+def test_large_products_have_two_warpgroups(size: int) -> None:
+    """128 x 256 or 256 x 128; what single warps reach is less than it costs to wait for memory."""
+    one = plain(size, size, size)
+    best = estimates(one, MACHINE, SHARED, others=tuple(warpgroup_blocks(one, None, None)))[0]
+    assert isinstance(best.block, WarpgroupBlock)
+    assert {best.block.rows, best.block.columns} == {128, 256}
+    assert best.block.warps == 8 and best.block.stages >= 3
+    single = estimates(one, MACHINE, SHARED)[0]
+    assert single.seconds > 2 * size**3 / (find_machine(MACHINE).matrix["bf16"] * 0.7) > 0.7 * best.seconds
+
+
+def test_few_rows_stay_with_single_warps() -> None:
+    one = plain(16, 4096, 4096)
+    assert not tuple(warpgroup_blocks(one, None, None))
+
+
+@pytest.mark.parametrize("others", [{"loose": True}, {"around": 9}, {"sums": 2}])
+def test_products_that_warpgroups_may_not_make(others: dict[str, object]) -> None:
+    assert not tuple(warpgroup_blocks(plain(512, 512, 512, **others), None, None))
+
+
+@pytest.mark.parametrize(("left", "right"), [(False, False), (True, True)])
+def test_blocks_are_made(left: bool, right: bool) -> None:
+    """The passes take each block of a product; those of too much shared memory with as many stages as fit."""
+    to_threads = pipelines("sm_90a", None)[1].split(",mlopt-gpu-assign-layouts")[0] + ")"
+    text = product(512, 512, 512, "bf16", left, right)
+    blocks = [each for each in warpgroup_blocks(plain(512, 512, 512), None, None) if each.stages == 2]
+    assert len(blocks) > 20
+    for block in blocks:
+        tile = f"{block.rows}, {block.columns}, {block.step}"
+        schedule = f"warps = array<i64: {block.warps}>, stages = array<i64: 2>, tile = array<i64: {tile}>"
+        with make_context(), ir.Location.unknown():
+            module = ir.Module.parse(text)
+            kernel = module.body.operations[0]
+            kernel.attributes["mlopt.schedule"] = ir.Attribute.parse(f"{{{schedule}}}")
+            run_pipeline(module.operation, "builtin.module(mlopt-tile)")
+            run_pipeline(module.operation, to_threads)
+            groups = block.columns // block.part[1]
+            assert f'"m64n{block.columns // groups}k16.bf16"' in str(module), block
