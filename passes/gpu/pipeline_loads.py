@@ -188,11 +188,12 @@ def _problem(loop: ir.Operation, read: ir.Operation) -> str | None:
 def _slot_bytes(turned: ir.Operation) -> int:
     """What one step's tile takes: rows of whole pairs of 16 bytes are swizzled, others may be padded.
 
-    So may those of bytes, which ldmatrix does not turn.
+    So may short ones of bytes, of which ldmatrix turns pairs.
     """
     kind = ir.VectorType(turned.results[0].type)
     size, elements = bytes_of(kind.element_type), prod(kind.shape)
-    padded = [extent for extent in kind.shape if extent > 1 and (size == 1 or extent * size % (2 * WIDE))]
+    wide = [extent for extent in kind.shape if extent > 1]
+    padded = [each for each in wide if each * size % (2 * WIDE) or (size == 1 and each < 4 * WIDE)]
     return elements * size + max((elements // extent * WIDE for extent in padded), default=0)
 
 

@@ -85,6 +85,7 @@ def tensor_product(domain: Domain, nest: Nest, tf32: bool = False) -> Product | 
     assert stepped is not None
     rows, columns = (prod(dim.extent or ROW for dim in side) for side in sides)
     depth = loops[stepped].extent or UNKNOWN_DEPTH
+    along = {loops[loop] for each in contraction.factor_accesses(nest) for loop in _inner_loops(each)}
     products = sum(are_siblings(nest.op, each.op) for each in domain.nests)  # this one, too
     return Product(
         rows,
@@ -97,7 +98,13 @@ def tensor_product(domain: Domain, nest: Nest, tf32: bool = False) -> Product | 
         loose=any(_is_loose(domain, access) for access in contraction.factor_accesses(nest)),
         around=products * prod(loops[loop].extent or 1 for loop in nest.reductions if loop != stepped),
         sums=products_at_once(domain),
+        turned=(bool(along & {*sides[0]}), bool(along & {*sides[1]})),
     )
+
+
+def _inner_loops(access: Access) -> Collection[int]:
+    """The loops along the innermost dim of memory."""
+    return access.indices[-1].loops if access.indices else ()
 
 
 def tensor_instruction(domain: Domain, nest: Nest, tf32: bool = False) -> Instruction | None:

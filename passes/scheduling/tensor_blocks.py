@@ -41,6 +41,7 @@ DEPTH_BYTES = 32  # of a row of a factor, that an instruction multiplies
 PASSING = 2  # registers for an element that passes through one, with its place
 TWIN = 0.75  # the same of a twin, whose elements pass in turns
 WORD = 4
+SECTOR = 32  # bytes of memory and of the L2 cache that come at once
 HELD_WARPS = 64
 
 _SIDES = (16, 32, 64, 128, 256)
@@ -63,7 +64,8 @@ class Product:
     ``kind``: the factors' type as machines call it, ``bytes``: of an element. ``result_bytes``: what an
     element of the result costs to write, and to read of what is done to it. ``loose``: factors come through
     registers, element by element, in the step that multiplies them. ``sums``: so many tiles of results at
-    once, of products side by side, which count ``around``, too.
+    once, of products side by side, which count ``around``, too. ``turned``: whether in memory the factor of
+    the rows, and that of the columns, runs along these rather than along the depth.
     """
 
     rows: int
@@ -76,6 +78,7 @@ class Product:
     loose: bool = False
     around: int = 1
     sums: int = 1
+    turned: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True)
@@ -106,13 +109,15 @@ class Block:
     def registers(self, product: Product, aligned: bool = True, addresses: int = ADDRESSES) -> int:
         """What a thread needs: sums, factors of an instruction's depth, addresses, what passes through it.
 
-        Of aligned factors nothing does, but in the kernel's twin for unaligned ones.
+        Of aligned factors nothing does, but in the kernel's twin for unaligned ones, and of bytes that lie
+        across a depth of which some are beyond the last whole instruction.
         """
         high, wide = self.part
         sums = product.sums * high * wide / WARP
         factors = (high + wide) * DEPTH_BYTES / (WORD * WARP)
         passing = (self.rows + self.columns) * self.step / (self.warps * WARP)
-        each = PASSING if product.loose else 0 if aligned else TWIN
+        across = product.bytes == 1 and any(product.turned) and product.depth % DEPTH_BYTES > 0
+        each = PASSING if product.loose else TWIN if across or not aligned else 0
         needed = sums + factors + addresses + each * passing
         return ceil(needed / REGISTER_STEP) * REGISTER_STEP
 
@@ -223,8 +228,9 @@ def overlapped(*seconds: float) -> float:
 
 def _blocks(product: Product, rows: int | None, columns: int | None) -> Iterator[Block]:
     """The space, without blocks that are larger than need be."""
-    highs = [rows] if rows is not None else _sides_for(product.rows, ROWS)
-    wides = [columns] if columns is not None else _sides_for(product.columns, _WARPS[0] * COLUMNS)
+    leasts = [SECTOR // product.bytes if is_turned else 1 for is_turned in product.turned]
+    highs = [rows] if rows is not None else _sides_for(product.rows, ROWS, leasts[0])
+    wides = [columns] if columns is not None else _sides_for(product.columns, _WARPS[0] * COLUMNS, leasts[1])
     most = _WARPS if rows is columns is None else (*_WARPS, *_MORE_WARPS)
     for high, wide, warps in itertools.product(highs, wides, most):
         part = Block(high, wide, 1, warps, 1).part
@@ -239,9 +245,9 @@ def _blocks(product: Product, rows: int | None, columns: int | None) -> Iterator
             yield from (Block(high, wide, step, warps, stages) for stages in ([1] if product.loose else deep))
 
 
-def _sides_for(extent: int, least: int) -> list[int]:
-    """The sides up to the first that covers ``extent``."""
-    sides = [side for side in _SIDES if side >= least]
+def _sides_for(extent: int, least: int, together: int) -> list[int]:
+    """The sides up to the first that covers ``extent``; so many elements lie in a sector."""
+    sides = [side for side in _SIDES if side >= max(least, min(together, extent))]
     return [side for number, side in enumerate(sides) if number == 0 or sides[number - 1] < extent]
 
 

@@ -50,3 +50,35 @@ func.func private @product(%a: memref<64x512xbf16>, %b: memref<512x64xbf16>, %ou
   } {mlopt.schedule = {tile = array<i64: 64, 64, 32>, warps = array<i64: 4>}}
   return
 }
+
+// Bytes that lie across the depth are copied as they lie, and turned in pairs: rows of a lane are neighbours, and
+// so are columns of two instructions. Of two words of ldmatrix a lane makes two, of four steps of the depth each.
+// LAYOUT-LABEL: @bytes(
+// LAYOUT: mlopt.convert_layout{{.*}}mlopt.layout = "reg 2:(0,16) 4:(16,0) 2:(0,1) 4:(1,0) lane 4:(4,0) 8:(0,2) warp 2:(0,32) 2:(0,0)"
+// LAYOUT: mlopt.convert_layout{{.*}}mlopt.layout = "reg 2:(0,16) 4:(16,0) 2:(0,1) 4:(1,0) lane 4:(4,0) 8:(0,2) warp 2:(0,0) 2:(0,32)"
+// LAYOUT: vector.contract{{.*}}mlopt.layout = "reg 2:(16,0) 2:(1,0) 2:(0,16) 4:(0,1) lane 4:(0,4) 8:(2,0) warp 2:(32,0) 2:(0,32)"
+// THREAD-LABEL: llvm.func @bytes(
+// THREAD: nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<col>{{.*}}num = 4
+// THREAD: nvvm.prmt
+// THREAD-COUNT-16: mma.sync.aligned.m16n8k32
+// THREAD-NOT: mma.sync.aligned
+// THREAD-LABEL: llvm.func @bytes_unaligned
+#aT = affine_map<(m, n, k) -> (k, m)>
+func.func private @bytes(%a: memref<512x64xi8>, %b: memref<512x64xi8>, %out: memref<64x64xi32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0 : i8
+  %zero = arith.constant dense<0> : vector<64x64xi32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c512 step %c64 iter_args(%s = %zero) -> (vector<64x64xi32>) {
+      %x = vector.transfer_read %a[%k, %c0], %pad {in_bounds = [true, true]} : memref<512x64xi8>, vector<64x64xi8>
+      %y = vector.transfer_read %b[%k, %c0], %pad {in_bounds = [true, true]} : memref<512x64xi8>, vector<64x64xi8>
+      %t = vector.contract {indexing_maps = [#aT, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x64xi8>, vector<64x64xi8> into vector<64x64xi32>
+      scf.yield %t : vector<64x64xi32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xi32>, memref<64x64xi32>
+  } {mlopt.schedule = {tile = array<i64: 64, 64, 64>, warps = array<i64: 4>}}
+  return
+}

@@ -137,7 +137,8 @@ def test_swizzled_places_are_combined_by_zones(
             own = layout.thread_position(thread)
             together = [a + b for a, b in zip(own, register, strict=True)]
             row, column = own[one.rows], own[one.inner]
-            begins = row * one.strides[one.rows] + (column ^ one.turn(row) ^ one.zone(register))
+            begins = row * one.strides[one.rows] + row // one.group * one.gap
+            begins += column ^ one.turn(row) ^ one.zone(register)
             assert one.place(together) == begins + one.further(register)
 
 

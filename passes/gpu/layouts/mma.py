@@ -7,6 +7,11 @@ there are in 4 bytes. Warps form a rectangle over the tile, each with a part as 
     128x128 of f32  reg 4:(16,0) 2:(8,0) 8:(0,8) 2:(0,1)   lane 4:(0,2) 8:(1,0)  warp 2:(64,0) 2:(0,64)
     128x16 of bf16  reg 4:(16,0) 2:(8,0) 2:(0,8) 2:(0,1)   lane 4:(0,2) 8:(1,0)  warp 2:(64,0) 2:(0,0)
 
+Bytes that do not lie along the depth in memory are turned in pairs of rows, or of columns (`matrices`): the
+rows of a lane are neighbours then, and so are the columns of two instructions.
+
+    128x128 of i32  reg 4:(16,0) 2:(1,0) 4:(0,16) 4:(0,1)   lane 4:(0,4) 8:(2,0)  warp 2:(64,0) 2:(0,64)
+
 (PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16" and its neighbours.) The factors come through an
 mlopt.convert_layout each; the result's classes are placed before others, and what is done to it follows.
 """
@@ -22,6 +27,8 @@ from mlir import ir
 from ....dialects.attributes import MMA
 from ....dialects.layouts import LANE_BITS, Axis, Layout
 from ...base import PassError
+from ...operations import defining_op
+from .access import access_of
 from .dims import Dims
 from .spread import Spread
 from .tiles import ELEMENTWISE, contract_loops, sizes_of
@@ -164,13 +171,18 @@ class TensorProduct:
         ]
         high = 1 if rows is None or rows in spread.placed else -(-spread.extents[rows] // ROWS)
         wide = 1 if columns is None or columns in spread.placed else -(-spread.extents[columns] // COLUMNS)
+        pairs = [not makes_factor(op) and lies_in_pairs(op, number) for number in (0, 1)]
+        if pairs[1]:
+            wide = -(-wide // 2)
         below = 1 << len(free) if makes_factor(op) else warp_grid(high, wide, 1 << len(free))
         down = below.bit_length() - 1
         if rows is not None and rows not in spread.placed:
-            _put(spread, rows, ROW_LANES, free[:down], -(-high // below), (ROWS, (2, HALF)))
+            lanes, own = (_ROW_PAIRS, [(2, 1)]) if pairs[0] else (ROW_LANES, [(2, HALF)])
+            _put(spread, rows, lanes, free[:down], -(-high // below), ROWS, own)
         if columns is not None and columns not in spread.placed:
+            lanes, own = (_COLUMN_PAIRS, [(2, 2), (2, 1)]) if pairs[1] else (COLUMN_LANES, [(2, 1)])
             each = -(-wide * below >> len(free))
-            _put(spread, columns, COLUMN_LANES, free[down:], each, (COLUMNS, (2, 1)))
+            _put(spread, columns, lanes, free[down:], each, COLUMNS << pairs[1], own)
 
     def wants(self, op: ir.Operation, layout: Layout) -> dict[int, Layout]:
         """The layouts of both factors, for a result that is divided by ``layout``.
@@ -186,13 +198,16 @@ class TensorProduct:
         wanted = {}
         for number, loops, own in ((0, left, roles.rows), (1, right, roles.columns)):
             bits, registers = _shared(op, layout, None if own is None else result.index(own), number)
-            halves = [each for each in registers if each == (2, HALF) and number == 0]
-            pairs = [(2, COLUMNS)] if number == 1 and any(each[0] % 2 == 0 for each in registers) else []
+            halves = [each for each in registers if each in ((2, HALF), (2, 1)) and number == 0]
+            beside = [(2, 1)] if number == 1 and (2, 1) in registers else []
+            registers = [each for each in registers if each not in beside]
+            even = not beside and any(each[0] % 2 == 0 for each in registers)
+            pairs = [(2, COLUMNS)] if number == 1 and even else []
             if pairs:
                 registers = [(each[0] // 2, 2 * each[1]) for each in registers]
             axes = [(own, *each) for each in registers if each not in halves]
             axes += [deep[0], *((own, *each) for each in pairs), deep[1]]
-            axes += [*((own, *each) for each in halves), (roles.depth, packed, 1)]
+            axes += [*((own, *each) for each in (*halves, *beside)), (roles.depth, packed, 1)]
             lanes = {roles.depth: {0: packed, 1: 2 * packed}, own: bits}
             wanted[number] = _layout(loops, lanes, axes, len(layout.bits))
         return wanted
@@ -200,6 +215,34 @@ class TensorProduct:
 
 ROW_LANES = {2: 1, 3: 2, 4: 4}
 COLUMN_LANES = {0: 2, 1: 4}
+_ROW_PAIRS, _COLUMN_PAIRS = (
+    {bit: 2 * step for bit, step in each.items()} for each in (ROW_LANES, COLUMN_LANES)
+)
+
+
+def half_of(layout: Layout, rows: int | None) -> int:
+    """The rows between the two that a lane has in an instruction, for a result of this layout."""
+    return 1 if rows is not None and layout.bits[2][rows] == _ROW_PAIRS[2] else HALF
+
+
+def beside_of(layout: Layout, columns: int | None) -> int:
+    """The columns between the two that a lane has in an instruction."""
+    return 2 if columns is not None and layout.bits[0][columns] == _COLUMN_PAIRS[0] else 1
+
+
+def lies_in_pairs(op: ir.Operation, number: int) -> bool:
+    """Whether a factor has bytes, and lies along its rows, or columns, in whole instructions."""
+    instruction, roles = instruction_of(op), _roles(op)
+    own = (roles.rows, roles.columns)[number]
+    value = op.operands[number]
+    while (turned := defining_op(value, "mlopt.convert_layout")) is not None:
+        value = turned.operands[0]
+    read = defining_op(value, "vector.transfer_read")
+    if instruction is None or instruction.element_bytes != 1 or own is None or read is None:
+        return False
+    access, loops = access_of(read), contract_loops(op)[number]
+    whole = loop_size(op, roles.depth) % instruction.depth == 0 and loop_size(op, own) % (2 * COLUMNS) == 0
+    return whole and access.contiguous() == loops.index(own)
 
 
 def _put(
@@ -208,12 +251,16 @@ def _put(
     lanes: Mapping[int, int],
     warps: Sequence[int],
     blocks: int,
-    block: tuple[int, tuple[int, int]],
+    size: int,
+    own: Sequence[tuple[int, int]],
 ) -> None:
-    """Place a class: ``blocks`` for each warp, of a size and with registers of a lane."""
-    size, own = block
-    bits = {bit: blocks * size << number for number, bit in enumerate(warps)}
-    spread.put(each, {**lanes, **bits}, [(blocks, size), own] if blocks > 1 else [own])
+    """Place a class: ``blocks`` of a ``size`` for each warp, and its registers of a lane.
+
+    Warps beyond have copies: there is nothing for them to load.
+    """
+    parts = -(-spread.extents[each] // (blocks * size))
+    bits = {bit: blocks * size << number for number, bit in enumerate(warps) if parts > 1 << number}
+    spread.put(each, {**lanes, **bits}, [(blocks, size), *own] if blocks > 1 else own)
 
 
 def _roles(op: ir.Operation) -> Roles:
@@ -238,13 +285,17 @@ def _shared(
         return {}, []
     bits = {bit: step[dim] for bit, step in enumerate(layout.bits) if step[dim]}
     lanes = {bit: step for bit, step in bits.items() if bit < LANE_BITS}
-    if lanes != (COLUMN_LANES if number else ROW_LANES):
+    if lanes not in ((COLUMN_LANES, _COLUMN_PAIRS) if number else (ROW_LANES, _ROW_PAIRS)):
         raise PassError(op, "assign-layouts: another product has this one's rows for its columns")
     registers = [(axis.extent, axis.step[dim]) for axis in layout.registers if axis.step[dim]]
     if number == 0:
         return bits, registers
     warps = {bit: step for bit, step in bits.items() if bit >= LANE_BITS}
-    return {**ROW_LANES, **warps}, [each for each in registers if each[1] != 1]
+    in_pairs = lanes == _COLUMN_PAIRS
+    skipped = beside_of(layout, dim)
+    return {**(_ROW_PAIRS if in_pairs else ROW_LANES), **warps}, [
+        each for each in registers if each[1] != skipped
+    ]
 
 
 def _layout(

@@ -4,7 +4,7 @@ Every order of its dims is a candidate, with padded rows or planes, or with gaps
 single row with gaps between lines of all banks. What is loaded by matrices may be swizzled, too, which takes
 no room: pieces of 16 bytes change places within a row, or a part of it, by the row's number::
 
-    column ^ ((row >> shift) % chunks) * 16 bytes      64 bytes a row: 4 chunks, a shift of 1
+    column ^ ((row >> 1) % 4) * 16 bytes      64 bytes a row: 4 chunks, the bits 1 and 2 of the row
 
 A thread's place and that of its register are combined bit by bit then: each part of a row has its own first
 address, of which there are few, and all else is added to it (`Arrangement.zone`).
@@ -31,9 +31,9 @@ ORDERED = 3  # dims of which every order is tried; of more any may be the inner 
 class Arrangement:
     """A tile in memory: the stride of each dim in elements, and the dim of neighbours.
 
-    ``gap`` elements lie between groups of ``group`` positions of the dim ``rows``. So many ``chunks`` of 16
-    bytes along ``inner`` change places by the bits of the position along ``rows`` from ``shift`` on. Of
-    longer rows ``piece`` elements lie together, behind the last row come the next ones (0: rows are whole).
+    ``gap`` elements lie between groups of ``group`` positions of the dim ``rows``. Chunks of 16 bytes along
+    ``inner`` change places by ``bits`` of the position along ``rows``. Of longer rows ``piece`` elements lie
+    together, behind the last row come the next ones (0: rows are whole).
     """
 
     sizes: tuple[int, ...]
@@ -44,9 +44,13 @@ class Arrangement:
     rows: int = 0
     group: int = 1
     gap: int = 0
-    chunks: int = 1
-    shift: int = 0
+    bits: tuple[int, ...] = ()
     piece: int = 0
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks change places."""
+        return 1 << len(self.bits)
 
     def width(self, layout: Layout) -> int:
         """The elements that a thread can access at once; all of them lie within the tile, or none."""
@@ -58,10 +62,15 @@ class Arrangement:
 
     def place(self, position: Sequence[int]) -> int:
         """Where a position lies, in elements."""
-        linear = sum(map(int.__mul__, position, self.strides))
+        linear = self._plain(position)
         if self.chunks > 1:
             column = position[self.inner]
             return linear - column + (column ^ self.turn(position[self.rows])) + self.behind(column)
+        return linear
+
+    def _plain(self, position: Sequence[int]) -> int:
+        """The place in whole rows, without a turn."""
+        linear = sum(map(int.__mul__, position, self.strides))
         return linear + position[self.rows] // self.group * self.gap if self.gap else linear
 
     def behind(self, column: int) -> int:
@@ -80,7 +89,7 @@ class Arrangement:
 
     def turn(self, row: int) -> int:
         """The bits by which places within a row differ from columns."""
-        return (row >> self.shift) % self.chunks * self.chunk
+        return sum((row >> bit) % 2 << number for number, bit in enumerate(self.bits)) * self.chunk
 
     def zone(self, position: Sequence[int]) -> int:
         """What a register's position changes of the bits that are turned: those of the thread are others."""
@@ -95,7 +104,7 @@ class Arrangement:
             return self.place(position)
         column = position[self.inner]
         turned = column % (self.chunks * self.chunk) - column % self.chunk
-        return sum(map(int.__mul__, position, self.strides)) - turned + self.behind(column)
+        return self._plain(position) - turned + self.behind(column)
 
     def adds_up(self, layout: Layout) -> bool:
         """Whether a place is that of the thread and the register's: no group is left on the way, no bit."""
@@ -132,15 +141,20 @@ def best_arrangement(
     sizes: tuple[int, ...],
     element_bytes: int,
     room: int = 1 << 62,
-    swizzled: bool = False,
+    along: int | None = None,
 ) -> Arrangement:
     """The candidate of fewest passes over the banks; then of fewest accesses, then the smallest one.
 
-    One of more than ``room`` bytes only if the tile itself is larger; ``swizzled``: or one of those.
+    One of more than ``room`` bytes only if the tile itself is larger. ``along``: for loads of 16 bytes along
+    this dim, which divide it; it may be swizzled then.
     """
     ideal = least_cost(source, target, sizes, element_bytes)
     best, least = None, (1 << 62, 0)
-    candidates = arrangements(sizes, element_bytes, swizzled)
+    candidates = arrangements(sizes, element_bytes, swizzled=along is not None)
+    if along is not None:
+        candidates = (
+            one for one in candidates if one.inner == along and one.width(target) * element_bytes == WIDE
+        )
     for one in sorted(candidates, key=lambda each: (each.elements, each.gap)):
         if least <= ideal or (best is not None and one.elements * element_bytes > room):
             break
@@ -184,7 +198,8 @@ def arrangements(sizes: Sequence[int], element_bytes: int, swizzled: bool = Fals
     wide = [dim for dim, size in enumerate(sizes) if size != 1]
     line = BANKS * BANK_BYTES // element_bytes
     paddings = range(min(line // 2, BANKS) + 1)
-    gaps = [size // element_bytes for size in (1, 2, 4, 8, WIDE) if size >= element_bytes]
+    widths = (1, 2, 4, 8, WIDE, 2 * WIDE) if swizzled else (1, 2, 4, 8, WIDE)
+    gaps = [size // element_bytes for size in widths if size >= element_bytes]
     for order in _orders(wide):
         yield _arranged(sizes, order, element_bytes)
         if swizzled and len(order) > 1:
@@ -205,8 +220,14 @@ def _swizzles(plain: Arrangement) -> Iterator[Arrangement]:
     """The ways to change places in rows that consist of whole parts of two, four or eight chunks."""
     line = BANKS * BANK_BYTES // WIDE
     for chunks in (each for each in _CHUNKS if plain.sizes[plain.inner] % (each * plain.chunk) == 0):
+        count = chunks.bit_length() - 1
         for shift in range((line // chunks).bit_length()):
-            yield replace(plain, chunks=chunks, shift=shift)
+            yield replace(plain, bits=tuple(range(shift, shift + count)))
+        if plain.element_bytes == 1:  # matrices of bytes have rows 0, 1, 4, 5, 8, 9, 12 and 13
+            yield replace(plain, bits=(2, 3, 0)[:count])
+            if plain.sizes[plain.inner] == 2 * WIDE:
+                order = plain.inner, plain.rows
+                yield replace(_arranged(plain.sizes, order, 1, group=4, gap=4 * WIDE), bits=(3,))
 
 
 def _orders(dims: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -79,9 +79,9 @@ def emit_copy(em: Emitter, op: ir.Operation) -> None:
             for acts, positions in passage.stores(em, wanted):
                 em.choose(acts, [], partial(_bypass, place, passage, base, positions))
         else:
-            passage.store(
-                em, Fragment(passage.source, load_positions(em, read, passage.source, wanted)), base
-            )
+            acts = em.only(passage.source.copies)
+            values = load_positions(em, read, passage.source, wanted, acts)
+            passage.store(em, Fragment(passage.source, values), base)
         return []
 
     em.choose(em.build.less(em.number(at), em.number(end)), [], copy)

@@ -6,6 +6,12 @@ tile that lies the other way in shared memory is turned on the way, where its el
     a lane has    reg … 2:(0,1)  lane 4:(0,2) 8:(1,0)       two neighbours, four lanes a row
     it points to  reg … 8:(0,1)  lane 8:(1,0) 2:(8,0) 2:(0,8)   a row of 8, of each of four matrices
 
+Bytes that lie the other way are turned in pairs: a word has two neighbours of two rows. Of two such words,
+the second of the two rows behind, a lane makes two that have four rows each::
+
+    a lane has    reg … 2:(1,0) 4:(0,1)  lane 4:(0,4) 8:(2,0)
+    it points to  reg … 16:(1,0)  lane 2:(0,1) 4:(0,4) 2:(0,2) …
+
 (PTX ISA 9.0, "Warp-level matrix load instruction: ldmatrix".)
 """
 
@@ -67,6 +73,8 @@ def matrices_of(layout: Layout, sizes: Sequence[int], element_bytes: int) -> lis
     lanes = [_along(pair, packed << bit, layout.rank) for bit in range(_LANES)]
     lanes += [_along(row, 1 << bit, layout.rank) for bit in range(LANE_BITS - _LANES)]
     axes = list(layout.registers)
+    if element_bytes == 1 and layout.bits[:LANE_BITS] == _pair_lanes(pair, row, layout.rank):
+        return _matrices_of_pairs(layout, axes, pair, row)
     own = next((axis for axis in axes if axis.step == _along(pair, 1, layout.rank)), None)
     if layout.bits[:LANE_BITS] != tuple(lanes) or (own.extent if own is not None else 1) != packed:
         return []
@@ -100,6 +108,34 @@ def _matrices(
     return Matrices(inner, pair, packed, tuple(steps), starts, rows)
 
 
+def _pair_lanes(pair: int, row: int, rank: int) -> tuple[Position, ...]:
+    """The lanes of bytes that are turned in pairs of rows."""
+    lanes = [_along(pair, 4 << bit, rank) for bit in range(_LANES)]
+    return (*lanes, *(_along(row, 2 << bit, rank) for bit in range(LANE_BITS - _LANES)))
+
+
+def _matrices_of_pairs(layout: Layout, axes: list[Axis], pair: int, row: int) -> list[Matrices]:
+    """Bytes that lie along ``row`` in memory, if a lane has four along ``pair`` of two neighbours."""
+    rank = layout.rank
+    own, beside = Axis(_WORD, _along(pair, 1, rank)), Axis(2, _along(row, 1, rank))
+    if own not in axes or beside not in axes:
+        return []
+    left = [axis for axis in axes if axis not in (own, beside)]
+    steps, further = [beside.step], (0,) * rank
+    for number, axis in enumerate(left):
+        if axis.extent % 2 == 0:
+            further = axis.step
+            steps.append(further)
+            left[number] = Axis(axis.extent // 2, _times(axis.step, 2))
+            break
+    left = [axis for axis in left if axis.extent > 1]
+    lanes = [_along(pair, size, rank) for size in (1, 4, 8, 2)]
+    bits = (*lanes, further, *layout.bits[LANE_BITS:])
+    starts = Layout(rank, tuple(left), bits).register_positions
+    rows = Layout(rank, (*left, Axis(WIDE, _along(row, 1, rank))), bits)
+    return [Matrices(row, pair, _WORD, tuple(steps), starts, rows)]
+
+
 def load_matrices(
     build: Builder, pointer: ir.Value, count: int, turned: bool, element: ir.Type
 ) -> list[ir.Value]:
@@ -121,7 +157,18 @@ def load_matrices(
             for at in range(count)
         ]
     )
+    if turned and element.width == 8:
+        words = [word for at in range(0, count, 2) for word in _interleaved(build, *words[at : at + 2])]
     return [value for each in words for value in _elements(build, each, element)]
+
+
+def _interleaved(build: Builder, one: ir.Value, other: ir.Value) -> list[ir.Value]:
+    """The first and third byte of both words, and the second and fourth."""
+    mode = ir.Attribute.parse("#nvvm.permute_mode<default>")
+    return [
+        build.op("nvvm.prmt", [one, other, build.constant(one.type, selected)], one.type, {"mode": mode})
+        for selected in (0x6420, 0x7531)
+    ]
 
 
 def _elements(build: Builder, word: ir.Value, element: ir.Type) -> list[ir.Value]:

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from mlir import ir
 
 from ....dialects.layouts import Position
-from ..layouts.mma import COLUMNS, HALF, ROWS, TF32, Instruction, Roles, instruction_of, roles_of
+from ..layouts.mma import (
+    COLUMNS,
+    ROWS,
+    TF32,
+    Instruction,
+    Roles,
+    beside_of,
+    half_of,
+    instruction_of,
+    roles_of,
+)
 from ..layouts.tiles import contract_loops, sizes_of
 from .emitter import Emitter, build_bits
 from .fragment import Fragment, positions_of
@@ -32,6 +42,8 @@ class _Product:
         self.loops = contract_loops(op)
         self.factors = [em.fragment(operand) for operand in list(op.operands)[:2]]
         self.layout = em.layout(op.results[0])
+        self.half = half_of(self.layout, self._dim(2, self.roles.rows))
+        self.beside = beside_of(self.layout, self._dim(2, self.roles.columns))
         start = em.fragment(op.operands[2])
         self.values = {position: start[position] for position in positions_of(self.layout, op.results[0])}
         self.words: dict[tuple[ir.Value, ...], ir.Value] = {}
@@ -40,7 +52,9 @@ class _Product:
     def emit(self) -> None:
         """The instructions, and the sums that the lane's positions have."""
         rows = sorted({at - at % ROWS for at in self._places(self.roles.rows)})
-        columns = sorted({at - at % COLUMNS for at in self._places(self.roles.columns)})
+        wide = COLUMNS * self.beside
+        places = self._places(self.roles.columns)
+        columns = sorted({at - at % wide + at % self.beside for at in places})
         for step in range(0, self._size(self.roles.depth), self.instruction.depth):
             for column in columns:
                 for row in rows:
@@ -53,10 +67,10 @@ class _Product:
     def _block(self, row: int, column: int, step: int) -> None:
         """One instruction."""
         far = 4 * self.instruction.packed
-        high, deeper = (row, row + HALF), (step, step + far)
+        high, deeper = (row, row + self.half), (step, step + far)
         left = [self._word(0, self.roles.rows, at, deep) for deep in deeper for at in high]
         right = [self._word(1, self.roles.columns, column, deep) for deep in deeper]
-        places = [(at, beside) for at in high for beside in (column, column + 1)]
+        places = [(at, beside) for at in high for beside in (column, column + self.beside)]
         kind = ir.VectorType(self.op.results[0].type).element_type
         total = [self.sums[place] if place in self.sums else self._start(place) for place in places]
         made = ir.Operation.create(

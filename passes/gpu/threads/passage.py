@@ -148,13 +148,23 @@ class Passage:
             if how.piece and dim == how.inner:
                 place = build.add(place, build.mul(build.div(own, how.piece), how.skip))
             if how.chunks > 1 and dim == how.inner:
-                row = build.div(em.thread(layout, how.rows), 1 << how.shift)
-                own = build.xor(build.xor(own, build.mul(build.rem(row, how.chunks), how.chunk)), zone)
+                own = build.xor(build.xor(own, self._turn(em, layout)), zone)
             place = build.add(place, build.mul(own, stride))
         if how.gap:
             groups = build.div(em.thread(layout, how.rows), how.group)
             place = build.add(place, build.mul(groups, how.gap))
         return place
+
+    def _turn(self, em: Emitter, layout: Layout) -> Number:
+        """By which bits the thread's place within a row differs from its column."""
+        build, how = em.build, self.how
+        row, count = em.thread(layout, how.rows), len(how.bits)
+        turn: Number = 0
+        starts = [at for at in range(count) if at == 0 or how.bits[at] != how.bits[at - 1] + 1]
+        for at, end in zip(starts, [*starts[1:], count], strict=True):
+            part = build.rem(build.div(row, 1 << how.bits[at]), 1 << (end - at))
+            turn = build.add(turn, build.mul(part, how.chunk << at))
+        return turn
 
     def _groups(
         self, em: Emitter, layout: Layout, positions: Iterable[Position]
@@ -181,8 +191,8 @@ def find_passage(
     """
     found = []
     for one in matrices_of(target, sizes, size):
-        how = best_arrangement(source, one.rows, sizes, size, room, swizzled=True)
-        if how.inner == one.inner and how.width(one.rows) * size == WIDE:
+        if sizes[one.inner] * size % WIDE == 0:
+            how = best_arrangement(source, one.rows, sizes, size, room, one.inner)
             away = inner is not None and how.inner != inner
             found.append(((away, cost(how, source, one.rows)), Passage(source, target, how, one)))
     if found:

@@ -23,7 +23,17 @@ def emit_read(em: Emitter, op: ir.Operation) -> None:
     result = op.results[0]
     layout = em.layout(result)
     wanted = positions_of(layout, result)
-    em.set_fragment(result, Fragment(layout, load_positions(em, op, layout, wanted)))
+    acts = em.only(layout.copies) if _only_passes(em, op) else True
+    em.set_fragment(result, Fragment(layout, load_positions(em, op, layout, wanted, acts)))
+
+
+def _only_passes(em: Emitter, op: ir.Operation) -> bool:
+    """Whether what is read only goes through shared memory, where the first of its copies stores it."""
+    layout = em.layout(op.results[0])
+    return all(
+        use.owner.name == "mlopt.convert_layout" and not layout.same_place(em.layout(use.owner.results[0]))
+        for use in op.results[0].uses
+    )
 
 
 @rule(HALVES)
@@ -42,10 +52,12 @@ def emit_halves(em: Emitter, op: ir.Operation) -> None:
 
 
 def load_positions(
-    em: Emitter, op: ir.Operation, layout: Layout, wanted: Sequence[Position]
+    em: Emitter, op: ir.Operation, layout: Layout, wanted: Sequence[Position], acts: Truth = True
 ) -> dict[Position, ir.Value]:
-    """The elements at the positions ``wanted`` of what ``op`` reads."""
+    """The elements at the positions ``wanted`` of what ``op`` reads; padding where ``acts`` does not hold."""
     place = place_of(em, access_of(op), layout)
+    if place.count == 1:
+        acts = True  # LLVM packs single elements in all threads, from registers that would have no value
     groups: dict[Truth, list[Position]] = {}
     for position in wanted:
         if place.leads(position):
@@ -53,12 +65,12 @@ def load_positions(
     values: dict[Position, ir.Value] = {}
     for whole, positions in groups.items():
         members = [member for position in positions for member in place.members(position)]
-        values.update(zip(members, _load(place, whole, positions), strict=True))
+        values.update(zip(members, _load(place, acts, whole, positions), strict=True))
     return {position: values[position] for position in wanted}
 
 
-def _load(place: Place, whole: Truth, positions: Sequence[Position]) -> list[ir.Value]:
-    """The elements of some accesses, all of which are possible if ``whole`` holds."""
+def _load(place: Place, acts: Truth, whole: Truth, positions: Sequence[Position]) -> list[ir.Value]:
+    """The elements of some accesses of threads that ``acts``, all possible if ``whole`` holds."""
     em, kind = place.em, place.buffer.element
     build, size = em.build, place.access.element_bytes
     padding = build.constant(kind, place.access.padding)
@@ -83,6 +95,7 @@ def _load(place: Place, whole: Truth, positions: Sequence[Position]) -> list[ir.
             inside, [kind], lambda: build.load(pointer, kind, 1, size, constant), lambda: [padding]
         )[0]
 
-    count = len(positions) * place.count
-    other = one_by_one if place.may_straddle() else lambda: [padding] * count
-    return em.choose(whole, [kind] * count, together, other)
+    kinds, nothing = [kind] * (len(positions) * place.count), [padding] * (len(positions) * place.count)
+    if not place.may_straddle():
+        return em.choose(build.both(acts, whole), kinds, together, lambda: nothing)
+    return em.choose(acts, kinds, lambda: em.choose(whole, kinds, together, one_by_one), lambda: nothing)

@@ -29,7 +29,16 @@ def load_stored(
 ) -> list[ir.Value]:
     """Load neighbours."""
     kind = stored_type(element)
+    if width == 2 and kind.width == 8:
+        return [build.op("arith.trunci", [each], element) for each in _two_bytes(build, pointer, align)]
     values = build.load(pointer, kind, width, align, constant=False)
     if kind == element:
         return values
     return [build.op("arith.trunci", [value], element) for value in values]
+
+
+def _two_bytes(build: Builder, pointer: ir.Value, align: int) -> list[ir.Value]:
+    """Two bytes in the low bits of a number each: LLVM shuffles vectors of two with bytes without a value."""
+    both = ir.IntegerType.get_signless(16)
+    (loaded,) = build.load(pointer, both, 1, align, constant=False)
+    return [loaded, build.op("arith.shrui", [loaded, build.constant(both, 8)], both)]

@@ -56,6 +56,7 @@ def arrangement_of(factor: Factor) -> Arrangement:
     piece = factor.span // factor.element_bytes
     strides = [0] * len(factor.sizes)
     strides[factor.outer], strides[factor.inner] = piece, 1
+    first = (_LINE // factor.span).bit_length() - 1
     chunks = factor.span // WIDE
     return Arrangement(
         factor.sizes,
@@ -64,8 +65,7 @@ def arrangement_of(factor: Factor) -> Arrangement:
         factor.bytes // factor.element_bytes,
         factor.element_bytes,
         rows=factor.outer,
-        chunks=chunks,
-        shift=(_LINE // factor.span).bit_length() - 1,
+        bits=tuple(range(first, first + chunks.bit_length() - 1)),
         piece=piece,
     )
 

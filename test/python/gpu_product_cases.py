@@ -1,0 +1,191 @@
+"""Gates of one product on tensor cores, and the sweep of which `test_gpu_product_gates` has a slice.
+
+    python test/python/gpu_product_cases.py                 200 products, as many of each type and transpose
+    python test/python/gpu_product_cases.py --seed 7 --cases 1000
+
+Sizes are drawn. Prints what breaks a gate, and exits with 1 then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+from mlopt import emulator
+from mlopt.bench.gpu.machine_code import parse
+from mlopt.runtime.cuda.chips import find_chip
+from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
+
+sys.path.insert(0, str(Path(__file__).parent))
+from gpu_kernels import Kernel, compile_kernel, run_kernel
+from gpu_products import numbers, product, wide
+
+CHIP = find_chip("sm_80")
+ORDERS = ("round-robin", "ahead", "random")
+KINDS = ("bf16", "f16", "i8")
+MOST = 160  # rows, columns and depth of what is drawn
+WHOLE = 16  # bytes: rows that are no multiple are read element by element
+DEPTH = 32  # bytes: of a depth that is no multiple, an instruction's last part is loaded one by one
+SECTOR = 32  # bytes that come at once
+SPARE = 1.05  # of the bytes that the tiling implies
+
+
+@dataclass(frozen=True)
+class Case:
+    """A product; ``schedule``: the block that a larger one would have, "" for the schedule's own."""
+
+    kind: str
+    left: bool
+    right: bool
+    size: tuple[int, int, int]
+    schedule: str = ""
+
+    def __str__(self) -> str:
+        turned = (" aT" if self.left else "") + (" bT" if self.right else "")
+        return f"{'x'.join(map(str, self.size))} {self.kind}{turned}"
+
+    @property
+    def factors(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Their shapes in memory."""
+        m, n, k = self.size
+        return (k, m) if self.left else (m, k), (n, k) if self.right else (k, n)
+
+    @property
+    def bytes(self) -> int:
+        """Of an element of a factor."""
+        return 1 if self.kind == "i8" else 2
+
+    def compile(self) -> Kernel:
+        """The kernel."""
+        text = product(*self.size, self.kind, self.left, self.right)
+        return compile_kernel(text, schedule=self.schedule or None)
+
+
+def drawn(seed: int, most: int = MOST) -> Iterator[Case]:
+    """Products of each type and transpose in turn; of eight sizes seven have whole pieces of 16 bytes."""
+    rng = np.random.default_rng(seed)
+    for number, (kind, left, right) in enumerate(
+        itertools.cycle(itertools.product(KINDS, (False, True), (False, True)))
+    ):
+        part = 1 if number % 8 == 7 else 8 if kind != "i8" else WHOLE
+        m, n, k = (int(each) * part for each in rng.integers(1, most // part + 1, 3))
+        yield Case(kind, left, right, (m, n, k))
+
+
+def problems(case: Case, seed: int = 0) -> list[str]:
+    """What breaks a gate."""
+    kernel = case.compile()
+    if "mma.sync" not in kernel.ptx:
+        # Of one row and columns that lie in memory: sums of rows, which have gates of their own.
+        return [] if 1 in case.size else ["it is not on tensor cores"]
+    return [*_code_problems(case, kernel), *_run_problems(case, kernel, seed)]
+
+
+def _code_problems(case: Case, kernel: Kernel) -> list[str]:
+    ptxas = find_ptxas(CHIP)
+    assert ptxas is not None, "the tests' environment has one"
+    made = assemble(kernel.ptx, CHIP, ptxas)
+    found = [f"{name} spills" for name, each in made.kernels.items() if each.spill_stores or each.stack]
+    for name, code in parse(disassemble_cubin(made.cubin) or "").items():
+        if not code.named("IMMA" if case.kind == "i8" else "HMMA"):
+            found.append(f"{name} multiplies elsewhere")
+        if not code.named("LDSM") and case.size[-1] * case.bytes % DEPTH == 0:
+            found.append(f"{name} loads no matrices")
+    return found
+
+
+def _run_problems(case: Case, kernel: Kernel, seed: int) -> list[str]:
+    m, n, _ = case.size
+    rng = np.random.default_rng(seed)
+    a, b = (numbers(rng, shape, case.kind) for shape in case.factors)
+    total = np.int32 if case.kind == "i8" else np.float32
+    inputs = [a, b, np.zeros(n, total), np.zeros((m, n), total)]
+    results = []
+    for order in ORDERS:
+        with emulator.record() as reports:
+            results += run_kernel(kernel, inputs, options=emulator.Options(schedule=order, seed=7))
+    (report,) = reports
+    one, other = (wide(each).astype(np.float64) for each in (a, b))
+    one, other = one.T if case.left else one, other.T if case.right else other
+    found = [] if all(np.array_equal(results[0], each) for each in results) else ["the order of warps shows"]
+    bound = (case.size[2] + 2) * np.finfo(np.float32).eps * (np.abs(one) @ np.abs(other))
+    if (np.abs(results[0] - np.maximum(one @ other, 0)) > bound).any():
+        found.append("wrong")
+    counters = report.counters
+    assert counters is not None
+    found += [f"finding: {each}" for each in report.findings]
+    if counters.bank_conflicts:
+        found.append(f"{counters.bank_conflicts} bank conflicts")
+    if kernel.launches[-1][3] > CHIP.limits.shared_per_block:
+        found.append("a block has not so much shared memory")
+    if all(shape[1] * case.bytes % WHOLE == 0 for shape in case.factors):
+        implied = implied_bytes(case, kernel.tile)
+        if counters.l2_bytes > SPARE * implied:
+            found.append(f"{counters.l2_bytes} bytes from memory, where {implied} are implied")
+    return found
+
+
+def implied_bytes(case: Case, tile: str) -> int:
+    """What blocks ask the caches for: sectors of steps and of results, of the bias for each warp."""
+    sizes = re.search(r"tile = array<i64: (\d+), (\d+), (\d+)>", tile)
+    warps = re.search(r"warps = array<i64: (\d+)>", tile)
+    assert sizes is not None and warps is not None
+    extents = case.size
+    high, wide_, step = (int(text) or extent for text, extent in zip(sizes.groups(), extents, strict=True))
+    m, n, k = extents
+    rows, columns, steps = (list(_parts(*each)) for each in ((m, high), (n, wide_), (k, step)))
+    (_, left), (_, right) = case.factors
+    each = case.bytes
+    count = sum(
+        len(columns) * (_sectors(left, each, at, i) if case.left else _sectors(left, each, i, at))
+        for i in rows for at in steps
+    )  # fmt: skip
+    count += sum(
+        len(rows) * (_sectors(right, each, j, at) if case.right else _sectors(right, each, at, j))
+        for j in columns for at in steps
+    )  # fmt: skip
+    count += sum(
+        _sectors(n, 4, i, j) + int(warps[1]) * _sectors(n, 4, range(1), j) for i in rows for j in columns
+    )
+    return SECTOR * count
+
+
+def _parts(extent: int, size: int) -> Iterator[range]:
+    for first in range(0, extent, size):
+        yield range(first, min(first + size, extent))
+
+
+def _sectors(row: int, each: int, rows: range, columns: range) -> int:
+    """How many sectors a part of a matrix lies in, whose rows have ``row`` elements."""
+    found: set[int] = set()
+    for at in rows:
+        first, last = (at * row + columns[0]) * each, (at * row + columns[-1] + 1) * each
+        found.update(range(first // SECTOR, ceil(last / SECTOR)))
+    return len(found)
+
+
+def main() -> int:
+    """Sweep; 0 if every product holds all gates."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cases", type=int, default=200)
+    options = parser.parse_args()
+    broken = 0
+    for case in itertools.islice(drawn(options.seed), options.cases):
+        found = problems(case)
+        broken += bool(found)
+        if found:
+            print(f"{case}: {'; '.join(found)}", flush=True)
+    print(f"{options.cases} products, {broken} break a gate (seed {options.seed})")
+    return bool(broken)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
