@@ -23,7 +23,7 @@ _WIDES = (32, 64, 128, 256)
 _GROUPS = (1, 2)
 _STAGES = (2, 3, 4, 8)
 _STEP_BYTES = (64, 128)
-_KINDS = ("bf16", "f16")
+_KINDS = ("bf16", "f16", "i8")
 LINE = 128  # bytes of columns that lie together in shared memory, of one warpgroup
 
 
@@ -69,10 +69,12 @@ class WarpgroupBlock(Block):
 def warpgroup_blocks(product: Product, rows: int | None, columns: int | None) -> Iterator[WarpgroupBlock]:
     """The blocks that warpgroups can make of a plain product; ``rows`` and ``columns``: those it must have.
 
-    Sides are powers of two within the product's. Of several products in a kernel, sums around a step, and
-    bytes, whose rows may run along the result's, it is not known before if warpgroups can make them.
+    Sides are powers of two within the product's. Of several products in a kernel and sums around a step it
+    is not known before if warpgroups can make them.
     """
     if product.loose or product.sums > 1 or product.around > 1 or product.kind not in _KINDS:
+        return
+    if product.bytes == 1 and any(product.turned):
         return
     highs = [side for side in _HIGHS if side <= product.rows and rows in (None, side)]
     wides = [side for side in _WIDES if side <= product.columns and columns in (None, side)]

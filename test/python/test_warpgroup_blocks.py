@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mlir import ir
@@ -21,8 +22,8 @@ from gpu_products import product
 MACHINE, SHARED = "h100", find_chip("sm_90a").limits.shared
 
 
-def plain(rows: int, columns: int, depth: int, **others: object) -> Product:
-    return Product(rows, columns, depth, 1, "bf16", 2, 2, **others)  # type: ignore[arg-type]
+def plain(rows: int, columns: int, depth: int, kind: str = "bf16", **others: object) -> Product:
+    return Product(rows, columns, depth, 1, kind, 1 if kind == "i8" else 2, 2, **others)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("size", [4096, 8192])
@@ -42,19 +43,24 @@ def test_few_rows_stay_with_single_warps() -> None:
     assert not tuple(warpgroup_blocks(one, None, None))
 
 
-@pytest.mark.parametrize("others", [{"loose": True}, {"around": 9}, {"sums": 2}])
-def test_products_that_warpgroups_may_not_make(others: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "others",
+    [{"loose": True}, {"around": 9}, {"sums": 2}, {"kind": "tf32"}, {"kind": "i8", "turned": (False, True)}],
+)
+def test_products_that_warpgroups_may_not_make(others: dict[str, Any]) -> None:
     assert not tuple(warpgroup_blocks(plain(512, 512, 512, **others), None, None))
 
 
-@pytest.mark.parametrize(("left", "right"), [(False, False), (True, True)])
-def test_blocks_are_made(left: bool, right: bool) -> None:
-    """The passes take each block of a product; those of too much shared memory with as many stages as fit."""
+@pytest.mark.parametrize(
+    ("kind", "left", "right"), [("bf16", False, False), ("f16", True, True), ("i8", False, True)]
+)
+def test_blocks_are_made(kind: str, left: bool, right: bool) -> None:
+    """The passes take the blocks of a product, of which every third is looked at."""
     to_threads = pipelines("sm_90a", None)[1].split(",mlopt-gpu-assign-layouts")[0] + ")"
-    text = product(512, 512, 512, "bf16", left, right)
-    blocks = [each for each in warpgroup_blocks(plain(512, 512, 512), None, None) if each.stages == 2]
+    text = product(512, 512, 512, kind, left, right)
+    blocks = [each for each in warpgroup_blocks(plain(512, 512, 512, kind), None, None) if each.stages == 2]
     assert len(blocks) > 20
-    for block in blocks:
+    for block in blocks[::3]:
         tile = f"{block.rows}, {block.columns}, {block.step}"
         schedule = f"warps = array<i64: {block.warps}>, stages = array<i64: 2>, tile = array<i64: {tile}>"
         with make_context(), ir.Location.unknown():
@@ -64,4 +70,4 @@ def test_blocks_are_made(left: bool, right: bool) -> None:
             run_pipeline(module.operation, "builtin.module(mlopt-tile)")
             run_pipeline(module.operation, to_threads)
             groups = block.columns // block.part[1]
-            assert f'"m64n{block.columns // groups}k16.bf16"' in str(module), block
+            assert f'"m64n{block.columns // groups}k' in str(module), block
