@@ -10,17 +10,15 @@ from .ptx import Array
 
 
 class Event:
-    """By the columns of the order, what those know who wait for a phase; the same of proxy fences."""
+    """By the columns of the order, what those know who wait for a phase, and what is fenced for them."""
 
     def __init__(self, columns: int) -> None:
-        self.pending, self.done, self.fenced, self.done_fenced = np.zeros((4, columns), np.int32)
+        self.pending, self.done = np.zeros((2, 2, columns), np.int32)
 
     def complete(self) -> None:
         """The phase is over."""
         np.maximum(self.done, self.pending, out=self.done)
-        np.maximum(self.done_fenced, self.fenced, out=self.done_fenced)
 
     def widen(self, wider: Callable[[Array], Array]) -> None:
         """One column more."""
         self.pending, self.done = wider(self.pending), wider(self.done)
-        self.fenced, self.done_fenced = wider(self.fenced), wider(self.done_fenced)

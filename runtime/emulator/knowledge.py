@@ -36,9 +36,8 @@ class Knowledge:
         rank = np.arange(shape.blocks) % shape.cluster
         self.own = rank[:, None] * self.warps + np.arange(self.warps)  # the columns of a block's warps
         self.floor = np.zeros(shape.blocks, np.int32)  # what every warp of a block knows of every other
-        self.met: Array | None = (
-            None  # for lanes of a warp: when they met at a bar.warp.sync for a part of it
-        )
+        # For lanes of a warp, when they met at a bar.warp.sync for a part of it.
+        self.met: Array | None = None
         self.told = np.zeros((shape.blocks, self.warps), np.int32)  # when lanes of a warp last told others
         self.apart: dict[int, dict[int, int]] = {}  # by warps, the rows of lanes that have one
         self._row = np.tile(np.repeat(np.arange(self.warps), WARP), (shape.blocks, 1))
@@ -128,24 +127,25 @@ class Knowledge:
         apart = self.apart.get(warp, {})
         return next((lane for lane in range(WARP) if lane not in apart), 0)
 
-    def joined(self, warp: int, lanes: int) -> tuple[Array, Array | None]:
-        """What some lanes of a warp know together, and what they know of fences."""
+    def joined(self, warp: int, lanes: int) -> Array:
+        """What some lanes of a warp know together, and behind it what they know to be fenced."""
         block, rows = warp // self.warps, self.rows_of(warp, lanes)
-        fenced = None if self.fenced is None else self.fenced[block, rows].max(axis=0)
-        return self.known[block, rows].max(axis=0), fenced
+        known = self.known[block, rows].max(axis=0)
+        fenced = np.zeros_like(known) if self.fenced is None else self.fenced[block, rows].max(axis=0)
+        return np.stack([known, fenced])
 
-    def learn(self, warp: int, lanes: int, news: Array, fenced: Array | None = None) -> None:
-        """Lanes of a warp know what a row has, and the same of fences."""
+    def learn(self, warp: int, lanes: int, news: Array) -> None:
+        """Lanes of a warp know now what is in ``news``, as `joined` gives it."""
         block, inside = divmod(warp, self.warps)
         alive = int(self.batch.alive_in_warp[warp])
         whole = lanes & alive == alive
         if whole:
             rows = [inside, *self.apart.get(warp, {}).values()]
         else:
-            lone = [self._lone_row(warp, lane, news, fenced) for lane in bits(lanes)]
+            lone = [self._lone_row(warp, lane, news) for lane in bits(lanes)]
             rows = [row for row in lone if row != inside]
-        for table, more in ((self.known, news), (self.fenced, fenced)):
-            if table is not None and more is not None:
+        for table, more in zip((self.known, self.fenced), news, strict=True):
+            if table is not None:
                 for row in rows:
                     np.maximum(table[block, row], more, out=table[block, row])
         mine = [row for lane, row in self.apart.get(warp, {}).items() if alive >> lane & 1]
@@ -158,23 +158,19 @@ class Knowledge:
         """Each of these lanes of a warp knows now what any of them does; a whole warp has one row again."""
         if warp not in self.apart:
             return
-        self.learn(warp, lanes, *self.joined(warp, lanes))
+        self.learn(warp, lanes, self.joined(warp, lanes))
         block, inside = divmod(warp, self.warps)
         alive = int(self.batch.alive_in_warp[warp])
         if lanes & alive == alive:
             self._free[block] += self.apart.pop(warp).values()
             self._row[block, inside * WARP : (inside + 1) * WARP] = inside
 
-    def _lone_row(self, warp: int, lane: int, news: Array, fenced: Array | None) -> int:
+    def _lone_row(self, warp: int, lane: int, news: Array) -> int:
         """The row of a lane that learns something alone: that of its warp, if there is no news."""
         block, inside = divmod(warp, self.warps)
         row = int(self._row[block, inside * WARP + lane])
-        pairs = ((self.known, news), (self.fenced, fenced))
-        late = [
-            (more > table[block, row]).any()
-            for table, more in pairs
-            if table is not None and more is not None
-        ]
+        pairs = zip((self.known, self.fenced), news, strict=True)
+        late = [(more > table[block, row]).any() for table, more in pairs if table is not None]
         if row != inside or not any(late):
             return row
         if not self._free[block]:
@@ -189,6 +185,33 @@ class Knowledge:
                 table[block, row] = table[block, inside]
         self.apart.setdefault(warp, {})[lane] = row
         self._row[block, inside * WARP + lane] = row
+        return row
+
+    # -- what threads tell ---------------------------------------------------------------------
+
+    def tells(self, warp: int, lanes: int, *, own: bool = True) -> Array:
+        """What lanes of a warp tell of the past, up to now: what they know; and what they did, if ``own``."""
+        block, inside = divmod(warp, self.warps)
+        now = self.clock.now
+        self.told[block, inside] = now
+        if own and lanes != int(self.batch.shape.members[warp]):
+            return self.lanes_tell(warp, lanes)
+        row = self.joined(warp, lanes)
+        if own:
+            row[0, self.own[block, inside]] = now
+        return self.level(row)
+
+    def lanes_tell(self, warp: int, lanes: int) -> Array:
+        """What a part of a warp tells: of the other lanes only what these know of them."""
+        block, inside = divmod(warp, self.warps)
+        mine = bits(lanes)
+        times = dict.fromkeys(mine, self.clock.now)
+        if self.met is not None:
+            met, before = self.met[warp, mine].max(axis=0), self.known[block, inside, self.own[block, inside]]
+            times = {lane: int(met[lane]) for lane in np.flatnonzero(met > before).tolist()} | times
+        columns = [self.lone_column(warp, lane) for lane in times]
+        row = self.joined(warp, lanes)
+        row[0, columns] = np.maximum(row[0, columns], np.array([*times.values()], np.int32))
         return row
 
     # -- columns -------------------------------------------------------------------------------

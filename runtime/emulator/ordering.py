@@ -28,7 +28,7 @@ class Ordering(Knowledge):
     def __init__(self, batch: Batch, clock: Clock) -> None:
         super().__init__(batch, clock)
         shape = batch.shape
-        self.arrived: dict[int, Array] = {}
+        self.arrived: dict[int, Array] = {}  # by barriers, what those tell of each block who do not wait
         self.objects: dict[Any, Event] = {}
         self.numbers: dict[int, int] = {}
         self.fenced_at = np.zeros((shape.blocks // shape.cluster, shape.cluster_warps * WARP), np.int32)
@@ -66,32 +66,6 @@ class Ordering(Knowledge):
     def _set_floor(self) -> None:
         self.floor = self.known[:, : self.warps].min(axis=(1, 2))
 
-    def tells(self, warp: int, lanes: int, *, own: bool = True) -> Array:
-        """What lanes of a warp tell of the past, up to now: what they know; and what they did, if ``own``."""
-        block, inside = divmod(warp, self.warps)
-        shape, now = self.batch.shape, self.clock.now
-        self.told[block, inside] = now
-        if own and lanes != int(shape.members[warp]):
-            return self._lanes_tell(warp, lanes)
-        row, _ = self.joined(warp, lanes)
-        if own:
-            row[self.own[block, inside]] = now
-            self.level(row)
-        return row
-
-    def _lanes_tell(self, warp: int, lanes: int) -> Array:
-        """What a part of a warp tells: of the other lanes only what these know of them."""
-        block, inside = divmod(warp, self.warps)
-        mine = bits(lanes)
-        times = dict.fromkeys(mine, self.clock.now)
-        if self.met is not None:
-            met, before = self.met[warp, mine].max(axis=0), self.known[block, inside, self.own[block, inside]]
-            times = {lane: int(met[lane]) for lane in np.flatnonzero(met > before).tolist()} | times
-        columns = [self.lone_column(warp, lane) for lane in times]
-        row, _ = self.joined(warp, lanes)
-        row[columns] = np.maximum(row[columns], np.array([*times.values()], np.int32))
-        return row
-
     def barrier(self, released: list[Waiting], blocks: Array, number: int) -> None:
         """The threads that waited at a barrier go on; ``blocks`` says in which blocks."""
         shape, now = self.batch.shape, self.clock.now
@@ -109,6 +83,13 @@ class Ordering(Knowledge):
         alive = (self.batch.alive_in_warp != 0).reshape(shape.blocks, self.warps)
         early = self.arrived.pop(number, None)
         going = (blocks[:, None] & taking)[:, :, None]
+        fenced = np.zeros_like(self.known[:, 0])
+        if self.fenced is not None:
+            mine = self.fenced[:, : self.warps]
+            fenced = np.where(taking[:, :, None], mine, 0).max(axis=1)
+            if early is not None:
+                fenced = np.maximum(fenced, np.where(blocks[:, None], early[1], 0))
+            mine[:] = np.where(going, np.maximum(mine, fenced[:, None, :]), mine)
         mine = self.known[:, : self.warps]
         whole = early is None and ((taking == alive) | ~blocks[:, None]).all()
         if whole and self.known.shape[2] == self.warps:
@@ -118,18 +99,15 @@ class Ordering(Knowledge):
             each = np.arange(shape.blocks)[:, None]
             joined[each, self.own] = np.maximum(joined[each, self.own], np.where(taking, np.int32(now), 0))
             if early is not None:
-                joined = np.maximum(joined, np.where(blocks[:, None], early, 0))
+                joined = np.maximum(joined, np.where(blocks[:, None], early[0], 0))
                 left = np.where(blocks[:, None], 0, early)
                 if left.any():
                     self.arrived[number] = left
             self.level(joined)
             mine[:] = np.where(going, np.maximum(mine, joined[:, None, :]), mine)
             for warp, lanes in parts.items():
-                self.learn(warp, lanes, joined[warp // self.warps])
-        if self.fenced is not None:
-            mine = self.fenced[:, : self.warps]
-            joined = np.where(taking[:, :, None], mine, 0).max(axis=1)
-            mine[:] = np.where(going, np.maximum(mine, joined[:, None, :]), mine)
+                block = warp // self.warps
+                self.learn(warp, lanes, np.stack([joined[block], fenced[block]]))
         self._tick()
         self._set_floor()
 
@@ -141,8 +119,9 @@ class Ordering(Knowledge):
 
     def _come(self, number: int, warp: int, lanes: int) -> None:
         row = self.tells(warp, lanes)
-        early = self.arrived.setdefault(number, np.zeros((self.batch.shape.blocks, len(row)), np.int32))
-        np.maximum(early[warp // self.warps], row, out=early[warp // self.warps])
+        nothing = np.zeros((2, self.batch.shape.blocks, row.shape[1]), np.int32)
+        early = self.arrived.setdefault(number, nothing)[:, warp // self.warps]
+        np.maximum(early, row, out=early)
 
     def warp_barrier(self, lanes: Lanes, mask: Array) -> None:
         """Lanes of warps have met, each with those that its ``mask`` names."""
@@ -189,8 +168,8 @@ class Ordering(Knowledge):
             block, inside = divmod(warp, self.warps)
             if mine != int(self.batch.alive_in_warp[warp]):
                 for lane in bits(mine):
-                    known, _ = self.joined(warp, 1 << lane)
-                    self.learn(warp, 1 << lane, known, known)
+                    known, _ = self.lanes_tell(warp, 1 << lane)
+                    self.learn(warp, 1 << lane, np.stack([known, known]))
                 continue
             for row in self.rows_of(warp, mine):
                 np.maximum(self.fenced[block, row], self.known[block, row], out=self.fenced[block, row])
@@ -234,7 +213,7 @@ class Ordering(Knowledge):
         self.clustered[lanes.block, threads] = self.completed[cluster]
         for warp, mine in lanes.by_warp():
             self.object_wait(("cluster", warp // self.warps // self.batch.shape.cluster), warp, mine)
-            self.learn(warp, mine, np.full(self.known.shape[2], BEGIN, np.int32))
+            self.learn(warp, mine, np.array([[BEGIN], [0]], np.int32))
 
     def fences(self, block: int, threads: Any) -> Any:
         """When threads of the block's cluster executed their last fence.proxy.async."""
@@ -248,14 +227,11 @@ class Ordering(Knowledge):
         row = self.tells(warp, lanes, own=own)
         event = self._object(place)
         np.maximum(event.pending, row, out=event.pending)
-        _, fenced = self.joined(warp, lanes)
-        if fenced is not None:
-            np.maximum(event.fenced, fenced, out=event.fenced)
         self._tick()
 
     def copy_arrive(self, place: int, column: int) -> None:
         """Copies have arrived at the mbarrier at ``place``, which has this column in its cluster."""
-        self._object(place).pending[column] = self.clock.now
+        self._object(place).pending[0, column] = self.clock.now
         self._tick()
 
     def operands_read(self, name: int) -> tuple[int, int]:
@@ -278,17 +254,14 @@ class Ordering(Knowledge):
     def object_known(self, place: Any, warp: int, lane: int) -> bool:
         """Whether a lane knows of all arrivals in the phases that are over, other than its warp's."""
         known, _ = self.joined(warp, 1 << lane)
-        ahead = self._object(place).done > known
+        ahead = self._object(place).done[0] > known
         ahead[self.own_columns(warp)] = False
         return not ahead.any()
 
     def object_wait(self, place: Any, warp: int, lanes: int) -> None:
         """Lanes of a warp have seen that a phase is over."""
-        event, block = self._object(place), warp // self.warps
-        fenced = event.done_fenced if event.done_fenced.any() else None
-        if fenced is not None and self.fenced is None:
-            self.fenced = np.zeros_like(self.known)
-        self.learn(warp, lanes, event.done, fenced)
+        block = warp // self.warps
+        self.learn(warp, lanes, self._object(place).done)
         self.floor[block] = self.known[block, : self.warps].min()
 
     def _object(self, place: Any) -> Event:
