@@ -174,19 +174,21 @@ class Bulk:
 
     def wait(self, lanes: Lanes, keep: int, *, read: bool) -> None:
         """These lanes have waited for their groups but the last ``keep``; ``read``: for the reading only."""
+        some = False
         for lane in lanes.index.tolist() if self.groups else []:
             groups, before = self.groups.get(lane, []), self.read.get(lane, 0)
             done = max(0, len(groups) - keep)
             for store in [store for group in groups[before:done] for store in group]:
                 self._read(store)
-            if done > before:
-                self.batch.copies.read_on()
+            some |= done > before
             self.read[lane] = max(before, done)
             if not read:
                 for store in [store for group in groups[:done] for store in group]:
                     self._write(store)
                 self.groups[lane] = groups[done:]
                 self.read[lane] -= done
+        if some:
+            self.batch.copies.read_on()
 
     def _read(self, store: Store) -> None:
         self.clear(store.place, store.size, READING)

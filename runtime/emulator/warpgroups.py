@@ -229,17 +229,19 @@ class Warpgroups:
 
     def wait(self, x: Context, keep: int) -> None:
         """Warps have waited for all of their groups but the last ``keep``."""
-        for warp in x.lanes.warp[x.lanes.starts].tolist():
+        warps = [warp for warp in x.lanes.warp[x.lanes.starts].tolist() if len(self.groups[warp]) > keep]
+        for warp in warps:
             groups = self.groups[warp]
-            if len(groups) <= keep:
-                continue
             self.done[warp] = groups[len(groups) - keep - 1]
             self.groups[warp] = groups[len(groups) - keep :]
-            done = int(self.done[warp])
-            self._complete([each for each in self.flying if warp in each.warps and each.number <= done])
-            first = warp - warp % self.batch.shape.warps_in_block % GROUP
+        inside = self.batch.shape.warps_in_block
+        firsts = {warp: warp - warp % inside % GROUP for warp in warps}
+        waiting = {*firsts.values()}
+        mine = [each for each in self.flying if int(each.warps[0]) in waiting]
+        self._complete([each for each in mine if (self.done[each.warps] >= each.number).any()])
+        for warp, first in firsts.items():
             numbers, times = self.history.get(first, ([], []))
-            passed = bisect_right(numbers, done)
+            passed = bisect_right(numbers, int(self.done[warp]))
             if passed:
                 self.batch.launch.watch.wgmma_waited(self.batch, self._name(warp), warp, times[passed - 1])
 

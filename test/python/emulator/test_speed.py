@@ -88,3 +88,27 @@ E:
     kernels.launch("k", 1, 32, [out])
     assert time.process_time() - started < 5
     assert (out == 7).all()
+
+
+def test_bulk_copies_of_many_threads_in_five_seconds() -> None:
+    # They wait together, each for its own: what others still read must be looked at once for all of them.
+    blocks, threads = 32, 128
+    body = f"""
+  mov.u32 %r1, buffer;
+  mad.lo.u32 %r1, %r0, 16, %r1;
+  mov.u32 %r2, %ctaid.x;
+  mad.lo.u32 %r2, %r2, {threads}, %r0;
+  mul.wide.u32 %rd1, %r2, 16;
+  add.s64 %rd1, %rd0, %rd1;
+  st.shared.v4.u32 [%r1], {{%r2, %r2, %r2, %r2}};
+  fence.proxy.async.shared::cta;
+  cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 16;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+"""
+    out = np.zeros((blocks * threads, 4), np.uint32)
+    kernels = emulator.load(kernel(body, 1, 16 * threads, "sm_90"))
+    started = time.process_time()
+    kernels.launch("k", blocks, threads, [out])
+    assert time.process_time() - started < 5
+    assert (out == np.arange(blocks * threads)[:, None]).all()
