@@ -23,7 +23,8 @@ def unsupported(instruction: Instruction, section: str, why: str = "") -> Unsupp
         f"the emulator does not run {instruction.opcode!r}" + (f": {why}" if why else ""),
         where=f"PTX line {instruction.line}: {instruction.text}",
         details=f"PTX ISA 9.0, section {section}" if section else "not an instruction of the PTX ISA",
-        remedy="compile the kernel for sm_80, or add a family of instructions to runtime/emulator/families",
+        remedy="correct it if ptxas refuses it, too; else compile the kernel for sm_80, or add it to"
+        " runtime/emulator/families",
     )
 
 
