@@ -26,12 +26,14 @@ class ClusterBarrier:
         self.came = np.zeros(shape.lanes, np.bool_)  # and has not waited yet
         self.awaited = np.zeros(shape.lanes, np.int64)  # the phase in which a lane has arrived
         self.phase = np.zeros(self.clusters, np.int64)
-        self.pending = np.bincount(self.cluster[self.batch.alive], minlength=self.clusters)
+        self.pending = np.zeros(self.clusters, np.int64)  # threads to come; counted from the first use on
         self.used = False
 
     def arrive(self, x: Context, i: Instruction, *, release: bool) -> None:
         """Lanes arrive; who has already has to wait first."""
-        self.used = True
+        if not self.used:
+            self.used = True
+            self.pending = self._living()
         index = x.lanes.index
         twice = self.came[index]
         if twice.any():
@@ -75,8 +77,7 @@ class ClusterBarrier:
             self._complete()
 
     def _complete(self) -> None:
-        alive = self.batch.alive
-        living = np.bincount(self.cluster[alive], minlength=self.clusters)
+        living = self._living()
         done = (self.pending <= 0) & (living > 0)
         if done.any():
             self.phase[done] += 1
@@ -84,3 +85,7 @@ class ClusterBarrier:
             self.pending = np.where(done, living, self.pending)
             self.batch.launch.watch.cluster_complete(self.batch, np.flatnonzero(done))
             self.machine.poll()
+
+    def _living(self) -> Array:
+        """How many threads of each cluster have not ended."""
+        return np.bincount(self.cluster[self.batch.alive], minlength=self.clusters)

@@ -185,3 +185,18 @@ J:
     out = np.zeros(64, np.uint32)
     assert run(sm_90(body + STORE), [out], 64, 2, schedule, cluster=2).findings == []
     assert out.tolist() == [8 if thread == 5 else 7 for thread in range(64)]
+
+
+@each_schedule
+@pytest.mark.parametrize("first", [32, 64])
+def test_who_ends_before_the_first_arrival_is_not_waited_for(first: int, schedule: str) -> None:
+    body = f"""
+  setp.ge.u32 %p1, %r0, {first};
+  @%p1 exit;
+  mov.u32 %r9, 7;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+"""
+    out = np.zeros(96, np.uint32)
+    assert run(sm_90(body + STORE), [out], 96, 4, schedule, cluster=2).findings == []
+    assert out.tolist() == [7] * first + [0] * (96 - first)
