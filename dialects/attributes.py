@@ -42,7 +42,7 @@ class Decision:
     not, before there are groups: their ops come with a place ("file:line: matmul | matmul").
     ``reason`` says why they stayed apart, and is empty if they are one group now. ``bytes`` and ``seconds``
     are what the fusion saves or would save, less than nothing if it costs. ``places`` are the source lines of
-    the two ops, "file:line" each, or empty.
+    the two ops, or of all products, "file:line" each, or empty.
     """
 
     producer: int

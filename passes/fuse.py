@@ -13,7 +13,7 @@ from .base import Pass
 from .costs.machine import DEFAULT_CPU, machine_of
 from .fusion.buffers import give_concats_their_buffers
 from .fusion.choose import Chooser
-from .fusion.decisions import Decisions
+from .fusion.decisions import Decisions, without_fused
 from .fusion.graph import Graph
 from .fusion.kinds import Kind
 from .fusion.pads import give_windows_their_pads, pads_of
@@ -43,8 +43,8 @@ class Fuse(Pass):
     convolution, a pooling), a CPU's tasks compute what it reads ahead of it, into scratch
     (`passes/tiling/stages.py`), and a GPU's where it reads (`passes/tiling/at_reads.py`), again for each of
     its positions.
-    The module gets each decision with its numbers as ``mlopt.decisions``, after those of mlopt-join-products,
-    and the reasons against as ``mlopt.fusion``.
+    The module gets each decision with its numbers as ``mlopt.decisions``, after those of mlopt-join-products
+    about products that are not in one kernel now, and the reasons against as ``mlopt.fusion``.
     What is only made wider, as half floats are f32 again, is cast by those that read it, also behind a view
     (`passes/fusion/widened.py`): the GPT-2 block in bf16 moves 19.29 MB in place of 20.49.
     Every edge inside a group is a tensor that is neither written nor read: softmax reads its input once
@@ -57,6 +57,7 @@ class Fuse(Pass):
     def run(self, op: ir.Operation) -> None:
         machine = machine_of(op, self.machine)
         made: list[Decisions] = []
+        functions: list[ir.Operation] = []
         number = 0
         for function in op.regions[0].blocks[0].operations:
             if function.operation.name == "func.func" and len(function.operation.regions[0].blocks) == 1:
@@ -67,6 +68,7 @@ class Fuse(Pass):
                 # A block's tiles stay in registers: it has no memory to compute ahead of a window.
                 graph = _graph_of(function.operation, has_scratch=not machine.chips)
                 made.append(Decisions(graph))
+                functions.append(function.operation)
                 # The weights of all layers may start from one empty tensor: a kernel of them all would be
                 # another one for each number of layers.
                 is_prepare = function.attributes["sym_name"].value == "prepare"
@@ -79,7 +81,7 @@ class Fuse(Pass):
         lines = [line if count == 1 else f"{line} ({count} times)" for line, count in counts.items()]
         with op.location:
             FUSION.set(op, tuple(lines))
-            before = DECISIONS.get(op) or ()
+            before = without_fused(DECISIONS.get(op) or (), functions)
             DECISIONS.set(op, (*before, *(decision for each in made for decision in each.all())))
         for each in made:
             each.graph.erase_dead()

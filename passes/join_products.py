@@ -93,9 +93,10 @@ def _decision(products: Sequence[ir.Operation], machine: Machine, reason: str) -
     size = (len(products) - 1) * bytes_of(products[0].operands[0], ASSUMED)
     joined = sum(costs, Cost(-size))
     seconds = sum(predict(each, machine).seconds for each in costs) - predict(joined, machine).seconds
-    place = place_of(products[0].location)
+    places = tuple(place_of(op.location) for op in products)
     ops = BESIDE.join(map(word_for, products))
-    return Decision(NO_GROUP, NO_GROUP, f"{place}: {ops}" if place else ops, reason, size, seconds)
+    ops = f"{places[0]}: {ops}" if places[0] else ops
+    return Decision(NO_GROUP, NO_GROUP, ops, reason, size, seconds, places)
 
 
 def _alike(function: ir.Operation, weights: Set[ir.Value]) -> Iterator[list[ir.Operation]]:

@@ -62,8 +62,9 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
                     the other makes,
                     "reasons": [{"ops": "exp -> add" or "", "where" if there are ops, "reason", and what
                                  fusion would save, if known: "bytes_saved", "seconds_saved"}]}],
-         "products": [{"ops": "file:line: matmul | matmul", which read one tensor, "reason" why they stayed
-                       several or "", "bytes_saved", "seconds_saved"}],
+         "products": [{"ops": "file:line: matmul | matmul", which read one tensor and are in several kernels,
+                       or one product now, "where": all of their lines, "reason" why they stayed several or
+                       "", "bytes_saved", "seconds_saved"}],
          "apart": ["file:line: why" of each softmax between two products that is not one op with them]}
 
     Bytes and FLOPs count dynamic sizes as 1; "dynamic" says that there are some.

@@ -148,7 +148,8 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
     for op in (op for call in found["calls"] for op in call["ops"]):
         op["where"] = in_source(source, op["where"])
     decided = [each for call in found["calls"] for each in call["fused"]]
-    for each in (*decided, *(reason for edge in found["edges"] for reason in edge["reasons"])):
+    refused = [reason for edge in found["edges"] for reason in edge["reasons"]]
+    for each in (*decided, *refused, *found["products"]):
         if "where" in each:
             each["where"] = [in_source(source, place) for place in each["where"]]
     apart = tuple(in_source(source, line) for line in found["apart"])

@@ -1,7 +1,7 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-join-products)' --split-input-file | FileCheck %s
 
 // Results of the function: parts of one would have to be copied.
-// CHECK: mlopt.decisions = [{bytes = 1024 : i64, from = -1 : i64, ops = "{{.*}}: matmul | matmul", reason = "the caller reads one of them, and only products and attention read a part where it is", seconds = {{.*}}, to = -1 : i64}]
+// CHECK: mlopt.decisions = [{bytes = 1024 : i64, from = -1 : i64, ops = "{{.*}}: matmul | matmul", reason = "the caller reads one of them, and only products and attention read a part where it is", seconds = {{.*}}, to = -1 : i64, where = ["{{.*}}:{{[0-9]+}}", "{{.*}}:{{[0-9]+}}"]}]
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>

@@ -6,7 +6,7 @@
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #col = affine_map<(d0, d1) -> (d1)>
-// CHECK: mlopt.decisions = [{bytes = 8192 : i64, from = -1 : i64, ops = "{{.*}}: matmul | matmul", reason = "", seconds = {{.*}}, to = -1 : i64}]
+// CHECK: mlopt.decisions = [{bytes = 8192 : i64, from = -1 : i64, ops = "{{.*}}: matmul | matmul", reason = "", seconds = {{.*}}, to = -1 : i64, where = ["{{.*}}:30", "{{.*}}:45"]}]
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: %[[X:[^:]+]]: tensor<?x32xf32>, %[[WQ:[^:]+]]: tensor<32x16xf32> {{.*}}, %[[WK:[^:]+]]: tensor<32x8xf32>
 // CHECK: %[[E:.*]] = tensor.empty() : tensor<32x24xf32>

@@ -34,6 +34,20 @@ def products():
 def all_of_it():
     return (lambda x: x / x.sum()), ones(512, 517)
 
+class Gated(nn.Module):
+    def __init__(self, of_up):
+        super().__init__()
+        self.gate, self.up = nn.Linear(64, 128, bias=False), nn.Linear(64, of_up, bias=False)
+
+    def forward(self, x):
+        return (y := F.silu(self.gate(x))) * self.up(x).repeat(1, y.shape[1] // self.up.out_features)
+
+def gated():
+    return Gated(128).bfloat16(), ones(32, 64).bfloat16()
+
+def gated_by_less():
+    return Gated(64).bfloat16(), ones(32, 64).bfloat16()
+
 class Cell(nn.Module):
     def __init__(self):
         super().__init__()
@@ -288,6 +302,17 @@ def test_totals_of_any_length_have_the_same_numbers(file: Path) -> None:
 
 def test_two_products_are_two_whatever_is_between(file: Path) -> None:
     assert reasons_of(file, "products") == ["a kernel has one contraction, not matmul and matmul"]
+
+
+def products_apart(file: Path, name: str) -> list[str]:
+    return [each["reason"] for each in explain.explain(f"{file}:{name}", "main", "cuda:sm_80").products]
+
+
+def test_products_in_one_kernel_are_not_said_to_be_apart(file: Path) -> None:
+    """They read their tensor once without being one product; two of other widths are two kernels."""
+    assert products_apart(file, "gated") == []
+    (reason,) = products_apart(file, "gated_by_less")
+    assert reason.endswith("reads one of them, and only products and attention read a part where it is")
 
 
 def test_what_is_gathered_more_often_than_it_is_made_is_made_before(file: Path) -> None:
