@@ -19,6 +19,7 @@ SCORES = "scores"  # the label of the product before it
 # What has loops, and so can be part of a kernel.
 STRUCTURED = ("linalg.generic", "linalg.fill", "tensor.extract_slice", "tensor.insert_slice", ATTENTION)
 ASSUMED = 64  # the size that a dynamic dim is taken for where a decision needs a number
+_WORDS = {"tensor.expand_shape": "reshape", "tensor.collapse_shape": "reshape"}
 # Ops of a body that change a number's type: all, and those that are exact.
 WIDENING = ("arith.extf", "arith.extsi", "arith.extui")
 CASTS = (
@@ -40,8 +41,8 @@ def label_of(op: ir.Operation) -> str | None:
 
 
 def word_for(op: ir.Operation) -> str:
-    """What a report calls any op: its label, or else its name without the dialect's."""
-    return label_of(op) or op.name.split(".")[-1]
+    """What a report calls any op: its label, or else what PyTorch or its dialect calls it."""
+    return label_of(op) or _WORDS.get(op.name) or op.name.split(".")[-1]
 
 
 def is_pointwise(op: ir.Operation) -> bool:

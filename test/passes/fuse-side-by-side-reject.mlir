@@ -81,7 +81,7 @@ func.func @not_simple(%x: tensor<64x128xf32>, %w: tensor<128x32xf32>) -> (tensor
 #row = affine_map<(d0, d1) -> (d0)>
 #col = affine_map<(d0, d1) -> (d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
-// CHECK: mlopt.decisions = [{{.*}}ops = "double | add", reason = "collapse_shape in the host function is between them"
+// CHECK: mlopt.decisions = [{{.*}}ops = "double | add", reason = "reshape in the host function is between them"
 // CHECK-LABEL: @between
 // CHECK: mlopt.group = 0 : i64, mlopt.op = "double"
 // CHECK: mlopt.group = 1 : i64, mlopt.op = "add"
