@@ -29,6 +29,8 @@ end are neutral. Only contractions use fma; a*b+c elsewhere is rounded twice.
 Effect (one Zen 4 core): softmax 4096x1024 in 1.7 ms where whole rows as vectors take 2.9 ms and
 seconds to compile; matmul 1024^3 at 110 GFLOP/s, convolutions at 110 to 122, of 117:
 products with padding are left out.
+While a large row is stored whose sums were made before, the next one is asked for
+(`strips/prefetch_row.py`): softmax of 16 MiB on a Zen 5 core in 0.61 of the time.
 """
 
 from __future__ import annotations

@@ -40,3 +40,10 @@ def test_tensors(threads: int) -> None:
         torch.testing.assert_close(fast(x), torch.sigmoid(x))
     finally:
         torch.set_num_threads(before)
+
+
+def test_rows_that_are_asked_for_ahead() -> None:
+    x = torch.randn(4099, 1024)
+    fast = mlopt.jit(lambda x: torch.softmax(x, -1), x)
+    assert "memref.prefetch" in fast.asm["loops"] and "nontemporal" in fast.asm["loops"]
+    torch.testing.assert_close(fast(x), torch.softmax(x, -1))

@@ -26,6 +26,7 @@ from .fragment import UNIT, Axis, Strip, element_of, is_vector, sizes_of
 from .guests import Guest, Nest
 from .layout import Layout
 from .memory import memory_dims, memory_size
+from .prefetch_row import prefetch_row
 from .products import product_nest
 from .strided import is_dense
 from .types import widest
@@ -181,4 +182,5 @@ def updates(layout: Layout, root: ir.OpView) -> bool:
 
 def _store(em: Emitter, root: ir.OpView, strip: Strip) -> None:
     with root.location:
+        prefetch_row(em, root, strip)
         store_strip(em, root, strip)
