@@ -244,7 +244,7 @@ class Prices:
         for each in remade(domain, self.machine):
             times += [(nest, each.elements / elements_or_one(each.value)) for nest in each.nests]
         nest, most = max(times, key=lambda pair: self._work_of(pair[0]).flops * (pair[1] - 1))
-        return f"{word_for(nest.op)}, {most:.3g} times"
+        return f"{word_for(nest.op)}, {most:{'.0f' if most >= 100 else '.3g'}} times"
 
     def _remade(self, domain: Domain) -> Cost:
         """What windows have computed for them: again, and beside the work itself."""

@@ -34,6 +34,9 @@ def products():
 def all_of_it():
     return (lambda x: x / x.sum()), ones(512, 517)
 
+def large_total():
+    return (lambda x: x / x.sum()), ones(4096, 4096)
+
 class Gated(nn.Module):
     def __init__(self, of_up):
         super().__init__()
@@ -322,6 +325,13 @@ def test_what_is_gathered_more_often_than_it_is_made_is_made_before(file: Path) 
 
 def test_a_total_is_the_parts_that_other_tasks_reduce(file: Path) -> None:
     assert reasons_of(file, "all_of_it") == ["a reduction reads what tasks of other rows reduce"]
+
+
+def test_how_often_work_is_done_again_has_all_of_its_digits(file: Path) -> None:
+    """Not 8.19e+03: once for each task that divides by the total."""
+    found = explain.explain(f"{file}:large_total", "main", "cuda:sm_80")
+    reasons = [each["reason"] for edge in found.edges for each in edge["reasons"]]
+    assert "what would be computed again costs more than is saved: sum, 8192 times" in reasons
 
 
 UNKNOWN = """
