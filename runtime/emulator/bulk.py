@@ -135,6 +135,7 @@ class Bulk:
                 self._has_read(source)
                 if source.place >= 0:
                     batch.launch.watch.bulk_sent(y, i, source.place, barrier)
+                batch.launch.watch.bulk_fetched(batch, source.starts, source.unit, barrier)
             if change is None:
                 shared.data[place : place + size] = data
                 self.clear(place, size, WRITING)

@@ -1,14 +1,15 @@
 """Races in global memory: of threads of one block as in shared memory, and of threads of different blocks.
 
 For each granule of an allocation, the smallest access that the kernel makes, the last writer and the last
-two readers of different warps are kept. Blocks are ordered by fences and atomics alone (`Clock`).
+two readers of different warps are kept. Blocks are ordered by fences and atomics alone (`Clock`). A copy in
+bulk reads when it arrives at its mbarrier: who writes has to know of that, not of the thread that issued it.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -72,6 +73,8 @@ class GlobalRaces:
         self.threads = launch.threads
         self.left = MOST_BYTES if math.prod(launch.grid) * launch.threads < 1 << 31 else 0
         self.maps: dict[int, Accesses | None] = {}
+        # The mbarriers at which copies arrive, as readers: a block, and a column in the order of its cluster.
+        self.barriers: dict[tuple[int, int], int] = {}
 
     def access(
         self,
@@ -99,7 +102,24 @@ class GlobalRaces:
         for step in range(max(1, size >> self.shift)):
             at = first + step if step else first
             self._check(access, found, at)
-            _note(access, found, at, self.clock.now)
+            if not (bulk and access.reads):
+                _note(access, found, at, self.clock.now)
+
+    def fetched(self, block: int, column: int, starts: Array, unit: int) -> None:
+        """A copy that has read ``unit`` bytes at each address arrives at an mbarrier, a column of a block."""
+        number = self.barriers.setdefault((block, column), len(self.barriers) + 1)
+        reader = np.int32(-WARP * number)  # as a thread of a warp of its own, below all others
+        while len(starts):
+            allocation = self.launch.memory.find(int(starts.min()))
+            end = np.uint64(int(starts.min()) + 1 if allocation is None else allocation.end)
+            mine, starts = starts[starts < end], starts[starts >= end]
+            found = None if allocation is None else self._map(allocation)
+            if allocation is None or found is None:
+                continue
+            mine = mine[mine + np.uint64(unit) <= end]
+            first = (mine >> np.uint64(self.shift)).view(np.int64) - (allocation.base >> self.shift)
+            for step in range(max(1, unit >> self.shift)):
+                _note_read(found, first + step, reader, self.clock.now)
 
     def last_write(self, part: Part, size: int) -> tuple[int, int] | None:
         """Who wrote last, and when, to the ``size`` bytes of a part of one lane; None if nobody has."""
@@ -175,11 +195,15 @@ class GlobalRaces:
             return
         block, mine = np.divmod(access.thread[rows], self.threads)
         its_block, its = np.divmod(other[rows], self.threads)
+        copies = np.flatnonzero(other[rows] < 0)
+        barriers = np.array([*self.barriers], np.int64).reshape(-1, 2)[-other[rows[copies]] // WARP - 1]
+        its_block[copies] = barriers[:, 0]
         clusters = self.launch.clusters
         same = clusters.same(block, its_block) if clusters.size > 1 else block == its_block
         if clusters.size > 1:
             rank = self.launch.shape(clusters.size).warps_in_block * WARP
             mine, its = mine + clusters.rank(block) * rank, its + clusters.rank(its_block) * rank
+        its[copies] = barriers[:, 1] * WARP
         lanes, part = access.x.lanes, access.part
         inside = (lanes.block if part.rows is None else lanes.block[part.rows])[rows]
         order = access.x.batch.order
@@ -196,7 +220,13 @@ class GlobalRaces:
         if len(near):
             at = late[near]
             between_lanes[near] = order.between_lanes(inside[at], mine[at], its[at], when[rows[at]])
-        for kind, chosen in (("race", late[~between_lanes]), ("warp-sync", late[between_lanes])):
+        between_copies = other[rows[late]] < 0
+        between_lanes &= ~between_copies
+        for kind, chosen in (
+            ("race", late[~between_lanes & ~between_copies]),
+            ("warp-sync", late[between_lanes]),
+            ("async-write", late[between_copies]),
+        ):
             if len(chosen):
                 self._report(access, rows[chosen], int(other[rows[chosen[0]]]), what, kind)
 
@@ -209,6 +239,9 @@ class GlobalRaces:
 
     def _report(self, access: Access, rows: Array, other: int, what: str, kind: str) -> None:
         launch = self.launch
+        if other < 0:
+            _report(access, rows, "bytes that a copy may not have read yet: its mbarrier tells when", kind)
+            return
         block, thread = divmod(other, self.threads)
         who = f"thread {launch.thread_index(thread)} of block {launch.block_index(block)}"
         mine = "read" if access.reads else "write"
@@ -230,8 +263,11 @@ def _note(access: Access, found: Accesses, at: Array, now: int) -> None:
         found.atomic[at] = access.strong
         found.bulk[at] = access.bulk
         return
-    if access.strong:
-        return
+    if not access.strong:
+        _note_read(found, at, thread, now)
+
+
+def _note_read(found: Accesses, at: Array, thread: Any, now: int) -> None:
     (last, older), (last_at, older_at) = found.readers, found.read_at
     before = last_at[at]
     if before.any():

@@ -235,6 +235,14 @@ class Watch(Meetings):
                 self._report_flight(x, instruction, "proxy-fence", _UNFENCED, part, bare)
         self._shared(x, instruction, kind, unit, [part], None)
 
+    def bulk_fetched(self, batch: Batch, starts: Array, unit: int, barrier: int) -> None:
+        """A copy has read ``unit`` bytes at each address in global memory; it arrives at an mbarrier."""
+        if batch.order is not None and self.global_races is not None:
+            stride = batch.shared_stride
+            block = barrier // stride
+            column = batch.order.column(block % batch.shape.cluster * stride + barrier % stride)
+            self.global_races.fetched(int(batch.blocks[block]), column, starts, unit)
+
     def wgmma(self, x: Context, i: Instruction, addresses: Array) -> None:
         """The wgmma of a warpgroup reads 16 bytes at each address, for each of its warps."""
         counted = self.traffic.get((id(i), "shared"))
