@@ -12,7 +12,7 @@ from ..context import Context
 from ..decode import Decoder
 from ..definite import names
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW
-from ..ptx import TYPES, Instruction, Name, Number, Vector
+from ..ptx import TYPES, Instruction, Name, Number, Type, Vector
 from ..registry import Run, instruction
 
 DATA = "9.7.9 Data Movement and Conversion"
@@ -100,13 +100,21 @@ def cvta(i: Instruction, d: Decoder) -> Run:
     return lambda x: write(x, read(x) + offset)
 
 
+def _generic(i: Instruction, d: Decoder, kind: Type) -> bool:
+    """Whether an address is a generic one; refuses those of 32 bits."""
+    generic = not any(mod.startswith("shared") for mod in i.mods)
+    if generic and kind.bits == 32:
+        raise d.fail("generic addresses have 64 bits")
+    return generic
+
+
 @instruction("mapa", section=DATA + ": mapa", kind="move")
 def mapa(i: Instruction, d: Decoder) -> Run:
     """The address, in another block of the cluster, of what is in shared memory here."""
     kind = i.types[-1]
     write, rank = d.write(i.operands[0], kind), d.read(i.operands[2], TYPES["u32"])
     read = d.read(i.operands[1], kind)
-    generic = not any(mod.startswith("shared") for mod in i.mods)
+    generic = _generic(i, d, kind)
     mask = kind.dtype.type((1 << RANK) - 1)
     base = kind.dtype.type(SHARED_WINDOW if generic else 0)
 
@@ -126,6 +134,7 @@ def mapa(i: Instruction, d: Decoder) -> Run:
 def getctarank(i: Instruction, d: Decoder) -> Run:
     """The block of the cluster in whose shared memory an address is."""
     kind = i.types[-1]
+    _generic(i, d, kind)
     write, read = d.write(i.operands[0], TYPES["u32"]), d.read(i.operands[1], kind)
 
     def run(x: Context) -> None:

@@ -42,6 +42,8 @@ REFUSED = [
     ("stmatrix.sync.aligned.m8n8.x2.shared.b16 [buffer], {%r1}", "1 registers for 2 matrices"),
     ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1, %r2}, [buffer]", "2 registers for 1 matrices"),
     ("tensormap.replace.tile.global.b1024.b32 [%rd0], 16", "lacks a modifier"),
+    ("mapa.u32 %r1, %r1, 0", "generic addresses have 64 bits"),
+    ("getctarank.u32 %r1, %r1", "generic addresses have 64 bits"),
     ("mov.u32 %r1, %reserved_smem_offset_begin", "'%reserved_smem_offset_begin' is neither declared"),
     ("mov.u32 %r1, %r99", "'%r99' is neither declared"),
     ("sin.approx.f16 %h1, %h1", "f16"),
