@@ -81,7 +81,7 @@ def short_steps(domain: Domain, tiles: dict[Dim, int], warps: int) -> int:
         if row <= MOST_WARPS * WARP * ROW_THREAD_ELEMENTS:
             tiles[dim] = WHOLE
             return warps_for(row, ROW_THREAD_ELEMENTS)
-    if words_of(domain, inputs_of(domain), tiles, warps * WARP) >= FLYING:
+    if tiles[dim] >= AT_ONCE and words_of(domain, inputs_of(domain), tiles, warps * WARP) >= FLYING:
         tiles[dim] //= AT_ONCE
     share = ceil(blocks_of(domain, tiles) / BLOCKS)
     while 2 * warps * share <= MOST_WARPS and dim.extent % (2 * AT_ONCE * tiles[dim]) == 0:

@@ -395,3 +395,20 @@ func.func private @product(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16
   } -> tensor<4096x4096xf32>
   return %r : tensor<4096x4096xf32>
 }
+
+// Eight partial results of a split product are added up: a step of one row is not halved, but four make one of more warps.
+// CHECK-LABEL: @partial_results
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 2>, tile = array<i64: 2048, 4>, warps = array<i64: 16>}
+func.func private @partial_results(%x: tensor<8x524288xf32>, %out: tensor<524288xf32>) -> tensor<524288xf32>
+    attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<524288xf32>) -> tensor<524288xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(k, m) -> (k, m)>, affine_map<(k, m) -> (m)>],
+                       iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<8x524288xf32>) outs(%f : tensor<524288xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<524288xf32>
+  return %r : tensor<524288xf32>
+}
