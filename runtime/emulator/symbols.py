@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from .decode import Program
     from .loaded import Loaded
 
+_WIDER = ("ld", "ldu", "st", "cvt")  # what takes registers that are wider than the type
+
 
 class Symbols:
     """The names of one function, and the instruction that is being decoded."""
@@ -102,8 +104,21 @@ class Symbols:
             return _always(kind.dtype.type(0))
         return self.read(operand, kind)
 
+    def _fitting(self, name: str, kind: Type) -> int:
+        """The bits of a register; refuses one that is not as wide as ``kind``, as ptxas does.
+
+        Loads, stores and conversions take wider ones, but for bf16 and for eight bits.
+        """
+        assert self.instruction is not None
+        width, instruction = self.function.registers[name].bits, self.instruction
+        exact = kind.name in ("bf16", "bf16x2") or instruction.has("e4m3x2", "e5m2x2")
+        wider = instruction.opcode in _WIDER and kind.bits > 1 and not exact
+        if width < kind.bits or (width > kind.bits and not wider):
+            raise self.fail(f"{name}, a register of {width} bits, as .{kind.name}")
+        return width
+
     def _read_register(self, name: str, kind: Type) -> Read:
-        index, width = self.index[name], self.function.registers[name].bits
+        index, width = self.index[name], self._fitting(name, kind)
         read = read_register(index, width, kind)
         if name in self.unset:
             assert self.instruction is not None
@@ -130,7 +145,7 @@ class Symbols:
             raise self.fail(f"operand {operand} where a register is expected")
         if operand.text == "_":
             return _drop
-        index, width = self.index[operand.text], self.function.registers[operand.text].bits
+        index, width = self.index[operand.text], self._fitting(operand.text, kind)
         write = write_register(index, width, kind)
         if operand.text in self.unset:
             write = noted_write(write, index)

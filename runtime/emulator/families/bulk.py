@@ -170,8 +170,10 @@ def bulk(i: Instruction, d: Decoder) -> Step:
     more = operands[3:]
     combine, unit = None, 8
     if i.has("reduce"):
-        kind = i.types[-1]
-        combine, unit = combine_of(next(m for m in i.mods if m in OPERATIONS), kind, d), kind.bytes
+        kind, operation = i.types[-1], next(mod for mod in i.mods if mod in OPERATIONS)
+        if i.has("noftz") != (operation == "add" and kind.name in ("f16", "bf16")):
+            raise d.fail(f"{operation} of {kind.name} {'with' if i.has('noftz') else 'without'} .noftz")
+        combine, unit = combine_of(operation, kind, d), kind.bytes
     if to == "global":
         inside = shared_offset(d, operands[1])
 

@@ -133,6 +133,8 @@ def arrive(i: Instruction, d: Decoder) -> Step:
     expects, completes = i.has("expect_tx"), not i.has("noComplete")
     number = d.read(operands[0], TYPES["u32"]) if operands else None
     drops, relaxed = i.has("arrive_drop"), i.has("relaxed")
+    if number is None and (expects or not completes):
+        raise d.fail("with .expect_tx or .noComplete, and without a count")
 
     def one(x: Context, place: int, state: State, row: int, count: int) -> None:
         """One lane's arrivals."""

@@ -42,6 +42,35 @@ REFUSED = [
     ("stmatrix.sync.aligned.m8n8.x2.shared.b16 [buffer], {%r1}", "1 registers for 2 matrices"),
     ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1, %r2}, [buffer]", "2 registers for 1 matrices"),
     ("tensormap.replace.tile.global.b1024.b32 [%rd0], 16", "lacks a modifier"),
+    ("mbarrier.arrive.expect_tx.shared::cta.b64 _, [buffer]", "without a count"),
+    ("mbarrier.arrive_drop.expect_tx.shared::cta.b64 _, [buffer]", "without a count"),
+    ("mbarrier.arrive.noComplete.shared::cta.b64 %rd3, [buffer]", "without a count"),
+    (
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.f32 [%rd0], [buffer], 16",
+        "add of f32 with .noftz",
+    ),
+    (
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16 [%rd0], [buffer], 16",
+        "add of f16 without .noftz",
+    ),
+    ("cvt.rn.satfinite.e4m3x2.f32 %r1, %f1, %f1", "a register of 32 bits, as .e4m3x2"),
+    ("cvt.rn.f16x2.e4m3x2 %r1, %r2", "a register of 32 bits, as .u16"),
+    ("cvt.rn.bf16.f32 %r1, %f1", "a register of 32 bits, as .bf16"),
+    ("st.global.u32 [%rd0], %h1", "a register of 16 bits"),
+    ("ld.global.u32 %p1, [%rd0]", "a register of 1 bits, as .u32"),
+    ("add.u32 %r1, %rd1, %r1", "a register of 64 bits, as .u32"),
+    ("setp.eq.u32 %r1, %r1, 0", "a register of 32 bits, as .pred"),
+    ("@%r1 mov.u32 %r2, 0", "a register of 32 bits, as .pred"),
+    ("mbarrier.try_wait.parity.shared::cta.b64 %p1, [buffer], %rd0", "a register of 64 bits, as .u32"),
+    (
+        "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        " [buffer], [%rd0, {%rd1}], [buffer]",
+        "a register of 64 bits, as .s32",
+    ),
+    (
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f2, %f3, %f4, %f5}, %rd1, %r1, 0, 1, 1, 0, 0",
+        "a register of 32 bits, as .b64",
+    ),
     ("mapa.u32 %r1, %r1, 0", "generic addresses have 64 bits"),
     ("getctarank.u32 %r1, %r1", "generic addresses have 64 bits"),
     ("mov.u32 %r1, %reserved_smem_offset_begin", "'%reserved_smem_offset_begin' is neither declared"),
@@ -68,6 +97,20 @@ def test_what_it_does_not_know_is_refused(line: str, named: str) -> None:
     with pytest.raises(emulator.UnsupportedInstructionError) as caught:
         run(kernel(body, 1, 64), [np.zeros(64, np.uint32)])
     assert named in str(caught.value) and "PTX line" in str(caught.value) and "9.7." in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cvt.rn.f16x2.f32 %rd2, %f1, %f1",
+        "cvt.rn.f16.f32 %r2, %f1",
+        "st.global.u8 [%rd0], %rd0",
+        "ld.global.b16 %rd2, [%rd0]",
+    ],
+)
+def test_registers_that_are_wider(line: str) -> None:
+    body = f"  mov.f32 %f1, 0f3F800000;\n  {line};\n"
+    assert run(kernel(body, 1), [np.zeros(64, np.uint32)]).findings == []
 
 
 @pytest.mark.parametrize(
