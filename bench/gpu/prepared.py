@@ -47,11 +47,23 @@ def prepare(folder: Path, names: Sequence[str], tiny: bool, target: str = "") ->
 
 
 def keep(folder: Path, name: str, text: str, target: str) -> None:
-    """Write one program's text, and what it is compiled to."""
+    """Write one program's text; with a ``target`` what it is compiled to, and print what a GPU's code is."""
     (folder / f"{name}.mlir").write_text(text, encoding="utf-8")
     if target:
         built = requests.build(text, Options.resolve(target=target, cpu=_HOST, cache=False))
         (folder / f"{name}.built").write_bytes(pickle.dumps({**built, "stages": {}}))
+        print(f"{name}: {code_of(built)}")
+
+
+def code_of(built: dict[str, Any]) -> str:
+    """How many kernels a program has for a GPU, their most registers, and whether any of them spills."""
+    device = built["metadata"].get("device")
+    if device is None or not device["code"]:
+        return "no machine code for a GPU"
+    codes = device["code"].values()
+    spilled = sum(each["spill_stores"] + each["spill_loads"] for each in codes)
+    registers = max(each["registers"] for each in codes)
+    return f"{len(codes)} kernels of {registers} registers at most, {spilled or 'no'} bytes of spills"
 
 
 def was_compiled(folder: Path, name: str) -> bool:

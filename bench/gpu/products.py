@@ -6,8 +6,9 @@
     python -m mlopt.bench.gpu.products --save                     and write gpu_products.md
 
 Each is compiled with the block that the schedule chooses, and Triton's kernel is told the same block; one
-ptxas assembles both. Exits with 1 if a kernel of ours has more registers, shared memory or instructions in
-its main loop than Triton's, and `OVER` does not say why, or says so of one that has not; or if it spills.
+ptxas assembles both. Products of f32 round their factors to tf32. Exits with 1 if a kernel of ours has more
+registers, shared memory or instructions in its main loop than Triton's, and `OVER` does not say why, or says
+so of one that has not; or if it spills.
 """
 
 from __future__ import annotations
@@ -15,17 +16,25 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import mlopt
 import torch
+from mlir import ir
 from torch import nn
 
+from ...dialects.context import make_context
+from ...pipelines.compile import lower_text
+from ...pipelines.cuda import cuda_stages
+from ...pipelines.device_code import take_ptx
 from ...runtime.cuda.chips import Chip, find_chip
 from ...runtime.cuda.ptxas import find_ptxas
 from .arguments import parse_arguments
@@ -35,7 +44,7 @@ from .machine_code import Code, parse
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results" / "gpu_products.md"
 TRITON = Path(".venv-triton/bin/python")
-DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "i8": torch.int8}
+DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "i8": torch.int8, "tf32": torch.float32}
 MULTIPLIES = ("HMMA", "IMMA")
 _BLOCK = re.compile(r"(\d+)x(\d+)x(\d+), (\d+) warps, (\d+) stages")
 
@@ -44,9 +53,30 @@ _PADDED = (
     "results change hands through shared memory in rows that are padded; registers, of which Triton's has "
     "more, leave room for one block either way"
 )
+_AHEAD = (
+    "the next step is loaded one element at a time into registers while this one is multiplied; held to 128 "
+    "registers ptxas spills 210 bytes"
+)
+_FEWER = (
+    "results change hands through shared memory in rows that are padded; of registers, too, Triton's has few "
+    "enough for two blocks, ours for one"
+)
+_ROUNDED = (
+    "256 instructions round 128 factors to the nearest tf32; Triton's leaves them to the "
+    "tensor cores, which cut bits off; all else is no more than Triton's"
+)
+_TURNED = (
+    "f32 that lies across the depth is turned by stores of single elements, in rows that are padded; there "
+    "is room for one block either way"
+)
+_TF32 = "4096x4096x4096 tf32"
 OVER: dict[tuple[str, str], str] = {
+    **{(_TF32 + turned, "loop"): _ROUNDED for turned in ("", " bT", " aT", " aT bT")},
+    **{(_TF32 + turned, "shared memory"): _TURNED for turned in ("", " aT", " aT bT")},
     ("4095x4097x4093 bf16", "shared memory"): _PADDED,
     ("4095x4097x4093 f16 bT", "shared memory"): _PADDED,
+    ("4095x4097x4093 bf16 aT", "shared memory"): _FEWER,
+    ("4095x4097x4093 bf16 aT", "registers"): _AHEAD,
 }
 
 
@@ -70,10 +100,12 @@ class Problem:
 
 
 PROBLEMS = (
-    Problem(4096, 4096, 4096),
-    Problem(4096, 4096, 4096, "f16", right=True),
-    Problem(4096, 4096, 4096, left=True),
-    Problem(4096, 4096, 4096, left=True, right=True),
+    *(
+        Problem(4096, 4096, 4096, kind, left, right)
+        for kind in DTYPES
+        for left in (False, True)
+        for right in (False, True)
+    ),
     Problem(4096, 4096, 4096, epilogue="bias, relu"),
     Problem(4096, 4096, 4096, epilogue="residual"),
     Problem(8192, 8192, 8192, "f16", epilogue="bias, relu"),
@@ -81,7 +113,7 @@ PROBLEMS = (
     Problem(4000, 4040, 4072),
     Problem(4095, 4097, 4093),
     Problem(4095, 4097, 4093, "f16", right=True),
-    Problem(4096, 4096, 4096, "i8", right=True),
+    Problem(4095, 4097, 4093, left=True),
     Problem(2048, 2048, 2048),
     Problem(128, 4096, 4096),
     Problem(128, 4096, 4096, epilogue="bias, relu"),
@@ -139,12 +171,13 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Row:
-    """A product: the block, our kernel and Triton's."""
+    """A product: the block, our kernel and Triton's; ``seconds`` of CPU time from linalg to our PTX."""
 
     name: str
     block: str
     ours: Kernel
     triton: Kernel
+    seconds: float
 
     @property
     def ratios(self) -> dict[str, float]:
@@ -156,12 +189,14 @@ class Row:
         }
 
 
-def compile_ours(problem: Problem, chip: Chip) -> tuple[str, Kernel]:
-    """The block that the schedule chose, and the kernel."""
+def compile_ours(problem: Problem, chip: Chip) -> tuple[str, Kernel, float]:
+    """The block that the schedule chose, the kernel, and the CPU time from linalg to PTX."""
     dtype, (m, n, k) = DTYPES[problem.kind], (problem.m, problem.n, problem.k)
     shapes = ((k, m) if problem.left else (m, k), (n, k) if problem.right else (k, n), (n,), (m, n))
     tensors = [torch.empty(shape, dtype=dtype) for shape in shapes]
-    compiled = mlopt.jit(Product(problem), *tensors, target=f"cuda:{chip.name}", device="emulator")
+    tf32 = problem.kind == "tf32"
+    with _rounding(tf32):
+        compiled = mlopt.jit(Product(problem), *tensors, target=f"cuda:{chip.name}", device="emulator")
     gpu = compiled.report.gpu
     assert gpu is not None, "the target is a GPU"
     # Where both factors are transposed, another kernel turns one of them first.
@@ -171,7 +206,29 @@ def compile_ours(problem: Problem, chip: Chip) -> tuple[str, Kernel]:
     assert considered is not None, "the product runs on tensor cores"
     code = parse(compiled.asm["cubin"])[kernel.name]
     spills = max(each.spills or 0 for each in gpu.kernels)
-    return considered[1], Kernel.of(code, kernel.registers or 0, spills, kernel.shared)
+    made = Kernel.of(code, kernel.registers or 0, spills, kernel.shared)
+    return considered[1], made, seconds_to_ptx(compiled.asm["linalg"], chip, tf32)
+
+
+def seconds_to_ptx(linalg: str, chip: Chip, tf32: bool) -> float:
+    """The CPU time of all passes from ``linalg`` on, and of LLVM; parsing the text counts, too."""
+    with make_context(), ir.Location.unknown():
+        start = time.process_time()
+        stages = cuda_stages(chip.name, chip.ptx, False, tf32)
+        lowered = lower_text(linalg, "main", stages, entries_after="threads")
+        take_ptx(lowered.module)
+        return time.process_time() - start
+
+
+@contextmanager
+def _rounding(tf32: bool) -> Iterator[None]:
+    """Torch's products of f32 may round their factors to tf32."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if tf32 else before)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def compile_triton(launch: dict[str, Any], chip: Chip) -> Kernel:
@@ -183,6 +240,7 @@ def compile_triton(launch: dict[str, Any], chip: Chip) -> Kernel:
 def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
     """The rows in Markdown, and why some are above."""
     ptxas = find_ptxas(chip)
+    seconds = [row.seconds for row in rows]
     head = [
         f"# Products on tensor cores beside Triton's, for {chip.name}, without a GPU",
         "Made by `python -m mlopt.bench.gpu.products --save`.",
@@ -190,6 +248,9 @@ def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
         f"chose, and as many steps in shared memory; both through ptxas {ptxas.version if ptxas else '?'}. "
         "`loop`: SASS of the main loop, of which so many are HMMA or IMMA; it makes one step of "
         "the block on either side.",
+        f"From linalg to PTX, passes and LLVM, a row takes {statistics.median(seconds):.2f} s of CPU time in "
+        f"the middle and {max(seconds):.2f} s at most, in a process that has made one before "
+        "(`seconds_to_ptx`).",
     ]
     lines = [
         "| product | block | registers | Triton | ratio | shared memory | Triton | ratio | loop | Triton "
@@ -231,9 +292,10 @@ def main(arguments: Sequence[str]) -> int:
     problems = [
         each for each in PROBLEMS if not options.only or any(part in each.name for part in options.only)
     ]
+    compile_ours(problems[0], chip)  # the first one loads MLIR and LLVM, too
     ours = [compile_ours(problem, chip) for problem in problems]
     asked = []
-    for problem, (block, _) in zip(problems, ours, strict=True):
+    for problem, (block, _, _) in zip(problems, ours, strict=True):
         sizes = _BLOCK.fullmatch(block)
         assert sizes is not None
         names = ("rows", "columns", "step", "warps", "stages")
@@ -246,8 +308,8 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(f"{options.triton} makes no Triton kernels: {reason}")
     triton = json.loads(done.stdout)
     rows = [
-        Row(problem.name, block, kernel, compile_triton(launch, chip))
-        for problem, (block, kernel), launch in zip(problems, ours, triton["kernels"], strict=True)
+        Row(problem.name, block, kernel, compile_triton(launch, chip), seconds)
+        for problem, (block, kernel, seconds), launch in zip(problems, ours, triton["kernels"], strict=True)
     ]
     text = table(rows, chip, triton["version"])
     print(text)

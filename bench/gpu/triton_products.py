@@ -19,7 +19,9 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 BAND = 8
-TYPES = {"bf16": ("bf16", "bf16"), "f16": ("fp16", "fp16"), "i8": ("i8", "i32")}
+TYPES = {
+    "bf16": ("bf16", "bf16"), "f16": ("fp16", "fp16"), "i8": ("i8", "i32"), "tf32": ("fp32", "fp32"),
+}  # fmt: skip
 
 
 @triton.jit

@@ -12,7 +12,7 @@ import argparse
 import itertools
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -34,6 +34,7 @@ MOST = 160  # rows, columns and depth of what is drawn
 WHOLE = 16  # bytes: rows that are no multiple are read element by element
 DEPTH = 32  # bytes: of a depth that is no multiple, an instruction's last part is loaded one by one
 SECTOR = 32  # bytes that come at once
+_HEAD = re.compile(r"^\.(version|target|address_size|extern \.shared) .*$", re.MULTILINE)
 SPARE = 1.05  # of the bytes that the tiling implies
 
 
@@ -79,26 +80,55 @@ def drawn(seed: int, most: int = MOST) -> Iterator[Case]:
         yield Case(kind, left, right, (m, n, k))
 
 
-def problems(case: Case, seed: int = 0) -> list[str]:
-    """What breaks a gate."""
-    kernel = case.compile()
-    if "mma.sync" not in kernel.ptx:
-        # Of one row and columns that lie in memory: sums of rows, which have gates of their own.
-        return [] if 1 in case.size else ["it is not on tensor cores"]
-    return [*_code_problems(case, kernel), *_run_problems(case, kernel, seed)]
+def problems(cases: Sequence[Case], seed: int = 0) -> dict[str, list[str]]:
+    """What breaks a gate, by case; the kernels are assembled as one text, which is read once."""
+    # Of one row and columns that lie in memory: sums of rows, which have gates of their own.
+    kernels = {case: case.compile() for case in cases}
+    made = {case: kernel for case, kernel in kernels.items() if "mma.sync" in kernel.ptx}
+    found = {
+        str(case): ["it is not on tensor cores"] for case in cases if case not in made and 1 not in case.size
+    }
+    for (case, kernel), code in zip(made.items(), _code_problems(made), strict=True):
+        broken = [*code, *_run_problems(case, kernel, seed)]
+        found |= {str(case): broken} if broken else {}
+    return found
 
 
-def _code_problems(case: Case, kernel: Kernel) -> list[str]:
+def _code_problems(kernels: Mapping[Case, Kernel]) -> list[list[str]]:
     ptxas = find_ptxas(CHIP)
     assert ptxas is not None, "the tests' environment has one"
-    made = assemble(kernel.ptx, CHIP, ptxas)
-    found = [f"{name} spills" for name, each in made.kernels.items() if each.spill_stores or each.stack]
-    for name, code in parse(disassemble_cubin(made.cubin) or "").items():
-        if not code.named("IMMA" if case.kind == "i8" else "HMMA"):
-            found.append(f"{name} multiplies elsewhere")
-        if not code.named("LDSM") and case.size[-1] * case.bytes % DEPTH == 0:
-            found.append(f"{name} loads no matrices")
+    if not kernels:
+        return []
+    made = assemble(_joined([kernel.ptx for kernel in kernels.values()]), CHIP, ptxas)
+    codes = parse(disassemble_cubin(made.cubin) or "")
+    assert codes.keys() == made.kernels.keys() and len(codes) >= len(kernels)
+    found = []
+    for number, case in enumerate(kernels):
+        broken = []
+        for name in (each for each in codes if each.startswith(_prefix(number))):
+            code, known = codes[name], made.kernels[name]
+            if known.spill_stores or known.stack:
+                broken.append(f"{name} spills")
+            if not code.named("IMMA" if case.kind == "i8" else "HMMA"):
+                broken.append(f"{name} multiplies elsewhere")
+            if not code.named("LDSM") and case.size[-1] * case.bytes % DEPTH == 0:
+                broken.append(f"{name} loads no matrices")
+        found.append(broken)
     return found
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """PTX of all: one head, one symbol of shared memory, and names that tell whose kernel it is."""
+    parts = []
+    for number, text in enumerate(texts):
+        for name in re.findall(r"\.entry (\w+)\(", text):
+            text = re.sub(rf"\b{name}(?=\b|_param_)", _prefix(number) + name, text)
+        parts.append(text if not number else _HEAD.sub("", text))
+    return "\n".join(parts)
+
+
+def _prefix(number: int) -> str:
+    return f"case_{number}_"
 
 
 def _run_problems(case: Case, kernel: Kernel, seed: int) -> list[str]:
@@ -179,10 +209,9 @@ def main() -> int:
     options = parser.parse_args()
     broken = 0
     for case in itertools.islice(drawn(options.seed), options.cases):
-        found = problems(case)
-        broken += bool(found)
-        if found:
-            print(f"{case}: {'; '.join(found)}", flush=True)
+        for name, found in problems([case]).items():
+            broken += 1
+            print(f"{name}: {'; '.join(found)}", flush=True)
     print(f"{options.cases} products, {broken} break a gate (seed {options.seed})")
     return bool(broken)
 
