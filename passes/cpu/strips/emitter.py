@@ -140,7 +140,7 @@ class Emitter:
 
     def home_of(self, value: ir.Value, strip: Strip) -> int:
         """The innermost open loop that an op's result at ``strip`` depends on."""
-        return max(self._depth_of_strip(strip), self._scope(value.owner.opview))
+        return max(self._depth_of_strip(strip), self.scope_of(value.owner.opview))
 
     def _depth_of_strip(self, strip: Strip) -> int:
         return max((self.depth_of(axis) for axis in strip), default=0)
@@ -150,7 +150,8 @@ class Emitter:
         self._depths[value] = self.depth
         return value
 
-    def _scope(self, op: ir.OpView) -> int:
+    def scope_of(self, op: ir.OpView) -> int:
+        """The innermost open loop that stands for a loop of the tile IR around an op."""
         parent = op.operation.parent
         while parent is not None and parent.name == "scf.for":
             if parent.operation in self._open:

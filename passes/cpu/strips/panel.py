@@ -163,6 +163,8 @@ def _panel(em: Emitter, op: ir.OpView, plan: PanelPlan, strip: Strip) -> ir.Valu
     axis = strip[plan.lane]
     fixed = [dim for dim in range(op.base.type.rank) if dim not in plan.held]
     depth = em.depth_of(axis)
+    if any(_varies(op.indices[dim]) for dim in fixed):  # lanes are keys of attention, some at each step
+        depth = max(depth, em.scope_of(op))
     key: tuple[object, ...] = (op.base, axis, *(op.indices[dim] for dim in fixed))
     if plan.window:
         key, depth = (*key, block_start(em)), max(depth, em.depth_of(Axis(block_start(em))))
