@@ -9,7 +9,8 @@ to that.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ from torch.export.exported_program import (
     _decompose_exported_program,
     _split_decomp_table_to_cia_and_python_decomp,
 )
+from torch.fx import Graph
 
 from .decomposing import (  # noqa: F401 (they register when they are imported)
     attention,
@@ -77,7 +79,7 @@ def decomposed(exported: ExportedProgram) -> ExportedProgram:
     470 of them do what they do anyway: 0.16 s. Only the others are installed here.
     """
     composite, simple = _split_table()
-    with unset_fake_temporarily():
+    with unset_fake_temporarily(), _views_as_reshapes(exported.graph):
         return _decompose_exported_program(
             exported,
             cia_to_decomp=composite,
@@ -85,6 +87,25 @@ def decomposed(exported: ExportedProgram) -> ExportedProgram:
             joint_loss_index=None,
             decompose_custom_triton_ops=False,
         )
+
+
+@contextmanager
+def _views_as_reshapes(graph: Graph) -> Iterator[None]:
+    """Let views copy where what an op becomes lies in memory otherwise than what eager's op returns.
+
+    torch.export drops a ``contiguous()`` that finds nothing to do: of attention's transposed result, of a
+    pooling of channels-last. Not where something is written in place, perhaps through the view.
+    """
+    schemas = [getattr(node.target, "_schema", None) for node in graph.nodes]
+    mutates = any(schema is not None and schema.is_mutable for schema in schemas)
+    views = [] if mutates else [node for node in graph.nodes if node.target is aten.view.default]
+    for node in views:
+        node.target = aten.reshape.default
+    try:
+        yield
+    finally:
+        for node in views:
+            node.target = aten.view.default
 
 
 @functools.cache
