@@ -55,13 +55,13 @@ from .gpu_tiles import (
     reduced_in_tiles,
     widest_bytes,
 )
-from .tensor_blocks import SHARED, Estimate, Sized, compared
+from .tensor_blocks import SECTOR, SHARED, Estimate, Sized, compared
 
 LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS
 ACCESSES = 4  # wide ones in flight a thread; half where much is computed with what they bring
 MOST_BLOCKS = 32  # of a multiprocessor of sm_80 and sm_90
 SQUARE = 32  # the side of a transposed tile, at least
-LINE, SECTOR = 128, 32  # bytes of a cache line, and of its parts: a longer side has no more to gain
+LINE = 128  # bytes of a cache line: a longer side has no more to gain
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
 _IN_STEPS = (elementwise, fill, reduction, slices)
 
