@@ -380,32 +380,3 @@ def test_one_row_and_wide_values_stay_as_they_are() -> None:
                 compiled(*inputs), scaled_dot_product_attention(*inputs), rtol=0, atol=2e-5
             )
         assert not any("attention" in kernel.ops for kernel in compiled.kernels)
-
-
-@pytest.mark.parametrize("sizes", [(2, 64, 128, 64), (2, 50, 127, 32), (3, 64, 64, 16)], ids=str)
-def test_queries_that_are_scaled_first(sizes: tuple[int, ...]) -> None:
-    batch, rows, keys, width = sizes
-    q, k, v = (
-        torch.randn(batch, rows, width),
-        torch.randn(batch, keys, width),
-        torch.randn(batch, keys, width),
-    )
-
-    def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        return torch.softmax((q * 0.125) @ k.transpose(-1, -2), -1) @ v
-
-    compiled = mlopt.jit(attention, q, k, v)
-    expected = attention(q.double(), k.double(), v.double())
-    assert len(compiled.kernels) == 1
-    assert (compiled(q, k, v) - expected).abs().max() < 1e-5
-
-
-def test_heads_joined_by_a_view_as_eager_allows() -> None:
-    x = torch.randn(2, 33, 64)
-
-    def heads(x: Tensor) -> Tensor:
-        q = x.view(2, 33, 4, 16).transpose(1, 2)
-        joined = scaled_dot_product_attention(q, q, q, is_causal=True).transpose(1, 2)
-        return joined.contiguous().view(2, 33, 64)
-
-    torch.testing.assert_close(mlopt.jit(heads, x)(x), heads(x))
