@@ -13,11 +13,17 @@ from __future__ import annotations
 #   CUfunction mgpuModuleGetFunction(CUmodule, const char *name)
 #   void mgpuLaunchKernel(CUfunction, intptr_t gridX, gridY, gridZ, blockX, blockY, blockZ,
 #                         int32_t sharedBytes, CUstream, void **params, void **extra, size_t count)
-LOAD, LOAD_JIT, GET_FUNCTION, LAUNCH = 0, 1, 2, 3
-RUNTIME_FUNCTIONS = ("mgpuModuleLoad", "mgpuModuleLoadJIT", "mgpuModuleGetFunction", "mgpuLaunchKernel")
+#   void mgpuTensorMapEncodeTiled(CUtensorMap *, int type, uint32_t rank, void *address,
+#                                 const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
+#                                 const uint32_t *steps, int interleave, int swizzle, int promotion, int fill)
+LOAD, LOAD_JIT, GET_FUNCTION, LAUNCH, ENCODE = 0, 1, 2, 3, 4
+RUNTIME_FUNCTIONS = (
+    "mgpuModuleLoad", "mgpuModuleLoadJIT", "mgpuModuleGetFunction", "mgpuLaunchKernel",
+    "mgpuTensorMapEncodeTiled",
+)  # fmt: skip
 # The device code (PTX with a NUL at its end, or a cubin), its bytes, and the level at which
 # the driver is to compile it, or NO_JIT for a cubin.
-IMAGE, SIZE, JIT_LEVEL = 4, 5, 6
+IMAGE, SIZE, JIT_LEVEL = 5, 6, 7
 NO_JIT = -1
 # Written by `mlopt_load`: the CUmodule, and a CUfunction for each kernel.
-MODULE, FUNCTIONS = 7, 8
+MODULE, FUNCTIONS = 8, 9

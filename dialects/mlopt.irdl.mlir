@@ -76,6 +76,48 @@ irdl.dialect @mlopt {
     irdl.results(result: %tile)
   }
 
+  // Copies by the engine for tensors (TMA), between mlopt-gpu-tma-loads and mlopt-gpu-distribute: an mbarrier for
+  // each slot of some rings, at which ``loads`` copies arrive;
+  irdl.operation @tma_barriers {
+    %barriers = irdl.base "!builtin.memref"
+    %loads = irdl.base "#builtin.integer"
+    irdl.results(barriers: %barriers)
+    irdl.attributes {"loads" = %loads}
+  }
+  // an mlopt.async_copy that arrives at the slot's;
+  irdl.operation @tma_load {
+    %tile = irdl.base "!builtin.vector"
+    %ring = irdl.base "!builtin.memref"
+    %barriers = irdl.base "!builtin.memref"
+    %index = irdl.is index
+    irdl.operands(tile: %tile, ring: %ring, slot: %index, at: %index, end: %index, barriers: %barriers)
+  }
+  // a wait of all threads for each other, behind which slots are written to again;
+  irdl.operation @tma_turn {
+  }
+  // and one for what has come to a slot in its even (0) or odd (1) rounds.
+  irdl.operation @tma_wait {
+    %barriers = irdl.base "!builtin.memref"
+    %index = irdl.is index
+    irdl.operands(barriers: %barriers, slot: %index, round: %index)
+  }
+  // Where the host has a tensor map for such copies from a buffer at an address, and whether the driver has made
+  // it: between mlopt-gpu-distribute and mlopt-gpu-launch. ``sizes`` are the buffer's, dynamic ones as operands;
+  // ``box`` its part that a copy moves, whose rows have ``span`` bytes.
+  irdl.operation @tensor_map {
+    %address = irdl.any
+    %size = irdl.is i64
+    %map = irdl.any
+    %truth = irdl.is i1
+    %shape = irdl.base "#builtin.dense_array"
+    %box = irdl.base "#builtin.dense_array"
+    %bytes = irdl.base "#builtin.integer"
+    %span = irdl.base "#builtin.integer"
+    irdl.operands(address: %address, size: variadic %size)
+    irdl.results(map: %map, made: %truth)
+    irdl.attributes {"sizes" = %shape, "box" = %box, "element_bytes" = %bytes, "span" = %span}
+  }
+
   // softmax(scores) @ values, the keys summed: between mlopt-raise-attention and mlopt-tile. Maps, iterator
   // types and the init as a linalg.generic has them; passes/raise_attention.py says what the others are.
   irdl.operation @attention {

@@ -1,6 +1,6 @@
 """The PTX emulator in a GPU's place: the same host object, the same launches, kernels on the CPU.
 
-The four functions that the object calls are callbacks here. Before each call the buffers in its array
+The functions that the object calls are callbacks here. Before each call the buffers in its array
 become the emulator's memory, at their own addresses: kernels may read arguments, and write results and
 workspace; what they do beyond, or read before it is written, is an error.
 """
@@ -21,7 +21,9 @@ from ...dialects.launch_state import NO_JIT
 from ..emulator.chips import Chip
 from ..emulator.chips import chip as emulated_chip
 from ..emulator.device import Device, Kernels
+from ..emulator.errors import EmulatorError
 from ..emulator.launch import Options, Report
+from ..emulator.tensor_maps import FILLS, INTERLEAVES, PROMOTIONS, SWIZZLES, TYPES, tiled
 from .driver import DeviceLimits, FunctionNeeds
 from .program import LAUNCH_TYPE
 
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 _LOAD = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 _LOAD_JIT = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_size_t)
 _GET_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+_ENCODE = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint32, *[ctypes.c_void_p] * 5, *[ctypes.c_int32] * 4
+)
 _KEPT_REPORTS = 1000
 
 
@@ -57,6 +62,7 @@ class EmulatedMachine:
             _LOAD_JIT(lambda image, _, size: self._load(image, size)),
             _GET_FUNCTION(self._get_function),
             LAUNCH_TYPE(self._launch),
+            _ENCODE(_encode),
         )
 
     def functions(self) -> Sequence[int]:
@@ -157,6 +163,34 @@ class EmulatedMachine:
         except BaseException as error:
             self._errors.last = error
             return None
+
+
+def _encode(
+    to: int, kind: int, rank: int, address: int, dims: int, strides: int, box: int, steps: int, *modes: int
+) -> None:
+    """Write a tensor map; as MLIR's runtime, nothing where the driver refuses."""
+
+    def numbers(place: int, each: Any, count: int = rank) -> list[int]:
+        return [*(each * count).from_address(place)]
+
+    long, word = ctypes.c_uint64, ctypes.c_uint32
+    interleave, swizzle, promotion, fill = modes
+    try:
+        made = tiled(
+            list(TYPES)[kind],
+            address,
+            numbers(dims, long),
+            numbers(strides, long, rank - 1),
+            numbers(box, word),
+            numbers(steps, word),
+            interleave=INTERLEAVES[interleave],
+            swizzle=SWIZZLES[swizzle],
+            promotion=PROMOTIONS[promotion],
+            fill=FILLS[fill],
+        )
+    except EmulatorError:
+        return
+    ctypes.memmove(to, made, len(made))
 
 
 _Buffer = tuple[int, int, str, str]  # address, bytes, name, "" for arguments, else "fresh" or "any"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Machine(Protocol):
-    """Loads and launches through four functions of C, `RUNTIME_FUNCTIONS`.
+    """Loads and launches through functions of C, `RUNTIME_FUNCTIONS`.
 
     ``prints_errors`` says that what goes wrong is only printed to standard error.
     """
@@ -31,7 +31,7 @@ class Machine(Protocol):
     prints_errors: bool
 
     def functions(self) -> Sequence[int]:
-        """The addresses of the four functions."""
+        """The addresses of these functions."""
         ...
 
     def image(self, ptx: str, cubin: bytes, device: Mapping[str, Any]) -> tuple[bytes, int]:

@@ -39,7 +39,7 @@ func.func @main(%n: index, %p: !llvm.ptr, %f: f32, %stream: !llvm.ptr {mlopt.str
     // CHECK: llvm.store %[[F]], %[[C2]]
     // CHECK: %[[STATE:.*]] = llvm.load %{{.*}} : !llvm.ptr -> !llvm.ptr
     // CHECK: %[[GX:.*]] = arith.index_cast %[[N]] : index to i64
-    // CHECK: %[[AT:.*]] = llvm.getelementptr %[[STATE]][8]
+    // CHECK: %[[AT:.*]] = llvm.getelementptr %[[STATE]][9]
     // CHECK: %[[FUNCTION:.*]] = llvm.load %[[AT]]
     // CHECK: %[[AT:.*]] = llvm.getelementptr %[[STATE]][3]
     // CHECK: %[[LAUNCH:.*]] = llvm.load %[[AT]]
@@ -47,7 +47,7 @@ func.func @main(%n: index, %p: !llvm.ptr, %f: f32, %stream: !llvm.ptr {mlopt.str
     // CHECK: llvm.call %[[LAUNCH]](%[[FUNCTION]], %[[GX]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[STREAM]], %[[PARAMS]], %{{.*}}, %[[COUNT]])
     gpu.launch_func <%stream : !llvm.ptr> @kernels::@second blocks in (%n, %one, %one) threads in (%threads, %one, %one) dynamic_shared_memory_size %shared args(%p : !llvm.ptr, %n : index, %f : f32)
   }
-  // CHECK: llvm.getelementptr %{{.*}}[9]
+  // CHECK: llvm.getelementptr %{{.*}}[10]
   // CHECK: llvm.call
   gpu.launch_func <%stream : !llvm.ptr> @kernels::@first blocks in (%one, %one, %one) threads in (%one, %one, %one)
   return
@@ -58,11 +58,11 @@ func.func @main(%n: index, %p: !llvm.ptr, %f: f32, %stream: !llvm.ptr {mlopt.str
 // CHECK: llvm.func @mlopt_load(%[[S:.*]]: !llvm.ptr) -> i32
 // CHECK: llvm.call %{{.*}} : !llvm.ptr, (!llvm.ptr, i32, i64) -> !llvm.ptr
 // CHECK: %[[MODULE:.*]] = llvm.call %{{.*}} : !llvm.ptr, (!llvm.ptr, i64) -> !llvm.ptr
-// CHECK: llvm.getelementptr %[[S]][7]
+// CHECK: llvm.getelementptr %[[S]][8]
 // CHECK: llvm.mlir.addressof @mlopt_name_0
 // CHECK: %[[F0:.*]] = llvm.call
-// CHECK: %[[AT:.*]] = llvm.getelementptr %[[S]][8]
+// CHECK: %[[AT:.*]] = llvm.getelementptr %[[S]][9]
 // CHECK: llvm.store %[[F0]], %[[AT]]
 // CHECK: llvm.mlir.addressof @mlopt_name_1
-// CHECK: llvm.getelementptr %[[S]][9]
+// CHECK: llvm.getelementptr %[[S]][10]
 }

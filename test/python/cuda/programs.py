@@ -184,6 +184,35 @@ def packed():
     return module(kernels, [*(launcher(name, buffers) for name in ("pack", "use")), functions])
 
 
+def boxes():
+    """A kernel with a tensor map of its input, whose rows are dynamic."""
+    marks = "{llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant, llvm.align = 64 : i64}"
+    device = kernel("boxes", {"out": "!llvm.ptr", "map": "!llvm.ptr"}).replace(
+        "%map: !llvm.ptr", f"%map: !llvm.ptr {marks}"
+    )
+    setup = """
+    %zero = arith.constant 0 : index
+    %extent = memref.dim %x, %zero : memref<?x64xf16>
+    %rows = arith.index_cast %extent : index to i64"""
+    host = launcher("boxes", {"x": "memref<?x64xf16>", "out": "memref<64xf32>"}, setup=setup).replace(
+        "gpu.launch_func",
+        """%map, %made = "mlopt.tensor_map"(%x_pointer, %rows) {
+      sizes = array<i64: -9223372036854775808, 64>, box = array<i64: 16, 32>, element_bytes = 2, span = 64}
+      : (!llvm.ptr, i64) -> (!llvm.ptr, i1)
+    cf.assert %made, "RuntimeError: no map"
+    gpu.launch_func""",
+    )
+    host = host.replace(
+        "%x_pointer : !llvm.ptr, %out_pointer : !llvm.ptr", "%out_pointer : !llvm.ptr, %map : !llvm.ptr"
+    )
+    main = """
+  func.func @main(%x: memref<?x64xf16>, %out: memref<64xf32>) {
+    call @boxes(%x, %out) : (memref<?x64xf16>, memref<64xf32>) -> ()
+    return
+  }"""
+    return module([device], [host, main])
+
+
 PROGRAMS = {
     "relu": relu(),
     "add": add(),
@@ -195,6 +224,7 @@ PROGRAMS = {
     "too_much_shared": fixed(shared=200_000),
     "prepared": prepared(),
     "packed": packed(),
+    "boxes": boxes(),
 }
 
 
@@ -210,6 +240,9 @@ def functions(name):
     """The signatures, which the compile worker reads off the module before it is lowered so far."""
     if name in ("fixed", "too_many_threads", "too_much_shared"):
         return {"main": {"args": [static()], "results": [static("result")], "workspace": 0}}
+    if name == "boxes":
+        rows = {"kind": "input", "dtype": "f16", "shape": [None, 64], "sizes": []}
+        return {"main": {"args": [rows], "results": [static("result")], "workspace": 0}}
     result = dynamic("result", ["a0_0"]) if name != "packed" else static("result")
     if name == "add":
         return {"main": {"args": [dynamic(), dynamic(sizes=["a0_0"])], "results": [result], "workspace": 0}}

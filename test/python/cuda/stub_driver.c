@@ -251,10 +251,36 @@ CUresult cuStreamIsCapturing(void *stream, int *to) {
   return result("cuStreamIsCapturing");
 }
 
+static int list(char *to, const char *name, const size_t *longs, const unsigned *words, unsigned count) {
+  int length = snprintf(to, 32, " %s", name);
+  for (unsigned i = 0; i < count; i++)
+    length += snprintf(to + length, 32, " %lu", longs ? longs[i] : words[i]);
+  return length;
+}
+/* The map has the address, and multiples of the innermost size. */
+CUresult cuTensorMapEncodeTiled(size_t *to, int type, unsigned rank, void *address, const size_t *dims,
+                                const size_t *strides, const unsigned *box, const unsigned *steps, int interleave,
+                                int swizzle, int promotion, int fill) {
+  char line[1024];
+  CUresult status = result("cuTensorMapEncodeTiled");
+  int length = snprintf(line, 128, "cuTensorMapEncodeTiled type %d rank %u address %#lx", type, rank, (size_t)address);
+  length += list(line + length, "dims", dims, 0, rank);
+  length += list(line + length, "strides", strides, 0, rank - 1);
+  length += list(line + length, "box", 0, box, rank);
+  length += list(line + length, "steps", 0, steps, rank);
+  snprintf(line + length, 128, " modes %d %d %d %d", interleave, swizzle, promotion, fill);
+  note(line);
+  if ((size_t)to % 64) note("unexpected: a tensor map that is not aligned");
+  if (status) return status;
+  to[0] = (size_t)address;
+  for (int i = 1; i < 16; i++) to[i] = dims[0] * i;
+  return SUCCESS;
+}
+
 /* What MLIR's runtime is linked against, but nothing here may call. */
 #define UNUSED(name) CUresult name(void) { note("unexpected " #name); return LAUNCH_FAILED; }
 UNUSED(cuEventCreate) UNUSED(cuEventDestroy_v2) UNUSED(cuEventRecord) UNUSED(cuEventSynchronize)
 UNUSED(cuLaunchKernelEx) UNUSED(cuMemAllocManaged) UNUSED(cuMemAlloc_v2) UNUSED(cuMemFree_v2)
 UNUSED(cuMemHostRegister_v2) UNUSED(cuMemHostUnregister) UNUSED(cuMemcpy) UNUSED(cuMemcpyAsync)
 UNUSED(cuMemsetD16Async) UNUSED(cuMemsetD32Async) UNUSED(cuModuleUnload) UNUSED(cuStreamCreate)
-UNUSED(cuStreamDestroy_v2) UNUSED(cuStreamWaitEvent) UNUSED(cuTensorMapEncodeTiled)
+UNUSED(cuStreamDestroy_v2) UNUSED(cuStreamWaitEvent)

@@ -1,6 +1,7 @@
 """What a call launches, in which order, with what, on which device."""
 
 import ctypes
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -129,3 +130,64 @@ def no_foreign_symbols(stub):
     stub.executable("relu")
     assert "libLLVM" not in Path("/proc/self/maps").read_text()
     assert "mlopt-cuda-runtime" in Path("/proc/self/maps").read_text()
+
+
+def tensor_maps(stub):
+    """A map is made of address and sizes, kept by them, and passed by value; a refusal is an error."""
+    seen = []
+
+    def kernel(name, grid, block, shared, stream, params):
+        seen.append([*(ctypes.c_uint64 * 16).from_address(params[1])])
+
+    stub.on_launch(kernel)
+    program = stub.executable("boxes")
+    out = np.zeros(64, np.float32)
+    inputs = [np.zeros((rows, 64), np.float16) for rows in (100, 101)]
+
+    def encoded():
+        return [line for line in stub.log() if "TensorMap" in line]
+
+    def line(x):
+        # A type of two bytes; sizes and the box from the innermost on, strides in bytes; 64 bytes of a
+        # swizzle, 128 of the L2 cache.
+        return (
+            f"cuTensorMapEncodeTiled type 1 rank 2 address {x.ctypes.data:#x} dims 64 {len(x)} strides 128"
+            " box 32 16 steps 1 1 modes 0 2 2 0"
+        )
+
+    for x in inputs:
+        run(program.main, x, out)
+        assert encoded() == [line(x)]
+        for _ in range(3):
+            run(program.main, x, out)
+        run(program.main, x[:50], out)
+        assert encoded() == [line(x[:50])]  # in the same place
+        run(program.main, x, out)
+        assert encoded() == [line(x)]
+        assert seen == [[x.ctypes.data, *(64 * number for number in range(1, 16))]] * 6
+        seen.clear()
+
+    def call():
+        for _ in range(200):
+            run(program.main, inputs[0], out)
+            run(program.main, inputs[1], out)
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {found[0] for found in seen} == {x.ctypes.data for x in inputs} and len(seen) == 1600
+    stub.log()
+    seen.clear()
+    other = np.zeros((7, 64), np.float16)
+    stub.fail("cuTensorMapEncodeTiled", 1)
+    try:
+        run(program.main, other, out)
+    except RuntimeError as error:
+        assert "no map" in str(error)
+    else:
+        raise AssertionError("no RuntimeError")
+    assert not seen
+    run(program.main, other, out)
+    assert encoded() == [line(other)] * 2 and seen[0][0] == other.ctypes.data
