@@ -290,6 +290,8 @@ SHARED = Mark("mlopt.shared", INTEGER, _FUNCTION)
 MMA = Mark("mlopt.mma", STRING)
 # Why warps make it on their own, on a chip with instructions of warpgroups.
 BY_WARPS = Mark("mlopt.by_warps", STRING, ("vector.contract",))
+# Why threads copy what warpgroups multiply, and not the engine for tensors.
+BY_THREADS = Mark("mlopt.by_threads", STRING, ("mlopt.warpgroup_mma",))
 # The type that the program rounds the first factor of a product to.
 ROUNDS = Mark("mlopt.rounds", STRING)
 # A maximum that may leave NaN out.
@@ -305,8 +307,8 @@ MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
         OP, GROUP, WHOLE, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
-        FLOPS, SCHEDULE, CONSIDERED, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS, ROUNDS,
-        DROPS_NAN, BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS, LAUNCHES,
+        FLOPS, SCHEDULE, CONSIDERED, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
+        BY_THREADS, ROUNDS, DROPS_NAN, BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip
 

@@ -25,8 +25,13 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
     ``tf32``: whether tensor cores may round factors of f32.
     """
     limits = find_chip(chip).limits
+    block = f"{{shared={limits.shared_per_block}}}"
+    # No other chip has wgmma, and the engine that copies tensors for it.
+    has = chip == WARPGROUPS
+    products = f"mlopt-gpu-warpgroup-products{block}," if has else ""
+    loads = f"mlopt-gpu-warpgroup-loads{block},mlopt-gpu-tma-loads," if has else ""
     schedule = Schedule(
-        "cuda", machine=machine_for_code(chip), shared=limits.shared, tf32=tf32, warpgroups=chip == WARPGROUPS
+        "cuda", machine=machine_for_code(chip), shared=limits.shared, tf32=tf32, warpgroups=has
     )
     return (
         LINALG,
@@ -60,10 +65,10 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
             f"mlopt-gpu-group-tasks{{machine={machine_for_code(chip)}}},"
             # Loops with such products have little else to do, and keep what no step changes in registers.
             "mlopt-gpu-tensor-cores,mlopt-gpu-late-scales,mlopt-gpu-hoist-factors,mlopt-gpu-split-masks,"
-            f"{_warpgroups(chip, 'products')}"
+            f"{products}"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
-            f"mlopt-gpu-assign-layouts{{shared={limits.shared_per_block}}},{_warpgroups(chip, 'loads')}"
-            f"mlopt-gpu-pipeline-loads{{shared={limits.shared_per_block}}}",
+            f"mlopt-gpu-assign-layouts{block},{loads}"
+            f"mlopt-gpu-pipeline-loads{block}",
             _LAYOUTS,
         ),
         Stage(
@@ -72,7 +77,7 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
             f"mlopt-gpu-stream-stores{{machine={machine_for_code(chip)}}},"
             # Each thread's share of the tiles; kernels become gpu functions and their launches. Sizes of
             # views are those that they were made with: the arena asks for no buffer's size.
-            f"mlopt-gpu-distribute{{shared={limits.shared_per_block}}},"
+            f"mlopt-gpu-distribute{block},"
             # From the bottom: from the top a loop is looked at again for each of its ops that changes, and
             # all that it carries compared with each other (0.34 s of 0.37 for 128 sums).
             "func.func(resolve-ranked-shaped-type-result-dims),canonicalize{top-down=false},cse,"
@@ -100,10 +105,3 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
             ("builtin", "llvm", "nvvm", "gpu.module", "gpu.module_end"),
         ),
     )
-
-
-def _warpgroups(chip: str, step: str) -> str:
-    """One of the two passes for chips with wgmma, which no other chip runs."""
-    if chip != WARPGROUPS:
-        return ""
-    return f"mlopt-gpu-warpgroup-{step}{{shared={find_chip(chip).limits.shared_per_block}}},"

@@ -7,7 +7,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..dialects.attributes import BY_WARPS, KERNEL, LAYOUT, MMA, SCHEDULE
+from ..dialects.attributes import BY_THREADS, BY_WARPS, KERNEL, LAYOUT, MMA, SCHEDULE
 from ..dialects.context import make_context
 from ..passes.gpu.layouts.tiles import is_uniform
 from ..passes.locations import place_of
@@ -58,11 +58,18 @@ def _words(op: ir.Operation) -> str:
     if _moves(op):
         return f"{op.name} through shared memory"
     if "instruction" in op.attributes:
-        return f"{op.name} by {ir.StringAttr(op.attributes['instruction']).value}"
+        made = f"{op.name} by {ir.StringAttr(op.attributes['instruction']).value}"
+        return f"{made}, of what {_copier(op)}"
     if (instruction := MMA.get(op)) is None:
         return op.name
     reason = BY_WARPS.get(op)
     return f"{op.name} by {instruction}" + (f", not by warpgroups: {reason}" if reason else "")
+
+
+def _copier(product: ir.Operation) -> str:
+    """Who copies the factors of a product of warpgroups, and why not the engine for tensors."""
+    reason = BY_THREADS.get(product)
+    return f"threads copy: {reason}" if reason else "TMA copies"
 
 
 def _moves(op: ir.Operation) -> bool:

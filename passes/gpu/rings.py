@@ -13,11 +13,13 @@ from ..operations import block_ops, nested_ops
 from .buffers import buffer_of, written_by
 from .layouts.access import access_of
 
+SPACE = "#gpu.address_space<workgroup>"
+
 
 def make_ring(tile: ir.Operation, stages: int) -> ir.Value:
     """Room for so many tiles like the result of ``tile``."""
     kind = ir.VectorType(tile.results[0].type)
-    space = ir.Attribute.parse("#gpu.address_space<workgroup>")
+    space = ir.Attribute.parse(SPACE)
     ring = ir.MemRefType.get([stages, *kind.shape], kind.element_type, memory_space=space)
     return ir.Operation.create("mlopt.shared_ring", [ring]).results[0]
 
@@ -71,11 +73,21 @@ def create(name: str, operands: Sequence[ir.Value] = (), **numbers: int) -> None
 
 def slot_of(at: ir.Value, first: ir.Value, step: int, ahead: int, stages: int) -> ir.Value:
     """The slot of the step that is ``ahead`` of the one at ``at``."""
+    return _turn_of(at, first, step, ahead, stages)
+
+
+def round_of(at: ir.Value, first: ir.Value, step: int, stages: int) -> ir.Value:
+    """Whether the step at ``at`` comes after an even (0) or an odd (1) number of times through all slots."""
+    return _turn_of(at, first, step * stages, 0, 2)
+
+
+def _turn_of(at: ir.Value, first: ir.Value, each: int, ahead: int, count: int) -> ir.Value:
+    """Which of ``count`` that take turns, for ``each`` positions one, it is at ``at``, ``ahead`` of it."""
     number = integer_of(first)
     begin = ir.AffineDimExpr.get(1) if number is None else ir.AffineConstantExpr.get(number)
-    place = ir.AffineExpr.get_floor_div(ir.AffineDimExpr.get(0) - begin, step) + ahead
+    place = ir.AffineExpr.get_floor_div(ir.AffineDimExpr.get(0) - begin, each) + ahead
     operands = [at, first] if number is None else [at]
-    where = ir.AffineMap.get(len(operands), 0, [ir.AffineExpr.get_mod(place, stages)])
+    where = ir.AffineMap.get(len(operands), 0, [ir.AffineExpr.get_mod(place, count)])
     return affine.AffineApplyOp(where, operands).result
 
 

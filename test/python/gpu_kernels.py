@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Sequence
@@ -155,9 +156,9 @@ class Launcher:
     def run(self, block: ir.Block) -> None:
         for op in block.operations:
             operands = [self.values[operand] for operand in op.operands]
-            result = self.step(op.operation, operands)
-            if len(op.results):
-                self.values[op.results[0]] = result
+            made = self.step(op.operation, operands)
+            made = made if isinstance(made, list) else [made]
+            self.values.update(zip(op.results, made, strict=False))
 
     def step(self, op: ir.Operation, operands: list) -> object:
         match op.name:
@@ -197,6 +198,8 @@ class Launcher:
                 if len(chosen.blocks):
                     self.run(chosen.blocks[0])
                 return None
+            case "mlopt.tensor_map":
+                return [tensor_map(op, *operands), True]
             case "gpu.launch_func":
                 name = str(op.attributes["kernel"]).split("@")[-1]
                 grid, block, shared = operands[0], operands[3], operands[6]
@@ -206,3 +209,13 @@ class Launcher:
             case "func.return" | "scf.yield":
                 return None
         raise AssertionError(f"a launcher has {op.name}")
+
+
+def tensor_map(op: ir.Operation, address: int, *sizes: int) -> bytes:
+    """What the driver makes of an mlopt.tensor_map."""
+    given = iter(sizes)
+    dims = [next(given) if size < 0 else size for size in op.attributes["sizes"]][::-1]
+    size, span = (op.attributes[name].value for name in ("element_bytes", "span"))
+    strides = [size * math.prod(dims[: number + 1]) for number in range(len(dims) - 1)]
+    box = list(op.attributes["box"])[::-1]
+    return emulator.tiled(f"u{8 * size}", address, dims, strides, box, swizzle=f"{span}B")

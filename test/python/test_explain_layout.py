@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -122,5 +123,5 @@ def test_a_cpu_has_no_layouts(file: Path) -> None:
 def test_products_say_what_makes_them(file: Path) -> None:
     arguments = ["explain", f"{file}:products", "--layout", "--target", "cuda:sm_90a"]
     printed = CliRunner().invoke(cli.app, arguments, catch_exceptions=False).stdout
-    assert "\n  warpgroup_mma by m64n" in printed
+    assert re.search(r"\n  warpgroup_mma by m64n\d+k16.bf16, of what TMA copies", printed)
     assert "\n  contract by m16n8k16.bf16, not by warpgroups: its 16 rows are not 64" in printed

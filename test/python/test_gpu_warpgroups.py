@@ -14,24 +14,28 @@ from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
 
 sys.path.insert(0, str(Path(__file__).parent))
 from gpu_kernels import compile_kernel, run_kernel
+from gpu_product_cases import SPARE, Case, implied_bytes
 from gpu_products import numbers, product, wide
 
 CHIP = find_chip("sm_90a")
 BLOCK = "warps = array<i64: {}>, min_blocks = array<i64: 1>, stages = array<i64: {}>, tile = array<i64: {}>"
-# Types, transposes, sizes (not the block's multiples), the block, the instruction's columns; the order
-# of warps, and how far buffers are from alignment.
+ONE, ALL = ("together",), ("together", "ahead", "random")
+# Types, transposes, sizes (not the block's multiples), the block, the instruction's columns; the orders of
+# warps, and how far buffers are from alignment.
 CORPUS = [
-    ("bf16", False, True, (136, 264, 136), BLOCK.format(8, 4, "128, 256, 64"), 256, "together", 0),
-    ("bf16", False, False, (72, 264, 136), BLOCK.format(8, 3, "64, 256, 64"), 128, "together", 0),
-    ("f16", True, False, (136, 72, 104), BLOCK.format(4, 2, "128, 64, 64"), 64, "round-robin", 0),
-    ("f16", True, True, (72, 40, 136), BLOCK.format(4, 4, "64, 32, 32"), 32, "ahead", 4),
-    ("bf16", False, False, (64, 96, 64), BLOCK.format(4, 3, "64, 32, 16"), 32, "random", 0),
-    ("f16", False, True, (64, 96, 256), BLOCK.format(4, 3, "64, 96, 128"), 96, "together", 0),
-    ("i8", False, True, (72, 144, 144), BLOCK.format(4, 4, "64, 128, 128"), 128, "together", 0),
+    ("bf16", False, True, (136, 264, 136), BLOCK.format(8, 4, "128, 256, 64"), 256, ONE, 0),
+    ("bf16", False, False, (72, 264, 136), BLOCK.format(8, 3, "64, 256, 64"), 128, ONE, 0),
+    ("f16", True, False, (136, 72, 104), BLOCK.format(4, 2, "128, 64, 64"), 64, ("round-robin",), 0),
+    ("f16", True, True, (72, 40, 296), BLOCK.format(4, 4, "64, 32, 32"), 32, ALL, 0),
+    ("f16", True, True, (72, 40, 136), BLOCK.format(4, 4, "64, 32, 32"), 32, ("ahead",), 4),
+    ("bf16", False, False, (64, 96, 64), BLOCK.format(4, 3, "64, 32, 16"), 32, ALL, 0),
+    ("f16", False, True, (64, 96, 256), BLOCK.format(4, 3, "64, 96, 128"), 96, ONE, 0),
+    ("i8", False, True, (72, 144, 144), BLOCK.format(4, 4, "64, 128, 128"), 128, ONE, 0),
+    ("i8", False, True, (64, 64, 272), BLOCK.format(4, 3, "64, 64, 32"), 64, ALL, 0),
 ]
 
 
-@pytest.mark.parametrize(("kind", "left", "right", "size", "schedule", "columns", "order", "shift"), CORPUS)
+@pytest.mark.parametrize(("kind", "left", "right", "size", "schedule", "columns", "orders", "shift"), CORPUS)
 def test_products(
     kind: str,
     left: bool,
@@ -39,7 +43,7 @@ def test_products(
     size: tuple[int, int, int],
     schedule: str,
     columns: int,
-    order: str,
+    orders: tuple[str, ...],
     shift: int,
     rng: np.random.Generator,
 ) -> None:
@@ -54,13 +58,17 @@ def test_products(
     one, other = (wide(x).astype(np.float64) for x in (a, b))
     one, other = one.T if left else one, other.T if right else other
     bound = (k + 2) * np.finfo(np.float32).eps * (np.abs(one) @ np.abs(other))
-    options = emulator.Options(schedule=order, seed=7)
     with emulator.record() as reports:
-        (found,) = run_kernel(kernel, [a, b, bias, out], shift=shift, options=options)
-    assert (np.abs(found - np.maximum(one @ other, 0)) <= bound).all()
-    (report,) = reports
-    assert report.counters is not None
-    assert shift or report.counters.bank_conflicts == 0
+        for order in orders:
+            options = emulator.Options(schedule=order, seed=7)
+            (found,) = run_kernel(kernel, [a, b, bias, out], shift=shift, options=options)
+            assert (np.abs(found - np.maximum(one @ other, 0)) <= bound).all(), order
+    if not shift:
+        counters = reports[0].counters
+        assert counters is not None and counters.bank_conflicts == 0
+        assert counters.l2_bytes <= SPARE * implied_bytes(
+            Case(kind, left, right, size, schedule), kernel.tile
+        )
     _check_code(kernel.ptx, kind)
 
 
@@ -70,5 +78,7 @@ def _check_code(ptx: str, kind: str) -> None:
     assembled = assemble(ptx, CHIP, ptxas)
     assert not assembled.warnings  # C75xx: wgmma would be serialised
     assert all(made.spill_stores == made.stack == 0 for made in assembled.kernels.values())
-    for code in parse(disassemble_cubin(assembled.cubin) or "").values():
+    for name, code in parse(disassemble_cubin(assembled.cubin) or "").items():
         assert code.named("IGMMA" if kind == "i8" else "HGMMA")
+        assert bool(code.named("UTMALDG")) != name.endswith("_unaligned")
+        assert not code.named("LDGSTS")  # cp.async

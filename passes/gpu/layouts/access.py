@@ -19,6 +19,7 @@ from .tiles import sizes_of
 
 WIDE = 16  # bytes of the widest access
 HALVES = "vector.deinterleave"
+COPIES = ("mlopt.async_copy", "mlopt.tma_load")
 FEW_STEPS = 4  # of a loop that is written out, so that LLVM sees which elements are neighbours
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 
@@ -197,7 +198,7 @@ def is_halved(op: ir.Operation) -> bool:
 
 def is_copied(op: ir.Operation) -> bool:
     """Whether what ``op`` reads goes to shared memory by itself, so that no thread holds it."""
-    return any(use.owner.name == "mlopt.async_copy" for use in op.results[0].uses)
+    return any(use.owner.name in COPIES for use in op.results[0].uses)
 
 
 def bytes_of(element: ir.Type) -> int:

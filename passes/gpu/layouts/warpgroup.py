@@ -120,6 +120,20 @@ def factor_of(contract: ir.Operation, number: int) -> Factor | str:
     return found
 
 
+def factor_in(product: ir.Operation, number: int) -> Factor:
+    """A factor of an mlopt.warpgroup_mma, as its ring has it."""
+    own, depth, inner = ir.DenseI64ArrayAttr(product.attributes[("left", "right")[number]])
+    ring = ir.MemRefType(product.operands[2 * number].type)
+    _, *sizes = ring.shape
+    return Factor(tuple(sizes), bytes_of(ring.element_type), own, depth, inner)
+
+
+def factor_of_ring(ring: ir.Value) -> Factor:
+    """What products of warpgroups read of a ring."""
+    product = next(use.owner.operation for use in ring.uses if use.owner.name == "mlopt.warpgroup_mma")
+    return factor_in(product, 0 if product.operands[0] == ring else 1)
+
+
 def warpgroup_for(contract: ir.Operation, warps: int) -> Warpgroup | str:
     """The wgmma for a product on tensor cores, in a block of so many warps, or why there is none."""
     instruction, roles = instruction_of(contract), roles_of(contract)

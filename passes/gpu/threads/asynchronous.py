@@ -13,7 +13,7 @@ from mlir import ir
 
 from ....dialects.attributes import LAYOUT
 from ....dialects.layouts import Layout, Position
-from ..layouts.access import WIDE, access_of, bytes_of
+from ..layouts.access import COPIES, WIDE, access_of, bytes_of
 from ..layouts.warpgroup import PATTERN_BYTES
 from .builder import Number
 from .emitter import Emitter
@@ -45,7 +45,7 @@ class Ring:
 def emit_ring(em: Emitter, op: ir.Operation) -> None:
     """Bytes for all slots, until they are released."""
     users = [use.owner for use in op.results[0].uses]
-    copy = next(user for user in users if user.name == "mlopt.async_copy")  # all are alike
+    copy = next(user for user in users if user.name in COPIES)  # all are alike
     access = access_of(copy.operands[0].owner.operation)
     source = _layout(access.op)
     kind = ir.MemRefType(op.results[0].type)
@@ -67,7 +67,7 @@ def emit_ring(em: Emitter, op: ir.Operation) -> None:
 @rule("mlopt.async_copy")
 def emit_copy(em: Emitter, op: ir.Operation) -> None:
     """Begin to copy a tile to a slot, if the loop has that step."""
-    tile, ring, slot, at, end = op.operands
+    tile, ring, slot, at, end = list(op.operands)[:5]
     read = tile.owner.operation
     passage = em.rings[ring].passage
     base = em.rings[ring].slot(em, em.number(slot))
@@ -100,10 +100,15 @@ def emit_wait(em: Emitter, op: ir.Operation) -> None:
     count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), pending)
     ir.Operation.create("nvvm.cp.async.wait.group", attributes={"n": count})
     if "proxy" in op.attributes:
-        kind, space = "#nvvm.proxy_kind<async.shared>", "#nvvm.shared_space<cta>"
-        fence = {"kind": ir.Attribute.parse(kind), "space": ir.Attribute.parse(space)}
-        ir.Operation.create("nvvm.fence.proxy", attributes=fence)
+        fence_proxies()
     em.shared.barrier()
+
+
+def fence_proxies() -> None:
+    """What a thread did in shared memory comes before what wgmma and TMA do there behind the next barrier."""
+    kind, space = "#nvvm.proxy_kind<async.shared>", "#nvvm.shared_space<cta>"
+    fence = {"kind": ir.Attribute.parse(kind), "space": ir.Attribute.parse(space)}
+    ir.Operation.create("nvvm.fence.proxy", attributes=fence)
 
 
 @rule("mlopt.shared_tile")

@@ -77,6 +77,13 @@ class Builder:
         """A number as a value of the index type."""
         return self.constant(self.index, value) if isinstance(value, int) else value
 
+    def word(self, value: Number) -> ir.Value:
+        """A number in 32 bits."""
+        kind = ir.IntegerType.get_signless(32)
+        if isinstance(value, int):
+            return self.constant(kind, value)
+        return value if value.type == kind else self.op("arith.trunci", [value], kind)
+
     def add(self, one: Number, other: Number) -> Number:
         """The sum of two positions."""
         if isinstance(one, int) and isinstance(other, int):

@@ -12,6 +12,7 @@ from ....dialects.attributes import SCHEDULE, STATUS, STREAMED, argument_attribu
 from ....dialects.layouts import WARP
 from ...base import PassError
 from ...operations import defining_op, nested_ops
+from ..layouts.boxes import Box, boxes_of
 from ..layouts.warps import blocks_with_registers, registers_of, warps_of
 from .asserts import asserts_together
 from .builder import Builder, Number
@@ -22,6 +23,8 @@ from .joined import join_accesses
 from .turns import emit_turns
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
+# 128 bytes by value, which TMA reads where they were passed.
+_TENSOR_MAP = "{llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant, llvm.align = 64 : i64}"
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Devices:
 
     The functions' names (None: no unaligned one), threads, shared bytes, and the arguments whose innermost
     size must be a multiple of 16 bytes, or else the unaligned one runs; the tasks that a block runs; and what
-    divides the address of a block's shared memory.
+    divides the address of a block's shared memory. The aligned function takes tensor maps of ``boxes``, too,
+    behind its other arguments.
     """
 
     name: str
@@ -40,6 +44,7 @@ class Devices:
     multiples: tuple[int, ...]
     tasks: int
     alignment: int
+    boxes: tuple[Box, ...]
 
 
 def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str], shared: int) -> Devices:
@@ -52,7 +57,8 @@ def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str
     multiples = tuple(sorted(buffer.number for buffer in first.multiples if buffer.number is not None))
     (tasks,) = (SCHEDULE.get(forall) or {}).get("tasks", (1,))
     block = first.shared
-    return Devices(name, twin, first.warps * WARP, block.used, multiples, tasks, block.alignment)
+    boxes = tuple(first.maps)
+    return Devices(name, twin, first.warps * WARP, block.used, multiples, tasks, block.alignment, boxes)
 
 
 def _emit(
@@ -69,6 +75,9 @@ def _emit(
     warps = warps_of(forall)
     written = _written(block)
     kinds, attributes = _signature(block, written)
+    boxes = boxes_of(forall) if aligned else []
+    kinds += [ir.Type.parse("!llvm.ptr")] * len(boxes)
+    attributes += [ir.Attribute.parse(_TENSOR_MAP)] * len(boxes)
     asserts = any(op.name == "cf.assert" for op in nested_ops(block))
     if asserts:
         kinds.append(ir.Type.parse("!llvm.ptr"))
@@ -89,6 +98,7 @@ def _emit(
             arguments = list(body.arguments)
             status = arguments.pop() if asserts else None
             em = Emitter(build, thread, warps, aligned, messages, status, shared)
+            em.maps = dict(zip(boxes, arguments[len(arguments) - len(boxes) :], strict=True))
             _bind(em, function, arguments, written)
             ops = [op.operation for op in block.operations]
             em.alone = "tasks" in schedule

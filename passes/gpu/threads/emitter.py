@@ -15,9 +15,10 @@ from ...base import PassError
 from .builder import Builder, Number, Truth
 from .fragment import Fragment, uniform
 from .registry import rule_of
-from .shared import Shared
+from .shared import Region, Shared
 
 if TYPE_CHECKING:
+    from ..layouts.boxes import Box
     from .asynchronous import Ring
 
 T = TypeVar("T")
@@ -76,6 +77,8 @@ class Emitter:
         self.multiples: set[Buffer] = set()  # those whose innermost size must be a multiple of 16 bytes
         self.buffers: dict[ir.Value, Buffer] = {}
         self.rings: dict[ir.Value, Ring] = {}
+        self.mbarriers: dict[ir.Value, Region] = {}  # the slots', by mlopt.tma_barriers
+        self.maps: dict[Box, ir.Value] = {}  # the addresses of tensor maps
         self._fragments: dict[ir.Value, Fragment] = {}
         self._scalars: dict[ir.Value, Number] = {}
         self._memo: list[dict[Hashable, object]] = [{}]

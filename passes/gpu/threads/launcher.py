@@ -9,6 +9,7 @@ from mlir.dialects import arith, cf, llvm, memref, scf
 
 from ....dialects.attributes import SCHEDULE
 from ..layouts.access import WIDE, bytes_of
+from ..layouts.boxes import MOST_SIZE, Box
 from .device import Devices, dynamic_dims
 from .grid import Loops
 
@@ -18,6 +19,7 @@ _MOST_BLOCKS = 2**31 - 1
 _TOO_MANY = (
     f"needs more than the {_MOST_BLOCKS} blocks that a GPU runs in one launch: call it on fewer elements"
 )
+_NO_MAP = "got no tensor map from the driver for its arguments: update the driver, or report it"
 _PURE = ("arith.", "affine.", "memref.", "ub.", "vector.")
 
 
@@ -95,9 +97,7 @@ def _launch_some(block: ir.Block, count: ir.Value, module: str, devices: Devices
         else:
             arguments.append(argument)
     for argument in block.arguments:
-        for dim in dynamic_dims(argument.type):
-            place = _constant(ir.IndexType.get(), dim)
-            arguments.append(arith.index_cast(long, memref.dim(argument, place)))
+        arguments += _dynamic_sizes(argument)
     if devices.unaligned is None:
         _call(module, devices.name, count, arguments, devices)
         return
@@ -108,11 +108,40 @@ def _launch_some(block: ir.Block, count: ir.Value, module: str, devices: Devices
         together = arith.ori(together, address)
     low = arith.andi(together, _constant(long, WIDE - 1))
     aligned = arith.cmpi(arith.CmpIPredicate.eq, low, _constant(long, 0))
+    for buffer in dict.fromkeys(block.arguments[box.buffer] for box in devices.boxes):
+        for size in _dynamic_sizes(buffer):
+            last = arith.subi(size, _constant(long, 1))
+            fits = arith.cmpi(arith.CmpIPredicate.ult, last, _constant(long, MOST_SIZE))
+            aligned = arith.andi(aligned, fits)
     branch = scf.IfOp(aligned, has_else=True)
-    for inner, name in ((branch.then_block, devices.name), (branch.else_block, devices.unaligned)):
+    ways = (branch.then_block, devices.name, devices.boxes), (branch.else_block, devices.unaligned, ())
+    for inner, name, boxes in ways:
         with ir.InsertionPoint(inner):
-            _call(module, name, count, arguments, devices)
+            maps = [_map(block.arguments[box.buffer], arguments[box.buffer], box, name) for box in boxes]
+            _call(module, name, count, [*arguments, *maps], devices)
             scf.YieldOp([])
+
+
+def _map(buffer: ir.Value, address: ir.Value, box: Box, name: str) -> ir.Value:
+    """Where the host has the tensor map of a box; a driver that makes none is an error of the call."""
+    kind, word = ir.MemRefType(buffer.type), ir.IntegerType.get_signless(64)
+    attributes = {
+        "sizes": ir.DenseI64ArrayAttr.get(list(kind.shape)),
+        "box": ir.DenseI64ArrayAttr.get(list(box.sizes)),
+        "element_bytes": ir.IntegerAttr.get(word, bytes_of(kind.element_type)),
+        "span": ir.IntegerAttr.get(word, box.span),
+    }
+    kinds = [address.type, ir.IntegerType.get_signless(1)]
+    operands = [address, *_dynamic_sizes(buffer)]
+    made = ir.Operation.create("mlopt.tensor_map", kinds, operands, attributes)
+    cf.AssertOp(made.results[1], f"RuntimeError: kernel '{name}' {_NO_MAP}")
+    return made.results[0]
+
+
+def _dynamic_sizes(buffer: ir.Value) -> list[ir.Value]:
+    long, index = ir.IntegerType.get_signless(64), ir.IndexType.get()
+    dims = dynamic_dims(buffer.type)
+    return [arith.index_cast(long, memref.dim(buffer, _constant(index, dim))) for dim in dims]
 
 
 def _row_bytes(buffer: ir.Value) -> ir.Value:

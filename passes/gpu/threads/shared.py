@@ -79,8 +79,11 @@ class Shared:
 
     @property
     def room(self) -> int:
-        """The bytes behind all that someone has."""
-        return self.limit - max((region.end for region in self._live), default=0)
+        """The most bytes that somebody can have together."""
+        most, end = 0, 0
+        for region in sorted(self._live, key=lambda one: one.start):
+            most, end = max(most, region.start - end), max(end, region.end)
+        return max(most, self.limit - end)
 
     def free(self, region: Region) -> None:
         """Give bytes back."""

@@ -18,9 +18,9 @@ from mlir import ir
 
 from ....dialects.layouts import LANE_BITS, Layout
 from ...base import PassError
-from ..layouts.access import WIDE, bytes_of
+from ..layouts.access import WIDE
 from ..layouts.mma import COLUMNS, HALF
-from ..layouts.warpgroup import DEPTH_BYTES, PATTERN, ROWS, WARPS, Factor
+from ..layouts.warpgroup import DEPTH_BYTES, PATTERN, ROWS, WARPS, Factor, factor_in, factor_of_ring
 from .arrangement import Arrangement
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
@@ -34,17 +34,9 @@ _RESULTS = {"s8": ("s32", "r")}
 _TURNABLE = ("bf16", "f16")
 
 
-def factor_in(op: ir.Operation, number: int) -> Factor:
-    """A factor of an mlopt.warpgroup_mma, as its ring has it."""
-    own, depth, inner = ir.DenseI64ArrayAttr(op.attributes[("left", "right")[number]])
-    _, *sizes = ir.MemRefType(op.operands[2 * number].type).shape
-    size = bytes_of(ir.MemRefType(op.operands[2 * number].type).element_type)
-    return Factor(tuple(sizes), size, own, depth, inner)
-
-
 def passage_for(op: ir.Operation, ring: ir.Value, source: Layout) -> Passage:
     """How tiles that threads have as ``source`` come to where an mlopt.warpgroup_mma reads them."""
-    factor = factor_in(op, 0 if op.operands[0] == ring else 1)
+    factor = factor_of_ring(ring)
     how = arrangement_of(factor)
     if not how.adds_up(source):
         raise PassError(op, "distribute: a factor's threads and registers share bits of its rows")
@@ -180,16 +172,11 @@ class _Product:
             place = [[step if at == factor.own else 0 for at in range(len(factor.sizes))] for step in steps]
             moved = tuple((how.place(each) * factor.element_bytes,) for each in place)
             own = em.thread(Layout(1, (), moved), 0)
-            address = build.op("arith.addi", [address, _word(em, build.number(own))])
+            address = build.op("arith.addi", [address, build.word(own)])
         units = build.op("arith.shrui", [address, build.constant(word, WIDE.bit_length() - 1)])
         wide = build.op("arith.extui", [units], long)
         fields = build.op("arith.ori", [wide, build.constant(long, _fields(factor))])
         return _Matrix(factor, how, fields)
-
-
-def _word(em: Emitter, number: ir.Value) -> ir.Value:
-    word = ir.IntegerType.get_signless(32)
-    return number if number.type == word else em.build.op("arith.trunci", [number], word)
 
 
 def _fields(factor: Factor) -> int:

@@ -1,0 +1,106 @@
+"""Tiles that one thread has the engine for tensors (TMA) copy, and waits for them at mbarriers.
+
+Copies of a slot arrive at its mbarrier: each with the bytes that it brings, those beyond a buffer's end too.
+A phase is over when all have come; the slot's rounds have the parities 0 and 1 in turn. What is written so,
+and read by wgmma, needs no fence: both take the same path to memory.
+
+A kernel's unaligned twin has no tensor maps: there all threads store what they load, as without TMA.
+(PTX ISA 9.0, "mbarrier", "cp.async.bulk.tensor".)
+"""
+
+from __future__ import annotations
+
+from mlir import ir
+from mlir.dialects import nvvm
+
+from ....dialects.layouts import WARP
+from ..layouts.boxes import box_of, copied
+from .asynchronous import emit_copy, fence_proxies
+from .builder import Number
+from .emitter import Emitter
+from .registry import rule
+from .shared import Region
+
+_MBARRIER = 8  # bytes
+_TICKS = 10_000_000  # nanoseconds for which a thread that waits may be suspended; then it looks again
+_CLUSTER = "!llvm.ptr<7>"
+
+
+@rule("mlopt.tma_barriers")
+def emit_barriers(em: Emitter, op: ir.Operation) -> None:
+    """An mbarrier for each slot, for the whole kernel: their bytes are never given back."""
+    if not em.aligned:
+        return
+    (slots,) = ir.MemRefType(op.results[0].type).shape
+    region = em.shared.alloc(slots * _MBARRIER)
+    em.shared.writes(region)
+    em.mbarriers[op.results[0]] = region
+    loads = em.build.word(ir.IntegerAttr(op.attributes["loads"]).value)
+
+    def make() -> list[ir.Value]:
+        for slot in range(slots):
+            ir.Operation.create("nvvm.mbarrier.init", [], [_mbarrier(em, region, slot), loads])
+        ir.Operation.create("nvvm.fence.mbarrier.init")
+        return []
+
+    em.choose(_one(em), [], make)
+    fence_proxies()  # of what was in the slots before
+    em.shared.barrier()
+
+
+@rule("mlopt.tma_load")
+def emit_load(em: Emitter, op: ir.Operation) -> None:
+    """Begin to copy a tile to a slot, if the loop has that step."""
+    if not em.aligned:
+        emit_copy(em, op)
+        return
+    build, (_, ring, slot, at, end, barriers) = em.build, op.operands
+    access, factor = copied(op)
+    em.wide = True
+    if access.rests_on_size:
+        em.multiples.add(em.buffers[access.buffer])
+
+    def load() -> list[ir.Value]:
+        number = em.number(slot)
+        mbarrier = _mbarrier(em, em.mbarriers[barriers], number)
+        ir.Operation.create("nvvm.mbarrier.arrive.expect_tx", [], [mbarrier, build.word(factor.bytes)])
+        base, byte = em.rings[ring].slot(em, number), ir.IntegerType.get_signless(8)
+        *outer, first = (em.number(index) for index in access.indices)
+        piece = factor.span // factor.element_bytes
+        for part in range(factor.sizes[factor.inner] // piece):
+            to = build.offset(base, byte, part * factor.span * factor.sizes[factor.outer])
+            to = build.op("llvm.addrspacecast", [to], ir.Type.parse(_CLUSTER))
+            place = [build.word(each) for each in (build.add(first, part * piece), *reversed(outer))]
+            nvvm.CpAsyncBulkTensorGlobalToSharedClusterOp(to, em.maps[box_of(op)], place, mbarrier, [])
+        return []
+
+    em.choose(build.both(_one(em), build.less(em.number(at), em.number(end))), [], load)
+
+
+@rule("mlopt.tma_turn")
+def emit_turn(em: Emitter, op: ir.Operation) -> None:
+    """All threads meet: the products that read the next slot to be filled have been waited for."""
+    del op
+    if not em.aligned:
+        fence_proxies()
+    em.shared.barrier()
+
+
+@rule("mlopt.tma_wait")
+def emit_wait(em: Emitter, op: ir.Operation) -> None:
+    """Each thread waits for what a slot gets in a round."""
+    if not em.aligned:
+        return
+    barriers, slot, number = op.operands
+    mbarrier = _mbarrier(em, em.mbarriers[barriers], em.number(slot))
+    words = [em.build.word(em.number(number)), em.build.word(_TICKS)]
+    ir.Operation.create("nvvm.mbarrier.try_wait.parity", [], [mbarrier, *words])
+
+
+def _one(em: Emitter) -> ir.Value | bool:
+    """Whether this is the thread that copies."""
+    return em.only(em.warps * WARP - 1)
+
+
+def _mbarrier(em: Emitter, region: Region, slot: Number) -> ir.Value:
+    return em.build.offset(em.shared.pointer(region), ir.IntegerType.get_signless(64), slot)
