@@ -4,7 +4,7 @@ The first call of each entry point is made with care: every launch is checked ag
 and the kernel's code allow, waited for, and what the runtime prints about it becomes an exception with the
 kernel's name. Later calls go straight through; what fails in them shows at torch's next
 synchronisation, as for eager's kernels. ``CUDA_LAUNCH_BLOCKING=1`` in the environment makes
-all calls with care.
+all calls with care. A process that is forked from this one has no kernels: its calls say so.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -48,10 +49,13 @@ class Program:
         self.machine = machine
         self.kernels: tuple[str, ...] = tuple(device["kernels"])
         self._launches = device["launches"]
+        self._careful = is_blocking() or not machine.prints_errors  # each call, not the first alone
+        self._lost = False  # to a process that was forked from the one that has loaded it
         self._thread = _Thread()
         self._lock = threading.Lock()
         self.code = load(built["object"], [*names, "mlopt_load"] if self.kernels else names)
         if self.kernels:
+            _programs.add(self)
             image, level = machine.image(built["ptx"], built["cubin"], device)
             self._load(image, level)
 
@@ -87,7 +91,9 @@ class Program:
 
         def call(address: int) -> int:
             nonlocal fresh
-            if fresh or blocking or self._thread.hook is not None or not self.machine.prints_errors:
+            if fresh or self._careful or self._thread.hook is not None:
+                if self._lost:
+                    raise DeviceError(f"{self.machine.words} has no kernels for this process", remedy=FORKED)
                 stream = ctypes.c_int64.from_address(address + 8 * stream_slot).value
                 waits = not self.machine.is_capturing(stream)
                 status = self._with_care(function, address, waits and (fresh or blocking))
@@ -96,6 +102,11 @@ class Program:
             return int(function(address))
 
         return call
+
+    def lose(self) -> None:
+        """In a forked child: contexts of CUDA stay with the parent, and launches would only print errors."""
+        if self.machine.prints_errors:
+            self._careful = self._lost = True
 
     @contextmanager
     def hooked(self, hook: LaunchHook) -> Iterator[None]:
@@ -177,3 +188,14 @@ class _Session:
     def __init__(self, waits: bool) -> None:
         self.waits = waits
         self.failure: BaseException | None = None
+
+
+_programs: weakref.WeakSet[Program] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for program in list(_programs):
+        program.lose()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -57,6 +57,32 @@ def later_failures(stub):
     raises(lambda: run(program.main, x, out), "kernel 'relu' failed", "CUDA_ERROR_LAUNCH_FAILED")
 
 
+def a_forked_child_calls(stub):
+    """What the parent has loaded is not the child's: a plain call says so, as a first and a checked one do.
+
+    Launches that fail in a plain call are printed only, and results would be what was in their memory.
+    """
+    programs = [stub.executable(name) for name in ("relu", "checked", "two_steps")]
+    x, out = np.zeros((2, 300), np.float32)
+    for program in programs[:2]:
+        run(program.main, x, out)
+    stub.log()
+    child = os.fork()
+    if child:
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        run(programs[0].main, x, out)
+        assert [line.split()[0] for line in stub.log()] == ["cuLaunchKernel"]
+        return
+    try:
+        for program in programs:
+            raises(lambda program=program: run(program.main, x, out), "was forked", "start it by spawn")
+        assert not any("cuLaunchKernel" in line for line in stub.log())
+    except BaseException as error:
+        print(error, flush=True)
+        os._exit(1)
+    os._exit(0)
+
+
 def limits(stub):
     """What cannot be launched is refused before anything is, in words."""
     for name, words in {
