@@ -3,6 +3,7 @@
     python -m mlopt.bench.gpu.run                             all rows, 8 minutes at most
     python -m mlopt.bench.gpu.run --only softmax --minutes 2  the rows whose names have it
     python -m mlopt.bench.gpu.run --group linear-16           all of a group, each with its share of the time
+    python -m mlopt.bench.gpu.run --group element-wise rows   all of several groups
     python -m mlopt.bench.gpu.run --prepare DIR               write modules as MLIR text, on any machine;
                                                               with --target cuda:sm_90a compiled, too
     python -m mlopt.bench.gpu.run --from DIR                  … and time those, where torch-mlir is missing
@@ -66,7 +67,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("--only", nargs="+", default=[], metavar="PART", help="rows whose names have it; default: all")
     groups = list(dict.fromkeys(timed.group for timed in TIMED.values()))
-    add("--group", choices=groups, metavar="GROUP", help=f"only rows of it: {', '.join(groups)}")
+    add(
+        "--group",
+        nargs="+",
+        choices=groups,
+        default=[],
+        metavar="GROUP",
+        help=f"only their rows, each with its share of the time: {'; '.join(groups)}",
+    )
     add("--minutes", type=float, default=8.0, help="default: 8")
     add("--device", choices=("gpu", "emulator"), default="gpu")
     add("--tiny", action="store_true", help="sizes for the emulator")
@@ -85,7 +93,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     chosen = [
         name
         for name, timed in TIMED.items()
-        if (options.group is None or timed.group == options.group)
+        if (not options.group or timed.group in options.group)
         and (not options.only or any(part in name for part in options.only))
     ]
     if not chosen:
@@ -118,7 +126,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     whole = options.device == "gpu" and not options.only and not options.tiny
     day = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"
-    name = f"gpu-{day}-{options.group}" if options.group else f"gpu-{day}"
+    name = "-".join(["gpu", day, *options.group])
     output = options.output or (RESULTS if whole else WORK / "gpu") / f"{name}.json"
     run = perform(options, output)
     print(text(run))
@@ -141,7 +149,7 @@ def perform(options: argparse.Namespace, output: Path) -> Run:
         rows = Rows(job, Path(cache))
         try:
             for number, name in enumerate(options.chosen):
-                # Of a group no row is left out because others took long.
+                # Of groups no row is left out because others took long.
                 share = len(options.chosen) - number if options.group else 1
                 run.records.append(rows.record(name, deadline, share))
                 run.write(output)

@@ -12,7 +12,7 @@ from mlopt.bench.gpu import figures, peers, run
 from mlopt.bench.gpu.child import Child, Job, error_of
 from mlopt.bench.gpu.clock import Clock, sets_needed
 from mlopt.bench.gpu.timed import TIMED
-from mlopt.bench.gpu.workload import Source
+from mlopt.bench.gpu.workload import CHAINS, GRAPHS, LAUNCHES, OTHERS, ROWS, Source
 from mlopt.bench.records import Figures, Record, Run
 from mlopt.bench.turns import PeerError
 from mlopt.errors import DeviceError
@@ -148,6 +148,24 @@ def test_a_group_has_a_share_of_the_time_for_each_row(monkeypatch, tmp_path):
     for number, name in enumerate(names):
         rows.record(name, deadline, len(names) - number)
     assert budgets[0] == pytest.approx(24, rel=0.1) and max(budgets) <= 60
+
+
+def test_what_is_bound_by_memory_shares_eight_minutes():
+    """Element-wise chains, rows, the others, and ten small kernels, with and without a CUDA graph."""
+    groups = [CHAINS, ROWS, OTHERS, LAUNCHES, GRAPHS]
+    chosen = run.parse(["--group", *groups]).chosen
+    assert chosen == [name for name, timed in TIMED.items() if timed.group in groups]
+    sides, widths, dtypes = (4096, 16384), (128, 1024, 4096, 32768), ("f32", "bf16")
+    chains, rows = (
+        ("relu", "sigmoid", "gelu", "residual"), ("softmax", "layer-norm", "rms-norm", "log-softmax")
+    )  # fmt: skip
+    wanted = {f"{name}-{side}-{dtype}" for name in chains for side in sides for dtype in dtypes}
+    wanted |= {f"{name}-{width}-{dtype}" for name in rows for width in widths for dtype in dtypes}
+    wanted |= {f"{name}-{dtype}" for name in ("column-sum", "transpose") for dtype in dtypes}
+    wanted |= {f"{name}-f32" for name in ("cross-entropy", "normalize", "ten", "ten-graph")}
+    wanted |= {f"{name}-bf16" for name in ("embedding", "swiglu", "rotary")}
+    assert wanted <= set(chosen)
+    assert TIMED["cross-entropy-f32"].size[1] >= 128_000
 
 
 def test_without_a_gpu_nothing_is_timed(monkeypatch, tmp_path):
