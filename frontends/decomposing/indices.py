@@ -3,7 +3,7 @@
 torch-mlir lowers these to scalar loops (and writes where an index points without a look);
 as ordinary reductions and gathers they fuse, run over threads, and check their indices. The
 work grows with the product of both sizes: `should_compare` bounds it, beyond it the loops stay,
-and get indices that were checked before.
+and get indices that were checked before; where nothing runs loops, indices are sorted (sorted_writes.py).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from .registry import aten, compute_dtype, count, ours
+from .sorted_writes import reduce_sorted, write_sorted
 
 LIMIT = 1 << 26
 # Where loops run, they take a nanosecond for each element that is written, and the vectors of a
@@ -37,10 +38,15 @@ def for_target(target: str) -> Iterator[None]:
         _loops.reset(token)
 
 
+def runs_loops() -> bool:
+    """Whether what is decomposed may have loops over tensors."""
+    return _loops.get()
+
+
 def should_compare(rows: int, given: int, width: int = 1) -> bool:
     """Whether to compare ``given`` indices with all ``rows``, for ``width`` elements each."""
     few = rows * given <= _PAIRS_EACH * (rows + given)
-    return rows * given * width <= LIMIT and (few or not _loops.get())
+    return rows * given * width <= LIMIT and (few or not runs_loops())
 
 
 def static(*shapes: Any) -> bool:
@@ -64,7 +70,7 @@ def _put_rows(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Any
         return NotImplemented
     rows, given = x.shape[0], index.shape[0]
     if not should_compare(rows, given, math.prod(x.shape[1:]) if accumulate else 1):
-        return NotImplemented
+        return NotImplemented if runs_loops() else _put_sorted(x, _checked(index, rows), values, accumulate)
     rest = [1] * (x.dim() - 1)
     hit = _checked(index, rows) == torch.arange(rows).unsqueeze(1)
     if accumulate:
@@ -76,6 +82,14 @@ def _put_rows(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Any
     source = torch.where(hit, torch.arange(given), -1).amax(1)
     taken = values[source.clamp(min=0)]
     return torch.where((source >= 0).reshape(rows, *rest), taken, x)
+
+
+def _put_sorted(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Tensor:
+    """Many into many, where nothing runs loops."""
+    if not accumulate:
+        return write_sorted(x, index, values)
+    wide = compute_dtype(x.dtype)
+    return reduce_sorted(x.to(wide), index, values.to(wide), "sum", 0).to(x.dtype)
 
 
 @ours(aten.index.Tensor)

@@ -137,7 +137,7 @@ def _scan_parts(x: Tensor, dim: int, times: bool, *, exclusive: bool) -> Tensor:
     """
     neutral, total = (1, torch.prod) if times else (0, torch.sum)
     size = x.shape[dim]
-    part = _part(size)
+    part = part_of(size)
     parts = -(-size // part)
     rest = [0, 0] * (x.dim() - dim - 1)
     if parts * part != size:
@@ -155,7 +155,7 @@ def _scan_parts(x: Tensor, dim: int, times: bool, *, exclusive: bool) -> Tensor:
     return flat if parts * part == size else flat.narrow(dim, 0, size)
 
 
-def _part(size: int) -> int:
+def part_of(size: int) -> int:
     """All, or the largest divisor that is not much less than `PART`: without one rows are padded."""
     if size <= PART:
         return size

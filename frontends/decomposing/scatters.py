@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .indices import assert_async, not_negative, should_compare, static
+from .indices import assert_async, not_negative, runs_loops, should_compare, static
 from .registry import aten, compute_dtype, ours
+from .sorted_writes import reduce_sorted
 
 
 def _can_compare(x: Tensor, dim: int, index: Tensor) -> bool:
@@ -79,15 +80,21 @@ def _scatter_add(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
 
 def _put(x: Tensor, dim: int, index: Tensor, source: Any, accumulate: bool) -> Tensor:
     """As an index_put, whose indices are checked, too."""
-    places = []
-    for d, size in enumerate(index.shape):
-        shape = [size if e == d else 1 for e in range(x.dim())]
-        places.append(not_negative(index, x.shape[d]) if d == dim else torch.arange(size).reshape(shape))
+    places = _places(x, dim, index)
     if isinstance(source, Tensor):
         values = source[tuple(slice(size) for size in index.shape)]
     else:
         values = torch.full((), source, dtype=x.dtype)
     return aten.index_put(x, places, values.expand(index.shape), accumulate)
+
+
+def _places(x: Tensor, dim: int, index: Tensor) -> list[Tensor]:
+    """Along each dim where the elements of ``index`` point to: in a shape that broadcasts to its own."""
+    places = []
+    for d, size in enumerate(index.shape):
+        shape = [size if e == d else 1 for e in range(x.dim())]
+        places.append(not_negative(index, x.shape[d]) if d == dim else torch.arange(size).reshape(shape))
+    return places
 
 
 @ours(aten.scatter_reduce.two, aten.scatter.reduce, aten.scatter.value_reduce)
@@ -116,8 +123,21 @@ def _scatter_reduce(
     if wide != x.dtype:
         x0, source = x.to(wide), source.to(wide)
         return aten.scatter_reduce(x0, dim, index, source, reduce, include_self=include_self).to(x.dtype)
+    if not runs_loops() and static(x.shape, index.shape):
+        return _sorted(x, dim, index, source, reduce, include_self)
     assert_async(((index >= 0) & (index < x.shape[dim])).all(), "index out of range in self")
     return NotImplemented
+
+
+def _sorted(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
+    """One element at a time: each has a place in all of x."""
+    flat = torch.zeros((), dtype=torch.int64)
+    for size, place in zip(x.shape, _places(x, dim, index), strict=True):
+        flat = flat * size + place
+    given = source[tuple(slice(size) for size in index.shape)].reshape(index.numel())
+    neutral = _neutral(reduce, x.dtype)
+    flat, own = flat.reshape(index.numel()), x.reshape(x.numel())
+    return reduce_sorted(own, flat, given, reduce, neutral, include_self=include_self).reshape(x.shape)
 
 
 def _mean(x: Tensor, dim: int, index: Tensor, source: Tensor, include_self: bool) -> Tensor:

@@ -38,7 +38,7 @@ def _order(x: Tensor, descending: bool) -> Tensor:
     return torch.where(found, places, 0).sum(-1)
 
 
-def _first(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
+def first(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
     """The first ``most`` elements of each sorted row, and where they were."""
     size = x.shape[-1]
     merges = (-(-size // PART) - 1).bit_length() if x.numel() * size > LIMIT else 0
@@ -96,7 +96,7 @@ def _merged(x: Tensor, most: int, descending: bool) -> Tensor:
 
 
 def _sorted(x: Tensor, dim: int, most: int, descending: bool) -> Any:
-    values, order = _first(x.movedim(dim, -1), most, descending)
+    values, order = first(x.movedim(dim, -1), most, descending)
     return values.movedim(-1, dim), order.movedim(-1, dim)
 
 
