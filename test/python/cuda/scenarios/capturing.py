@@ -14,6 +14,7 @@ from mlopt.test.python.cuda.calls import (
     compute,
     counts,
     entry_graphs,
+    pointer,
     raises,
     run,
 )
@@ -70,6 +71,21 @@ def inputs_that_stay_are_not_copied(stub):
     assert counts(stub) == (0, 1, 1)
     assert torch.equal(call(other, weight)[0], other + weight)
     assert counts(stub) == (0, 0, 1)
+
+
+def maps(stub):
+    """A graph has the tensor maps of its addresses, by value, whatever is called meanwhile."""
+    seen, out = [], torch.empty(64)
+    stub.library.stub_parameters(2)
+    stub.on_launch(lambda name, grid, block, shared, stream, params: seen.append(pointer(params, 1)))
+    call, _, _ = captured(stub, "boxes", lambda shape, strides, dtype: out)
+    one, other = torch.zeros(2, 20, 64, dtype=torch.float16)
+    for x in (one, one, other, one, other, torch.zeros(30, 64, dtype=torch.float16), one):
+        call(x)
+        assert seen.pop() == x.data_ptr() and not seen
+    log = stub.log()
+    assert sum("TensorMap" in line for line in log) == 3
+    assert sum("cuGraphLaunch" in line for line in log) == 5
 
 
 def sizes(stub):
