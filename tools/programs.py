@@ -29,6 +29,15 @@ def split_source(source: str) -> tuple[Path, str] | None:
     path, colon, name = source.rpartition(":")
     if colon and path.endswith(".py"):
         return Path(path), name
+    if colon and path.endswith(".mlir"):
+        raise InputError(
+            f"{source} is no file: of an .mlir file the function is named apart",
+            remedy=f"pass {path} --func {name}" if name else f"pass {path}",
+        )
+    if colon and path.endswith(".pt2"):
+        raise InputError(
+            f"{source} is no file: an exported program is one function, without a name", remedy=f"pass {path}"
+        )
     if source.endswith(".py"):
         raise InputError(
             f"{source} is Python", remedy=f"name a function that returns a module: {source}:FUNCTION"
@@ -107,7 +116,7 @@ def call_factory(path: Path, name: str) -> tuple[Callable[..., Any], tuple[Any, 
         return made, ()
     if not isinstance(made, tuple) or not made or not callable(made[0]):
         raise InputError(
-            f"{path}:{name} returned a {type(made).__name__}",
+            f"{path}:{name} returned no module, but something of type {type(made).__name__}",
             remedy="return a tuple: the module and its example inputs",
         )
     return made[0], made[1:]

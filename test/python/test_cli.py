@@ -64,7 +64,7 @@ def test_the_environment_beats_defaults(file, monkeypatch, name, value, words) -
     ("source", "message"),
     [
         (":nothing", "has no function 'nothing'"),
-        (":number", "returned a int"),
+        (":number", "something of type int"),
         ("", "is Python"),
     ],
 )

@@ -32,7 +32,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("source", "target", "machine", "error", "message"),
     [
         (":nothing", "cpu", "cpu", InputError, "has no function 'nothing'"),
-        (":numbers", "cpu", "cpu", InputError, "returned a int"),
+        (":numbers", "cpu", "cpu", InputError, "something of type int"),
         ("", "cpu", "cpu", InputError, "is Python"),
         (":mlp", "tpu", "", CompileError, "target='tpu' is not known"),
         (":mlp", "cuda:sm_80", "cpu", InputError, "is a CPU"),
@@ -60,6 +60,16 @@ def test_other_commands_refuse_func_too() -> None:
 def test_func_is_for_mlir_files(draw: Callable[..., object], name: str, kind: str) -> None:
     with pytest.raises(InputError, match=f"--func f names a function of an .mlir file, and {name} {kind}"):
         draw(name, "f", "cuda:sm_80")
+
+
+@pytest.mark.parametrize(
+    ("source", "remedy"),
+    [("k.mlir:f", "pass k.mlir --func f"), ("k.mlir:", "pass k.mlir"), ("p.pt2:f", "pass p.pt2")],
+)
+def test_only_a_python_files_function_stands_behind_a_colon(source: str, remedy: str) -> None:
+    with pytest.raises(InputError, match=f"{source} is no file") as raised:
+        explain.explain(source, "main", "cpu", "cpu")
+    assert raised.value.remedy == remedy
 
 
 def test_an_exported_program_that_cannot_be_read_is_named(tmp_path: Path) -> None:
