@@ -18,6 +18,7 @@ from .raising.contractions import read_narrow_operands
 from .raising.generated import fill_constants, lower_generated
 from .raising.inits import make_inits_explicit
 from .raising.joined_totals import join_totals
+from .raising.known_reshapes import split_known_dims
 from .raising.maxima import combine_around_maxima
 from .raising.named import generalize_named_ops
 from .raising.narrow_sums import narrow_sums
@@ -61,6 +62,7 @@ class Raise(Pass):
 
 def _raise(func: ir.Operation, processors: int) -> None:
     take_tensors_late(func)
+    split_known_dims(func)
     lower_windows(func)  # before pads: it makes some longer
     lower_concat_and_pad(func)
     lower_generated(func)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from mlopt.runtime.verification import Verifier
+from mlopt.test.corpus.transformers import Gpt2Block
 from mlopt.test.python.kernel_counts import TARGETS
 from torch import nn
 
@@ -120,3 +122,41 @@ def test_lengths_that_exports_do_not_have(length: int) -> None:
     assert len(divided.kernels) == 1
     x = torch.rand(3, length).numpy()
     np.testing.assert_allclose(divided(x), x / x.sum(-1, keepdims=True), rtol=1e-6)
+
+
+class LinearGeluResidual(nn.Module):
+    """gelu(linear(x)) + y"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(48, 72)
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return F.gelu(self.linear(x)) + y
+
+
+SEVERAL: dict[str, tuple[int, Callable[[], nn.Module], tuple[int, ...]]] = {
+    "gelu(linear(x)) + residual": (1, LinearGeluResidual, (48, 72)),
+    "GPT-2 block": (7, lambda: Gpt2Block(48, 3), (48,)),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", SEVERAL)
+def test_batches_of_unknown_number_and_length(name: str, target: str) -> None:
+    """As many kernels as of known ones: the rows of a product are a batch of lengths again where it ends."""
+    most, make, widths = SEVERAL[name]
+    module = make().eval()
+    dims = {0: torch.export.Dim("batch", min=1), 1: torch.export.Dim("length", min=2, max=512)}
+    with torch.no_grad():
+        compiled = mlopt.jit(
+            module,
+            *(torch.randn(3, 7, width) for width in widths),
+            dynamic_shapes=tuple(dims for _ in widths),
+            **TARGETS[target],
+        )
+        names = [each.name for each in compiled.kernels if each.function == "main" for _ in range(each.calls)]
+        assert len(names) <= most, names
+        for batch, length in ((1, 2), (3, 7), (2, 33)):
+            x = tuple(torch.randn(batch, length, width) for width in widths)
+            Verifier(module, x, {}).check(compiled(*x))
