@@ -14,6 +14,7 @@ the reduction, which would keep them apart.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from mlir import ir
@@ -37,19 +38,38 @@ from .reshape import grouped
 LONGEST_CHAIN = 32  # element-wise ops that go along
 
 
-def can_divide(op: ir.Operation, loop: int) -> bool:
-    """Whether each operand of ``op`` that has the loop has it as a whole dim of static size."""
-    for value, where in zip(op.operands, maps_of(op), strict=True):
-        for dim, expr in enumerate(where.results):
-            if not isinstance(expr, (ir.AffineDimExpr, ir.AffineConstantExpr)):
-                return False
-            if expr == ir.AffineDimExpr.get(loop, op.context) and value.type.is_dynamic_dim(dim):
-                return False
+def reads_whole_dims(op: ir.Operation) -> bool:
+    """Whether each dim of each operand is read along one loop, no two along the same, or at one place."""
+    for where in maps_of(op):
+        exprs = [expr for expr in where.results if not isinstance(expr, ir.AffineConstantExpr)]
+        if not all(isinstance(expr, ir.AffineDimExpr) for expr in exprs):
+            return False
+        if len({expr.position for expr in exprs}) < len(exprs):
+            return False
     return True
 
 
-def divide_loop(op: ir.Operation, loop: int, width: int, depth: int = LONGEST_CHAIN) -> ir.Operation:
-    """``op`` with ``loop`` as two loops, the inner one of ``width`` steps; its results keep their shapes."""
+def can_divide(op: ir.Operation, loop: int) -> bool:
+    """Whether each operand of ``op`` that has the loop has it as a whole dim of static size."""
+    mine = ir.AffineDimExpr.get(loop, op.context)
+    return reads_whole_dims(op) and not any(
+        expr == mine and value.type.is_dynamic_dim(dim)
+        for value, where in zip(op.operands, maps_of(op), strict=True)
+        for dim, expr in enumerate(where.results)
+    )
+
+
+def divide_loop(
+    op: ir.Operation,
+    loop: int,
+    width: int,
+    depth: int = LONGEST_CHAIN,
+    stays: Callable[[ir.Value], bool] = lambda _: False,
+) -> ir.Operation:
+    """``op`` with ``loop`` as two loops, the inner one of ``width`` steps; its results keep their shapes.
+
+    Up to ``depth`` element-wise ops before it go along, but none that makes an operand which ``stays``.
+    """
     inputs = len(inputs_of(op))
     places = [dim_of_loop(where, loop) for where in maps_of(op)]
     with op.location, ir.InsertionPoint(op):
@@ -57,7 +77,8 @@ def divide_loop(op: ir.Operation, loop: int, width: int, depth: int = LONGEST_CH
         for number, dim in enumerate(places):
             value = op.operands[number]  # read anew: what makes it twice was replaced at its first use
             if dim is not None:
-                value = _init(value, dim, width) if number >= inputs else _divided(value, dim, width, depth)
+                along = 0 if number >= inputs or stays(value) else depth
+                value = _init(value, dim, width) if number >= inputs else _divided(value, dim, width, along)
             operands.append(value)
         maps = [with_loops(where, loop, 1) for where in maps_of(op)]
     kinds = kinds_of(op)
@@ -97,12 +118,16 @@ def _divided(value: ir.Value, dim: int, width: int, depth: int) -> ir.Value:
     return tensor.ExpandShapeOp(kind, value, groups, dynamic, static).result
 
 
-def can_go_along(maker: ir.Operation, dim: int) -> bool:
+def works_in_order(op: ir.Operation) -> bool:
     """Whether an op works element by element, in the order of its one result."""
-    if len(maker.results) != 1 or "reduction" in kinds_of(maker):
+    if len(op.results) != 1 or "reduction" in kinds_of(op):
         return False
-    identity = ir.AffineMap.get_identity(len(kinds_of(maker)), maker.context)
-    return maps_of(maker)[-1] == identity and can_divide(maker, dim)
+    return bool(maps_of(op)[-1] == ir.AffineMap.get_identity(len(kinds_of(op)), op.context))
+
+
+def can_go_along(maker: ir.Operation, dim: int) -> bool:
+    """Whether an op works so, and a dim of its result can be divided."""
+    return works_in_order(maker) and can_divide(maker, dim)
 
 
 def _init(value: ir.Value, dim: int, width: int) -> ir.Value:

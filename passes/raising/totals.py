@@ -14,8 +14,9 @@
 
 Where no divisor makes parts of a fitting width, each part gets some of what is left over (`ragged`). A total
 has few parts on a CPU, whatever its shape: each task of its reader adds them up, so that x / x.sum() is two
-kernels. A row of 64 elements or more is a part on a GPU, for its many processors, and where reductions come
-before or behind, as in a variance, whose tasks read their part a second time.
+kernels. Of rows of unknown number, which are read again, they take blocks in turns (`turns`). A row of
+64 elements or more is a part on a GPU, for its many processors, and where reductions come before or behind,
+as in a variance, whose tasks read their part a second time.
 
 Legal for operations that may be done in any order: sums and products of floats are rounded in another one, as
 eager's are; in which order depends on the shapes and the kind of machine alone. What reads the partial
@@ -47,6 +48,7 @@ from .part_widths import LONGEST, SHORTEST, ragged_parts, width_of_parts
 from .partial import can_reorder, reduce_twice
 from .ragged import split_raggedly
 from .reshape import RESHAPES
+from .turns import BLOCK, can_take_turns, take_turns
 
 SMALL = 1 << 14  # elements that one task reduces soon enough
 PARTS = 64  # tasks that a large reduction of everything has, at least
@@ -177,6 +179,7 @@ def _split(op: ir.Operation, processors: int) -> None:
     is_total = _product(op, "parallel") == 1
     wanted = PARTS if is_total else -(-MORE_PARTS // max(_tasks(op), 1))
     most = MOST if is_total and processors < PARTS and not _has_steps(op) else None
+    in_turns = most is not None and _is_read_back(op)
     extents, loops = loop_extents(op), _reduced(op)
     inner = _product(op, "reduction")
     parts = 1
@@ -188,6 +191,11 @@ def _split(op: ir.Operation, processors: int) -> None:
         least = -(-SHORTEST // max(inner, 1))
         divides, left = can_divide(op, loop), -(-wanted // parts)
         is_crowded = divides and most is not None and parts * extent > most
+        is_open = extents[loop] is None and extents.count(None) == 1 and left > ENOUGH
+        if in_turns and is_open and can_take_turns(op, loop):
+            op = take_turns(op, loop, left, max(BLOCK // max(inner, 1), 1))
+            kept.append(loop)
+            break
         if least == 1 and not is_crowded:
             kept.append(loop)
             parts *= extent

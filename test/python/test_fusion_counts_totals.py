@@ -8,6 +8,8 @@ import mlopt
 import pytest
 import torch
 import torch.nn.functional as F
+from mlopt.runtime.verification import Verifier
+from mlopt.test.corpus.basic import Function
 from mlopt.test.python.kernel_counts import TARGETS, kernels_of
 
 SHAPES = [(33, 517), (1, 100003), (2, 50021), (20011, 31), (4096, 256), (4099, 257), (3, 5, 257, 65)]
@@ -105,3 +107,39 @@ def test_the_loss_of_one_row_is_not_made_of_all_log_probabilities(classes: int, 
         assert place >= 0 or (compiled(scores, target).isnan() and expected.isnan())
     with pytest.raises(IndexError):
         compiled(scores, torch.tensor([classes]))
+
+
+UNKNOWN: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "divided by the sum": lambda x: x / x.sum(),
+    "divided by the mean": lambda x: x / x.mean(),
+    "less the mean": lambda x: x - x.mean(),
+    "divided by the norm": lambda x: x / x.norm(),
+    "divided by the largest": lambda x: x / x.amax(),
+    "exponentials": lambda x: (x.exp() + 1).sum() * x,
+}
+
+
+@pytest.mark.parametrize(("name", "columns"), [*((name, 1021) for name in UNKNOWN), ("less the mean", 5000)])
+def test_two_kernels_of_unknown_rows(name: str, columns: int) -> None:
+    """Parts of known number take blocks of rows in turns, also where there are fewer rows than parts."""
+    module = Function(UNKNOWN[name])
+    example, rows = torch.rand(7, columns), {0: torch.export.Dim("rows", min=1)}
+    with torch.no_grad():
+        compiled = mlopt.jit(module, example, dynamic_shapes=((rows,),))
+    assert sum(each.calls for each in compiled.kernels) == 2
+    for count in (1, 3, 4, 255, 256, 257, 1030):
+        x = torch.randn(count, columns) + 1
+        Verifier(module, (x,), {}).check(compiled(x))
+        x[-1, -1] = float("nan")
+        assert compiled(x).isnan().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64, torch.int32], ids=str)
+def test_other_types_of_unknown_rows(dtype: torch.dtype) -> None:
+    module = Function(lambda x: x * x.sum())
+    make = lambda rows: (torch.randn(rows, 3, 512) * 4).to(dtype)  # noqa: E731
+    compiled = mlopt.jit(module, make(5), dynamic_shapes=(({0: torch.export.Dim("rows")},),))
+    assert sum(each.calls for each in compiled.kernels) == 2
+    for rows in (2, 64, 131):
+        x = make(rows)
+        Verifier(module, (x,), {}).check(compiled(x))
