@@ -23,11 +23,19 @@ def _sum(x: Tensor, *args: Any, dtype: torch.dtype | None = None, **kwargs: Any)
 @ours(aten.prod.default, aten.prod.dim_int)
 def _prod(x: Tensor, *args: Any, dtype: torch.dtype | None = None, **kwargs: Any) -> Any:
     result = _total_dtype(x, dtype)
-    return NotImplemented if x.dtype == result else x.to(result).prod(*args, **kwargs, dtype=result)
+    wide = _product_dtype(result)
+    if x.dtype == result == wide:
+        return NotImplemented
+    return x.to(result).to(wide).prod(*args, **kwargs, dtype=wide).to(result)
 
 
 def _total_dtype(x: Tensor, dtype: torch.dtype | None) -> torch.dtype:
     return dtype or (x.dtype if x.is_floating_point() else torch.int64)
+
+
+def _product_dtype(dtype: torch.dtype) -> torch.dtype:
+    """f64 for f32: however products are grouped, each rounding is one of the whole, as none of a sum is."""
+    return torch.float64 if dtype == torch.float32 else dtype
 
 
 @ours(aten.mean.default, aten.mean.dim)
@@ -116,7 +124,11 @@ def _cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
 @ours(aten.cumprod.default)
 def _cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
-    products = _scan(x.to(compute_dtype(result)), dim, times=True)
+    wide = compute_dtype(_product_dtype(result))
+    factors = x.to(result).to(wide)
+    products = _scan(factors, dim, times=True)
+    if products is NotImplemented:  # one after the other, in the same type
+        products = aten.cumprod(factors, dim) if x.dtype != wide else NotImplemented
     return products if products is NotImplemented else products.to(result)
 
 

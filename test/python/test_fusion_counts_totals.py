@@ -143,3 +143,21 @@ def test_other_types_of_unknown_rows(dtype: torch.dtype) -> None:
     for rows in (2, 64, 131):
         x = make(rows)
         Verifier(module, (x,), {}).check(compiled(x))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_products_are_rounded_once(target: str) -> None:
+    """Of many factors near 1 each rounding is one of the whole, in whatever order they are multiplied."""
+    unit = 2.0**-24 * 1.001
+    x = 1 + 1e-3 * torch.randn(1 << 21 if target == "cpu" else 1 << 15)
+    rows = x[: 3 << 12].reshape(3, -1)
+    functions: tuple[tuple[Callable[[torch.Tensor], torch.Tensor], torch.Tensor], ...] = (
+        (torch.prod, x),
+        (lambda x: x.prod(1), rows),
+        (lambda x: x.prod(0), rows.T.contiguous()),
+        (lambda x: x.cumprod(1), rows),
+    )
+    for function, factors in functions:
+        found, expected = mlopt.jit(function, factors, **TARGETS[target])(factors), function(factors.double())
+        assert found.dtype == torch.float32
+        assert ((found - expected).abs() <= unit * expected.abs()).all()
