@@ -260,6 +260,8 @@ GROUP = Mark("mlopt.group", INTEGER)
 # Why the parts that this view has, or that are read of an op's result, are not made apart, and why a concat
 # is not read part by part; mlopt-fuse takes it off.
 WHOLE = Mark("mlopt.whole", STRING, ("tensor.expand_shape", "tensor.insert_slice", "linalg.generic"))
+# Why a product is made in parts, which are added up; mlopt-fuse takes it off.
+IN_PARTS = Mark("mlopt.in_parts", STRING, ("linalg.generic",))
 # What mlopt-fuse refused to fuse, and why.
 FUSION = Mark("mlopt.fusion", STRINGS, _MODULE)
 # Each fusion made or refused, and each joining of products, with what that saves; mlopt-outline takes it off.
@@ -306,7 +308,7 @@ LAUNCHES = Mark("mlopt.launches", LAUNCHES_KIND, _MODULE)
 MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
-        OP, GROUP, WHOLE, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
+        OP, GROUP, WHOLE, IN_PARTS, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
         FLOPS, SCHEDULE, CONSIDERED, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
         BY_THREADS, ROUNDS, DROPS_NAN, BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import DECISIONS, FUSION, WHOLE
+from ..dialects.attributes import DECISIONS, FUSION, IN_PARTS, WHOLE
 from .base import Pass
 from .costs.machine import DEFAULT_CPU, machine_of
 from .fusion.buffers import give_concats_their_buffers
@@ -85,8 +85,9 @@ class Fuse(Pass):
             DECISIONS.set(op, (*before, *(decision for each in made for decision in each.all())))
         for each in made:
             each.graph.erase_dead()
-        for noted in ops_named(op, *WHOLE.on):
+        for noted in ops_named(op, *WHOLE.on):  # those of IN_PARTS are among them
             WHOLE.drop(noted)
+            IN_PARTS.drop(noted)
 
 
 def _graph_of(function: ir.Operation, *, has_scratch: bool) -> Graph:

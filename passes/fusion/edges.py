@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mlir import ir
 
-from ...dialects.attributes import WHOLE
+from ...dialects.attributes import IN_PARTS, WHOLE
 from ..groups import is_init
 from ..moving.gathered import why_not_computed
 from ..structured import DYNAMIC, word_for
@@ -81,7 +81,9 @@ def _edge_apart(
         return ALL_TASKS
     if producer.has(Kind.ANCHOR, Kind.BARRIER) and not is_epilogue:
         first = first_word((Kind.ANCHOR, Kind.BARRIER), producer)
-        return f"only element-wise ops over all loops of its result follow {first} in its kernel"
+        apart = f"only element-wise ops over all loops of its result follow {first} in its kernel"
+        parts = IN_PARTS.get(value.owner.operation)
+        return apart if parts is None else f"{apart}; {parts}"
     if made_by is Kind.ROW and kind is Kind.ROW and not is_init(op, number):
         return ROWS_OF_ROWS
     return None

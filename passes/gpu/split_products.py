@@ -20,20 +20,22 @@ that leave whole steps. Runs before mlopt-hoist: the view of a prepared weight i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from mlir import ir
 
-from ...dialects.attributes import KERNEL, OP
+from ...dialects.attributes import IN_PARTS, KERNEL, OP
 from ..base import Pass
 from ..costs.machine import DEFAULT_GPU, find_machine, machine_of
 from ..domain import Domain
+from ..moving.expansions import rests_on_rows
+from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..raising.divided import can_divide, divide_loop
 from ..raising.partial import can_reorder, reduce_twice
 from ..scheduling.gpu_products import tensor_product
 from ..scheduling.tensor_blocks import LATENCY, SHARED, Product, estimates
-from ..structured import kinds_of, loop_extents, structured_ops
+from ..structured import inputs_of, kinds_of, loop_extents, structured_ops
 from ..tiling import contraction
 from ..tiling.registry import rule_of
 
@@ -60,9 +62,9 @@ class SplitProducts(Pass):
             if function.name == "func.func" and function.regions[0].blocks and not KERNEL.get(function):
                 for generic in structured_ops(function):
                     product = can_split(generic)
-                    parts = 1 if product is None else parts_of(product, self.machine, self.shared)
-                    if parts > 1:
-                        _split(generic, parts)
+                    found = None if product is None else parts_of(product, self.machine, self.shared)
+                    if found is not None:
+                        _split(generic, found)
 
 
 def can_split(op: ir.Operation) -> Product | None:
@@ -79,13 +81,23 @@ def can_split(op: ir.Operation) -> Product | None:
     return tensor_product(domain, domain.nests[0])
 
 
-def parts_of(product: Product, machine: str, shared: int) -> int:
-    """Into how many parts the depth is worth dividing."""
+class Parts(NamedTuple):
+    """Of a depth; the seconds predicted for products of these parts and their sum, and for the whole."""
+
+    number: int
+    seconds: float
+    whole: float
+
+
+def parts_of(product: Product, machine: str, shared: int) -> Parts | None:
+    """The parts that the depth is worth dividing into, if it is."""
     whole = estimates(product, machine, shared)
     numbers = [number for number in range(2, MOST_PARTS + 1) if product.depth % (number * STEP) == 0]
     times = {number: _seconds(product, number, machine, shared) for number in numbers}
-    best = min(times, key=lambda number: times[number], default=1)
-    return best if whole and best > 1 and times[best] < GAIN * whole[0].seconds else 1
+    if not whole or not times:
+        return None
+    found = Parts(*min(times.items(), key=lambda each: each[1]), whole[0].seconds)
+    return found if found.seconds < GAIN * found.whole else None
 
 
 def _seconds(product: Product, parts: int, machine: str, shared: int) -> float:
@@ -100,9 +112,17 @@ def _seconds(product: Product, parts: int, machine: str, shared: int) -> float:
     return found[0].seconds + known.launch + LATENCY + size / rate if found else float("inf")
 
 
-def _split(op: ir.Operation, parts: int) -> None:
+def _split(op: ir.Operation, parts: Parts) -> None:
     """Make the outer part of the reduced loop one of the result, and add it up in a second op."""
     (reduced,) = (loop for loop, kind in enumerate(kinds_of(op)) if kind == "reduction")
     extent = loop_extents(op)[reduced]
     assert extent is not None, "can_split has asked"
-    OP.set(reduce_twice(divide_loop(op, reduced, extent // parts), [reduced], outermost=True), "sum")
+    # What a product makes is viewed, not what comes of it: the element-wise work stays with the product.
+    divided = divide_loop(op, reduced, extent // parts.number, stays=rests_on_rows)
+    total = reduce_twice(divided, [reduced], outermost=True)
+    OP.set(total, "sum")
+    made = defining_op(inputs_of(total)[0], "linalg.generic")
+    assert made is not None, "what is added up is made in parts"
+    one, other = (f"{seconds * 1e6:.1f} µs" for seconds in (parts.seconds, parts.whole))
+    note = f"{parts.number} parts of its depth and their sum take {one}, all of it at once {other}"
+    IN_PARTS.set(made, note)

@@ -1,6 +1,7 @@
 """Modules in half floats have the kernels that they have in f32: casts go where the work is."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import mlopt
 import pytest
@@ -8,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from mlopt.test.corpus.transformers import Gpt2Block
 from mlopt.test.python.kernel_counts import TARGETS, kernels_of
+from mlopt.tools.explain import explain
 from torch import nn
 
 HALVES = pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
@@ -78,3 +80,28 @@ def test_silu_behind_a_grouped_convolution(dtype: torch.dtype, target: str) -> N
             result, eager, expected = mlopt.jit(module, x)(x), module(x), module.double()(x.double())
         error = (result.double() - expected).abs().max()
         assert error <= max(2 * (eager.double() - expected).abs().max(), 1e-5)
+
+
+BLOCKS = """
+import torch
+from mlopt.test.corpus.transformers import Gpt2Block
+
+def blocks():
+    module = torch.nn.Sequential(Gpt2Block(768, 12), Gpt2Block(768, 12)).bfloat16().eval()
+    return module, torch.randn(1, 128, 768).bfloat16()
+"""
+
+
+def test_parts_of_a_product_are_added_up_by_what_reads_it(tmp_path: Path) -> None:
+    """Of a product of few blocks, in parts: the next layer's norm adds them up, the last layer's are left.
+
+    What is computed of the product before it stays in that product's kernel.
+    """
+    file = tmp_path / "blocks.py"
+    file.write_text(BLOCKS)
+    explained = explain(f"{file}:blocks", "main", "cuda:sm_80")
+    kernels = explained.of("main")
+    assert sum(len(each.calls) for each in kernels) <= 15, [each.name for each in kernels]
+    reasons = [each["reason"] for edge in explained.edges for each in edge["reasons"]]
+    assert any("parts of its depth and their sum take" in reason for reason in reasons)
+    assert not any("reshape" in reason for reason in reasons)
