@@ -66,6 +66,8 @@ def _combine(
     (one, end), (other, _) = left, right
     if kind in ("+", "*"):
         return gcd(one, other) if kind == "+" else one * other, None
-    if end is None or end > other:
-        return 1, None
-    return left if kind == "mod" else (0, 1) if kind == "floordiv" else (1, None)
+    if end is not None and end <= other:
+        return left if kind == "mod" else (0, 1) if kind == "floordiv" else (1, None)
+    if kind == "mod":
+        return gcd(one, other), other
+    return (one // other if kind == "floordiv" and one % other == 0 else 1), None

@@ -161,8 +161,8 @@ def _calls(more: int) -> Iterator[None]:
 
 
 def _is_split(dim: Dim, tile: int) -> bool:
-    """Whether the tasks divide a dim. An empty one is divided too: then there is no task."""
-    return dim.extent is None or dim.extent == 0 or 0 < tile < dim.extent
+    """Whether the tasks divide a dim, or have more than it. An empty one is divided too: there is no task."""
+    return dim.extent is None or dim.extent == 0 or 0 < tile != dim.extent
 
 
 def _extent(domain: Domain, dim: Dim, outs: Sequence[ir.Value]) -> int | ir.Value:

@@ -40,6 +40,7 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
             machine_for_code(chip),
             "mlopt-gpu-compute-positions,"
             # While the sum of a product's parts can be fused with what comes after it.
+            f"mlopt-gpu-channels-last{{machine={machine_for_code(chip)} shared={limits.shared}}},"
             f"mlopt-gpu-split-products{{machine={machine_for_code(chip)} shared={limits.shared}}},",
         ),
         tile(format_pass(schedule), fast_math),
@@ -65,7 +66,8 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
             f"mlopt-gpu-group-tasks{{machine={machine_for_code(chip)}}},"
             # Loops with such products have little else to do, and keep what no step changes in registers.
             "mlopt-gpu-tensor-cores,mlopt-gpu-late-scales,mlopt-gpu-hoist-factors,mlopt-gpu-split-masks,"
-            f"{products}"
+            # While the places of its steps are numbers.
+            f"mlopt-gpu-join-loops,{products}"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
             f"mlopt-gpu-assign-layouts{block},{loads}"
             f"mlopt-gpu-pipeline-loads{block}",

@@ -193,6 +193,8 @@ def _slot_bytes(turned: ir.Operation) -> int:
     kind = ir.VectorType(turned.results[0].type)
     size, elements = bytes_of(kind.element_type), prod(kind.shape)
     wide = [extent for extent in kind.shape if extent > 1]
+    if len(wide) > 2:
+        wide = [prod(wide[:-1]), wide[-1]]  # as `threads/flat` has them
     padded = [each for each in wide if each * size % (2 * WIDE) or (size == 1 and each < 4 * WIDE)]
     return elements * size + max((elements // extent * WIDE for extent in padded), default=0)
 

@@ -35,7 +35,8 @@ from ..base import Pass
 from ..operations import defining_op, nested_ops
 from ..structured import is_used
 from .grids import grids_of
-from .layouts.mma import COLUMNS, Instruction, Roles, instruction_for, loop_size, makes_factor, roles_of
+from .layouts.mma import COLUMNS, Instruction, instruction_for, makes_factor
+from .layouts.roles import Roles, roles_of
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,7 @@ def should_exchange(product: ir.Operation) -> bool:
     """Whether a product has so few rows that they are columns of an instruction, and its columns rows."""
     roles = roles_of(product)
     assert isinstance(roles, Roles), "can_use has asked"
-    rows, columns = (1 if loop is None else loop_size(product, loop) for loop in (roles.rows, roles.columns))
-    return rows <= COLUMNS < columns
+    return roles.rows.size <= COLUMNS < roles.columns.size and len(roles.rows.loops) < 2
 
 
 def _exchange(product: ir.Operation) -> None:

@@ -49,7 +49,7 @@ from ..constants import index_constant, integer_of
 from ..operations import block_ops, nested_ops
 from .grids import grids_of
 from .layouts.access import bytes_of
-from .layouts.mma import Roles, roles_of
+from .layouts.roles import Roles, roles_of
 from .layouts.tiles import contract_loops, sizes_of
 from .layouts.warpgroup import PATTERN_BYTES, Factor, factor_of, warpgroup_of
 from .layouts.warps import BLOCK_SHARED
@@ -128,7 +128,7 @@ class _Rewrite:
         roles = roles_of(product)
         assert isinstance(roles, Roles), "mlopt-gpu-tensor-cores has asked"
         loops = contract_loops(product)[2]
-        sides = [loops.index(loop) for loop in (roles.rows, roles.columns) if loop is not None]
+        sides = [loops.index(loop) for side in (roles.rows, roles.columns) for loop in side.loops]
         attributes = {
             "instruction": product.attributes[MMA.name],
             "left": _numbers(*_dims(product, 0)),

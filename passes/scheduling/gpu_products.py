@@ -17,7 +17,7 @@ from ..tiling.access import Access, Nest, shape_of
 from ..tiling.registry import SINGLE
 from .common import ROW, products_at_once
 from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, bytes_of, inputs_of, leaves, part_of, power_above
-from .tensor_blocks import Block, Estimate, Product, estimates
+from .tensor_blocks import MOST_ROWS, Block, Estimate, Product, estimates, row_parts
 from .warpgroup_blocks import warpgroup_blocks
 
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
@@ -62,14 +62,17 @@ def choose_tensor_block(
         next((tiles.get(dim) or dim.extent or ROW for dim in side if dim.whole or dim in tiles), None)
         for side in sides
     ]
-    others = tuple(warpgroup_blocks(product, *owned)) if warpgroups else ()
+    others = tuple(warpgroup_blocks(product, *owned)) if warpgroups and not product.extents else ()
     found = estimates(product, machine, shared, *owned, others=others)
     if found:
         best = found[0].block
         _choose_single(domain, nest, tiles, best.step)
         for side, wanted in zip(sides, (best.rows, best.columns), strict=True):
-            for dim in side:
-                tiles.setdefault(dim, part_of(dim.extent, wanted))
+            parts = [part_of(dim.extent, wanted) for dim in side]
+            if len(side) > 1:
+                parts = row_parts(product.extents, wanted)
+            for dim, part in zip(side, parts, strict=True):
+                tiles.setdefault(dim, part)
         for loop in nest.parallels:
             tiles.setdefault(loops[loop], SINGLE)
     return found
@@ -99,6 +102,7 @@ def tensor_product(domain: Domain, nest: Nest, tf32: bool = False) -> Product | 
         around=products * prod(loops[loop].extent or 1 for loop in nest.reductions if loop != stepped),
         sums=products_at_once(domain),
         turned=(bool(along & {*sides[0]}), bool(along & {*sides[1]})),
+        extents=tuple(dim.extent or ROW for dim in sides[0]) if len(sides[0]) > 1 else (),
     )
 
 
@@ -149,10 +153,30 @@ def _choose_single(domain: Domain, nest: Nest, tiles: dict[Dim, int], wanted: in
 
 
 def _divided_sides(domain: Domain, nest: Nest) -> list[list[Dim]]:
-    """Of rows and of columns the dim that a task owns, or else blocks divide; none of one element."""
+    """Of rows and columns the dim that a task owns, or else those that blocks divide; none of one element."""
     loops = domain.loops(nest)
     sides = [[loops[loop] for loop in side] for side in reversed(_sides(nest))]
-    return [[next((dim for dim in side if dim.whole), side[0])] if side else [] for side in sides]
+    found = [[next((dim for dim in side if dim.whole), side[0])] if side else [] for side in sides]
+    return [_further_rows(domain, nest, sides[0]) or found[0], found[1]]
+
+
+def _further_rows(domain: Domain, nest: Nest, side: Sequence[Dim]) -> list[Dim]:
+    """The dims that rows run along, innermost first, if that is more than one: places of several images.
+
+    They do if their factor is copied as it is, along the depth.
+    """
+    loops, stepped, found = domain.loops(nest), contraction.stepped_loop(nest), list[Dim]()
+    single = {loops[loop] for loop in contraction.needs(nest)}
+    for access in contraction.factor_accesses(nest):
+        own = {loops[loop] for index in access.indices for loop in index.loops}
+        if {*side} <= own and (_is_loose(domain, access) or stepped not in _inner_loops(access)):
+            return []
+    if any(dim.whole or dim.extent is None or dim in single for dim in side):
+        return []
+    for dim in side:
+        if prod(each.extent or ROW for each in found) < MOST_ROWS:
+            found.append(dim)
+    return found if len(found) > 1 else []
 
 
 def _result_bytes(domain: Domain, product: Nest, dims: Collection[Dim]) -> int:

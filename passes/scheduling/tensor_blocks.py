@@ -37,6 +37,7 @@ MOST_REGISTERS = 255  # that a thread can have
 REGISTER_STEP = 8  # they are handed out by so many
 ADDRESSES = 36  # registers for places, counters and what is on its way, as ptxas has them
 FEWEST_ADDRESSES = 24  # the same, if it is told to have no more
+PLACES = 8  # more of them, of windows and rows that run along several dims: each has an end
 DEPTH_BYTES = 32  # of a row of a factor, that an instruction multiplies
 PASSING = 2  # registers for an element that passes through one, with its place
 TWIN = 0.75  # the same of a twin, whose elements pass in turns
@@ -45,6 +46,7 @@ SECTOR = 32  # bytes of memory and of the L2 cache that come at once
 HELD_WARPS = 64
 
 _SIDES = (16, 32, 64, 128, 256)
+MOST_ROWS = _SIDES[-1]
 _STEP_BYTES = (64, 128)  # of a row of a factor: whole sectors, and lines
 _WARPS = (4, 8)
 _MORE_WARPS = (16,)  # where a block must have whole rows or columns
@@ -79,6 +81,7 @@ class Product:
     around: int = 1
     sums: int = 1
     turned: tuple[bool, bool] = (False, False)
+    extents: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,8 @@ class Block:
         passing = (self.rows + self.columns) * self.step / (self.warps * WARP)
         across = product.bytes == 1 and any(product.turned) and product.depth % DEPTH_BYTES > 0
         each = PASSING if product.loose else TWIN if across or not aligned else 0
-        needed = sums + factors + addresses + each * passing
+        places = PLACES if product.extents or product.around > product.sums else 0
+        needed = sums + factors + addresses + places + each * passing
         return ceil(needed / REGISTER_STEP) * REGISTER_STEP
 
     @property
@@ -220,6 +224,22 @@ def compared(found: Sequence[Estimate[Sized]]) -> tuple[str, ...]:
     return tuple(map(str, list(best.values())[:SHOWN]))
 
 
+def row_parts(extents: Sequence[int], rows: int) -> tuple[int, ...]:
+    """What a block of so many rows has of each dim that they run along, innermost first: powers of two.
+
+    The fewest tiles cover all; of as few the ones that are longest in memory.
+    """
+    powers = [[1 << bit for bit in range((extent - 1).bit_length() + 1)] for extent in extents]
+    found = [parts for parts in itertools.product(*powers) if prod(parts) == rows]
+    longest_first = sorted(found, reverse=True)
+    whole = tuple(each[-1] for each in powers)
+    return min(longest_first, key=lambda parts: _tiles(extents, parts), default=whole)
+
+
+def _tiles(extents: Sequence[int], parts: Sequence[int]) -> int:
+    return prod(ceil(extent / part) for extent, part in zip(extents, parts, strict=True))
+
+
 def overlapped(*seconds: float) -> float:
     """How long things take that are done at once, on units of their own: they wait for each other, too."""
     most = max(seconds)
@@ -254,7 +274,10 @@ def _sides_for(extent: int, least: int, together: int) -> list[int]:
 def _estimate(product: Product, block: Block, resident: int, least: int, machine: Machine) -> Estimate[Block]:
     size, processors = product.bytes, machine.processors
     steps = product.around * ceil(product.depth / block.step)
-    grid = ceil(product.rows / block.rows), ceil(product.columns / block.columns)
+    high = ceil(product.rows / block.rows)
+    if product.extents:
+        high = _tiles(product.extents, row_parts(product.extents, block.rows))
+    grid = high, ceil(product.columns / block.columns)
     blocks = product.count * prod(grid)
     high, wide = block.part
     brought = (block.rows + block.columns) * block.step * size

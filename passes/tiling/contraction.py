@@ -229,6 +229,21 @@ def _over(
     return emitter.chunks(dim, step, carried, lambda values: _over(emitter, nest, inner, values), tail=True)
 
 
+def _own(
+    emitter: Emitter, nest: Nest, access: Access, loops: Sequence[int]
+) -> tuple[ir.Value, Sequence[int | None]]:
+    """A factor as it is read, and the loop along each of its dims.
+
+    Blocks of warps read no dims without a loop: what is copied to shared memory has the product's.
+    """
+    axes = emitter.axes(nest, access, loops)
+    made = emitter.domain.writer(access.value) is not None or access.value in emitter.domain.stages
+    order = [dim for dim, index in enumerate(access.indices) if axes[dim] is not None or index.padded]
+    if emitter.has_scratch or made or not order:
+        return emitter.own(nest, access), axes
+    return emitter.read(nest, access, order), [axes[dim] for dim in order]
+
+
 def _contract(emitter: Emitter, nest: Nest, accumulator: ir.Value) -> ir.Value:
     stepped = stepped_loop(nest)
     assert stepped is not None
@@ -237,8 +252,7 @@ def _contract(emitter: Emitter, nest: Nest, accumulator: ir.Value) -> ir.Value:
     explicit = _is_widened(nest)
     factors, maps = [], []
     for (_, cast), access in pairs:
-        axes = emitter.axes(nest, access, loops)
-        own = emitter.own(nest, access)
+        own, axes = _own(emitter, nest, access, loops)
         kept = [axis for axis in axes if axis is not None]
         sizes = zip(own.type.shape, axes, strict=True)
         factor = reshape(own, [size for size, axis in sizes if axis is not None])

@@ -44,16 +44,16 @@ func.func private @batch(%a: vector<4x16x16xf16>, %b: vector<4x16x16xf16>, %out:
   return
 }
 
-// Two dims of rows.
-func.func private @pixels(%a: vector<4x16x16xf16>, %b: vector<16x16xf16>, %out: memref<4x16x16xf32>) attributes {mlopt.kernel} {
+// Two dims of rows, of which one has no power of two.
+func.func private @pixels(%a: vector<3x16x16xf16>, %b: vector<16x16xf16>, %out: memref<3x16x16xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
-  %zero = arith.constant dense<0.0> : vector<4x16x16xf32>
+  %zero = arith.constant dense<0.0> : vector<3x16x16xf32>
   scf.forall (%i) in (1) {
     %d = vector.contract {indexing_maps = [affine_map<(h, w, n, k) -> (h, w, k)>, affine_map<(h, w, n, k) -> (k, n)>,
                                            affine_map<(h, w, n, k) -> (h, w, n)>],
                           iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
-        %a, %b, %zero : vector<4x16x16xf16>, vector<16x16xf16> into vector<4x16x16xf32>
-    vector.transfer_write %d, %out[%c0, %c0, %c0] : vector<4x16x16xf32>, memref<4x16x16xf32>
+        %a, %b, %zero : vector<3x16x16xf16>, vector<16x16xf16> into vector<3x16x16xf32>
+    vector.transfer_write %d, %out[%c0, %c0, %c0] : vector<3x16x16xf32>, memref<3x16x16xf32>
   }
   return
 }

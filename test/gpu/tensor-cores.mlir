@@ -138,3 +138,19 @@ func.func private @chained(%x: vector<7x32xbf16>, %w: vector<32x64xbf16>, %v: ve
   }
   return
 }
+
+// Rows along two dims, whose sizes are powers of two: places of a convolution.
+// CHECK-LABEL: @pixels
+// CHECK: vector.contract {{.*}}mlopt.mma = "m16n8k16.f16"
+func.func private @pixels(%a: vector<4x16x16xf16>, %b: vector<16x16xf16>, %out: memref<4x16x16xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<4x16x16xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [affine_map<(h, w, n, k) -> (h, w, k)>, affine_map<(h, w, n, k) -> (k, n)>,
+                                           affine_map<(h, w, n, k) -> (h, w, n)>],
+                          iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<4x16x16xf16>, vector<16x16xf16> into vector<4x16x16xf32>
+    vector.transfer_write %d, %out[%c0, %c0, %c0] : vector<4x16x16xf32>, memref<4x16x16xf32>
+  }
+  return
+}

@@ -25,13 +25,14 @@ from functools import cache
 from mlir import ir
 
 from ....dialects.attributes import MMA
-from ....dialects.layouts import LANE_BITS, Axis, Layout
+from ....dialects.layouts import LANE_BITS, Axis, Layout, Position
 from ...base import PassError
 from ...operations import defining_op
 from .access import access_of
 from .dims import Dims
+from .roles import Roles, Side, bits_of, loop_size, roles_of
 from .spread import Spread
-from .tiles import ELEMENTWISE, contract_loops, sizes_of
+from .tiles import ELEMENTWISE, contract_loops
 
 ROWS, COLUMNS = 16, 8
 HALF = 8  # rows between the two that a lane has
@@ -89,33 +90,6 @@ def instruction_of(contract: ir.Operation) -> Instruction | None:
     return found
 
 
-@dataclass(frozen=True)
-class Roles:
-    """The loop of a product that runs along its rows, its columns, its sums; None if it has one element."""
-
-    rows: int | None
-    columns: int | None
-    depth: int | None
-
-
-def roles_of(contract: ir.Operation) -> Roles | str:
-    """Which loop has which role, or why there is none for some."""
-    left, right, result = contract_loops(contract)
-    sizes = {
-        loop: size
-        for loops, operand in zip((left, right), contract.operands, strict=False)
-        for loop, size in zip(loops, sizes_of(operand), strict=True)
-    }
-    wide = [loop for loop in sizes if sizes[loop] != 1]
-    rows = [loop for loop in wide if loop in left and loop not in right]
-    columns = [loop for loop in wide if loop in right and loop not in left]
-    depth = [loop for loop in wide if loop not in result]
-    shared = [loop for loop in wide if loop in left and loop in right and loop in result]
-    if shared or max(map(len, (rows, columns, depth))) > 1:
-        return "a factor has several dims that the other one lacks, or both share one with the result"
-    return Roles(*(next(iter(each), None) for each in (rows, columns, depth)))
-
-
 @cache
 def warp_grid(rows: int, columns: int, warps: int) -> int:
     """How many of the warps stand below each other, the others beside, over so many blocks of an instruction.
@@ -160,29 +134,38 @@ class TensorProduct:
     def place(self, op: ir.Operation, dims: Dims, spread: Spread) -> None:
         """Spread the result's classes, where no other product has yet: its rows are then this one's, too."""
         roles = _roles(op)
-        classes = dict(zip(contract_loops(op)[2], dims.of(op.results[0]), strict=True))
-        rows = classes.get(roles.rows) if roles.rows is not None else None
-        columns = classes.get(roles.columns) if roles.columns is not None else None
-        mine = [each for each in (rows, columns) if each is not None]
+        classes: dict[int, int] = {
+            loop: each
+            for loop, each in zip(contract_loops(op)[2], dims.of(op.results[0]), strict=True)
+            if each is not None
+        }
+        sides = roles.rows, roles.columns
+        mine = [classes[loop] for side in sides for loop in side.loops]
         free = [
             bit
             for bit in range(LANE_BITS, len(spread.bits))
             if all(spread.is_free(bit, each) for each in mine)
         ]
-        high = 1 if rows is None or rows in spread.placed else -(-spread.extents[rows] // ROWS)
-        wide = 1 if columns is None or columns in spread.placed else -(-spread.extents[columns] // COLUMNS)
+        to_place = [
+            bool(side.loops) and not any(classes[loop] in spread.placed for loop in side.loops)
+            for side in sides
+        ]
+        high, wide = (
+            -(-side.size // length) if is_new else 1
+            for side, length, is_new in zip(sides, (ROWS, COLUMNS), to_place, strict=True)
+        )
         pairs = [not makes_factor(op) and lies_in_pairs(op, number) for number in (0, 1)]
         if pairs[1]:
             wide = -(-wide // 2)
         below = 1 << len(free) if makes_factor(op) else warp_grid(high, wide, 1 << len(free))
         down = below.bit_length() - 1
-        if rows is not None and rows not in spread.placed:
+        if to_place[0]:
             lanes, own = (_ROW_PAIRS, [(2, 1)]) if pairs[0] else (ROW_LANES, [(2, HALF)])
-            _put(spread, rows, lanes, free[:down], -(-high // below), ROWS, own)
-        if columns is not None and columns not in spread.placed:
+            _put(spread, roles.rows, classes, lanes, free[:down], (-(-high // below), ROWS), own)
+        if to_place[1]:
             lanes, own = (_COLUMN_PAIRS, [(2, 2), (2, 1)]) if pairs[1] else (COLUMN_LANES, [(2, 1)])
-            each = -(-wide * below >> len(free))
-            _put(spread, columns, lanes, free[down:], each, COLUMNS << pairs[1], own)
+            blocks = -(-wide * below >> len(free)), COLUMNS << pairs[1]
+            _put(spread, roles.columns, classes, lanes, free[down:], blocks, own)
 
     def wants(self, op: ir.Operation, layout: Layout) -> dict[int, Layout]:
         """The layouts of both factors, for a result that is divided by ``layout``.
@@ -196,8 +179,8 @@ class TensorProduct:
         half, packed = 4 * instruction.packed, instruction.packed
         deep = [(roles.depth, depth, instruction.depth), (roles.depth, 2, half)]
         wanted = {}
-        for number, loops, own in ((0, left, roles.rows), (1, right, roles.columns)):
-            bits, registers = _shared(op, layout, None if own is None else result.index(own), number)
+        for number, loops, side in ((0, left, roles.rows), (1, right, roles.columns)):
+            bits, registers = _shared(op, layout, result, side, number)
             halves = [each for each in registers if each in ((2, HALF), (2, 1)) and number == 0]
             beside = [(2, 1)] if number == 1 and (2, 1) in registers else []
             registers = [each for each in registers if each not in beside]
@@ -205,10 +188,16 @@ class TensorProduct:
             pairs = [(2, COLUMNS)] if number == 1 and even else []
             if pairs:
                 registers = [(each[0] // 2, 2 * each[1]) for each in registers]
-            axes = [(own, *each) for each in registers if each not in halves]
-            axes += [deep[0], *((own, *each) for each in pairs), deep[1]]
-            axes += [*((own, *each) for each in (*halves, *beside)), (roles.depth, packed, 1)]
-            lanes = {roles.depth: {0: packed, 1: 2 * packed}, own: bits}
+            axes: list[tuple[int | None, int, int]] = []
+            for own, others in (
+                ([each for each in registers if each not in halves], [deep[0]]),
+                (pairs, [deep[1]]),
+                ([*halves, *beside], [(roles.depth, packed, 1)]),
+            ):
+                axes += [axis for each in own for axis in side.axes(*each)] + others
+            lanes: dict[int | None, dict[int, int]] = {roles.depth: {0: packed, 1: 2 * packed}}
+            for loop in side.loops:
+                lanes[loop] = {bit: side.offsets(step)[loop] for bit, step in bits.items()}
             wanted[number] = _layout(loops, lanes, axes, len(layout.bits))
         return wanted
 
@@ -220,47 +209,56 @@ _ROW_PAIRS, _COLUMN_PAIRS = (
 )
 
 
-def half_of(layout: Layout, rows: int | None) -> int:
+def half_of(layout: Layout, rows: Side, result: Sequence[int]) -> int:
     """The rows between the two that a lane has in an instruction, for a result of this layout."""
-    return 1 if rows is not None and layout.bits[2][rows] == _ROW_PAIRS[2] else HALF
+    return 1 if rows.loops and _along(layout.bits[2], rows, result) == _ROW_PAIRS[2] else HALF
 
 
-def beside_of(layout: Layout, columns: int | None) -> int:
+def beside_of(layout: Layout, columns: Side, result: Sequence[int]) -> int:
     """The columns between the two that a lane has in an instruction."""
-    return 2 if columns is not None and layout.bits[0][columns] == _COLUMN_PAIRS[0] else 1
+    return 2 if columns.loops and _along(layout.bits[0], columns, result) == _COLUMN_PAIRS[0] else 1
+
+
+def _along(step: Position, side: Side, result: Sequence[int]) -> int:
+    """How far a step goes along the rows, or columns, of a result with these loops."""
+    return side.place([step[result.index(loop)] for loop in side.loops])
 
 
 def lies_in_pairs(op: ir.Operation, number: int) -> bool:
     """Whether a factor has bytes, and lies along its rows, or columns, in whole instructions."""
     instruction, roles = instruction_of(op), _roles(op)
-    own = (roles.rows, roles.columns)[number]
+    side = (roles.rows, roles.columns)[number]
     value = op.operands[number]
     while (turned := defining_op(value, "mlopt.convert_layout")) is not None:
         value = turned.operands[0]
     read = defining_op(value, "vector.transfer_read")
-    if instruction is None or instruction.element_bytes != 1 or own is None or read is None:
+    if instruction is None or instruction.element_bytes != 1 or len(side.loops) != 1 or read is None:
         return False
     access, loops = access_of(read), contract_loops(op)[number]
-    whole = loop_size(op, roles.depth) % instruction.depth == 0 and loop_size(op, own) % (2 * COLUMNS) == 0
-    return whole and access.contiguous() == loops.index(own)
+    whole = loop_size(op, roles.depth) % instruction.depth == 0 and side.size % (2 * COLUMNS) == 0
+    return whole and access.contiguous() == loops.index(side.loops[0])
 
 
 def _put(
     spread: Spread,
-    each: int,
+    side: Side,
+    classes: Mapping[int, int],
     lanes: Mapping[int, int],
     warps: Sequence[int],
-    blocks: int,
-    size: int,
+    blocks: tuple[int, int],
     own: Sequence[tuple[int, int]],
 ) -> None:
-    """Place a class: ``blocks`` of a ``size`` for each warp, and its registers of a lane.
+    """Place a side's classes: so many ``blocks`` of a size for each warp, and its registers of a lane.
 
     Warps beyond have copies: there is nothing for them to load.
     """
-    parts = -(-spread.extents[each] // (blocks * size))
-    bits = {bit: blocks * size << number for number, bit in enumerate(warps) if parts > 1 << number}
-    spread.put(each, {**lanes, **bits}, [(blocks, size), *own] if blocks > 1 else own)
+    count, size = blocks
+    parts = -(-side.size // (count * size))
+    bits = {bit: count * size << number for number, bit in enumerate(warps) if parts > 1 << number}
+    axes = [axis for each in ([blocks, *own] if count > 1 else own) for axis in side.axes(*each)]
+    for loop in side.loops:
+        steps = {bit: own for bit, step in {**lanes, **bits}.items() if (own := side.offsets(step)[loop])}
+        spread.put(classes[loop], steps, [(extent, step) for each, extent, step in axes if each == loop])
 
 
 def _roles(op: ir.Operation) -> Roles:
@@ -269,30 +267,26 @@ def _roles(op: ir.Operation) -> Roles:
     return roles
 
 
-def loop_size(op: ir.Operation, loop: int | None) -> int:
-    """The size of a loop of a product."""
-    for loops, operand in zip(contract_loops(op), op.operands, strict=True):
-        if loop in loops:
-            return sizes_of(operand)[loops.index(loop)]
-    return 1
-
-
 def _shared(
-    op: ir.Operation, layout: Layout, dim: int | None, number: int
+    op: ir.Operation, layout: Layout, result: Sequence[int], side: Side, number: int
 ) -> tuple[dict[int, int], list[tuple[int, int]]]:
-    """How a factor is divided along the dim that it shares with the result: a lane has a column of eight."""
-    if dim is None:
+    """How a factor is divided along what it shares with the result: a lane has a column of eight."""
+    if not side.loops:
         return {}, []
-    bits = {bit: step[dim] for bit, step in enumerate(layout.bits) if step[dim]}
+    steps = {bit: _along(step, side, result) for bit, step in enumerate(layout.bits)}
+    bits = {bit: step for bit, step in steps.items() if step}
     lanes = {bit: step for bit, step in bits.items() if bit < LANE_BITS}
     if lanes not in ((COLUMN_LANES, _COLUMN_PAIRS) if number else (ROW_LANES, _ROW_PAIRS)):
         raise PassError(op, "assign-layouts: another product has this one's rows for its columns")
-    registers = [(axis.extent, axis.step[dim]) for axis in layout.registers if axis.step[dim]]
+    axes = [(axis.extent, _along(axis.step, side, result)) for axis in layout.registers]
+    registers = [axis for axis in axes if axis[1]]
+    if len(side.loops) > 1:
+        registers = [part for axis in registers for part in bits_of(*axis)]
     if number == 0:
         return bits, registers
     warps = {bit: step for bit, step in bits.items() if bit >= LANE_BITS}
     in_pairs = lanes == _COLUMN_PAIRS
-    skipped = beside_of(layout, dim)
+    skipped = beside_of(layout, side, result)
     return {**(_ROW_PAIRS if in_pairs else ROW_LANES), **warps}, [
         each for each in registers if each[1] != skipped
     ]

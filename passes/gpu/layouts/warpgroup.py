@@ -26,8 +26,9 @@ from ....dialects.layouts import LANE_BITS, WARP, Layout
 from ...base import PassError
 from .access import access_of, bytes_of
 from .dims import Dims
-from .mma import COLUMN_LANES, HALF, ROW_LANES, TF32, Roles, instruction_of, loop_size, roles_of
+from .mma import COLUMN_LANES, HALF, ROW_LANES, TF32, instruction_of
 from .mma import ROWS as WARP_ROWS
+from .roles import Roles, loop_size, roles_of
 from .spread import Spread
 from .tiles import contract_loops, sizes_of
 
@@ -101,11 +102,13 @@ def factor_of(contract: ir.Operation, number: int) -> Factor | str:
     if isinstance(value.owner, ir.Block) or value.owner.operation.name != "vector.transfer_read":
         return "a factor is not what is read, but computed of it"
     loops = contract_loops(contract)[number]
-    own = roles.columns if number else roles.rows
-    if own is None or roles.depth is None:
+    side = roles.columns if number else roles.rows
+    if not side.loops or roles.depth is None:
         return "a factor has a single row"
+    if len(side.loops) > 1:
+        return "rows run along several dims"
     inner = access_of(value.owner.operation).contiguous()
-    dims = loops.index(own), loops.index(roles.depth)
+    dims = loops.index(side.loops[0]), loops.index(roles.depth)
     size = bytes_of(ir.VectorType(value.type).element_type)
     if inner not in dims:
         return "neighbours in memory are not neighbours of a factor"
@@ -141,7 +144,7 @@ def warpgroup_for(contract: ir.Operation, warps: int) -> Warpgroup | str:
         return "it is not for tensor cores"
     if instruction.kind == TF32:
         return "f32 would not be rounded, but cut off"
-    rows, columns, depth = (loop_size(contract, loop) for loop in (roles.rows, roles.columns, roles.depth))
+    rows, columns, depth = roles.rows.size, roles.columns.size, loop_size(contract, roles.depth)
     groups = warps // WARPS
     if not groups:
         return f"a block has {warps} warps, a warpgroup {WARPS}"
@@ -176,7 +179,7 @@ class WarpgroupProduct:
         roles, wanted = roles_of(op), warpgroup_of(op)
         assert isinstance(roles, Roles) and wanted is not None, "mlopt-gpu-warpgroup-products has asked"
         classes = dict(zip(contract_loops(op)[2], dims.of(op.results[0]), strict=True))
-        rows, columns = (classes[loop] for loop in (roles.rows, roles.columns) if loop is not None)
+        rows, columns = (classes[side.loops[0]] for side in (roles.rows, roles.columns))
         assert rows is not None and columns is not None, "both have more than one element"
         beside = spread.extents[columns] // wanted.columns
         first = LANE_BITS + WARPS.bit_length() - 1
@@ -195,7 +198,7 @@ class WarpgroupProduct:
         """Nothing: factors are in shared memory. The result must be divided as the instruction does."""
         roles = roles_of(op)
         assert isinstance(roles, Roles), "mlopt-gpu-tensor-cores has asked"
-        rows = contract_loops(op)[2].index(roles.rows) if roles.rows is not None else 0
+        rows = contract_loops(op)[2].index(roles.rows.loops[0]) if roles.rows.loops else 0
         steps = [step[rows] for step in layout.bits[LANE_BITS : LANE_BITS + 2]]
         if layout.threads < WARPS * WARP or steps != [WARP_ROWS, 2 * WARP_ROWS]:
             raise PassError(op, "assign-layouts: another product has given warps other rows than wgmma does")

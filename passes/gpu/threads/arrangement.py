@@ -142,18 +142,21 @@ def best_arrangement(
     element_bytes: int,
     room: int = 1 << 62,
     along: int | None = None,
+    wide: Layout | None = None,
 ) -> Arrangement:
     """The candidate of fewest passes over the banks; then of fewest accesses, then the smallest one.
 
-    One of more than ``room`` bytes only if the tile itself is larger. ``along``: for loads of 16 bytes along
-    this dim, which divide it; it may be swizzled then.
+    One of more than ``room`` bytes only if the tile itself is larger. ``along``: neighbours lie along this
+    dim, and may be swizzled, in whole accesses of 16 bytes for who has the layout ``wide``.
     """
     ideal = least_cost(source, target, sizes, element_bytes)
     best, least = None, (1 << 62, 0)
     candidates = arrangements(sizes, element_bytes, swizzled=along is not None)
     if along is not None:
         candidates = (
-            one for one in candidates if one.inner == along and one.width(target) * element_bytes == WIDE
+            one
+            for one in candidates
+            if one.inner == along and (wide is None or one.width(wide) * element_bytes == WIDE)
         )
     for one in sorted(candidates, key=lambda each: (each.elements, each.gap)):
         if least <= ideal or (best is not None and one.elements * element_bytes > room):
@@ -223,6 +226,8 @@ def _swizzles(plain: Arrangement) -> Iterator[Arrangement]:
         count = chunks.bit_length() - 1
         for shift in range((line // chunks).bit_length()):
             yield replace(plain, bits=tuple(range(shift, shift + count)))
+        if plain.element_bytes == BANK_BYTES and chunks == _CHUNKS[0]:  # lanes load 8 neighbours of 4 rows
+            yield replace(plain, bits=(2, 0, 1))
         if plain.element_bytes == 1:  # matrices of bytes have rows 0, 1, 4, 5, 8, 9, 12 and 13
             yield replace(plain, bits=(2, 3, 0)[:count])
             if plain.sizes[plain.inner] == 2 * WIDE:

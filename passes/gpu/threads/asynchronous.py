@@ -17,6 +17,7 @@ from ..layouts.access import COPIES, WIDE, access_of, bytes_of
 from ..layouts.warpgroup import PATTERN_BYTES
 from .builder import Number
 from .emitter import Emitter
+from .flat import Flat, Renamed, flat_of
 from .fragment import Fragment, positions_of
 from .memory import Place, place_of
 from .passage import Passage, find_passage
@@ -30,15 +31,21 @@ _GLOBAL = "!llvm.ptr<1>"
 
 @dataclass(frozen=True)
 class Ring:
-    """Places for a few tiles in shared memory, which take turns."""
+    """Places for a few tiles in shared memory, which take turns; tiles of several dims may lie ``flat``."""
 
     region: Region
     passage: Passage
+    flat: Flat | None = None
 
     def slot(self, em: Emitter, number: Number) -> ir.Value:
         """The address of a slot."""
         byte = ir.IntegerType.get_signless(8)
         return em.build.offset(em.shared.pointer(self.region), byte, em.build.mul(number, self.passage.bytes))
+
+    def names(self, layout: Layout, tile: ir.Value) -> dict[Position, Position]:
+        """What the passage calls the positions that a thread has of a tile."""
+        positions = positions_of(layout, tile)
+        return {each: each if self.flat is None else self.flat.position(each) for each in positions}
 
 
 @rule("mlopt.shared_ring")
@@ -51,37 +58,42 @@ def emit_ring(em: Emitter, op: ir.Operation) -> None:
     kind = ir.MemRefType(op.results[0].type)
     slots, *sizes = kind.shape
     product = next((user for user in users if user.name == "mlopt.warpgroup_mma"), None)
+    flat = None
     if product is not None:
         passage, alignment = passage_for(product, op.results[0], source), PATTERN_BYTES
     else:
         target = _layout(next(user for user in users if user.name == "mlopt.shared_tile"))
         room, alignment = em.shared.room // slots, ALIGNMENT
-        passage = find_passage(
-            source, target, tuple(sizes), bytes_of(kind.element_type), room, access.contiguous()
-        )
+        inner, size = access.contiguous(), bytes_of(kind.element_type)
+        flat = flat_of(tuple(sizes), inner, source, target)
+        if flat is None:
+            passage = find_passage(source, target, tuple(sizes), size, room, inner)
+        else:
+            passage = find_passage(flat.layout(source), flat.layout(target), flat.rows, size, room, 1)
     region = em.shared.alloc(slots * passage.bytes, alignment)
     em.shared.writes(region)
-    em.rings[op.results[0]] = Ring(region, passage)
+    em.rings[op.results[0]] = Ring(region, passage, flat)
 
 
 @rule("mlopt.async_copy")
 def emit_copy(em: Emitter, op: ir.Operation) -> None:
     """Begin to copy a tile to a slot, if the loop has that step."""
-    tile, ring, slot, at, end = list(op.operands)[:5]
-    read = tile.owner.operation
-    passage = em.rings[ring].passage
-    base = em.rings[ring].slot(em, em.number(slot))
-    place = place_of(em, access_of(read), passage.source)
-    wanted = positions_of(passage.source, tile)
+    tile, value, slot, at, end = list(op.operands)[:5]
+    read, ring = tile.owner.operation, em.rings[value]
+    base, passage, source = ring.slot(em, em.number(slot)), ring.passage, _layout(read)
+    place = place_of(em, access_of(read), source)
+    names = ring.names(source, tile)
 
     def copy() -> list[ir.Value]:
-        if _can_bypass(place, passage):
-            for acts, positions in passage.stores(em, wanted):
-                em.choose(acts, [], partial(_bypass, place, passage, base, positions))
+        if _can_bypass(place, ring):
+            own = {name: position for position, name in names.items()}
+            for acts, positions in passage.stores(em, own):
+                pairs = [(own[each], each) for each in positions]
+                em.choose(acts, [], partial(_bypass, place, passage, base, pairs))
         else:
-            acts = em.only(passage.source.copies)
-            values = load_positions(em, read, passage.source, wanted, acts)
-            passage.store(em, Fragment(passage.source, values), base)
+            acts = em.only(source.copies)
+            values = load_positions(em, read, source, list(names), acts)
+            passage.store(em, Fragment(passage.source, {names[each]: values[each] for each in names}), base)
         return []
 
     em.choose(em.build.less(em.number(at), em.number(end)), [], copy)
@@ -114,11 +126,12 @@ def fence_proxies() -> None:
 @rule("mlopt.shared_tile")
 def emit_tile(em: Emitter, op: ir.Operation) -> None:
     """What the thread wants of the tile in a slot."""
-    ring, slot = op.operands
-    passage, result = em.rings[ring].passage, op.results[0]
-    wanted = positions_of(passage.target, result)
-    values = passage.load(em, em.rings[ring].slot(em, em.number(slot)), wanted, em.element(result.type))
-    em.set_fragment(result, Fragment(passage.target, values))
+    value, slot = op.operands
+    ring, result = em.rings[value], op.results[0]
+    passage, layout = ring.passage, _layout(op)
+    names = ring.names(layout, result)
+    values = passage.load(em, ring.slot(em, em.number(slot)), list(names.values()), em.element(result.type))
+    em.set_fragment(result, Fragment(layout, Renamed(values, names)))
 
 
 @rule("mlopt.release")
@@ -134,23 +147,27 @@ def _layout(op: ir.Operation) -> Layout:
     return Layout.parse(text)
 
 
-def _can_bypass(place: Place, passage: Passage) -> bool:
+def _can_bypass(place: Place, ring: Ring) -> bool:
     """Whether bytes can go from memory to shared memory without a thread's registers."""
-    size = place.access.element_bytes
+    size, passage = place.access.element_bytes, ring.passage
     wide = place.width * size == WIDE and passage.how.width(passage.source) * size == WIDE
-    alike = passage.how.inner == place.inner and not place.may_straddle()
+    along = passage.how.inner
+    inner = along if ring.flat is None else ring.flat.inner if along == 1 else None
+    alike = inner == place.inner and not place.may_straddle()
     return wide and alike and not place.buffer.is_shared
 
 
-def _bypass(place: Place, passage: Passage, base: ir.Value, positions: list[Position]) -> list[ir.Value]:
-    """Copies of 16 bytes; zeros where there is no memory."""
+def _bypass(
+    place: Place, passage: Passage, base: ir.Value, pairs: list[tuple[Position, Position]]
+) -> list[ir.Value]:
+    """Copies of 16 bytes, by their places in the tile and in shared memory; zeros beyond what there is."""
     em, element = place.em, place.buffer.element
     build, target = em.build, passage.pointers(em, passage.source, base, element)
     count = ir.IntegerType.get_signless(32)
-    for position in positions:
+    for position, to in pairs:
         inside = place.inside(position, place.width, writes=False)
         source = build.op("llvm.addrspacecast", [place.pointer(position)], ir.Type.parse(_GLOBAL))
-        operands = [target(position), source]
+        operands = [target(to), source]
         if inside is not True:
             sizes = [build.constant(count, WIDE), build.constant(count, 0)]
             operands.append(build.op("arith.select", [build.truth(inside), *sizes], count))

@@ -7,23 +7,14 @@ from collections.abc import Sequence
 from mlir import ir
 
 from ....dialects.layouts import Position
-from ..layouts.mma import (
-    COLUMNS,
-    ROWS,
-    TF32,
-    Instruction,
-    Roles,
-    beside_of,
-    half_of,
-    instruction_of,
-    roles_of,
-)
-from ..layouts.tiles import contract_loops, sizes_of
+from ..layouts.mma import COLUMNS, ROWS, TF32, Instruction, beside_of, half_of, instruction_of
+from ..layouts.roles import Roles, Side, loop_size, roles_of
+from ..layouts.tiles import contract_loops
 from .emitter import Emitter, build_bits
 from .fragment import Fragment, positions_of
 
 _WORD = 32
-Offsets = dict[int | None, int]
+Offsets = dict[Side | int | None, int]  # by what they go along
 
 
 def emit_mma(em: Emitter, op: ir.Operation) -> None:
@@ -39,11 +30,11 @@ class _Product:
         assert instruction is not None and isinstance(roles, Roles), "the layouts have asked"
         self.em, self.op = em, op
         self.instruction, self.roles = instruction, roles
-        self.loops = contract_loops(op)
+        self.loops, self.depth = contract_loops(op), loop_size(op, roles.depth)
         self.factors = [em.fragment(operand) for operand in list(op.operands)[:2]]
         self.layout = em.layout(op.results[0])
-        self.half = half_of(self.layout, self._dim(2, self.roles.rows))
-        self.beside = beside_of(self.layout, self._dim(2, self.roles.columns))
+        self.half = half_of(self.layout, self.roles.rows, self.loops[2])
+        self.beside = beside_of(self.layout, self.roles.columns, self.loops[2])
         start = em.fragment(op.operands[2])
         self.values = {position: start[position] for position in positions_of(self.layout, op.results[0])}
         self.words: dict[tuple[ir.Value, ...], ir.Value] = {}
@@ -55,7 +46,7 @@ class _Product:
         wide = COLUMNS * self.beside
         places = self._places(self.roles.columns)
         columns = sorted({at - at % wide + at % self.beside for at in places})
-        for step in range(0, self._size(self.roles.depth), self.instruction.depth):
+        for step in range(0, self.depth, self.instruction.depth):
             for column in columns:
                 for row in rows:
                     self._block(row, column, step)
@@ -89,10 +80,10 @@ class _Product:
         position = self._result(*place)
         return self.values[position] if position in self.values else self.em.build.constant(kind, 0)
 
-    def _word(self, number: int, loop: int | None, at: int, deep: int) -> ir.Value:
+    def _word(self, number: int, side: Side, at: int, deep: int) -> ir.Value:
         """A register of a factor: neighbours along the depth."""
         values = [
-            self._element(number, {loop: at, self.roles.depth: deep + step})
+            self._element(number, {side: at, self.roles.depth: deep + step})
             for step in range(self.instruction.packed)
         ]
         key = tuple(values)
@@ -113,7 +104,7 @@ class _Product:
         operand = self.op.operands[number]
         fragment, build = self.factors[number], self.em.build
         nothing = build.constant(self.em.element(operand.type), 0)
-        size, deep = self._size(self.roles.depth), at[self.roles.depth]
+        size, deep = self.depth, at[self.roles.depth]
         position = self._position(number, at)
         if deep >= size or (not fragment.uniform and position not in fragment.values):
             return nothing
@@ -135,28 +126,19 @@ class _Product:
         inside = em.once(("deep", packed, deep, size), lambda: build.less(build.add(lane, deep), size))
         return build.op("arith.select", [build.truth(inside), value, nothing], value.type)
 
-    def _places(self, loop: int | None) -> set[int]:
-        """The registers' offsets along one of the result's loops."""
-        if loop is None:
-            return {0}
-        dim = self.loops[2].index(loop)
-        return {position[dim] for position in self.values}
+    def _places(self, side: Side) -> set[int]:
+        """The registers' places along the result's rows, or columns."""
+        dims = [self.loops[2].index(loop) for loop in side.loops]
+        return {side.place([position[dim] for dim in dims]) for position in self.values}
 
     def _result(self, row: int, column: int) -> Position:
         return self._position(2, {self.roles.rows: row, self.roles.columns: column})
 
     def _position(self, number: int, at: Offsets) -> Position:
-        return tuple(at.get(loop, 0) for loop in self.loops[number])
-
-    def _dim(self, number: int, loop: int | None) -> int | None:
-        return self.loops[number].index(loop) if loop in self.loops[number] else None
-
-    def _size(self, loop: int | None) -> int:
-        for number in (0, 1):
-            dim = self._dim(number, loop)
-            if dim is not None:
-                return sizes_of(self.op.operands[number])[dim]
-        return 1
+        found: dict[int | None, int] = {}
+        for along, offset in at.items():
+            found.update(along.offsets(offset) if isinstance(along, Side) else {along: offset})
+        return tuple(found.get(loop, 0) for loop in self.loops[number])
 
 
 def _rounded(value: ir.Value) -> ir.Value:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import gcd
 
 from mlir import ir
 
@@ -60,6 +61,36 @@ class MatrixLoads(Mapping[Position, ir.Value]):
         self._loaded.update(zip((each for word in members for each in word), loaded, strict=True))
 
 
+class ElementLoads(Mapping[Position, ir.Value]):
+    """A fragment whose elements are loaded one by one, each where it is first wanted, as by `MatrixLoads`."""
+
+    def __init__(
+        self,
+        build: Builder,
+        wanted: Sequence[Position],
+        pointer: Callable[[Position], ir.Value],
+        element: ir.Type,
+        size: int,
+    ) -> None:
+        self._build, self._wanted = build, frozenset(wanted)
+        self._pointer, self._element, self._size = pointer, element, size
+        self._loaded: dict[Position, ir.Value] = {}
+
+    def __getitem__(self, position: Position) -> ir.Value:
+        if position not in self._wanted:
+            raise KeyError(position)
+        if position not in self._loaded:
+            address = self._pointer(position)
+            (self._loaded[position],) = load_stored(self._build, address, self._element, 1, self._size)
+        return self._loaded[position]
+
+    def __iter__(self) -> Iterator[Position]:
+        return iter(self._wanted)
+
+    def __len__(self) -> int:
+        return len(self._wanted)
+
+
 @dataclass(frozen=True)
 class Passage:
     """A tile that is stored in one layout and loaded in another, by matrices or not."""
@@ -106,6 +137,9 @@ class Passage:
         how, layout = self.how, self.target
         pointer = self.pointers(em, layout, base, stored_type(element))
         width = how.width(layout)
+        groups = self._groups(em, layout, wanted)
+        if how.chunks > 1 and width == 1 and list(groups) == [True]:
+            return ElementLoads(em.build, wanted, pointer, element, how.element_bytes)
         values: dict[Position, ir.Value] = {}
 
         def load(positions: list[Position]) -> list[ir.Value]:
@@ -114,7 +148,7 @@ class Passage:
                 loaded += load_stored(em.build, pointer(position), element, width, width * how.element_bytes)
             return loaded
 
-        for inside, positions in self._groups(em, layout, wanted).items():
+        for inside, positions in groups.items():
             members = [member for position in positions for member in _members(position, how.inner, width)]
             nothing = [em.build.constant(element, 0)] * len(members)
             loaded = em.choose(
@@ -192,12 +226,27 @@ def find_passage(
     found = []
     for one in matrices_of(target, sizes, size):
         if sizes[one.inner] * size % WIDE == 0:
-            how = best_arrangement(source, one.rows, sizes, size, room, one.inner)
+            how = best_arrangement(source, one.rows, sizes, size, room, one.inner, one.rows)
             away = inner is not None and how.inner != inner
             found.append(((away, cost(how, source, one.rows)), Passage(source, target, how, one)))
+    if found and all(away for (away, _), _ in found) and inner is not None:
+        direct = _direct(source, target, sizes, size, room, inner)
+        found += [] if direct is None else [((False, (0, 0)), direct)]
     if found:
         return min(found, key=lambda each: each[0])[1]
     return Passage(source, target, best_arrangement(source, target, sizes, size, room), None)
+
+
+def _direct(
+    source: Layout, target: Layout, sizes: tuple[int, ...], size: int, room: int, inner: int
+) -> Passage | None:
+    """A passage that cp.async can store, without a conflict, of which each element is loaded by itself."""
+    if gcd(source.run(inner), sizes[inner]) * size % WIDE:
+        return None
+    how = best_arrangement(source, target, sizes, size, room, inner, source)
+    stores, loads = how.stores(source), how.loads(target)
+    conflicts = cost(how, source, target)[0] > stores.least + loads.least
+    return None if conflicts else Passage(source, target, how, None)
 
 
 def _members(position: Position, inner: int, width: int) -> list[Position]:
