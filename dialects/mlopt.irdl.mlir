@@ -92,8 +92,14 @@ irdl.dialect @mlopt {
     %index = irdl.is index
     irdl.operands(tile: %tile, ring: %ring, slot: %index, at: %index, end: %index, barriers: %barriers)
   }
-  // a wait of all threads for each other, behind which slots are written to again;
+  // of a kernel's twin for what is unaligned, the end of a step's copies;
+  irdl.operation @tma_commit {
+  }
+  // a wait of all threads for each other, behind which slots are written to again, of the twin as mlopt.async_wait;
   irdl.operation @tma_turn {
+    %pending = irdl.base "#builtin.integer"
+    %proxy = irdl.base "#builtin.integer"
+    irdl.attributes {"pending" = %pending, "proxy" = %proxy}
   }
   // and one for what has come to a slot in its even (0) or odd (1) rounds.
   irdl.operation @tma_wait {

@@ -14,17 +14,19 @@ Before::
 After::
 
     %full = "mlopt.tma_barriers"() {loads = 2} : () -> memref<4xi64, #gpu.address_space<workgroup>>
-    … mlopt.tma_load of the first two steps …
+    … mlopt.tma_load of the first two steps, each with an mlopt.tma_commit …
     %d = scf.for %k = %c0 to %n step %c64 iter_args(%s = %zero) -> (vector<128x256xf32>) {
-      "mlopt.tma_turn"()
+      "mlopt.tma_turn"() {pending = 1, proxy = 1}
       %x = vector.transfer_read %a[%i, %later], %pad {mlopt.layout = "…"}
       "mlopt.tma_load"(%x, %ring, %free, %later, %n, %full)
+      "mlopt.tma_commit"()
       "mlopt.tma_wait"(%full, %slot, %round)                            // (%k / 256) mod 2
       %t = "mlopt.warpgroup_mma"(%ring, %slot, %other, %slot, %s) {…}
 
 No thread computes addresses, compares them with a buffer's end or waits to fill a queue: a step of 128x256x64
 had 12 cp.async a thread. Slots are filled again as before, when all threads have met behind the wait for the
 product that read them; what is asked for then need not have come when a step begins, but when it multiplies.
+In the kernel's twin for what is unaligned threads copy as before: commits and what a turn waits for are its.
 
 Legal behind mlopt-gpu-warpgroup-loads, on sm_90a, for a loop that a block runs once, if all that it reads
 comes by boxes: from arguments of the kernel that it does not write to, of five dims at most, whose rows are
@@ -52,6 +54,8 @@ from .layouts.boxes import box_problem
 from .rings import SPACE, create, round_of
 
 _PRODUCT, _COPY = "mlopt.warpgroup_mma", "mlopt.async_copy"
+# What becomes of that which orders copies by threads: a kernel's twin for what is unaligned has it as it was.
+_BESIDE = {"mlopt.async_wait": "mlopt.tma_turn", "mlopt.async_commit": "mlopt.tma_commit"}
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def _rewrite(forall: ir.Operation, loop: ir.Operation, products: Sequence[ir.Ope
     rings = _rings(products)
     before = block_ops(forall)
     ahead = before[min(before.index(ring.owner.operation) for ring in rings) : before.index(loop)]
-    steps = [op for op in (*ahead, *block_ops(loop)) if op.name in ("mlopt.async_wait", "mlopt.async_commit")]
+    steps = [op for op in (*ahead, *block_ops(loop)) if op.name in _BESIDE]
     first = next(op for op in ahead if op.name == _COPY)
     stages = ir.MemRefType(rings[0].type).shape[0]
     word = ir.IntegerType.get_signless(64)
@@ -113,9 +117,9 @@ def _rewrite(forall: ir.Operation, loop: ir.Operation, products: Sequence[ir.Ope
             create("mlopt.tma_load", [*copy.operands, barriers])
         copy.erase()
     for op in steps:
-        if op.name == "mlopt.async_wait":
-            with ir.InsertionPoint(op), op.location:
-                create("mlopt.tma_turn")
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        with ir.InsertionPoint(op), op.location:
+            ir.Operation.create(_BESIDE[op.name], [], [], attributes)
         op.erase()
     step = integer_of(loop.operands[2])
     assert step is not None, "mlopt-gpu-warpgroup-products has asked"

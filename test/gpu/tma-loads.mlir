@@ -15,10 +15,11 @@
 // CHECK: %[[FULL:[a-z0-9_]+]] = "mlopt.tma_barriers"() {loads = 2 : i64} : () -> memref<4xi64, #gpu.address_space<workgroup>>
 // CHECK-COUNT-4: "mlopt.tma_load"
 // CHECK: %[[D:[a-z0-9_]+]] = scf.for %[[K:[a-z0-9_]+]] =
-// CHECK-NEXT: "mlopt.tma_turn"()
+// CHECK-NEXT: "mlopt.tma_turn"() {pending = 1 : i64, proxy = 1 : i64}
 // CHECK: %[[X:[0-9]+]] = vector.transfer_read %arg0
 // CHECK-NEXT: "mlopt.tma_load"(%[[X]], %[[A]], %{{.*}}, %{{.*}}, %c512{{.*}}, %[[FULL]])
 // CHECK: "mlopt.tma_load"(%{{.*}}, %[[B]],
+// CHECK-NEXT: "mlopt.tma_commit"()
 // CHECK-NEXT: %[[SLOT0:[0-9]+]] = affine.apply #[[SLOT]](%[[K]])
 // CHECK-NEXT: %[[ROUND0:[0-9]+]] = affine.apply #[[ROUND]](%[[K]])
 // CHECK-NEXT: "mlopt.tma_wait"(%[[FULL]], %[[SLOT0]], %[[ROUND0]])
@@ -51,11 +52,13 @@
 // THREAD: nvvm.mbarrier.try_wait.parity
 // THREAD-NOT: nvvm.barrier0
 // THREAD: wgmma.mma_async
-// The twin has none of that.
+// The twin has none of that: its threads copy, and wait for each other's copies.
 // THREAD-LABEL: llvm.func @product_unaligned
 // THREAD-NOT: tensor
 // THREAD-NOT: mbarrier
+// THREAD: nvvm.cp.async.commit.group
 // THREAD: scf.for
+// THREAD-NEXT: nvvm.cp.async.wait.group 1
 // THREAD-NEXT: nvvm.fence.proxy
 // THREAD-NEXT: nvvm.barrier0
 func.func private @product(%a: memref<64x512xbf16>, %b: memref<512x128xbf16>, %out: memref<64x128xf32>) attributes {mlopt.kernel} {

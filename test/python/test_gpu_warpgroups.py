@@ -72,6 +72,11 @@ def test_products(
     _check_code(kernel.ptx, kind)
 
 
+def test_what_the_schedule_chooses() -> None:
+    """Of few rows, eight stages: the twin has as many registers as its warps may have, without spilling."""
+    _check_code(compile_kernel(product(128, 4096, 4096, "bf16"), chip=CHIP.name).ptx, "bf16")
+
+
 def _check_code(ptx: str, kind: str) -> None:
     ptxas = find_ptxas(CHIP)
     assert ptxas is not None, "the tests' environment has one"

@@ -4,7 +4,7 @@ Copies of a slot arrive at its mbarrier: each with the bytes that it brings, tho
 A phase is over when all have come; the slot's rounds have the parities 0 and 1 in turn. What is written so,
 and read by wgmma, needs no fence: both take the same path to memory.
 
-A kernel's unaligned twin has no tensor maps: there all threads store what they load, as without TMA.
+A kernel's unaligned twin has no tensor maps: there all threads copy, as without TMA.
 (PTX ISA 9.0, "mbarrier", "cp.async.bulk.tensor".)
 """
 
@@ -15,7 +15,7 @@ from mlir.dialects import nvvm
 
 from ....dialects.layouts import WARP
 from ..layouts.boxes import box_of, copied
-from .asynchronous import emit_copy, fence_proxies
+from . import asynchronous
 from .builder import Number
 from .emitter import Emitter
 from .registry import rule
@@ -44,7 +44,7 @@ def emit_barriers(em: Emitter, op: ir.Operation) -> None:
         return []
 
     em.choose(_one(em), [], make)
-    fence_proxies()  # of what was in the slots before
+    asynchronous.fence_proxies()  # of what was in the slots before
     em.shared.barrier()
 
 
@@ -52,7 +52,7 @@ def emit_barriers(em: Emitter, op: ir.Operation) -> None:
 def emit_load(em: Emitter, op: ir.Operation) -> None:
     """Begin to copy a tile to a slot, if the loop has that step."""
     if not em.aligned:
-        emit_copy(em, op)
+        asynchronous.emit_copy(em, op)
         return
     build, (_, ring, slot, at, end, barriers) = em.build, op.operands
     access, factor = copied(op)
@@ -77,12 +77,19 @@ def emit_load(em: Emitter, op: ir.Operation) -> None:
     em.choose(build.both(_one(em), build.less(em.number(at), em.number(end))), [], load)
 
 
+@rule("mlopt.tma_commit")
+def emit_commit(em: Emitter, op: ir.Operation) -> None:
+    """What threads have begun to copy is waited for together."""
+    if not em.aligned:
+        asynchronous.emit_commit(em, op)
+
+
 @rule("mlopt.tma_turn")
 def emit_turn(em: Emitter, op: ir.Operation) -> None:
     """All threads meet: the products that read the next slot to be filled have been waited for."""
-    del op
     if not em.aligned:
-        fence_proxies()
+        asynchronous.emit_wait(em, op)
+        return
     em.shared.barrier()
 
 
