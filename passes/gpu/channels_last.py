@@ -278,8 +278,8 @@ def _rewrite(op: ir.Operation, images: Images) -> None:
             fill = fill_of_pad(op)
             assert fill is not None, "parts_of has asked"
             onto = linalg.fill(fill.operands[0], outs=[empty])
-            places = [_last(list(each), dim) for each in (view.static_offsets, view.static_sizes)]
-            made = insert(op.operands[0], onto, *places, "pad")
+            starts, sizes = (_last(list(each), dim) for each in (view.static_offsets, view.static_sizes))
+            made = insert(op.operands[0], onto, starts, sizes, "pad")
         else:
             groups = joined_dims(op)
             order = _last(range(len(groups)), groups.index([dim]))

@@ -68,10 +68,8 @@ def choose_tensor_block(
         best = found[0].block
         _choose_single(domain, nest, tiles, best.step)
         for side, wanted in zip(sides, (best.rows, best.columns), strict=True):
-            parts = [part_of(dim.extent, wanted) for dim in side]
-            if len(side) > 1:
-                parts = row_parts(product.extents, wanted)
-            for dim, part in zip(side, parts, strict=True):
+            many = row_parts(product.extents, wanted) if len(side) > 1 else ()
+            for dim, part in zip(side, many or [part_of(dim.extent, wanted) for dim in side], strict=True):
                 tiles.setdefault(dim, part)
         for loop in nest.parallels:
             tiles.setdefault(loops[loop], SINGLE)

@@ -257,7 +257,8 @@ def _put(
     bits = {bit: count * size << number for number, bit in enumerate(warps) if parts > 1 << number}
     axes = [axis for each in ([blocks, *own] if count > 1 else own) for axis in side.axes(*each)]
     for loop in side.loops:
-        steps = {bit: own for bit, step in {**lanes, **bits}.items() if (own := side.offsets(step)[loop])}
+        places = {bit: side.offsets(step)[loop] for bit, step in {**lanes, **bits}.items()}
+        steps = {bit: step for bit, step in places.items() if step}
         spread.put(classes[loop], steps, [(extent, step) for each, extent, step in axes if each == loop])
 
 

@@ -95,8 +95,8 @@ def roles_of(contract: ir.Operation) -> Roles | str:
         return "a factor has several dims that the other one lacks, or both share one with the result"
     if len(rows) > 1 and any(sizes[loop] & (sizes[loop] - 1) for loop in rows):
         return "its rows run along several dims, whose sizes are no powers of two"
-    sides = (Side(tuple(side), tuple(sizes[loop] for loop in side)) for side in (rows, columns))
-    return Roles(*sides, next(iter(depth), None))
+    high, beside = (Side(tuple(side), tuple(sizes[loop] for loop in side)) for side in (rows, columns))
+    return Roles(high, beside, next(iter(depth), None))
 
 
 def loop_size(op: ir.Operation, loop: int | None) -> int:

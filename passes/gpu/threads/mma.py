@@ -137,7 +137,10 @@ class _Product:
     def _position(self, number: int, at: Offsets) -> Position:
         found: dict[int | None, int] = {}
         for along, offset in at.items():
-            found.update(along.offsets(offset) if isinstance(along, Side) else {along: offset})
+            if isinstance(along, Side):
+                found.update(along.offsets(offset).items())
+            else:
+                found[along] = offset
         return tuple(found.get(loop, 0) for loop in self.loops[number])
 
 
