@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 _SECTION = re.compile(r"\s*\.section\s+\.text\.([\w$.]+)")
 _LABEL = re.compile(r"\s*\.(L_x_\d+):")
-_CODE = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?\w+\s+)?(?P<name>[A-Z][\w.]*)\s*(?P<rest>[^;]*);")
+_CODE = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+(?P<guard>@!?\w+\s+)?(?P<name>[A-Z][\w.]*)\s*(?P<rest>[^;]*);")
 _REGISTER = re.compile(r"\bR(\d+)(?:\.64)?\b")
 _TARGET = re.compile(r"\.(L_x_\d+)")
 _ANY_REGISTER = re.compile(r"(?<!desc\[)\b(U?R\d+)")
 _CONSTANT = re.compile(r"c\[0x0\]\[(?:R\d+\+)?(0x[0-9a-f]+)\]")
 _PARAMETERS = 0x160  # where they begin, or later
+_REPORTS = ("ATOMG.E.CAS", "CALL.ABS")  # ours to the status cell, Triton's call of the driver's assertion
 _EXCHANGES = ("SHFL", "BAR")
 _LOADS = ("LDG", "LDS", "LDL")
 _NOTHING, _UNKNOWN = frozenset[int](), frozenset({0})
@@ -29,6 +30,7 @@ class Instruction:
     reads: frozenset[int]
     target: str = ""  # of a branch
     rest: str = ""  # the operands
+    guarded: bool = False  # by a predicate
 
     @property
     def bits(self) -> int:
@@ -47,6 +49,19 @@ class Code:
     def named(self, *names: str) -> list[Instruction]:
         """The instructions whose names begin with one of ``names``."""
         return [each for each in self.instructions if each.name.split(".")[0] in names]
+
+    def reports(self) -> list[Instruction]:
+        """The blocks that tell of a failed assertion, which no thread runs if none fails."""
+        found, block, starts = list[Instruction](), list[Instruction](), set(self.labels.values())
+        for number, each in enumerate(self.instructions):
+            block = [each] if number in starts else [*block, each]
+            following = number + 1
+            ends = each.name.startswith(("BRA", "EXIT")) or following in (*starts, len(self.instructions))
+            if ends:
+                tells = any(one.name.startswith(_REPORTS) and not one.guarded for one in block)
+                found += block if tells else []
+                block = []
+        return found
 
     def late_loads(self) -> int:
         """The 128-bit loads whose latency adds to another one's.
@@ -136,11 +151,11 @@ def parse(printed: str) -> dict[str, Code]:
         elif label := _LABEL.match(line):
             labels[label.group(1)] = len(code)
         elif instruction := _CODE.match(line):
-            code.append(_instruction(instruction["name"], instruction["rest"]))
+            code.append(_instruction(instruction["name"], instruction["rest"], instruction["guard"]))
     return {name: Code(tuple(code), labels) for name, (code, labels) in found.items()}
 
 
-def _instruction(name: str, rest: str) -> Instruction:
+def _instruction(name: str, rest: str, guard: str | None) -> Instruction:
     """One instruction from its name and operands: the first of them is written, unless it stores."""
     first, _, others = rest.partition(",")
     stores = name.split(".")[0] in ("STG", "STS", "STL", "RED", "BAR", "BRA", "EXIT")
@@ -153,4 +168,5 @@ def _instruction(name: str, rest: str) -> Instruction:
         frozenset(map(int, sources)),
         target.group(1) if target else "",
         rest,
+        guard is not None,
     )

@@ -2,7 +2,7 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-single-elements,mlopt-gpu-assign-layouts,mlopt-gpu-distribute,canonicalize,cse)' --split-input-file | FileCheck %s --check-prefix=THREADS
 
 // Any element of a row is read: an element a thread, and lanes along the row of what is written. No thread
-// of the 250 blocks is without one.
+// of the 250 blocks is without one. Where the element lies is the task's number: row * 1000 + column again.
 // CHECK-LABEL: func.func private @gather
 // CHECK: } {mlopt.schedule = {min_blocks = array<i64: 8>, tasks = array<i64: 256>, tile = array<i64: 1, 1>, warps = array<i64: 8>}}
 // THREADS: llvm.func @gather(
@@ -12,10 +12,12 @@
 // THREADS: %[[FIRST:.*]] = arith.muli %[[BLOCK]], %c256_i64
 // THREADS: %[[TASK:.*]] = arith.addi %[[FIRST]],
 // THREADS-NOT: scf.if
-// THREADS: arith.remui %[[TASK]], %c1000_i64
+// THREADS-NEXT: arith.divui %[[TASK]], %c1000_i64
+// THREADS-NEXT: %[[PLACE:.*]] = llvm.getelementptr %{{.*}}[%[[TASK]]]
+// THREADS-NEXT: llvm.load %[[PLACE]]
 // THREADS: llvm.load
-// THREADS: llvm.load
-// THREADS: llvm.store
+// THREADS: %[[OUT:.*]] = llvm.getelementptr %{{.*}}[%[[TASK]]]
+// THREADS: llvm.store %{{.*}}, %[[OUT]]
 // THREADS: func.func private @gather
 // THREADS: gpu.launch_func @kernels::@gather blocks in (%c250_i64, %c1_i64, %c1_i64) threads in (%c256_i64,
 func.func private @gather(%index: memref<64x1000xi64>, %x: memref<64x1000xf32>, %out: memref<64x1000xf32>) attributes {mlopt.kernel} {
@@ -35,7 +37,8 @@ func.func private @gather(%index: memref<64x1000xi64>, %x: memref<64x1000xf32>, 
 // -----
 
 // Several elements a thread, as far from each other as there are threads, where all threads have as many and
-// 132 multiprocessors a block each; what fails is told once, behind everything else.
+// 132 multiprocessors a block each. All indices are loaded and checked first; a thread that has a wrong one tells
+// it once, and writes zeros; nothing is chosen.
 // CHECK-LABEL: func.func private @several
 // CHECK: tasks = array<i64: 512>
 // THREADS: llvm.func @several(
@@ -43,18 +46,20 @@ func.func private @gather(%index: memref<64x1000xi64>, %x: memref<64x1000xf32>, 
 // THREADS-DAG: %[[B:.*]] = nvvm.read.ptx.sreg.ctaid.x
 // THREADS: %[[FIRST:.*]] = arith.muli %[[B]], %c512_i32
 // THREADS: %[[ONE:.*]] = arith.addi %[[FIRST]],
-// THREADS-COUNT-2: llvm.load
-// THREADS: llvm.store
-// THREADS: %[[TWO:.*]] = arith.addi %[[ONE]], %c128_i32
-// THREADS-COUNT-2: llvm.load
-// THREADS: llvm.store
-// THREADS: arith.addi %[[ONE]], %c256_i32
-// THREADS: arith.addi %[[ONE]], %c384_i32
-// THREADS: %[[ALL:.*]] = arith.andi
-// THREADS: %[[FAILS:.*]] = arith.xori %[[ALL]],
-// THREADS-NEXT: scf.if %[[FAILS]]
-// THREADS-NEXT: llvm.cmpxchg
+// THREADS-DAG: %[[TWO:.*]] = arith.addi %[[ONE]], %c128_i32
+// THREADS-DAG: arith.addi %[[ONE]], %c256_i32
+// THREADS-DAG: arith.addi %[[ONE]], %c384_i32
+// THREADS-NOT: llvm.store
+// THREADS: cf.cond_br %{{.*}} weights([1048576, 1]), ^[[HOLDS:.*]], ^[[FAILS:.*]]
+// THREADS-NEXT: ^[[HOLDS]]:
+// THREADS-NOT: arith.select
+// THREADS-COUNT-4: llvm.store
+// THREADS: llvm.return
+// THREADS-NEXT: ^[[FAILS]]:
+// THREADS: llvm.cmpxchg
 // THREADS-NOT: llvm.cmpxchg
+// THREADS-COUNT-4: llvm.store %cst,
+// THREADS-NEXT: nvvm.exit
 // THREADS: gpu.launch_func @kernels::@several blocks in (%c258_i64,
 func.func private @several(%index: memref<1024x129xi64>, %x: memref<50xf32>, %out: memref<1024x129xf32>) attributes {mlopt.kernel} {
   %c50 = arith.constant 50 : index
@@ -153,16 +158,17 @@ func.func private @pairs(%x: memref<64x512xf32>, %out: memref<64x256x2xf32>) att
 // -----
 
 // A gather again: a thread loads two places at once, and stores what it finds there at once. Places are checked
-// together, at the end.
+// together, before anything is read there; a wrong one has a thread store zeros.
 // CHECK-LABEL: func.func private @gather_neighbours
 // CHECK: neighbours = array<i64: 2>, tasks = array<i64: 256>
 // THREADS: llvm.func @gather_neighbours(
 // THREADS: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<2xi64>
+// THREADS: cf.cond_br
 // THREADS-COUNT-2: llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr -> f32
 // THREADS: llvm.store {{.*}} {alignment = 8 : i64} : vector<2xf32>
-// THREADS: scf.if
-// THREADS-NEXT: llvm.cmpxchg
-// THREADS-NOT: scf.if
+// THREADS: llvm.cmpxchg
+// THREADS: llvm.store {{.*}} {alignment = 8 : i64} : vector<2xf32>
+// THREADS-NEXT: nvvm.exit
 // THREADS: llvm.func @gather_neighbours_unaligned(
 func.func private @gather_neighbours(%n: memref<128x1000xi64>, %x: memref<128x1000xf32>, %out: memref<128x1000xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
@@ -176,6 +182,41 @@ func.func private @gather_neighbours(%n: memref<128x1000xi64>, %x: memref<128x10
     %v = memref.load %x[%i, %safe] : memref<128x1000xf32>
     %t = vector.broadcast %v : f32 to vector<1x1xf32>
     vector.transfer_write %t, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<128x1000xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// What is read after a write may be what was written: all of a task comes before the branch, and the index is
+// chosen as before.
+// CHECK-LABEL: func.func private @reads_what_it_wrote
+// THREADS: llvm.func @reads_what_it_wrote(
+// THREADS: arith.select
+// THREADS: llvm.store
+// THREADS: llvm.load
+// THREADS: llvm.store
+// THREADS: cf.cond_br
+// THREADS: llvm.return
+// THREADS: llvm.cmpxchg
+// THREADS-NOT: llvm.store
+// THREADS: nvvm.exit
+func.func private @reads_what_it_wrote(%index: memref<4x128xi64>, %x: memref<50xf32>, %out: memref<4x128xf32>, %again: memref<4x128xf32>) attributes {mlopt.kernel} {
+  %c50 = arith.constant 50 : index
+  %c0 = arith.constant 0 : index
+  scf.forall (%i, %j) in (4, 128) {
+    %n = memref.load %index[%i, %j] : memref<4x128xi64>
+    %at = arith.index_cast %n : i64 to index
+    %ok = arith.cmpi ult, %at, %c50 : index
+    cf.assert %ok, "out of range"
+    %inside = arith.select %ok, %at, %c0 : index
+    %v = memref.load %x[%inside] : memref<50xf32>
+    %t = vector.broadcast %v : f32 to vector<1x1xf32>
+    vector.transfer_write %t, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<4x128xf32>
+    %w = memref.load %out[%i, %j] : memref<4x128xf32>
+    %s = arith.addf %w, %w : f32
+    %u = vector.broadcast %s : f32 to vector<1x1xf32>
+    vector.transfer_write %u, %again[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<4x128xf32>
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
   return
 }

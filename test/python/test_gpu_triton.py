@@ -71,3 +71,15 @@ def test_registers_cost_what_is_handed_out() -> None:
     row = Row("softmax_1024 f32", ours, (Kernel(140, 24, 16, 140 / 16),))
     assert row.ratios == {"instructions": 1.0, "registers": pytest.approx(48 / 32)}
     assert surprises([row]) == ["softmax_1024 f32: more registers than Triton plus 5 %"]
+
+
+def test_what_a_failed_assertion_runs_is_not_counted() -> None:
+    """Out of line, and only if a block tells without a condition of its own."""
+    lines = STRAIGHT.splitlines()
+    aside = "        /*0028*/               @P0 BRA `(.L_x_1) ;"
+    tells = "        /*0038*/                   ATOMG.E.CAS.STRONG.SYS PT, R6, [R4], R6, R7 ;"
+    text = "\n".join([*lines[:4], aside, *lines[4:6], ".L_x_1:", tells, *lines[4:6], *lines[6:]])
+    code = parse(text)["k"]
+    assert [each.name.split(".")[0] for each in code.reports()] == ["ATOMG", "STG", "EXIT"]
+    assert Kernel.of(code, 20, threads=64, elements=1024, size=4) == Kernel(9, 20, 16, 6 / 16)
+    assert parse(text.replace("    ATOMG", "@P1 ATOMG"))["k"].reports() == []

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from mlir import ir
 
 from .emitter import Emitter
@@ -15,36 +12,27 @@ _MONOTONIC = 2  # llvm's relaxed ordering
 
 @rule("cf.assert")
 def emit_assert(em: Emitter, op: ir.Operation) -> None:
-    """One thread of the block swaps its message's number in for zero, here or at the end."""
+    """One thread of the block swaps its message's number in for zero, here or where ``held`` is told."""
     message = ir.StringAttr(op.attributes["msg"]).value
     if message not in em.messages:
         em.messages.append(message)
     number = em.messages.index(message) + 1
     holds = em.scalar(op.operands[0])
     if em.held is None:
-        _report(em, number, holds)
+        report(em, number, holds)
     else:
         em.held[number] = em.build.both(em.held.get(number, True), holds)
 
 
-@contextmanager
-def asserts_together(em: Emitter) -> Iterator[None]:
-    """Straight code whose asserts are one branch a message at its end: no load waits for one."""
-    em.held = {}
-    yield
-    for number, holds in em.held.items():
-        _report(em, number, em.build.truth(holds))
-    em.held = None
-
-
-def _report(em: Emitter, number: int, holds: ir.Value) -> None:
+def report(em: Emitter, number: int, holds: ir.Value) -> None:
+    """Tell a message, unless it ``holds``."""
     build, status = em.build, em.status
     assert status is not None, "a kernel with asserts has a status cell"
     fails = build.op("arith.xori", [holds, build.constant(holds.type, 1)])
     first = em.only((1 << (4 + em.warps.bit_length())) - 1)
     word = ir.IntegerType.get_signless(32)
 
-    def report() -> list[ir.Value]:
+    def swap() -> list[ir.Value]:
         relaxed = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _MONOTONIC)
         build.op(
             "llvm.cmpxchg",
@@ -54,4 +42,4 @@ def _report(em: Emitter, number: int, holds: ir.Value) -> None:
         )
         return []
 
-    em.choose(build.both(fails, first), [], report)
+    em.choose(build.both(fails, first), [], swap)

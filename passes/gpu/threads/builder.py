@@ -9,6 +9,9 @@ from typing import TypeAlias
 from mlir import ir
 from mlir.dialects import scf
 
+from ...constants import integer_of
+from ...operations import defining_op
+
 Number: TypeAlias = int | ir.Value
 Truth: TypeAlias = bool | ir.Value
 
@@ -90,7 +93,22 @@ class Builder:
             return one + other
         if isinstance(one, int):
             one, other = other, one
-        return one if isinstance(other, int) and other == 0 else self._arith("arith.addi", one, other)
+        if isinstance(other, int) and other == 0:
+            return one
+        whole = None if isinstance(other, int) else self._whole(one, other)
+        return self._arith("arith.addi", one, other) if whole is None else whole
+
+    def _whole(self, one: ir.Value, other: ir.Value) -> Number | None:
+        """x * c + k for (x // n) * (n * c) + ((x % n) * c + k): where a row begins and what is in it."""
+        (row, width), (rest, more) = _parts(one, "arith.muli", 1), _parts(other, "arith.addi", 0)
+        place, times = _parts(rest, "arith.muli", 1)
+        div, rem = defining_op(row, "arith.divui"), defining_op(place, "arith.remui")
+        if div is None or rem is None or list(div.operands) != list(rem.operands):
+            return None
+        count = integer_of(div.operands[1])
+        if count is None or width != count * times:
+            return None
+        return self.add(self.mul(div.operands[0], times), more)
 
     def sub(self, one: Number, other: Number) -> Number:
         """The difference of two positions."""
@@ -253,6 +271,13 @@ class Builder:
         """A short vector of scalars."""
         kind = ir.VectorType.get([len(values)], values[0].type)
         return self.op("vector.from_elements", list(values), kind)
+
+
+def _parts(value: ir.Value, name: str, neutral: int) -> tuple[ir.Value, int]:
+    """What an op makes of a value and a constant; of anything else itself and the ``neutral`` number."""
+    op = defining_op(value, name)
+    number = None if op is None else integer_of(op.operands[1])
+    return (value, neutral) if op is None or number is None else (op.operands[0], number)
 
 
 def _integer(value: int) -> ir.Attribute:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 
 from mlir import ir
 
@@ -14,12 +14,12 @@ from ...base import PassError
 from ...operations import defining_op, nested_ops
 from ..layouts.boxes import Box, boxes_of
 from ..layouts.warps import blocks_with_registers, registers_of, warps_of
-from .asserts import asserts_together
 from .builder import Builder, Number
 from .emitter import Buffer, Emitter
 from .grid import Loops
 from .index_type import index_type
 from .joined import join_accesses
+from .straight import emit_straight
 from .turns import emit_turns
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
@@ -236,17 +236,19 @@ def _emit_tasks_of_threads(
     first = build.add(build.mul(_index(build, block), tasks), _index(build, em.thread_number))
     full = isinstance(total, int) and total % tasks == 0
     straight = full and not any(op.regions for op in work)
-    with asserts_together(em) if straight else nullcontext():
-        for number in range(tasks // threads):
-            task = build.add(first, number * threads)
+    own = [build.add(first, number * threads) for number in range(tasks // threads)]
+    if straight:
+        emit_straight(em, work, [partial(_bind_tasks, em, forall, task) for task in own])
+        return
+    for task in own:
 
-            def run(task: Number = task) -> list[ir.Value]:
-                _bind_tasks(em, forall, task)
-                em.emit(work)
-                return []
+        def run(task: Number = task) -> list[ir.Value]:
+            _bind_tasks(em, forall, task)
+            em.emit(work)
+            return []
 
-            with em.task():
-                em.choose(full or build.less(task, total), [], run)
+        with em.task():
+            em.choose(full or build.less(task, total), [], run)
 
 
 def _emit_neighbours(
@@ -260,14 +262,12 @@ def _emit_neighbours(
     *counts, last = (loops.count(build, loop, em.number) for loop in range(loops.rank))
     *places, first = loops.places(build, group, [*counts, build.div(last, each)])
     first = build.mul(first, each)
-    with asserts_together(em):
-        for number in range(each):
-            _bind_places(em, forall, [*places, build.add(first, number)])
-            with em.task():
-                em.emit(work)
+    own = [[*places, build.add(first, number)] for number in range(each)]
+    blocks = emit_straight(em, work, [partial(_bind_places, em, forall, task) for task in own])
     em.buffers = buffers
     if em.aligned:
-        join_accesses(em, ir.InsertionPoint.current.block)
+        for block in blocks:
+            join_accesses(em, block)
 
 
 def _bind_tasks(em: Emitter, forall: ir.Operation, task: Number) -> None:

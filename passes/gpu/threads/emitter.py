@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from mlir import ir
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .asynchronous import Ring
 
 T = TypeVar("T")
+Task: TypeAlias = tuple[dict[ir.Value, Fragment], dict[ir.Value, Number]]  # what a thread has in a task
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Emitter:
         self.registers = 0  # that a thread may have
         self.alone = False  # whether each thread runs a task of its own
         self.status = status
-        self.held: dict[int, Truth] | None = None  # by message: what is asserted together, at the end
+        self.held: dict[int, Truth] | None = None  # by message: what is asserted together
         self.shared = Shared(build, shared)
         self.in_pieces = False  # whether a loop's steps are being written out
         self.wide = False  # whether an access rests on the buffers' alignment
@@ -168,12 +169,17 @@ class Emitter:
         self._memo.pop()
 
     @contextmanager
-    def task(self) -> Iterator[None]:
-        """One of several tasks of a thread: its tiles are made again for the next one."""
-        before = dict(self._fragments)
+    def task(self, known: Task | None = None) -> Iterator[Task]:
+        """One of several tasks of a thread, whose values are made again for the next one.
+
+        ``known``: what an earlier part of the task has given.
+        """
+        before = self._fragments, self._scalars
+        fragments, scalars = known or before
+        self._fragments, self._scalars = dict(fragments), dict(scalars)
         with self.region():
-            yield
-        self._fragments = before
+            yield self._fragments, self._scalars
+        self._fragments, self._scalars = before
 
     @contextmanager
     def written_out(self) -> Iterator[None]:
