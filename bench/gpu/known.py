@@ -62,8 +62,6 @@ MISSES: dict[str, dict[str, str]] = {
         "bytes": "of each row three elements are taken, for which memory moves a sector",
         "sectors": _ODD_ROWS,
         "requested": _ODD_ROWS,
-        "first": "a copy of 132355 elements ends within an access: a thread takes each of its accesses whole "
-        "or in parts, one branch after the other",
     },
     "indexing, f64": {
         "wide": _SINGLE,

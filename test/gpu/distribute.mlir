@@ -272,6 +272,29 @@ func.func private @near_the_end(%x: memref<2147482648xi8>, %out: memref<21474826
 
 // -----
 
+// Four accesses of a thread, of which one may end beyond the buffer: all whole ones come first, and behind one
+// branch for all what is inside of one that is not, so that no access waits for the branch of another one.
+// CHECK: llvm.func @ragged(
+// CHECK-COUNT-4: llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<8xf16>
+// CHECK: scf.if %{{.*}} -> ({{(f16, ){27}f16}}) {
+// CHECK: } else {
+// CHECK-COUNT-28: llvm.load %{{.*}} invariant {alignment = 2 : i64} : !llvm.ptr -> f16
+// CHECK-COUNT-4: llvm.store %{{.*}} {alignment = 16 : i64} : vector<8xf16>
+// CHECK: scf.if %{{.*}} {
+// CHECK-NEXT: } else {
+// CHECK-COUNT-28: llvm.store %{{.*}} {alignment = 2 : i64} : f16
+// CHECK: llvm.func @ragged_unaligned(
+func.func private @ragged(%x: memref<5003xf16>, %out: memref<5003xf16>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f16
+  scf.forall (%i) = (0) to (5003) step (4096) {
+    %v = vector.transfer_read %x[%i], %pad {in_bounds = [false]} : memref<5003xf16>, vector<4096xf16>
+    vector.transfer_write %v, %out[%i] {in_bounds = [false]} : vector<4096xf16>, memref<5003xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 4096>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
 // A thread that makes do with fewer registers than its blocks leave to it is told so: as many blocks as have
 // room with these, also of the twin.
 // CHECK: llvm.func @lean(

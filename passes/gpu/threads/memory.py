@@ -133,6 +133,13 @@ class Place:
 
     # -- guards --
 
+    def by_condition(self, positions: Sequence[Position], writes: bool) -> dict[Truth, list[Position]]:
+        """The accesses that begin at ``positions``, by what must hold for all of their elements."""
+        found: dict[Truth, list[Position]] = {}
+        for position in filter(self.leads, positions):
+            found.setdefault(self.inside(position, self.width, writes), []).append(position)
+        return found
+
     def inside(self, position: Position, width: int, writes: bool) -> Truth:
         """Whether the ``width`` elements from a register's position on may be accessed.
 

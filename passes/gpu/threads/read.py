@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from mlir import ir
 
@@ -58,44 +59,73 @@ def load_positions(
     place = place_of(em, access_of(op), layout)
     if place.count == 1:
         acts = True  # LLVM packs single elements in all threads, from registers that would have no value
-    groups: dict[Truth, list[Position]] = {}
-    for position in wanted:
-        if place.leads(position):
-            groups.setdefault(place.inside(position, place.width, writes=False), []).append(position)
+    groups = place.by_condition(wanted, writes=False)
     values: dict[Position, ir.Value] = {}
     for whole, positions in groups.items():
         members = [member for position in positions for member in place.members(position)]
         values.update(zip(members, _load(place, acts, whole, positions), strict=True))
+    parts = {whole: positions for whole, positions in groups.items() if whole is not True}
+    if parts and place.may_straddle():
+        values |= _fill_in(place, acts, parts, values)
     return {position: values[position] for position in wanted}
 
 
 def _load(place: Place, acts: Truth, whole: Truth, positions: Sequence[Position]) -> list[ir.Value]:
-    """The elements of some accesses of threads that ``acts``, all possible if ``whole`` holds."""
+    """The elements of some accesses, of threads that ``acts`` and where ``whole`` holds; else padding."""
     em, kind = place.em, place.buffer.element
-    build, size = em.build, place.access.element_bytes
-    padding = build.constant(kind, place.access.padding)
-    constant = place.buffer.constant
     # Addresses are computed outside of the branch, where others find them.
     pointers = [place.pointer(position) for position in positions]
 
     def together() -> list[ir.Value]:
         loads = [
-            build.load(pointer, kind, place.count, place.alignment_at(position), constant)
+            em.build.load(pointer, kind, place.count, place.alignment_at(position), place.buffer.constant)
             for position, pointer in zip(positions, pointers, strict=True)
         ]
         return [value for load in loads for value in load]
 
-    def one_by_one() -> list[ir.Value]:
-        return [one(member) for position in positions for member in place.members(position)]
+    count = len(positions) * place.count
+    nothing = [em.build.constant(kind, place.access.padding)] * count
+    return em.choose(em.build.both(acts, whole), [kind] * count, together, lambda: nothing)
+
+
+def _fill_in(
+    place: Place,
+    acts: Truth,
+    parts: Mapping[Truth, Sequence[Position]],
+    values: Mapping[Position, ir.Value],
+) -> dict[Position, ir.Value]:
+    """``values`` where some accesses, by what holds for all of one, may begin inside and end outside.
+
+    What is there of these is loaded one by one. Behind one branch, and all whole ones before it: else an
+    access would wait for the branch of another one.
+    """
+    em, kind, size = place.em, place.buffer.element, place.access.element_bytes
+    build = em.build
+
+    def load(position: Position) -> ir.Value:
+        pointer = place.pointer(position)
+        (loaded,) = build.load(pointer, kind, 1, size, place.buffer.constant)
+        return loaded
 
     def one(position: Position) -> ir.Value:
-        pointer = place.pointer(position)
-        inside = place.inside(position, 1, writes=False)
-        return em.choose(
-            inside, [kind], lambda: build.load(pointer, kind, 1, size, constant), lambda: [padding]
-        )[0]
+        inside = build.both(acts, place.inside(position, 1, writes=False))
+        return em.choose(inside, [kind], lambda: [load(position)], lambda: [values[position]])[0]
 
-    kinds, nothing = [kind] * (len(positions) * place.count), [padding] * (len(positions) * place.count)
-    if not place.may_straddle():
-        return em.choose(build.both(acts, whole), kinds, together, lambda: nothing)
-    return em.choose(acts, kinds, lambda: em.choose(whole, kinds, together, one_by_one), lambda: nothing)
+    def each(whole: Truth, members: Sequence[Position]) -> list[ir.Value]:
+        kept = [values[member] for member in members]
+        return em.choose(whole, [kind] * len(kept), lambda: kept, lambda: list(map(one, members)))
+
+    own = {
+        whole: [member for position in positions for member in place.members(position)]
+        for whole, positions in parts.items()
+    }
+    every = reduce(build.both, own)
+    found = [member for members in own.values() for member in members]
+    kept = [values[member] for member in found]
+    filled = em.choose(
+        every,
+        [kind] * len(kept),
+        lambda: kept,
+        lambda: [value for whole, members in own.items() for value in each(whole, members)],
+    )
+    return dict(zip(found, filled, strict=True))

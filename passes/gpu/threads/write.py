@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial, reduce
 
 from mlir import ir
 
@@ -31,35 +32,34 @@ def emit_write(em: Emitter, op: ir.Operation) -> None:
     assert layout is not None
     place = place_of(em, access, layout)
     acts = em.only(layout.copies)
-    groups: dict[Truth, list[Position]] = {}
-    for position in positions_of(layout, access.tile):
-        if place.leads(position):
-            whole = em.build.both(acts, place.inside(position, place.width, writes=True))
-            groups.setdefault(whole, []).append(position)
+    groups = place.by_condition(positions_of(layout, access.tile), writes=True)
     for whole, positions in groups.items():
-        _store(place, fragment, whole, acts, positions)
+        _store(place, fragment, em.build.both(acts, whole), positions)
+    parts = {whole: positions for whole, positions in groups.items() if whole is not True}
+    if parts and place.may_straddle():
+        _store_rest(place, fragment, acts, parts)
 
 
-def _store(
-    place: Place, fragment: Fragment, whole: Truth, acts: Truth, positions: Sequence[Position]
-) -> None:
-    """Store the elements of some accesses, all of which are possible if ``whole`` holds."""
+def _store(place: Place, fragment: Fragment, whole: Truth, positions: Sequence[Position]) -> None:
+    """Store the elements of some accesses, if ``whole`` holds."""
     em = place.em
-    build, size = em.build, place.access.element_bytes
     pointers = [place.pointer(position) for position in positions]
 
     def together() -> list[ir.Value]:
         for position, pointer in zip(positions, pointers, strict=True):
             values = [fragment[member] for member in place.members(position)]
-            store_result(build, place.buffer, values, pointer, place.alignment)
+            store_result(em.build, place.buffer, values, pointer, place.alignment)
         return []
 
-    def one_by_one() -> list[ir.Value]:
-        for position in positions:
-            for member in place.members(position):
-                if member in fragment.values:
-                    one(member)
-        return []
+    em.choose(whole, [], together)
+
+
+def _store_rest(
+    place: Place, fragment: Fragment, acts: Truth, parts: Mapping[Truth, Sequence[Position]]
+) -> None:
+    """Of accesses that may begin inside and end outside what is inside, behind one branch for all."""
+    em = place.em
+    build, size = em.build, place.access.element_bytes
 
     def one(position: Position) -> None:
         pointer = place.pointer(position)
@@ -70,4 +70,16 @@ def _store(
 
         em.choose(build.both(acts, place.inside(position, 1, writes=True)), [], store)
 
-    em.choose(whole, [], together, one_by_one if place.may_straddle() else None)
+    def one_by_one(positions: Sequence[Position]) -> list[ir.Value]:
+        for position in positions:
+            for member in place.members(position):
+                if member in fragment.values:
+                    one(member)
+        return []
+
+    def each() -> list[ir.Value]:
+        for whole, positions in parts.items():
+            em.choose(whole, [], list, partial(one_by_one, positions))
+        return []
+
+    em.choose(reduce(build.both, parts), [], list, each)
