@@ -19,6 +19,7 @@ from .gpu_threads import (
     WORD,
     reduces,
     warps_for,
+    warps_with_accesses,
     words_of,
 )
 from .gpu_tiles import (
@@ -80,7 +81,7 @@ def short_steps(domain: Domain, tiles: dict[Dim, int], warps: int) -> int:
         row = elements // tiles[dim] * dim.extent
         if row <= MOST_WARPS * WARP * ROW_THREAD_ELEMENTS:
             tiles[dim] = WHOLE
-            return warps_for(row, ROW_THREAD_ELEMENTS)
+            return min(warps_for(row, ROW_THREAD_ELEMENTS), warps_with_accesses(domain, tiles))
     if tiles[dim] >= AT_ONCE and words_of(domain, inputs_of(domain), tiles, warps * WARP) >= FLYING:
         tiles[dim] //= AT_ONCE
     share = ceil(blocks_of(domain, tiles) / BLOCKS)

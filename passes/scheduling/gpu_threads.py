@@ -145,7 +145,7 @@ def warps_with_accesses(domain: Domain, tiles: dict[Dim, int]) -> int:
 
     Rows that do not begin at multiples of 16 bytes have accesses as wide as where they begin. Single elements
     are tasks of lanes, and tiles that are larger than all that is read and written, as pairs of elements are,
-    give work to any.
+    are for half of all warps: their threads have registers for what ptxas makes of them.
     """
     most, held, covered = 1, 1, largest_tile(domain, tiles)
     for nest in domain.nests:
@@ -157,7 +157,9 @@ def warps_with_accesses(domain: Domain, tiles: dict[Dim, int]) -> int:
                 dims = {loops[loop] for index in access.indices for loop in index.loops}
                 elements = prod(tiles[dim] or dim.extent or ROW for dim in dims)
                 most, held = max(most, ceil(elements / _at_once(access))), max(held, elements)
-    return power_above(ceil(most / WARP)) if 1 < covered <= held else MOST_WARPS
+    if covered <= 1:
+        return MOST_WARPS
+    return power_above(ceil(most / WARP)) if covered <= held else MOST_WARPS // 2
 
 
 def _at_once(access: Access) -> int:
