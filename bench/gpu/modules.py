@@ -73,7 +73,7 @@ _INPUTS: dict[str, Maker] = {
     "gpt2_small": with_indices(512, (2, 128)),
     "llama_block": randn(_TOKENS),
     "vit": randn((2, 3, 64, 64)),
-    "mixer_block": randn(_TOKENS),
+    "mixer_block": randn((18, 128, 256)),
 }
 # Modules that are as wide as their inputs.
 _WIDE: dict[str, Callable[[], nn.Module]] = {

@@ -16,6 +16,7 @@ from ..costs.machine import DEFAULT_GPU, find_machine
 from ..domain import Dim, Domain
 from ..gpu.layouts.warps import REGISTERS
 from ..tiling import contraction, elementwise, fill, reduction, slices, window
+from ..tiling.access import Access
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from ..tiling.walks import columns_of
 from .attention import attention_of
@@ -47,6 +48,8 @@ from .gpu_tiles import (
     beside_each,
     blocks_of,
     bytes_in_memory,
+    bytes_of,
+    in_memory,
     inputs_of,
     largest_tile,
     part_of,
@@ -250,7 +253,10 @@ def _budget(domain: Domain, dims: Sequence[Dim]) -> int:
     most = max(wide * (accesses // _large_inputs(domain, total)), fewest)
     budget = min(max(power_below(total // BLOCKS), wide), most)
     owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
-    return budget if owned == 1 else max(min(budget, ROW_ELEMENTS), owned * _columns(domain, dims))
+    if owned == 1:
+        return budget
+    together = max(_columns(domain, dims), _rows_of_columns(domain, owned))
+    return max(min(budget, ROW_ELEMENTS), owned * together)
 
 
 def _columns(domain: Domain, dims: Sequence[Dim]) -> int:
@@ -261,6 +267,30 @@ def _columns(domain: Domain, dims: Sequence[Dim]) -> int:
     size = bytes_in_memory(domain)
     columns = prod(dim.extent or ROW for dim in dims if dim.kind == "parallel" and not dim.whole)
     return max(min(power_below(columns // BLOCKS), LINE // size), SECTOR // size, 1)
+
+
+def _rows_of_columns(domain: Domain, owned: int) -> int:
+    """The rows of a task, of ``owned`` elements each, that reads or writes another tensor by their columns.
+
+    As the norm of a sum with what is transposed: as many as fill its sectors, if a block holds them and
+    there are blocks for all. Of each sector that one row reads 2 bytes are used.
+    """
+    sizes = [bytes_of(access) for nest, access in in_memory(domain) if _is_across(domain.loops(nest), access)]
+    if not sizes:
+        return 1
+    rows = prod(dim.extent or ROW for dim in filter(_is_free, domain.dims))
+    held = MOST_WARPS * WARP * ROW_THREAD_ELEMENTS // owned
+    return min(SECTOR // min(sizes), power_below(rows // BLOCKS), power_below(held))
+
+
+def _is_across(loops: Sequence[Dim], access: Access) -> bool:
+    """Whether a row of memory has elements of many of a task's rows, and each of these of many rows there."""
+    dims = [dim for index in access.indices for loop in index.loops if (dim := loops[loop]).extent != 1]
+    return bool(dims) and _is_free(dims[-1]) and any(dim.whole for dim in dims)
+
+
+def _is_free(dim: Dim) -> bool:
+    return dim.kind == "parallel" and not dim.whole
 
 
 def _large_inputs(domain: Domain, total: int) -> int:

@@ -115,10 +115,17 @@ def inputs_of(domain: Domain) -> list[tuple[Nest, Access]]:
     return list(found.values())
 
 
+def in_memory(domain: Domain) -> list[tuple[Nest, Access]]:
+    """What the kernel loads and stores."""
+    written = [
+        (nest, access) for nest in domain.nests for access in nest.writes if leaves(domain, access.value)
+    ]
+    return [*inputs_of(domain), *written]
+
+
 def bytes_in_memory(domain: Domain) -> int:
     """The size of the widest element that the kernel loads or stores."""
-    written = [access for nest in domain.nests for access in nest.writes if leaves(domain, access.value)]
-    return max(map(bytes_of, [*(access for _, access in inputs_of(domain)), *written]), default=1)
+    return max((bytes_of(access) for _, access in in_memory(domain)), default=1)
 
 
 def leaves(domain: Domain, value: ir.Value) -> bool:

@@ -412,3 +412,53 @@ func.func private @partial_results(%x: tensor<8x524288xf32>, %out: tensor<524288
   } -> tensor<524288xf32>
   return %r : tensor<524288xf32>
 }
+
+// Rows that are reduced, of which another tensor has the columns: 16 rows fill a sector of each of its own. Where 132
+// multiprocessors would have no such block each, as of 256 rows, they are fewer.
+// CHECK-LABEL: @normalize_with_columns
+// CHECK-SAME: tile = array<i64: 16, 0>, warps = array<i64: 8>
+func.func private @normalize_with_columns(%x: tensor<2304x256xf16>, %y: tensor<256x2304xf16>, %sums: tensor<2304xf16>, %out: tensor<2304x256xf16>) -> tensor<2304x256xf16> attributes {mlopt.kernel} {
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<2304x256xf16>, tensor<256x2304xf16>) outs(%out : tensor<2304x256xf16>) {
+  ^bb0(%a: f16, %b: f16, %o: f16):
+    %t = arith.addf %a, %b : f16
+    linalg.yield %t : f16
+  } -> tensor<2304x256xf16>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%s : tensor<2304x256xf16>) outs(%sums : tensor<2304xf16>) {
+  ^bb0(%a: f16, %o: f16):
+    %t = arith.addf %a, %o : f16
+    linalg.yield %t : f16
+  } -> tensor<2304xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %m : tensor<2304x256xf16>, tensor<2304xf16>) outs(%out : tensor<2304x256xf16>) {
+  ^bb0(%a: f16, %b: f16, %o: f16):
+    %t = arith.divf %a, %b : f16
+    linalg.yield %t : f16
+  } -> tensor<2304x256xf16>
+  return %r : tensor<2304x256xf16>
+}
+
+// CHECK-LABEL: @few_with_columns
+// CHECK-SAME: tile = array<i64: 4, 0>, warps = array<i64: 4>
+func.func private @few_with_columns(%x: tensor<256x256xf16>, %y: tensor<256x256xf16>, %sums: tensor<256xf16>, %out: tensor<256x256xf16>) -> tensor<256x256xf16> attributes {mlopt.kernel} {
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<256x256xf16>, tensor<256x256xf16>) outs(%out : tensor<256x256xf16>) {
+  ^bb0(%a: f16, %b: f16, %o: f16):
+    %t = arith.addf %a, %b : f16
+    linalg.yield %t : f16
+  } -> tensor<256x256xf16>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%s : tensor<256x256xf16>) outs(%sums : tensor<256xf16>) {
+  ^bb0(%a: f16, %o: f16):
+    %t = arith.addf %a, %o : f16
+    linalg.yield %t : f16
+  } -> tensor<256xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %m : tensor<256x256xf16>, tensor<256xf16>) outs(%out : tensor<256x256xf16>) {
+  ^bb0(%a: f16, %b: f16, %o: f16):
+    %t = arith.divf %a, %b : f16
+    linalg.yield %t : f16
+  } -> tensor<256x256xf16>
+  return %r : tensor<256x256xf16>
+}
