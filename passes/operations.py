@@ -50,3 +50,16 @@ def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:
         return None
     op = value.owner.operation
     return op if not names or op.name in names else None
+
+
+def brought_before(value: ir.Value, op: ir.Operation) -> bool:
+    """Whether ``value`` is there before ``op``, in whose block it is made; sizes are made earlier for it."""
+    if isinstance(value, ir.BlockArgument) or value.owner.operation.is_before_in_block(op):
+        return True
+    maker = value.owner.operation
+    if maker == op or not maker.name.startswith(("arith.", "tensor.dim")):
+        return False
+    if not all(brought_before(operand, op) for operand in maker.operands):
+        return False
+    maker.move_before(op)
+    return True

@@ -18,7 +18,7 @@ from .attending.rows import Rows, Shape, parts, refined
 from .base import Pass
 from .locations import place_of
 from .moving.reads import is_move
-from .operations import defining_op
+from .operations import brought_before, defining_op
 from .raising.reshape import RESHAPES
 from .structured import (
     DYNAMIC,
@@ -153,13 +153,16 @@ def _unrepeated(rows: Rows, found: Attention, shapes: Sequence[Shape | None]) ->
     return [each for each in split if each is not None]
 
 
-def _behind(rows: Rows, shape: Shape, value: ir.Value) -> list[Shape]:
-    """The rows with dims split as behind the element-wise work on ``value``: a cast, then a view of heads."""
+def _behind(rows: Rows, shape: Shape, result: ir.Value) -> list[Shape]:
+    """The rows with dims split as behind element-wise work on ``result``: a cast, then a view of heads."""
+    value = result
     while has_one_use(value):
         (use,) = value.uses
         reader, number = use.owner.operation, use.operand_number
         if reader.name == "tensor.expand_shape" and len(list(reader.attributes["reassociation"])[-1]) == 1:
-            split = rows.reshaped(shape, reader)
+            at = result.owner.operation
+            known = all(brought_before(size, at) for size in reader.opview.output_shape)
+            split = rows.reshaped(shape, reader) if known else None
             return [] if split is None else [split]
         if not is_elementwise(reader) or maps_of(reader)[number] != maps_of(reader)[-1]:
             break

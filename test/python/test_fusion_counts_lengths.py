@@ -138,6 +138,7 @@ class LinearGeluResidual(nn.Module):
 SEVERAL: dict[str, tuple[int, Callable[[], nn.Module], tuple[int, ...]]] = {
     "gelu(linear(x)) + residual": (1, LinearGeluResidual, (48, 72)),
     "GPT-2 block": (7, lambda: Gpt2Block(48, 3), (48,)),
+    "GPT-2 block in bf16": (7, lambda: Gpt2Block(48, 3).bfloat16(), (48,)),
 }
 
 
@@ -147,16 +148,17 @@ def test_batches_of_unknown_number_and_length(name: str, target: str) -> None:
     """As many kernels as of known ones: the rows of a product are a batch of lengths again where it ends."""
     most, make, widths = SEVERAL[name]
     module = make().eval()
+    dtype = next(module.parameters()).dtype
     dims = {0: torch.export.Dim("batch", min=1), 1: torch.export.Dim("length", min=2, max=512)}
     with torch.no_grad():
         compiled = mlopt.jit(
             module,
-            *(torch.randn(3, 7, width) for width in widths),
+            *(torch.randn(3, 7, width).to(dtype) for width in widths),
             dynamic_shapes=tuple(dims for _ in widths),
             **TARGETS[target],
         )
         names = [each.name for each in compiled.kernels if each.function == "main" for _ in range(each.calls)]
         assert len(names) <= most, names
         for batch, length in ((1, 2), (3, 7), (2, 33)):
-            x = tuple(torch.randn(batch, length, width) for width in widths)
+            x = tuple(torch.randn(batch, length, width).to(dtype) for width in widths)
             Verifier(module, x, {}).check(compiled(*x))
