@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from mlopt import emulator
 from mlopt.bench.gpu.machine_code import parse
+from mlopt.passes.gpu.tma_loads import TmaLoads
 from mlopt.runtime.cuda.chips import find_chip
 from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
 
@@ -23,7 +24,7 @@ ONE, ALL = ("together",), ("together", "ahead", "random")
 # Types, transposes, sizes (not the block's multiples), the block, the instruction's columns; the orders of
 # warps, and how far buffers are from alignment.
 CORPUS = [
-    ("bf16", False, True, (136, 264, 136), BLOCK.format(8, 4, "128, 256, 64"), 256, ONE, 0),
+    ("bf16", False, True, (72, 264, 136), BLOCK.format(8, 4, "128, 256, 64"), 256, ONE, 0),
     ("bf16", False, False, (72, 264, 136), BLOCK.format(8, 3, "64, 256, 64"), 128, ONE, 0),
     ("f16", True, False, (136, 72, 104), BLOCK.format(4, 2, "128, 64, 64"), 64, ("round-robin",), 0),
     ("f16", True, True, (72, 40, 296), BLOCK.format(4, 4, "64, 32, 32"), 32, ALL, 0),
@@ -72,9 +73,15 @@ def test_products(
     _check_code(kernel.ptx, kind)
 
 
-def test_what_the_schedule_chooses() -> None:
-    """Of few rows, eight stages: the twin has as many registers as its warps may have, without spilling."""
-    _check_code(compile_kernel(product(128, 4096, 4096, "bf16"), chip=CHIP.name).ptx, "bf16")
+def test_the_twin_is_the_one_without_tma(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the letter: of 64x64 blocks, eight stages, other orders of its copies spill."""
+    text, name = product(128, 4096, 4096, "bf16"), ".entry product_unaligned("
+    found = compile_kernel(text, chip=CHIP.name).ptx
+    _check_code(found, "bf16")
+    monkeypatch.setattr(TmaLoads, "run", lambda *_: None)
+    other = compile_kernel(text, chip=CHIP.name).ptx
+    assert "cp.async.bulk" in found and "cp.async.bulk" not in other
+    assert found.partition(name)[2] == other.partition(name)[2] != ""
 
 
 def _check_code(ptx: str, kind: str) -> None:
