@@ -46,7 +46,7 @@ class Sizes:
     """
 
     elements: int = 8192
-    rows: int = 512
+    rows: int = 1024
     panel: int = 1 << 16
     pixels: int = 64
     # 16 KB each of queries, scores and sums
@@ -59,7 +59,7 @@ CANDIDATES = (
     Sizes(2048, 128, 1 << 15, 32, Block(rows=(32,), keys=64, step=0)),
     Sizes(4096, 256, 1 << 17, 128, Block(rows=(64, 48, 32), keys=128, step=0)),
     Sizes(16384, 64, 1 << 16, 16, Block(rows=(96, 64), keys=64, step=0)),
-    Sizes(32768, 1024, 1 << 18, 256, Block(rows=(128, 64), keys=32, step=0)),
+    Sizes(32768, 512, 1 << 18, 256, Block(rows=(128, 64), keys=32, step=0)),
 )
 
 

@@ -28,7 +28,7 @@ from .fragment import UNIT, Axis, Strip, element_of, sizes_of
 from .layout import Layout
 from .loop import run_turns
 from .memory import walked_dim
-from .panel import LARGEST_BYTES, LEAST_USES, SMALL_BYTES, held_dims, is_turned
+from .panel import LARGEST_BYTES, LEAST_ROWS, SMALL_BYTES, held_dims, is_turned
 from .registry import rule_of
 from .scratch import Buffer
 from .turns import Turns, Visit
@@ -39,7 +39,7 @@ _FEW_ROWS = 4
 _LARGE_BYTES = 512 * 1024
 _SHORT_BLOCK = 4
 # The buffer of sums, and the least positions that a packed block is worth.
-_SUMS_BYTES = 128 * 1024
+_SUMS_BYTES = 256 * 1024
 _LEAST_BLOCK = 64
 
 
@@ -107,10 +107,9 @@ def plan_blocks(
         apart = tile[lane] > covers[place].width
         return Blocks(loop, max(_SHORT_BLOCK // step, 1) * step, place) if large and small and apart else None
     width = covers[place].width
-    uses = rows // _rows_at_once(covers, place)
     most = SMALL_BYTES if turned else LARGEST_BYTES
     size = most // (row * width) // step * step
-    enough = (uses >= LEAST_USES or turned) and _LEAST_BLOCK <= size < shape[walked]
+    enough = (rows >= LEAST_ROWS or turned) and _LEAST_BLOCK <= size < shape[walked]
     if not enough or rows * width * bytes_of(element) > _SUMS_BYTES:
         return None
     return Blocks(loop, size, place + 1)

@@ -23,13 +23,13 @@ from .cover import Cover, Inside, cover, known_extent
 from .emitter import Emitter
 from .fragment import UNIT, Axis, Fragment, Strip, element_of, keys_of, sizes_of
 from .layout import Layout
-from .panel import FAR_APART_BYTES
+from .panel import is_far_apart
 from .reduce import looped_dims, source_strip
 from .types import bytes_of, combine
 from .vectors import spread
 
 ROWS = 16
-# Of at least so many rows, whose parts that a task reads are at least FAR_APART_BYTES apart.
+# Of at least so many rows, whose parts that a task reads are at least panel.FAR_APART_BYTES apart.
 _LEAST_ROWS = 32
 _SUMS_BYTES = 32 * 1024
 
@@ -68,7 +68,7 @@ def plan_columns(layout: Layout, root: ir.OpView, covers: Sequence[Cover]) -> Co
     apart = any(
         layout.contiguous(read) == lane
         and summed[-1] in layout.classes.all_of(read.results[0])
-        and read.base.type.shape[-1] * bytes_of(read.base.type.element_type) >= FAR_APART_BYTES
+        and is_far_apart(read)
         for read in reads
     )
     return Columns(op, place) if apart else None

@@ -40,8 +40,8 @@ LONGEST_SIDE = 16  # rows that are turned at once
 ROWS_AHEAD = 16
 LINE = 64  # bytes of a cache line
 _TO_L2 = 2  # locality of a prefetch (prefetcht1)
-# A panel is used by at least this many strips of rows, and replaces rows at least so far apart.
-LEAST_USES = 16
+# A panel is for at least this many rows of the result, and replaces rows at least so far apart.
+LEAST_ROWS = 64
 FAR_APART_BYTES = 1024
 
 
@@ -65,14 +65,14 @@ class PanelPlan:
 
 @dataclass(frozen=True)
 class Packing:
-    """What panels are for: strips of ``width`` lanes, each for ``uses`` strips of rows.
+    """What panels are for: strips of ``width`` lanes, each for ``rows`` of the result.
 
     ``side`` rows of memory can be turned at once. A panel holds the positions of ``window`` (`PanelPlan`);
     a turned one has at most ``most_turned`` bytes, any other ``largest``.
     """
 
     width: int
-    uses: int
+    rows: int
     side: int
     window: tuple[int, int] | None = None
     most_turned: int = SMALL_BYTES
@@ -98,9 +98,15 @@ def plan_panel(op: ir.OpView, lane: int, how: Packing) -> PanelPlan | None:
     total = prod(sizes) * how.width * element
     if turned:
         return plan if total <= how.most_turned else None
-    if how.uses < LEAST_USES or total > how.largest or op.base.type.shape[-1] * element < FAR_APART_BYTES:
+    if how.rows < LEAST_ROWS or total > how.largest or not is_far_apart(op):
         return None
     return plan
+
+
+def is_far_apart(op: ir.OpView) -> bool:
+    """Whether the rows of memory that a read walks along are known to be long."""
+    kind = op.base.type
+    return bool(kind.shape[-1] * bytes_of(kind.element_type) >= FAR_APART_BYTES)
 
 
 def is_turned(op: ir.OpView, lane: int) -> bool:

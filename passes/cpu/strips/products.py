@@ -24,7 +24,17 @@ from .fragment import element_of, sizes_of
 from .guests import Nest
 from .layout import Layout
 from .memory import memory_dims, walked_dim
-from .panel import FAR_APART_BYTES, LARGEST_BYTES, LARGEST_TURNED_BYTES, LONGEST_SIDE, Packing, plan_panels
+from .panel import (
+    FAR_APART_BYTES,
+    LARGEST_BYTES,
+    LARGEST_TURNED_BYTES,
+    LEAST_ROWS,
+    LONGEST_SIDE,
+    Packing,
+    is_far_apart,
+    is_turned,
+    plan_panels,
+)
 from .types import bits_of, bytes_of
 
 # Bytes of a panel that needs no blocks, for each bit of a register: CPUs with 512 of them have 1 MB of cache
@@ -41,6 +51,13 @@ NARROW_SHAPES = ((2, 6), (2, 4), (2, 5), (1, 8), (1, 7), (2, 3))
 TALL_SHAPES = tuple((2, rows) for rows in range(14, 3, -1))
 _TALL_BYTES = 64 * 1024
 _WAIT = 0.5
+# Each row of the other factor is read once a strip, perhaps from L3. A Zen 5 core, of a peak of 253 GFLOP/s:
+# 1024^3 4 by 6 registers 245, 4 by 4 230, 2 by 8 233; 32x768x768, packed, 2 by 8 236, 4 by 6 213, 4 by 4 223.
+# Turned panels fit L1.
+_WAIT_OF_ROWS = 0.24
+# A line in a page of its own, of a strip that too few rows share for a panel. 32x1024x1024: 4 by 6 registers
+# 136 GFLOP/s, 4 by 4 94, 2 by 8 113; K = 4096: 104, 70, 70.
+_WAIT_APART = 16
 
 
 def product_nest(
@@ -61,14 +78,20 @@ def product_nest(
     order = memory_dims(root)
     rows.sort(key=lambda dim: order[dim] or 0)
     native = max(vector_bits // max(bits_of(element_of(op.acc)), 8), 1)
-    row_size = sizes[rows[-1]] if rows else 1
+    row_size, all_rows = sizes[rows[-1]] if rows else 1, prod(sizes[dim] for dim in rows)
     is_tall = vector_bits >= 512 and most_lanes >= TALL_SHAPES[0][0] * native
     of_window = _window_bytes(op, operand)
     a_lane = of_window or _column_bytes(layout, op, operand)
     if is_tall and a_lane * most_lanes >= _TALL_BYTES:
         registers, count, blocks = _tall_tile(row_size, sizes[lane], native)
     else:
-        registers, count, blocks = _register_tile(row_size, sizes[lane], native, vector_bits, most_lanes)
+        reads = _reads_along(layout, [operand], mine[lane])
+        turned = any(is_turned(read, dim) for read, dim in reads)
+        column = 0 if turned else _depth(op) * bytes_of(element_of(operand))
+        loose = all_rows < LEAST_ROWS and any(map(is_far_apart, (read for read, _ in reads)))
+        registers, count, blocks = _register_tile(
+            row_size, sizes[lane], native, vector_bits, most_lanes, column, loose
+        )
     if registers & (registers - 1):
         registers, blocks = 1, registers  # loops carry vectors of 48 lanes badly
     lanes = min(registers * native, power_of_two(sizes[lane]))
@@ -89,10 +112,10 @@ def product_nest(
         covers = [replace(how, apart=apart) if how.dim == rows[-1] else how for how in covers]
     covers.sort(key=place)
     products = _side_by_side(layout, ops, mine[lane])
-    all_rows, width = prod(sizes[dim] for dim in rows), next(how.width for how in covers if how.dim == lane)
+    width = next(how.width for how in covers if how.dim == lane)
     how = Packing(
         width,
-        all_rows // prod(how.count for how in covers if how.dim != lane),
+        all_rows,
         min(native, lanes, LONGEST_SIDE),
         largest=max(LARGEST_BYTES, vector_bits * _PANEL_BYTES_A_BIT // len(products)),
     )
@@ -184,6 +207,14 @@ def _column_bytes(layout: Layout, op: ir.OpView, lanes: ir.Value) -> int:
     return depth * size if is_smaller and row * size < FAR_APART_BYTES else 0
 
 
+def _depth(op: ir.OpView) -> int:
+    """How many products a contraction and the loops around it add up to a number."""
+    depth, loop = prod(reduced_sizes(op).values()), op.operation.parent
+    while loop.name == "scf.for" and len(loop.results):
+        depth, loop = depth * _turns(loop), loop.parent
+    return depth
+
+
 def _turns_around(op: ir.OpView) -> int:
     """How often the loop around an op runs; 1 without one."""
     return _turns(op.operation.parent)
@@ -235,19 +266,24 @@ def _tall_tile(rows: int, columns: int, native: int) -> tuple[int, int, int]:
 
 
 def _register_tile(
-    rows: int, columns: int, native: int, vector_bits: int, most_lanes: int
+    rows: int, columns: int, native: int, vector_bits: int, most_lanes: int, column: int, apart: bool
 ) -> tuple[int, int, int]:
     """(registers a row, rows, lane blocks) of the accumulators, with the least waste at the edges.
 
-    An epilogue in wider elements than the accumulators' leaves room for fewer lanes.
+    Where L1 does not hold the strip's factor, ``column`` bytes a lane, waiting for it is wasted, too, more so
+    if its rows are far ``apart``. An epilogue in wider elements than the accumulators' leaves room for fewer
+    lanes.
     """
     all_shapes = WIDE_SHAPES if vector_bits >= 512 else NARROW_SHAPES
     shapes = [shape for shape in all_shapes if shape[0] * native <= most_lanes]
 
-    def waste(shape: tuple[int, int]) -> int:
+    def waste(shape: tuple[int, int]) -> float:
         width, height = shape[0] * native, min(shape[1], rows)
-        return -(-rows // height) * height * -(-columns // width) * width
+        strip = _WAIT_APART if apart else _WAIT_OF_ROWS * height
+        waiting = _WAIT + strip / shape[0] if is_far else 0
+        return -(-rows // height) * (height + waiting) * -(-columns // width) * width
 
+    is_far = vector_bits >= 512 and column * most_lanes >= _TALL_BYTES
     return _fitted(min(shapes, key=waste), rows, columns, native, prod(all_shapes[0]))
 
 
