@@ -37,10 +37,11 @@ class Fuse(Pass):
 
     Of all pairs of groups with a value between them, the one is fused whose fusion is legal (`can_fuse`) and
     saves most time on ``machine`` (`should_fuse`: the roofline of one kernel against that of two), and so on
-    until nothing saves time. Legal: element-wise ops of one another, a row reduction with what makes its rows
-    and what reads them, element-wise work behind a contraction, and before one; products of one left factor
-    and of equally many columns, with what is made of several of them. Before a window (a
-    convolution, a pooling), a CPU's tasks compute what it reads ahead of it, into scratch
+    until nothing saves time. One processor of a CPU has a small kernel to itself: what it saves decides then,
+    however few tasks are left (`passes/fusion/saving.py`). Legal: element-wise ops of one another, a row
+    reduction with what makes its rows and what reads them, element-wise work behind a contraction, and before
+    one; products of one left factor and of equally many columns, with what is made of several of them. Before
+    a window (a convolution, a pooling), a CPU's tasks compute what it reads ahead of it, into scratch
     (`passes/tiling/stages.py`), and a GPU's where it reads (`passes/tiling/at_reads.py`), again for each of
     its positions.
     The module gets each decision with its numbers as ``mlopt.decisions``, after those of mlopt-join-products

@@ -55,7 +55,7 @@ def kernels(machine: str, own: str = "", early: str = "") -> Stage:
         # Ops named for what they are, then one form of them: linalg.generic.
         f"mlopt-raise{{machine={machine}}},canonicalize,cse,"
         # A softmax between two products, while queries, keys and values are still moved by ops of their own.
-        "mlopt-raise-attention,canonicalize,cse,"
+        f"mlopt-raise-attention{{machine={machine}}},canonicalize,cse,"
         # Queries, keys and values of one tensor: one product with all weights, of which readers take parts.
         f"{early}mlopt-join-products{{machine={machine}}},"
         # Slices and transposes become reads at other places; it sees through folded reshapes only.

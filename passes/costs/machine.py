@@ -34,6 +34,7 @@ class Machine:
     independent tasks a kernel should have. ``cache``: bytes of the cache that all processors share, of which
     they read ``cache_bandwidth``, and ``shared_bandwidth`` of the memory that a block's threads share; 0 for
     CPUs, where nobody asks. ``warp_share``: what products of single warps (mma.sync) reach of ``matrix``.
+    ``small``: seconds of one processor's work that it does alone, however many tasks there are.
     ``sources``: where each of these comes from.
     """
 
@@ -52,6 +53,7 @@ class Machine:
     cache_bandwidth: float = 0.0
     shared_bandwidth: float = 0.0
     warp_share: float = 1.0
+    small: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, that `Machine` takes as keyword arguments."""
@@ -91,6 +93,7 @@ def find_machine(name: str) -> Machine:
         cache_bandwidth=cache.get("bytes_per_second", 0.0),
         shared_bandwidth=shared.get("bytes_per_second", 0.0),
         warp_share=tables.get("warps", {}).get("share", 1.0),
+        small=tables["tasks"].get("small_seconds", 0.0),
     )
 
 

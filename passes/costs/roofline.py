@@ -11,6 +11,9 @@
 and their share of the bandwidth. It is 1 where nothing is said about tasks, and can be more for a machine
 whose description wants more tasks than it has processors: it stands for larger ones, too.
 
+A CPU gives a ``small`` kernel one processor, however many tasks there are: `fusion/saving.py` compares what
+that one takes.
+
 Memory traffic hides behind arithmetic, and the other way round; special functions are arithmetic on the
 same units, and a launch hides behind nothing. The kernel is bound by the largest of the four. What the
 model leaves out: caches (a small tensor that the kernel before has just written comes from there), and
@@ -73,3 +76,11 @@ def arithmetic_of(cost: Cost, machine: Machine) -> tuple[float, float]:
 def busy_part(machine: Machine, tasks: int | None) -> float:
     """The part of the machine that so many tasks keep busy; all of it for None."""
     return 1.0 if tasks is None else min(max(tasks, 1), machine.tasks) / machine.processors
+
+
+def are_enough(tasks: int, serial: float, machine: Machine) -> bool:
+    """Whether so many tasks may share the work of ``serial`` seconds of one processor.
+
+    Half as many as are wanted, or tasks each of which is no more than one processor should do alone.
+    """
+    return 2 * tasks >= machine.tasks or serial <= tasks * machine.small

@@ -22,8 +22,9 @@ After::
     }
 
 mlopt-cpu-strip-mine emits a nest for each write, with its own lanes: the rows for the scores, so that no key
-is transposed and no maximum crosses lanes; the values' own dim for the weighted sums. Staged are what a
-reduction reads and makes, exponentials, what the loop carries, and the factor of a product of which
+is transposed and no maximum crosses lanes; the values' own dim for the weighted sums. Scores of a few rows
+are sums (a vector.multi_reduction) along a key, and their lanes then the keys. Staged are what a reduction
+makes, and reads beside others, exponentials, what the loop carries, and the factor of a product of which
 neither is contiguous along a dim that stays. A tile that nobody reads any more gives its memory to
 the next of its shape.
 
@@ -52,7 +53,7 @@ class StageTiles(Pass):
     name: ClassVar[str] = "mlopt-cpu-stage-tiles"
 
     def run(self, op: ir.Operation) -> None:
-        """Rewrite each task with a contraction of what another one made."""
+        """Rewrite each task with a contraction of what another one, or a sum, made."""
         for forall in ops_named(op, "scf.forall"):
             block = forall.regions[0].blocks[0]
             if is_chained(block):

@@ -25,8 +25,9 @@ from .graph import Graph
 from .group import Group
 from .kinds import Kind
 from .legal import can_fuse, is_prologue, may_be_beside
-from .price import Prices, Saving
-from .profit import should_fuse
+from .price import Prices
+from .profit import is_one_attention, should_fuse
+from .saving import Saving
 from .sharing import Copies, best_for, is_shared
 from .widened import is_widened
 
@@ -117,7 +118,7 @@ class Chooser:
         assert joined.domain is not None
         again = partial(self.prices.most_repeated, joined.domain)
         reason = should_fuse(saving, self.prices.machine.tasks, again)
-        if reason is not None:
+        if reason is not None and not is_one_attention(*pair, saving, self.prices.machine):
             self.decisions.refuse(*pair, reason, saving)
         elif self._worth(saving) < -candidate.rank[0]:
             self._add(pair, saving, joined.domain, settled=candidate.settled)

@@ -17,7 +17,7 @@ from .behind import Behind
 from .graph import Graph
 from .group import Group
 from .legal import edge_reasons
-from .price import Saving
+from .saving import Saving
 
 
 @dataclass(frozen=True)

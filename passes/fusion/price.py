@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from math import prod
-from typing import NamedTuple
+from math import inf, prod
 
 from mlir import ir
 
@@ -21,55 +20,11 @@ from .graph import Graph
 from .group import Group
 from .kinds import Kind
 from .repeats import elements_or_one, remade, repeats, tasks_of, window_repeats
+from .saving import Price, Saving, saved
 from .sums import Sums
 from .waits import waiting_seconds
 
 _NOT_READ = ("arith.constant", "tensor.empty")
-
-
-class Price(NamedTuple):
-    """A kernel: what it reads, writes and computes, what of that it computes again, how parallel it is."""
-
-    reads: Reads
-    writes: dict[ir.Value, int]
-    bytes: int  # of both
-    work: Cost
-    again: Cost
-    tasks: int
-    seconds: float
-    again_seconds: float  # of them, for what is computed again and hides behind nothing
-    waits: bool = False  # rather than that it is busy
-
-
-class Saving(NamedTuple):
-    """What fewer kernels save; ``tasks`` are left, ``repeated`` says that work is done again.
-
-    ``again``: the seconds that this takes. ``waits``: what is left waits for one row after the other.
-    """
-
-    bytes: int
-    seconds: float
-    tasks: int
-    repeated: bool
-    waits: bool = False
-    again: float = 0.0
-
-
-def saved(before: Sequence[Price], after: Sequence[Price]) -> Saving:
-    """What kernels save that take the place of others."""
-    repeated = sum(each.again.flops for each in after) > sum(each.again.flops for each in before)
-    return Saving(
-        sum(each.bytes for each in before) - sum(each.bytes for each in after),
-        sum(each.seconds for each in before) - sum(each.seconds for each in after),
-        min(each.tasks for each in after),
-        repeated,
-        any(each.waits for each in after),
-        _seconds_again(after) - _seconds_again(before) if repeated else 0.0,
-    )
-
-
-def _seconds_again(prices: Sequence[Price]) -> float:
-    return sum(each.again_seconds for each in prices)
 
 
 class Prices:
@@ -82,7 +37,7 @@ class Prices:
         self._work: dict[Nest, Cost] = {}
         self._sums = Sums()
         self._nothing = Cost(0)
-        self._seconds: dict[tuple[int, int, int, int, int], tuple[float, float]] = {}
+        self._seconds: dict[tuple[int, int, int, int, int], tuple[float, float, float]] = {}
         self._repeated: dict[Domain, tuple[Cost, Cost, int]] = {}
 
     def of(self, group: Group) -> Price:
@@ -109,7 +64,11 @@ class Prices:
 
     def saving(self, groups: Collection[Group], domain: Domain | None = None) -> Saving:
         """What fusing them saves, less than nothing if it costs; ``domain`` as for `joined`."""
-        return saved([self.of(group) for group in groups], [self.joined(groups, domain)])
+        return self.saved([self.of(group) for group in groups], [self.joined(groups, domain)])
+
+    def saved(self, before: Sequence[Price], after: Sequence[Price]) -> Saving:
+        """What kernels save that take the place of others on this machine."""
+        return saved(before, after, self.machine.small)
 
     def refused(self, producer: Group, consumer: Group) -> Saving:
         """What fusing them would save if they could be fused; a window would compute what it reads again."""
@@ -120,7 +79,7 @@ class Prices:
         times = self.graph.alike.once("repeats", key, lambda: self._reads_again(producer, consumer))
         alone = self.joined(pair)
         again = self.of(producer).work.repeated(times - 1)
-        return saved(
+        return self.saved(
             [self.of(group) for group in pair],
             [self._price(alone.reads, alone.writes, alone.work, again, alone.tasks)],
         )
@@ -143,7 +102,7 @@ class Prices:
             if not (edge.alone and value == edge.made)
         }
         tasks = max(one.tasks, other.tasks)
-        return saved(
+        return self.saved(
             before, [self._price(reads, writes, self._sums.add(one.work, other.work), self._nothing, tasks)]
         )
 
@@ -177,7 +136,9 @@ class Prices:
             if waiting <= price.seconds:
                 return price
             return price._replace(seconds=waiting, waits=True)
-        return self._price(reads, writes, work, self._sums.add(again, remade), tasks)
+        price = self._price(reads, writes, work, self._sums.add(again, remade), tasks)
+        is_known = all(dim.extent is not None for dim in domain.dims)
+        return price._replace(serial=price.serial if is_known else inf, alike=_reduces_alike(domain))
 
     def _alone(self, group: Group) -> Price:
         reads, work, tasks = Reads(ASSUMED), self._nothing, 1
@@ -219,9 +180,10 @@ class Prices:
         key = moved, id(work), id(again), id(beside), tasks
         seconds = self._seconds.get(key)
         if seconds is None:
-            once = predict(Cost(moved) + work + beside, self.machine, tasks).seconds
-            repeated = sum(arithmetic_of(again, self.machine)) / busy_part(self.machine, tasks)
-            seconds = self._seconds[key] = once + repeated, repeated
+            once, twice = Cost(moved) + work + beside, sum(arithmetic_of(again, self.machine))
+            repeated, serial = (twice / busy_part(self.machine, each) for each in (tasks, 1))
+            shared, alone = (predict(once, self.machine, each).seconds for each in (tasks, 1))
+            seconds = self._seconds[key] = shared + repeated, repeated, alone + serial
         return Price(reads, writes, moved, work, self._sums.add(again, beside), tasks, *seconds)
 
     def _in_tasks(self, domain: Domain) -> tuple[Cost, Cost, int]:
@@ -280,6 +242,28 @@ class Prices:
         if parts and self.graph.group_of(base) not in inside:
             return parts
         return bytes_of(value, ASSUMED)
+
+
+def _reduces_alike(domain: Domain) -> bool:
+    """Whether all that is reduced are rows of one length, or columns.
+
+    What is made along rows would be made again for each step along columns, or for longer rows.
+    """
+    reducing = (nest for nest in domain.nests if nest.reductions)
+    return len({(_is_along_rows(nest), _reduced(nest)) for nest in reducing} - {(True, 1), (False, 1)}) <= 1
+
+
+def _is_along_rows(nest: Nest) -> bool:
+    """Whether something that ``nest`` reads is contiguous along a loop that it reduces."""
+    last = (access.indices[-1].loops for access in nest.reads if access is not None and access.indices)
+    return any(loop in nest.reductions for loops in last for loop in loops)
+
+
+def _reduced(nest: Nest) -> int | None:
+    """How many elements one result is made of; None if that is not known."""
+    extents = [nest.extents[loop] for loop in nest.reductions]
+    known = [extent for extent in extents if extent is not None]
+    return prod(known) if len(known) == len(extents) else None
 
 
 def _memory_of(value: ir.Value) -> ir.Value:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .price import Saving
+from ..costs.machine import Machine
+from ..costs.roofline import are_enough
+from ..structured import SCORES, label_of
+from .group import Group
+from .kinds import Kind
+from .saving import Saving
 
 
 def should_fuse(saving: Saving, wanted: int, most_repeated: Callable[[], str]) -> str | None:
@@ -23,3 +28,15 @@ def should_fuse(saving: Saving, wanted: int, most_repeated: Callable[[], str]) -
         tasks = "1 task" if saving.tasks == 1 else f"{saving.tasks} tasks"
         return f"only {tasks} would be left, {wanted} are wanted"
     return "it saves no time"
+
+
+def is_one_attention(producer: Group, consumer: Group, saving: Saving, machine: Machine) -> bool:
+    """Whether tasks of a CPU make the scores of their rows, which may be few (mlopt-raise-attention)."""
+    makes_scores = any(label_of(op) == SCORES for op in producer.ops)
+    is_cpu = not machine.chips
+    return (
+        makes_scores
+        and is_cpu
+        and consumer.has(Kind.ATTENTION)
+        and are_enough(saving.tasks, saving.serial, machine)
+    )

@@ -19,7 +19,8 @@ from .graph import Graph
 from .group import Group
 from .kinds import Kind
 from .legal import can_copy, can_fuse
-from .price import Prices, Saving, saved
+from .price import Prices
+from .saving import Saving
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,8 @@ def _copies(graph: Graph, prices: Prices, shared: Group, readers: Sequence[Group
         chosen = [each for each in possible if whole or each[1].seconds < prices.of(each[0]).seconds]
         before = [prices.of(reader) for reader, _ in chosen] + [prices.of(shared)] * whole
         after = [price for _, price in chosen]
-        if after and saved(before, after).seconds > 0:
-            return Copies(tuple(reader for reader, _ in chosen), saved(before, after))
+        if after and prices.saved(before, after).seconds > 0:
+            return Copies(tuple(reader for reader, _ in chosen), prices.saved(before, after))
     return None
 
 

@@ -33,16 +33,26 @@ def attention_of(domain: Domain) -> Nest | None:
 def choose_attention(domain: Domain, nest: Nest, tiles: dict[Dim, int], block: Block, tasks: int) -> None:
     """Fill in ``tiles``: the innermost dim of the rows is divided, for about ``tasks`` if there is work."""
     loops = domain.loops(nest)
-    *outer, inner = (loops[loop] for loop in attention.rows_of(nest))
+    rows = [loops[loop] for loop in attention.rows_of(nest)]
+    inner = next((dim for dim in reversed(rows) if dim not in _of_values(domain, nest)), None)
+    outer = [dim for dim in rows if dim != inner]
     for dim in outer:
         tiles[dim] = SINGLE if dim.extent != 1 else WHOLE
     keys = loops[nest.reductions[0]]
     matrices = prod(dim.extent or 1 for dim in outer)
     work = (keys.extent or ROW) * _widths(domain, nest)
-    tiles[inner] = _rows(inner.extent, block.rows, matrices, work, tasks)
+    if inner is not None:
+        tiles[inner] = _rows(inner.extent, block.rows, matrices, work, tasks)
     tiles[keys] = block.keys if keys.extent is None else _near(max(keys.extent, 1), block.keys)
     for reduced in _factors(domain):
         tiles[reduced] = block.step or reduced.extent or contraction.DEFAULT_STEP
+
+
+def _of_values(domain: Domain, nest: Nest) -> set[Dim]:
+    """The dims that values have: a task has the rows of one matrix of them."""
+    values = nest.reads[1]
+    assert values is not None
+    return {domain.loops(nest)[loop] for index in values.indices for loop in index.loops}
 
 
 def _rows(extent: int | None, sizes: Sequence[int], matrices: int, work: int, tasks: int) -> int:

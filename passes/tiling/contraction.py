@@ -5,7 +5,8 @@ registers' lanes run along a parallel loop that only one of them has: one in whi
 the result's last, as for a product with a transposed matrix. The reduced loop that
 both factors have in a dim alone is taken in steps (its tail is one shorter contraction after the loop; of a
 dim of unknown size a step with zeros beyond, where factors are read as they are), the
-others, such as a convolution's window, one element at a time around it.
+others, such as a convolution's window, one element at a time around it. Attention's scores of a few rows are
+not made here: their lanes run along a key, as those of any sum of rows (`reduction`).
 
 The factors keep the type that they are stored in if it is one (vector.contract allows narrower factors,
 signed where they are integers), the accumulator is f32 for half floats and at least i32 for integers.
@@ -14,6 +15,7 @@ signed where they are integers), the accumulator is f32 for half floats and at l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 from mlir import ir
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from ..domain import Domain
 
 DEFAULT_STEP = 8
+FEWEST_ROWS = 6  # of scores: of fewer, most lanes of a vector along the rows would be idle
 
 
 def can_tile(nest: Nest) -> str | None:
@@ -42,6 +45,8 @@ def can_tile(nest: Nest) -> str | None:
         return "not a contraction"
     if len(nest.writes) != 1 or _factors(nest) is None:
         return "not a sum of products of two inputs"
+    if OP.get(nest.op) == SCORES and _rows(nest) < FEWEST_ROWS:
+        return "scores of so few rows that the lanes run along a key"
     if _lane_loop(nest) is None and OP.get(nest.op) != SCORES and not _is_turned(nest):
         return "a contraction whose factors do not both have a loop of their own to run lanes along"
     one, other = (_all_loops(access) for access in factor_accesses(nest))
@@ -148,6 +153,14 @@ def _is_turned(nest: Nest) -> bool:
     )
     written = nest.writes[0].indices[-1].loops if nest.writes[0].indices else ()
     return along and all(rows) and len(written) == 1 and written[0] in rows[0] | rows[1]
+
+
+def _rows(nest: Nest) -> int:
+    """How many rows of scores each key has."""
+    keys = nest.writes[0].indices[-1].loops[0]
+    shared = next(loops for loops in map(_all_loops, factor_accesses(nest)) if keys in loops)
+    extents = [nest.extents[loop] for loop in nest.parallels if loop not in shared]
+    return FEWEST_ROWS if None in extents else prod(extent or 1 for extent in extents)
 
 
 def _own_rows(nest: Nest, access: Access, other: Access) -> set[int]:

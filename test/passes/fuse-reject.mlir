@@ -3,28 +3,28 @@
 // A full reduction needs all tasks before anything reads it.
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #s = affine_map<(d0, d1) -> ()>
-// CHECK: mlopt.decisions = [{bytes = 32776 : i64, from = 0 : i64, ops = "sum -> div", reason = "{{.+}}", seconds = {{.*}} : f64, to = 1 : i64, where = ["{{.*}}:14", "{{.*}}:21"]}]
+// CHECK: mlopt.decisions = [{bytes = 131080 : i64, from = 0 : i64, ops = "sum -> div", reason = "{{.+}}", seconds = {{.*}} : f64, to = 1 : i64, where = ["{{.*}}:14", "{{.*}}:21"]}]
 // CHECK-SAME: mlopt.fusion = ["sum -> div: {{.*}}"]
 // CHECK: mlopt.group = 0 : i64, mlopt.op = "sum"
 // CHECK: mlopt.group = 1 : i64, mlopt.op = "div"
-func.func @full(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
+func.func @full(%x: tensor<256x128xf32>) -> tensor<256x128xf32> {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<f32>
   %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<f32>) -> tensor<f32>
   %t = linalg.generic {indexing_maps = [#id, #s], iterator_types = ["reduction", "reduction"]}
-      ins(%x : tensor<64x128xf32>) outs(%1 : tensor<f32>) attrs = {mlopt.op = "sum"} {
+      ins(%x : tensor<256x128xf32>) outs(%1 : tensor<f32>) attrs = {mlopt.op = "sum"} {
   ^bb0(%in: f32, %out: f32):
     %a = arith.addf %in, %out : f32
     linalg.yield %a : f32
   } -> tensor<f32>
-  %2 = tensor.empty() : tensor<64x128xf32>
+  %2 = tensor.empty() : tensor<256x128xf32>
   %r = linalg.generic {indexing_maps = [#id, #s, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%x, %t : tensor<64x128xf32>, tensor<f32>) outs(%2 : tensor<64x128xf32>) attrs = {mlopt.op = "div"} {
+      ins(%x, %t : tensor<256x128xf32>, tensor<f32>) outs(%2 : tensor<256x128xf32>) attrs = {mlopt.op = "div"} {
   ^bb0(%in: f32, %sum: f32, %out: f32):
     %a = arith.divf %in, %sum : f32
     linalg.yield %a : f32
-  } -> tensor<64x128xf32>
-  return %r : tensor<64x128xf32>
+  } -> tensor<256x128xf32>
+  return %r : tensor<256x128xf32>
 }
 
 // -----

@@ -165,34 +165,6 @@ func.func @other_divisor(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tenso
 
 // -----
 
-// One row, as in decoding: it shares the keys with nobody.
-// CHECK: mlopt.apart = ["{{.*}}: 1 row is too few to share what a task reads of the keys; it takes 6"]
-// CHECK-LABEL: func.func @few_rows
-// CHECK: math.exp
-func.func @few_rows(%q: tensor<2x1x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x4xf32>, %other: tensor<2x1x9xf32>, %row: tensor<2x1xf32>) -> (tensor<2x1x4xf32>) {
-  %zero = arith.constant 0.0 : f32
-  %low = arith.constant 0xFF800000 : f32
-  %e1 = tensor.empty() : tensor<2x1x9xf32>
-  %e2 = tensor.empty() : tensor<2x1xf32>
-  %e3 = tensor.empty() : tensor<2x1x4xf32>
-  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<2x1x9xf32>) -> tensor<2x1x9xf32>
-  %t = linalg.batch_matmul ins(%q, %k : tensor<2x1x4xf32>, tensor<2x4x9xf32>) outs(%f1 : tensor<2x1x9xf32>) -> tensor<2x1x9xf32>
-  %f2 = linalg.fill ins(%low : f32) outs(%e2 : tensor<2x1xf32>) -> tensor<2x1xf32>
-  %top = linalg.reduce { arith.maximumf } ins(%t : tensor<2x1x9xf32>) outs(%f2 : tensor<2x1xf32>) dimensions = [2]
-  %bt = linalg.broadcast ins(%top : tensor<2x1xf32>) outs(%e1 : tensor<2x1x9xf32>) dimensions = [2]
-  %d = arith.subf %t, %bt : tensor<2x1x9xf32>
-  %w = math.exp %d : tensor<2x1x9xf32>
-  %f3 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<2x1xf32>) -> tensor<2x1xf32>
-  %sum = linalg.reduce { arith.addf } ins(%w : tensor<2x1x9xf32>) outs(%f3 : tensor<2x1xf32>) dimensions = [2]
-  %bs = linalg.broadcast ins(%sum : tensor<2x1xf32>) outs(%e1 : tensor<2x1x9xf32>) dimensions = [2]
-  %p = arith.divf %w, %bs : tensor<2x1x9xf32>
-  %f4 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<2x1x4xf32>) -> tensor<2x1x4xf32>
-  %o = linalg.batch_matmul ins(%p, %v : tensor<2x1x9xf32>, tensor<2x9x4xf32>) outs(%f4 : tensor<2x1x4xf32>) -> tensor<2x1x4xf32>
-  return %o : tensor<2x1x4xf32>
-}
-
-// -----
-
 // A task would hold too much of each row.
 // CHECK: mlopt.apart = ["{{.*}}: keys and values have 1 to 256 elements in a task, not 4 and 300"]
 // CHECK-LABEL: func.func @wide_values

@@ -295,3 +295,14 @@ def test_time_grows_with_the_length_of_a_chain_and_not_with_its_square():
         assert max(len(names) for names in groups) <= LARGEST
         assert len(groups) <= 2 * -(-count // LARGEST)
     assert times[4000] < 3 * 8 * times[500]
+
+
+def test_of_few_rows_few_tasks_are_enough_where_one_processor_does_it_all():
+    # Two rows of a thousand take a microsecond: a CPU gives that to one thread, however many tasks there are.
+    for width, fuses in ((1024, True), (1048576, False)):
+        kind = f"tensor<2x{width}xf32>"
+        body = elementwise("neg", [("%x", "#id", kind)], kind) + total("rows", "%neg", kind, "tensor<2xf32>")
+        text = program(f"%x: {kind}", body, [("%rows", "tensor<2xf32>"), ("%neg", kind)])
+        groups, (decision,) = fused(text, "cpu")
+        assert groups == ([["neg", "rows"]] if fuses else [["neg"], ["rows"]])
+        assert (decision.seconds > 0) is fuses

@@ -1,7 +1,7 @@
-// RUN: mlopt explain %s --machine cpu | FileCheck %s
-// RUN: mlopt explain %s --machine cpu --json | FileCheck %s --check-prefix=JSON
+// RUN: mlopt explain %s --target cuda:sm_80 | FileCheck %s
+// RUN: mlopt explain %s --target cuda:sm_80 --json | FileCheck %s --check-prefix=JSON
 
-// Four rows are too few for a kernel of attention.
+// Four rows are too few for a kernel of attention on a GPU.
 // CHECK: softmaxes that are kernels of their own between two products:
 // CHECK-NEXT: {{.*}}mlopt-explain-attention.mlir:[[#@LINE+21]]: 4 rows are too few
 // JSON: "attention_apart": [

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from mlir import ir
 
+from ...combining import kind_of
 from ...operations import ops_named
+from ...structured import has_one_use
 from ..strips.factors import loops_of
 from ..strips.fragment import is_vector, sizes_of
 from ..strips.memory import memory_dims
 
+FEWEST_ROWS = 6  # of fewer, most lanes of a register would be idle
 _MADE_ONCE = ("vector.multi_reduction", "math.exp")
 
 
 def is_chained(block: ir.Block) -> bool:
-    """Whether a contraction reads what another one has made."""
+    """Whether a contraction reads what another one has made, or sums."""
     return any(
-        _comes_from_contraction(factor)
+        _comes_from_products(factor)
         for op in ops_named(block, "vector.contract")
         for factor in list(op.operands)[:2]
     )
 
 
-def _comes_from_contraction(value: ir.Value) -> bool:
+def _comes_from_products(value: ir.Value) -> bool:
+    """Whether a contraction, or a sum as the scores of few rows are, is behind ``value``."""
     seen: set[ir.Value] = set()
     pending = [value]
     while pending:
@@ -29,19 +35,26 @@ def _comes_from_contraction(value: ir.Value) -> bool:
         if value in seen or isinstance(value.owner, ir.Block):
             continue
         seen.add(value)
-        if value.owner.name == "vector.contract":
+        if value.owner.name == "vector.contract" or _is_sum(value.owner):
             return True
         pending += value.owner.operands
     return False
 
 
+def _is_sum(op: ir.Operation) -> bool:
+    return op.name == "vector.multi_reduction" and kind_of(op) == "add"
+
+
 def is_staged(value: ir.Value) -> bool:
-    """Whether a tile is one that a reduction reads or makes, or dear to make again."""
+    """Whether a tile is one that a reduction makes, or reads with others, or dear to make again."""
     if not is_vector(value) or value.owner.name in ("vector.transfer_read", "arith.constant"):
         return False
     if value.owner.name in _MADE_ONCE:
         return True
-    return any(use.owner.name == "vector.multi_reduction" and use.operand_number == 0 for use in value.uses)
+    is_reduced = any(
+        use.owner.name == "vector.multi_reduction" and use.operand_number == 0 for use in value.uses
+    )
+    return is_reduced and not has_one_use(value)
 
 
 def rows_factor(op: ir.Operation) -> ir.Value | None:
@@ -85,4 +98,6 @@ def order_of(value: ir.Value) -> list[int]:
             loops = loops_of(op.opview)
             reduced |= {dim for dim, loop in enumerate(loops[use.operand_number]) if loop not in loops[2]}
     sizes = sizes_of(value)
-    return sorted(range(len(sizes)), key=lambda dim: (sizes[dim] != 1, dim not in reduced, dim))
+    rows = prod(size for dim, size in enumerate(sizes) if dim not in reduced)
+    last = reduced if rows < FEWEST_ROWS else set(range(len(sizes))) - reduced
+    return sorted(range(len(sizes)), key=lambda dim: (sizes[dim] != 1, dim in last, dim))
