@@ -22,9 +22,6 @@ its sum is 0 and not NaN. Run it when totals have been split.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from mlir import ir
 from mlir.dialects import arith, linalg, math
 
@@ -32,7 +29,6 @@ from ..constants import constant, is_zero, scalar_constant
 from ..operations import defining_op
 from ..structured import (
     body_of,
-    copy_generic,
     element_type,
     fill_value,
     inits_of,
@@ -40,28 +36,15 @@ from ..structured import (
     kinds_of,
     label_of,
     loop_extents,
-    make_empty,
     make_generic,
     maps_of,
     replace_op,
     structured_ops,
 )
+from .extremes import EXTREMES, Extreme, again, combiner, extreme_of, identity, of_parts
 from .parts import body_ops, elementwise, is_same, readers_of
 
-_EXTREMES = ("arith.maximumf", "arith.minimumf", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui")
 _EQUAL = {"arith.cmpf": (1, 13), "arith.cmpi": (0, 1)}  # the predicates oeq and une, eq and ne
-_LONGEST_CHAIN = 8  # ops that say where the maximum is
-
-
-@dataclass(frozen=True)
-class _Extreme:
-    """The maximum (or minimum) of everything: its parts', as it reads them too, and what they are of."""
-
-    whole: ir.Value
-    parts: ir.Value
-    in_shape: ir.Value
-    source: ir.Value
-    combiner: str
 
 
 def combine_around_maxima(func: ir.Operation) -> None:
@@ -70,7 +53,7 @@ def combine_around_maxima(func: ir.Operation) -> None:
         total = _total_of(op)
         if total is None:
             continue
-        if body_ops(op, "arith.addf"):
+        if combiner(op) == "arith.addf":
             _combine_sum(op, total)
         else:
             _combine_places(op, total)
@@ -78,54 +61,55 @@ def combine_around_maxima(func: ir.Operation) -> None:
 
 def _total_of(op: ir.Operation) -> ir.Operation | None:
     """What combines the partial results that ``op`` makes of one tensor, if it makes such."""
-    if not {"parallel", "reduction"} <= set(kinds_of(op)) or _combiner(op) is None:
+    if not {"parallel", "reduction"} <= set(kinds_of(op)) or combiner(op) is None:
         return None
     readers = readers_of(op.results[0])
-    same = (
-        len(readers) == 1 and readers[0].name == "linalg.generic" and _combiner(readers[0]) == _combiner(op)
-    )
+    same = len(readers) == 1 and readers[0].name == "linalg.generic" and combiner(readers[0]) == combiner(op)
     known = None not in loop_extents(op) and 0 not in loop_extents(op)
     return readers[0] if same and known and "reduction" in kinds_of(readers[0]) else None
 
 
-def _combiner(op: ir.Operation) -> str | None:
-    """The op that combines the elements of the one tensor that a reduction reads as it lies."""
-    body = [inner.operation for inner in body_of(op).operations][:-1]
-    if len(inputs_of(op)) != 1 or len(op.results) != 1 or len(body) != 1:
-        return None
-    if maps_of(op)[0] != _identity(maps_of(op)[0]) or set(body[0].operands) != set(body_of(op).arguments):
-        return None
-    return str(body[0].name)
-
-
-def _identity(like: ir.AffineMap) -> ir.AffineMap:
-    return ir.AffineMap.get_identity(like.n_dims, like.context)
-
-
 def _combine_sum(op: ir.Operation, total: ir.Operation) -> None:
     """Sum each part of exp(x - max) around the part's own maximum."""
+    stages = _stages(op)
+    found = [each for back, stage in enumerate(stages) if (each := _exponentials(stage, total, back))]
+    if len(found) < len(stages) or not is_zero(fill_value(inits_of(stages[-1])[0])):
+        return
+    (chain, extreme), parts, at = found[0], maps_of(op)[-1], ir.InsertionPoint(stages[-1])
+    own = ir.AffineMap.get_identity(len(parts.results), op.context)
+    finite = elementwise(extreme.parts, [extreme.parts], [own], at, _zero_for_infinite)
+    for stage, (its, of) in zip(stages, found, strict=True):
+        at = ir.InsertionPoint(stage)
+        stage.operands[0] = again(its, {of.whole: (finite, parts)}, of.source, at)
+    at = ir.InsertionPoint(total)
+    _weigh(total, again(chain[1:], of_parts(extreme, total), extreme.in_shape, at))
+
+
+def _stages(op: ir.Operation) -> list[ir.Operation]:
+    """``op``, and what it goes on from: where nothing divides a number, parts come in two (`ragged`)."""
+    before = defining_op(inits_of(op)[0], "linalg.generic")
+    return [op] if before is None or combiner(before) != combiner(op) else [op, before]
+
+
+def _exponentials(
+    op: ir.Operation, total: ir.Operation, back: int
+) -> tuple[list[ir.Operation], Extreme] | None:
+    """The ops that make exp(x - max), which ``op`` sums in parts; and the maximum of everything."""
     exp = defining_op(op.operands[0], "linalg.generic")
     difference = None if exp is None or not body_ops(exp, "math.exp") else defining_op(exp.operands[0])
     if exp is None or difference is None or not body_ops(difference, "arith.subf"):
-        return
+        return None
     (minus,) = body_ops(difference, "arith.subf")
-    in_order = list(minus.operands) == list(body_of(difference).arguments)[:2]
-    chain = [exp, difference]
-    extreme = _extreme_of(chain, op, total) if in_order else None
+    if list(minus.operands) != list(body_of(difference).arguments)[:2]:
+        return None
+    extreme = extreme_of([exp, difference], op, total, back)
     if (
         extreme is None
         or extreme.combiner != "arith.maximumf"
         or not is_same(difference.operands[0], extreme.source)
     ):
-        return
-    if element_type(extreme.source).width < 32 or not is_zero(fill_value(inits_of(op)[0])):
-        return
-    parts, at = maps_of(op)[-1], ir.InsertionPoint(op)
-    own = ir.AffineMap.get_identity(len(parts.results), op.context)
-    finite = elementwise(extreme.parts, [extreme.parts], [own], at, _zero_for_infinite)
-    op.operands[0] = _again(chain, {extreme.whole: (finite, parts)}, extreme.source, at)
-    at = ir.InsertionPoint(total)
-    _weigh(total, _again([difference], _of_parts(extreme, total), extreme.in_shape, at))
+        return None
+    return ([exp, difference], extreme) if element_type(extreme.source).width >= 32 else None
 
 
 def _weigh(total: ir.Operation, exponents: ir.Value) -> None:
@@ -156,20 +140,21 @@ def _zero_for_infinite(value: ir.Value) -> ir.Value:
 def _combine_places(op: ir.Operation, total: ir.Operation) -> None:
     """Look for each part's own maximum in it, then for the parts that have the maximum of all."""
     where = defining_op(op.operands[0], "linalg.generic")
-    if _combiner(op) not in _EXTREMES or where is None or len(inputs_of(where)) != 2:
+    is_whole = fill_value(inits_of(op)[0]) is not None
+    if combiner(op) not in EXTREMES or not is_whole or where is None or len(inputs_of(where)) != 2:
         return
     select = body_ops(where, "arith.select")
     arguments = list(body_of(where).arguments)
     every, at_place, result = maps_of(where)
-    if not select or list(select[0].operands)[:2] != arguments[:2] or not every == result == _identity(every):
+    if not select or list(select[0].operands)[:2] != arguments[:2] or not every == result == identity(every):
         return
     other = select[0].operands[2]
     chain = _condition(where.operands[0])
-    extreme = _extreme_of(chain, op, total)
+    extreme = extreme_of(chain, op, total)
     if scalar_constant(other) is None or extreme is None or not _says_where(chain[0], extreme):
         return
     parts, at = maps_of(op)[-1], ir.InsertionPoint(op)
-    hits = _again(chain, {extreme.whole: (extreme.parts, parts)}, extreme.source, at)
+    hits = again(chain, {extreme.whole: (extreme.parts, parts)}, extreme.source, at)
     op.operands[0] = elementwise(
         op.operands[0],
         [hits, where.operands[1]],
@@ -178,7 +163,7 @@ def _combine_places(op: ir.Operation, total: ir.Operation) -> None:
         lambda hit, place: arith.select(hit, place, other),
     )
     every, at = maps_of(total)[0], ir.InsertionPoint(total)
-    holds = _again(chain, _of_parts(extreme, total), extreme.in_shape, at)
+    holds = again(chain, of_parts(extreme, total), extreme.in_shape, at)
     places = total.operands[0]
     total.operands[0] = elementwise(
         places, [holds, places], [every, every], at, lambda hit, place: arith.select(hit, place, other)
@@ -198,7 +183,7 @@ def _condition(value: ir.Value) -> list[ir.Operation]:
     return chain
 
 
-def _says_where(op: ir.Operation | None, extreme: _Extreme, wanted: bool = True) -> bool:
+def _says_where(op: ir.Operation | None, extreme: Extreme, wanted: bool = True) -> bool:
     """Whether ``op`` is true (or with ``wanted`` false, not true) where the source is the extreme, or NaN."""
     if op is None or op.name != "linalg.generic" or "reduction" in kinds_of(op):
         return False
@@ -221,71 +206,3 @@ def _says_where(op: ir.Operation | None, extreme: _Extreme, wanted: bool = True)
         return is_same(one, extreme.source) and is_same(other, extreme.source)
     compared = is_same(one, extreme.source) and other == extreme.whole
     return compared and predicate == (equal if wanted else unequal)
-
-
-def _extreme_of(chain: Sequence[ir.Operation], op: ir.Operation, total: ir.Operation) -> _Extreme | None:
-    """The maximum of everything that ``chain`` reads, over the parts that ``op`` and ``total`` have."""
-    if not 0 < len(chain) <= _LONGEST_CHAIN:
-        return None
-    made = {each.results[0] for each in chain}
-    outside = {value for each in chain for value in inputs_of(each) if value not in made}
-    found = [extreme for value in outside if (extreme := _extreme(value)) is not None]
-    if len(found) != 1 or any(
-        value != found[0].whole and not is_same(value, found[0].source) for value in outside
-    ):
-        return None
-    extreme = found[0]
-    parts, whole = extreme.parts.owner.operation, extreme.whole.owner.operation
-    alike = kinds_of(parts) == kinds_of(op) and maps_of(parts) == maps_of(op)
-    alike = alike and kinds_of(whole) == kinds_of(total) and maps_of(whole) == maps_of(total)
-    kept = maps_of(op)[-1].results
-    results = maps_of(total)[-1].results
-    read = ir.AffineMap.get(
-        len(kinds_of(op)), 0, [kept[expr.position] for expr in results] if len(results) else []
-    )
-    for each in chain:
-        for value, where in zip(inputs_of(each), maps_of(each), strict=False):
-            alike = alike and (where == read if value == extreme.whole else where == _identity(where))
-    return extreme if alike else None
-
-
-def _extreme(whole: ir.Value) -> _Extreme | None:
-    """``whole`` as the maximum (or minimum) of partial ones."""
-    last = defining_op(whole, "linalg.generic")
-    if last is None or "reduction" not in kinds_of(last) or _combiner(last) not in _EXTREMES:
-        return None
-    collapse = defining_op(last.operands[0], "tensor.collapse_shape")
-    first = defining_op(last.operands[0] if collapse is None else collapse.operands[0], "linalg.generic")
-    if first is None or _combiner(first) != _combiner(last) or "parallel" not in kinds_of(first):
-        return None
-    return _Extreme(whole, first.results[0], last.operands[0], first.operands[0], str(_combiner(first)))
-
-
-def _of_parts(extreme: _Extreme, total: ir.Operation) -> dict[ir.Value, tuple[ir.Value, ir.AffineMap]]:
-    """What is read in the loops of ``total`` in place of the source and of the extreme of all."""
-    every, result = maps_of(total)
-    return {extreme.source: (extreme.in_shape, every), extreme.whole: (extreme.whole, result)}
-
-
-def _again(
-    chain: Sequence[ir.Operation],
-    instead: dict[ir.Value, tuple[ir.Value, ir.AffineMap]],
-    like: ir.Value,
-    at: ir.InsertionPoint,
-) -> ir.Value:
-    """The element-wise ``chain`` once more, in the shape of ``like``; it reads other values ``instead``."""
-    identity = ir.AffineMap.get_identity(like.type.rank, like.context)
-    made: dict[ir.Value, ir.Value] = {}
-
-    def read(value: ir.Value) -> tuple[ir.Value, ir.AffineMap]:
-        others = [new for old, new in instead.items() if is_same(value, old)]
-        return others[0] if others else (made.get(value, value), identity)
-
-    for op in reversed(chain):
-        reads = [read(value) for value in inputs_of(op)]
-        init = make_empty(like, location=op.location, at=at, element=element_type(op.results[0]))
-        operands = [*(value for value, _ in reads), init]
-        maps = [*(where for _, where in reads), identity]
-        new = copy_generic(op, operands, at=at, maps=maps, kinds=["parallel"] * like.type.rank)
-        made[op.results[0]] = new.results[0]
-    return made[chain[0].results[0]]

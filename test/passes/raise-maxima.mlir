@@ -122,3 +122,46 @@ func.func @place(%x: tensor<1048576xf32>, %at: tensor<1048576xi64>) -> tensor<i6
   } -> tensor<i64>
   return %p : tensor<i64>
 }
+
+// -----
+
+// A prime number of elements: both of a part's sums, of its own elements and of its share of the last ones, are
+// around the part's one maximum.
+#id = affine_map<(d0) -> (d0)>
+#none = affine_map<(d0) -> ()>
+// CHECK-LABEL: func.func @prime
+// CHECK: %[[M1:.*]] = linalg.generic {{.*}} attrs = {mlopt.op = "amax"}
+// CHECK: %[[MP:.*]] = linalg.generic {{.*}} outs(%[[M1]] : tensor<{{[0-9]+}}xf32>) attrs = {mlopt.op = "amax"}
+// CHECK: %[[OWN:.*]] = linalg.generic {{.*}}iterator_types = ["parallel"]} ins(%[[MP]] :
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[OWN]] : {{.*}} attrs = {mlopt.op = "sub"}
+// CHECK: %[[S1:.*]] = linalg.generic {{.*}} attrs = {mlopt.op = "sum"}
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[OWN]] : {{.*}} attrs = {mlopt.op = "sub"}
+// CHECK: linalg.generic {{.*}} outs(%[[S1]] :
+func.func @prime(%x: tensor<100003xf32>) -> tensor<f32> {
+  %ninf = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %s = tensor.empty() : tensor<f32>
+  %e = tensor.empty() : tensor<100003xf32>
+  %low = linalg.fill ins(%ninf : f32) outs(%s : tensor<f32>) -> tensor<f32>
+  %m = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+      ins(%x : tensor<100003xf32>) outs(%low : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.maximumf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %d = linalg.generic {indexing_maps = [#id, #none, #id], iterator_types = ["parallel"]}
+      ins(%x, %m : tensor<100003xf32>, tensor<f32>) outs(%e : tensor<100003xf32>) {
+  ^bb0(%in: f32, %b: f32, %out: f32):
+    %0 = arith.subf %in, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<100003xf32>
+  %p = linalg.exp ins(%d : tensor<100003xf32>) outs(%e : tensor<100003xf32>) -> tensor<100003xf32>
+  %none = linalg.fill ins(%zero : f32) outs(%s : tensor<f32>) -> tensor<f32>
+  %t = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+      ins(%p : tensor<100003xf32>) outs(%none : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  return %t : tensor<f32>
+}

@@ -113,3 +113,20 @@ def test_rows_less_their_means_by_their_deviations(shape: tuple[int, ...], dtype
     x = (torch.randn(shape) + 3).to(dtype)
     assert len(kernels_of(normalized, (x,), "cpu")) == 1
     check(normalized, x, scale=x.abs().max().item())
+
+
+@pytest.mark.parametrize("classes", [100003, 50021])
+def test_the_loss_of_one_row_of_a_prime_number_of_classes(classes: int) -> None:
+    """Tasks share the row, then one adds up: two kernels."""
+    scores = torch.randn(1, classes) * 5
+    scores[0, 7] = -math.inf
+    with torch.no_grad():
+        compiled = mlopt.jit(F.cross_entropy, scores, torch.tensor([0]))
+    assert sum(each.calls for each in compiled.kernels) == 2
+    for place in (0, classes // 2, classes - 1):
+        target = torch.tensor([place])
+        expected = F.cross_entropy(scores.double(), target)
+        assert (compiled(scores, target) - expected).abs() <= 1e-5 * (scores[0, place].abs() + 20)
+    scores[0, -1] = math.nan
+    assert compiled(scores, torch.tensor([0])).isnan()
+    assert compiled(torch.full_like(scores, -math.inf), torch.tensor([0])).isnan()
