@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from gpu_product_cases import Case, drawn, problems
 
 BLOCK = "warps = array<i64: 4>, min_blocks = array<i64: 2>, stages = array<i64: 3>, tile = array<i64: {}>"
+ONCE = BLOCK.replace("array<i64: 3>", "array<i64: 1>").format("64, 64, 64")
 CORPUS = [
     Case("bf16", False, False, (64, 128, 96), BLOCK.format("64, 64, 32")),
     Case("bf16", True, True, (64, 64, 96), BLOCK.format("64, 64, 32")),
@@ -28,6 +29,8 @@ CORPUS = [
     Case("i8", False, True, (33, 17, 63)),
     Case("bf16", False, True, (72, 96, 64)),
     Case("f16", True, False, (64, 96, 136)),
+    Case("bf16", False, False, (70, 75, 66), ONCE),  # results lie swizzled where the factors were
+    Case("f16", True, True, (70, 67, 63), ONCE),
 ]
 SLICE = [*islice(drawn(seed=3, most=48), 12)]  # of each type and transpose one
 

@@ -19,6 +19,14 @@ from gpu_kernels import compile_kernel
 from gpu_products import check, product
 
 
+@pytest.fixture
+def high() -> Iterator[None]:
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    yield
+    torch.set_float32_matmul_precision(before)
+
+
 @pytest.mark.parametrize("kind", ["f16", "bf16", "i8"])
 @pytest.mark.parametrize(
     ("m", "n", "k"),
@@ -55,21 +63,28 @@ def test_instruction(kind: str) -> None:
     assert "fma.rn" not in kernel.ptx
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 @pytest.mark.parametrize("left", [False, True])
 @pytest.mark.parametrize("right", [False, True])
-def test_no_conflicts(left: bool, right: bool) -> None:
+@pytest.mark.usefixtures("high")
+def test_no_conflicts(left: bool, right: bool, dtype: torch.dtype) -> None:
     """Factors lie in shared memory so that every access of a step takes as few passes as it can."""
     shapes = (128, 80) if left else (80, 128), (96, 128) if right else (128, 96)
-    x, y = (torch.randn(shape, dtype=torch.bfloat16) for shape in shapes)
+    x, y = (torch.randn(shape, dtype=dtype) for shape in shapes)
 
     def product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return (x.T if left else x) @ (y.T if right else y)
 
     compiled = mlopt.jit(product, x, y, target="cuda:sm_80", device="emulator")
     with emulator.record() as launches:
-        compiled(x, y)
+        made = compiled(x, y)
     assert "cp.async.cg.shared.global" in compiled.asm["ptx"]
     assert sum(launch.counters.bank_conflicts for launch in launches) == 0
+    assert not any(launch.findings for launch in launches)
+    one, other = x.T if left else x, y.T if right else y
+    assert (
+        (made - one.double() @ other.double()).abs() <= 2.0**-9 * one.double().abs() @ other.double().abs()
+    ).all()
 
 
 @pytest.mark.parametrize("rows", [1024, 768])
@@ -170,14 +185,6 @@ class Linear(nn.Module):
 
     def forward(self, x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return torch.relu(x @ (w.T if self.turned else w) + b)
-
-
-@pytest.fixture
-def high() -> Iterator[None]:
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
-    yield
-    torch.set_float32_matmul_precision(before)
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -172,9 +172,9 @@ def best_arrangement(
 def cost(one: Arrangement, source: Layout, target: Layout, most: int = 1 << 62) -> tuple[int, int]:
     """The passes of all stores and loads, and their number; if it is more than ``most``, of some of them."""
     stores, loads = one.stores(source), one.loads(target)
-    passes = stores.passes(one.place, most)
+    passes = stores.passes(one.place, most, one.gap)
     if passes <= most:
-        passes += loads.passes(one.place, most - passes)
+        passes += loads.passes(one.place, most - passes, one.gap)
     return passes, stores.count + loads.count
 
 

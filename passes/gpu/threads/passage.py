@@ -7,9 +7,9 @@ loaded by matrices where it can be (`matrices`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from math import gcd
+from math import gcd, prod
 
 from mlir import ir
 
@@ -104,6 +104,14 @@ class Passage:
     def bytes(self) -> int:
         """What the tile takes, up to the next multiple of 16."""
         return -(-self.how.elements * self.how.element_bytes // WIDE) * WIDE
+
+    def without_padding(self) -> Passage:
+        """The same in rows that are swizzled, if they take no more passes over the banks than padded ones."""
+        how = self.how
+        room = prod(how.sizes) * how.element_bytes
+        other = best_arrangement(self.source, self.target, how.sizes, how.element_bytes, room, how.inner)
+        passes = [cost(each, self.source, self.target)[0] for each in (other, how)]
+        return self if self.matrices is not None or passes[0] > passes[1] else replace(self, how=other)
 
     def store(self, em: Emitter, fragment: Fragment, base: ir.Value) -> None:
         """Each thread stores what it has; of copies, the first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,10 +39,14 @@ class WarpAccesses:
             total += count * sum(any(lane is not None for lane in some) for some in shares)
         return total
 
-    def passes(self, place: Place, most: int) -> int:
-        """The passes that they take where ``place`` says; of more than ``most``, some larger number."""
+    def passes(self, place: Place, most: int, gap: int = 0) -> int:
+        """The passes that they take where ``place`` says; of more than ``most``, some larger number.
+
+        ``gap``: the elements that lie between groups of rows there.
+        """
         total, known = 0, dict[tuple[Position, int], int]()
-        for (room, offset), count in self._wanted.items():
+        wanted = self._wanted if gap * self.element_bytes % BANK_BYTES else self._in_words
+        for (room, offset), count in wanted.items():
             first = place(offset) * self.element_bytes % BANK_BYTES
             if (room, first) not in known:
                 addresses = [
@@ -87,10 +91,27 @@ class WarpAccesses:
                     found[room, at if self._bytes < BANK_BYTES else origin] += 1
         return found
 
-    def _lanes(self, room: Sequence[int]) -> list[Position | None]:
+    @cached_property
+    def _in_words(self) -> Counter[tuple[Position, Position]]:
+        """`_wanted`, where only the place within a word counts, which no stride and no swizzle changes."""
+        word = max(BANK_BYTES // self.element_bytes, 1)
+        found: Counter[tuple[Position, Position]] = Counter()
+        for (room, at), count in self._wanted.items():
+            found[room, tuple(part % word for part in at)] += count
+        return found
+
+    @cached_property
+    def _rooms(self) -> dict[Position, list[Position | None]]:
+        """What `_lanes` has found."""
+        return {}
+
+    def _lanes(self, room: Position) -> list[Position | None]:
         """Where each lane's access begins, None for lanes that take no part."""
+        if room in self._rooms:
+            return self._rooms[room]
         idle = 0 if self.has_copies else self.layout.copies
-        return [
+        self._rooms[room] = [
             position if not lane & idle and all(map(int.__lt__, position, room)) else None
             for lane, position in enumerate(self.layout.lane_positions)
         ]
+        return self._rooms[room]
