@@ -114,6 +114,13 @@ CORPUS: dict[str, dict[str, str]] = {
         "banks": "f64 are stored by rows and loaded in pairs along columns, so that a row's are even places: "
         "72 passes, 8 of them for conflicts; without pairs, and without conflicts, it would be 80"
     },
+    "resnet_small": {
+        "first": "images of a few places and of 8 to 32 channels: a factor of 8 rows, or as deep, comes "
+        "through registers, a step's after the one before is stored; of a pooling's nine loads each is of a "
+        "place that may lie beside the image",
+        "residency": "eight steps of factors take more shared memory than the schedule counts: seven blocks "
+        "fit, not ten, of a launch of one",
+    },
     "vit": {
         "first": "six loads of 16 bytes, and where to store them, are more than the 32 registers of a "
         "thread: the sixth waits for the first, in a launch of one block"
