@@ -30,6 +30,8 @@ from .machine import Machine
 
 Bound = Literal["memory", "compute", "special functions", "launch"]
 
+_SHORT = 4  # times as long as what is one processor's: a task that others need not share
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -81,6 +83,7 @@ def busy_part(machine: Machine, tasks: int | None) -> float:
 def are_enough(tasks: int, serial: float, machine: Machine) -> bool:
     """Whether so many tasks may share the work of ``serial`` seconds of one processor.
 
-    Half as many as are wanted, or tasks each of which is no more than one processor should do alone.
+    Half as many as are wanted, or short ones. (Two heads of 512 keys, tasks of 24 µs by this model, take
+    6.2 µs on two Zen 5 cores, and 8.0 in three kernels of more tasks; on one 7.4 and 8.1.)
     """
-    return 2 * tasks >= machine.tasks or serial <= tasks * machine.small
+    return 2 * tasks >= machine.tasks or serial <= tasks * _SHORT * machine.small

@@ -82,6 +82,7 @@ def test_attention_of_few_heads_is_shared_by_more_tasks_than_heads() -> None:
     assert len(kernels_of(called, tuple(qkv(1, 1, 8192, 64, torch.float32)), "cpu")) > 1
     assert len(kernels_of(called, tuple(qkv(2, 1, 8192, 64, torch.float32)), "cpu")) > 1
     assert len(kernels_of(called, tuple(qkv(2, 1, 50, 16, torch.float32)), "cpu")) == 1
+    assert len(kernels_of(called, tuple(qkv(2, 1, 512, 64, torch.float32)), "cpu")) == 1
 
 
 @FLOATS
