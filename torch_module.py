@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -123,9 +124,9 @@ def _captured(
     keeper = None
     if options is not None:
         keeper = functools.partial(KeptProgram, options=options, label=label, missed=pool.start)
-    target = options.target if options is not None else ""
+    own = for_target(options.target) if options is not None else nullcontext()
     try:
-        with for_target(target):
+        with own:
             return capture(module, args, dynamic_shapes, example_kwargs=kwargs, keeper=keeper)
     except CompileError as error:
         error.where = error.where or user_line(error.__cause__)

@@ -66,7 +66,7 @@ class Measured:
         self.passes: Counter[str] = Counter()
         options = Options.resolve()
         module = nn.Sequential(*[Gpt2Block(WIDTH, HEADS) for _ in range(layers)]).eval()
-        program = self._timed("capture", lambda: trace(module, [torch.randn(1, TOKENS, WIDTH)]))
+        program = self._timed("capture", lambda: trace(module, [torch.randn(1, TOKENS, WIDTH)], "cpu"))
         text = self._timed(
             "import",
             lambda: requests.import_program(program.text, program.weight_positions, options),

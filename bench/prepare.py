@@ -69,7 +69,7 @@ def work_of(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> Cost:
     """What the kernels of one call compute, as the cost model counts it."""
     options = Options.resolve()
     with torch.no_grad():
-        program = trace(module, inputs)
+        program = trace(module, inputs, "cpu")
     found: dict[str, Any] = pool.call(
         "compile",
         "mlopt.pipelines.explain:explain_text",

@@ -203,7 +203,10 @@ def linalg_of(source: str, options: Options) -> str:
         return read_mlir(Path(source))
     from . import tracing  # imports torch
 
-    program = tracing.load(Path(source)) if factory is None else tracing.trace(*call_factory(*factory))
+    if factory is None:
+        program = tracing.load(Path(source), options.target)
+    else:
+        program = tracing.trace(*call_factory(*factory), options.target)
     return requests.import_program(program.text, program.weight_positions, options)
 
 

@@ -65,7 +65,7 @@ def prepare(folder: Path, only: Sequence[str] = (), target: str = "") -> None:
         names.append(name)
         inputs = case.inputs(dtype, seed=1)
         with torch.no_grad():
-            program = trace(case.module(dtype), inputs)
+            program = trace(case.module(dtype), inputs, target or "cuda")
         text = requests.import_program(program.text, program.weight_positions, options)
         arguments = [*inputs, *(weight.tensor.detach() for weight in program.weights)]
         results = _results(compile_mlir(text)(*(each.clone() for each in arguments)))

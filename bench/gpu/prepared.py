@@ -39,7 +39,9 @@ def prepare(folder: Path, names: Sequence[str], tiny: bool, target: str = "") ->
     for name in names:
         timed = TIMED[name]
         with torch.no_grad():
-            program = trace(timed.function, timed.inputs(Source(timed.dtype, empty=True), tiny))
+            program = trace(
+                timed.function, timed.inputs(Source(timed.dtype, empty=True), tiny), target or "cuda"
+            )
         linalg = requests.import_program(program.text, program.weight_positions, options)
         keep(folder, name, linalg, target)
     facts = {"commit": commit(), "tiny": tiny, "rows": list(names)}

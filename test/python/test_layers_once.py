@@ -226,7 +226,7 @@ class Stack(nn.Module):
 @pytest.mark.parametrize("steps", [False, True])
 def test_a_stack_computes_what_eager_does(steps: bool) -> None:
     stack, x = Stack(steps).eval(), torch.randn(ROWS, WIDTH)
-    program = trace(stack, [x])
+    program = trace(stack, [x], "cpu")
     text = import_program(program.text, program.weight_positions, Options.resolve())
     assert _found(text) == FEWEST + 1  # what the first one reads is made in another place
     found = mlopt.jit(stack, x)(x)
