@@ -38,7 +38,7 @@ def test_merged_parts_are_in_the_stable_order(dtype, descending, size, monkeypat
     x = numbers((3, size), dtype)
     wanted = torch.sort(x, dim=-1, stable=True, descending=descending)
     for most in (1, 50, 65, size):
-        values, order = sorting._first(x, most, descending)
+        values, order = sorting.first(x, most, descending)
         assert order.dtype == torch.int64 and values.dtype == dtype
         torch.testing.assert_close(order, wanted.indices[:, :most], rtol=0, atol=0)
         torch.testing.assert_close(values, wanted.values[:, :most], rtol=0, atol=0, equal_nan=True)
