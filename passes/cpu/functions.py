@@ -5,7 +5,7 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import func
 
-from ...dialects.attributes import ArgumentMark, argument_attributes
+from ...dialects.attributes import KERNEL, ArgumentMark, argument_attributes
 from ..operations import ops_named
 
 
@@ -13,6 +13,12 @@ def defined_functions(module: ir.Operation) -> list[func.FuncOp]:
     """The functions with a body."""
     block = module.regions[0].blocks[0]
     return [op for op in block.operations if isinstance(op, func.FuncOp) and not op.is_external]
+
+
+def hosts_of(module: ir.Operation) -> list[ir.Operation]:
+    """The functions with a body that are no kernels: those that call them."""
+    found = (function.operation for function in defined_functions(module))
+    return [function for function in found if not KERNEL.get(function)]
 
 
 def calls_in(function: func.FuncOp) -> list[tuple[ir.Operation, str]]:

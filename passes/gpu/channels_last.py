@@ -32,9 +32,9 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
-from ...dialects.attributes import KERNEL
 from ..base import Pass
 from ..costs.machine import DEFAULT_GPU, find_machine, machine_of
+from ..cpu.functions import hosts_of
 from ..domain import Domain
 from ..groups import entry_ops, is_init
 from ..moving.reads import is_move
@@ -89,9 +89,8 @@ class ChannelsLast(Pass):
     def run(self, op: ir.Operation) -> None:
         """Rewrite each function of the host."""
         machine_of(op, self.machine)  # refuses a name that is none
-        for function in [each.operation for each in op.regions[0].blocks[0].operations]:
-            if function.name == "func.func" and function.regions[0].blocks and not KERNEL.get(function):
-                self._turn(function)
+        for function in hosts_of(op):
+            self._turn(function)
 
     def _turn(self, function: ir.Operation) -> None:
         found = [(op, dims) for op in structured_ops(function) if (dims := can_turn(op)) is not None]

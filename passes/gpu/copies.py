@@ -25,8 +25,8 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import func, memref
 
-from ...dialects.attributes import KERNEL
 from ..base import Pass, PassError
+from ..cpu.functions import hosts_of
 from ..operations import ops_named
 
 BLOCK_BYTES = 8192  # four 16-byte accesses for each of 128 threads
@@ -41,9 +41,7 @@ class GpuCopies(Pass):
     def run(self, op: ir.Operation) -> None:
         """Replace the copies outside of kernels."""
         kernels: set[str] = set()
-        for function in list(op.regions[0].blocks[0].operations):
-            if not isinstance(function, func.FuncOp) or KERNEL.get(function.operation):
-                continue
+        for function in hosts_of(op):
             for copy in ops_named(function, "memref.copy"):
                 source, target = copy.operands
                 if source != target:

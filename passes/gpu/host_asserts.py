@@ -31,7 +31,7 @@ from mlir.dialects import func
 
 from ...dialects.attributes import BYTES, FLOPS, KERNEL, OPS
 from ..base import Pass
-from ..cpu.functions import fresh_name
+from ..cpu.functions import fresh_name, hosts_of
 from ..operations import ops_named
 from .layouts.access import bytes_of
 from .plain_loops import task_loop
@@ -48,9 +48,7 @@ class GpuHostAsserts(Pass):
     def run(self, op: ir.Operation) -> None:
         """Move the asserts outside of kernels that read memory."""
         count = 0
-        for function in list(op.regions[0].blocks[0].operations):
-            if not isinstance(function, func.FuncOp) or KERNEL.get(function.operation):
-                continue
+        for function in hosts_of(op):
             found = [(check, needed_by(check)) for check in ops_named(function, "cf.assert")]
             places = [place_of(check, needed) if can_move(check, needed) else None for check, needed in found]
             for (check, needed), place in zip(found, places, strict=True):

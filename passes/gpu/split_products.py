@@ -24,9 +24,10 @@ from typing import ClassVar, NamedTuple
 
 from mlir import ir
 
-from ...dialects.attributes import IN_PARTS, KERNEL, OP
+from ...dialects.attributes import IN_PARTS, OP
 from ..base import Pass
 from ..costs.machine import DEFAULT_GPU, find_machine, machine_of
+from ..cpu.functions import hosts_of
 from ..domain import Domain
 from ..moving.expansions import rests_on_rows
 from ..operations import defining_op
@@ -58,13 +59,12 @@ class SplitProducts(Pass):
     def run(self, op: ir.Operation) -> None:
         """Rewrite the products of each function of the host."""
         machine_of(op, self.machine)  # refuses a name that is none
-        for function in [each.operation for each in op.regions[0].blocks[0].operations]:
-            if function.name == "func.func" and function.regions[0].blocks and not KERNEL.get(function):
-                for generic in structured_ops(function):
-                    product = can_split(generic)
-                    found = None if product is None else parts_of(product, self.machine, self.shared)
-                    if found is not None:
-                        _split(generic, found)
+        for function in hosts_of(op):
+            for generic in structured_ops(function):
+                product = can_split(generic)
+                found = None if product is None else parts_of(product, self.machine, self.shared)
+                if found is not None:
+                    _split(generic, found)
 
 
 def can_split(op: ir.Operation) -> Product | None:

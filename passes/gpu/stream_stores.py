@@ -33,6 +33,7 @@ from mlir import ir
 from ...dialects.attributes import BYTES, KERNEL, STREAMED, argument_attributes
 from ..base import Pass
 from ..costs.machine import DEFAULT_GPU, machine_of
+from ..cpu.functions import hosts_of
 from ..operations import defining_op, ops_named
 from .layouts.access import bytes_of
 
@@ -56,10 +57,9 @@ class StreamStores(Pass):
         functions = [each.operation for each in op.regions[0].blocks[0].operations]
         kernels = {_name(each): each for each in functions if each.name == "func.func" and KERNEL.get(each)}
         verdicts: dict[tuple[str, int], bool] = {}
-        for function in functions:
-            if function.name == "func.func" and not KERNEL.get(function) and function.regions[0].blocks:
-                for key, streams in _verdicts(function, kernels, cache):
-                    verdicts[key] = verdicts.get(key, True) and streams
+        for function in hosts_of(op):
+            for key, streams in _verdicts(function, kernels, cache):
+                verdicts[key] = verdicts.get(key, True) and streams
         for name, kernel in kernels.items():
             _mark(kernel, [number for number in range(_rank(kernel)) if verdicts.get((name, number))])
 

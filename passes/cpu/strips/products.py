@@ -185,15 +185,7 @@ def _packed(
 
 def _window_bytes(op: ir.OpView, weights: ir.Value) -> int:
     """What a contraction in the loops of a window reads of a factor for a lane; 0 if there is no window."""
-    loops = []
-    loop = op.operation.parent
-    while loop.name == "scf.for" and len(loop.results):
-        loops.append(loop)
-        loop = loop.parent
-    if len(loops) < 2:
-        return 0
-    summed = prod(reduced_sizes(op).values()) * prod(_turns(loop) for loop in loops)
-    return summed * bytes_of(element_of(weights))
+    return _depth(op) * bytes_of(element_of(weights)) if len(_loops_around(op)) > 1 else 0
 
 
 def _column_bytes(layout: Layout, op: ir.OpView, lanes: ir.Value) -> int:
@@ -209,10 +201,16 @@ def _column_bytes(layout: Layout, op: ir.OpView, lanes: ir.Value) -> int:
 
 def _depth(op: ir.OpView) -> int:
     """How many products a contraction and the loops around it add up to a number."""
-    depth, loop = prod(reduced_sizes(op).values()), op.operation.parent
+    return prod(reduced_sizes(op).values()) * prod(map(_turns, _loops_around(op)))
+
+
+def _loops_around(op: ir.OpView) -> list[ir.Operation]:
+    """The loops that carry a contraction's sums, innermost first."""
+    loops, loop = [], op.operation.parent
     while loop.name == "scf.for" and len(loop.results):
-        depth, loop = depth * _turns(loop), loop.parent
-    return depth
+        loops.append(loop)
+        loop = loop.parent
+    return loops
 
 
 def _turns_around(op: ir.OpView) -> int:
