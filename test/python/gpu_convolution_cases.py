@@ -21,20 +21,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from mlopt import emulator
 from mlopt.bench.gpu.machine_code import parse
-from mlopt.runtime.cuda.chips import find_chip
 from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
 
 sys.path.insert(0, str(Path(__file__).parent))
-from gpu_kernels import Kernel, compile_kernel, run_kernel
+from gpu_gate_runs import CHIP, SECTOR, run_problems
+from gpu_kernels import Kernel, compile_kernel
 from gpu_numbers import wide
 from gpu_products import numbers
-
-CHIP = find_chip("sm_80")
-ORDERS = ("round-robin", "ahead", "random")
-SECTOR = 32  # bytes that come at once
-SPARE = 1.05  # of the bytes that the tiling implies
 
 TEXT = """
 func.func private @convolution(%x: tensor<{image}x{kind}>, %w: tensor<{filters}x{kind}>,
@@ -175,33 +169,14 @@ def _run_problems(case: Case, kernel: Kernel, seed: int) -> list[str]:
     image = numbers(rng, shape, case.kind)
     filters = numbers(rng, (case.channels, case.window, case.window, case.made), case.kind)
     made = np.full((case.images, *case.sides, case.made), np.nan, np.float32)
-    results = []
-    for order in ORDERS:
-        with emulator.record() as reports:
-            results += run_kernel(
-                kernel, [image, filters, made], options=emulator.Options(schedule=order, seed=7)
-            )
-    (report,) = reports
-    found = [] if all(np.array_equal(results[0], each) for each in results) else ["the order of warps shows"]
     exact, terms = (
         _convolved(case, *map(each, (wide(image), wide(filters)))) for each in (np.asarray, np.abs)
     )
     depth = case.channels * case.window**2
-    if not (
-        np.abs(results[0] - np.maximum(exact, 0)) <= (depth + 2) * np.finfo(np.float32).eps * terms
-    ).all():
-        found.append("wrong")
-    counters = report.counters
-    assert counters is not None
-    found += [f"finding: {each}" for each in report.findings]
-    if counters.bank_conflicts:
-        found.append(f"{counters.bank_conflicts} bank conflicts")
-    if kernel.launches[-1][3] > CHIP.limits.shared_per_block:
-        found.append("a block has not so much shared memory")
-    implied = implied_bytes(case, kernel.tile)
-    if case.channels % 16 == 0 and case.made % 16 == 0 and counters.l2_bytes > SPARE * implied:
-        found.append(f"{counters.l2_bytes} bytes from memory, where {implied} are implied")
-    return found
+    bound = (depth + 2) * np.finfo(np.float32).eps * terms
+    is_whole = case.channels % 16 == 0 and case.made % 16 == 0
+    implied = implied_bytes(case, kernel.tile) if is_whole else None
+    return run_problems(kernel, [image, filters, made], np.maximum(exact, 0), bound, implied)
 
 
 def _convolved(case: Case, image: np.ndarray, filters: np.ndarray) -> np.ndarray:

@@ -18,24 +18,19 @@ from math import ceil
 from pathlib import Path
 
 import numpy as np
-from mlopt import emulator
 from mlopt.bench.gpu.machine_code import parse
-from mlopt.runtime.cuda.chips import find_chip
 from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
 
 sys.path.insert(0, str(Path(__file__).parent))
-from gpu_kernels import Kernel, compile_kernel, run_kernel
+from gpu_gate_runs import CHIP, SECTOR, run_problems
+from gpu_kernels import Kernel, compile_kernel
 from gpu_products import numbers, product, wide
 
-CHIP = find_chip("sm_80")
-ORDERS = ("round-robin", "ahead", "random")
 KINDS = ("bf16", "f16", "i8")
 MOST = 160  # rows, columns and depth of what is drawn
 WHOLE = 16  # bytes: rows that are no multiple are read element by element
 DEPTH = 32  # bytes: of a depth that is no multiple, an instruction's last part is loaded one by one
-SECTOR = 32  # bytes that come at once
 _HEAD = re.compile(r"^\.(version|target|address_size|extern \.shared) .*$", re.MULTILINE)
-SPARE = 1.05  # of the bytes that the tiling implies
 
 
 @dataclass(frozen=True)
@@ -137,29 +132,12 @@ def _run_problems(case: Case, kernel: Kernel, seed: int) -> list[str]:
     a, b = (numbers(rng, shape, case.kind) for shape in case.factors)
     total = np.int32 if case.kind == "i8" else np.float32
     inputs = [a, b, np.zeros(n, total), np.zeros((m, n), total)]
-    results = []
-    for order in ORDERS:
-        with emulator.record() as reports:
-            results += run_kernel(kernel, inputs, options=emulator.Options(schedule=order, seed=7))
-    (report,) = reports
     one, other = (wide(each).astype(np.float64) for each in (a, b))
     one, other = one.T if case.left else one, other.T if case.right else other
-    found = [] if all(np.array_equal(results[0], each) for each in results) else ["the order of warps shows"]
     bound = (case.size[2] + 2) * np.finfo(np.float32).eps * (np.abs(one) @ np.abs(other))
-    if (np.abs(results[0] - np.maximum(one @ other, 0)) > bound).any():
-        found.append("wrong")
-    counters = report.counters
-    assert counters is not None
-    found += [f"finding: {each}" for each in report.findings]
-    if counters.bank_conflicts:
-        found.append(f"{counters.bank_conflicts} bank conflicts")
-    if kernel.launches[-1][3] > CHIP.limits.shared_per_block:
-        found.append("a block has not so much shared memory")
-    if all(shape[1] * case.bytes % WHOLE == 0 for shape in case.factors):
-        implied = implied_bytes(case, kernel.tile)
-        if counters.l2_bytes > SPARE * implied:
-            found.append(f"{counters.l2_bytes} bytes from memory, where {implied} are implied")
-    return found
+    is_whole = all(shape[1] * case.bytes % WHOLE == 0 for shape in case.factors)
+    implied = implied_bytes(case, kernel.tile) if is_whole else None
+    return run_problems(kernel, inputs, np.maximum(one @ other, 0), bound, implied)
 
 
 def implied_bytes(case: Case, tile: str) -> int:

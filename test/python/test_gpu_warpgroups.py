@@ -14,8 +14,9 @@ from mlopt.runtime.cuda.chips import find_chip
 from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
 
 sys.path.insert(0, str(Path(__file__).parent))
+from gpu_gate_runs import SPARE
 from gpu_kernels import compile_kernel, run_kernel
-from gpu_product_cases import SPARE, Case, implied_bytes
+from gpu_product_cases import Case, implied_bytes
 from gpu_products import numbers, product, wide
 
 CHIP = find_chip("sm_90a")
