@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -37,20 +36,6 @@ _BODIES = {
 }
 
 
-@dataclass(frozen=True)
-class Ceilings:
-    """Bytes a second read, and copied (both ways counted, past the caches); FLOPs a second of FMAs in f32."""
-
-    read: float
-    copy: float
-    flops: float
-
-    @property
-    def bandwidth(self) -> float:
-        """The better of both."""
-        return max(self.read, self.copy)
-
-
 class Meter:
     """What can be asked for."""
 
@@ -65,42 +50,43 @@ class Meter:
         self._sum = self._function("sum", ctypes.c_float, ctypes.c_void_p, ctypes.c_int64)
         self._copy = self._function("copy", None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
         self._fmas = self._function("fmas", ctypes.c_float, ctypes.c_float, ctypes.c_int64)
+        self._special: dict[str, Callable[[], object]] = {}
 
-    def turn(self) -> Ceilings:
-        """The best of some repetitions of each."""
+    def prepare(self, names: Sequence[str]) -> None:
+        """Compile what `turn` needs to measure these functions."""
+        for name in names:
+            if name not in self._special:
+                self._special[name] = _sums(name)
+
+    def turn(self, names: Sequence[str]) -> dict[str, float]:
+        """The best of some repetitions of each, a second: bytes ``read``, and bytes in a ``copy`` (both ways
+        counted, past the caches), ``flops`` of FMAs in f32; calls of the functions ``names`` in f32, by
+        `passes.costs.cost`'s names.
+        """
         part = _BYTES // self._threads // 4096 * 4096
         starts = [number * part for number in range(self._threads)]
         from_, to = self._from.ctypes.data, self._to.ctypes.data
         flops = 2 * _FMAS * self._lanes * _ROUNDS * self._threads
         moved = part * self._threads
-        return Ceilings(
-            read=moved / self._seconds(lambda start: self._sum(from_ + start, part), starts),
-            copy=2 * moved / self._seconds(lambda start: self._copy(from_ + start, to + start, part), starts),
-            flops=flops / self._seconds(lambda _: self._fmas(0.5, _ROUNDS), starts),
-        )
+        found = {
+            "read": moved / self._each(lambda start: self._sum(from_ + start, part), starts),
+            "copy": 2 * moved / self._each(lambda start: self._copy(from_ + start, to + start, part), starts),
+            "flops": flops / self._each(lambda _: self._fmas(0.5, _ROUNDS), starts),
+        }
+        self.prepare(names)
+        return found | {
+            name: _ROWS * _COLUMNS / self._best(self._special[name], 10 * _REPEATS) for name in names
+        }
 
-    def special(self, names: Sequence[str]) -> dict[str, float]:
-        """Calls a second of functions in f32, by `passes.costs.cost`'s names."""
-        return {name: self._rate(name) for name in names}
+    def _each(self, work: Callable[[int], object], starts: list[int]) -> float:
+        """Seconds of ``work`` on all threads at once, each with its start."""
+        return self._best(lambda: list(self._pool.map(work, starts)), _REPEATS)
 
-    def _rate(self, name: str) -> float:
-        """Of the sums over k of f(x[i] + c[k]): hardly any memory, and vectors of one or of the other."""
-        call = compile_mlir(sums_of(name))
-        x, c = np.linspace(0.5, 1, _ROWS, dtype=np.float32), np.linspace(0.5, 1, _COLUMNS, dtype=np.float32)
-        call(x, c)
+    def _best(self, work: Callable[[], object], repeats: int) -> float:
         times = []
-        for _ in range(10 * _REPEATS):
+        for _ in range(repeats):
             begin = self._clock()
-            call(x, c)
-            times.append(self._clock() - begin)
-        return _ROWS * _COLUMNS / min(times)
-
-    def _seconds(self, work: Callable[[int], object], starts: list[int]) -> float:
-        """Of ``work`` on all threads at once, each with its start."""
-        times = []
-        for _ in range(_REPEATS):
-            begin = self._clock()
-            list(self._pool.map(work, starts))
+            work()
             times.append(self._clock() - begin)
         return min(times)
 
@@ -147,6 +133,13 @@ declare {kind} @llvm.fma({kind}, {kind}, {kind})
 attributes #0 = {{ "prefer-vector-width"="512" "min-legal-vector-width"="512" }}
 !0 = !{{i32 1}}
 """
+
+
+def _sums(name: str) -> Callable[[], object]:
+    """The sums over k of f(x[i] + c[k]): hardly any memory, and vectors of one or of the other."""
+    call = compile_mlir(sums_of(name))
+    x, c = np.linspace(0.5, 1, _ROWS, dtype=np.float32), np.linspace(0.5, 1, _COLUMNS, dtype=np.float32)
+    return lambda: call(x, c)
 
 
 def sums_of(name: str) -> str:

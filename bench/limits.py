@@ -33,16 +33,16 @@ class Limit:
     bound: str
 
 
-def limit_of(facts: Facts, bandwidth: float, flops: float, special: Mapping[str, float]) -> Limit:
-    """max(bytes / bandwidth, FLOPs / peak, calls of each function / its rate).
+def limit_of(facts: Facts, ceilings: Mapping[str, float]) -> Limit:
+    """max(bytes / bandwidth, FLOPs / peak, calls of each function / its rate); see `ceilings.Meter.turn`.
 
     The units of a processor work side by side, a divider beside multiply-adds, so that parts are not added.
     Where all of the data fits in caches, a workload that is bound by memory can be faster than that.
     """
     parts = {
-        MEMORY: facts.bytes / bandwidth,
-        COMPUTE: facts.flops / flops,
-        SPECIAL: max((calls / special[name] for name, calls in facts.special.items()), default=0.0),
+        MEMORY: facts.bytes / max(ceilings["read"], ceilings["copy"]),
+        COMPUTE: facts.flops / ceilings["flops"],
+        SPECIAL: max((calls / ceilings[name] for name, calls in facts.special.items()), default=0.0),
     }
     bound = max(parts, key=parts.__getitem__)
     return Limit(parts[bound], bound)

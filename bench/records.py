@@ -34,11 +34,21 @@ class Figures:
 
 
 @dataclass
+class Round:
+    """What the machine did beside one of mlopt's turns, and what the row needs by that, as in `Record`."""
+
+    limit: float
+    bound: str
+    ceilings: Mapping[str, float]
+
+
+@dataclass
 class Record:
     """A row of the table: a workload on so many threads.
 
     ``faults``: with the default allocator; False if memory was kept in the processes, for all peers.
-    ``limit``: seconds that the machine needs at least, by ``bound``; ``ceilings``: what that comes from.
+    ``limit``: seconds that the machine needs at least, by ``bound``; ``ceilings``: what that comes from, the
+    best of the run. ``rounds``: the same beside each of mlopt's turns, in their order.
     """
 
     name: str
@@ -50,13 +60,14 @@ class Record:
     limit: float | None = None
     bound: str = ""
     ceilings: Mapping[str, float] = field(default_factory=dict)
+    rounds: list[Round] = field(default_factory=list)
     peers: dict[str, Figures] = field(default_factory=dict)
 
 
 @dataclass
 class Run:
     """A run: ``machine`` and ``versions`` say where and of what; ``absent``: peers that are not installed.
-    ``special``: calls a second of functions, by the number of threads."""
+    ``special``: calls a second of functions at most, by the number of threads."""
 
     date: str
     machine: str
@@ -75,8 +86,10 @@ class Run:
     def read(path: Path) -> Run:
         """What `write` kept."""
         data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        records = [
-            Record(**{**each, "peers": {name: Figures(**found) for name, found in each["peers"].items()}})
-            for each in data.pop("records")
-        ]
-        return Run(**data, records=records)
+        return Run(**{**data, "records": [_record(each) for each in data["records"]]})
+
+
+def _record(data: dict[str, Any]) -> Record:
+    peers = {name: Figures(**found) for name, found in data["peers"].items()}
+    rounds = [Round(**found) for found in data.get("rounds", [])]  # runs that were kept before have none
+    return Record(**{**data, "peers": peers, "rounds": rounds})

@@ -97,12 +97,17 @@ def _add_rows(
             record = Record(workload.name, workload.title, workload.group, threads, faults, workload.streams)
             cold = faults and threads == max(plan.threads)
             again = cold and plan.again and workload.group == MODELS
-            special = run.special.setdefault(str(threads), {})
             try:
-                special |= meter.ask("special", [name for name in facts.special if name not in special])
-                run_row(record, names, facts, folder, meter, special, plan.pace, cold, again)
+                meter.ask("prepare", list(facts.special))
+                run_row(record, names, facts, folder, meter, plan.pace, cold, again)
             except PeerError as error:
                 _say(f"{workload.name}: the machine was not measured: {error}")
+            special = run.special.setdefault(str(threads), {})
+            special |= {
+                name: max(record.ceilings[name], special.get(name, 0.0))
+                for name in facts.special
+                if record.ceilings
+            }
             run.records.append(record)
     for path in folder.glob("*.np*"):
         path.unlink()

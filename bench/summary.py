@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..tables import aligned
@@ -39,7 +40,18 @@ def ratio_to(record: Record, peer: str) -> float | None:
 
 
 def share(record: Record) -> float | None:
-    """The row's limit over mlopt's time."""
+    """The row's limit over mlopt's time: the median of the turns, each with what the machine did beside it.
+
+    Where the rounds were not kept, it is `share_of_best`.
+    """
+    if not record.rounds:
+        return share_of_best(record)
+    turns = record.peers[NAME].turns
+    return statistics.median(each.limit / turn for each, turn in zip(record.rounds, turns, strict=True))
+
+
+def share_of_best(record: Record) -> float | None:
+    """The limit by the best that the machine did in the run, over mlopt's time."""
     ours = _seconds(record, NAME)
     return record.limit / ours if record.limit is not None and ours else None
 
@@ -71,7 +83,7 @@ def text(run: Run) -> str:
 def times(records: Sequence[Record]) -> list[str]:
     """Milliseconds of each peer, the ratio to the best of them, the share of the limit."""
     peers = _peers(records)
-    rows = [("workload", *peers, "best", "ratio", "limit", "share", "by")]
+    rows = [("workload", *peers, "best", "ratio", "limit", "share", "of best", "by")]
     for record in records:
         best = best_peer(record)
         rows.append(
@@ -82,10 +94,11 @@ def times(records: Sequence[Record]) -> list[str]:
                 _number(ratio(record), 1, 2),
                 _number(record.limit, 1e3, 3),
                 _percent(share(record)),
+                _percent(share_of_best(record)),
                 record.bound,
             )
         )
-    return aligned(rows, left=(0, len(peers) + 1, len(peers) + 5))
+    return aligned(rows, left=(0, len(peers) + 1, len(peers) + 6))
 
 
 def compilations(records: Sequence[Record]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import statistics
@@ -16,8 +17,8 @@ from typing import Any
 
 from .child import Job
 from .limits import Facts, limit_of
-from .peers import PEERS
-from .records import Figures, Record
+from .peers import NAME, PEERS
+from .records import Figures, Record, Round
 
 _PAUSE = 0.02  # seconds between turns: threads of the last peer stop spinning
 _PATIENCE = 600.0  # seconds that a peer may take for an answer
@@ -99,6 +100,7 @@ class Contestants:
     def __init__(self, record: Record, names: Sequence[str], facts: Facts, folder: Path) -> None:
         self.figures = record.peers
         self._record = record
+        self._facts = facts
         self._folder = folder
         self._processes: dict[str, Process] = {}
         for name in names:
@@ -116,26 +118,28 @@ class Contestants:
                 if cold:
                     figures.build, figures.build_memory = built["seconds"], built["peak"]
 
-    def race(self, meter: Process, pace: Pace) -> dict[str, float]:
-        """All rounds; the most that the meter found meanwhile."""
+    def race(self, meter: Process, pace: Pace) -> None:
+        """All rounds; right before and after each of mlopt's turns the machine is measured."""
         turns: dict[str, list[dict[str, float]]] = {name: [] for name in self._processes}
-        found: list[dict[str, float]] = []
+        beside: list[Mapping[str, float]] = []
         for number in range(pace.rounds + 1):  # the first one does not count
-            time.sleep(_PAUSE)
-            found.append(meter.ask("turn"))
             names = list(self._processes)
             first = number % len(names) if names else 0
             for name in names[first:] + names[:first]:
+                before = self._measure(meter) if name == NAME else {}
                 time.sleep(_PAUSE)
                 turn = self._ask(name, "turn", pace.seconds)
                 if turn is not None and number:
                     turns[name].append(turn)
+                    if name == NAME:
+                        beside.append(_better(before, self._measure(meter)))
         for name in self._processes:
             figures = self.figures[name]
             figures.turns = [turn[pace.clock] for turn in turns[name]]
             figures.seconds = statistics.median(figures.turns)
             figures.cpu = statistics.median(turn["cpu"] for turn in turns[name])
-        return {key: max(each[key] for each in found) for key in found[0]}
+        if NAME in self._processes:
+            self._limit(beside)
 
     def weigh(self) -> None:
         """The memory of each."""
@@ -156,6 +160,21 @@ class Contestants:
         for process in self._processes.values():
             process.close()
         self._processes.clear()
+
+    def _measure(self, meter: Process) -> Mapping[str, float]:
+        time.sleep(_PAUSE)
+        found: dict[str, float] = meter.ask("turn", list(self._facts.special))
+        return found
+
+    def _limit(self, beside: Sequence[Mapping[str, float]]) -> None:
+        limits = [limit_of(self._facts, each) for each in beside]
+        record = self._record
+        record.rounds = [
+            Round(limit.seconds, limit.bound, each) for limit, each in zip(limits, beside, strict=True)
+        ]
+        record.ceilings = functools.reduce(_better, beside)
+        best = limit_of(self._facts, record.ceilings)
+        record.limit, record.bound = best.seconds, best.bound
 
     def _start(self, name: str) -> dict[str, Any] | None:
         record = self._record
@@ -194,7 +213,6 @@ def run_row(
     facts: Facts,
     folder: Path,
     meter: Process,
-    special: Mapping[str, float],
     pace: Pace,
     cold: bool,
     again: bool,
@@ -203,12 +221,14 @@ def run_row(
     contestants = Contestants(record, names, facts, folder)
     try:
         contestants.build(cold)
-        found = contestants.race(meter, pace)
+        contestants.race(meter, pace)
         if record.faults:
             contestants.weigh()
         if again:
             contestants.build_again()
     finally:
         contestants.close()
-    limit = limit_of(facts, max(found["read"], found["copy"]), found["flops"], special)
-    record.ceilings, record.limit, record.bound = found, limit.seconds, limit.bound
+
+
+def _better(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    return {name: max(each, other[name]) for name, each in one.items()}

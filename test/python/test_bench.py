@@ -13,10 +13,10 @@ from mlopt import compile_mlir
 from mlopt.bench import ceilings, memory, summary
 from mlopt.bench.child import error_of
 from mlopt.bench.groups import MATMUL, ROWS
-from mlopt.bench.limits import Facts, limit_of
+from mlopt.bench.limits import Facts, Limit, limit_of
 from mlopt.bench.peers import NAME, PEERS, Task, missing
 from mlopt.bench.prepare import export, prepare, work_of
-from mlopt.bench.records import Figures, Record, Run
+from mlopt.bench.records import Figures, Record, Round, Run
 from mlopt.bench.turns import Contestants, Pace
 from mlopt.bench.workloads import WORKLOADS, Workload
 from mlopt.test.corpus import CASES
@@ -52,7 +52,15 @@ def test_ratio_is_the_best_peers_time_over_ours():
     assert summary.ratio(row) == 1.5
     assert summary.ratio_to(row, "eager") == 2.5
     assert summary.ratio_to(row, "JAX") is None
-    assert summary.share(row) == 0.75
+    assert summary.share(row) == summary.share_of_best(row) == 0.75
+
+
+def test_a_share_is_of_what_the_machine_did_beside_the_turn():
+    row = record(mlopt=2.0, limit=0.5)
+    row.peers[NAME].turns = [2.0, 4.0, 1.0]
+    row.rounds = [Round(limit, "memory", {"read": 1 / limit}) for limit in (1.6, 1.0, 0.6)]
+    assert summary.share(row) == 0.6  # of 0.8, 0.25, 0.6
+    assert summary.share_of_best(row) == 0.25
 
 
 def test_without_figures_there_is_no_ratio():
@@ -93,19 +101,17 @@ def test_compile_times_of_the_model_are_compared():
 
 
 def test_a_limit_is_the_largest_part():
-    rates = {"exp": 10.0, "div": 5.0}
-    assert limit_of(FACTS, 100.0, 10.0, rates) == limit_of(FACTS, 100.0, 1000.0, {"exp": 1e9, "div": 1e9})
-    assert limit_of(FACTS, 100.0, 10.0, rates).bound == "memory"
-    assert (limit_of(FACTS, 1e9, 10.0, rates).seconds, limit_of(FACTS, 1e9, 10.0, rates).bound) == (
-        10,
-        "compute",
-    )
-    assert limit_of(FACTS, 1e9, 1e9, rates).seconds == 4.0
-    assert limit_of(FACTS, 1e9, 1e9, rates).bound == "special functions"
+    rates = {"read": 60.0, "copy": 100.0, "flops": 10.0, "exp": 10.0, "div": 5.0}
+    assert limit_of(FACTS, rates) == limit_of(FACTS, {**rates, "flops": 1e3, "exp": 1e9, "div": 1e9})
+    assert limit_of(FACTS, rates) == Limit(20, "memory")
+    assert limit_of(FACTS, {**rates, "read": 1e9}) == Limit(10, "compute")
+    assert limit_of(FACTS, {**rates, "copy": 1e9, "flops": 1e9}) == Limit(4.0, "special functions")
 
 
 def test_a_run_is_kept_and_told(tmp_path):
     rows = [record(mlopt=1e-3, eager=2e-3, limit=1e-3), record(mlopt=1e-3, eager=None)]
+    rows[0].peers[NAME].turns = [1e-3]
+    rows[0].rounds = [Round(0.9e-3, "memory", {"read": 1.0})]
     rows[1].peers["eager"].problem = "it broke"
     run = Run("2026-11-21", "a processor", "wall", {"torch": "2"}, {"IREE": "not here"}, records=rows)
     run.write(tmp_path / "new" / "run.json")
@@ -113,7 +119,7 @@ def test_a_run_is_kept_and_told(tmp_path):
     told = summary.text(run)
     assert "not installed: IREE (not here)" in told
     assert "no figure: row, 1 thread: eager: it broke" in told
-    assert "eager   2.00  1.000   100%" in told
+    assert "eager   2.00  1.000    90%     100%" in told
 
 
 def test_errors_are_found():
@@ -168,21 +174,27 @@ def test_the_process_of_a_peer(tmp_path):
     assert facts.flops == 2 * 768 * 768 + 2 * 768
     row = record(name="linear-1")
 
-    class Meter:
-        def ask(self, name):
-            return {"read": 1.0}
+    class Meter:  # of a machine that is twice as fast in the second round that counts
+        asked = 0
+
+        def ask(self, name, functions):
+            assert (name, functions) == ("turn", [])
+            self.asked += 1
+            return {"read": 2e9 if self.asked == 5 else 1e9, "copy": 1.0, "flops": 1e18}
 
     contestants = Contestants(row, ["eager", NAME], facts, tmp_path)
     try:
         contestants.build(cold=True)
         wrong = np.load(tmp_path / "exact.npy") + 1
-        assert contestants.race(Meter(), Pace(2, 0.001)) == {"read": 1.0}
+        contestants.race(Meter(), Pace(2, 0.001))
         contestants.weigh()
         np.save(tmp_path / "exact.npy", wrong)
         contestants.build_again()
     finally:
         contestants.close()
     assert len(row.peers["eager"].turns) == 2
+    assert [each.limit for each in row.rounds] == [facts.bytes / 1e9, facts.bytes / 2e9]
+    assert row.limit == facts.bytes / 2e9 and row.ceilings["read"] == 2e9 and row.bound == "memory"
     assert row.peers["eager"].seconds > 0 and row.peers["eager"].warm is None
     assert row.peers["eager"].memory > 50e6
     assert row.peers["eager"].error < 1e-6
