@@ -77,14 +77,15 @@ irdl.dialect @mlopt {
   }
 
   // Copies by the engine for tensors (TMA), between mlopt-gpu-tma-loads and mlopt-gpu-distribute: an mbarrier for
-  // each slot of some rings, at which ``loads`` copies arrive;
+  // each slot of some rings, at which as many arrive in a round as ``arrivals`` says of each result;
   irdl.operation @tma_barriers {
     %barriers = irdl.base "!builtin.memref"
-    %loads = irdl.base "#builtin.integer"
-    irdl.results(barriers: %barriers)
-    irdl.attributes {"loads" = %loads}
+    %arrivals = irdl.base "#builtin.dense_array"
+    irdl.results(barriers: variadic %barriers)
+    irdl.attributes {"arrivals" = %arrivals}
   }
-  // an mlopt.async_copy that arrives at the slot's;
+  // an mlopt.async_copy that arrives at the slot's, asked for by one thread of the block, or by the one that is
+  // there ``alone``;
   irdl.operation @tma_load {
     %tile = irdl.base "!builtin.vector"
     %ring = irdl.base "!builtin.memref"
@@ -101,11 +102,28 @@ irdl.dialect @mlopt {
     %proxy = irdl.base "#builtin.integer"
     irdl.attributes {"pending" = %pending, "proxy" = %proxy}
   }
-  // and one for what has come to a slot in its even (0) or odd (1) rounds.
+  // one for all that arrive at a slot in its even (0) or odd (1) rounds;
   irdl.operation @tma_wait {
     %barriers = irdl.base "!builtin.memref"
     %index = irdl.is index
     irdl.operands(barriers: %barriers, slot: %index, round: %index)
+  }
+  // an arrival of each warp, which has read a slot, if the step at ``at`` comes before ``end``;
+  irdl.operation @tma_free {
+    %barriers = irdl.base "!builtin.memref"
+    %index = irdl.is index
+    irdl.operands(barriers: %barriers, slot: %index, at: %index, end: %index)
+  }
+  // whether a thread is of the warps that copy, the first one of them, and in the twin, which has no such warps;
+  irdl.operation @warp_roles {
+    %truth = irdl.is i1
+    irdl.results(copies: %truth, first: %truth, twin: %truth)
+  }
+  // and the registers that each thread of a warpgroup has from here on, which are ``more`` (1) or fewer (0).
+  irdl.operation @set_registers {
+    %count = irdl.base "#builtin.integer"
+    %more = irdl.base "#builtin.integer"
+    irdl.attributes {"count" = %count, "more" = %more}
   }
   // Where the host has a tensor map for such copies from a buffer at an address, and whether the driver has made
   // it: between mlopt-gpu-distribute and mlopt-gpu-launch. ``sizes`` are the buffer's, dynamic ones as operands;

@@ -58,10 +58,16 @@ def position_ops(loop: ir.Operation, read: ir.Operation) -> list[ir.Operation] |
 
 def copy_step(loop: ir.Operation, read: ir.Operation, ring: ir.Value, slot: ir.Value, at: ir.Value) -> None:
     """Copy what the loop reads at its step ``at`` to a slot of the ring, if it has that step."""
-    known = {loop.regions[0].blocks[0].arguments[0]: at}
+    tile = read_at(loop, read, {loop.regions[0].blocks[0].arguments[0]: at})
+    create("mlopt.async_copy", [tile, ring, slot, at, loop.operands[1]])
+
+
+def read_at(loop: ir.Operation, read: ir.Operation, known: dict[ir.Value, ir.Value]) -> ir.Value:
+    """What the loop reads, at the insertion point, by ``known`` values instead of the loop's."""
     for op in (*(position_ops(loop, read) or ()), read):
-        clone(op, known)
-    create("mlopt.async_copy", [known[read.results[0]], ring, slot, at, loop.operands[1]])
+        if op.results[0] not in known:
+            clone(op, known)
+    return known[read.results[0]]
 
 
 def create(name: str, operands: Sequence[ir.Value] = (), **numbers: int) -> None:
@@ -76,9 +82,12 @@ def slot_of(at: ir.Value, first: ir.Value, step: int, ahead: int, stages: int) -
     return _turn_of(at, first, step, ahead, stages)
 
 
-def round_of(at: ir.Value, first: ir.Value, step: int, stages: int) -> ir.Value:
-    """Whether the step at ``at`` comes after an even (0) or an odd (1) number of times through all slots."""
-    return _turn_of(at, first, step * stages, 0, 2)
+def round_of(at: ir.Value, first: ir.Value, step: int, stages: int, more: int = 0) -> ir.Value:
+    """Whether the step at ``at`` comes after an even (0) or an odd (1) number of rounds through all slots.
+
+    Counted with so many ``more``.
+    """
+    return _turn_of(at, first, step * stages, more, 2)
 
 
 def _turn_of(at: ir.Value, first: ir.Value, each: int, ahead: int, count: int) -> ir.Value:

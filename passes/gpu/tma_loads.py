@@ -13,7 +13,7 @@ Before::
 
 After::
 
-    %full = "mlopt.tma_barriers"() {loads = 2} : () -> memref<4xi64, #gpu.address_space<workgroup>>
+    %full = "mlopt.tma_barriers"() {arrivals = array<i64: 2>} : () -> memref<4xi64, …>
     … mlopt.tma_load of the first two steps, each with an mlopt.tma_commit …
     %d = scf.for %k = %c0 to %n step %c64 iter_args(%s = %zero) -> (vector<128x256xf32>) {
       "mlopt.tma_turn"() {pending = 1, proxy = 1}
@@ -108,10 +108,10 @@ def _rewrite(forall: ir.Operation, loop: ir.Operation, products: Sequence[ir.Ope
     first = next(op for op in ahead if op.name == _COPY)
     stages = ir.MemRefType(rings[0].type).shape[0]
     word = ir.IntegerType.get_signless(64)
-    loads = {"loads": ir.IntegerAttr.get(word, len(rings))}
+    arrivals = {"arrivals": ir.DenseI64ArrayAttr.get([len(rings)])}
     with ir.InsertionPoint(first), loop.location:
         kind = ir.MemRefType.get([stages], word, memory_space=ir.Attribute.parse(SPACE))
-        barriers = ir.Operation.create("mlopt.tma_barriers", [kind], [], loads).results[0]
+        barriers = ir.Operation.create("mlopt.tma_barriers", [kind], [], arrivals).results[0]
     for copy in _copies(rings):
         with ir.InsertionPoint(copy), copy.location:
             create("mlopt.tma_load", [*copy.operands, barriers])

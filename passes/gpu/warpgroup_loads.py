@@ -49,6 +49,7 @@ from ..constants import index_constant, integer_of
 from ..operations import block_ops, nested_ops
 from .grids import grids_of
 from .layouts.access import bytes_of
+from .layouts.order import last_read_behind
 from .layouts.roles import Roles, roles_of
 from .layouts.tiles import contract_loops, sizes_of
 from .layouts.warpgroup import PATTERN_BYTES, Factor, factor_of, warpgroup_of
@@ -111,11 +112,12 @@ class _Rewrite:
                 create("mlopt.warpgroup_wait", pending=len(made))
         for op in (*self.products, *self.reads):
             op.erase()
-        with ir.InsertionPoint.after(self.loop), self.loop.location:
+        last = last_read_behind(self.loop)
+        with ir.InsertionPoint.after(last), self.loop.location:
             for ring in self.rings.values():
                 create("mlopt.release", [ring])
         for product in made:
-            self._finish(product, behind=running)
+            self._finish(product, last if running else None)
 
     def _copy(self, slot: ir.Value, at: ir.Value) -> None:
         for read, ring in self.rings.items():
@@ -142,12 +144,12 @@ class _Rewrite:
         product.results[0].replace_all_uses_with(made.results[0])
         return made
 
-    def _finish(self, product: ir.Operation, *, behind: bool) -> None:
-        """Who has the result waits for it: ``behind`` the loop, or the next step."""
+    def _finish(self, product: ir.Operation, last: ir.Operation | None) -> None:
+        """Who has the result waits for it: behind ``last``, behind the loop, or the next step."""
         (use,) = product.results[0].uses
-        value = self.loop.results[use.operand_number] if behind else product.results[0]
+        value = product.results[0] if last is None else self.loop.results[use.operand_number]
         uses = [(use.owner.operation, use.operand_number) for use in value.uses]
-        with ir.InsertionPoint.after(self.loop if behind else product), self.loop.location:
+        with ir.InsertionPoint.after(product if last is None else last), self.loop.location:
             made = ir.Operation.create("mlopt.warpgroup_result", [value.type], [value])
         made.attributes[LAYOUT.name] = product.attributes[LAYOUT.name]
         for user, place in uses:

@@ -25,14 +25,13 @@ from math import ceil
 from ..costs.machine import Machine, find_machine
 from ..gpu.layouts.access import WIDE
 from ..gpu.layouts.mma import COLUMNS, ROWS
-from ..gpu.layouts.warps import REGISTERS
+from ..gpu.layouts.warps import REGISTERS, RESERVED
 from .tensor_blocks import (
     HELD_WARPS,
     INSTRUCTION_LATENCY,
     LATENCY,
     MOST_REGISTERS,
     REGISTER_STEP,
-    RESERVED,
     STEP_LATENCY,
     WARP,
     WORD,

@@ -26,13 +26,12 @@ from typing import Generic, Protocol, TypeVar
 
 from ..costs.machine import Machine, find_machine
 from ..gpu.layouts.mma import COLUMNS, ROWS, warp_grid
-from ..gpu.layouts.warps import REGISTERS
+from ..gpu.layouts.warps import REGISTERS, RESERVED
 
 WARP = 32
 SHARP = 4
 SHOWN = 4  # sizes of blocks that are told
 SHARED = 164 * 1024  # bytes of a multiprocessor, of compute capability 8.0
-RESERVED = 1024  # of them for each block, which the driver takes
 MOST_REGISTERS = 255  # that a thread can have
 REGISTER_STEP = 8  # they are handed out by so many
 ADDRESSES = 36  # registers for places, counters and what is on its way, as ptxas has them

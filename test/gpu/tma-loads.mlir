@@ -12,7 +12,7 @@
 // CHECK-NOT: mlopt.async
 // CHECK-DAG: %[[A:[a-z0-9_]+]] = "mlopt.shared_ring"() : () -> memref<4x64x64xbf16
 // CHECK-DAG: %[[B:[a-z0-9_]+]] = "mlopt.shared_ring"() : () -> memref<4x64x128xbf16
-// CHECK: %[[FULL:[a-z0-9_]+]] = "mlopt.tma_barriers"() {loads = 2 : i64} : () -> memref<4xi64, #gpu.address_space<workgroup>>
+// CHECK: %[[FULL:[a-z0-9_]+]] = "mlopt.tma_barriers"() {arrivals = array<i64: 2>} : () -> memref<4xi64, #gpu.address_space<workgroup>>
 // CHECK-COUNT-4: "mlopt.tma_load"
 // CHECK: %[[D:[a-z0-9_]+]] = scf.for %[[K:[a-z0-9_]+]] =
 // CHECK-NEXT: "mlopt.tma_turn"() {pending = 1 : i64, proxy = 1 : i64}

@@ -3,10 +3,15 @@
 Not the factors of a product behind a loop that multiplies, of its last, ragged step: their fragments would
 fill registers beside the loop's sums and its own factors. A product of 4095x4093 and 4093x4097 bf16 had 255
 registers and spilled 624 bytes.
+
+What is read behind a loop of warpgroups, as a bias, stays behind it, but comes before the wait for the last
+step's product: there is time enough, and a thread whose sums are all of 256 columns has 64 of a bias. Of
+ragged ones, whose conditions stay in registers, too, blocks of 128x256 spilled 212 bytes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from mlir import ir
@@ -16,8 +21,11 @@ from ....dialects.layouts import WARP
 from ...operations import defining_op, nested_ops
 from .access import bytes_of
 from .tiles import is_tile, sizes_of
+from .warpgroup import warpgroup_of
 
 REGISTERS = 48  # of a thread, 4 bytes each, that reads may fill ahead
+_READ = "vector.transfer_read"
+_CONVERT = "mlopt.convert_layout"
 _SCALAR = ("arith.", "affine.", "memref.load", "memref.dim")
 
 
@@ -26,37 +34,63 @@ def loads_first(block: ir.Block, warps: int) -> None:
     ops = [op.operation for op in block.operations]
     for op in ops:
         for region in op.regions:
-            for inner in region.blocks:
-                loads_first(inner, warps)
+            for body in region.blocks:
+                loads_first(body, warps)
     left = REGISTERS * 4 * WARP * warps
     moved: list[ir.Operation] = []
-    multiplied = False
+    multiplied, behind = False, None
     for op in ops:
-        multiplied = multiplied or (
-            op.name == "scf.for" and any(MMA.name in each.attributes for each in nested_ops(op))
+        marks = (
+            [each for each in nested_ops(op) if MMA.name in each.attributes] if op.name == "scf.for" else []
         )
-        if op.name != "vector.transfer_read" or (multiplied and _is_multiplied(op)):
+        multiplied = multiplied or bool(marks)
+        if any(warpgroup_of(each) is not None for each in marks):
+            _move(moved, block, behind)
+            moved, behind = [], op
+        if op.name != _READ or (multiplied and is_multiplied(op)):
             continue
         tile = op.results[0]
         left -= bytes_of(tile.type.element_type) * prod(sizes_of(tile))
         before = _needed(op, block)
         if left < 0 or before is None or is_own(op.operands[0]):
             break
-        moved += [one for one in (*before, op) if one not in moved]
-    for op in reversed(moved):
-        op.move_before(block.operations[0])
+        needed = [one for one in before if behind is None or behind.is_before_in_block(one)]
+        moved += [one for one in (*needed, op) if one not in moved]
+    _move(moved, block, behind)
+
+
+def _move(ops: Sequence[ir.Operation], block: ir.Block, behind: ir.Operation | None) -> None:
+    """Let ops begin a block, or come ``behind`` one of it."""
+    for op in reversed(ops):
+        if behind is None:
+            op.move_before(block.operations[0])
+        else:
+            op.move_after(behind)
+
+
+def last_read_behind(loop: ir.Operation) -> ir.Operation:
+    """The last of the reads that come together behind a loop, none of them a factor; else the loop."""
+    last, reached = loop, False
+    for each in loop.block.operations:
+        op = each.operation
+        if reached and op.name == _READ and not is_multiplied(op):
+            last = op
+        elif reached and not op.name.startswith(_SCALAR):
+            break
+        reached = reached or op == loop
+    return last
 
 
 def last_of_reads(op: ir.Operation) -> ir.Operation:
     """The last of the reads that stand together from ``op`` on, with positions between; else ``op``."""
-    if op.name != "vector.transfer_read":
+    if op.name != _READ:
         return op
     last, reached = op, False
     for other in op.block.operations:
         reached = reached or other.operation == op
         if not reached:
             continue
-        if other.operation.name == op.name or other.operation.name == "mlopt.convert_layout":
+        if other.operation.name == op.name or other.operation.name == _CONVERT:
             last = other.operation
         elif not other.operation.name.startswith(_SCALAR) or any(map(is_tile, other.operation.results)):
             break
@@ -68,9 +102,12 @@ def is_own(buffer: ir.Value) -> bool:
     return defining_op(buffer, "memref.alloca") is not None
 
 
-def _is_multiplied(read: ir.Operation) -> bool:
-    """Whether a product on tensor cores has what is read for a factor."""
-    return any(MMA.name in use.owner.attributes for use in read.results[0].uses)
+def is_multiplied(read: ir.Operation) -> bool:
+    """Whether a product on tensor cores has what is read for a factor, in whatever layout."""
+    users = [use.owner for use in read.results[0].uses]
+    return any(
+        MMA.name in user.attributes or (user.name == _CONVERT and is_multiplied(user)) for user in users
+    )
 
 
 def _needed(read: ir.Operation, block: ir.Block) -> list[ir.Operation] | None:

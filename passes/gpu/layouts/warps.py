@@ -10,6 +10,10 @@ from ...base import PassError
 
 REGISTERS = 1 << 16  # of a multiprocessor, of every GPU since compute capability 3.5
 BLOCK_SHARED = 163 * 1024  # bytes of shared memory that a block can have, of compute capability 8.0
+RESERVED = 1024  # bytes of shared memory for each block, which the driver takes
+PARTS = 4  # of a multiprocessor's registers, each for every fourth warp
+REGISTER_STEP = 8  # they are handed out by so many
+MOST_REGISTERS = 255  # that a thread can have
 _DEFAULT = 4
 
 
@@ -35,9 +39,22 @@ def blocks_with_registers(forall: ir.Operation, aligned: bool = True) -> int:
     address for each element takes registers, too.
     """
     schedule, warps = SCHEDULE.get(forall) or {}, warps_of(forall)
+    if aligned and "roles" in schedule:
+        return schedule["roles"][1]
     (blocks,) = schedule.get("min_blocks", (1,))
     blocks = blocks if aligned else max(blocks * 3 // 4, 1)
     if "registers" not in schedule:
         return blocks
     needed = schedule["registers"][0 if aligned else 1]
     return max(blocks, REGISTERS // (needed * warps * WARP))
+
+
+def producers_of(forall: ir.Operation) -> int:
+    """The warps of a block that copy for the others, beside those that the schedule gives to it."""
+    return (SCHEDULE.get(forall) or {}).get("roles", (0, 0))[0]
+
+
+def registers_for(warps: int) -> int:
+    """What a thread can have of so many warps of a multiprocessor."""
+    each = REGISTERS // PARTS // (WARP * -(-warps // PARTS))
+    return min(each // REGISTER_STEP * REGISTER_STEP, MOST_REGISTERS)

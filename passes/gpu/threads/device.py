@@ -13,7 +13,7 @@ from ....dialects.layouts import WARP
 from ...base import PassError
 from ...operations import defining_op, nested_ops
 from ..layouts.boxes import Box, boxes_of
-from ..layouts.warps import blocks_with_registers, registers_of, warps_of
+from ..layouts.warps import blocks_with_registers, producers_of, registers_of, warps_of
 from .builder import Builder, Number
 from .emitter import Buffer, Emitter
 from .grid import Loops
@@ -31,15 +31,16 @@ _TENSOR_MAP = "{llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant, llvm.ali
 class Devices:
     """What a launch needs to know.
 
-    The functions' names (None: no unaligned one), threads, shared bytes, and the arguments whose innermost
-    size must be a multiple of 16 bytes, or else the unaligned one runs; the tasks that a block runs; and what
-    divides the address of a block's shared memory. The aligned function takes tensor maps of ``boxes``, too,
-    behind its other arguments.
+    The functions' names (None: no unaligned one) and their threads, shared bytes, and the arguments whose
+    innermost size must be a multiple of 16 bytes, or else the unaligned one runs; the tasks that a block
+    runs; and what divides the address of a block's shared memory. The aligned function takes tensor maps of
+    ``boxes``, too, behind its other arguments.
     """
 
     name: str
     unaligned: str | None
     threads: int
+    twin_threads: int
     shared: int
     multiples: tuple[int, ...]
     tasks: int
@@ -58,7 +59,11 @@ def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str
     (tasks,) = (SCHEDULE.get(forall) or {}).get("tasks", (1,))
     block = first.shared
     boxes = tuple(first.maps)
-    return Devices(name, twin, first.warps * WARP, block.used, multiples, tasks, block.alignment, boxes)
+    threads = first.warps * WARP
+    return Devices(
+        name, twin, threads + producers_of(forall) * WARP, threads, block.used, multiples, tasks,
+        block.alignment, boxes,
+    )  # fmt: skip
 
 
 def _emit(
@@ -82,7 +87,8 @@ def _emit(
     if asserts:
         kinds.append(ir.Type.parse("!llvm.ptr"))
         attributes.append(STATUS.added(None, True))
-    device = _function(name, kinds, attributes, warps * WARP, blocks_with_registers(forall, aligned))
+    threads = (warps + (producers_of(forall) if aligned else 0)) * WARP
+    device = _function(name, kinds, attributes, threads, blocks_with_registers(forall, aligned))
     for most in schedule.get("most_registers", ()):
         device.attributes["nvvm.maxnreg"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), most)
     body = device.regions[0].blocks.append(*kinds)

@@ -99,7 +99,7 @@ def _launch_some(block: ir.Block, count: ir.Value, module: str, devices: Devices
     for argument in block.arguments:
         arguments += _dynamic_sizes(argument)
     if devices.unaligned is None:
-        _call(module, devices.name, count, arguments, devices)
+        _call(module, devices.name, count, arguments, devices.threads, devices.shared)
         return
     for number in devices.multiples:
         addresses.append(_row_bytes(block.arguments[number]))
@@ -114,11 +114,14 @@ def _launch_some(block: ir.Block, count: ir.Value, module: str, devices: Devices
             fits = arith.cmpi(arith.CmpIPredicate.ult, last, _constant(long, MOST_SIZE))
             aligned = arith.andi(aligned, fits)
     branch = scf.IfOp(aligned, has_else=True)
-    ways = (branch.then_block, devices.name, devices.boxes), (branch.else_block, devices.unaligned, ())
-    for inner, name, boxes in ways:
+    ways = (
+        (branch.then_block, devices.name, devices.threads, devices.boxes),
+        (branch.else_block, devices.unaligned, devices.twin_threads, ()),
+    )
+    for inner, name, threads, boxes in ways:
         with ir.InsertionPoint(inner):
             maps = [_map(block.arguments[box.buffer], arguments[box.buffer], box, name) for box in boxes]
-            _call(module, name, count, [*arguments, *maps], devices)
+            _call(module, name, count, [*arguments, *maps], threads, devices.shared)
             scf.YieldOp([])
 
 
@@ -152,11 +155,13 @@ def _row_bytes(buffer: ir.Value) -> ir.Value:
     return arith.muli(arith.index_cast(long, size), _constant(long, bytes_of(kind.element_type)))
 
 
-def _call(module: str, name: str, count: ir.Value, arguments: Sequence[ir.Value], devices: Devices) -> None:
+def _call(
+    module: str, name: str, count: ir.Value, arguments: Sequence[ir.Value], threads: int, shared: int
+) -> None:
     long = ir.IntegerType.get_signless(64)
-    one, threads = _constant(long, 1), _constant(long, devices.threads)
-    shared = [_constant(ir.IntegerType.get_signless(32), devices.shared)]
-    operands = [count, one, one, threads, one, one, *shared, *arguments]
+    one, wide = _constant(long, 1), _constant(long, threads)
+    room = _constant(ir.IntegerType.get_signless(32), shared)
+    operands = [count, one, one, wide, one, one, room, *arguments]
     segments = [0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, len(arguments), 0]
     ir.Operation.create(
         "gpu.launch_func",

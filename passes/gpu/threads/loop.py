@@ -26,7 +26,7 @@ Positions = list[tuple[int, ...]] | None  # None for a scalar
 WORD = 4  # bytes of a register
 IN_FLIGHT = 64  # bytes a thread that are on their way, where none of the next step's are
 _READ = "vector.transfer_read"
-_PRODUCTS = ("vector.contract", "mlopt.warpgroup_mma")
+_ONCE = ("vector.contract", "mlopt.warpgroup_mma", "mlopt.tma_load")  # in a loop that is not unrolled
 _SLOW = "math."
 # What may be written several times: its rules keep nothing by which they know what they have emitted.
 _REPEATABLE = (
@@ -102,8 +102,9 @@ def _emit_once(
 def _unrolled(em: Emitter, op: ir.Operation, bounds: Sequence[Number]) -> dict[str, ir.Attribute]:
     """How many steps LLVM is to write out of a loop that multiplies, or that reads and does little else.
 
-    Of products none: all sums would be made behind the last step, in the branch that stores them, while the
-    factors of every step wait in registers (a product of 5x33x32 in f64: 128, and 896 bytes spilled; now 74).
+    Of copies by boxes none. Of products none: all sums would be made behind the last step, in the branch that
+    stores them, while the factors of every step wait in registers (a product of 5x33x32 in f64: 128, and 896
+    bytes spilled; now 74).
     Of reads so many that what is on its way fills half the registers, but for what totals take more than
     a step's reads: left to themselves LLVM and ptxas take fewer, or more, whose loads
     wait for a register that is free; none where one step does that. Of a loop of unknown length
@@ -116,7 +117,7 @@ def _unrolled(em: Emitter, op: ir.Operation, bounds: Sequence[Number]) -> dict[s
     tiles = [each for each in op.results if is_tile(each)]
     carried = sum(prod(sizes_of(each)) * bytes_of(each.type.element_type) for each in tiles)
     steps = _known_steps(bounds)
-    if any(inner.name in _PRODUCTS for inner in body):
+    if any(inner.name in _ONCE for inner in body):
         wanted = "disable = true"
     elif not moved or any(inner.regions or inner.name.startswith(_SLOW) for inner in body):
         wanted = ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from mlir import ir
 from mlir.dialects import scf
 
@@ -23,21 +25,22 @@ def emit_store(em: Emitter, op: ir.Operation) -> None:
 
 @rule("scf.if")
 def emit_if(em: Emitter, op: ir.Operation) -> None:
-    """The branch, over scalars."""
-    branch = scf.IfOp(
-        em.scalar(op.operands[0]),
+    """The branch, over scalars; the one that is taken, if that is known."""
+
+    def emitted(region: ir.Region) -> list[ir.Value]:
+        *ops, end = (inner.operation for inner in region.blocks[0].operations)
+        em.emit(ops)
+        return [em.scalar(value) for value in end.operands]
+
+    then, other = op.regions
+    results = em.choose(
+        em.number(op.operands[0]),
         [result.type for result in op.results],
-        has_else=bool(len(op.regions[1].blocks)),
+        partial(emitted, then),
+        partial(emitted, other) if len(other.blocks) else None,
     )
-    for old, new in zip(op.regions, branch.regions, strict=True):
-        if not len(old.blocks):
-            continue
-        *ops, end = (inner.operation for inner in old.blocks[0].operations)
-        with ir.InsertionPoint(new.blocks[0]), em.region():
-            em.emit(ops)
-            scf.YieldOp([em.scalar(value) for value in end.operands])
-    for old_result, new_result in zip(op.results, branch.results, strict=True):
-        em.set_scalar(old_result, new_result)
+    for old, new in zip(op.results, results, strict=True):
+        em.set_scalar(old, new)
 
 
 @rule("scf.parallel")

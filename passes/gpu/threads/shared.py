@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from mlir import ir
+from mlir.dialects import nvvm
 
 from .builder import Builder
 
@@ -30,6 +31,7 @@ SYMBOL = "dyn"
 ALIGNMENT = 16
 _SPACE = 3
 _ALL = 1 << 62
+_BARRIER = 1  # the number of a barrier of some threads; that of all has 0
 _CHEAP = 1 << 14  # bytes up to which room is cheaper than a barrier
 
 
@@ -55,6 +57,7 @@ class Shared:
         self.used = 0
         self.alignment = ALIGNMENT  # of the first byte
         self.limit = limit
+        self.threads: int | None = None  # of those that meet at barriers; all
         self._build = build
         self._live: list[Region] = []
         self._read: list[Region] = []  # since the last barrier
@@ -104,8 +107,13 @@ class Shared:
         self._uses += 1
 
     def barrier(self) -> None:
-        """All threads of the block wait for each other."""
-        ir.Operation.create("nvvm.barrier0")
+        """All threads of the block wait for each other, or the first ``threads`` of them."""
+        if self.threads is None:
+            ir.Operation.create("nvvm.barrier0")
+        else:
+            word = ir.IntegerType.get_signless(32)
+            numbers = [self._build.constant(word, each) for each in (_BARRIER, self.threads)]
+            nvvm.BarrierOp(None, barrierId=numbers[0], numberOfThreads=numbers[1])
         self._read, self._written = [], []
 
     @contextmanager

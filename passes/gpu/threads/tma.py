@@ -13,7 +13,7 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import nvvm
 
-from ....dialects.layouts import WARP
+from ....dialects.layouts import LANE_BITS, WARP
 from ..layouts.boxes import box_of, copied
 from . import asynchronous
 from .builder import Number
@@ -23,29 +23,64 @@ from .shared import Region
 
 _MBARRIER = 8  # bytes
 _TICKS = 10_000_000  # nanoseconds for which a thread that waits may be suspended; then it looks again
+_UGE = 9  # arith.cmpi's number of the comparison
 _CLUSTER = "!llvm.ptr<7>"
 
 
 @rule("mlopt.tma_barriers")
 def emit_barriers(em: Emitter, op: ir.Operation) -> None:
-    """An mbarrier for each slot, for the whole kernel: their bytes are never given back."""
+    """Mbarriers for each slot, for the whole kernel: their bytes are never given back."""
     if not em.aligned:
         return
-    (slots,) = ir.MemRefType(op.results[0].type).shape
-    region = em.shared.alloc(slots * _MBARRIER)
-    em.shared.writes(region)
-    em.mbarriers[op.results[0]] = region
-    loads = em.build.word(ir.IntegerAttr(op.attributes["loads"]).value)
+    regions = []
+    for result in op.results:
+        (slots,) = ir.MemRefType(result.type).shape
+        regions.append(em.shared.alloc(slots * _MBARRIER))
+        em.shared.writes(regions[-1])
+        em.mbarriers[result] = regions[-1]
 
     def make() -> list[ir.Value]:
-        for slot in range(slots):
-            ir.Operation.create("nvvm.mbarrier.init", [], [_mbarrier(em, region, slot), loads])
+        for region, arrivals in zip(regions, ir.DenseI64ArrayAttr(op.attributes["arrivals"]), strict=True):
+            for slot in range(slots):
+                each = [_mbarrier(em, region, slot), em.build.word(arrivals)]
+                ir.Operation.create("nvvm.mbarrier.init", [], each)
         ir.Operation.create("nvvm.fence.mbarrier.init")
         return []
 
     em.choose(_one(em), [], make)
     asynchronous.fence_proxies()  # of what was in the slots before
     em.shared.barrier()
+
+
+@rule("mlopt.warp_roles")
+def emit_roles(em: Emitter, op: ir.Operation) -> None:
+    """Which warp this is; ptxas sees that its number is the same in all lanes.
+
+    From here on the others meet without it.
+    """
+    copies, first, twin = op.results
+    em.set_scalar(twin, not em.aligned)
+    if not em.aligned:
+        em.set_scalar(copies, False)
+        em.set_scalar(first, False)
+        return
+    build, word = em.build, em.thread_number.type
+    own = build.op("arith.shrui", [em.thread_number, build.constant(word, LANE_BITS)])
+    lanes = [build.constant(word, -1), own, build.constant(word, 0), build.constant(word, WARP - 1)]
+    warp = build.op("nvvm.shfl.sync", lanes, word, {"kind": ir.Attribute.parse("#nvvm<shfl_kind idx>")})
+    em.set_scalar(copies, build.compare(_UGE, warp, build.constant(word, em.warps)))
+    em.set_scalar(first, build.equal(em.thread_number, build.constant(word, em.warps * WARP)))
+    em.shared.threads = em.warps * WARP
+
+
+@rule("mlopt.set_registers")
+def emit_registers(em: Emitter, op: ir.Operation) -> None:
+    """Threads of a warpgroup give some of their registers back, or take what others gave."""
+    if not em.aligned:
+        return
+    count, more = (ir.IntegerAttr(op.attributes[name]).value for name in ("count", "more"))
+    action = nvvm.SetMaxRegisterAction.increase if more else nvvm.SetMaxRegisterAction.decrease
+    nvvm.SetMaxRegisterOp(count, action)
 
 
 @rule("mlopt.tma_load")
@@ -74,7 +109,8 @@ def emit_load(em: Emitter, op: ir.Operation) -> None:
             nvvm.CpAsyncBulkTensorGlobalToSharedClusterOp(to, em.maps[box_of(op)], place, mbarrier, [])
         return []
 
-    em.choose(build.both(_one(em), build.less(em.number(at), em.number(end))), [], load)
+    asks = "alone" in op.attributes or _one(em)
+    em.choose(build.both(asks, build.less(em.number(at), em.number(end))), [], load)
 
 
 @rule("mlopt.tma_commit")
@@ -102,6 +138,22 @@ def emit_wait(em: Emitter, op: ir.Operation) -> None:
     mbarrier = _mbarrier(em, em.mbarriers[barriers], em.number(slot))
     words = [em.build.word(em.number(number)), em.build.word(_TICKS)]
     ir.Operation.create("nvvm.mbarrier.try_wait.parity", [], [mbarrier, *words])
+
+
+@rule("mlopt.tma_free")
+def emit_free(em: Emitter, op: ir.Operation) -> None:
+    """One lane of each warp arrives."""
+    if not em.aligned:
+        return
+    build, (barriers, slot, at, end) = em.build, op.operands
+
+    def arrive() -> list[ir.Value]:
+        mbarrier = _mbarrier(em, em.mbarriers[barriers], em.number(slot))
+        build.op("nvvm.mbarrier.arrive", [mbarrier], ir.IntegerType.get_signless(64))
+        return []
+
+    lane = em.only(WARP - 1)
+    em.choose(build.both(lane, build.less(em.number(at), em.number(end))), [], arrive)
 
 
 def _one(em: Emitter) -> ir.Value | bool:

@@ -1,0 +1,264 @@
+"""A warp of its own asks for the boxes that warpgroups multiply: it runs ahead, and they wait for data alone.
+
+Before::
+
+    %full = "mlopt.tma_barriers"() {arrivals = array<i64: 2>} : () -> memref<4xi64, …>
+    … mlopt.tma_load of the first two steps, each with an mlopt.tma_commit …
+    %d = scf.for %k = %c0 to %n step %c64 iter_args(%s = %zero) -> (vector<128x256xf32>) {
+      "mlopt.tma_turn"() {pending = 1, proxy = 1}
+      … mlopt.tma_load of the step after the next …
+      "mlopt.tma_commit"()
+      "mlopt.tma_wait"(%full, %slot, %round)
+      %t = "mlopt.warpgroup_mma"(%ring, %slot, %other, %slot, %s) {…}
+      "mlopt.warpgroup_wait"() {pending = 1}
+      scf.yield %t
+    }
+    …
+
+After::
+
+    %full, %empty = "mlopt.tma_barriers"() {arrivals = array<i64: 2, 8>} : () -> (memref<4xi64, …>, …)
+    %copies, %first, %twin = "mlopt.warp_roles"() : () -> (i1, i1, i1)
+    scf.if %copies {                                                     // a ninth warp
+      scf.if %first {                                                    // one thread of it
+        scf.for %k = %c0 to %n step %c64 {
+          "mlopt.tma_wait"(%empty, %slot, %before)                       // 1 - (%k / 256) mod 2
+          … mlopt.tma_load {alone} of this step …
+        }
+      }
+    } else {
+      scf.if %twin { … mlopt.tma_load of the first two steps … }
+      %d = scf.for %k = %c0 to %n step %c64 iter_args(%s = %zero) -> (vector<128x256xf32>) {
+        scf.if %twin { "mlopt.tma_turn" … "mlopt.tma_commit"() }
+        "mlopt.tma_wait"(%full, %slot, %round)
+        %t = "mlopt.warpgroup_mma"(%ring, %slot, %other, %slot, %s) {…}
+        "mlopt.warpgroup_wait"() {pending = 1}
+        "mlopt.tma_free"(%empty, %last, %c0, %k)                         // the slot of the step before
+        scf.yield %t
+      }
+      …
+    }
+
+No warp waits for the others in a step, and the copies of all stages are on their way, not of two fewer. What
+the kernel's twin for what is unaligned does is as it was: its threads copy, and it has no ninth warp.
+
+Where threads would have too few registers then, a warpgroup copies instead: it gives most of its own to the
+others (mlopt.set_registers, 40 and 232 for two warpgroups that multiply).
+
+Legal behind mlopt-gpu-tma-loads, which has asked. Done where threads have the registers that sums and what is
+read before they are there take, with as many blocks on a multiprocessor as before (`find_roles`).
+
+Effect on sm_90a, 8192 x 8192 x 8192 in bf16 by blocks of 128x256x64: a step of those who multiply has 62
+instructions, not 98, and no barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from mlir import ir
+from mlir.dialects import scf
+
+from ...dialects.attributes import LAYOUT, SCHEDULE
+from ...dialects.layouts import Layout
+from ..base import Pass
+from ..constants import integer_of
+from ..operations import block_ops, nested_ops
+from .grids import grids_of
+from .layouts.access import bytes_of, is_copied
+from .layouts.tiles import is_tile
+from .layouts.warpgroup import WARPS
+from .layouts.warps import (
+    BLOCK_SHARED,
+    REGISTER_STEP,
+    RESERVED,
+    blocks_with_registers,
+    registers_for,
+    warps_of,
+)
+from .rings import create, read_at, round_of, slot_of
+
+_BARRIERS, _LOAD, _PRODUCT = "mlopt.tma_barriers", "mlopt.tma_load", "mlopt.warpgroup_mma"
+_WORD = 4
+_ADDRESSES = 24  # registers for places and counters, as ptxas has them in such kernels
+_FEW = 40  # registers of a thread that copies: more than it needs, the least that others use
+_MOST = 240  # that setmaxnreg gives
+_ORDER = ("mlopt.tma_turn", "mlopt.tma_commit")  # of copies by threads
+
+
+@dataclass(frozen=True)
+class WarpRoles(Pass):
+    """Give copies by boxes to a warp that does nothing else; ``shared``: bytes of a multiprocessor."""
+
+    name: ClassVar[str] = "mlopt-gpu-warp-roles"
+    shared: int = BLOCK_SHARED
+
+    def run(self, op: ir.Operation) -> None:
+        """Rewrite each kernel with one loop of such copies."""
+        for forall in grids_of(op):
+            found = _named(block_ops(forall), _BARRIERS)
+            if len(found) == 1 and (roles := find_roles(forall, self.shared)) is not None:
+                _rewrite(forall, found[0], roles)
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The warps that copy, of blocks of which so many are on a multiprocessor.
+
+    ``registers``: those of a thread that multiplies, if it gets them from those that copy.
+    """
+
+    producers: int
+    blocks: int
+    registers: int | None = None
+
+
+def find_roles(forall: ir.Operation, shared: int) -> Roles | None:
+    """The fewest warps that can copy for the others, with no fewer blocks on a multiprocessor than before."""
+    body, warps = block_ops(forall), warps_of(forall)
+    rings = [ir.MemRefType(op.results[0].type) for op in _named(body, "mlopt.shared_ring")]
+    ring = sum(prod(each.shape) * bytes_of(each.element_type) for each in rings)
+    blocks = min(blocks_with_registers(forall), max(shared // (ring + RESERVED), 1))
+    needed = _registers(body) + _ADDRESSES
+    if registers_for(blocks * (warps + 1)) >= needed:
+        return Roles(1, blocks)
+    all_warps = warps + WARPS
+    given = registers_for(blocks * all_warps) // REGISTER_STEP * REGISTER_STEP
+    most = (given * all_warps - _FEW * WARPS) // warps // REGISTER_STEP * REGISTER_STEP
+    return Roles(WARPS, blocks, min(most, _MOST)) if given > _FEW and most >= needed else None
+
+
+def _registers(body: Sequence[ir.Operation]) -> int:
+    """What a thread holds until the last product is there: the sums, and what was read before."""
+    loop = _loop_of(body)
+    last = next((op for op in body if op.name == "mlopt.warpgroup_result"), loop)
+    before = body[: body.index(last)]
+    reads = [op.results[0] for op in before if op.name == "vector.transfer_read" and not is_copied(op)]
+    held = [value for value in (*loop.results, *reads) if is_tile(value)]
+    return sum(_words(value) for value in held)
+
+
+def _words(tile: ir.Value) -> int:
+    """The registers of a thread that a tile fills."""
+    result = ir.OpResult(tile)
+    text = (LAYOUT.get(result.owner) or ())[result.result_number]
+    size = bytes_of(ir.VectorType(tile.type).element_type)
+    return len(Layout.parse(text).register_positions) * size // _WORD
+
+
+def _loop_of(body: Sequence[ir.Operation]) -> ir.Operation:
+    return next(op for op in body if op.name == "scf.for" and _named(block_ops(op), _PRODUCT))
+
+
+def _rewrite(forall: ir.Operation, barriers: ir.Operation, roles: Roles) -> None:
+    """Let some warps copy, and the others do all else."""
+    body = block_ops(forall)
+    loop = _loop_of(body)
+    with ir.InsertionPoint(body[-1]), loop.location:
+        ring = _Ring(loop, *_make_barriers(forall, barriers))
+        truth = ir.IntegerType.get_signless(1)
+        copies, first, twin = ir.Operation.create("mlopt.warp_roles", [truth] * 3).results
+        branch = scf.IfOp(copies, has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            if roles.registers is not None:
+                create("mlopt.set_registers", count=_FEW, more=0)
+            alone = scf.IfOp(first)
+            with ir.InsertionPoint(alone.then_block):
+                ring.fill()
+                scf.YieldOp([])
+            scf.YieldOp([])
+        with ir.InsertionPoint(branch.else_block):
+            if roles.registers is not None:
+                create("mlopt.set_registers", count=roles.registers, more=1)
+            end = scf.YieldOp([])
+    common = _makers(forall, branch.operation)
+    rest = [op for op in block_ops(forall)[:-1] if op not in common]
+    for op in rest:
+        op.move_before(end.operation)
+    ring.free()
+    for ops in (rest, block_ops(loop)):
+        _leave_to(twin, ops)
+    SCHEDULE.set(forall, {**(SCHEDULE.get(forall) or {}), "roles": (roles.producers, roles.blocks)})
+
+
+def _makers(forall: ir.Operation, op: ir.Operation) -> list[ir.Operation]:
+    """``op``, and what in the same block makes all that it, and what is inside of it, takes."""
+    found, waiting = list[ir.Operation](), [op]
+    while waiting:
+        maker = waiting.pop()
+        if maker in found:
+            continue
+        found.append(maker)
+        used = [value for each in (maker, *nested_ops(maker)) for value in each.operands]
+        owners = [value.owner.operation for value in used if not isinstance(value.owner, ir.Block)]
+        waiting += [owner for owner in owners if owner.parent.operation == forall]
+    return found
+
+
+def _make_barriers(forall: ir.Operation, barriers: ir.Operation) -> tuple[ir.Value, ir.Value]:
+    """In the place of mbarriers for what is full those, and others for what all warps have done with."""
+    kind, arrivals = barriers.results[0].type, ir.DenseI64ArrayAttr(barriers.attributes["arrivals"])
+    counts = ir.DenseI64ArrayAttr.get([*arrivals, warps_of(forall)])
+    full, empty = ir.Operation.create(_BARRIERS, [kind, kind], [], {"arrivals": counts}).results
+    barriers.results[0].replace_all_uses_with(full)
+    barriers.erase()
+    return full, empty
+
+
+class _Ring:
+    """The rings of a loop, whose slots are ``full`` and ``empty`` in turn."""
+
+    def __init__(self, loop: ir.Operation, full: ir.Value, empty: ir.Value) -> None:
+        self.loop, self.full, self.empty = loop, full, empty
+        self.loads = _named(block_ops(loop), _LOAD)
+        self.stages = ir.MemRefType(full.type).shape[0]
+        step = integer_of(loop.operands[2])
+        assert step is not None, "mlopt-gpu-warpgroup-products has asked"
+        self.step = step
+
+    def fill(self) -> None:
+        """Copy all steps, each when what was in its slot has been read."""
+        first, end, step = list(self.loop.operands)[:3]
+        copies = scf.ForOp(first, end, step)
+        with ir.InsertionPoint(copies.body):
+            at = copies.induction_variable
+            slot = slot_of(at, first, self.step, 0, self.stages)
+            create("mlopt.tma_wait", [self.empty, slot, round_of(at, first, self.step, self.stages, 1)])
+            for load in self.loads:
+                tile, ring, _, later, *_ = load.operands
+                known = read_at(self.loop, tile.owner.operation, {later: at})
+                made = ir.Operation.create(_LOAD, [], [known, ring, slot, at, end, self.full])
+                made.attributes["alone"] = ir.UnitAttr.get()
+            scf.YieldOp([])
+
+    def free(self) -> None:
+        """Say that a slot has been read: that of the step before, while the step's own product runs."""
+        first, end = list(self.loop.operands)[:2]
+        body = block_ops(self.loop)
+        at = self.loop.regions[0].blocks[0].arguments[0]
+        running = _named(body, "mlopt.warpgroup_wait")
+        last = (running or _named(body, "mlopt.warpgroup_result"))[-1]
+        with ir.InsertionPoint.after(last), self.loop.location:
+            slot = slot_of(at, first, self.step, self.stages - 1 if running else 0, self.stages)
+            create("mlopt.tma_free", [self.empty, slot, *((first, at) if running else (at, end))])
+
+
+def _leave_to(twin: ir.Value, ops: Sequence[ir.Operation]) -> None:
+    """Let only the kernel's twin do those of some ops that copy, and order copies by threads."""
+    loads = _named(ops, _LOAD)
+    reads = [load.operands[0].owner.operation for load in loads]
+    moved = [op for op in ops if op in loads or op in reads or op.name in _ORDER]
+    if moved:
+        with ir.InsertionPoint(loads[-1]), loads[-1].location:
+            branch = scf.IfOp(twin)
+            with ir.InsertionPoint(branch.then_block):
+                end = scf.YieldOp([])
+        for op in moved:
+            op.move_before(end.operation)
+
+
+def _named(ops: Iterable[ir.Operation], name: str) -> list[ir.Operation]:
+    return [op for op in ops if op.name == name]
