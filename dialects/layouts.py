@@ -112,6 +112,13 @@ class Layout:
 
     def run(self, dim: int) -> int:
         """Neighbours along ``dim`` that each thread has in its registers, from a multiple of their number."""
+        return self._runs[dim]
+
+    @cached_property
+    def _runs(self) -> Position:
+        return tuple(map(self._run, range(self.rank)))
+
+    def _run(self, dim: int) -> int:
         width = 1
         along = {axis.step[dim]: axis.extent for axis in self.registers if _only(axis.step, dim)}
         while width in along:

@@ -105,7 +105,7 @@ def _lower(lowered: Lowered, stages: Sequence[Stage], entries_after: str) -> Non
             known["kernels"] = metadata.kernels(module)
         if stage == entries_after:
             metadata.add_entries(module, known["functions"])
-        lowered.texts[stage] = operation.get_asm(enable_debug_info=False) + program_line(stage, known)
+        lowered.texts[stage] = operation.get_asm(assume_verified=True) + program_line(stage, known)
 
     with refusals():
         run_stages(module.operation, stages, after_stage=after_stage)

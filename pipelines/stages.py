@@ -88,16 +88,19 @@ class Stage:
         """Raise `PipelineError` if ``module`` breaks the contract, naming the kinds of operations that do."""
         broken: dict[str, tuple[ir.Location, int]] = {}
         objections: dict[str, str | None] = {}  # by name: thousands of ops have a few dozen
+        go_on, rules = ir.WalkResult.ADVANCE, self.rules
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             name = op.name
             if name not in objections:
                 objections[name] = self._objection_to(name)
-            reason = objections[name] or next((why for rule in self.rules if (why := rule(op))), None)
+            reason = objections[name]
+            if reason is None and rules:
+                reason = next((why for rule in rules if (why := rule(op))), None)
             if reason is not None:
                 first, count = broken.get(reason, (op.location, 0))
                 broken[reason] = (first, count + 1)
-            return ir.WalkResult.ADVANCE
+            return go_on
 
         module.walk(visit)
         if broken:

@@ -56,15 +56,20 @@ class ExpandMath(Pass):
     def run(self, op: ir.Operation) -> None:
         """Expand in each device function."""
         for function in device_functions(op):
-            for select in ops_named(function, "arith.select"):
-                _expand(select, relu)  # while what reads it is still known by its name
+            found = [(each.name, each) for each in ops_named(function, "arith.select", "arith.addf", *RULES)]
+            for name, select in found:
+                if name == "arith.select":
+                    _expand(select, relu)  # while what reads it is still known by its name
             # Last to first: a rule sees the ops that its operands came from; what it leaves unread goes.
-            for inner in reversed(ops_named(function, *RULES, "arith.addf")):
+            for name, inner in reversed(found):
+                if name == "arith.select":
+                    continue
                 if is_used(inner.results[0]):
-                    _expand(inner, RULES.get(inner.name))
+                    _expand(inner, RULES.get(name))
                 else:
                     inner.erase()
-            _join_divisions(function)
+            if any(name == "arith.divf" for name, _ in found):
+                _join_divisions(function)
 
 
 def _expand(op: ir.Operation, rule: Rule | None) -> None:

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mlir import ir
-from mlir.dialects import arith, vector
 
 from ..base import Pass
 from ..operations import defining_op, nested_ops
@@ -77,32 +76,41 @@ def _pair(first: ir.Operation, second: ir.Operation) -> None:
         halves = packed_result(first.operands[0], second.operands[0], kind)
         if halves is None:
             both = ir.VectorType.get([2], ir.F32Type.get())
-            wide = vector.from_elements(both, [first.operands[0], second.operands[0]])
-            halves = arith.truncf(ir.VectorType.get([2], kind), wide)
+            wide = _made("vector.from_elements", both, first.operands[0], second.operands[0])
+            halves = _made("arith.truncf", ir.VectorType.get([2], kind), wide)
         for number, op in enumerate((first, second)):
-            op.results[0].replace_all_uses_with(vector.extract(halves, [], [number]))
+            op.results[0].replace_all_uses_with(_element(halves, number, kind))
     first.erase()
     second.erase()
 
 
 def _widen(op: ir.Operation) -> None:
     """An element of a vector of bf16, whose words are known, as f32."""
-    taken = defining_op(op.operands[0], "vector.extract")
-    if taken is None or not isinstance(op.operands[0].type, ir.BF16Type):
+    operand, result = op.operands[0], op.results[0]
+    taken = defining_op(operand, "vector.extract")
+    if taken is None or not isinstance(operand.type, ir.BF16Type):
         return
-    if not isinstance(op.results[0].type, ir.F32Type) or len(taken.operands) > 1:
+    if not isinstance(result.type, ir.F32Type) or len(taken.operands) > 1:
         return
-    source = ir.VectorType(taken.operands[0].type)
+    vector = taken.operands[0]
+    size = ir.VectorType(vector.type).shape[0]
     (at,) = ir.DenseI64ArrayAttr(taken.attributes["static_position"])
-    if source.shape[0] % 2:
+    if size % 2:
         return
     word = ir.IntegerType.get_signless(32)
     with ir.InsertionPoint(op), op.location:
-        words = vector.bitcast(ir.VectorType.get([source.shape[0] // 2], word), taken.operands[0])
-        pair = vector.extract(words, [], [at // 2])
-        if at % 2:
-            bits = arith.andi(pair, arith.constant(word, ir.IntegerAttr.get(word, _UPPER_HALF)))
-        else:
-            bits = arith.shli(pair, arith.constant(word, ir.IntegerAttr.get(word, 16)))
-        op.results[0].replace_all_uses_with(arith.bitcast(ir.F32Type.get(), bits))
+        words = _made("vector.bitcast", ir.VectorType.get([size // 2], word), vector)
+        name, number = ("arith.andi", _UPPER_HALF) if at % 2 else ("arith.shli", 16)
+        constant = _made("arith.constant", word, value=ir.IntegerAttr.get(word, number))
+        bits = _made(name, word, _element(words, at // 2, word), constant)
+        result.replace_all_uses_with(_made("arith.bitcast", result.type, bits))
     op.erase()
+
+
+def _element(vector: ir.Value, at: int, kind: ir.Type) -> ir.Value:
+    return _made("vector.extract", kind, vector, static_position=ir.DenseI64ArrayAttr.get([at]))
+
+
+def _made(name: str, kind: ir.Type, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
+    """An op: upstream's functions take three times as long, and there are thousands."""
+    return ir.Operation.create(name, [kind], list(operands), attributes).results[0]

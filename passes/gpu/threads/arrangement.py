@@ -63,7 +63,7 @@ class Arrangement:
     def place(self, position: Sequence[int]) -> int:
         """Where a position lies, in elements."""
         linear = self._plain(position)
-        if self.chunks > 1:
+        if self.bits:
             column = position[self.inner]
             return linear - column + (column ^ self.turn(position[self.rows])) + self.behind(column)
         return linear

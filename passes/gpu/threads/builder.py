@@ -30,7 +30,8 @@ class Builder:
     def __init__(self, entry: ir.Operation, index: ir.Type) -> None:
         self._entry = entry
         self.index = index
-        self._constants: dict[tuple[ir.Type, str], ir.Value] = {}
+        self._constants: dict[tuple[ir.Type, str], ir.Value] = {}  # by attribute
+        self._numbers: dict[tuple[ir.Type, str], ir.Value] = {}  # the same, by number
         self._no_wrap = ir.Attribute.parse(_NO_WRAP)
         self.pointer = ir.Type.parse("!llvm.ptr")
 
@@ -56,11 +57,15 @@ class Builder:
     def constant(self, kind: ir.Type, value: int | float | ir.Attribute) -> ir.Value:
         """A scalar constant."""
         if isinstance(value, ir.Attribute):
-            attribute = value
-        elif isinstance(kind, ir.FloatType):
-            attribute = ir.FloatAttr.get(kind, float(value))
-        else:
-            attribute = ir.IntegerAttr.get(kind, int(value))
+            return self._constant(kind, value)
+        known = (kind, repr(value))  # 0.0 is equal to -0.0
+        if known not in self._numbers:
+            is_float = isinstance(kind, ir.FloatType)
+            made = ir.FloatAttr.get(kind, float(value)) if is_float else ir.IntegerAttr.get(kind, int(value))
+            self._numbers[known] = self._constant(kind, made)
+        return self._numbers[known]
+
+    def _constant(self, kind: ir.Type, attribute: ir.Attribute) -> ir.Value:
         key = (kind, str(attribute))
         if key not in self._constants:
             with self.at_entry():

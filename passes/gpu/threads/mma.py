@@ -14,6 +14,7 @@ from .emitter import Emitter, build_bits
 from .fragment import Fragment, positions_of
 
 _WORD = 32
+_SUMS = 4  # of a lane, of an instruction
 Offsets = dict[Side | int | None, int]  # by what they go along
 
 
@@ -30,6 +31,10 @@ class _Product:
         assert instruction is not None and isinstance(roles, Roles), "the layouts have asked"
         self.em, self.op = em, op
         self.instruction, self.roles = instruction, roles
+        self.kind = ir.VectorType(op.results[0].type).element_type
+        self.made = ir.Type.parse(f"!llvm.struct<({', '.join([str(self.kind)] * _SUMS)})>")
+        self.attributes = _attributes(instruction, self.kind)
+        self.parts = [{"position": ir.DenseI64ArrayAttr.get([number])} for number in range(_SUMS)]
         self.loops, self.depth = contract_loops(op), loop_size(op, roles.depth)
         self.factors = [em.fragment(operand) for operand in list(op.operands)[:2]]
         self.layout = em.layout(op.results[0])
@@ -37,7 +42,7 @@ class _Product:
         self.beside = beside_of(self.layout, self.roles.columns, self.loops[2])
         start = em.fragment(op.operands[2])
         self.values = {position: start[position] for position in positions_of(self.layout, op.results[0])}
-        self.words: dict[tuple[ir.Value, ...], ir.Value] = {}
+        self.words: dict[tuple[int, int, int], ir.Value] = {}  # by factor, place on its side, and depth
         self.sums: dict[tuple[int, int], ir.Value] = {}  # by rows and columns, also of those that nobody has
 
     def emit(self) -> None:
@@ -62,32 +67,25 @@ class _Product:
         left = [self._word(0, self.roles.rows, at, deep) for deep in deeper for at in high]
         right = [self._word(1, self.roles.columns, column, deep) for deep in deeper]
         places = [(at, beside) for at in high for beside in (column, column + self.beside)]
-        kind = ir.VectorType(self.op.results[0].type).element_type
         total = [self.sums[place] if place in self.sums else self._start(place) for place in places]
-        made = ir.Operation.create(
-            "llvm.inline_asm",
-            [ir.Type.parse(f"!llvm.struct<({', '.join([str(kind)] * len(total))})>")],
-            [*left, *right, *total],
-            _attributes(self.instruction, kind),
-        ).results[0]
-        for number, place in enumerate(places):
-            where = {"position": ir.DenseI64ArrayAttr.get([number])}
-            self.sums[place] = self.em.build.op("llvm.extractvalue", [made], kind, where)
+        factors, made = [*left, *right, *total], [self.made]
+        together = ir.Operation.create("llvm.inline_asm", made, factors, self.attributes).results[0]
+        for place, where in zip(places, self.parts, strict=True):
+            self.sums[place] = self.em.build.op("llvm.extractvalue", [together], self.kind, where)
 
     def _start(self, place: tuple[int, int]) -> ir.Value:
         """What is added to; zero beyond the result."""
-        kind = ir.VectorType(self.op.results[0].type).element_type
         position = self._result(*place)
-        return self.values[position] if position in self.values else self.em.build.constant(kind, 0)
+        return self.values[position] if position in self.values else self.em.build.constant(self.kind, 0)
 
     def _word(self, number: int, side: Side, at: int, deep: int) -> ir.Value:
         """A register of a factor: neighbours along the depth."""
-        values = [
-            self._element(number, {side: at, self.roles.depth: deep + step})
-            for step in range(self.instruction.packed)
-        ]
-        key = tuple(values)
+        key = number, at, deep
         if key not in self.words:
+            values = [
+                self._element(number, {side: at, self.roles.depth: deep + step})
+                for step in range(self.instruction.packed)
+            ]
             self.words[key] = self._packed(values)
         return self.words[key]
 

@@ -36,7 +36,7 @@ class WarpAccesses:
         for (room, _), count in self._wanted.items():
             lanes = self._lanes(room)
             shares = (lanes[first : first + share] for first in range(0, WARP, share))
-            total += count * sum(any(lane is not None for lane in some) for some in shares)
+            total += count * sum(map(any, shares))
         return total
 
     def passes(self, place: Place, most: int, gap: int = 0) -> int:
@@ -46,13 +46,12 @@ class WarpAccesses:
         """
         total, known = 0, dict[tuple[Position, int], int]()
         wanted = self._wanted if gap * self.element_bytes % BANK_BYTES else self._in_words
+        lanes = [place(position) * self.element_bytes for position in self.layout.lane_positions]
         for (room, offset), count in wanted.items():
             first = place(offset) * self.element_bytes % BANK_BYTES
             if (room, first) not in known:
-                addresses = [
-                    None if lane is None else place(lane) * self.element_bytes + first
-                    for lane in self._lanes(room)
-                ]
+                acting = zip(lanes, self._lanes(room), strict=True)
+                addresses = [lane + first if acts else None for lane, acts in acting]
                 known[room, first] = wavefronts(addresses, self._bytes)
             total += count * known[room, first]
             if total > most:
@@ -101,17 +100,17 @@ class WarpAccesses:
         return found
 
     @cached_property
-    def _rooms(self) -> dict[Position, list[Position | None]]:
+    def _rooms(self) -> dict[Position, list[bool]]:
         """What `_lanes` has found."""
         return {}
 
-    def _lanes(self, room: Position) -> list[Position | None]:
-        """Where each lane's access begins, None for lanes that take no part."""
+    def _lanes(self, room: Position) -> list[bool]:
+        """Whether each lane takes part."""
         if room in self._rooms:
             return self._rooms[room]
         idle = 0 if self.has_copies else self.layout.copies
         self._rooms[room] = [
-            position if not lane & idle and all(map(int.__lt__, position, room)) else None
+            not lane & idle and all(map(int.__lt__, position, room))
             for lane, position in enumerate(self.layout.lane_positions)
         ]
         return self._rooms[room]
