@@ -121,6 +121,7 @@ class Schedule(Pass):
         found |= {"stages": (choice.stages,)} if choice.stages > 1 else {}
         found |= {"registers": choice.registers} if choice.registers else {}
         found |= {"most_registers": (choice.most_registers,)} if choice.most_registers else {}
+        found |= {"beyond": (1,)} if choice.beyond else {}
         SCHEDULE.set(function, found | ({"tf32": (1,)} if choice.tf32 else {}))
         if choice.considered:
             CONSIDERED.set(function, choice.considered)

@@ -27,7 +27,7 @@ result (``passes/tiling/walks.py``).
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -106,7 +106,7 @@ def tile_kernel(function: ir.Operation) -> None:
     made = [number for number, out in enumerate(outs) if 0 not in out.type.shape]
     if made:
         with ir.InsertionPoint(end), function.location:
-            forall = _forall(domain, tiles, outs, made, has_scratch="warps" not in schedule)
+            forall = _forall(domain, schedule, outs, made)
         SCHEDULE.set(forall, schedule)
         for number, result in zip(made, forall.results, strict=True):
             outs[number] = result
@@ -116,12 +116,13 @@ def tile_kernel(function: ir.Operation) -> None:
 
 
 def _forall(
-    domain: Domain, tiles: Sequence[int], every: Sequence[ir.Value], made: Sequence[int], *, has_scratch: bool
+    domain: Domain, schedule: Mapping[str, Sequence[int]], every: Sequence[ir.Value], made: Sequence[int]
 ) -> scf.ForallOp:
     """The tasks, for the results whose numbers are ``made``; ``every`` are the destinations.
 
     Threads have scratch for what is made ahead of a window; blocks of warps make it where it is read.
     """
+    tiles, has_scratch, beyond = schedule["tile"], "warps" not in schedule, "beyond" in schedule
     outs = [every[number] for number in made]
     extents = {dim: _extent(domain, dim, every) for dim in domain.dims}
     parallel = [dim for dim in domain.dims if dim.kind == "parallel" and not dim.walked]
@@ -135,7 +136,7 @@ def _forall(
     for dim, step, position in zip(split, steps, forall.induction_variables, strict=False):
         exact = step == 1 or (dim.extent is not None and dim.extent % step == 0)
         spans[dim] = Span(position, step, exact and dim.extent != 0)
-    emitter = Emitter(domain, tiles, forall, spans, extents, has_scratch=has_scratch)
+    emitter = Emitter(domain, tiles, forall, spans, extents, has_scratch=has_scratch, beyond=beyond)
     with ir.InsertionPoint(forall):
         sizes = [_dynamic_sizes(out) for out in outs]
     with ir.InsertionPoint(forall.body), _calls(CALLS * len(domain.nests)):

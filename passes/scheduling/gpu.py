@@ -59,6 +59,7 @@ from .gpu_tiles import (
     widest_bytes,
 )
 from .tensor_blocks import SECTOR, SHARED, Estimate, Sized, compared
+from .warpgroup_blocks import WarpgroupBlock
 
 LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS
 ACCESSES = 4  # wide ones in flight a thread; half where much is computed with what they bring
@@ -76,7 +77,8 @@ class Choice:
     ``stages``: the steps of a product whose factors are in shared memory at once. ``registers``: what a
     thread makes do with, and one of the kernel's twin. ``considered``: the blocks that were compared, and
     what each was predicted to take, this one first. ``tf32``: factors are rounded. ``most_registers``: what
-    a thread may have where its blocks leave it more than it needs; 0: as many as they leave.
+    a thread may have where its blocks leave it more than it needs; 0: as many as they leave. ``beyond``: a
+    product's last step reaches beyond its depth.
     """
 
     tiles: dict[Dim, int]
@@ -87,6 +89,7 @@ class Choice:
     considered: tuple[str, ...] = ()
     tf32: bool = False
     most_registers: int = 0
+    beyond: bool = False
 
 
 def problem(domain: Domain) -> str | None:
@@ -133,7 +136,8 @@ def choose(
         rounds = attention is None and heavy is not None and tensor_product(domain, heavy) is None
         block = best.block
         return Choice(
-            tiles, block.warps, best.least, block.stages, best.registers, compared(found), rounds
+            tiles, block.warps, best.least, block.stages, best.registers, compared(found), rounds,
+            beyond=isinstance(block, WarpgroupBlock),
         )  # fmt: skip
     rows = reduces(domain)
     warps = warps_for(largest_tile(domain, tiles), ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)

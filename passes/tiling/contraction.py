@@ -71,11 +71,14 @@ def stepped_loop(nest: Nest) -> int | None:
 def can_step(domain: Domain, nest: Nest) -> bool:
     """Whether a step may reach beyond a depth of any size: there both factors are zero, as they are read.
 
-    What is computed of zeros may be anything, an infinity too.
+    What is computed of zeros may be anything, an infinity too; behind a part of a tensor comes the next one.
     """
+    stepped = stepped_loop(nest)
     return all(
         domain.writer(access.value) is None and access.value not in domain.stages and access.padding is None
         for access in factor_accesses(nest)
+    ) and all(
+        index.plain for access in factor_accesses(nest) for index in access.indices if stepped in index.loops
     )
 
 
@@ -236,10 +239,13 @@ def _over(
         return [_contract(emitter, nest, carried[0])]
     loop, *inner = loops
     dim = emitter.dim(nest, loop)
-    step = 1
-    if not inner and (isinstance(emitter.extents[dim], int) or can_step(emitter.domain, nest)):
-        step = emitter.tiles[dim.id] or DEFAULT_STEP
-    return emitter.chunks(dim, step, carried, lambda values: _over(emitter, nest, inner, values), tail=True)
+    step, beyond = 1, False
+    if not inner:
+        beyond = can_step(emitter.domain, nest)
+        if isinstance(emitter.extents[dim], int) or beyond:
+            step = emitter.tiles[dim.id] or DEFAULT_STEP
+    tail = not (beyond and emitter.beyond)
+    return emitter.chunks(dim, step, carried, lambda values: _over(emitter, nest, inner, values), tail=tail)
 
 
 def _own(

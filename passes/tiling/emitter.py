@@ -30,7 +30,10 @@ from .walks import columns_of
 
 
 class Emitter(Place):
-    """The state while one kernel's tile IR is written; ``forall`` is the kernel's scf.forall."""
+    """The state while one kernel's tile IR is written; ``forall`` is the kernel's scf.forall.
+
+    ``beyond``: whether a product's last step is as long as the others, wherever its depth ends.
+    """
 
     def __init__(
         self,
@@ -41,10 +44,12 @@ class Emitter(Place):
         extents: dict[Dim, int | ir.Value],
         *,
         has_scratch: bool,
+        beyond: bool = False,
     ) -> None:
         super().__init__(domain, forall, spans, extents)
         self.tiles = tuple(tiles)
         self.has_scratch = has_scratch
+        self.beyond = beyond
         self.staged: dict[ir.Value, Staged] = {}
         self._keeps = has_scratch and bool(columns_of(domain))
         self._kept: dict[Hashable, ir.Value] = {}

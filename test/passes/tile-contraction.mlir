@@ -90,3 +90,52 @@ func.func private @rows_with_rows(%a: tensor<40x64xf32>, %b: tensor<96x64xf32>, 
   } -> tensor<40x96xf32>
   return %p : tensor<40x96xf32>
 }
+
+// Where the schedule says so, the last step reaches beyond the depth, where both factors are zero.
+// CHECK-LABEL: @beyond
+// CHECK:   scf.for %[[K:.*]] = %c0 to %c766 step %c64
+// CHECK:     vector.transfer_read %{{.*}}[%{{.*}}, %[[K]]], {{.*}} {in_bounds = [true, false]} : tensor<128x766xbf16>, vector<64x64xbf16>
+// CHECK:     vector.contract
+// CHECK-NOT: vector.contract
+// CHECK-LABEL: @not_beyond
+// CHECK:   scf.for %{{.*}} = %c0 to %c704 step %c64
+// CHECK:     vector.contract
+// CHECK:   vector.contract {{.*}} vector<64x62xbf16>
+func.func private @beyond(%a: tensor<128x766xbf16>, %b: tensor<766x128xbf16>, %out: tensor<128x128xf32>) -> tensor<128x128xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 64, 128, 64>, beyond = array<i64: 1>, warps = array<i64: 4>}} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<128x128xf32>) -> tensor<128x128xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<128x766xbf16>, tensor<766x128xbf16>) outs(%f : tensor<128x128xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %s: f32):
+    %u = arith.extf %x : bf16 to f32
+    %v = arith.extf %y : bf16 to f32
+    %q = arith.mulf %u, %v : f32
+    %t = arith.addf %s, %q : f32
+    linalg.yield %t : f32
+  } -> tensor<128x128xf32>
+  return %p : tensor<128x128xf32>
+}
+
+// What is computed of the zeros beyond would be no zeros.
+func.func private @not_beyond(%a: tensor<128x766xbf16>, %b: tensor<766x128xbf16>, %out: tensor<128x128xf32>) -> tensor<128x128xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 64, 128, 64>, beyond = array<i64: 1>, warps = array<i64: 4>}} {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : bf16
+  %e = tensor.empty() : tensor<128x766xbf16>
+  %c = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m, k)>], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<128x766xbf16>) outs(%e : tensor<128x766xbf16>) {
+  ^bb0(%x: bf16, %o: bf16):
+    %y = arith.addf %x, %one : bf16
+    linalg.yield %y : bf16
+  } -> tensor<128x766xbf16>
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<128x128xf32>) -> tensor<128x128xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%c, %b : tensor<128x766xbf16>, tensor<766x128xbf16>) outs(%f : tensor<128x128xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %s: f32):
+    %u = arith.extf %x : bf16 to f32
+    %v = arith.extf %y : bf16 to f32
+    %q = arith.mulf %u, %v : f32
+    %t = arith.addf %s, %q : f32
+    linalg.yield %t : f32
+  } -> tensor<128x128xf32>
+  return %p : tensor<128x128xf32>
+}

@@ -21,6 +21,7 @@ from gpu_products import numbers, product, wide
 
 CHIP = find_chip("sm_90a")
 BLOCK = "warps = array<i64: {}>, min_blocks = array<i64: 1>, stages = array<i64: {}>, tile = array<i64: {}>"
+BEYOND = "beyond = array<i64: 1>, "
 ONE, ALL = ("together",), ("together", "ahead", "random")
 # Types, transposes, sizes (not the block's multiples), the block, the instruction's columns; the orders of
 # warps, and how far buffers are from alignment.
@@ -30,9 +31,11 @@ CORPUS = [
     ("f16", True, False, (136, 72, 104), BLOCK.format(4, 2, "128, 64, 64"), 64, ("round-robin",), 0),
     ("f16", True, True, (72, 40, 296), BLOCK.format(4, 4, "64, 32, 32"), 32, ALL, 0),
     ("f16", True, True, (72, 40, 136), BLOCK.format(4, 4, "64, 32, 32"), 32, ("ahead",), 4),
+    ("bf16", True, False, (72, 40, 136), BEYOND + BLOCK.format(4, 4, "64, 32, 64"), 32, ALL, 0),
+    ("f16", False, True, (72, 40, 136), BEYOND + BLOCK.format(4, 4, "64, 32, 64"), 32, ONE, 4),
     ("bf16", False, False, (64, 96, 64), BLOCK.format(4, 3, "64, 32, 16"), 32, ALL, 0),
     ("f16", False, True, (64, 96, 256), BLOCK.format(4, 3, "64, 96, 128"), 96, ONE, 0),
-    ("i8", False, True, (72, 144, 144), BLOCK.format(4, 4, "64, 128, 128"), 128, ONE, 0),
+    ("i8", False, True, (72, 144, 144), BEYOND + BLOCK.format(4, 4, "64, 128, 128"), 128, ONE, 0),
     ("i8", False, True, (64, 64, 272), BLOCK.format(4, 3, "64, 64, 32"), 64, ALL, 0),
 ]
 
@@ -53,6 +56,7 @@ def test_products(
     m, n, k = size
     kernel = compile_kernel(product(*size, kind, left, right), chip=CHIP.name, schedule=schedule)
     assert f"wgmma.mma_async.sync.aligned.m64n{columns}k" in kernel.ptx
+    assert ("mma.sync" in kernel.ptx) == (k % step_of(schedule) > 0 and BEYOND not in schedule)
     a = numbers(rng, (k, m) if left else (m, k), kind)
     b = numbers(rng, (n, k) if right else (k, n), kind)
     total = np.int32 if kind == "i8" else np.float32
@@ -72,6 +76,11 @@ def test_products(
             Case(kind, left, right, size, schedule), kernel.tile
         )
     _check_code(kernel.ptx, kind)
+
+
+def step_of(schedule: str) -> int:
+    """The step along the depth that a schedule says."""
+    return int(schedule.rpartition(", ")[2].rstrip(">"))
 
 
 def test_the_twin_is_the_one_without_tma(monkeypatch: pytest.MonkeyPatch) -> None:
