@@ -55,9 +55,9 @@ class Process:
         )
         self._where = log
 
-    def ready(self) -> None:
-        """Wait until it has started."""
-        self._answer("start")
+    def ready(self, patience: float = _PATIENCE) -> None:
+        """Wait until it has started; it is ended after ``patience`` seconds."""
+        self._answer("start", patience)
 
     def ask(self, name: str, *arguments: object, patience: float = _PATIENCE) -> Any:
         """What it answers; it is ended after ``patience`` seconds."""

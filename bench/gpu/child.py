@@ -1,6 +1,7 @@
 """The process that times rows on a GPU, one after the other: its argument is a `Job` as JSON (`..serving`).
 
-A kernel that faults takes the process's GPU with it; then the next row begins in another process.
+A kernel that faults takes the process's GPU with it; then the next row begins in another process. A row ends
+in the time that it has: what is not compiled by then is interrupted, named, and the others are timed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ..peers.mlopt import NAME
 from ..records import Figures, Record
 from ..serving import serve
 from . import peers
+from .alarm import TimeUpError, within
 from .clock import Call, Clock, Inputs, sets_needed
 from .peers import Where
 from .prepared import was_compiled
@@ -30,6 +32,8 @@ from .workload import BF16, CHAINS, F16, Source, Timed
 
 ROUNDS, TURN = 7, 0.02
 _CHUNK = 1 << 24
+_CALLS_MORE = 2.0  # a turn's seconds over those that count: first calls, and events that are waited for
+_TIME_UP = "left out: its time was up"
 # Of the largest value: bf16 keeps 8 bits, f16 11, and eager rounds to them after each op.
 _LARGEST = {BF16: 1e-2, F16: 2e-3}
 COPY = "copy"
@@ -54,9 +58,10 @@ class Child:
         torch.set_grad_enabled(False)
         self._job = job
         self._where = Where(job.device, job.target, Path(job.folder) if job.folder else None)
+        peers.warm_up(self._where)
 
     def row(self, name: str, budget: float) -> Record:
-        """Time a row. After ``budget`` seconds nothing is built any more, and turns are fewer."""
+        """Time a row in ``budget`` seconds: what builds longer is interrupted, and turns are fewer."""
         end = time.perf_counter() + budget
         timed = TIMED[name]
         row = _Row(timed, self._where, self._job)
@@ -85,8 +90,10 @@ class _Row:
     def record(self, end: float) -> Record:
         timed = self._timed
         record = Record(timed.name, timed.title, timed.group, 1, True, timed.group == CHAINS)
-        for name in peers.names(timed, self._where):
-            record.peers[name] = self._built(name, end)
+        names = peers.names(timed, self._where)
+        turns = _CALLS_MORE * self._job.rounds * self._job.seconds * (len(names) + 1)
+        for name in names:
+            record.peers[name] = self._built(name, end - turns)
         size = timed.bytes(self._sets[0], self._exact.to(timed.dtype))
         del self._exact
         seconds = self._race(record, size, end)
@@ -98,15 +105,18 @@ class _Row:
 
     def _built(self, name: str, end: float) -> Figures:
         """Compile and check; what goes wrong is in the figures."""
-        if time.perf_counter() > end:
-            return Figures(problem="left out: its time was up")
         begin = time.perf_counter()
+        if begin > end:
+            return Figures(problem=_TIME_UP)
         try:
-            call = peers.build(name, self._timed, self._sets[0], self._where)
-            call(*self._sets[0])
-            self._wait()
-            seconds = time.perf_counter() - begin
-            error = self._error(call)
+            with within(end - begin):
+                call = peers.build(name, self._timed, self._sets[0], self._where)
+                call(*self._sets[0])
+                self._wait()
+                seconds = time.perf_counter() - begin
+                error = self._error(call)
+        except TimeUpError:
+            return Figures(problem=f"{_TIME_UP}, {end - begin:.1f} s after it began to compile")
         except Exception as raised:  # a peer that fails is named in the table, and the others go on
             return Figures(problem=f"{type(raised).__name__}: {raised}".splitlines()[0])
         most = self._timed.largest_error or _LARGEST.get(self._timed.dtype, LARGEST_ERROR)

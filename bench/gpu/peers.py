@@ -44,6 +44,12 @@ def names(timed: Timed, where: Where) -> list[str]:
     return [EAGER, NAME, *([REDUCE, AUTOTUNE] if timed.group == GRAPHS else [COMPILE, AUTOTUNE])]
 
 
+def warm_up(where: Where) -> None:
+    """Import torch's compiler, and start its workers, which would else be part of the first row's time."""
+    if where.device == "gpu":
+        torch.compile(torch.neg)(torch.ones(1, device=where.torch_device))
+
+
 def build(name: str, timed: Timed, inputs: Inputs, where: Where) -> Function:
     """The peer's function, compiled for these inputs at its first call."""
     graphs = timed.group == GRAPHS

@@ -20,6 +20,7 @@ import argparse
 import datetime
 import importlib.metadata
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -42,8 +43,10 @@ from .timed import TIMED
 
 RESULTS = Path(__file__).parent.parent / "results"
 _ROW_SECONDS = 60.0  # that a row may take to build and to be timed
-_START_SECONDS = 15.0  # torch's imports, and the GPU's context
-_LEAST_SECONDS = 8.0  # with which a row is begun
+_START_SECONDS = 15.0  # torch's imports, its compiler's, and the GPU's context
+_LEAST_SECONDS = 3.0  # with which a row is begun: for eager, mlopt, and a round of turns
+_LAST_SECONDS = 1.0  # for the end of the last one
+_GRACE_SECONDS = 20.0  # that a row may take longer than it has, before its process is ended
 _LEFT_OUT = "left out: the time was up"
 
 
@@ -168,18 +171,25 @@ class Rows:
             "TRITON_CACHE_DIR": str(cache / "triton"),
         }
         self._process: Process | None = None
+        self._over: list[float] = []  # seconds that rows took beyond what they had
 
     def record(self, name: str, deadline: Deadline, share: int = 1) -> Record:
-        """A row, or why there is none; as many rows as ``share`` have what is left of the time."""
+        """A row, or why there is none; as many rows as ``share`` have what is left of the time.
+
+        They have less by as much as rows took longer until now: for inputs, exact results, and compilers that
+        run outside of Python when they are interrupted.
+        """
         starting = 0.0 if self._process is not None else _START_SECONDS
         if deadline.left < _LEAST_SECONDS + starting:
             return _none(name, _LEFT_OUT)
         print(f"{name}: {deadline.left:.0f} s left", file=sys.stderr, flush=True)
         try:
-            process = self._started()
-            patience = min(_ROW_SECONDS * 2, deadline.left)
-            budget = min(_ROW_SECONDS, deadline.left / max(share, 2))
-            found = process.ask("row", name, budget, patience=patience)
+            process = self._started(deadline)
+            left = deadline.left
+            over = statistics.mean(self._over) if self._over else 0.0
+            budget = max(min(_ROW_SECONDS, (left - _LAST_SECONDS) / share - over), 0.0)
+            found = process.ask("row", name, budget, patience=min(budget + _GRACE_SECONDS, left))
+            self._over.append(max(left - deadline.left - budget, 0.0))
         except PeerError as error:
             self.close()  # a GPU that has faulted is of no use to this process
             return _none(name, _LEFT_OUT if deadline.left <= 0 else str(error))
@@ -196,10 +206,10 @@ class Rows:
             self._process.close()
         self._process = None
 
-    def _started(self) -> Process:
+    def _started(self, deadline: Deadline) -> Process:
         if self._process is None:
             self._process = Process("gpu.child", self._job, WORK / "gpu-child.txt", self._environment)
-            self._process.ready()
+            self._process.ready(deadline.left)
         return self._process
 
 

@@ -1,10 +1,14 @@
 """The benchmark for GPUs, without one: its arithmetic, its time limit, and a row on the emulator."""
 
+import contextlib
 import json
 import math
 import pickle
+import re
+import signal
 import time
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,6 +17,7 @@ from mlopt.bench.gpu.child import Child, Job, error_of
 from mlopt.bench.gpu.clock import Clock, sets_needed
 from mlopt.bench.gpu.timed import TIMED
 from mlopt.bench.gpu.workload import CHAINS, GRAPHS, LAUNCHES, OTHERS, ROWS, Source
+from mlopt.bench.peers.mlopt import NAME
 from mlopt.bench.records import Figures, Record, Run
 from mlopt.bench.turns import PeerError
 from mlopt.errors import DeviceError
@@ -150,11 +155,72 @@ def test_a_group_has_a_share_of_the_time_for_each_row(monkeypatch, tmp_path):
     assert budgets[0] == pytest.approx(24, rel=0.1) and max(budgets) <= 60
 
 
+BOUND_BY_MEMORY = [CHAINS, ROWS, OTHERS, LAUNCHES, GRAPHS]
+
+
+@pytest.mark.parametrize("hangs", [(), ("relu-16384-f32", "rotary-bf16")])
+def test_eight_minutes_are_enough_for_what_is_bound_by_memory(monkeypatch, tmp_path, hangs):
+    """By a clock that each row moves by all it has and more, as one does whose compiler is interrupted."""
+    now, done = 0.0, []
+
+    class Slow:
+        def __init__(self, *_):
+            pass
+
+        def ready(self, patience):
+            nonlocal now
+            now += min(25.0, patience)
+
+        def close(self):
+            pass
+
+        def ask(self, _, row, budget, patience):
+            nonlocal now
+            now += min(patience, 600.0 if row in hangs else budget + 1.0)
+            if row in hangs:
+                raise PeerError("no answer")
+            assert budget >= 3.0, "for eager, mlopt and a round of turns"
+            done.append(row)
+            return {"name": row, "title": row, "group": "", "threads": 1, "faults": True, "peers": {}}
+
+    monkeypatch.setattr(run, "Process", Slow)
+    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(run, "surroundings", lambda _: ("cuda:sm_90a", "a GPU", {}))
+    options = run.parse(["--group", *BOUND_BY_MEMORY])
+    kept = run.perform(options, tmp_path / "run.json")
+    assert now <= 480
+    assert len(kept.records) == len(options.chosen) == 61
+    problems = {record.name: record.peers[NAME].problem for record in kept.records if record.peers}
+    assert problems == dict.fromkeys(hangs, "no answer")
+    assert done == [name for name in options.chosen if name not in hangs]
+
+
+def test_a_row_ends_in_its_time_whatever_compiles(monkeypatch):
+    def build(name, timed, inputs, where):
+        while name == "slow":  # a compiler that goes on after whatever goes wrong
+            with contextlib.suppress(Exception):
+                time.sleep(60)
+        return timed.function
+
+    monkeypatch.setattr(peers, "names", lambda *_: ["eager", "slow", "last"])
+    monkeypatch.setattr(peers, "build", build)
+    torch._dynamo.reset()  # imported here, in seconds
+    with torch.inference_mode():
+        begin = time.perf_counter()
+        found = Child(Job("emulator", "cuda:sm_80", "", True, 3, 0.001)).row("one-f32", 0.5)
+        taken = time.perf_counter() - begin
+    assert 0.4 < taken < 5
+    problems = {name: figure.problem for name, figure in found.peers.items()}
+    assert problems["eager"] == "" and found.peers["eager"].seconds > 0
+    assert re.fullmatch(r"left out: its time was up, 0\.\d s after it began to compile", problems["slow"])
+    assert problems["last"] == "left out: its time was up"
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+
+
 def test_what_is_bound_by_memory_shares_eight_minutes():
     """Element-wise chains, rows, the others, and ten small kernels, with and without a CUDA graph."""
-    groups = [CHAINS, ROWS, OTHERS, LAUNCHES, GRAPHS]
-    chosen = run.parse(["--group", *groups]).chosen
-    assert chosen == [name for name, timed in TIMED.items() if timed.group in groups]
+    chosen = run.parse(["--group", *BOUND_BY_MEMORY]).chosen
+    assert chosen == [name for name, timed in TIMED.items() if timed.group in BOUND_BY_MEMORY]
     sides, widths, dtypes = (4096, 16384), (128, 1024, 4096, 32768), ("f32", "bf16")
     chains, rows = (
         ("relu", "sigmoid", "gelu", "residual"), ("softmax", "layer-norm", "rms-norm", "log-softmax")
@@ -221,8 +287,8 @@ class Fake:
         Fake.started += 1
         self.asked = 0
 
-    def ready(self):
-        pass
+    def ready(self, patience):
+        assert patience > 0
 
     def close(self):
         pass
@@ -238,7 +304,7 @@ class Fake:
 def test_rows_for_which_no_time_is_left_are_named_and_a_dead_process_is_replaced(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "Process", Fake)
     rows = run.Rows(Job("gpu", "cuda:sm_80", "", False, 7, 0.02), tmp_path)
-    later, now = run.Deadline(time.monotonic() + 1000), run.Deadline(time.monotonic() + 5)
+    later, now = run.Deadline(time.monotonic() + 1000), run.Deadline(time.monotonic() + 2)
     names = list(TIMED)[:4]
     found = [rows.record(name, deadline) for name, deadline in zip(names, [later] * 3 + [now], strict=True)]
     problems = [each.peers["mlopt"].problem if each.peers else "" for each in found]
