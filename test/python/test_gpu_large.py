@@ -1,4 +1,4 @@
-"""Positions in a kernel's buffers have 64 bits where a buffer has more than 2^31 elements, and else 32."""
+"""Positions have 64 bits where a kernel may have some of 2^31 and more, in a buffer or not, and else 32."""
 
 import re
 
@@ -60,3 +60,41 @@ def test_positions_in_sizes_that_are_not_known_have_64_bits():
     compiled = compiled_for(torch.nn.Softmax(-1), x, dynamic_shapes=shapes)
     assert "i64" in index_types(compiled)
     torch.testing.assert_close(compiled(x), x.softmax(-1))
+
+
+COLUMNS_OF_NONE = 3_000_000_000  # of what is expanded or counted: no buffer has any of them
+EXPANDED = {
+    "sum": lambda x: (x[:, None] + torch.arange(COLUMNS_OF_NONE)).sum(1),
+    "amax": lambda x: (x[:, None] ^ torch.arange(COLUMNS_OF_NONE)).amax(1),
+    "all": lambda x: (torch.arange(COLUMNS_OF_NONE) + x[0]).sum(),
+}
+
+
+@pytest.mark.parametrize("name", EXPANDED)
+def test_positions_that_no_buffer_has(name):
+    """Looked at, not run: each is 3 billion additions and more."""
+    compiled = compiled_for(EXPANDED[name], torch.arange(2000))
+    (first, *_) = compiled.asm["nvvm"].split("llvm.func @")[1:]
+    assert set(re.findall(r"getelementptr %\w+\[%\w+\] : \(!llvm\.ptr, (i\d+)\)", first)) == {"i64"}
+    assert not re.search(r"scf\.for|constant -\d{8,}", first)
+
+
+STEPS = """
+func.func @steps(%out: tensor<4xi64>) -> tensor<4xi64> {
+  %by = arith.constant 1500000000 : index
+  %made = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      outs(%out : tensor<4xi64>) {
+    ^bb0(%old: i64):
+      %i = linalg.index 0 : index
+      %at = arith.muli %i, %by : index
+      %number = arith.index_cast %at : index to i64
+      linalg.yield %number : i64
+  } -> tensor<4xi64>
+  return %made : tensor<4xi64>
+}
+"""
+
+
+def test_positions_beyond_two_to_the_31_of_four_elements():
+    call = mlopt.compile_mlir(STEPS, "steps", target="cuda:sm_80", device="emulator")
+    assert call(np.zeros(4, np.int64)).tolist() == [0, 1500000000, 3000000000, 4500000000]

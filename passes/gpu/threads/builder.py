@@ -82,8 +82,11 @@ class Builder:
     # -- index arithmetic --
 
     def number(self, value: Number) -> ir.Value:
-        """A number as a value of the index type."""
-        return self.constant(self.index, value) if isinstance(value, int) else value
+        """A number as a value of the index type, which has it (`index_type`)."""
+        if not isinstance(value, int):
+            return value
+        assert -1 << (self.index.width - 1) <= value < 1 << (self.index.width - 1), f"{value} fits"
+        return self.constant(self.index, value)
 
     def word(self, value: Number) -> ir.Value:
         """A number in 32 bits."""
