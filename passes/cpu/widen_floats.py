@@ -9,6 +9,7 @@
 What a loop or a branch carries is f32, too. So LLVM never calls a library function for half
 arithmetic, and a chain of ops is rounded once, where eager rounds after each op. A conversion that
 the program asks for rounds, and so do comparisons and tests for infinity: `x == y` means the rounded numbers.
+What is a half number anyway, as the maximum of some is, through loops too, is compared as it is.
 Conversions between f64 or integers and half go through f32, as eager's do.
 
 Legal on structured control flow (before convert-scf-to-cf). The conversions of bf16 themselves are
@@ -35,6 +36,11 @@ _CARRIERS = ("scf.for", "scf.if")
 # Ops whose answer depends on the rounding.
 _ROUNDED = {"arith.cmpf", "arith.fptosi", "arith.fptoui"}
 _ROUNDED |= {f"math.{name}" for name in ("isnan", "isinf", "isfinite", "isnormal")}
+# Their result is one of their operands, or its opposite: a half number if those are.
+_CHOOSING = frozenset(
+    "arith.select arith.maximumf arith.minimumf arith.maxnumf arith.minnumf "  # noqa: SIM905
+    "arith.negf math.absf arith.extf vector.broadcast vector.shuffle vector.extract".split()
+)
 _TO_HALF = ("arith.sitofp", "arith.uitofp", "arith.truncf")
 
 
@@ -78,6 +84,7 @@ class _Widening:
     half_types: dict[ir.Value, ir.Type] = field(default_factory=dict)
     rounded: dict[ir.Value, ir.Value] = field(default_factory=dict)
     extended: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    widened: set[ir.Value] = field(default_factory=set)  # those that are extended
 
     def change_results(self, op: ir.Operation) -> None:
         if not _computes(op) and op.name not in _CARRIERS:
@@ -99,9 +106,26 @@ class _Widening:
             if computes and is_half(operand.type):
                 op.operands[number] = self._extend(operand)
             elif op.name in _ROUNDED and (is_half(operand.type) or operand in self.half_types):
-                op.operands[number] = self._extend(self._round(operand))
+                op.operands[number] = (
+                    operand if self._is_exact(operand) else self._extend(self._round(operand))
+                )
             elif not computes and operand in self.half_types:
                 op.operands[number] = self._round(operand)
+
+    def _is_exact(self, value: ir.Value) -> bool:
+        """Whether a value that is f32 now is a half number without being rounded."""
+        pending, seen = [value], set[ir.Value]()
+        while pending:
+            each = pending.pop()
+            is_rounded = each in self.widened or (is_half(each.type) and each not in self.half_types)
+            if each in seen or is_rounded or not _is_float(each.type):
+                continue
+            seen.add(each)
+            makers = _chosen_from(each)
+            if not makers:
+                return False
+            pending += makers
+        return not is_half(value.type)
 
     def _drop_extension(self, op: ir.Operation) -> None:
         operand, result = op.operands[0], op.results[0]
@@ -128,6 +152,7 @@ class _Widening:
             self.extended[value] = _widened_constant(value) or _convert(
                 value, "arith.extf", _as_f32(value.type)
             )
+            self.widened.add(self.extended[value])
         return self.extended[value]
 
 
@@ -142,8 +167,30 @@ def _computes(op: ir.Operation) -> bool:
     return op.name in _COMPUTE or op.name.startswith("math.")
 
 
+def _chosen_from(value: ir.Value) -> list[ir.Value]:
+    """The values of which ``value`` is one, if an op or a loop chooses; else none."""
+    if isinstance(value.owner, ir.Block):
+        loop = value.owner.owner
+        number = ir.BlockArgument(value).arg_number - 1
+        return _carried(loop, number) if loop.name == "scf.for" and number >= 0 else []
+    op = value.owner.operation
+    if op.name == "scf.for":
+        return _carried(op, ir.OpResult(value).result_number)
+    return list(op.operands) if op.name in _CHOOSING else []
+
+
+def _carried(loop: ir.Operation, number: int) -> list[ir.Value]:
+    """What an scf.for carries from turn to turn: what it starts with, and what a turn hands on."""
+    handed = loop.regions[0].blocks[0].operations[-1].operands[number]
+    return [loop.operands[3 + number], handed]
+
+
 def _is_yield_of_carrier(op: ir.Operation) -> bool:
     return op.name == "scf.yield" and op.parent.name in _CARRIERS
+
+
+def _is_float(type_: ir.Type) -> bool:
+    return isinstance(_element(type_), (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type))
 
 
 def _element(type_: ir.Type) -> ir.Type:

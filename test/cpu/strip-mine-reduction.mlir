@@ -4,13 +4,22 @@
 // CHECK-LABEL: @softmax
 // CHECK: %[[ROW:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1x1024xf32>
 // CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c1 {
-// CHECK:   %[[MAX:.*]] = scf.for %{{.*}} = %c0 to %c960 step %c64 iter_args(%[[A:.*]] = %{{.*}}) -> (vector<64xf32>) {
+// CHECK:   %[[MAX:.*]]:2 = scf.for %{{.*}} = %c0 to %c960 step %c64 iter_args(%[[A:.*]] = %[[LOW:.*]], %[[N:.*]] = %[[LOW]]) -> (vector<64xf32>, vector<64xf32>) {
+// A turn waits for a comparison of numbers only; what was NaN is kept apart.
 // CHECK:     %[[V:.*]] = vector.load
-// CHECK:     arith.maximumf %[[A]], %[[V]] : vector<64xf32>
+// CHECK:     %[[GREATER:.*]] = arith.cmpf ogt, %[[V]], %[[A]] : vector<64xf32>
+// CHECK:     %[[NUMBER:.*]] = arith.select %[[GREATER]], %[[V]], %[[A]]
+// CHECK:     %[[ISNAN:.*]] = arith.cmpf uno, %[[V]], %[[V]] : vector<64xf32>
+// CHECK:     %[[MARK:.*]] = arith.select %[[ISNAN]], %[[V]], %[[N]]
+// CHECK:     scf.yield %[[NUMBER]], %[[MARK]]
 // The rest of the row is masked, and neutral where nothing is left.
 // CHECK:   vector.maskedload
 // CHECK:   %[[REST:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<64xi1>, vector<64xf32>
-// CHECK:   arith.maximumf %[[MAX]], %[[REST]]
+// CHECK:   arith.cmpf ogt, %[[REST]], %[[MAX]]#0
+// CHECK:   %[[NUMBER:.*]] = arith.select
+// CHECK:   %[[MARK:.*]] = arith.select %{{.*}}, %[[REST]], %[[MAX]]#1
+// CHECK:   %[[ISNAN:.*]] = arith.cmpf uno, %[[MARK]], %[[MARK]]
+// CHECK:   arith.select %[[ISNAN]], %[[MARK]], %[[NUMBER]]
 // CHECK-COUNT-6: arith.maximumf
 // CHECK:   scf.for %{{.*}} = %c0 to %c960 step %c64 iter_args
 // CHECK:     %[[EXP:.*]] = math.exp

@@ -75,3 +75,33 @@ func.func @conversions(%i: i64, %d: f64, %h: f16) -> (f16, f16, f64) {
   %c = arith.extf %h : f16 to f64
   return %a, %b, %c : f16, f16, f64
 }
+
+// What is chosen from half numbers is one: it is compared as it is, in each turn of a loop and behind it. What
+// the other loop adds up is not.
+// CHECK-LABEL: func.func @chosen
+// CHECK: %[[LOOP:.*]]:2 = scf.for {{.*}} iter_args(%[[MOST:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}}) -> (f32, f32) {
+// CHECK:   %[[ROUNDED:.*]] = arith.extf %{{.*}} : bf16 to f32
+// CHECK:   %[[X:.*]] = arith.extf %{{.*}} : bf16 to f32
+// CHECK:   %[[C:.*]] = arith.cmpf ogt, %[[X]], %[[MOST]] : f32
+// CHECK:   %[[M:.*]] = arith.select %[[C]], %[[X]], %[[MOST]] : f32
+// CHECK:   %[[S:.*]] = arith.addf %[[SUM]], %[[X]] : f32
+// CHECK:   arith.cmpf olt, %[[ROUNDED]], %[[X]]
+// CHECK: arith.cmpf uno, %[[LOOP]]#0, %[[LOOP]]#0 : f32
+func.func @chosen(%a: memref<16xbf16>, %o: memref<16xi1>) -> i1 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %least = arith.constant 0xFF80 : bf16
+  %zero = arith.constant 0.0 : bf16
+  %most:2 = scf.for %i = %c0 to %c16 step %c1 iter_args(%m = %least, %s = %zero) -> (bf16, bf16) {
+    %x = memref.load %a[%i] : memref<16xbf16>
+    %c = arith.cmpf ogt, %x, %m : bf16
+    %n = arith.select %c, %x, %m : bf16
+    %t = arith.addf %s, %x : bf16
+    %d = arith.cmpf olt, %s, %x : bf16
+    memref.store %d, %o[%i] : memref<16xi1>
+    scf.yield %n, %t : bf16, bf16
+  }
+  %u = arith.cmpf uno, %most#0, %most#0 : bf16
+  return %u : i1
+}

@@ -137,6 +137,15 @@ def test_rows_of_infinities_and_nan(name: str) -> None:
     check(ROWS[name], x)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_a_nan_at_any_place_of_a_row(dtype: torch.dtype) -> None:
+    """In each second row, in another lane and turn each; the loops of the others see none."""
+    x = draw((1100, 1100), dtype)
+    places = torch.arange(0, 1100, 2)
+    x[places, places] = torch.nan
+    check(lambda x: (x.amax(-1), x.amin(-1), x.argmax(-1)), x)
+
+
 @pytest.mark.parametrize("name", ["var", "amin", "argmin"])
 def test_columns_of_infinities_and_nan(name: str) -> None:
     x = draw((20000, 9), torch.float32)

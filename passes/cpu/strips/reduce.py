@@ -7,6 +7,9 @@ op's own accumulator is joined last, from the left. Other reduced dims are loops
 in the tile's order. Float sums and products of many turns are made of blocks of turns, each with
 accumulators of its own: errors grow with the length of a block and the number of blocks, not with
 their product. (65536 times 0.1 in f32 is off by 2e-6, not by 1e-5.)
+
+A maximum that is NaN where an element is waits eight cycles a turn for the one before. A long one leaves NaN
+out, which takes two, and has a second accumulator, which is NaN once an element was.
 """
 
 from __future__ import annotations
@@ -26,10 +29,12 @@ from .fragment import UNIT, Axis, Fragment, Key, Strip, element_of, is_vector, k
 from .masks import lane_mask
 from .registry import rule
 from .scratch import Scratch
-from .types import LARGER, combine
+from .types import LARGER, SMALLER, combine
 from .vectors import spread
 
 BLOCK = 256  # turns of a loop that have accumulators of their own: blocks of 64 cost 7 % of a long row's sum
+WITHOUT_NAN = {"maximumf": LARGER, "minimumf": SMALLER}
+CHAIN = 8  # turns from which on they take longer than joining the two accumulators
 LEAST = 8  # turns of the loops inside another that have accumulators of their own, each time
 
 
@@ -64,14 +69,17 @@ def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     with em.here():
         neutral = [spread(start, lanes) if lanes else start for _ in keys]
     rounds = isinstance(element, ir.FloatType) and kind in ("add", "mul")
+    turns = prod(sizes_of(op.source)[each.dim] // each.width for each in covers)
+    marks = len(keys) == 1 and kind in WITHOUT_NAN and turns >= CHAIN
+    inner = WITHOUT_NAN[kind] if marks else kind
 
     def body(reduced: dict[int, Axis], values: list[ir.Value]) -> list[ir.Value]:
         asked = source_strip(op, strip, reduced)
         fragment = em.emit(op.source, asked)
-        return [
-            _combine(em, kind, total, fragment[_source_key(op, key)], asked, start)
-            for total, key in zip(values, keys, strict=True)
-        ]
+        read = [_counted(em, values[0], fragment[_source_key(op, key)], asked, start) for key in keys]
+        with em.here():
+            totals = [combine(inner, *pair, element) for pair in zip(values, read, strict=False)]
+            return [*totals, *([_marked(values[-1], read[0])] if marks else [])]
 
     def join(carried: Sequence[ir.Value], apart: Sequence[ir.Value]) -> list[ir.Value]:
         with em.here():
@@ -97,7 +105,11 @@ def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
         for scratch in em.scratches.values():
             if isinstance(scratch, Scratch) and scratch.owner == op:
                 filling.enter_context(scratch.filling(em, strip))
-        totals = nest(0, {}, neutral)
+        totals = nest(0, {}, neutral * 2 if marks else neutral)
+    if marks:
+        total, mark = totals
+        with em.here():
+            totals = [_marked(total, mark)]
     if kept_lane is None and lanes:
         totals = [_tree(em, kind, total, element) for total in totals]
     first = em.emit(op.acc, strip)
@@ -124,21 +136,24 @@ def _source_key(op: vector.MultiDimReductionOp, key: Key) -> Key:
     return tuple(0 if dim in gone else next(rest) for dim in range(len(sizes_of(op.source))))
 
 
-def _combine(
-    em: Emitter, kind: str, total: ir.Value, value: ir.Value, strip: Strip, start: ir.Value
-) -> ir.Value:
+def _counted(em: Emitter, total: ir.Value, value: ir.Value, strip: Strip, start: ir.Value) -> ir.Value:
+    """``value`` as wide as ``total``, and ``start`` in the lanes that do not count."""
     lane = lane_of(strip)
     mask = None
     if lane is not None:
         at = tuple(0 for _ in strip)
         mask = lane_mask(em, strip, at)
+    if not is_vector(total):
+        return value
     with em.here():
-        if is_vector(total):
-            lanes = total.type.shape[0]
-            value = spread(value, lanes)
-            if mask is not None:
-                value = arith.SelectOp(mask, value, spread(start, lanes)).result
-        return combine(kind, total, value, element_of(total))
+        lanes = total.type.shape[0]
+        value = spread(value, lanes)
+        return value if mask is None else arith.SelectOp(mask, value, spread(start, lanes)).result
+
+
+def _marked(kept: ir.Value, value: ir.Value) -> ir.Value:
+    """``value`` where it is NaN, else what is ``kept``."""
+    return arith.select(arith.cmpf(arith.CmpFPredicate.UNO, value, value), value, kept)
 
 
 def _tree(em: Emitter, kind: str, value: ir.Value, element: ir.Type) -> ir.Value:

@@ -35,11 +35,13 @@ def bytes_of(kind: ir.Type) -> int:
     return max(bits_of(kind), 8) // 8
 
 
-LARGER = "larger"  # as a kind: the maximum of a number and what may be NaN, which it leaves out
+# As kinds: the maximum and the minimum of a number and what may be NaN, which they leave out.
+LARGER, SMALLER = "larger", "smaller"
+_BEYOND = {LARGER: arith.CmpFPredicate.OGT, SMALLER: arith.CmpFPredicate.OLT}
 
 
 def combine(kind: str, left: ir.Value, right: ir.Value, element: ir.Type) -> ir.Value:
-    """``left`` and ``right`` joined by a combining kind of `vector.multi_reduction`, or by `LARGER`."""
-    if kind == LARGER:
-        return arith.select(arith.cmpf(arith.CmpFPredicate.OGT, right, left), right, left)
+    """``left`` and ``right`` joined by a kind of `vector.multi_reduction`, or by `LARGER`, `SMALLER`."""
+    if kind in _BEYOND:
+        return arith.select(arith.cmpf(_BEYOND[kind], right, left), right, left)
     return ir.Operation.create(op_of(kind, element), [left.type], [left, right]).results[0]
