@@ -73,7 +73,7 @@ def _edge_apart(
         if producer.has(Kind.ATTENTION):
             return None  # its tiles have one element along the dims that are turned around
         if producer.has(Kind.ANCHOR):
-            return no_turned_store(graph, producer, read, nest)
+            return no_turned_store(graph, producer)
     if order is None:
         return _noted(out_of_order(read, nest), value)
     is_epilogue = (kind in _EPILOGUES and len(order) == len(nest.kinds)) or kind is Kind.ATTENTION

@@ -36,7 +36,9 @@ _REDUCTIONS = (Kind.ROW, Kind.BARRIER)
 def can_fuse(graph: Graph, groups: Sequence[Group], domain: Domain | None = None) -> Group | str:
     """The groups, in order, as one, with its domain (which may be known), or why that cannot be."""
     key = graph.key_of(groups)
-    reason = graph.alike.once("apart", key, lambda: _apart(graph, groups))
+    # Whether, not why: a reason names who else reads a value, and the key does not know them.
+    are_apart = graph.alike.once("apart", key, lambda: _apart(graph, groups) is not None)
+    reason = _apart(graph, groups) if are_apart else None
     if reason:
         return reason
     between = graph.between(groups)

@@ -22,7 +22,8 @@ from .kinds import Kind
 from .repeats import elements_or_one, remade, repeats, tasks_of, window_repeats
 from .saving import Price, Saving, saved
 from .sums import Sums
-from .waits import waiting_seconds
+from .turned import crowded_lines
+from .waits import WAITS, waiting_seconds
 
 _NOT_READ = ("arith.constant", "tensor.empty")
 
@@ -135,10 +136,12 @@ class Prices:
             waiting = self.machine.launch + waiting_seconds(domain, self.machine)
             if waiting <= price.seconds:
                 return price
-            return price._replace(seconds=waiting, waits=True)
-        price = self._price(reads, writes, work, self._sums.add(again, remade), tasks)
+            return price._replace(seconds=waiting, slow_for=WAITS)
+        lines, slow_for = crowded_lines(domain)
+        price = self._price(reads, writes, work, self._sums.add(again, remade), tasks, lines=lines)
         is_known = all(dim.extent is not None for dim in domain.dims)
-        return price._replace(serial=price.serial if is_known else inf, alike=_reduces_alike(domain))
+        serial = price.serial if is_known else inf
+        return price._replace(serial=serial, alike=_reduces_alike(domain), slow_for=slow_for)
 
     def _alone(self, group: Group) -> Price:
         reads, work, tasks = Reads(ASSUMED), self._nothing, 1
@@ -170,17 +173,19 @@ class Prices:
         again: Cost,
         tasks: int,
         beside: Cost | None = None,
+        lines: int = 0,
     ) -> Price:
         """What is computed again hides behind nothing: small tensors come from caches, not from memory.
 
         But for what is computed again ``beside`` the reads of a large tensor, while others are under way.
+        ``lines``: bytes that stores move in a cache, beside what the kernel reads and writes.
         """
         moved = reads.total() + sum(writes.values())
         work, again, beside = map(self._sums.known, (work, again, beside or self._nothing))
-        key = moved, id(work), id(again), id(beside), tasks
+        key = moved + lines, id(work), id(again), id(beside), tasks
         seconds = self._seconds.get(key)
         if seconds is None:
-            once, twice = Cost(moved) + work + beside, sum(arithmetic_of(again, self.machine))
+            once, twice = Cost(moved + lines) + work + beside, sum(arithmetic_of(again, self.machine))
             repeated, serial = (twice / busy_part(self.machine, each) for each in (tasks, 1))
             shared, alone = (predict(once, self.machine, each).seconds for each in (tasks, 1))
             seconds = self._seconds[key] = shared + repeated, repeated, alone + serial

@@ -19,8 +19,8 @@ def should_fuse(saving: Saving, wanted: int, most_repeated: Callable[[], str]) -
     """
     if saving.seconds > 0:
         return None
-    if saving.waits:
-        return "a block would wait for one row after the other"
+    if saving.slow_for:
+        return saving.slow_for
     few = saving.tasks < wanted
     if saving.repeated and not (few and saving.seconds + saving.again <= 0):
         return f"what would be computed again costs more than is saved: {most_repeated()}"

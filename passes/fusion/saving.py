@@ -24,14 +24,14 @@ class Price(NamedTuple):
     again_seconds: float  # of them, for what is computed again and hides behind nothing
     serial: float  # what one processor alone takes; infinite where nobody knows how much there is
     alike: bool = True  # what it reduces: its work is done as often as is counted
-    waits: bool = False  # rather than that it is busy
+    slow_for: str = ""  # what makes it slower than its bytes and its arithmetic, in words
 
 
 class Saving(NamedTuple):
     """What fewer kernels save; ``tasks`` are left, ``repeated`` says that work is done again.
 
     ``serial``: what one processor takes for the largest of those that are left. ``again``: the seconds that
-    work takes that is done again. ``waits``: what is left waits for one row after the other.
+    work takes that is done again. ``slow_for``: what makes one that is left slower than those before were.
     """
 
     bytes: int
@@ -39,7 +39,7 @@ class Saving(NamedTuple):
     tasks: int
     repeated: bool
     serial: float
-    waits: bool = False
+    slow_for: str = ""
     again: float = 0.0
 
 
@@ -55,13 +55,14 @@ def saved(before: Sequence[Price], after: Sequence[Price], small: float) -> Savi
     if seconds <= 0 and all(each.alike and each.serial <= small for each in after):
         alone = sum(each.serial for each in before) - sum(each.serial for each in after)
         seconds = max(seconds, alone)
+    known = {each.slow_for for each in before}
     return Saving(
         sum(each.bytes for each in before) - sum(each.bytes for each in after),
         seconds,
         min(each.tasks for each in after),
         repeated,
         max(each.serial for each in after),
-        any(each.waits for each in after),
+        next((each.slow_for for each in after if each.slow_for and each.slow_for not in known), ""),
         _seconds_again(after) - _seconds_again(before) if repeated else 0.0,
     )
 

@@ -18,6 +18,7 @@ from ..tiling.registry import stepped_dims
 
 # Seconds of an index out of the L2 cache, 200 cycles, and a row out of memory, 500 and more: an estimate.
 STEP = 0.5e-6
+WAITS = "a block would wait for one row after the other"
 AT_ONCE = 16  # steps that are written out, at most: 64 registers of a thread with wide loads
 
 

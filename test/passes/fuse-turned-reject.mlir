@@ -1,12 +1,17 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse)' --split-input-file | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse{machine=a100})' --split-input-file | FileCheck %s --check-prefix=GPU
 
-// Few products, and rows that lie on the same lines of a cache.
+// Few products, and rows that lie on the same lines of a CPU's cache, which is no matter on a GPU.
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
 #tr = affine_map<(d0, d1) -> (d1, d0)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK: mlopt.fusion = ["matmul -> exp: rows 4096 bytes apart would be stored to few lines of a cache"]
+// GPU: mlopt.fusion = []
+// GPU-LABEL: @crowded
+// GPU: mlopt.group = 0 : i64, mlopt.op = "matmul"
+// GPU: mlopt.group = 0 : i64, mlopt.op = "exp"
 // CHECK-LABEL: @crowded
 func.func @crowded(%x: tensor<1024x64xf32>, %w: tensor<64x96xf32>) -> tensor<96x1024xf32> {
   %zero = arith.constant 0.0 : f32
@@ -36,6 +41,7 @@ func.func @crowded(%x: tensor<1024x64xf32>, %w: tensor<64x96xf32>) -> tensor<96x
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 // CHECK: mlopt.fusion = ["div -> exp: what is made in the kernel is read there transposed: its dims are loops 1, 0 of the reader"]
+// GPU: mlopt.fusion = ["div -> exp: what is made in the kernel is read there transposed
 // CHECK-LABEL: @rows
 func.func @rows(%x: tensor<100x60xf32>) -> tensor<60x100xf32> {
   %zero = arith.constant 0.0 : f32
@@ -73,6 +79,7 @@ func.func @rows(%x: tensor<100x60xf32>) -> tensor<60x100xf32> {
 #tr = affine_map<(d0, d1) -> (d1, d0)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK: mlopt.fusion = ["pool -> exp: the rows of a window would be stored one element at a time"]
+// GPU: mlopt.fusion = ["pool -> exp: the rows of a window would be stored one element at a time"]
 // CHECK-LABEL: @window
 func.func @window(%x: tensor<30x52xf32>) -> tensor<50x30xf32> {
   %least = arith.constant 0xFF800000 : f32

@@ -210,6 +210,20 @@ class Layers(nn.Module):
         return x, *kept
 
 
+class Kept(nn.Module):
+    """Equal factors of products that others read: the caller one, another product the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.other = (nn.Linear(64, 64, bias=False) for _ in range(2))
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        kept = x * 0.5
+        one = self.one(kept)
+        read = y * 0.5
+        return one, kept, self.other(read), read.t() @ read
+
+
 def fused(text: str, machine: str) -> str:
     passes = f"{LINALG.passes},{kernels(machine).passes.split(',mlopt-outline')[0]}"
     with make_context(), ir.Location.unknown():
@@ -220,17 +234,18 @@ def fused(text: str, machine: str) -> str:
 
 @pytest.mark.parametrize("machine", ["cpu", "h100"])
 @pytest.mark.parametrize(
-    ("module", "x"),
+    ("module", "inputs"),
     [
-        (nn.Sequential(Gpt2Block(32, 4), Gpt2Block(32, 4)), torch.randn(2, 8, 32)),
-        (Layers(), torch.randn(16, 16)),
+        (nn.Sequential(Gpt2Block(32, 4), Gpt2Block(32, 4)), (torch.randn(2, 8, 32),)),
+        (Layers(), (torch.randn(16, 16),)),
+        (Kept(), (torch.randn(64, 64), torch.randn(64, 64))),
     ],
-    ids=["gpt2", "mixed"],
+    ids=["gpt2", "mixed", "kept"],
 )
 def test_fusion_does_the_same_if_it_asks_each_time(
-    module: nn.Module, x: Tensor, machine: str, monkeypatch: pytest.MonkeyPatch
+    module: nn.Module, inputs: tuple[Tensor, ...], machine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = import_text(capture(module.eval(), (x,)))
+    text = import_text(capture(module.eval(), inputs))
     once = fused(text, machine)
     questions = []
 
