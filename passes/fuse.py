@@ -16,6 +16,7 @@ from .fusion.choose import Chooser
 from .fusion.decisions import Decisions, without_fused
 from .fusion.graph import Graph
 from .fusion.kinds import Kind
+from .fusion.padded import compute_padded
 from .fusion.pads import give_windows_their_pads, pads_of
 from .fusion.price import Prices
 from .fusion.widened import widen_views
@@ -64,6 +65,7 @@ class Fuse(Pass):
             if function.operation.name == "func.func" and len(function.operation.regions[0].blocks) == 1:
                 give_inits_their_fills(function.operation)
                 give_concats_their_buffers(function.operation)
+                compute_padded(function.operation)
                 give_windows_their_pads(function.operation)
                 widen_views(function.operation)
                 # A block's tiles stay in registers: it has no memory to compute ahead of a window.

@@ -51,7 +51,7 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
             # tiles, so that layouts see their size.
             f"{BUFFERIZE},mlopt-gpu-copies,mlopt-gpu-host-asserts,mlopt-cpu-widen-floats,"
             # What no tile rule takes: loops, an iteration a thread.
-            "convert-linalg-to-parallel-loops,mlopt-gpu-plain-loops,"
+            "convert-linalg-to-parallel-loops,mlopt-gpu-padded-reads,mlopt-gpu-plain-loops,"
             # While a row's maximum and its sum are of whole tiles.
             "mlopt-gpu-softmax-sums,"
             # Rows that no block can hold; then accumulators stay with their threads while a loop runs, and

@@ -51,7 +51,8 @@ def _edge_apart(
         return why_not_together(op)
     if kind in (Kind.INSERT, Kind.PAD) and number == 1:
         maker = word_for(value.owner)
-        return _noted(f"{maker} writes all of the buffer that {word_for(op)} writes a part of, before", value)
+        before = f"{maker} writes all of the buffer that {word_for(op)} writes a part of, before"
+        return _noted(before, op.results[0])
     if made_by is Kind.INSERT:
         return _noted(PARTS, value)
     if kind is Kind.PAD:

@@ -33,9 +33,9 @@ def give_windows_their_pads(func: ir.Operation) -> None:
 
 
 def can_read_through(op: ir.Operation) -> bool:
-    """Whether the pads that a window op, or a move to computed places, reads can be part of its kernel."""
+    """Whether the pads that a window op, or an element-wise one, reads can be part of its kernel."""
     kind = kind_of(op, nest_of)
-    if kind is not Kind.ANCHOR and not (kind is Kind.POINTWISE and _reads_computed_places(op)):
+    if kind not in (Kind.ANCHOR, Kind.POINTWISE):
         return False
     fills = [
         defining_op(value, "linalg.fill") for number, value in enumerate(op.operands) if is_init(op, number)
@@ -49,13 +49,6 @@ def pads_of(op: ir.Operation) -> list[ir.Operation]:
     """The pads, each after its fill, that nobody but ``op`` reads, which can read through them."""
     own = [each for each in _pads_and_fills(op) if len(list(each.results[0].uses)) == 1]
     return own if own and can_read_through(op) else []
-
-
-def _reads_computed_places(op: ir.Operation) -> bool:
-    """Whether each pad that ``op`` reads is read at sums of loops, as by one that takes blocks in turns."""
-    pads = [value for value in op.operands if defining_op(value, "tensor.insert_slice") is not None]
-    reads = [access for access in nest_of(op).reads if access is not None and access.value in pads]
-    return all(any(index.rest is not None for index in access.indices) for access in reads)
 
 
 def _pads_and_fills(op: ir.Operation) -> list[ir.Operation]:

@@ -18,6 +18,7 @@ TARGETS = {"cpu": {}, "emulator": {"device": "emulator", "target": "cuda:sm_80"}
 WINDOWS = {
     "3x3": (lambda: nn.Conv2d(5, 7, 3, padding=1), (2, 5, 9, 11), True),
     "1x1": (lambda: nn.Conv2d(5, 7, 1, padding=2), (2, 5, 4, 3), True),
+    "1x1, padded before": (lambda: Seq(nn.ZeroPad2d((3, 0, 2, 0)), nn.Conv2d(5, 7, 1)), (2, 5, 4, 13), True),
     "asymmetric": (lambda: Seq(nn.ConstantPad2d((2, 0, 1, 3), 0.0), nn.Conv2d(5, 7, 3)), (2, 5, 7, 6), True),
     "ones": (lambda: Seq(nn.ConstantPad2d(1, 1.0), nn.Conv2d(5, 7, 3)), (2, 5, 7, 6), True),
     "dilated": (lambda: nn.Conv2d(5, 7, 3, padding=4, dilation=3), (2, 5, 9, 8), True),

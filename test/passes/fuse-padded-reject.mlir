@@ -1,0 +1,85 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse,mlopt-outline)' --split-input-file | FileCheck %s
+
+#one = affine_map<(i) -> (i)>
+#id = affine_map<(i, j) -> (i, j)>
+#out = affine_map<(i, j) -> (i)>
+
+// Twice as many exps to save a kernel: a fill, and what computes and inserts them.
+// CHECK: mlopt.fusion = ["fill -> pad: fill writes all of the buffer that pad writes a part of, before: special functions would be computed for its padding, too"]
+// CHECK-LABEL: func.func private @kernel_0_fill(
+// CHECK-LABEL: func.func private @kernel_1_exp_pad(
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<60xf32>)
+func.func @main(%x: tensor<60xf32>) -> tensor<120xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<60xf32>
+  %m = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
+      ins(%x : tensor<60xf32>) outs(%e : tensor<60xf32>) attrs = {mlopt.op = "exp"} {
+  ^bb0(%a: f32, %out: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<60xf32>
+  %ep = tensor.empty() : tensor<120xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%ep : tensor<120xf32>) -> tensor<120xf32>
+  %p = tensor.insert_slice %m into %f[30] [60] [1] {mlopt.op = "pad"} : tensor<60xf32> into tensor<120xf32>
+  return %p : tensor<120xf32>
+}
+
+// -----
+
+// What would be divided by beside the quotients is anything; a quotient of integers may trap.
+// CHECK-LABEL: func.func private @kernel_0_fill(
+// CHECK-LABEL: func.func private @kernel_1_div_pad(
+#one = affine_map<(i) -> (i)>
+func.func @main(%x: tensor<60xi64>, %y: tensor<60xi64>) -> tensor<64xi64> {
+  %zero = arith.constant 0 : i64
+  %e = tensor.empty() : tensor<60xi64>
+  %m = linalg.generic {indexing_maps = [#one, #one, #one], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<60xi64>, tensor<60xi64>) outs(%e : tensor<60xi64>) attrs = {mlopt.op = "div"} {
+  ^bb0(%a: i64, %b: i64, %out: i64):
+    %0 = arith.divsi %a, %b : i64
+    linalg.yield %0 : i64
+  } -> tensor<60xi64>
+  %ep = tensor.empty() : tensor<64xi64>
+  %f = linalg.fill ins(%zero : i64) outs(%ep : tensor<64xi64>) -> tensor<64xi64>
+  %p = tensor.insert_slice %m into %f[3] [60] [1] {mlopt.op = "pad"} : tensor<60xi64> into tensor<64xi64>
+  return %p : tensor<64xi64>
+}
+
+// -----
+
+// Sums are written to their places as they are made.
+// CHECK-LABEL: func.func private @kernel_0_fill(
+// CHECK-LABEL: func.func private @kernel_1_sum_pad(
+#id = affine_map<(i, j) -> (i, j)>
+#out = affine_map<(i, j) -> (i)>
+func.func @main(%x: tensor<60x32xf32>) -> tensor<64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %es = tensor.empty() : tensor<60xf32>
+  %fs = linalg.fill ins(%zero : f32) outs(%es : tensor<60xf32>) -> tensor<60xf32>
+  %s = linalg.generic {indexing_maps = [#id, #out], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<60x32xf32>) outs(%fs : tensor<60xf32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%a: f32, %out: f32):
+    %0 = arith.addf %a, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<60xf32>
+  %ep = tensor.empty() : tensor<64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%ep : tensor<64xf32>) -> tensor<64xf32>
+  %p = tensor.insert_slice %s into %f[3] [60] [1] {mlopt.op = "pad"} : tensor<60xf32> into tensor<64xf32>
+  return %p : tensor<64xf32>
+}
+
+// -----
+
+// Zeros between the elements, and a part at a place that is not known.
+// CHECK-LABEL: func.func private @kernel_0_fill(
+// CHECK-LABEL: func.func private @kernel_1_insert(
+// CHECK-LABEL: func.func private @kernel_2_insert(
+#one = affine_map<(i) -> (i)>
+func.func @main(%x: tensor<30xf32>, %i: index) -> (tensor<64xf32>, tensor<64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %p = tensor.insert_slice %x into %f[1] [30] [2] {mlopt.op = "insert"} : tensor<30xf32> into tensor<64xf32>
+  %q = tensor.insert_slice %x into %f[%i] [30] [1] {mlopt.op = "insert"} : tensor<30xf32> into tensor<64xf32>
+  return %p, %q : tensor<64xf32>, tensor<64xf32>
+}
