@@ -88,7 +88,7 @@ def compile_mlir(
         raise InputError(f"@{func_name} takes {arity} arguments, {len(args)} were passed")
 
     seconds = time.perf_counter() - start
-    report = Report.from_metadata(built["metadata"], (), seconds, notes(resolved, built["metadata"]))
+    report = Report.from_metadata(built["metadata"], (), seconds, notes(resolved))
     asm = Stages(built["stages"], built["object"], built.get("cubin", b""))
     return Compiled(func_name, call, general, arity, asm, report, resolved)
 

@@ -90,7 +90,7 @@ def _compile_unit(
     if options.verify:
         call = _verified(call, module)
     metadata, seconds = built["metadata"], time.perf_counter() - start
-    return call, Report.from_metadata(metadata, program.ops, seconds, notes(options, metadata))
+    return call, Report.from_metadata(metadata, program.ops, seconds, notes(options))
 
 
 def _captured(module: GraphModule, static: Collection[int] = ()) -> GraphProgram:

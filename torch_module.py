@@ -70,7 +70,7 @@ def compile_module(
     arity = len(program.inputs) if is_flat(program) else -1
     asm = Stages(built["stages"], built["object"], built.get("cubin", b""))
     metadata, seconds = built["metadata"], time.perf_counter() - start
-    report = Report.from_metadata(metadata, program.ops, seconds, notes(options, metadata))
+    report = Report.from_metadata(metadata, program.ops, seconds, notes(options))
     compiled = Compiled(name, call, general, arity, asm, report, options, refresh)
     if options.verify:
         _verify_first_call(compiled, module)

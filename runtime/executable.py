@@ -192,15 +192,20 @@ class EntryPoint:
         ]
 
     def raise_status(self, status: int) -> NoReturn:
-        """Raise what eager would: the assert's message starts with the exception's class."""
-        if not 0 < status <= len(self.asserts):
-            raise RuntimeError(f"the compiled function '{self.name}' returned the unknown status {status}")
-        message = self.asserts[status - 1]
-        name, separator, text = message.partition(": ")
-        kind = getattr(builtins, name, None)
-        if separator and isinstance(kind, type) and issubclass(kind, Exception):
-            raise kind(text)
-        raise RuntimeError(message)
+        """Raise what eager would."""
+        raise error_of(status, self.asserts, self.name)
+
+
+def error_of(status: int, asserts: Sequence[str], name: str) -> Exception:
+    """What eager would raise: an assert's message starts with the exception's class."""
+    if not 0 < status <= len(asserts):
+        return RuntimeError(f"the compiled function '{name}' returned the unknown status {status}")
+    message = asserts[status - 1]
+    kind_name, separator, text = message.partition(": ")
+    kind = getattr(builtins, kind_name, None)
+    if separator and isinstance(kind, type) and issubclass(kind, Exception):
+        return kind(text)
+    return RuntimeError(message)
 
 
 def hooked_name(name: str) -> str:

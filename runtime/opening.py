@@ -37,7 +37,7 @@ def open_executable(
             entry.place = cuda_place(gpu)
     from .cuda.program import is_blocking
 
-    if options.cuda_graph and captures(built["metadata"]) and not is_blocking():
+    if options.cuda_graph and not is_blocking():
         from .cuda.graphs import Replays, TorchRecorder
 
         executable.main.replays = Replays(executable.main, TorchRecorder(gpu))
@@ -56,21 +56,14 @@ def open_call(
     return make(open_executable(built, options, label))
 
 
-def notes(options: Options, metadata: Mapping[str, Any]) -> tuple[str, ...]:
+def notes(options: Options) -> tuple[str, ...]:
     """What was asked for and is not done, for reports."""
     if not options.cuda_graph:
         return ()
     if not needs_gpu(options):
         where = "the emulator" if is_cuda(options.target) else "the CPU"
         return (f"cuda_graph changes nothing: calls run on {where}",)
-    if not captures(metadata):
-        return ("calls are not captured as CUDA graphs: the program checks its inputs, and waits for that",)
     return ()
-
-
-def captures(metadata: Mapping[str, Any]) -> bool:
-    """Whether a CUDA graph can stand for the launches: what kernels find wrong would be waited for."""
-    return not metadata["functions"]["main"].get("device_status")
 
 
 def needs_gpu(options: Options) -> bool:

@@ -100,6 +100,11 @@ class Driver:
         with self.context(device):
             return self._error(self._library.cuStreamSynchronize(c_void_p(stream)))
 
+    def finish(self, device: int) -> None:
+        """Wait for all streams; what went wrong there is told by those who wait for one."""
+        with self.context(device):
+            self._library.cuCtxSynchronize()
+
     def is_capturing(self, device: int, stream: int) -> bool:
         """Whether ``stream`` records a CUDA graph, in which nothing can be waited for."""
         status = c_int()

@@ -46,6 +46,7 @@ class EmulatedMachine:
     """
 
     prints_errors = False
+    runs_late = False
 
     def __init__(self, chip: str) -> None:
         self.words = f"the emulator of {chip}"
@@ -93,6 +94,9 @@ class EmulatedMachine:
 
     def synchronize(self, stream: int) -> str:  # noqa: ARG002
         return ""
+
+    def finish(self) -> None:
+        pass
 
     def is_capturing(self, stream: int) -> bool:  # noqa: ARG002
         return False
@@ -209,7 +213,7 @@ def _buffers(entry: GpuEntryPoint, address: int) -> Iterator[_Buffer]:
             yield array[number], math.prod(sizes) * buffer.itemsize, name, "fresh" if is_result else ""
     if array[entry.workspace_slot]:
         yield array[entry.workspace_slot], entry.workspace_size(address), "the workspace", "fresh"
-    if entry.can_fail:
+    if entry.status is not None:
         yield array[entry.threads_slot + 1], ctypes.sizeof(ctypes.c_int32), "the status cell", "any"
 
 

@@ -1,7 +1,7 @@
 """GPU programs that can be called: entry points with a stream, workspaces, and a status cell.
 
 The array of an entry point holds a pointer for each argument and result, the workspace's pointer, the
-stream, the address of a status cell if a kernel can fail, and the dynamic sizes. Pointers
+stream, the address of a status cell (`status`) if a kernel can fail, and the dynamic sizes. Pointers
 are the device's; this layer knows addresses only, as `mlopt.runtime.executable` does.
 """
 
@@ -18,6 +18,7 @@ from ..executable import AlignedBytes, Block, EntryPoint, Executable, Frame
 from ..signature import Signature
 from .machine import Machine
 from .program import BLOCKING_VARIABLE, Program
+from .status import Status
 
 
 class Memory(Protocol):
@@ -52,17 +53,6 @@ class HostMemory:
         return cell
 
 
-class GpuFrame(Frame):
-    """An argument array with the status cell of the call that uses it."""
-
-    __slots__ = ("status", "status_address")
-
-    def __init__(self, length: int, status: Block | None) -> None:
-        super().__init__(length)
-        self.status = status
-        self.status_address = status.address if status is not None else 0
-
-
 class GpuEntryPoint(EntryPoint):
     """One function of a program. Workspaces are allocated for each call: streams differ."""
 
@@ -76,17 +66,23 @@ class GpuEntryPoint(EntryPoint):
         described: Mapping[str, Any],
         asserts: Sequence[str],
     ) -> None:
-        self.can_fail = bool(described.get("device_status"))
-        slots = ("frame.status_address",) if self.can_fail else ()
+        self.status: Status | None = None
+        if described.get("device_status"):
+            self.status = Status(memory.status_cell(), asserts, name, program.machine)
+        slots = () if self.status is None else (str(self.status.address),)
         super().__init__(program.code, name, Signature.from_metadata(described), asserts, slots)
         self.program = program
         self.memory = memory
         self.stream = memory.stream
         self._run = program.entry(name, self.threads_slot)
-        self.function = program.machine.attach(self, self._run_and_check if self.can_fail else self._run)
+        self._waited = True  # for the kernels of the call that is made: of the first one, at least
+        self.function = program.machine.attach(self, self._run if self.status is None else self._run_and_look)
 
-    def new_frame(self) -> GpuFrame:
-        return GpuFrame(self.length, self.memory.status_cell() if self.can_fail else None)
+    def new_frame(self) -> Frame:
+        frame = Frame(self.length)
+        if self.status is not None:
+            frame.array[self.threads_slot + 1] = self.status.address
+        return frame
 
     @property
     def fits_workspace(self) -> bool:
@@ -113,7 +109,7 @@ class GpuEntryPoint(EntryPoint):
         threads: int,  # noqa: ARG002 (a stream is what counts)
     ) -> None:
         frame = self.new_frame()
-        more = [frame.status_address] if self.can_fail else []
+        more = [] if self.status is None else [self.status.address]
         values = [*pointers, *results, 0, self.memory.stream(), *more, *self.dynamic_sizes(shapes)]
         for slot, value in enumerate(values):
             frame.array[slot] = value
@@ -128,23 +124,24 @@ class GpuEntryPoint(EntryPoint):
         with _range(self.label), self.program.hooked(_range):
             return self.function(address)
 
-    def _run_and_check(self, address: int) -> int:
-        """Wait for the kernels, and return what they left in the status cell."""
-        machine = self.program.machine
-        stream, cell = (ctypes.c_int64 * 2).from_address(address + 8 * self.threads_slot)
-        if machine.is_capturing(stream):
-            raise DeviceError(
-                "the program checks its input on the device, which a CUDA graph cannot wait for",
-                remedy="call it outside of the graph's capture",
-            )
+    def look(self) -> None:
+        """Raise what kernels have found wrong by now."""
+        if self.status is not None:
+            self.status.look(BLOCKING_VARIABLE)
+
+    def _run_and_look(self, address: int) -> int:
+        """Run, unless an earlier call was wrong; where kernels are through, their status is the call's."""
+        assert self.status is not None
+        self.look()
         status = self._run(address)
-        # Also after a check of the host's failed: kernels that were launched before it write to the cell.
-        error = machine.synchronize(stream)
-        if error:
-            raise DeviceError(f"a kernel failed on {machine.words}: {error}", remedy=_BLOCKING)
-        found = ctypes.c_int32.from_address(cell)
-        failed, found.value = found.value, 0
-        return status or failed
+        if self._waited:
+            self._waited = self.program.waits
+            # Also where a check of the host's failed: kernels that were launched before it write to the cell.
+            found = self.status.take()
+            return status or found
+        if not status:
+            self.look()
+        return status
 
 
 @contextmanager
@@ -184,6 +181,10 @@ class GpuExecutable(Executable):
             for name, known in functions.items()
         }
         self._set_entries(entries, label)
+        self._entries = tuple(entries.values())
+        for entry in self._entries:
+            if entry.status is not None:
+                entry.status.label = entry.label
 
     def allocate(self, sizes: Sequence[int]) -> Sequence[Block]:
         return [self.memory.allocate(size) for size in sizes]
@@ -194,6 +195,8 @@ class GpuExecutable(Executable):
         error = machine.synchronize(self.memory.stream())
         if error:
             raise DeviceError(f"preparing the weights failed on {machine.words}: {error}", remedy=_BLOCKING)
+        for entry in self._entries:
+            entry.look()
 
     def run_prepare(
         self, weights: Sequence[int], shapes: Sequence[Sequence[int]], threads: int

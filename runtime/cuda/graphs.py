@@ -114,6 +114,7 @@ class Replays:
         ``addresses`` are theirs, 0 for what is none. ``sizes`` are the dynamic ones of the entry point's
         contract and then the values of its numbers.
         """
+        self._entry.look()
         # Busy: with a call in another thread, or with one that this one is part of.
         if not self._lock.acquire(blocking=False):
             return self._direct(kept, addresses, sizes)

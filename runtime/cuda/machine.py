@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 class Machine(Protocol):
     """Loads and launches through functions of C, `RUNTIME_FUNCTIONS`.
 
-    ``prints_errors`` says that what goes wrong is only printed to standard error.
+    ``prints_errors`` says that what goes wrong is only printed to standard error, ``runs_late`` that a launch
+    returns before its kernel has run.
     """
 
     words: str
     prints_errors: bool
+    runs_late: bool
 
     def functions(self) -> Sequence[int]:
         """The addresses of these functions."""
@@ -57,6 +59,10 @@ class Machine(Protocol):
         """Wait for ``stream``; the error, or an empty string."""
         ...
 
+    def finish(self) -> None:
+        """Wait for all that runs."""
+        ...
+
     def is_capturing(self, stream: int) -> bool:
         """Whether ``stream`` records a CUDA graph."""
         ...
@@ -74,6 +80,7 @@ class CudaMachine:
     """One GPU."""
 
     prints_errors = True
+    runs_late = True
 
     def __init__(self, index: int) -> None:
         self._driver = driver()
@@ -123,6 +130,9 @@ class CudaMachine:
 
     def synchronize(self, stream: int) -> str:
         return self._driver.synchronize(self.index, stream)
+
+    def finish(self) -> None:
+        self._driver.finish(self.index)
 
     def is_capturing(self, stream: int) -> bool:
         return self._driver.is_capturing(self.index, stream)

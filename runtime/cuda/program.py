@@ -49,7 +49,8 @@ class Program:
         self.machine = machine
         self.kernels: tuple[str, ...] = tuple(device["kernels"])
         self._launches = device["launches"]
-        self._careful = is_blocking() or not machine.prints_errors  # each call, not the first alone
+        self.waits = is_blocking() or not machine.runs_late  # in each call, not the first alone
+        self._careful = is_blocking() or not machine.prints_errors  # the same
         self._lost = False  # to a process that was forked from the one that has loaded it
         self._thread = _Thread()
         self._lock = threading.Lock()

@@ -118,6 +118,9 @@ def test_an_index_out_of_range_is_an_error_as_in_eager(device):
         assert torch.equal(call(good), module(good))
         with pytest.raises(IndexError, match="index out of range"):
             call(bad)
+            if device != "emulator":  # there at once; a GPU's next call raises what this one's kernels find
+                torch.cuda.synchronize()
+                call(good)
 
 
 def test_mlir_text_on_numpy_arrays():

@@ -72,7 +72,7 @@ def on_emulators(monkeypatch):
 
     def opened(built, options, label="main", gpu=None):
         executable = open_executable(built, options, label, gpu)
-        if gpu is None and options.cuda_graph and opening.captures(built["metadata"]):
+        if gpu is None and options.cuda_graph:
             machine = executable.program.machine
             executable.main.replays = Replays(executable.main, machine)
             machines.append(machine)

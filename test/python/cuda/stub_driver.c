@@ -218,6 +218,10 @@ CUresult cuStreamSynchronize(void *stream) {
   if (recording && stream == recorded_stream) note("unexpected: waits in a capture");
   return result("cuStreamSynchronize");
 }
+CUresult cuCtxSynchronize(void) {
+  note("cuCtxSynchronize");
+  return result("cuCtxSynchronize");
+}
 CUresult cuStreamBeginCapture_v2(void *stream, int mode) {
   recording = malloc(sizeof(Graph));
   recording->count = 0;

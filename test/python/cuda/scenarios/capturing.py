@@ -1,5 +1,6 @@
 """CUDA graphs: launches that are captured once, and replayed."""
 
+import ctypes
 import os
 import warnings
 
@@ -86,6 +87,29 @@ def maps(stub):
     log = stub.log()
     assert sum("TensorMap" in line for line in log) == 3
     assert sum("cuGraphLaunch" in line for line in log) == 5
+
+
+def checks(stub):
+    """A graph of a program that checks its input has the cell's address; what it finds is seen later."""
+    compute(stub)
+    x, memory = torch.zeros(2, 40)
+    call, _, entry = captured(stub, "checked", lambda shape, strides, dtype: memory)
+    stub.library.stub_parameters(4)
+    stub.log()
+    for expected in ((2, 0, 0), (0, 2, 1), (0, 0, 1)):
+        call(x)
+        assert counts(stub) == expected
+    cell = ctypes.c_int32.from_address(entry.status.address)
+    cell.value = 1
+    try:
+        call(x)
+    except IndexError as error:
+        assert str(error) == "index out of range" and not cell.value
+    else:
+        raise AssertionError("no IndexError")
+    assert counts(stub) == (0, 0, 0)
+    call(x)
+    assert counts(stub) == (0, 0, 1)
 
 
 def sizes(stub):

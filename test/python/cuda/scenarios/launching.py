@@ -1,11 +1,14 @@
 """What a call launches, in which order, with what, on which device."""
 
 import ctypes
+import os
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
 from mlopt.runtime.cuda.machine import cuda_machine
+from mlopt.runtime.cuda.status import tell_last
 from mlopt.test.python.cuda.calls import STREAM, floats, pointer, raises, run
 
 
@@ -67,8 +70,65 @@ def prepared(stub):
 
 
 def status(stub):
-    """A failed assert of a kernel is eager's exception; the next call is fine again."""
-    bad = True
+    """A failed assert of a kernel is eager's exception: in the first call, later when somebody looks."""
+    cells, bad = [], True
+
+    def kernel(name, grid, block, shared, stream, params):
+        if name == "gather":
+            cells.append(ctypes.c_int32.from_address(pointer(params, 3)))
+            cells[-1].value = bad
+
+    def fails():
+        try:
+            run(program.main, x, out)
+        except IndexError as error:
+            assert str(error) == "index out of range"
+            return "CUDA_LAUNCH_BLOCKING" in "".join(getattr(error, "__notes__", []))
+        raise AssertionError("no IndexError")
+
+    stub.on_launch(kernel)
+    program = stub.executable("checked")
+    x, out = np.zeros((2, 8), np.float32)
+    assert not fails(), "it is this call's: kernels were waited for"
+    assert fails(), "it may be an earlier call's"
+    stub.log()
+    bad = False
+    run(program.main, x, out)
+    assert [line.split()[0] for line in stub.log()] == ["cuLaunchKernel"] * 2
+    cells[-1].value = 1  # the kernel comes to it behind the call
+    assert fails()
+    assert not stub.log(), "what is known to be wrong is not called again"
+    run(program.main, x, out)
+    stub.library.stub_capturing(1)
+    run(program.main, x, out)
+    assert not any("Synchronize" in line for line in stub.log())
+
+
+def status_at_the_end(stub):
+    """What no call came to raise is a warning when the process ends; a forked child has nothing to tell."""
+    program = stub.executable("checked")
+    x, out = np.zeros((2, 8), np.float32)
+    run(program.main, x, out)
+    stub.log()
+    ctypes.c_int32.from_address(program.main.status.address).value = 1
+    child = os.fork()
+    if not child:
+        tell_last()
+        os._exit(len(stub.log()))
+    assert os.waitpid(child, 0)[1] == 0
+    del program
+    for expected in (["mlopt: a kernel of the last calls of main: IndexError: index out of range"], []):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            tell_last()
+        assert [str(each.message) for each in caught] == expected
+        assert stub.log() == ["cuCtxSynchronize"]
+
+
+def blocking_status(stub):
+    """CUDA_LAUNCH_BLOCKING: each call waits for its own kernels, and raises what they found."""
+    os.environ["CUDA_LAUNCH_BLOCKING"] = "1"
+    bad = False
 
     def kernel(name, grid, block, shared, stream, params):
         if name == "gather" and bad:
@@ -77,20 +137,13 @@ def status(stub):
     stub.on_launch(kernel)
     program = stub.executable("checked")
     x, out = np.zeros((2, 8), np.float32)
-    for _ in range(2):
+    for bad in (False, True, False, True):
         try:
             run(program.main, x, out)
+            assert not bad
         except IndexError as error:
-            assert str(error) == "index out of range"
-        else:
-            raise AssertionError("no IndexError")
-    stub.log()
-    bad = False
-    run(program.main, x, out)
-    # The whole graph is waited for once.
-    assert [line.split()[0] for line in stub.log()] == ["cuLaunchKernel"] * 2 + ["cuStreamSynchronize"]
-    stub.library.stub_capturing(1)
-    raises(lambda: run(program.main, x, out), "CUDA graph", "remedy: call it outside")
+            assert bad and not hasattr(error, "__notes__")
+        assert sum("Synchronize" in line for line in stub.log()) == 2
 
 
 def shared_memory(stub):
