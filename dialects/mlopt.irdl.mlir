@@ -85,7 +85,7 @@ irdl.dialect @mlopt {
     irdl.attributes {"arrivals" = %arrivals}
   }
   // an mlopt.async_copy that arrives at the slot's, asked for by one thread of the block, or by the one that is
-  // there ``alone``;
+  // there ``alone``; of ``both`` blocks of a cluster each copies half of it, to both;
   irdl.operation @tma_load {
     %tile = irdl.base "!builtin.vector"
     %ring = irdl.base "!builtin.memref"
@@ -108,7 +108,7 @@ irdl.dialect @mlopt {
     %index = irdl.is index
     irdl.operands(barriers: %barriers, slot: %index, round: %index)
   }
-  // an arrival of each warp, which has read a slot, if the step at ``at`` comes before ``end``;
+  // an arrival of each warp, in all blocks of the cluster, which has read a slot, if the step at ``at`` comes before ``end``;
   irdl.operation @tma_free {
     %barriers = irdl.base "!builtin.memref"
     %index = irdl.is index
@@ -118,6 +118,9 @@ irdl.dialect @mlopt {
   irdl.operation @warp_roles {
     %truth = irdl.is i1
     irdl.results(copies: %truth, first: %truth, twin: %truth)
+  }
+  // a wait of all threads of a cluster for each other, behind which no block accesses another one's memory;
+  irdl.operation @pair_wait {
   }
   // and the registers that each thread of a warpgroup has from here on, which are ``more`` (1) or fewer (0).
   irdl.operation @set_registers {

@@ -30,7 +30,8 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
     has = chip == WARPGROUPS
     products = f"mlopt-gpu-warpgroup-products{block}," if has else ""
     roles = f"mlopt-gpu-warp-roles{{shared={limits.shared}}}"
-    loads = f"mlopt-gpu-warpgroup-loads{block},mlopt-gpu-tma-loads,{roles}," if has else ""
+    pairs = f"mlopt-gpu-pair-blocks{{machine={machine_for_code(chip)}}}"
+    loads = f"mlopt-gpu-warpgroup-loads{block},mlopt-gpu-tma-loads,{roles},{pairs}," if has else ""
     schedule = Schedule(
         "cuda", machine=machine_for_code(chip), shared=limits.shared, tf32=tf32, warpgroups=has
     )

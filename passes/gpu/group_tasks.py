@@ -66,6 +66,11 @@ def can_group(forall: ir.Operation) -> tuple[int, int] | None:
     schedule = SCHEDULE.get(forall) or {}
     if "tasks" in schedule or "turns" in schedule or "group" in schedule:
         return None
+    return last_loops(forall)
+
+
+def last_loops(forall: ir.Operation) -> tuple[int, int] | None:
+    """The two last loops that have more than one task."""
     wide = [loop for loop, count in enumerate(Loops.of(forall).static_counts()) if count != 1]
     return (wide[-2], wide[-1]) if len(wide) > 1 else None
 

@@ -137,6 +137,11 @@ class Block:
         """The bytes of a step's factors in shared memory."""
         return (self.rows + self.columns) * self.step * size
 
+    def brought(self, product: Product, machine: Machine) -> int:
+        """The bytes of a step that come from the L2 cache."""
+        del machine
+        return self.slot(product.bytes)
+
     def passed(self, size: int) -> int:
         """Bytes to and from shared memory in a step."""
         return self.slot(size) + sum(self.part) * self.warps * self.step * size
@@ -279,7 +284,7 @@ def _estimate(product: Product, block: Block, resident: int, least: int, machine
     grid = high, ceil(product.columns / block.columns)
     blocks = product.count * prod(grid)
     high, wide = block.part
-    brought = (block.rows + block.columns) * block.step * size
+    brought = block.brought(product, machine)
     padded = high * wide * block.warps
     each = {  # of a step of one block, on its multiprocessor
         "arithmetic": 2 * padded * block.step / block.peak(product, machine) * processors,

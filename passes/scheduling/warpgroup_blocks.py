@@ -2,8 +2,9 @@
 
 A block's warpgroups stand below each other as far as there are 64 rows for each, then side by side, as
 `layouts/warpgroup` has them. Factors stay in shared memory, where each 64 rows read the columns again; a
-thread has sums and addresses alone. One step's product runs while the next one begins, so that of three
-stages or more one is not on its way.
+thread has sums and addresses alone. One step's product runs while the copies for all other stages are on
+their way (mlopt-gpu-warp-roles). Where rows of blocks are even, and blocks enough, two below each other
+bring their columns for both (mlopt-gpu-pair-blocks).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from math import ceil
 
 from ..costs.machine import Machine
 from ..gpu.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS
+from ..gpu.pair_blocks import BLOCKS
 from ..gpu.warpgroup_products import STAGES
 from .tensor_blocks import ADDRESSES, REGISTER_STEP, TWIN, WARP, Block, Product
 
@@ -43,10 +45,12 @@ class WarpgroupBlock(Block):
         below = min(groups, self.rows // ROWS)
         return self.rows // (below * WARPS), self.columns * below // groups
 
-    @property
-    def ahead(self) -> int:
-        """The steps that are on their way."""
-        return self.stages - 1 - (self.stages > STAGES)
+    def brought(self, product: Product, machine: Machine) -> int:
+        """Half of the columns less, where two blocks share them."""
+        high, wide = ceil(product.rows / self.rows), ceil(product.columns / self.columns)
+        paired = high % BLOCKS == 0 and product.count * high * wide >= machine.processors
+        columns = self.columns // BLOCKS if paired else self.columns
+        return (self.rows + columns) * self.step * product.bytes
 
     def peak(self, product: Product, machine: Machine) -> float:
         """All of the machine's."""

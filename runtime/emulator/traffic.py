@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .clusters import MOST, RANK
 from .lanes import Lanes
 from .ptx import Array
 
@@ -46,13 +47,15 @@ def wavefronts(lanes: Lanes, places: Array, size: int) -> tuple[int, int]:
     """Passes through the banks of shared memory that accesses need, and how many would do without conflicts.
 
     A pass serves 128 bytes: a warp's 4-byte accesses, half a warp's of 8 bytes, a quarter's of 16.
-    Lanes that want the same word share it.
+    Lanes that want the same word share it. Each block of a cluster has banks of its own.
     """
     words = max(1, size // 4)
     phases_in_warp = min(words, 8)
     lane = lanes.lane.astype(np.int64)
     phase = lanes.warp * phases_in_warp + lane * phases_in_warp // 32
     first = places.astype(np.int64) >> 2
+    if (rank := first >> (RANK - 2)).any():
+        phase = phase * (MOST + 1) + rank
     word = (first[:, None] + np.arange(words)).reshape(-1) if words > 1 else first
     phases = np.repeat(phase, words) if words > 1 else phase
     key = (phases << 32) | word

@@ -14,7 +14,7 @@ from mlir import ir
 
 from ...operations import nested_ops
 from .access import DYNAMIC, WIDE, Access, access_of
-from .warpgroup import Factor, factor_of_ring
+from .warpgroup import PATTERN, Factor, factor_of_ring
 
 MOST_SIZE = 1 << 30  # elements of a dim: positions, also those beyond its end, have 32 bits and a sign
 _MOST_RANK = 5
@@ -37,7 +37,21 @@ def box_of(copy: ir.Operation) -> Box:
     for dim, memory in enumerate(access.dims):
         sizes[memory] = factor.sizes[dim]
     sizes[-1] = factor.span // factor.element_bytes
+    if "both" in copy.attributes and pieces_of(factor) == 1:
+        sizes[access.dims[factor.outer]] //= 2
     return Box(ir.BlockArgument(access.buffer).arg_number, tuple(sizes), factor.span)
+
+
+def pieces_of(factor: Factor) -> int:
+    """The boxes that a factor's tile is copied by, one behind the other: those of long rows."""
+    return factor.sizes[factor.inner] * factor.element_bytes // factor.span
+
+
+def halves_of(factor: Factor) -> int | None:
+    """The dim of which each of two blocks copies half: whole boxes, or rows of one; None if it cannot."""
+    if pieces_of(factor) > 1:
+        return factor.inner if pieces_of(factor) % 2 == 0 else None
+    return factor.outer if factor.sizes[factor.outer] % (2 * PATTERN) == 0 else None
 
 
 def copied(copy: ir.Operation) -> tuple[Access, Factor]:
@@ -66,4 +80,5 @@ def box_problem(copy: ir.Operation) -> str | None:
 def boxes_of(forall: ir.Operation) -> list[Box]:
     """What a kernel copies by boxes, each once."""
     loads = [op for op in nested_ops(forall) if op.name == "mlopt.tma_load"]
+    loads = [op for op in loads if "alone" in op.attributes] or loads  # the others are the twin's
     return list(dict.fromkeys(map(box_of, loads)))

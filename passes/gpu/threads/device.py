@@ -89,6 +89,9 @@ def _emit(
         attributes.append(STATUS.added(None, True))
     threads = (warps + (producers_of(forall) if aligned else 0)) * WARP
     device = _function(name, kinds, attributes, threads, blocks_with_registers(forall, aligned))
+    (cluster,) = schedule.get("cluster", (1,)) if aligned else (1,)
+    if cluster > 1:
+        device.attributes["nvvm.cluster_dim"] = ir.DenseI32ArrayAttr.get([cluster, 1, 1])
     for most in schedule.get("most_registers", ()):
         device.attributes["nvvm.maxnreg"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), most)
     body = device.regions[0].blocks.append(*kinds)
@@ -107,7 +110,7 @@ def _emit(
             em.maps = dict(zip(boxes, arguments[len(arguments) - len(boxes) :], strict=True))
             _bind(em, function, arguments, written)
             ops = [op.operation for op in block.operations]
-            em.alone = "tasks" in schedule
+            em.alone, em.cluster = "tasks" in schedule, cluster
             em.registers = registers_of(forall)
             em.emit(ops[: ops.index(forall)])
             inner = forall.regions[0].blocks[0]

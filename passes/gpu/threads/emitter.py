@@ -70,6 +70,7 @@ class Emitter:
         self.messages = messages
         self.registers = 0  # that a thread may have
         self.alone = False  # whether each thread runs a task of its own
+        self.cluster = 1  # blocks that share their memory
         self.status = status
         self.held: dict[int, Truth] | None = None  # by message: what is asserted together
         self.shared = Shared(build, shared)

@@ -14,16 +14,23 @@ from mlir import ir
 from mlir.dialects import nvvm
 
 from ....dialects.layouts import LANE_BITS, WARP
-from ..layouts.boxes import box_of, copied
+from ..layouts.boxes import box_of, copied, halves_of, pieces_of
 from . import asynchronous
 from .builder import Number
 from .emitter import Emitter
 from .registry import rule
 from .shared import Region
+from .warpgroup import write_asm
 
 _MBARRIER = 8  # bytes
 _TICKS = 10_000_000  # nanoseconds for which a thread that waits may be suspended; then it looks again
-_UGE = 9  # arith.cmpi's number of the comparison
+_ULT, _UGE = 6, 9  # arith.cmpi's numbers of comparisons
+_BOTH = 0b11  # blocks of a cluster
+# One text: LLVM would map addresses for all lanes, ahead of the branch, to blocks that are not there.
+_ARRIVE = (
+    "{ .reg .b32 remote; mapa.shared::cluster.u32 remote, $0, $1; "
+    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote]; }"
+)
 _CLUSTER = "!llvm.ptr<7>"
 
 
@@ -50,6 +57,15 @@ def emit_barriers(em: Emitter, op: ir.Operation) -> None:
     em.choose(_one(em), [], make)
     asynchronous.fence_proxies()  # of what was in the slots before
     em.shared.barrier()
+    if em.cluster > 1:
+        _meet()
+
+
+@rule("mlopt.pair_wait")
+def emit_pair_wait(em: Emitter, _: ir.Operation) -> None:
+    """All threads of a cluster meet."""
+    if em.aligned:
+        _meet()
 
 
 @rule("mlopt.warp_roles")
@@ -100,13 +116,27 @@ def emit_load(em: Emitter, op: ir.Operation) -> None:
         mbarrier = _mbarrier(em, em.mbarriers[barriers], number)
         ir.Operation.create("nvvm.mbarrier.arrive.expect_tx", [], [mbarrier, build.word(factor.bytes)])
         base, byte = em.rings[ring].slot(em, number), ir.IntegerType.get_signless(8)
-        *outer, first = (em.number(index) for index in access.indices)
-        piece = factor.span // factor.element_bytes
-        for part in range(factor.sizes[factor.inner] // piece):
-            to = build.offset(base, byte, part * factor.span * factor.sizes[factor.outer])
+        place = [em.number(index) for index in access.indices]
+        piece, pieces = factor.span // factor.element_bytes, pieces_of(factor)
+        further, mask = 0, None  # of the other block's half
+        if "both" in op.attributes:
+            dim, mask = halves_of(factor), build.constant(ir.IntegerType.get_signless(16), _BOTH)
+            assert dim is not None, "mlopt-gpu-pair-blocks has asked"
+            half = factor.sizes[dim] // 2
+            own = build.op("nvvm.read.ptx.sreg.cluster.ctarank", [], ir.IntegerType.get_signless(32))
+            rank = own if own.type == build.index else build.op("arith.extui", [own], build.index)
+            memory = access.dims[dim]
+            place[memory] = build.add(place[memory], build.mul(rank, half))
+            further = build.mul(rank, factor.bytes // 2)
+            pieces = max(pieces // 2, 1)
+        for part in range(pieces):
+            to = build.offset(base, byte, build.add(further, part * factor.span * factor.sizes[factor.outer]))
             to = build.op("llvm.addrspacecast", [to], ir.Type.parse(_CLUSTER))
-            place = [build.word(each) for each in (build.add(first, part * piece), *reversed(outer))]
-            nvvm.CpAsyncBulkTensorGlobalToSharedClusterOp(to, em.maps[box_of(op)], place, mbarrier, [])
+            at_part = [*place[:-1], build.add(place[-1], part * piece)]
+            words = [build.word(each) for each in reversed(at_part)]
+            nvvm.CpAsyncBulkTensorGlobalToSharedClusterOp(
+                to, em.maps[box_of(op)], words, mbarrier, [], multicastMask=mask
+            )
         return []
 
     asks = "alone" in op.attributes or _one(em)
@@ -142,18 +172,30 @@ def emit_wait(em: Emitter, op: ir.Operation) -> None:
 
 @rule("mlopt.tma_free")
 def emit_free(em: Emitter, op: ir.Operation) -> None:
-    """One lane of each warp arrives."""
+    """One lane of each warp arrives; of a cluster one for each block."""
     if not em.aligned:
         return
     build, (barriers, slot, at, end) = em.build, op.operands
+    word = em.thread_number.type
+    lane = build.op("arith.andi", [em.thread_number, build.constant(word, WARP - 1)])
 
     def arrive() -> list[ir.Value]:
         mbarrier = _mbarrier(em, em.mbarriers[barriers], em.number(slot))
-        build.op("nvvm.mbarrier.arrive", [mbarrier], ir.IntegerType.get_signless(64))
+        if em.cluster > 1:
+            address = build.op("llvm.ptrtoint", [mbarrier], word)
+            write_asm([], _ARRIVE, "r,r", [address, lane])
+        else:
+            build.op("nvvm.mbarrier.arrive", [mbarrier], ir.IntegerType.get_signless(64))
         return []
 
-    lane = em.only(WARP - 1)
-    em.choose(build.both(lane, build.less(em.number(at), em.number(end))), [], arrive)
+    acts = build.compare(_ULT, lane, build.constant(word, em.cluster))
+    em.choose(build.both(acts, build.less(em.number(at), em.number(end))), [], arrive)
+
+
+def _meet() -> None:
+    """All threads of a cluster wait for each other."""
+    nvvm.ClusterArriveOp(aligned=True)
+    nvvm.ClusterWaitOp(aligned=True)
 
 
 def _one(em: Emitter) -> ir.Value | bool:

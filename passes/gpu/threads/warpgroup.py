@@ -73,7 +73,7 @@ def emit_wait(em: Emitter, op: ir.Operation) -> None:
     """All but the last products have been made: their factors are not read any more."""
     del em
     text = f"wgmma.wait_group.sync.aligned {ir.IntegerAttr(op.attributes['pending']).value};"
-    _asm([], text, "", [])
+    write_asm([], text, "", [])
 
 
 @rule("mlopt.warpgroup_result")
@@ -130,7 +130,7 @@ class _Product:
         text = self._text(rows, len(blocks), left, right, result)
         sums = [start[place] for place in blocks]
         made = _tied(em, sums, text, register, [left.descriptor, right.descriptor])
-        _asm([], "wgmma.commit_group.sync.aligned;", "", [])
+        write_asm([], "wgmma.commit_group.sync.aligned;", "", [])
         em.set_fragment(self.op.results[0], Fragment(self.layout, dict(zip(blocks, made, strict=True))))
 
     def _text(self, rows: Sequence[int], count: int, left: _Matrix, right: _Matrix, result: str) -> str:
@@ -196,14 +196,16 @@ def _tied(
     count = len(values)
     constraints = [f"={register}"] * count + ["l"] * len(operands) + [str(at) for at in range(count)]
     struct = ir.Type.parse(f"!llvm.struct<({', '.join([str(kind)] * count)})>")
-    made = _asm([struct], text, ",".join(constraints), [*operands, *values]).results[0]
+    made = write_asm([struct], text, ",".join(constraints), [*operands, *values]).results[0]
     return [
         em.build.op("llvm.extractvalue", [made], kind, {"position": ir.DenseI64ArrayAttr.get([at])})
         for at in range(count)
     ]
 
 
-def _asm(kinds: Sequence[ir.Type], text: str, constraints: str, operands: Sequence[ir.Value]) -> ir.Operation:
+def write_asm(
+    kinds: Sequence[ir.Type], text: str, constraints: str, operands: Sequence[ir.Value]
+) -> ir.Operation:
     """Text with side effects: its place among others of them is kept."""
     attributes = {
         "asm_string": ir.StringAttr.get(text),
