@@ -298,3 +298,51 @@ func.func private @last_step(%x: memref<64x40xf16>, %y: memref<40x64xf16>, %z: m
   } {mlopt.schedule = {tile = array<i64: 32, 64, 16>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// What the task has written it reads behind that, and what comes after it, too; a buffer that it only reads, and
+// one that it writes later, come first.
+// CHECK-LABEL: @written(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<8x128xf32>, %[[OUT:[a-z0-9]+]]: memref<8x128xf32>
+// CHECK: scf.forall
+// CHECK-NEXT: vector.transfer_read %[[X]]
+// CHECK-NEXT: vector.transfer_read %[[OUT]]
+// CHECK: vector.transfer_write %{{.*}}, %[[OUT]]
+// CHECK-NEXT: vector.transfer_read %[[OUT]]
+// CHECK-NEXT: vector.transfer_read %[[X]]
+func.func private @written(%x: memref<8x128xf32>, %out: memref<8x128xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) in (8) {
+    %t = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true]} : memref<8x128xf32>, vector<128xf32>
+    %d = arith.addf %t, %t : vector<128xf32>
+    %o = vector.transfer_read %out[%i, %c0], %pad {in_bounds = [true]} : memref<8x128xf32>, vector<128xf32>
+    %u = arith.addf %d, %o : vector<128xf32>
+    vector.transfer_write %u, %out[%i, %c0] {in_bounds = [true]} : vector<128xf32>, memref<8x128xf32>
+    %v = vector.transfer_read %out[%i, %c0], %pad {in_bounds = [true]} : memref<8x128xf32>, vector<128xf32>
+    %y = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true]} : memref<8x128xf32>, vector<128xf32>
+    %w = arith.mulf %v, %y : vector<128xf32>
+    vector.transfer_write %w, %out[%i, %c0] {in_bounds = [true]} : vector<128xf32>, memref<8x128xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// So does a read whose place was loaded from what the task has written.
+// CHECK-LABEL: @place_written
+// CHECK: memref.store
+// CHECK: memref.load
+// CHECK: vector.transfer_read
+func.func private @place_written(%x: memref<8x128xf32>, %rows: memref<8xindex>, %out: memref<8x128xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) in (8) {
+    memref.store %c0, %rows[%i] : memref<8xindex>
+    %row = memref.load %rows[%i] : memref<8xindex>
+    %t = vector.transfer_read %x[%row, %c0], %pad {in_bounds = [true]} : memref<8x128xf32>, vector<128xf32>
+    vector.transfer_write %t, %out[%i, %c0] {in_bounds = [true]} : vector<128xf32>, memref<8x128xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}

@@ -329,3 +329,28 @@ func.func private @long_row(%x: memref<64x4096xf32>, %out: memref<64x4096xf32>) 
   } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 32>, min_blocks = array<i64: 1>, most_registers = array<i64: 48>}}
   return
 }
+
+// -----
+
+// What the task has written is read, and written again, by whatever threads: a barrier before either.
+// CHECK-LABEL: llvm.func @again(
+// CHECK: llvm.store
+// CHECK: nvvm.barrier0
+// CHECK: llvm.load
+// CHECK-NOT: invariant
+// CHECK: nvvm.barrier0
+// CHECK: llvm.store
+// CHECK-LABEL: llvm.func @again_unaligned(
+func.func private @again(%x: memref<8x128xf32>, %out: memref<8x128xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) in (8) {
+    %t = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true]} : memref<8x128xf32>, vector<128xf32>
+    %u = arith.addf %t, %t : vector<128xf32>
+    vector.transfer_write %u, %out[%i, %c0] {in_bounds = [true]} : vector<128xf32>, memref<8x128xf32>
+    %v = vector.transfer_read %out[%i, %c0], %pad {in_bounds = [true]} : memref<8x128xf32>, vector<128xf32>
+    %w = arith.mulf %v, %v : vector<128xf32>
+    vector.transfer_write %w, %out[%i, %c0] {in_bounds = [true]} : vector<128xf32>, memref<8x128xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}

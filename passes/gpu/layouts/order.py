@@ -19,18 +19,23 @@ from mlir import ir
 from ....dialects.attributes import MMA
 from ....dialects.layouts import WARP
 from ...operations import defining_op, nested_ops
+from ..buffers import buffer_of, written_by
 from .access import bytes_of
 from .tiles import is_tile, sizes_of
 from .warpgroup import warpgroup_of
 
 REGISTERS = 48  # of a thread, 4 bytes each, that reads may fill ahead
 _READ = "vector.transfer_read"
+_LOADS = (_READ, "memref.load")
 _CONVERT = "mlopt.convert_layout"
 _SCALAR = ("arith.", "affine.", "memref.load", "memref.dim")
 
 
 def loads_first(block: ir.Block, warps: int) -> None:
-    """Move reads to their block's beginning, with the positions that they need, as far as registers go."""
+    """Move reads to their block's beginning, with the positions that they need, as far as registers go.
+
+    They stay behind what the block has written to their buffers, and so do all after them.
+    """
     ops = [op.operation for op in block.operations]
     for op in ops:
         for region in op.regions:
@@ -39,7 +44,9 @@ def loads_first(block: ir.Block, warps: int) -> None:
     left = REGISTERS * 4 * WARP * warps
     moved: list[ir.Operation] = []
     multiplied, behind = False, None
+    written: set[ir.Value] = set()
     for op in ops:
+        written |= written_by([op, *nested_ops(op)])
         marks = (
             [each for each in nested_ops(op) if MMA.name in each.attributes] if op.name == "scf.for" else []
         )
@@ -53,6 +60,10 @@ def loads_first(block: ir.Block, warps: int) -> None:
         left -= bytes_of(tile.type.element_type) * prod(sizes_of(tile))
         before = _needed(op, block)
         if left < 0 or before is None or is_own(op.operands[0]):
+            break
+        if not written.isdisjoint(
+            buffer_of(each.operands[0]) for each in (*before, op) if each.name in _LOADS
+        ):
             break
         needed = [one for one in before if behind is None or behind.is_before_in_block(one)]
         moved += [one for one in (*needed, op) if one not in moved]

@@ -1,7 +1,7 @@
-"""Writes of one task to the same place, which threads must do in their order.
+"""Accesses of one task to the same place, which threads must make in their order.
 
 A part that is inserted into what the same task has written, as into padding, covers some of it. The two tiles
-have layouts of their own: one thread writes an element first, and another one writes it again.
+have layouts of their own: one thread writes an element first, and another one writes or reads it again.
 """
 
 from __future__ import annotations
@@ -13,18 +13,24 @@ from ...operations import ops_named
 from .access import Access, access_of
 from .tiles import sizes_of
 
+_WRITE = "vector.transfer_write"
+_TRANSFERS = ("vector.transfer_read", _WRITE)
 
-def must_wait(write: ir.Operation) -> bool:
-    """Whether a transfer_write may cover what another one wrote before, or in an earlier turn of a loop."""
-    loops = _loops(write)
+
+def must_wait(op: ir.Operation) -> bool:
+    """Whether a transfer and one before it, or in an earlier turn of a loop, may be of the same place.
+
+    One of them writes: two reads have no order.
+    """
+    loops = _loops(op)
     task = loops[-1]
     is_before = True
-    for other in ops_named(task, write.name):
-        if other == write:
+    for other in ops_named(task, *_TRANSFERS):
+        if other == op:
             is_before = False
             continue
         comes_before = is_before or set(loops[:-1]).intersection(_loops(other))
-        if comes_before and _may_overlap(access_of(other), access_of(write)):
+        if comes_before and _WRITE in (op.name, other.name) and _may_overlap(access_of(other), access_of(op)):
             return True
     return False
 

@@ -9,6 +9,7 @@ from mlir import ir
 
 from ....dialects.layouts import Layout, Position
 from ..layouts.access import HALVES, access_of, is_copied, is_halved
+from ..layouts.overlaps import must_wait
 from .builder import Truth
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
@@ -18,9 +19,15 @@ from .registry import rule
 
 @rule("vector.transfer_read")
 def emit_read(em: Emitter, op: ir.Operation) -> None:
-    """Loads, with the padding value where there is no memory; those of one condition together."""
+    """Loads, with the padding value where there is no memory; those of one condition together.
+
+    A barrier comes before a tile of what the task has written: other threads may have done that.
+    """
     if is_halved(op) or is_copied(op):
         return  # vector.deinterleave loads what it keeps, and mlopt.async_copy everything
+    buffer = em.buffers[op.operands[0]]
+    if not (em.alone or buffer.constant or buffer.is_shared) and must_wait(op):
+        em.shared.barrier()
     result = op.results[0]
     layout = em.layout(result)
     wanted = positions_of(layout, result)

@@ -22,7 +22,7 @@ from .streamed import store_result
 def emit_write(em: Emitter, op: ir.Operation) -> None:
     """Stores, up to 16 bytes at once, of what lies within the tile and within memory.
 
-    A barrier comes before a tile that covers another one: other threads may have written that.
+    A barrier comes before a tile that covers another one: other threads may have written or read that.
     """
     access = access_of(op)
     if not (em.alone or em.buffers[access.buffer].is_shared) and must_wait(op):
