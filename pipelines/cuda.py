@@ -94,7 +94,7 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
         Stage(
             "nvvm",
             # On scalars, once equal ones are one.
-            "mlopt-gpu-expand-math,mlopt-gpu-pack-halves,"
+            "mlopt-gpu-expand-math,mlopt-gpu-pack-halves,mlopt-gpu-dot-bytes,"
             f"nvvm-attach-target{{chip={chip} features=+ptx{ptx} O=3}},"
             # convert-gpu-to-nvvm calls libdevice for math; convert-to-llvm would write log(1 + x) for log1p.
             "gpu.module(lower-affine,convert-scf-to-cf,convert-gpu-to-nvvm,convert-to-llvm,"

@@ -176,6 +176,23 @@ def test_products_of_whole_numbers(options: dict[str, str], rng: np.random.Gener
             assert ("mma.sync" in compiled.asm["ptx"]) == (dtype == torch.int8)
 
 
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8])
+def test_one_row_of_bytes(dtype: torch.dtype, rng: np.random.Generator) -> None:
+    """Four at a time, in words, the largest ones, too; no tensor core multiplies one row."""
+
+    def product(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return x.int() @ w.T.int()
+
+    least, most = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+    x, w = (
+        torch.from_numpy(rng.choice([least, most, 1, *rng.integers(least, most, 5)], shape)).to(dtype)
+        for shape in ((1, 2048), (21, 2048))
+    )
+    compiled = mlopt.jit(product, x, w, target="cuda:sm_80", device="emulator")
+    assert torch.equal(compiled(x, w), product(x, w))
+    assert "dp4a" in compiled.asm["ptx"]
+
+
 class Linear(nn.Module):
     """relu(x @ w + b), with or without a transpose."""
 
