@@ -22,7 +22,7 @@ GPT2 = (50257, 1024, 768, 12)  # vocabulary, longest text, width, layers
 LLAMA = (4096, 8, 14336)  # width, heads of keys, hidden width
 _TINY_GPT2, _TINY_LLAMA = (50, 16, 128, 1), (256, 1, 96)
 _BLOCK_WEIGHTS, _OTHER_WEIGHTS = 12, 4  # of GPT-2
-LARGEST_ERROR = 5e-2  # of the largest value: bf16 is rounded to a hundred times, layer by layer
+LARGEST_ERROR = 5e-2  # of a row's largest value: bf16 is rounded to a hundred times, layer by layer
 
 
 def gpt2(tokens: Tensor, *weights: Tensor) -> Tensor:

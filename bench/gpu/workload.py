@@ -55,8 +55,8 @@ class Timed:
     ``tiny`` is a size for the emulator. ``twice``: the first input is read twice, as a number of all of it is
     needed for the first result. ``table``: of the last input only rows as many as the result has are read.
     ``flops``: of a call by size, where they decide. ``heads``: results of one index of dim 1 need nothing of
-    others, and too much memory is needed to make all of them in float64 at once. ``largest_error``: of the
-    largest value, 0: what is right for one op of the dtype.
+    others, and too much memory is needed to make all of them in float64 at once. ``largest_error``: of a
+    row's largest value, 0: what is right for one op of the dtype.
     """
 
     name: str

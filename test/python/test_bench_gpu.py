@@ -7,6 +7,7 @@ import pickle
 import re
 import signal
 import time
+import weakref
 from collections import Counter
 from types import SimpleNamespace
 
@@ -271,9 +272,32 @@ def test_inputs_take_turns_beyond_the_cache():
     assert seen == [number % 3 + 1 for number in range(len(seen))]
 
 
+def test_results_take_turns_beyond_the_cache():
+    """As many are kept as there are inputs, unless these stay in the cache."""
+    for sets, kept in ((3, 3), (64, 0)):
+        made = []
+
+        def call(x, made=made):
+            result = torch.empty(1)
+            made.append(weakref.ref(result))
+            return result
+
+        clock = Clock("cpu", [[number] for number in range(sets)])
+        clock.host(call)
+        assert sum(each() is not None for each in made) == kept
+
+
 def test_wrong_results_have_an_error():
     exact = torch.tensor([1.0, -4.0], dtype=torch.float64)
     assert error_of(torch.tensor([1.5, -4.0]), exact, torch.float32) == pytest.approx(0.125)
+    rows = torch.tensor([[1e-3] * 64, [1.0] * 64], dtype=torch.float64)
+    got = rows.float()
+    got[0, 5] = 1.1e-3
+    assert error_of(got, rows, torch.float32) == pytest.approx(0.1, rel=1e-4)
+    assert error_of(got.reshape(2, 8, 8), rows.reshape(2, 8, 8), torch.float32) == pytest.approx(
+        0.1, rel=1e-4
+    )
+    assert error_of(torch.zeros(3, 64), torch.zeros(3, 64).double(), torch.float32) == 0
     for wrong in (torch.tensor([1.0, math.nan]), torch.tensor([1.0]), exact):
         assert error_of(wrong, exact, torch.float32) == math.inf
 
