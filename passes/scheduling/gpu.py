@@ -23,6 +23,7 @@ from .attention import attention_of
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
 from .gpu_attention import choose_block
 from .gpu_products import choose_contraction, choose_tensor_block, tensor_product
+from .gpu_shares import share_inputs
 from .gpu_steps import lengthen_steps, registers_for_steps, short_steps
 from .gpu_threads import (
     CONTRACTION_REGISTERS,
@@ -35,6 +36,7 @@ from .gpu_threads import (
     WIDE,
     is_dear,
     most_registers_for_rows,
+    own_inputs,
     reduces,
     registers_for_rows,
     registers_of,
@@ -64,6 +66,7 @@ from .warpgroup_blocks import WarpgroupBlock
 LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS
 ACCESSES = 4  # wide ones in flight a thread; half where much is computed with what they bring
 MOST_BLOCKS = 32  # of a multiprocessor of sm_80 and sm_90
+WAVE = BLOCKS * MOST_BLOCKS  # that are on the chip at once at most
 SQUARE = 32  # the side of a transposed tile, at least
 LINE = 128  # bytes of a cache line: a longer side has no more to gain
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
@@ -140,10 +143,15 @@ def choose(
             beyond=isinstance(block, WarpgroupBlock),
         )  # fmt: skip
     rows = reduces(domain)
-    warps = warps_for(largest_tile(domain, tiles), ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)
+    in_steps = all(rule_of(nest) in _IN_STEPS for nest in domain.nests)
+    if in_steps and blocks_of(domain, tiles) <= WAVE:  # others take turns, and keep what they share
+        share_inputs(domain, tiles, find_machine(machine).processors)
+    covered = largest_tile(domain, tiles)
+    warps = warps_for(covered, ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)
+    if covered <= WARP * ROW_THREAD_ELEMENTS and _are_few_rows(domain):
+        warps = 1
     if heavy is None and attention is None and blocks_of(domain, tiles) <= BLOCKS:
         warps = max(warps, lengthen_steps(domain, tiles))
-    in_steps = all(rule_of(nest) in _IN_STEPS for nest in domain.nests)
     if heavy is None and attention is None and (in_steps or reduced_in_tiles(domain)):
         warps = min(warps, warps_with_accesses(domain, tiles))
     many = results_of(domain) > MOST_RESULTS
@@ -260,7 +268,25 @@ def _budget(domain: Domain, dims: Sequence[Dim]) -> int:
     if owned == 1:
         return budget
     together = max(_columns(domain, dims), _rows_of_columns(domain, owned))
+    if together == 1 and _are_few_rows(domain):
+        return max(fewest // FEWEST_WARPS, owned)
     return max(min(budget, ROW_ELEMENTS), owned * together)
+
+
+def _are_few_rows(domain: Domain) -> bool:
+    """Whether each row is to be a warp's, and a block's: the chip holds all of them at once.
+
+    Then multiprocessors share them evenly, and no block asks twice for what is loaded with each of its rows,
+    as weights.
+    """
+    rows = prod(dim.extent or ROW for dim in filter(_is_free, domain.dims))
+    owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
+    return (
+        reduces(domain)
+        and 1 < owned <= WARP * ROW_THREAD_ELEMENTS
+        and rows <= WAVE
+        and len(own_inputs(domain)) < len(inputs_of(domain))
+    )
 
 
 def _columns(domain: Domain, dims: Sequence[Dim]) -> int:

@@ -14,7 +14,7 @@ from ..operations import nested_ops
 from ..tiling import elementwise, fill, reduction
 from ..tiling.access import Access, Nest
 from ..tiling.registry import rule_of
-from .common import ROW
+from .common import ROW, innermost_dims
 from .gpu_tiles import bytes_of, elements_of, inputs_of, largest_tile, leaves, power_above, widest_bytes
 
 WARP = 32
@@ -55,20 +55,42 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
 
     Elements are counted once, since they wait in their registers for what is reduced. What all blocks load
     ``alike`` is left out: behind a reduction it comes from the caches; a row that is counted for each loop
-    along it leaves room for that. Long functions take all that there are.
+    along it leaves room for that. Long functions take all that there are. What is loaded beside columns
+    waits while their totals are exchanged.
     """
     if widest_bytes(domain) > WORD or is_dear(domain):
         return OTHER_REGISTERS
     inputs = inputs_of(domain)
-    own = [
-        (nest, access)
-        for nest, access in inputs
-        if alike or any(dim.kind == "parallel" and not dim.whole for dim in _dims_of(domain, nest, access))
-    ]
+    own = inputs if alike else own_inputs(domain)
     if len(own) == len(inputs):
         own = _rows_once(domain, own, tiles)
     loaded, held = words_of(domain, own, tiles, threads), -(-largest_tile(domain, tiles) // threads)
+    if alike:
+        loaded += _registers_for_totals(domain, own)
     return min(max(loaded, held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
+
+
+def _registers_for_totals(domain: Domain, inputs: Sequence[tuple[Nest, Access]]) -> int:
+    """The registers that what is loaded beside columns takes while their totals are exchanged."""
+    inner = innermost_dims(domain)
+    downwards = [
+        nest
+        for nest in domain.nests
+        if rule_of(nest) is reduction and not inner & {domain.loops(nest)[loop] for loop in nest.reductions}
+    ]
+    rows = {domain.loops(nest)[loop] for nest in downwards for loop in nest.reductions}
+    rows |= {dim for dim in domain.dims if dim.whole}
+    beside = [each for each in inputs if not rows & _dims_of(domain, *each)]
+    return (len(downwards) + len(beside)) * WIDE // WORD + PLACES if downwards and beside else 0
+
+
+def own_inputs(domain: Domain) -> list[tuple[Nest, Access]]:
+    """The inputs that not all blocks load alike, as they do weights."""
+    return [
+        (nest, access)
+        for nest, access in inputs_of(domain)
+        if any(dim.kind == "parallel" and not dim.whole for dim in _dims_of(domain, nest, access))
+    ]
 
 
 def most_registers_for_rows(registers: int, threads: int) -> int:

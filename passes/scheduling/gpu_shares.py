@@ -1,0 +1,63 @@
+"""Tiles whose blocks ask less often for what several of them read: a norm's weights, a rotary's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from ..domain import Dim, Domain
+from .common import ROW, innermost_dims
+from .gpu_tiles import blocks_of, bytes_of, in_memory
+
+MOST_ASKED = 2  # times what memory moves
+
+
+def share_inputs(domain: Domain, tiles: dict[Dim, int], blocks: int) -> None:
+    """Let a block have more of a dim along which an input is the same, and fewer of another one if need be.
+
+    While the blocks ask for more than `MOST_ASKED` times what memory moves, and as long as there are
+    ``blocks`` of them, or as many as there were.
+    """
+    most = MOST_ASKED * _moved(domain)
+    while _asked(domain, tiles) > most:
+        least = min(blocks, blocks_of(domain, tiles))
+        found = [other for other in _others(domain, tiles) if blocks_of(domain, other) >= least]
+        best = min(found, key=lambda other: _asked(domain, other), default=tiles)
+        if _asked(domain, best) >= _asked(domain, tiles):
+            return
+        tiles |= best
+
+
+def _others(domain: Domain, tiles: dict[Dim, int]) -> Iterator[dict[Dim, int]]:
+    """Tiles with twice as much of one dim, and with half as much of another one or not."""
+    inner = innermost_dims(domain)
+    free = [dim for dim in domain.dims if dim.kind == "parallel" and not dim.whole and dim not in inner]
+    sizes = {dim: tiles[dim] or dim.extent for dim in free if dim.extent is not None}
+    for more in (dim for dim, size in sizes.items() if 2 * size <= (dim.extent or 0)):
+        yield {**tiles, more: 2 * sizes[more]}
+        for fewer in (dim for dim, size in sizes.items() if dim is not more and size % 2 == 0):
+            yield {**tiles, more: 2 * sizes[more], fewer: sizes[fewer] // 2}
+
+
+def _asked(domain: Domain, tiles: dict[Dim, int]) -> int:
+    """The bytes that all blocks together load and store."""
+    return blocks_of(domain, tiles) * _bytes(domain, {dim: tiles[dim] or dim.extent for dim in domain.dims})
+
+
+def _moved(domain: Domain) -> int:
+    """The bytes of what they load and store."""
+    return _bytes(domain, {dim: dim.extent for dim in domain.dims})
+
+
+def _bytes(domain: Domain, sizes: dict[Dim, int | None]) -> int:
+    """What loads and stores of so many elements along each dim take; what several loops read once."""
+    total, found = 0, set[object]()
+    for nest, access in in_memory(domain):
+        loops = domain.loops(nest)
+        dims = {loops[loop] for index in access.indices for loop in index.loops}
+        along = frozenset(dim if dim.kind == "parallel" and not dim.whole else dim.extent for dim in dims)
+        where = tuple((index.rest, index.start, index.stride) for index in access.indices)
+        if (access.value, along, where) not in found:
+            found.add((access.value, along, where))
+            total += bytes_of(access) * prod(sizes[dim] or ROW for dim in dims)
+    return total
