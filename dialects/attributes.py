@@ -279,6 +279,13 @@ FLOPS = Mark("mlopt.flops", INTEGER, (*_FUNCTION, *_LOOP))
 SCHEDULE = Mark("mlopt.schedule", SCHEDULE_KIND, (*_FUNCTION, *_LOOP))
 # The blocks that mlopt-schedule compared, each with the time predicted; the first is the schedule's.
 CONSIDERED = Mark("mlopt.considered", STRINGS, _FUNCTION)
+# Of a kernel that adds up the parts that its blocks make: the schedule of that, what is predicted for it, and
+# the two kernels that it was.
+SUMS = Mark("mlopt.sums", SCHEDULE_KIND, _FUNCTION)
+LAST_BLOCKS = Mark("mlopt.last_blocks", STRING, _FUNCTION)
+JOINED = Mark("mlopt.joined", STRINGS, _FUNCTION)
+# How many counters of blocks a kernel has, or the kernels that a host function launches, at most.
+COUNTED = Mark("mlopt.counted", INTEGER, _FUNCTION)
 # Why no tile rule takes the kernel.
 SLOW = Mark("mlopt.slow", STRING, _FUNCTION)
 # Sizes of dynamic results, as Python expressions over `aI_D`, dim D of argument I.
@@ -309,7 +316,8 @@ MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
         OP, GROUP, WHOLE, IN_PARTS, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
-        FLOPS, SCHEDULE, CONSIDERED, SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
+        FLOPS, SCHEDULE, CONSIDERED, SUMS, LAST_BLOCKS, JOINED, COUNTED,
+        SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
         BY_THREADS, ROUNDS, DROPS_NAN, BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip
@@ -333,11 +341,13 @@ ARENA = ArgumentMark("mlopt.workspace", FLAG)
 HOOK = ArgumentMark("mlopt.hook", FLAG)
 STREAM = ArgumentMark("mlopt.stream", FLAG)
 DEVICE_STATUS = ArgumentMark("mlopt.device_status", FLAG)
+# The address of counters of blocks that have come, 0 before a launch and behind it.
+COUNTERS = ArgumentMark("mlopt.counters", FLAG)
 
 ARGUMENT_MARKS: dict[str, ArgumentMark[Any]] = {
     mark.name: mark
     for mark in (
         WEIGHT, PREPARED, RESULT, BOOL, FLOAT8, LAYER, STREAMED, THREADS, STATUS, ARENA, HOOK, STREAM,
-        DEVICE_STATUS,
+        DEVICE_STATUS, COUNTERS,
     )
 }  # fmt: skip

@@ -128,6 +128,19 @@ irdl.dialect @mlopt {
     %more = irdl.base "#builtin.integer"
     irdl.attributes {"count" = %count, "more" = %more}
   }
+
+  // Whether the block is the last one of its tile, of which ``parts`` blocks come: between mlopt-gpu-last-blocks
+  // and mlopt-gpu-distribute. All threads of the block ask, once; ``tiles`` are the kernel's.
+  irdl.operation @last_arrival {
+    %index = irdl.is index
+    %truth = irdl.is i1
+    %parts = irdl.base "#builtin.integer"
+    %tiles = irdl.base "#builtin.integer"
+    irdl.operands(tile: %index)
+    irdl.results(last: %truth)
+    irdl.attributes {"parts" = %parts, "tiles" = %tiles}
+  }
+
   // Where the host has a tensor map for such copies from a buffer at an address, and whether the driver has made
   // it: between mlopt-gpu-distribute and mlopt-gpu-launch. ``sizes`` are the buffer's, dynamic ones as operands;
   // ``box`` its part that a copy moves, whose rows have ``span`` bytes.

@@ -36,10 +36,10 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import scf, tensor, vector
 
-from ..dialects.attributes import KERNEL, SCHEDULE
+from ..dialects.attributes import KERNEL, SCHEDULE, SUMS
 from .base import Pass, PassError
 from .domain import Dim, Domain
-from .operations import defining_op
+from .operations import block_ops, defining_op
 from .structured import STRUCTURED, dim_of, shaped_like
 from .subsets import part_sizes
 from .tiling.access import shape_of
@@ -82,12 +82,30 @@ def kernel_domain(function: ir.Operation) -> Domain | str:
 
 
 def tile_kernel(function: ir.Operation) -> None:
-    """Replace the structured ops of a kernel function by one scf.forall."""
-    domain = kernel_domain(function)
+    """Replace the structured ops of a kernel function by one scf.forall, or by two if it sums up parts."""
+    sums = SUMS.get(function)
+    if sums is not None:
+        *ops, end = block_ops(function)
+        parts = end.operands[0]
+        maker = ops.index(parts.owner.operation)
+        _tile_part(function, Domain.build(ops[: maker + 1], [parts]), [0], SCHEDULE.get(function) or {})
+        parts.replace_all_uses_with(end.operands[0])
+        rest = range(1, len(end.operands))
+        domain = Domain.build(ops[maker + 1 :], [end.operands[number] for number in rest])
+        _tile_part(function, domain, rest, sums)
+    else:
+        results = range(len(block_ops(function)[-1].operands))
+        _tile_part(function, kernel_domain(function), results, SCHEDULE.get(function) or {})
+    _erase_old(function.regions[0].blocks[0])
+
+
+def _tile_part(
+    function: ir.Operation, domain: Domain | str, own: Sequence[int], schedule: dict[str, tuple[int, ...]]
+) -> None:
+    """Write the scf.forall of a domain, which makes the results of these numbers."""
     reason = domain if isinstance(domain, str) else can_tile(domain)
     if isinstance(domain, str) or reason is not None:
         raise PassError(function, f"this cannot be tiled: {reason}; mark it mlopt.slow")
-    schedule = SCHEDULE.get(function) or {}
     tiles = schedule.get("tile", ())
     if len(tiles) != len(domain.dims):
         raise PassError(function, f"{SCHEDULE.name} has {len(tiles)} tile sizes for {len(domain.dims)} dims")
@@ -101,7 +119,8 @@ def tile_kernel(function: ir.Operation) -> None:
             )
     block = function.regions[0].blocks[0]
     end = block.operations[len(block.operations) - 1].operation
-    outs = list(block.arguments)[len(block.arguments) - len(end.operands) :]
+    every = list(block.arguments)[len(block.arguments) - len(end.operands) :]
+    outs = [every[number] for number in own]
     # A result without elements is its destination as it came; an scf.forall cannot give it back.
     made = [number for number, out in enumerate(outs) if 0 not in out.type.shape]
     if made:
@@ -110,9 +129,8 @@ def tile_kernel(function: ir.Operation) -> None:
         SCHEDULE.set(forall, schedule)
         for number, result in zip(made, forall.results, strict=True):
             outs[number] = result
-    for number, value in enumerate(outs):
+    for number, value in zip(own, outs, strict=True):
         end.operands[number] = value
-    _erase_old(block)
 
 
 def _forall(

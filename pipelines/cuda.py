@@ -43,9 +43,11 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
             "mlopt-gpu-compute-positions,"
             # While the sum of a product's parts can be fused with what comes after it.
             f"mlopt-gpu-channels-last{{machine={machine_for_code(chip)} shared={limits.shared}}},"
-            f"mlopt-gpu-split-products{{machine={machine_for_code(chip)} shared={limits.shared}}},",
+            f"mlopt-gpu-split-products{{machine={machine_for_code(chip)} shared={limits.shared}"
+            f" warpgroups={str(has).lower()}}},",
         ),
-        tile(format_pass(schedule), fast_math),
+        # Kernels that add up what others leave in parts: once the blocks of both are known.
+        tile(f"{format_pass(schedule)},mlopt-gpu-join-sums{{machine={machine_for_code(chip)}}}", fast_math),
         Stage(
             "layouts",
             # Only kernels touch the device's memory. Half floats compute in f32: said while values are
@@ -72,7 +74,9 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
             f"mlopt-gpu-join-loops,{products}"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
             f"mlopt-gpu-assign-layouts{block},{loads}"
-            f"mlopt-gpu-pipeline-loads{block}",
+            f"mlopt-gpu-pipeline-loads{block},"
+            # Once all of a product is there, its parts and their sums are one grid.
+            "mlopt-gpu-last-blocks",
             _LAYOUTS,
         ),
         Stage(

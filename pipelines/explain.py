@@ -16,7 +16,9 @@ from ..dialects.attributes import (
     CONSIDERED,
     DECISIONS,
     GROUP,
+    JOINED,
     KERNEL,
+    LAST_BLOCKS,
     NO_GROUP,
     OPS,
     SCHEDULE,
@@ -41,7 +43,7 @@ from .metadata import ENTRY_FUNCTIONS
 from .shared import LINALG
 from .stages import Stage, run_stages
 
-_FUSE, _OUTLINE = "mlopt-fuse", "mlopt-outline"
+_FUSE, _OUTLINE, _TILE = "mlopt-fuse", "mlopt-outline", "mlopt-tile"
 
 
 def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -> dict[str, Any]:
@@ -51,6 +53,7 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
 
         {"kernels": [{"name", "labels", "cost": `Cost` as a dictionary, "schedule": {name: [sizes]},
                       "considered": blocks of a product that were compared and the time predicted for each,
+                      "last_blocks": that the last block of each tile adds up its parts, and what that saves,
                       "tasks": how many independent ones it has, None if that is not known,
                       "path": "tile", "slow: why", or "host: why" of what is no kernel: a loop of the host
                       function, or a copy, "dynamic": bool}],
@@ -96,6 +99,8 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
                 }
                 edges += edges_of(functions[name], numbers, callees, reasons)
         run_stages(module.operation, (schedule,))
+        for function in module.body.operations:
+            _join_calls(function, calls, edges)
         kernels = [
             _kernel(function.operation)
             for function in module.body.operations
@@ -118,7 +123,7 @@ def _stages(chip: str) -> tuple[Stage, Stage, Stage, Stage]:
     before, _, after = kernels.passes.partition(f",{_OUTLINE}")
     if _FUSE not in before.rpartition(",")[2]:
         raise ValueError(f"the stage '{kernels.name}' no longer has {_FUSE},{_OUTLINE}: {kernels.passes}")
-    schedule = tile.passes.split(",", 1)[0]
+    schedule = tile.passes.partition(f",{_TILE}")[0]
     return (
         LINALG,
         Stage("groups", before),
@@ -195,6 +200,22 @@ def _add_calls(
     return numbers
 
 
+def _join_calls(kernel: ir.OpView, calls: list[dict[str, Any]], edges: list[dict[str, Any]]) -> None:
+    """Make one call of two whose kernels became ``kernel`` together, if they did."""
+    pair = JOINED.get(kernel)
+    names = {call["id"]: call["kernel"] for call in calls}
+    for edge in [each for each in edges if pair == (names[each["from"]], names[each["to"]])]:
+        maker, reader = (next(call for call in calls if call["id"] == edge[end]) for end in ("from", "to"))
+        if any(each["from"] == maker["id"] and not each["beside"] and each is not edge for each in edges):
+            continue  # somebody else reads the parts, too
+        maker.update({name: maker[name] + reader[name] for name in ("ops", "bytes_unfused", "fused")})
+        maker["kernel"] = _name(kernel)
+        calls.remove(reader)
+        edges.remove(edge)
+        for each in edges:
+            each.update({end: maker["id"] for end in ("from", "to") if each[end] == reader["id"]})
+
+
 def _host_work(op: ir.Operation, number: int) -> dict[str, Any]:
     label = host_label(op)
     return {
@@ -203,6 +224,7 @@ def _host_work(op: ir.Operation, number: int) -> dict[str, Any]:
         "cost": cost_of_host_work(op).as_dict(),
         "schedule": {},
         "considered": [],
+        "last_blocks": "",
         "tasks": 1,
         "path": "host: one thread, in order",
         "dynamic": not all(
@@ -223,6 +245,7 @@ def _kernel(function: ir.Operation) -> dict[str, Any]:
         "cost": cost_of(function).as_dict(),
         "schedule": {name: list(sizes) for name, sizes in (SCHEDULE.get(function) or {}).items()},
         "considered": list(CONSIDERED.get(function) or ()),
+        "last_blocks": LAST_BLOCKS.get(function) or "",
         "tasks": _tasks(function),
         "path": "tile" if slow is None else f"slow: {slow}",
         "dynamic": dynamic,

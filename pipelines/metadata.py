@@ -17,6 +17,7 @@ from ..dialects.attributes import (
     ASSERTS,
     BOOL,
     BYTES,
+    COUNTED,
     DEVICE_STATUS,
     FLOAT8,
     FLOPS,
@@ -149,7 +150,8 @@ def add_entries(module: ir.Module, functions: dict[str, dict[str, Any]]) -> None
     """Give each of ``functions`` what its entry point takes, once that is made.
 
     "workspace" is in bytes (None: `mlopt_NAME_workspace` computes them); "device_status" says whether kernels
-    on a GPU can fail, so that it takes the address of a status cell.
+    on a GPU can fail, so that it takes the address of a status cell; "counters", how many int32s it takes the
+    address of that are 0 before a call on a stream and behind it.
     """
     defined = dict(_functions(module))
     for name, described in functions.items():
@@ -157,6 +159,7 @@ def add_entries(module: ir.Module, functions: dict[str, dict[str, Any]]) -> None
         described["workspace"] = None if dynamic else WORKSPACE.get(defined[name]) or 0
         marks = argument_attributes(defined[name])
         described["device_status"] = any(DEVICE_STATUS.get(each) for each in marks)
+        described["counters"] = COUNTED.get(defined[name]) or 0
 
 
 def asserts(module: ir.Module) -> list[str]:

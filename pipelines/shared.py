@@ -33,7 +33,7 @@ LINALG = Stage(
 
 
 def tile(schedule: str, fast_math: bool, scratch: int = Verify.scratch) -> Stage:
-    """From kernels to tiles, by the pass ``schedule`` as a pipeline names it; ``scratch``: a task's bytes."""
+    """From kernels to tiles, by the passes ``schedule`` of a pipeline; ``scratch``: a task's bytes."""
     # Where the ops of a kernel stand side by side.
     algebra = "mlopt-fast-math," if fast_math else ""
     verify = format_pass(Verify(scratch=scratch))

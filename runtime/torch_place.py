@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from .torch_outputs import empty_strided_cpu
 if TYPE_CHECKING:
     from .executable import Bound, EntryPoint
 
+_PER_THREAD = 2  # cudaStreamPerThread, which is another stream in each thread
 Allocate = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
 
 
@@ -86,9 +88,28 @@ class CudaMemory:
     def __init__(self, index: int) -> None:
         self._place = cuda_place(index)
         self.stream = functools.partial(_raw_stream(), index)
+        self._counters: dict[tuple[int, int], TensorBlock] = {}
 
     def allocate(self, size: int) -> TensorBlock:
         return TensorBlock(torch.empty(size, dtype=torch.uint8, device=self._place.device))
+
+    def zeros(self, number: int) -> TensorBlock:
+        """So many int32s that are 0 for what is launched next on the stream."""
+        return TensorBlock(torch.zeros(number, dtype=torch.int32, device=self._place.device))
+
+    def counters(self, number: int) -> TensorBlock:
+        """Zeros that are the current stream's: kernels there run one after the other.
+
+        In a capture others, which the graph makes 0 itself: it may be replayed beside that stream.
+        """
+        if torch.cuda.is_current_stream_capturing():
+            return self.zeros(number)
+        stream = self.stream()
+        key = stream, threading.get_ident() if stream == _PER_THREAD else 0
+        known = self._counters.get(key)
+        if known is None or known.tensor.numel() < number:
+            known = self._counters[key] = self.zeros(number)
+        return known
 
     def status_cell(self) -> TensorBlock:
         """Pinned memory, which kernels reach by the address that it has in this process."""

@@ -40,6 +40,7 @@ class Explained:
     dynamic: bool
     tasks: int | None
     considered: tuple[str, ...] = ()  # blocks that were compared, the schedule's first
+    last_blocks: str = ""  # that the last block of each tile adds up its parts
 
     @property
     def is_kernel(self) -> bool:
@@ -74,6 +75,7 @@ class Explained:
             },
             "schedule": {name: list(sizes) for name, sizes in self.schedule.items()},
             "considered": list(self.considered),
+            "last_blocks": self.last_blocks,
             "tasks": self.tasks,
             "path": self.path,
             "dynamic_sizes_count_as_1": self.dynamic,
@@ -172,9 +174,9 @@ def _explained(
     few = tasks if tasks is not None and tasks < machine.processors else None  # else all are busy
     prediction = predict(cost, machine, few)
     schedule, path, dynamic = kernel["schedule"], kernel["path"], kernel["dynamic"]
-    considered = tuple(kernel["considered"])
+    considered, last = tuple(kernel["considered"]), kernel["last_blocks"]
     return Explained(
-        kernel["name"], function, calls, cost, prediction, schedule, path, dynamic, tasks, considered
+        kernel["name"], function, calls, cost, prediction, schedule, path, dynamic, tasks, considered, last
     )
 
 

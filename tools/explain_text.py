@@ -95,6 +95,8 @@ def _content(kernel: Explained) -> Iterator[str]:
     yield from aligned(saved, left=(0, 1, 2)) if saved else ()
     for number, block in enumerate(kernel.considered):
         yield f"     {'rather than' if number else 'blocks of'} {block}"
+    if kernel.last_blocks:
+        yield f"     {kernel.last_blocks}"
 
 
 def _fused(kernel: Explained) -> Iterator[tuple[str, ...]]:

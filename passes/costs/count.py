@@ -8,6 +8,7 @@ from math import prod
 
 from mlir import ir
 
+from ...dialects.attributes import SUMS
 from ..groups import is_init
 from ..operations import nested_ops
 from ..raising.bodies import is_contraction
@@ -29,7 +30,7 @@ def cost_of(kernel: ir.Operation) -> Cost:
 
     Bytes are the distinct elements of inputs, read once, and the results; FLOPs one for each arith or math op
     of a body and iteration, of which branches and loops in the body count once. Dynamic sizes count as 1;
-    what a gather reads counts once for each element that it makes.
+    what a gather reads counts once for each element that it makes, and parts that are added up twice.
     """
     *ops, end = (op.operation for op in kernel.regions[0].blocks[0].operations)
     reads, work = Reads(), Cost(0)
@@ -44,7 +45,8 @@ def cost_of(kernel: ir.Operation) -> Cost:
             if isinstance(value, ir.BlockArgument):
                 reads.add(value, part, amount)
         work += work_of(nest)
-    return Cost(reads.total() + sum(_written(value) for value in end.operands)) + work
+    again = sum(map(bytes_of, list(end.operands)[:1])) if SUMS.get(kernel) else 0
+    return Cost(reads.total() + again + sum(_written(value) for value in end.operands)) + work
 
 
 def cost_alone(op: ir.Operation, unknown: int = 1) -> Cost:

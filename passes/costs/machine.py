@@ -32,8 +32,9 @@ class Machine:
     that other instructions run at half of it. ``special``: calls of each of `cost.FUNCTIONS` in f32.
     ``launch``: seconds from one kernel to the next. ``processors`` do all this together; ``tasks``: how many
     independent tasks a kernel should have. ``cache``: bytes of the cache that all processors share, of which
-    they read ``cache_bandwidth``, and ``shared_bandwidth`` of the memory that a block's threads share; 0 for
-    CPUs, where nobody asks. ``warp_share``: what products of single warps (mma.sync) reach of ``matrix``.
+    they read ``cache_bandwidth`` and which answers after ``cache_latency`` seconds, and ``shared_bandwidth``
+    of the memory that a block's threads share; 0 for CPUs, where nobody asks. ``warp_share``: what products
+    of single warps (mma.sync) reach of ``matrix``.
     ``small``: seconds of one processor's work that it does alone, however many tasks there are.
     ``sources``: where each of these comes from.
     """
@@ -51,6 +52,7 @@ class Machine:
     chips: Sequence[str] = ()
     cache: float = 0.0
     cache_bandwidth: float = 0.0
+    cache_latency: float = 0.0
     shared_bandwidth: float = 0.0
     warp_share: float = 1.0
     small: float = 0.0
@@ -91,6 +93,7 @@ def find_machine(name: str) -> Machine:
         chips=list(tables.get("chips", ())),
         cache=cache.get("bytes", 0.0),
         cache_bandwidth=cache.get("bytes_per_second", 0.0),
+        cache_latency=cache.get("seconds", 0.0),
         shared_bandwidth=shared.get("bytes_per_second", 0.0),
         warp_share=tables.get("warps", {}).get("share", 1.0),
         small=tables["tasks"].get("small_seconds", 0.0),

@@ -5,14 +5,23 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import func
 
-from ...dialects.attributes import ARENA, DEVICE_STATUS, HOOK, STATUS, STREAM, THREADS, WORKSPACE
+from ...dialects.attributes import (
+    ARENA,
+    COUNTERS,
+    DEVICE_STATUS,
+    HOOK,
+    STATUS,
+    STREAM,
+    THREADS,
+    WORKSPACE,
+)
 from ..base import PassError
 from .argument_reads import read_where_used
-from .entry_text import entry_function, reader_function, unhooked_function, workspace_function
+from .entry_text import cells_of, entry_function, reader_function, unhooked_function, workspace_function
 from .functions import adopt_function, marked_argument
 
 PREFIX = "mlopt_"
-_MARKS = (ARENA, THREADS, STREAM, DEVICE_STATUS, STATUS, HOOK)
+_MARKS = (ARENA, THREADS, STREAM, DEVICE_STATUS, COUNTERS, STATUS, HOOK)
 
 
 def check_host(function: func.FuncOp) -> None:
@@ -52,9 +61,9 @@ def add_entry(module: ir.Operation, function: func.FuncOp, sizes: func.FuncOp | 
         texts.append(unhooked_function(PREFIX + name, entry_name))
     if sizes is not None:
         callee = sizes.sym_name.value
-        has_status_cell = DEVICE_STATUS in marks.values()
         inputs = list(sizes.type.inputs)
-        texts.append(workspace_function(PREFIX + callee, callee, inputs, has_status_cell=has_status_cell))
+        cells = cells_of(marks.values())
+        texts.append(workspace_function(PREFIX + callee, callee, inputs, cells=cells))
     for text in texts:
         entry = adopt_function(module, text)
         size = WORKSPACE.get(function)

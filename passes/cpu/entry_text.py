@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from mlir import ir
 
-from ...dialects.attributes import ARENA, DEVICE_STATUS, HOOK, STATUS, STREAM, THREADS, ArgumentMark
+from ...dialects.attributes import (
+    ARENA,
+    COUNTERS,
+    DEVICE_STATUS,
+    HOOK,
+    STATUS,
+    STREAM,
+    THREADS,
+    ArgumentMark,
+)
 
 
 def entry_function(
-    name: str, callee: str, types: Sequence[ir.Type], marks: Mapping[int, ArgumentMark[bool]]
+    name: str, callee: str, types: Sequence[ir.Type], marks: Mapping[int, ArgumentMark[Any]]
 ) -> str:
     """`func.func @name(!llvm.ptr) -> i32` that calls ``callee`` and returns its status.
 
     Of the arguments of ``types``, ``callee`` takes those with ``marks``, and the array for the others.
     If it takes a hook, that is the second argument of ``name``.
     """
-    writer = _Writer(types, marks, has_status_cell=DEVICE_STATUS in marks.values())
+    writer = _Writer(types, marks, cells=cells_of(marks.values()))
     operands = [*(writer.operand(number) for number in marks), "%args"]
     types = [*(types[number] for number in marks), ir.Type.parse("!llvm.ptr")]
     lines = [
@@ -33,9 +43,9 @@ def entry_function(
     return _declaration(callee, types) + _function(name, "i32", lines, more)
 
 
-def reader_function(name: str, types: Sequence[ir.Type], marks: Mapping[int, ArgumentMark[bool]]) -> str:
+def reader_function(name: str, types: Sequence[ir.Type], marks: Mapping[int, ArgumentMark[Any]]) -> str:
     """`func.func @name(!llvm.ptr) -> (…)`: the arguments without ``marks``, one after the other."""
-    writer = _Writer(types, marks, has_status_cell=DEVICE_STATUS in marks.values())
+    writer = _Writer(types, marks, cells=cells_of(marks.values()))
     given = [number for number in range(len(types)) if number not in marks]
     operands = [writer.operand(number) for number in given]
     results = ", ".join(str(types[number]) for number in given)
@@ -53,12 +63,12 @@ def unhooked_function(name: str, callee: str) -> str:
     return f"func.func private @{callee}(!llvm.ptr, !llvm.ptr) -> i32\n" + _function(name, "i32", lines)
 
 
-def workspace_function(name: str, callee: str, types: Sequence[ir.Type], *, has_status_cell: bool) -> str:
+def workspace_function(name: str, callee: str, types: Sequence[ir.Type], *, cells: int) -> str:
     """`func.func @name(!llvm.ptr) -> i64`: the bytes that ``callee`` computes from the same array.
 
-    ``has_status_cell`` says whether the array holds the device's status cell, after which the sizes stand.
+    ``cells`` entries of the array are the device's (`cells_of`), after which the sizes stand.
     """
-    writer = _Writer(types, {}, has_status_cell=has_status_cell)
+    writer = _Writer(types, {}, cells=cells)
     operands = [writer.operand(number) for number in range(len(types))]
     lines = [
         *writer.lines,
@@ -67,6 +77,11 @@ def workspace_function(name: str, callee: str, types: Sequence[ir.Type], *, has_
         "func.return %result : i64",
     ]
     return _declaration(callee, types, " -> index") + _function(name, "i64", lines)
+
+
+def cells_of(marks: Iterable[ArgumentMark[Any]]) -> int:
+    """How many entries of the array are addresses of what kernels write there: a status, counters."""
+    return len({DEVICE_STATUS, COUNTERS} & {*marks})
 
 
 def _declaration(name: str, types: Sequence[ir.Type], result: str = "") -> str:
@@ -84,14 +99,14 @@ class _Writer:
     """Lines that read the entries of the array, in the order of the entry point's contract."""
 
     def __init__(
-        self, types: Sequence[ir.Type], marks: Mapping[int, ArgumentMark[bool]], *, has_status_cell: bool
+        self, types: Sequence[ir.Type], marks: Mapping[int, ArgumentMark[Any]], *, cells: int
     ) -> None:
         self.types = types
         self.marks = marks
         self.lines: list[str] = []
         self.given = len([number for number in range(len(types)) if number not in marks])
-        # After the workspace: the threads or the stream, and then perhaps the device's status cell.
-        self.next_size = self.given + 2 + has_status_cell
+        # After the workspace: the threads or the stream, then perhaps the device's status cell and counters.
+        self.next_size = self.first_size = self.given + 2 + cells
 
     def operand(self, number: int) -> str:
         """The value for argument ``number`` of the callee."""
@@ -104,6 +119,8 @@ class _Writer:
             return self._load(self.given + 1, f"%a{number}", "!llvm.ptr")
         if mark == DEVICE_STATUS:
             return self._load(self.given + 2, f"%a{number}", "!llvm.ptr")
+        if mark == COUNTERS:
+            return self._load(self.first_size - 1, f"%a{number}", "!llvm.ptr")
         if mark == ARENA:
             return self._workspace(f"%a{number}")
         if isinstance(type_, ir.MemRefType):

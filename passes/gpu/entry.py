@@ -1,7 +1,7 @@
 """The C entry points of a GPU program's host part: `int32_t mlopt_main(int64_t *args)`.
 
 As mlopt-cpu-entry, but the array holds the stream where threads were, and then, if a kernel
-can fail, the address of a status cell that the device can write:
+can fail, the address of a status cell that the device can write, and if one counts, that of counters:
 
     func.func private @kernel_0(%x: …) { … gpu.launch_func @kernels::@kernel_0 … }
     func.func @main(%x: …, %out: …) { call @kernel_0(%x) …
@@ -12,8 +12,9 @@ can fail, the address of a status cell that the device can write:
     func.func @mlopt_main(%args: !llvm.ptr) -> i32 …
 
 A kernel whose last argument is marked `mlopt.status` stores there the number of the assert
-that failed: its launches get the address as their last operand. Asserts of host functions
-are as on the CPU: their number is what the entry point returns.
+that failed: its launches get the address as their last operand. One that counts its blocks (`mlopt.counted`)
+takes the address of that many counters before it, 0 between launches: kernels of a stream share them.
+Asserts of host functions are as on the CPU: their number is what the entry point returns.
 Legal where host functions only launch: they may take the sizes and addresses of buffers, not
 read, write or allocate them, because buffers are in the device's memory.
 """
@@ -26,7 +27,7 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import func
 
-from ...dialects.attributes import DEVICE_STATUS, STATUS, STREAM
+from ...dialects.attributes import COUNTED, COUNTERS, DEVICE_STATUS, STATUS, STREAM
 from ..base import Pass, PassError, UnsupportedError
 from ..cpu.entry_points import add_entry, check_host
 from ..cpu.functions import (
@@ -39,7 +40,7 @@ from ..cpu.functions import (
     thread_through,
 )
 from ..operations import nested_ops, ops_named
-from .launches import Launch, takes_status
+from .launches import Launch, counters_of, takes_status
 
 # What host functions may do with buffers and sizes: nothing that touches what is in the buffers.
 _ADDRESSING = frozenset(
@@ -71,15 +72,23 @@ class GpuEntry(Pass):
             for function in defined_functions(op)
         }
         can_fail = {name for name, found in launches.items() if any(takes_status(op, it) for it in found)}
+        counted = {
+            name: max((counters_of(op, it) for it in found), default=0) for name, found in launches.items()
+        }
+        most = max(counted.values(), default=0)
+        counting = callers_of(op, {name for name, number in counted.items() if number})
         pointer = ir.Type.parse("!llvm.ptr")
         thread_through(op, reaches(op, "gpu.launch_func"), pointer, STREAM)
         thread_through(op, callers_of(op, can_fail), pointer, DEVICE_STATUS)
+        thread_through(op, counting, pointer, COUNTERS)
         thread_through(op, reaches(op, "cf.assert"), ir.Type.parse("memref<i32>"), STATUS)
         sizes = {function.sym_name.value: function for function in defined_functions(op)}
         for function in defined_functions(op):
             for launch in launches[function.sym_name.value]:
                 _complete(op, launch, function)
             set_private(function)
+            if function.sym_name.value in counting:
+                COUNTED.set(function, most)
         for function in hosts:
             add_entry(op, function, sizes.get(f"{function.sym_name.value}_workspace"))
 
@@ -96,12 +105,16 @@ def _check_only_launches(function: func.FuncOp) -> None:
 
 
 def _complete(module: ir.Operation, launch: Launch, function: func.FuncOp) -> None:
-    """Give ``launch`` the stream of its function, and the status cell if its kernel takes one."""
+    """Give ``launch`` the stream of its function, and the counters and status cell that its kernel takes."""
     if launch.stream is not None:
         raise PassError(launch.op, "the launch has a stream already; mlopt-gpu-entry runs once")
     stream = marked_argument(function, STREAM)
     assert stream is not None
     arguments = launch.arguments
+    if counters_of(module, launch):
+        counters = marked_argument(function, COUNTERS)
+        assert counters is not None
+        arguments = [*arguments, counters]
     if takes_status(module, launch):
         cell = marked_argument(function, DEVICE_STATUS)
         assert cell is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlir import ir
 
-from ...dialects.attributes import KERNEL
+from ...dialects.attributes import KERNEL, SCHEDULE, SUMS
 
 
 def grids_of(module: ir.Operation) -> list[ir.Operation]:
@@ -16,6 +16,12 @@ def grids_of(module: ir.Operation) -> list[ir.Operation]:
         for task in function.operation.regions[0].blocks[0].operations
         if task.operation.name == "scf.forall"
     ]
+
+
+def adds_up_parts(forall: ir.Operation) -> bool:
+    """Whether the kernel's other scf.forall makes what this one adds up, and its blocks will run both."""
+    kernel = forall.parent
+    return SUMS.name in kernel.attributes and SCHEDULE.get(forall) == SUMS.get(kernel)
 
 
 def device_functions(module: ir.Operation) -> list[ir.Operation]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from ...dialects.attributes import STATUS, argument_attributes
+from ...dialects.attributes import COUNTED, STATUS, argument_attributes
 from ..base import PassError
 
 _SEGMENTS = "operandSegmentSizes"
@@ -93,6 +93,11 @@ def takes_status(module: ir.Operation, launch: Launch) -> bool:
     """Whether the kernel's last argument is the address of the status cell."""
     attributes = argument_attributes(find_kernel(module, launch))
     return bool(attributes) and bool(STATUS.get(attributes[-1]))
+
+
+def counters_of(module: ir.Operation, launch: Launch) -> int:
+    """How many counters of blocks the kernel has, whose address is its last argument, but for the status."""
+    return COUNTED.get(find_kernel(module, launch)) or 0
 
 
 def _operations(op: ir.Operation) -> list[ir.Operation]:

@@ -19,6 +19,7 @@ that leave whole steps. Runs before mlopt-hoist: the view of a prepared weight i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
@@ -35,7 +36,8 @@ from ..raising.bodies import is_contraction
 from ..raising.divided import can_divide, divide_loop
 from ..raising.partial import can_reorder, reduce_twice
 from ..scheduling.gpu_products import tensor_product
-from ..scheduling.tensor_blocks import LATENCY, SHARED, Product, estimates
+from ..scheduling.tensor_blocks import LATENCY, SHARED, Block, Estimate, Product, estimates
+from ..scheduling.warpgroup_blocks import warpgroup_blocks
 from ..structured import inputs_of, kinds_of, loop_extents, structured_ops
 from ..tiling import contraction
 from ..tiling.registry import rule_of
@@ -49,12 +51,13 @@ SUM_BYTES = 4  # of a partial sum
 @dataclass(frozen=True)
 class SplitProducts(Pass):
     """Divide products of few blocks along their depth; ``machine``: whose times decide; ``shared``: the bytes
-    of shared memory of its multiprocessors.
+    of shared memory of its multiprocessors; ``warpgroups``: whether it has wgmma.
     """
 
     name: ClassVar[str] = "mlopt-gpu-split-products"
     machine: str = DEFAULT_GPU
     shared: int = SHARED
+    warpgroups: bool = False
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the products of each function of the host."""
@@ -62,9 +65,12 @@ class SplitProducts(Pass):
         for function in hosts_of(op):
             for generic in structured_ops(function):
                 product = can_split(generic)
-                found = None if product is None else parts_of(product, self.machine, self.shared)
+                found = None if product is None else self._parts_of(product)
                 if found is not None:
                     _split(generic, found)
+
+    def _parts_of(self, product: Product) -> Parts | None:
+        return parts_of(product, self.machine, self.shared, self.warpgroups)
 
 
 def can_split(op: ir.Operation) -> Product | None:
@@ -89,23 +95,28 @@ class Parts(NamedTuple):
     whole: float
 
 
-def parts_of(product: Product, machine: str, shared: int) -> Parts | None:
+def parts_of(product: Product, machine: str, shared: int, warpgroups: bool = False) -> Parts | None:
     """The parts that the depth is worth dividing into, if it is."""
-    whole = estimates(product, machine, shared)
+    whole = _estimates(product, machine, shared, warpgroups)
     numbers = [number for number in range(2, MOST_PARTS + 1) if product.depth % (number * STEP) == 0]
-    times = {number: _seconds(product, number, machine, shared) for number in numbers}
+    times = {number: _seconds(product, number, machine, shared, warpgroups) for number in numbers}
     if not whole or not times:
         return None
     found = Parts(*min(times.items(), key=lambda each: each[1]), whole[0].seconds)
     return found if found.seconds < GAIN * found.whole else None
 
 
-def _seconds(product: Product, parts: int, machine: str, shared: int) -> float:
+def _estimates(product: Product, machine: str, shared: int, warpgroups: bool) -> Sequence[Estimate[Block]]:
+    others = tuple(warpgroup_blocks(product, None, None)) if warpgroups and not product.extents else ()
+    return estimates(product, machine, shared, others=others)
+
+
+def _seconds(product: Product, parts: int, machine: str, shared: int, warpgroups: bool) -> float:
     """The time of the partial products, and of their sum."""
     divided = replace(
         product, depth=product.depth // parts, count=product.count * parts, result_bytes=SUM_BYTES
     )
-    found = estimates(divided, machine, shared)
+    found = _estimates(divided, machine, shared, warpgroups)
     known = find_machine(machine)
     size = SUM_BYTES * divided.count * product.rows * product.columns
     rate = known.cache_bandwidth if size < known.cache / 2 else known.bandwidth

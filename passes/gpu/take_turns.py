@@ -37,7 +37,7 @@ from ...dialects.layouts import WARP
 from ..base import Pass
 from ..costs.machine import DEFAULT_GPU, machine_of
 from ..operations import nested_ops, ops_named
-from .grids import grids_of
+from .grids import adds_up_parts, grids_of
 from .layouts.access import bytes_of
 from .layouts.tiles import is_tile, sizes_of
 from .layouts.warps import REGISTERS, warps_of
@@ -73,7 +73,7 @@ class TakeTurns(Pass):
 def shared_along(forall: ir.Operation) -> int | None:
     """The loop along which tasks share the most of what they read, if that is a tile; else None."""
     schedule = SCHEDULE.get(forall) or {}
-    if ops_named(forall, *_HEAVY) or "tasks" in schedule or "turns" in schedule:
+    if ops_named(forall, *_HEAVY) or "tasks" in schedule or "turns" in schedule or adds_up_parts(forall):
         return None
     best, most = None, 0
     for loop in range(Loops.of(forall).rank):

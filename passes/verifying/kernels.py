@@ -1,4 +1,4 @@
-"""A kernel is one scf.forall, private, without calls, and allocates scratch only."""
+"""A kernel is one scf.forall (two if it sums up parts), private, without calls, allocates scratch only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 
 from mlir import ir
 
-from ...dialects.attributes import KERNEL, SCHEDULE, SLOW
+from ...dialects.attributes import KERNEL, SCHEDULE, SLOW, SUMS
 from ..operations import nested_ops
 from .problem import Problem
 
@@ -30,13 +30,18 @@ def problems(function: ir.Operation, scratch: int) -> Iterator[Problem]:
         yield Problem(function, "a kernel must be private")
     top = [op.operation for op in function.regions[0].blocks[0].operations]
     foralls = [op for op in top if op.name == "scf.forall"]
-    if len(foralls) != 1 and len(top) > 1:  # a kernel without elements is its return alone
-        yield Problem(function, f"a kernel must be one scf.forall, this one has {len(foralls)}")
+    schedules = [mark.get(function) for mark in (SCHEDULE, SUMS) if mark.name in function.attributes] or [
+        None
+    ]
+    wanted = "two, its parts and their sums" if SUMS.name in function.attributes else "one scf.forall"
+    allowed = 2 if SUMS.name in function.attributes else 1
+    if len(foralls) != allowed and len(top) > 1:  # a kernel without elements is its return alone
+        yield Problem(function, f"a kernel must be {wanted}, this one has {len(foralls)}")
     for op in top:
         if op.name != "scf.forall" and not op.name.startswith(_OUTSIDE):
             yield Problem(op, f"'{op.name}' may not stand in a kernel beside its scf.forall")
-    for forall in foralls:
-        yield from _loop_problems(function, forall)
+    for forall, schedule in zip(foralls, [*schedules, None], strict=False):
+        yield from _loop_problems(forall, schedule)
     yield from _memory_problems(function, scratch)
 
 
@@ -45,14 +50,14 @@ def _is_private(function: ir.Operation) -> bool:
     return "sym_visibility" in attributes and ir.StringAttr(attributes["sym_visibility"]).value == "private"
 
 
-def _loop_problems(function: ir.Operation, forall: ir.Operation) -> Iterator[Problem]:
+def _loop_problems(forall: ir.Operation, on_function: dict[str, tuple[int, ...]] | None) -> Iterator[Problem]:
     lower = list(ir.DenseI64ArrayAttr(forall.attributes["staticLowerBound"]))
     steps = list(ir.DenseI64ArrayAttr(forall.attributes["staticStep"]))
     if any(bound != 0 for bound in lower):
         yield Problem(forall, "a kernel's scf.forall must start at 0 in each dimension")
     if any(step <= 0 for step in steps):
         yield Problem(forall, "a kernel's scf.forall must have constant steps, its tile sizes")
-    on_function, on_loop = SCHEDULE.get(function), SCHEDULE.get(forall)
+    on_loop = SCHEDULE.get(forall)
     if on_function is not None and on_loop is not None and on_function != on_loop:
         yield Problem(forall, f"the scf.forall's schedule {on_loop} is not its function's, {on_function}")
 

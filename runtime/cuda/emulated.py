@@ -21,7 +21,8 @@ from ...dialects.launch_state import NO_JIT
 from ..emulator.chips import Chip
 from ..emulator.chips import chip as emulated_chip
 from ..emulator.device import Device, Kernels
-from ..emulator.errors import EmulatorError
+from ..emulator.errors import EmulatorError, KernelError
+from ..emulator.findings import Finding
 from ..emulator.launch import Options, Report
 from ..emulator.tensor_maps import FILLS, INTERLEAVES, PROMOTIONS, SWIZZLES, TYPES, tiled
 from .driver import DeviceLimits, FunctionNeeds
@@ -58,6 +59,7 @@ class EmulatedMachine:
         self._registers: dict[str, int] = {}
         self._errors = threading.local()
         self._lock = threading.RLock()
+        self._counters: np.ndarray[Any, Any] | None = None  # of blocks, of the call that runs now
         self._callbacks = (
             _LOAD(self._load),
             _LOAD_JIT(lambda image, _, size: self._load(image, size)),
@@ -124,8 +126,16 @@ class EmulatedMachine:
                 fresh = np.zeros(size, np.uint8) if writes == "fresh" else None
                 self._device.memory.place(data, name, fresh, base=base, writable=bool(writes))
                 placed.append(base)
+            array = (ctypes.c_int64 * entry.length).from_address(address)
+            counters = array[entry.counters_slot] if entry.counters else 0
+            if counters:
+                memory = (ctypes.c_int32 * entry.counters).from_address(counters)
+                self._counters = np.ctypeslib.as_array(memory)
             yield
         finally:
+            if self._counters is not None:  # a kernel that failed may have left something there
+                self._counters[:] = 0
+                self._counters = None
             for base in placed:
                 self._device.memory.free(base)
 
@@ -159,6 +169,12 @@ class EmulatedMachine:
             name, rest[0:3], rest[3:6], bytes(arguments), rest[6], options=options
         )
         self.reports.append(report)
+        left = [] if self._counters is None else np.flatnonzero(self._counters).tolist()
+        if left and report.blocks == math.prod(rest[0:3]):
+            detail = (
+                f"counter {left[0]} of the blocks that have come is not 0: the next launch goes on from there"
+            )
+            raise KernelError([Finding("counter", name, detail)], report)
 
     def _guarded(self, action: Callable[[], Any]) -> Any:
         """Nothing may be raised through the C code that calls; `take_error` has it."""
@@ -215,6 +231,8 @@ def _buffers(entry: GpuEntryPoint, address: int) -> Iterator[_Buffer]:
         yield array[entry.workspace_slot], entry.workspace_size(address), "the workspace", "fresh"
     if entry.status is not None:
         yield array[entry.threads_slot + 1], ctypes.sizeof(ctypes.c_int32), "the status cell", "any"
+    if entry.counters:
+        yield array[entry.counters_slot], 4 * entry.counters, "the counters of blocks", "any"
 
 
 def _merged(buffers: Iterator[_Buffer]) -> list[_Buffer]:

@@ -1,7 +1,8 @@
 """GPU programs that can be called: entry points with a stream, workspaces, and a status cell.
 
 The array of an entry point holds a pointer for each argument and result, the workspace's pointer, the
-stream, the address of a status cell (`status`) if a kernel can fail, and the dynamic sizes. Pointers
+stream, the address of a status cell (`status`) if a kernel can fail, that of counters if one counts blocks,
+and the dynamic sizes. Pointers
 are the device's; this layer knows addresses only, as `mlopt.runtime.executable` does.
 """
 
@@ -32,6 +33,14 @@ class Memory(Protocol):
         """An int32 that is 0, which both the device and this process can write."""
         ...
 
+    def zeros(self, number: int) -> Block:
+        """So many int32s that are 0 for what is launched next on the stream."""
+        ...
+
+    def counters(self, number: int) -> Block:
+        """The same, left at 0 by all that uses them on the current stream, which nothing else does."""
+        ...
+
     @property
     def stream(self) -> Callable[[], int]:
         """Says which stream is current."""
@@ -43,6 +52,18 @@ class HostMemory:
 
     def __init__(self, stream: Callable[[], int] = lambda: 0) -> None:
         self.stream = stream
+        self._counters: dict[int, AlignedBytes] = {}
+
+    def zeros(self, number: int) -> AlignedBytes:
+        block = AlignedBytes(4 * number)
+        ctypes.memset(block.address, 0, block.size)
+        return block
+
+    def counters(self, number: int) -> AlignedBytes:
+        known = self._counters.get(self.stream())
+        if known is None or known.size < 4 * number:
+            known = self._counters[self.stream()] = self.zeros(number)
+        return known
 
     def allocate(self, size: int) -> Block:
         return AlignedBytes(size)
@@ -69,7 +90,9 @@ class GpuEntryPoint(EntryPoint):
         self.status: Status | None = None
         if described.get("device_status"):
             self.status = Status(memory.status_cell(), asserts, name, program.machine)
-        slots = () if self.status is None else (str(self.status.address),)
+        self.counters: int = described.get("counters", 0)
+        slots = [] if self.status is None else [str(self.status.address)]
+        slots += ["0"] if self.counters else []
         super().__init__(program.code, name, Signature.from_metadata(described), asserts, slots)
         self.program = program
         self.memory = memory
@@ -86,13 +109,31 @@ class GpuEntryPoint(EntryPoint):
 
     @property
     def fits_workspace(self) -> bool:
-        return self.signature.workspace != 0
+        return self.signature.workspace != 0 or self.counters > 0
 
     def fit_workspace(self, frame: Frame) -> Any:
-        """A fresh workspace for the sizes that stand in ``frame``; it may be dropped after the launches."""
-        workspace = self.memory.allocate(self.workspace_size(frame.address))
-        frame.array[self.workspace_slot] = workspace.address
-        return workspace
+        """A fresh workspace for the sizes that stand in ``frame``, and the stream's counters.
+
+        They may be dropped after the launches.
+        """
+        counters = self.memory.counters(self.counters) if self.counters else None
+        workspace = None
+        if self.signature.workspace != 0:
+            workspace = self.memory.allocate(self.workspace_size(frame.address))
+        self.give(frame, workspace, counters)
+        return workspace, counters
+
+    def give(self, frame: Frame, workspace: Block | None, counters: Block | None) -> None:
+        """Write where the workspace and the counters are that a call uses."""
+        if workspace is not None:
+            frame.array[self.workspace_slot] = workspace.address
+        if counters is not None:
+            frame.array[self.counters_slot] = counters.address
+
+    @property
+    def counters_slot(self) -> int:
+        """Where the address of counters stands in the array: last before the sizes."""
+        return self.threads_slot + len(self.more_slots)
 
     def workspace_size(self, address: int) -> int:
         """The bytes for the sizes that stand in the array at ``address``."""
@@ -110,6 +151,7 @@ class GpuEntryPoint(EntryPoint):
     ) -> None:
         frame = self.new_frame()
         more = [] if self.status is None else [self.status.address]
+        more += [0] if self.counters else []
         values = [*pointers, *results, 0, self.memory.stream(), *more, *self.dynamic_sizes(shapes)]
         for slot, value in enumerate(values):
             frame.array[slot] = value

@@ -86,11 +86,12 @@ class _Buffered:
 
 @dataclass
 class _Sizes:
-    """The graphs for one set of sizes. They share a workspace, so that streams wait for each other."""
+    """The graphs for one set of sizes. They share what they write to, so that streams wait for each other."""
 
     places: dict[Addresses, Replay] = field(default_factory=dict)
     buffered: _Buffered | None = None
     workspace: Block | None = None
+    counters: Block | None = None
     last: tuple[int, Any] | None = None  # the stream that was used last: its number, and what it is
 
 
@@ -219,10 +220,11 @@ class Replays:
         frame = kept.new_frame()
         numbers = self._fill(frame.array, kept, addresses, sizes)
         entry = self._entry
-        if entry.fits_workspace:
-            if known.workspace is None:
-                known.workspace = entry.memory.allocate(entry.workspace_size(frame.address))
-            frame.array[entry.workspace_slot] = known.workspace.address
+        if entry.signature.workspace != 0 and known.workspace is None:
+            known.workspace = entry.memory.allocate(entry.workspace_size(frame.address))
+        if entry.counters and known.counters is None:
+            known.counters = entry.memory.zeros(entry.counters)
+        entry.give(frame, known.workspace, known.counters)
 
         def launch() -> int:
             frame.array[entry.threads_slot] = entry.memory.stream()
@@ -257,8 +259,9 @@ class Replays:
         """``stream`` is current now: it waits for the one that used the graphs' memory last."""
         if known.last is not None:
             self._recorder.wait_for(known.last[1])
-            workspace = known.workspace.tensor if isinstance(known.workspace, TensorBlock) else None
-            for tensor in (workspace, *(known.buffered.buffers if known.buffered is not None else ())):
+            blocks = known.workspace, known.counters
+            own = [block.tensor for block in blocks if isinstance(block, TensorBlock)]
+            for tensor in (*own, *(known.buffered.buffers if known.buffered is not None else ())):
                 if tensor is not None:
                     place_of(self._entry).record(tensor)
         known.last = (stream, self._recorder.current())

@@ -37,6 +37,7 @@ KINDS = {
     "tensor-map": "a tensor map that is none, or not of the form that the instruction asks for",
     "cluster": "shared memory of a block of the cluster that is not there, has not begun or has ended",
     "trap": "the kernel executed trap, or an assertion in it failed",
+    "counter": "a counter of blocks that a launch of a compiled program does not leave at 0",
     "launch": "a launch beyond the limits of the chip or of the kernel",
 }
 

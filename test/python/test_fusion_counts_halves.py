@@ -93,7 +93,7 @@ def blocks():
 
 
 def test_parts_of_a_product_are_added_up_by_what_reads_it(tmp_path: Path) -> None:
-    """Of a product of few blocks, in parts: the next layer's norm adds them up, the last layer's are left.
+    """Of a product of few blocks, in parts: the next layer's norm adds them up, the last layer's last blocks.
 
     What is computed of the product before it stays in that product's kernel.
     """
@@ -101,7 +101,18 @@ def test_parts_of_a_product_are_added_up_by_what_reads_it(tmp_path: Path) -> Non
     file.write_text(BLOCKS)
     explained = explain(f"{file}:blocks", "main", "cuda:sm_80")
     kernels = explained.of("main")
-    assert sum(len(each.calls) for each in kernels) <= 15, [each.name for each in kernels]
+    assert sum(len(each.calls) for each in kernels) <= 14, [each.name for each in kernels]
+    assert [bool(each.last_blocks) for each in kernels] == [False] * (len(kernels) - 1) + [True]
     reasons = [each["reason"] for edge in explained.edges for each in edge["reasons"]]
     assert any("parts of its depth and their sum take" in reason for reason in reasons)
     assert not any("reshape" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize("target", ["cuda:sm_80", "cuda:sm_90a"])
+def test_a_block_alone_is_seven_kernels(target: str, tmp_path: Path) -> None:
+    """Nobody comes behind its last product, whose parts the last block of each tile adds up."""
+    file = tmp_path / "block.py"
+    file.write_text(BLOCKS.replace("(Gpt2Block(768, 12), Gpt2Block(768, 12))", "(Gpt2Block(768, 12))"))
+    kernels = explain(f"{file}:blocks", "main", target).of("main")
+    assert sum(len(each.calls) for each in kernels) <= 7, [each.name for each in kernels]
+    assert kernels[-1].last_blocks.startswith("the last block of each tile adds up its 4 parts")

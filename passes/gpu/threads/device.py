@@ -8,10 +8,17 @@ from functools import partial
 
 from mlir import ir
 
-from ....dialects.attributes import SCHEDULE, STATUS, STREAMED, argument_attributes
+from ....dialects.attributes import (
+    COUNTED,
+    COUNTERS,
+    SCHEDULE,
+    STATUS,
+    STREAMED,
+    argument_attributes,
+)
 from ....dialects.layouts import WARP
 from ...base import PassError
-from ...operations import defining_op, nested_ops
+from ...operations import defining_op, nested_ops, ops_named
 from ..layouts.boxes import Box, boxes_of
 from ..layouts.warps import blocks_with_registers, producers_of, registers_of, warps_of
 from .builder import Builder, Number
@@ -79,16 +86,22 @@ def _emit(
     schedule = SCHEDULE.get(forall) or {}
     warps = warps_of(forall)
     written = _written(block)
-    kinds, attributes = _signature(block, written)
+    kinds, attributes = _signature(block, written, _exchanged(block))
     boxes = boxes_of(forall) if aligned else []
     kinds += [ir.Type.parse("!llvm.ptr")] * len(boxes)
     attributes += [ir.Attribute.parse(_TENSOR_MAP)] * len(boxes)
+    arrivals = ops_named(block, "mlopt.last_arrival")
+    if arrivals:
+        kinds.append(ir.Type.parse("!llvm.ptr"))
+        attributes.append(COUNTERS.added(None, True))
     asserts = any(op.name == "cf.assert" for op in nested_ops(block))
     if asserts:
         kinds.append(ir.Type.parse("!llvm.ptr"))
         attributes.append(STATUS.added(None, True))
     threads = (warps + (producers_of(forall) if aligned else 0)) * WARP
     device = _function(name, kinds, attributes, threads, blocks_with_registers(forall, aligned))
+    if arrivals:
+        COUNTED.set(device, ir.IntegerAttr(arrivals[0].attributes["tiles"]).value)
     (cluster,) = schedule.get("cluster", (1,)) if aligned else (1,)
     if cluster > 1:
         device.attributes["nvvm.cluster_dim"] = ir.DenseI32ArrayAttr.get([cluster, 1, 1])
@@ -106,7 +119,9 @@ def _emit(
                 number = build.op("nvvm.read.ptx.sreg.ctaid.x", [], word)
             arguments = list(body.arguments)
             status = arguments.pop() if asserts else None
+            counters = arguments.pop() if arrivals else None
             em = Emitter(build, thread, warps, aligned, messages, status, shared)
+            em.counters = counters
             em.maps = dict(zip(boxes, arguments[len(arguments) - len(boxes) :], strict=True))
             _bind(em, function, arguments, written)
             ops = [op.operation for op in block.operations]
@@ -149,11 +164,22 @@ def dynamic_dims(kind: ir.Type) -> list[int]:
     return [dim for dim, size in enumerate(ir.MemRefType(kind).shape) if size == DYNAMIC]
 
 
-def _signature(block: ir.Block, written: set[int]) -> tuple[list[ir.Type], list[ir.Attribute]]:
+def _exchanged(block: ir.Block) -> set[int]:
+    """The numbers of the arguments that blocks read of what others have written in the same launch."""
+    if not ops_named(block, "mlopt.last_arrival"):
+        return set()
+    read = {op.operands[0] for op in ops_named(block, "vector.transfer_read")}
+    return {each.arg_number for each in block.arguments if each in read} & _written(block)
+
+
+def _signature(
+    block: ir.Block, written: set[int], exchanged: set[int]
+) -> tuple[list[ir.Type], list[ir.Attribute]]:
     """Types and marks of the arguments.
 
     No llvm.align: it would let LLVM join the last, single elements of a row into a wide access that
-    ends outside of the buffer. Wide accesses state their own alignment.
+    ends outside of the buffer. Wide accesses state their own alignment. No llvm.noalias for what blocks
+    exchange: nothing but what the thread writes would change it, and its loads could move over barriers.
     """
     pointer, long = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
     kinds: list[ir.Type] = []
@@ -162,7 +188,8 @@ def _signature(block: ir.Block, written: set[int]) -> tuple[list[ir.Type], list[
         kind = argument.type
         marks: dict[str, ir.Attribute] = {}
         if isinstance(kind, ir.MemRefType):
-            marks["llvm.noalias"] = ir.UnitAttr.get()
+            if number not in exchanged:
+                marks["llvm.noalias"] = ir.UnitAttr.get()
             if number not in written:
                 marks["llvm.readonly"] = ir.UnitAttr.get()
             kind = pointer

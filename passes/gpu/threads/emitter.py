@@ -72,6 +72,8 @@ class Emitter:
         self.alone = False  # whether each thread runs a task of its own
         self.cluster = 1  # blocks that share their memory
         self.status = status
+        self.counters: ir.Value | None = None  # of blocks that have come, by tile
+        self.arrived = False  # whether all that blocks have written before is there for the task's threads
         self.held: dict[int, Truth] | None = None  # by message: what is asserted together
         self.shared = Shared(build, shared)
         self.in_pieces = False  # whether a loop's steps are being written out

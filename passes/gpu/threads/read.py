@@ -26,7 +26,7 @@ def emit_read(em: Emitter, op: ir.Operation) -> None:
     if is_halved(op) or is_copied(op):
         return  # vector.deinterleave loads what it keeps, and mlopt.async_copy everything
     buffer = em.buffers[op.operands[0]]
-    if not (em.alone or buffer.constant or buffer.is_shared) and must_wait(op):
+    if not (em.alone or em.arrived or buffer.constant or buffer.is_shared) and must_wait(op):
         em.shared.barrier()
     result = op.results[0]
     layout = em.layout(result)

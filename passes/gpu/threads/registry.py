@@ -18,8 +18,8 @@ Rule = Callable[["Emitter", ir.Operation], None]
 
 # The files that register rules.
 _FILES = (
-    "asserts", "asynchronous", "contract", "convert", "elementwise", "extract", "kept", "leaves", "loop",
-    "read", "reduce", "reshape", "scalars", "serial", "tma", "warpgroup", "write",
+    "arrivals", "asserts", "asynchronous", "contract", "convert", "elementwise", "extract", "kept", "leaves",
+    "loop", "read", "reduce", "reshape", "scalars", "serial", "tma", "warpgroup", "write",
 )  # fmt: skip
 _RULES: dict[str, Rule] = {}
 
