@@ -138,3 +138,40 @@ func.func private @dynamic(%x: memref<?x1024xf32>, %out: memref<?x1024xf32>, %n:
   }
   return
 }
+
+// Rows of 4 KB that are only reduced: hardware looks ahead from one to the next.
+// CHECK-LABEL: @short_reduced
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func private @short_reduced(%x: memref<4096x1024xf32>, %out: memref<4096xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  %ninf = arith.constant dense<0xFF800000> : vector<1xf32>
+  scf.forall (%i) in (4096) {
+    %0 = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<4096x1024xf32>, vector<1x1024xf32>
+    %1 = vector.multi_reduction <maximumf>, %0, %ninf [1] : vector<1x1024xf32> to vector<1xf32>
+    %2 = vector.shape_cast %1 : vector<1xf32> to vector<1x1xf32>
+    %3 = vector.broadcast %2 : vector<1x1xf32> to vector<1x1024xf32>
+    %4 = arith.subf %0, %3 : vector<1x1024xf32>
+    %5 = vector.multi_reduction <add>, %4, %zero [1] : vector<1x1024xf32> to vector<1xf32>
+    vector.transfer_write %5, %out[%i] {in_bounds = [true]} : vector<1xf32>, memref<4096xf32>
+  }
+  return
+}
+
+// One reduction waits for nothing but memory.
+// CHECK-LABEL: @once
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func private @once(%x: memref<512x8192xf32>, %out: memref<512xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  scf.forall (%i) in (512) {
+    %0 = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<512x8192xf32>, vector<1x8192xf32>
+    %1 = vector.multi_reduction <add>, %0, %zero [1] : vector<1x8192xf32> to vector<1xf32>
+    vector.transfer_write %1, %out[%i] {in_bounds = [true]} : vector<1xf32>, memref<512xf32>
+  }
+  return
+}

@@ -32,3 +32,35 @@ func.func private @rows(%x: memref<4096x1024xf32>, %out: memref<4096x1024xf32>) 
   }
   return
 }
+
+// A row that is only reduced: the second reduction asks for the next task's row. The first one, which waits for
+// memory itself, does not.
+// CHECK-LABEL: @reduced
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<512x8192xf32>
+// CHECK: scf.forall (%[[TASK:.*]]) in (512)
+// CHECK: scf.for {{.*}} iter_args
+// CHECK-NOT: memref.prefetch
+// CHECK: scf.for %[[C:.*]] = %c0 to %c8192 step %c64 iter_args
+// CHECK: %[[NEXT:.*]] = arith.addi %[[TASK]], %c1
+// CHECK: %[[OR_LAST:.*]] = arith.minsi %[[NEXT]], %c511
+// CHECK: memref.prefetch %[[X]][%[[OR_LAST]], %[[C]]], read, locality<3>, data
+// CHECK-COUNT-3: memref.prefetch
+// CHECK-NOT: memref.prefetch
+// CHECK: arith.addf
+// CHECK: return
+func.func private @reduced(%x: memref<512x8192xf32>, %out: memref<512xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  %ninf = arith.constant dense<0xFF800000> : vector<1xf32>
+  scf.forall (%i) in (512) {
+    %0 = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<512x8192xf32>, vector<1x8192xf32>
+    %1 = vector.multi_reduction <maximumf>, %0, %ninf [1] : vector<1x8192xf32> to vector<1xf32>
+    %2 = vector.shape_cast %1 : vector<1xf32> to vector<1x1xf32>
+    %3 = vector.broadcast %2 : vector<1x1xf32> to vector<1x8192xf32>
+    %4 = arith.subf %0, %3 : vector<1x8192xf32>
+    %5 = vector.multi_reduction <add>, %4, %zero [1] : vector<1x8192xf32> to vector<1xf32>
+    vector.transfer_write %5, %out[%i] {in_bounds = [true]} : vector<1xf32>, memref<512xf32>
+  }
+  return
+}

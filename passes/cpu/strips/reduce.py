@@ -27,6 +27,7 @@ from .cover import Cover, cover, cover_blocks, known_extent
 from .emitter import Emitter
 from .fragment import UNIT, Axis, Fragment, Key, Strip, element_of, is_vector, keys_of, lane_of, sizes_of
 from .masks import lane_mask
+from .prefetch_row import prefetch_reduced
 from .registry import rule
 from .scratch import Scratch
 from .types import LARGER, SMALLER, combine
@@ -76,6 +77,7 @@ def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     def body(reduced: dict[int, Axis], values: list[ir.Value]) -> list[ir.Value]:
         asked = source_strip(op, strip, reduced)
         fragment = em.emit(op.source, asked)
+        prefetch_reduced(em, op, asked)
         read = [_counted(em, values[0], fragment[_source_key(op, key)], asked, start) for key in keys]
         with em.here():
             totals = [combine(inner, *pair, element) for pair in zip(values, read, strict=False)]
