@@ -215,8 +215,11 @@ def estimates(
         resident = block.resident(product, shared)
         least = block.resident(product, shared, aligned=False)
         if least:
-            fewest = tuple(block.registers(product, even, FEWEST_ADDRESSES) for even in (True, False))
-            found.append(replace(_estimate(product, block, resident, least, known), registers=fewest))
+            fewest, twin = (block.registers(product, even, FEWEST_ADDRESSES) for even in (True, False))
+            if product.around > product.sums:  # what a twin's places in windows take, only ptxas knows
+                twin = REGISTERS // (least * block.warps * WARP)
+            estimate = _estimate(product, block, resident, least, known)
+            found.append(replace(estimate, registers=(fewest, twin)))
     return sorted(found, key=lambda each: each.seconds)
 
 
