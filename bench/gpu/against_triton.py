@@ -107,13 +107,29 @@ class Row:
 
     @property
     def ratios(self) -> dict[str, float]:
-        """Ours over Triton's: instructions an element, and what the largest kernel's registers cost."""
+        """Ours over Triton's: instructions an element, and the registers that the largest kernel is given."""
         instructions = [sum(each.run for each in side) for side in (self.ours, self.triton)]
         registers = [max(map(_handed_out, side)) for side in (self.ours, self.triton)]
         return {
             "instructions": instructions[0] / instructions[1],
             "registers": registers[0] / registers[1],
         }
+
+    @property
+    def registers(self) -> tuple[int, int]:
+        """Of the largest kernel of each side, as ptxas counts them."""
+        ours, theirs = (max(kernel.registers for kernel in side) for side in (self.ours, self.triton))
+        return ours, theirs
+
+    @property
+    def unpaid(self) -> str:
+        """Why more than 5 % more registers cost nothing, or nothing if there are not or they do."""
+        ours, theirs = self.registers
+        if ours <= MOST * theirs or self.ratios["registers"] > 1:
+            return ""
+        given = max(map(_handed_out, self.ours))
+        why = "with which a multiprocessor holds all its warps" if given == FREE else "by eights"
+        return f"{ours} and {theirs}: both sides are given {given}, {why}"
 
 
 def _handed_out(kernel: Kernel) -> int:
@@ -203,19 +219,21 @@ def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
         "and on neither side what runs where an index is outside. "
         "Where our blocks take turns at rows, so do Triton's programs, with the next row loaded before this"
         " one is computed. Of attention the loop over keys that masks nothing is counted, and its products "
-        "of 16 x 8 x 16 (HMMA), weights below 2^-126 being 0 on both sides. The ratio of registers is of "
-        "those "
-        f"handed out: by eights, and at least {FREE}, with which a multiprocessor is full. Embedding and "
+        "of 16 x 8 x 16 (HMMA), weights below 2^-126 being 0 on both sides. Registers are those that ptxas "
+        "counts, and their ratio that of the largest kernels. Compared are those handed out, the last "
+        f"column: a multiprocessor gives them to threads by eights, and of {FREE} it has enough for all the "
+        "warps that it holds, so that fewer, or some of eight more, change nothing. Embedding and "
         "gather assert in Triton too that an index is inside, as they do where torch's Inductor compiles "
         "them; the rows that are called unchecked are without.",
     ]
     lines = [
         "| operation | instructions | Triton | elements a thread | Triton | ratio | registers | Triton "
-        "| ratio |",
-        f"|{' --- |' * 9}",
+        "| ratio | handed out |",
+        f"|{' --- |' * 10}",
     ]
     lines += [_line(row) for row in rows]
-    return with_reasons(head, lines, OVER)
+    unpaid = {(row.operation, "registers"): row.unpaid for row in rows if row.unpaid}
+    return with_reasons(head, lines, {**OVER, **unpaid})
 
 
 def _line(row: Row) -> str:
@@ -223,10 +241,11 @@ def _line(row: Row) -> str:
         return " + ".join(f"{getattr(kernel, name):.4g}" for kernel in side)
 
     cells = [row.operation]
-    for name, ratio in (("instructions", "instructions"), ("share", ""), ("registers", "registers")):
+    for name in ("instructions", "share", "registers"):
         cells += [each(side, name) for side in (row.ours, row.triton)]
-        cells += [f"{row.ratios[ratio]:.2f}"] if name == "registers" else []
         cells += [f"{row.ratios['instructions']:.2f}"] if name == "share" else []
+    ours, theirs = row.registers
+    cells += [f"{ours / theirs:.2f}", f"{row.ratios['registers']:.2f}"]
     return f"| {' | '.join(cells)} |"
 
 
