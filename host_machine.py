@@ -19,7 +19,7 @@ import numpy as np
 from .compiler import compile_mlir
 from .options import Options
 from .passes.costs.cost import FUNCTIONS
-from .passes.costs.machine import Machine
+from .passes.costs.machine import DEFAULT_CPU, Machine, find_machine
 from .runtime.cache import folder_of
 from .runtime.cache_key import host_processor
 from .runtime.executable import default_threads
@@ -99,6 +99,7 @@ def measure(seconds: Measure, threads: int) -> Machine:
         },
         matrix={},
         chips=[],
+        small=find_machine(DEFAULT_CPU).small,  # it decides about code
     )
 
 

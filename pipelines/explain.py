@@ -5,7 +5,9 @@ The program goes down to the kernels and their schedules, and no further: nothin
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Sequence
+from contextlib import redirect_stdout
 from math import ceil, prod
 from typing import Any
 
@@ -40,16 +42,25 @@ from .cpu import cpu_stages
 from .cuda import cuda_stages
 from .explain_edges import as_dict, edges_of
 from .metadata import ENTRY_FUNCTIONS
-from .shared import LINALG
 from .stages import Stage, run_stages
+from .user_passes import user_passes
 
 _FUSE, _OUTLINE, _TILE = "mlopt-fuse", "mlopt-outline", "mlopt-tile"
 
 
-def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -> dict[str, Any]:
+def explain_text(
+    linalg_text: str,
+    *,
+    func_name: str = "main",
+    chip: str = "",
+    tf32: bool = False,
+    passes: Sequence[str] = (),
+    plugins: Sequence[str] = (),
+) -> dict[str, Any]:
     """The kernels of the module ``linalg_text`` and the edges between their calls.
 
-    For a CPU, or the GPU ``chip`` ("sm_80"). Returns::
+    For a CPU, or the GPU ``chip`` ("sm_80"), whose tensor cores may round factors of f32 (``tf32``);
+    ``passes`` and ``plugins`` are those of `mlopt.pipelines.compile.lower_text`. Returns::
 
         {"kernels": [{"name", "labels", "cost": `Cost` as a dictionary, "schedule": {name: [sizes]},
                       "considered": blocks of a product that were compared and the time predicted for each,
@@ -72,8 +83,15 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
 
     Bytes and FLOPs count dynamic sizes as 1; "dynamic" says that there are some.
     """
-    linalg, grouping, outline, schedule = _stages(chip)
-    with make_context(), ir.Location.unknown(), refusals():
+    target = cuda_stages(chip, find_chip(chip).ptx, tf32=tf32) if chip else cpu_stages()
+    with (
+        make_context(),
+        ir.Location.unknown(),
+        refusals(),
+        redirect_stdout(io.StringIO()),  # what the user's passes print
+        user_passes(target, passes, plugins) as stages,
+    ):
+        linalg, grouping, outline, schedule = _stages(stages)
         module = accept(linalg_text, func_name)
         run_stages(module.operation, (linalg, grouping))
         decisions = DECISIONS.get(module.operation) or ()
@@ -102,7 +120,7 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
         for function in module.body.operations:
             _join_calls(function, calls, edges)
         kernels = [
-            _kernel(function.operation)
+            _kernel(function.operation, tf32)
             for function in module.body.operations
             if KERNEL.get(function.operation)
         ]
@@ -116,16 +134,17 @@ def explain_text(linalg_text: str, *, func_name: str = "main", chip: str = "") -
     }
 
 
-def _stages(chip: str) -> tuple[Stage, Stage, Stage, Stage]:
+def _stages(target: Sequence[Stage]) -> tuple[Stage, Stage, Stage, Stage]:
     """To linalg; to groups; to kernels, which remember their groups; to schedules."""
-    target = cuda_stages(chip, find_chip(chip).ptx) if chip else cpu_stages()
-    kernels, tile = (next(stage for stage in target if stage.name == name) for name in ("kernels", "tile"))
+    linalg, kernels, tile = (
+        next(stage for stage in target if stage.name == name) for name in ("linalg", "kernels", "tile")
+    )
     before, _, after = kernels.passes.partition(f",{_OUTLINE}")
-    if _FUSE not in before.rpartition(",")[2]:
+    if _FUSE not in before:
         raise ValueError(f"the stage '{kernels.name}' no longer has {_FUSE},{_OUTLINE}: {kernels.passes}")
     schedule = tile.passes.partition(f",{_TILE}")[0]
     return (
-        LINALG,
+        linalg,
         Stage("groups", before),
         Stage("outline", f"{_OUTLINE}{{keep-groups=true}}"),
         Stage("schedule", f"{after.removeprefix(',')},{schedule}".removeprefix(",")),
@@ -233,7 +252,7 @@ def _host_work(op: ir.Operation, number: int) -> dict[str, Any]:
     }
 
 
-def _kernel(function: ir.Operation) -> dict[str, Any]:
+def _kernel(function: ir.Operation, tf32: bool) -> dict[str, Any]:
     slow = SLOW.get(function)
     dynamic = any(
         isinstance(argument.type, ir.RankedTensorType) and not argument.type.has_static_shape
@@ -242,7 +261,7 @@ def _kernel(function: ir.Operation) -> dict[str, Any]:
     return {
         "name": ir.StringAttr(function.attributes["sym_name"]).value,
         "labels": list(OPS.get(function) or ()),
-        "cost": cost_of(function).as_dict(),
+        "cost": cost_of(function, tf32).as_dict(),
         "schedule": {name: list(sizes) for name, sizes in (SCHEDULE.get(function) or {}).items()},
         "considered": list(CONSIDERED.get(function) or ()),
         "last_blocks": LAST_BLOCKS.get(function) or "",

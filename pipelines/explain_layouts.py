@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from typing import Any
 
 from mlir import ir
@@ -17,17 +19,34 @@ from .accept import accept
 from .compile import refusals
 from .cuda import cuda_stages
 from .stages import run_stages
+from .user_passes import user_passes
 
 
-def layouts_of_text(linalg_text: str, *, func_name: str = "main", chip: str) -> list[dict[str, Any]]:
+def layouts_of_text(
+    linalg_text: str,
+    *,
+    func_name: str = "main",
+    chip: str,
+    tf32: bool = False,
+    passes: Sequence[str] = (),
+    plugins: Sequence[str] = (),
+) -> list[dict[str, Any]]:
     """The tiles of each kernel of the module ``linalg_text`` in code for ``chip`` ("sm_80").
 
+    ``tf32``, ``passes`` and ``plugins`` are those of `mlopt.pipelines.explain.explain_text`.
     Returns ``[{"name", "tiles": [{"op", "where", "type", "shape", "layout"}]}]`` in the order of the program;
     a kernel has no tiles if each thread runs a task of its own.
     """
-    with make_context(), ir.Location.unknown(), refusals():
+    target = cuda_stages(chip, find_chip(chip).ptx, tf32=tf32)
+    with (
+        make_context(),
+        ir.Location.unknown(),
+        refusals(),
+        redirect_stdout(io.StringIO()),  # what the user's passes print
+        user_passes(target, passes, plugins) as stages,
+    ):
         module = accept(linalg_text, func_name)
-        run_stages(module.operation, cuda_stages(chip, find_chip(chip).ptx), stop_after="layouts")
+        run_stages(module.operation, stages, stop_after="layouts")
         return [
             {
                 "name": ir.StringAttr(function.attributes["sym_name"]).value,

@@ -28,7 +28,7 @@ def build_torch(
 
     ``label`` names the program in ``mlopt cache``. ``shapes`` of the inputs are what ``tune=True`` measures.
     """
-    rounding = _rounding(options)
+    rounding = rounding_of(options)
     program = {
         "text": _SOURCE_LINE.sub("", text),
         "weights": weights,
@@ -64,7 +64,7 @@ def import_program(text: str, weights: list[int], options: Options) -> str:
     return linalg
 
 
-def _rounding(options: Options) -> dict[str, bool]:
+def rounding_of(options: Options) -> dict[str, bool]:
     """What torch lets a GPU's products of f32 do, if that is more than nothing."""
     if not is_cuda(options.target):
         return {}
@@ -105,12 +105,13 @@ def _schedules(linalg: str, options: Options, func_name: str) -> list[dict[str, 
         reproducer="linalg_text",
         linalg_text=linalg,
         func_name=func_name,
-        **_user_passes(options),
+        **user_passes_of(options),
     )
     return found
 
 
-def _user_passes(options: Options) -> dict[str, Any]:
+def user_passes_of(options: Options) -> dict[str, Any]:
+    """The passes of the user's own, as workers take them."""
     plugins = [os.path.abspath(path) for path in options.pass_plugins]  # noqa: PTH100 (links stay)
     return {"passes": options.passes, "plugins": plugins}
 
@@ -130,7 +131,7 @@ def _compile_with(
         opt_level=options.opt_level,
         fast_math=options.fast_math,
         stage=stage,
-        **_user_passes(options),
+        **user_passes_of(options),
         **rounding,
         **({"chip": chip_of(options.target).name} if is_cuda(options.target) else {"choices": choices}),
     )

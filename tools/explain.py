@@ -172,7 +172,9 @@ def _explained(
     cost = Cost(**kernel["cost"])
     tasks = kernel["tasks"]
     few = tasks if tasks is not None and tasks < machine.processors else None  # else all are busy
-    prediction = predict(cost, machine, few)
+    alone = predict(cost, machine, 1)
+    is_small = alone.seconds - machine.launch <= machine.small  # one thread has it, whatever its tasks
+    prediction = alone if is_small and not machine.chips else predict(cost, machine, few)
     schedule, path, dynamic = kernel["schedule"], kernel["path"], kernel["dynamic"]
     considered, last = tuple(kernel["considered"]), kernel["last_blocks"]
     return Explained(
@@ -190,6 +192,8 @@ def ask(entry: str, source: str, func: str, options: Options) -> Any:
         linalg_text=linalg_of(source, options),
         func_name=func,
         chip=chip_of(options.target).name if is_cuda(options.target) else "",
+        **requests.user_passes_of(options),
+        **requests.rounding_of(options),
     )
 
 

@@ -54,9 +54,10 @@ FUNCTIONS = tuple(dict.fromkeys(SPECIAL.values()))
 class Cost:
     """What one call of a kernel moves and computes.
 
-    ``contracted`` are the FLOPs of contractions by the dtype of what is multiplied, ``elementwise`` those of
-    everything else by the dtype that is computed in ("f64", "f32", "f16", "bf16", "int"); ``special`` counts
-    the calls of each of `FUNCTIONS`, which are in neither.
+    ``elementwise`` are FLOPs by the dtype that is computed in ("f64", "f32", "f16", "bf16", "int"), but for
+    those of contractions: ``contracted``, by what tensor cores call the factors that they multiply ("f16",
+    "bf16", "i8", "tf32"), or by the dtype that others are computed in ("f64", "f32", "int"). ``special``
+    counts the calls of each of `FUNCTIONS`, which are in neither.
     """
 
     bytes: int

@@ -9,12 +9,15 @@ from math import prod
 from mlir import ir
 
 from ...dialects.attributes import SUMS
+from ..gpu.layouts.mma import TF32, instruction_for
 from ..groups import is_init
 from ..operations import nested_ops
 from ..raising.bodies import is_contraction
 from ..structured import ATTENTION, CASTS, STRUCTURED
 from ..tiling.access import Access, Nest, nest_of, shape_of
 from ..tiling.analysis import loops_in
+from ..tiling.attention import causal_loop
+from ..tiling.contraction import total_type
 from .cost import SPECIAL, Cost
 
 _FREE = ("arith.constant", *CASTS)
@@ -25,15 +28,18 @@ Part = tuple[int | None, ...]  # where a part of a tensor starts, None where tha
 _WHOLE: Part = ()
 
 
-def cost_of(kernel: ir.Operation) -> Cost:
+def cost_of(kernel: ir.Operation, tf32: bool = False) -> Cost:
     """The cost of a kernel function on tensors, whether or not a tile rule takes it.
 
     Bytes are the distinct elements of inputs, read once, and the results; FLOPs one for each arith or math op
     of a body and iteration, of which branches and loops in the body count once. Dynamic sizes count as 1;
-    what a gather reads counts once for each element that it makes, and parts that are added up twice.
+    what a gather reads counts once for each element that it makes, and parts that are added up twice. Of
+    scores that causal attention makes itself those count that are not masked. ``tf32``: tensor cores may
+    round factors of f32.
     """
     *ops, end = (op.operation for op in kernel.regions[0].blocks[0].operations)
     reads, work = Reads(), Cost(0)
+    masked = _masked(ops)
     for op in ops:
         if op.name not in STRUCTURED:
             for value in op.operands:
@@ -44,7 +50,7 @@ def cost_of(kernel: ir.Operation) -> Cost:
         for value, part, amount in reads_of(nest):
             if isinstance(value, ir.BlockArgument):
                 reads.add(value, part, amount)
-        work += work_of(nest)
+        work += work_of(nest, tf32=tf32).repeated(masked.get(op, 1))
     again = sum(map(bytes_of, list(end.operands)[:1])) if SUMS.get(kernel) else 0
     return Cost(reads.total() + again + sum(_written(value) for value in end.operands)) + work
 
@@ -107,32 +113,77 @@ def _larger(one: Mapping[Part, int], other: Mapping[Part, int]) -> Mapping[Part,
     return {**one, **{part: max(one.get(part, 0), amount) for part, amount in other.items()}}
 
 
-def work_of(nest: Nest, unknown: int = 1) -> Cost:
-    """What the body of ``nest`` computes in all of its iterations; no bytes."""
+def work_of(nest: Nest, unknown: int = 1, tf32: bool = False) -> Cost:
+    """What the body of ``nest`` computes in all of its iterations; no bytes. ``tf32`` as for `cost_of`."""
     if nest.op.name == ATTENTION:
         return _of_attention(nest, unknown)
     if nest.body is None:
         return Cost(0)
     work: dict[str, Counter[str]] = {"contracted": Counter(), "elementwise": Counter(), "special": Counter()}
     points = _points(nest.extents, unknown)
-    multiplied = nest.op.operands[0].type.element_type if is_contraction(nest.op) else None
+    multiplied = _multiplied(nest, tf32) if is_contraction(nest.op) else None
     for inner in nested_ops(nest.op):
         count_op(inner, points, work, multiplied)
     return Cost(0, **{kind: dict(part) for kind, part in work.items()})
 
 
 def count_op(
-    op: ir.Operation, times: int, work: Mapping[str, Counter[str]], multiplied: ir.Type | None = None
+    op: ir.Operation, times: int, work: Mapping[str, Counter[str]], multiplied: str | None = None
 ) -> None:
-    """Add to ``work`` what ``op`` of a body computes; ``multiplied``: the factors' type in a contraction."""
+    """Add to ``work`` what ``op`` of a body computes; ``multiplied``: as what a contraction counts."""
     if not op.name.startswith(("arith.", "math.")) or op.name in _FREE:
         return
     if op.name in SPECIAL:
         work["special"][SPECIAL[op.name]] += times
     elif multiplied is not None:
-        work["contracted"][_dtype(multiplied)] += times
+        work["contracted"][multiplied] += times
     else:
         work["elementwise"][_dtype(op.operands[-1].type)] += times
+
+
+def _multiplied(nest: Nest, tf32: bool) -> str:
+    """What the products of a contraction count as: by the instruction of tensor cores for them, if any."""
+    factors = [value.type.element_type for value in nest.op.operands[:2]]
+    total = total_type(nest)
+    if factors[0] == factors[1]:
+        return _product(factors[0], total, tf32 and len(nest.reductions) == 1)
+    return _product(total, total, False)
+
+
+def _product(factor: ir.Type, total: ir.Type, tf32: bool) -> str:
+    """What a product of factors of one type counts as."""
+    found = instruction_for(factor, total, tf32)
+    if found is not None:
+        return TF32 if found.kind == TF32 else str(factor)
+    return "f64" if str(total) == "f64" else "f32" if isinstance(total, ir.FloatType) else _INTEGER
+
+
+def _masked(ops: Iterable[ir.Operation]) -> dict[ir.Operation, float]:
+    """Which part is computed of what makes the scores of causal attention among ``ops``."""
+    found: dict[ir.Operation, float] = {}
+    for attention in (op for op in ops if op.name == ATTENTION):
+        part, scores = _attended(nest_of(attention)), shape_of(attention.operands[0])
+        makers = [attention.operands[0]]
+        while makers:
+            value = makers.pop()
+            if isinstance(value, ir.BlockArgument) or value.owner.name not in STRUCTURED:
+                continue
+            if shape_of(value) == scores:
+                found[value.owner.operation] = part
+                makers += value.owner.operands
+    return found
+
+
+def _attended(nest: Nest) -> float:
+    """The part of its scores that attention needs: causal rows end at their own position."""
+    loop = causal_loop(nest)
+    if loop is None:
+        return 1.0
+    rows, keys = nest.extents[loop], nest.extents[nest.reductions[0]]
+    if not rows or not keys:
+        return 1.0
+    short = min(rows, keys)
+    return (short * (short + 1) / 2 + (rows - short) * keys) / (rows * keys)
 
 
 def _of_attention(nest: Nest, unknown: int) -> Cost:
@@ -140,9 +191,11 @@ def _of_attention(nest: Nest, unknown: int) -> Cost:
     read = nest.reads[0]
     assert read is not None
     scores = _points((nest.extents[loop] for index in read.indices for loop in index.loops), unknown)
-    kind = _dtype(nest.op.results[0].type.element_type)
-    product = {kind: 2 * _points(nest.extents, unknown)}
-    return Cost(0, contracted=product, elementwise={kind: 3 * scores}, special={"exp": scores})
+    values, total = (value.type.element_type for value in (nest.op.operands[1], nest.op.results[0]))
+    kind = _dtype(total)
+    product = {_product(values, total, False): 2 * _points(nest.extents, unknown)}
+    whole = Cost(0, contracted=product, elementwise={kind: 3 * scores}, special={"exp": scores})
+    return whole.repeated(_attended(nest))
 
 
 def _dtype(kind: ir.Type) -> str:

@@ -27,14 +27,14 @@ _FOLDER = Path(__file__).parent / "machines"
 class Machine:
     """What a machine does in a second, all its processors together.
 
-    ``bandwidth``: bytes from and to memory. ``matrix``: FLOPs of contractions by the dtype of what is
-    multiplied, where there are units for them. ``vector``: FLOPs by dtype, a multiply-add counted as two, so
-    that other instructions run at half of it. ``special``: calls of each of `cost.FUNCTIONS` in f32.
-    ``launch``: seconds from one kernel to the next. ``processors`` do all this together; ``tasks``: how many
-    independent tasks a kernel should have. ``cache``: bytes of the cache that all processors share, of which
-    they read ``cache_bandwidth`` and which answers after ``cache_latency`` seconds, and ``shared_bandwidth``
-    of the memory that a block's threads share; 0 for CPUs, where nobody asks. ``warp_share``: what products
-    of single warps (mma.sync) reach of ``matrix``.
+    ``bandwidth``: bytes from and to memory. ``matrix``: FLOPs of contractions by what tensor cores
+    multiply, of those instructions that are made (none of f64). ``vector``: FLOPs by dtype, a multiply-add
+    counted as two, so that other instructions run at half of it. ``special``: calls of each of
+    `cost.FUNCTIONS` in f32. ``launch``: seconds from one kernel to the next. ``processors`` do all this
+    together; ``tasks``: how many independent tasks a kernel should have. ``cache``: bytes of the cache that
+    all processors share, of which they read ``cache_bandwidth`` and which answers after ``cache_latency``
+    seconds, and ``shared_bandwidth`` of the memory that a block's threads share; 0 for CPUs, where nobody
+    asks. ``warp_share``: what products of single warps (mma.sync) reach of ``matrix``.
     ``small``: seconds of one processor's work that it does alone, however many tasks there are.
     ``sources``: where each of these comes from.
     """

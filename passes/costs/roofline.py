@@ -30,6 +30,7 @@ from .machine import Machine
 
 Bound = Literal["memory", "compute", "special functions", "launch"]
 
+_ON_VECTORS = {"i8": "int", "tf32": "f32"}
 _SHORT = 4  # times as long as what is one processor's: a task that others need not share
 
 
@@ -69,10 +70,15 @@ def predict(cost: Cost, machine: Machine, tasks: int | None = None) -> Predictio
 
 def arithmetic_of(cost: Cost, machine: Machine) -> tuple[float, float]:
     """The seconds of FLOPs, and of special functions, if all processors share them."""
-    compute = sum(
-        flops / machine.matrix.get(dtype, machine.vector[dtype]) for dtype, flops in cost.contracted.items()
-    ) + sum(flops / (machine.vector[dtype] / 2) for dtype, flops in cost.elementwise.items())
+    compute = sum(flops / _rate_of(machine, kind) for kind, flops in cost.contracted.items()) + sum(
+        flops / (machine.vector[dtype] / 2) for dtype, flops in cost.elementwise.items()
+    )
     return compute, sum(calls / machine.special[function] for function, calls in cost.special.items())
+
+
+def _rate_of(machine: Machine, kind: str) -> float:
+    """The FLOPs of contractions in a second; without tensor cores those of vectors."""
+    return machine.matrix.get(kind) or machine.vector[_ON_VECTORS.get(kind, kind)]
 
 
 def busy_part(machine: Machine, tasks: int | None) -> float:

@@ -39,24 +39,27 @@ func.func private @k(%x: {kind}, %o: {result}) -> {result} {{
 
 
 def matmul(m, n, k, dtype="f32", accumulate="f32"):
-    product = f"%p = arith.mulf %a, %b : {accumulate}"
+    mul, add, ext, zero = ("mulf", "addf", "extf", "0.0")
+    if accumulate.startswith("i"):
+        mul, add, ext, zero = ("muli", "addi", "extsi", "0")
+    product = f"%p = arith.{mul} %a, %b : {accumulate}"
     if dtype != accumulate:
-        product = f"""%x = arith.extf %a : {dtype} to {accumulate}
-    %y = arith.extf %b : {dtype} to {accumulate}
-    %p = arith.mulf %x, %y : {accumulate}"""
+        product = f"""%x = arith.{ext} %a : {dtype} to {accumulate}
+    %y = arith.{ext} %b : {dtype} to {accumulate}
+    %p = arith.{mul} %x, %y : {accumulate}"""
     a, b, c = f"tensor<{m}x{k}x{dtype}>", f"tensor<{k}x{n}x{dtype}>", f"tensor<{m}x{n}x{accumulate}>"
     return f"""
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 func.func private @k(%left: {a}, %right: {b}, %o: {c}) -> {c} {{
-  %zero = arith.constant 0.0 : {accumulate}
+  %zero = arith.constant {zero} : {accumulate}
   %f = linalg.fill ins(%zero : {accumulate}) outs(%o : {c}) -> {c}
   %r = linalg.generic {{indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}}
       ins(%left, %right : {a}, {b}) outs(%f : {c}) {{
   ^bb0(%a: {dtype}, %b: {dtype}, %s: {accumulate}):
     {product}
-    %t = arith.addf %s, %p : {accumulate}
+    %t = arith.{add} %s, %p : {accumulate}
     linalg.yield %t : {accumulate}
   }} -> {c}
   return %r : {c}
@@ -82,6 +85,7 @@ def test_bytes_and_flops_of_what_is_known():
 
 def test_flops_are_counted_by_dtype():
     assert cost(matmul(8, 8, 8, "bf16")).contracted == {"bf16": 1024}
+    assert cost(matmul(8, 8, 8, "f64", "f64")).contracted == {"f64": 1024}
     double = "%y = arith.addf %a, %a : f64\nlinalg.yield %y : f64"
     assert cost(elementwise(double, "2x3", "f64", "f64")).elementwise == {"f64": 6}
     whole = "%y = arith.addi %a, %one : i32\nlinalg.yield %y : i32"
@@ -153,6 +157,55 @@ def test_tensor_cores_make_short_products_wait_for_memory(name):
     ratio = predict(cost(matmul(4096, 4096, 4096)), machine).compute
     ratio /= predict(cost(matmul(4096, 4096, 4096, "bf16")), machine).compute
     assert ratio == pytest.approx(machine.matrix["bf16"] / machine.vector["f32"])
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_products_take_as_long_as_the_instructions_that_multiply(name):
+    machine = find_machine(name)
+    flops = 2 * 4096**3
+    rounded = cost(matmul(4096, 4096, 4096), lambda kernel: cost_of(kernel, tf32=True))
+    for found, rate in [
+        (cost(matmul(4096, 4096, 4096)), machine.vector["f32"]),
+        (rounded, machine.matrix["tf32"]),
+        (cost(matmul(4096, 4096, 4096, "f64", "f64")), machine.vector["f64"]),  # no mma of f64 is made
+        (cost(matmul(4096, 4096, 4096, "i8", "i32")), machine.matrix["i8"]),
+        (cost(matmul(4096, 4096, 4096, "i32", "i32")), machine.vector["int"]),
+        (cost(matmul(4096, 4096, 4096, "f16", "f16")), machine.matrix["f16"]),  # summed in f32
+    ]:
+        assert predict(found, machine).compute == pytest.approx(flops / rate, rel=1e-6)
+        assert predict(found, find_machine("cpu")).compute > 0  # whose vectors do them all
+
+
+@pytest.mark.parametrize(("rows", "keys", "pairs"), [(4, 4, 10), (2, 5, 3), (5, 2, 9), (1, 7, 1)])
+def test_causal_attention_counts_the_scores_that_it_needs(rows, keys, pairs):
+    def attention(causal):
+        return f"""
+#q = affine_map<(d0, d1, d2) -> (d0, d2)>
+#k = affine_map<(d0, d1, d2) -> (d1, d2)>
+#s = affine_map<(d0, d1, d2) -> (d0, d1)>
+#w = affine_map<(d0, d1, d2) -> (d0, d2)>
+#v = affine_map<(d0, d1, d2) -> (d2, d1)>
+#parallel = #linalg.iterator_type<parallel>
+#reduction = #linalg.iterator_type<reduction>
+func.func private @k(%q: tensor<{rows}x8xf32>, %k: tensor<{keys}x8xf32>, %v: tensor<{keys}x16xf32>,
+    %e: tensor<{rows}x{keys}xf32>, %o: tensor<{rows}x16xf32>) -> tensor<{rows}x16xf32> {{
+  %s = linalg.generic {{indexing_maps = [#q, #k, #s], iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%q, %k : tensor<{rows}x8xf32>, tensor<{keys}x8xf32>) outs(%e : tensor<{rows}x{keys}xf32>) {{
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %m = arith.mulf %a, %b : f32
+    %t = arith.addf %c, %m : f32
+    linalg.yield %t : f32
+  }} -> tensor<{rows}x{keys}xf32>
+  %r = "mlopt.attention"(%s, %v, %o) {{causal = {causal} : i64, zero_rows = false, zero_nans = false,
+      indexing_maps = [#w, #v, #s], iterator_types = [#parallel, #parallel, #reduction]}}
+      : (tensor<{rows}x{keys}xf32>, tensor<{keys}x16xf32>, tensor<{rows}x16xf32>) -> tensor<{rows}x16xf32>
+  return %r : tensor<{rows}x16xf32>
+}}"""
+
+    whole, causal = cost(attention(-1)), cost(attention(0))
+    assert whole.contracted == {"f32": 2 * rows * keys * (8 + 16)} and whole.special == {"exp": rows * keys}
+    assert causal.contracted == {"f32": 2 * pairs * (8 + 16)} and causal.special == {"exp": pairs}
+    assert causal.bytes == whole.bytes
 
 
 def test_arithmetic_that_outweighs_memory_only_together_is_what_binds():
