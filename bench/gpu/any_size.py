@@ -17,20 +17,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...gpu_report import GpuKernel, GpuReport
-from ...runtime.cuda.spills import wanted_blocks
 from ...runtime.emulator.launch import Report
 from .machine_code import Code
+from .residency import wanted_blocks
 
 GATES = ("findings", "spills", "residency", "first", "nc", "banks")
 _LOAD = "ld.global"
 
 
 def missed(
-    report: GpuReport, ptx: str, codes: Mapping[str, Code], launches: Sequence[Report]
+    report: GpuReport, threads: str, codes: Mapping[str, Code], launches: Sequence[Report]
 ) -> dict[str, set[str]]:
-    """For each gate that is missed the kernels that miss it; ``launches`` are a call's on the emulator."""
+    """For each gate that is missed the kernels that miss it.
+
+    ``threads`` is the stage of that name, ``launches`` are a call's on the emulator.
+    """
     built = {kernel.name: kernel for kernel in report.kernels}
-    wanted = wanted_blocks(ptx)
+    wanted = wanted_blocks(threads)
     found: dict[str, set[str]] = {}
     for launch in launches:
         held = _held(built[launch.kernel], wanted[launch.kernel], codes[launch.kernel], launch)

@@ -43,12 +43,12 @@ from dataclasses import dataclass
 from ...compiled import Compiled
 from ...runtime.cuda.chips import find_chip
 from ...runtime.cuda.ptxas import find_ptxas, tool_paths
-from ...runtime.cuda.spills import wanted_blocks
 from ...runtime.emulator.counters import Line
 from ...runtime.emulator.launch import Report
 from .amounts import Amounts
 from .machine_code import Code, parse
 from .places import SECTOR, WIDEST, anywhere, places_of, smaller_shares
+from .residency import wanted_blocks
 
 MOST_OVER = 1.02
 MOST_REQUESTED = 2.0
@@ -107,7 +107,7 @@ def found_in(
     assert gpu is not None, "the target is a GPU"
     codes = parse(compiled.asm["cubin"])
     built = {kernel.name: kernel for kernel in gpu.kernels}
-    wanted = wanted_blocks(compiled.asm["ptx"])
+    wanted = wanted_blocks(compiled.asm["threads"])
     found = []
     for report in launches:
         code, counters, kernel = codes[report.kernel], report.counters, built[report.kernel]

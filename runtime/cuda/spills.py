@@ -31,11 +31,6 @@ def assemble_unspilled(ptx: str, chip: Chip, ptxas: Ptxas) -> tuple[str, Assembl
     return ptx, assembled
 
 
-def wanted_blocks(ptx: str) -> dict[str, int]:
-    """How many blocks a multiprocessor is to hold, by kernel."""
-    return {name: int(blocks) for _, name, blocks, _ in _WANTED.findall(ptx)}
-
-
 def _spilling(assembled: Assembled) -> set[str]:
     return {name for name, code in assembled.kernels.items() if code.spill_stores + code.spill_loads}
 

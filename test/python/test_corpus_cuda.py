@@ -16,6 +16,7 @@ from mlopt.bench.gpu.known import CORPUS
 from mlopt.bench.gpu.machine_code import parse
 from mlopt.bench.gpu.measured import products_of
 from mlopt.bench.gpu.modules import PRODUCTS
+from mlopt.bench.gpu.operations import dtype_name
 from mlopt.runtime.verification import Verifier
 from mlopt.test.corpus import CASES
 
@@ -46,15 +47,20 @@ def test_corpus(case, dtype):
             got = compiled(*[x.clone() for x in inputs])
     verifier.check(got)
     codes = parse(compiled.asm["cubin"])
-    found = missed(compiled.report.gpu, compiled.asm["ptx"], codes, launches)
-    assert found.keys() <= CORPUS.get(case.name, {}).keys(), found
+    found = missed(compiled.report.gpu, compiled.asm["threads"], codes, launches)
+    assert found.keys() == CORPUS.get(_row(case.name, dtype), {}).keys(), found
     if case.name in PRODUCTS:
         others = {kernel.name for kernel in compiled.kernels if kernel.function == "main"}
         assert others == products_of(compiled)
 
 
+def _row(name: str, dtype: torch.dtype) -> str:
+    """What `CORPUS` calls a module in a dtype."""
+    return f"{name}, {dtype_name(dtype)}"
+
+
 def test_what_misses_a_gate_is_known_to() -> None:
-    assert CORPUS.keys() <= CASES.keys()
+    assert CORPUS.keys() <= {_row(case.name, dtype) for case, dtype in (each.values for each in PARAMETERS)}
     assert all(set(gates) <= set(GATES) and all(gates.values()) for gates in CORPUS.values())
 
 
@@ -65,13 +71,13 @@ def test_gates_are_missed() -> None:
     with emulator.record() as launches:
         compiled(x)
     (launch,) = launches
-    name, counters, ptx = launch.kernel, launch.counters, compiled.asm["ptx"]
+    name, counters, threads = launch.kernel, launch.counters, compiled.asm["threads"]
     codes = parse(compiled.asm["cubin"])
-    assert missed(compiled.report.gpu, ptx, codes, launches) == {}
+    assert missed(compiled.report.gpu, threads, codes, launches) == {}
     counters.bank_conflicts = 1
     for line in counters.lines:
         line.text = line.text.replace("ld.global.nc", "ld.global")
-    many = ptx.replace(".minnctapersm ", ".minnctapersm 10")
+    many = threads.replace("nvvm.minctasm = ", "nvvm.minctasm = 10")
     late = {name: parse(LATE)["late"]}
     found = missed(compiled.report.gpu, many, late, launches)
     assert found == {"residency": {name}, "first": {name}, "nc": {name}, "banks": {name}}

@@ -2,6 +2,7 @@
 
 import ctypes
 import random
+import re
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -146,6 +147,11 @@ def _holding(name: str, words: int, limits: str) -> str:
     return f".visible .entry {name}(.param .u64 a)\n{limits} {{ {body} ret; }}\n"
 
 
+def _wanted(ptx: str) -> dict[str, int]:
+    """The blocks of each kernel that its PTX wants a multiprocessor to hold."""
+    return {name: int(blocks) for name, blocks in re.findall(r"\.entry (\w+)[^{]*\.minnctapersm (\d+)", ptx)}
+
+
 def _unspilled(limits: str) -> str:
     """Two kernels of these limits, of which "many" spilled with them and no longer does."""
     ptx = PTX.split(".visible")[0] + _holding("many", 48, limits) + _holding("few", 8, limits)
@@ -159,12 +165,12 @@ def _unspilled(limits: str) -> str:
 
 def test_only_kernels_that_spill_want_fewer_blocks():
     relaxed = _unspilled(".maxntid 128\n.minnctapersm 16")
-    assert spills.wanted_blocks(relaxed) == {"many": 8, "few": 16}
+    assert _wanted(relaxed) == {"many": 8, "few": 16}
 
 
 def test_what_a_thread_may_have_at_most_is_dropped_before_blocks_are():
     relaxed = _unspilled(".maxntid 512\n.minnctapersm 2\n.maxnreg 40")
-    assert spills.wanted_blocks(relaxed) == {"many": 2, "few": 2}
+    assert _wanted(relaxed) == {"many": 2, "few": 2}
     assert relaxed.count(".maxnreg 40") == 1
     assert relaxed.index(".maxnreg 40") > relaxed.index(".entry few")
 
@@ -173,7 +179,7 @@ def test_a_block_that_has_all_registers_may_spill():
     chip = find_chip("sm_80")
     ptx = PTX.split(".visible")[0] + _holding("many", 80, ".maxntid 1024\n.minnctapersm 2")
     relaxed, found = spills.assemble_unspilled(ptx, chip, ptxas.find_ptxas(chip))
-    assert spills.wanted_blocks(relaxed) == {"many": 1}
+    assert _wanted(relaxed) == {"many": 1}
     assert found.kernels["many"].spill_stores > 0
 
 

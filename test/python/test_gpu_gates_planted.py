@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -175,7 +176,10 @@ def _measured(ptx: str, needed: int = 2 * _BLOCKS * 4096) -> Found:
     kernel = GpuKernel("copy", 128, (_BLOCKS, 1, 1), code.shared, code.registers, spills, fits)
     operands = "%a: memref<65536xf32>, %b: memref<65536xf32>"
     layouts = f"func.func private @copy({operands}) attributes {{mlopt.bytes = {needed}}}"
-    asm = {"ptx": ptx, "cubin": disassemble_cubin(assembled.cubin), "layouts": layouts}
+    wanted = re.search(r"\.minnctapersm (\d+)", ptx)
+    assert wanted is not None
+    threads = f"llvm.func @copy() attributes {{nvvm.minctasm = {wanted[1]} : i32}}"
+    asm = {"threads": threads, "cubin": disassemble_cubin(assembled.cubin), "layouts": layouts}
     compiled = cast(
         Compiled, SimpleNamespace(asm=asm, report=Report(gpu=GpuReport("sm_80", "", (kernel,), ())))
     )
