@@ -96,8 +96,9 @@ class Measured:
 
     def _count(self, module: ir.Module) -> None:
         functions = {op.attributes["sym_name"].value: op.operation for op in module.body.operations}
-        self.kernels = sum("mlopt.kernel" in function.attributes for function in functions.values())
-        self.calls = sum(op.operation.name == "func.call" for op in functions["main"].regions[0].blocks[0])
+        ops = (op.operation for op in functions["main"].regions[0].blocks[0])
+        called = [op.attributes["callee"].value for op in ops if op.name == "func.call"]
+        self.calls, self.kernels = len(called), len({*called})
 
     def row(self) -> list[str]:
         return [str(self.layers), str(self.calls), str(self.kernels), *(f"{each:.2f}" for each in self.all())]

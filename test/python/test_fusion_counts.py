@@ -1,7 +1,9 @@
 """The most kernels that a call of well-known modules runs; those of @prepare are not counted."""
 
+import json
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import mlopt
@@ -222,12 +224,24 @@ ROWS: dict[str, Row] = {
 }
 
 
+MOVED = {
+    row["module"]: row["mlopt"]["kernels"]
+    for row in json.loads((Path(__file__).parents[2] / "bench/results/bytes_moved.json").read_text())["rows"]
+}
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ROWS)
 def test_kernels(name: str, target: str) -> None:
     most, module, inputs = ROWS[name]
     names = kernels_of(module, inputs, target)
     assert len(names) <= most, names
+    if target == "cpu" and name in MOVED:
+        assert len(names) == MOVED[name], "python bench/bytes_moved.py --save"
+
+
+def test_the_table_of_bytes_moved_has_all_rows() -> None:
+    assert {*ROWS} - {*MOVED} == {"GPT-2 block"}  # there it is a larger one
 
 
 def test_kernels_do_not_grow_with_layers() -> None:

@@ -1,5 +1,7 @@
 """Random graphs, fused and with each op a kernel of its own, within the bound of docs/semantics.md.
 
+One in ten reads NaN, infinities and zeros of both signs, too.
+
 `make fuzz` runs more of them: MLOPT_FUZZ=N, from the seed MLOPT_FUZZ_FIRST on. MLOPT_TARGET and MLOPT_DEVICE
 say what for, as everywhere: cuda:sm_80 and emulator, for example.
 """
@@ -19,8 +21,8 @@ from mlopt.runtime import requests
 from mlopt.runtime.arrays import numpy_dtype
 
 from .fuzz.bound import difference
-from .fuzz.graphs import Array, Graph, Node, batch
-from .fuzz.maker import DTYPES
+from .fuzz.graphs import Array, Graph, Node, as_numbers_of, batch
+from .fuzz.maker import DTYPES, SPECIAL_EVERY
 from .fuzz.ops import make_graph
 from .fuzz.shrink import smallest, used
 
@@ -105,6 +107,20 @@ def test_what_is_wrong_is_said() -> None:
     wrong = [right[0] + right[0].dtype.type(1), *right[1:]]
     assert "result 0 is wrong in" in str(difference(graph, 0, wrong))
     assert "shape" in str(difference(graph, 0, [right[0][None], *right[1:]]))
+
+
+def test_what_is_no_number_belongs_in_its_places() -> None:
+    seen = set()
+    for seed in range(0, 100, SPECIAL_EVERY):
+        graph = make_graph(seed)
+        right = graph.evaluate(0, np.float32, lambda value, graph=graph: as_numbers_of(graph.element, value))
+        assert difference(graph, 0, right) is None
+        for name, is_there in (("nan", np.isnan), ("inf", np.isinf), ("finite", np.isfinite)):
+            if is_there(right[0]).any():
+                seen.add(name)
+                other = np.where(is_there(right[0]), 0.0 if name == "nan" else np.nan, right[0])
+                assert "result 0 is wrong in" in str(difference(graph, 0, [other, *right[1:]]))
+    assert seen == {"nan", "inf", "finite"}
 
 
 def test_a_graph_that_cannot_be_compiled_spoils_no_other() -> None:

@@ -24,8 +24,12 @@ def difference(graph: Graph, call: int, results: Sequence[Array]) -> str | None:
     ):
         if ours.shape != right.shape:
             return f"result {number} has the shape {ours.shape}, not {right.shape}"
-        allowed = np.maximum(2 * np.abs(near - right), SHARE[graph.element] * terms)
-        wrong = ~(np.abs(ours.astype(np.float64) - right) <= allowed + SMALLEST[graph.element])
+        with np.errstate(invalid="ignore"):  # of infinite ones
+            allowed = np.maximum(
+                2 * np.abs(near - right), SHARE[graph.element] * np.nan_to_num(terms, posinf=0)
+            )
+            close = np.abs(ours.astype(np.float64) - right) <= allowed + SMALLEST[graph.element]
+        wrong = ~np.where(np.isfinite(right) & np.isfinite(near), close, _is_as_special(ours, near, right))
         if wrong.any():
             place = tuple(int(each) for each in np.argwhere(wrong)[0])
             values = [float(each[place]) for each in (ours, near, right)]
@@ -34,6 +38,13 @@ def difference(graph: Graph, call: int, results: Sequence[Array]) -> str | None:
                 " {!r}, op by op {!r}, in float64 {!r}".format(*values)
             )
     return None
+
+
+def _is_as_special(ours: Array, near: Array, right: Array) -> Array:
+    """Whether NaN is NaN, and an infinity the same; where float64 and op by op do not agree, as either."""
+    alike = [np.isnan(ours) & np.isnan(each) | (ours == each) for each in (near, right)]
+    finite = np.isfinite(near) | np.isfinite(right)  # one of them: what is finite may be any number
+    return alike[0] | alike[1] | (finite & np.isfinite(ours))
 
 
 def _terms(graph: Graph, call: int, exact: Sequence[Array]) -> list[Array]:
@@ -45,8 +56,14 @@ def _terms(graph: Graph, call: int, exact: Sequence[Array]) -> list[Array]:
     tells the bottom of a parabola, too, as the square of what cancels is: four times the change, and terms
     that are the smaller the less the dtype's numbers may change.
     """
-    share = SHARE[graph.element]
     found = [np.abs(value) for value in exact]
+    with np.errstate(all="ignore"):  # of what is not finite, which has no terms
+        return _steepest(graph, call, exact, found)
+
+
+def _steepest(graph: Graph, call: int, exact: Sequence[Array], found: list[Array]) -> list[Array]:
+    """At least ``found``, and what slopes say."""
+    share = SHARE[graph.element]
     for sample in range(SAMPLES):
         for step in (STEP, -STEP):
             near, far = (_near(graph, call, length, sample) for length in (step, 2 * step))
@@ -55,7 +72,7 @@ def _terms(graph: Graph, call: int, exact: Sequence[Array]) -> list[Array]:
                 steady = np.abs(change - double) <= UNSTEADY * np.maximum(change, double)
                 curved = np.abs(2 * change - double) <= UNSTEADY * double
                 terms = np.where(steady, change / STEP, np.where(curved, change / STEP**2 * share, 0))
-                found[number] = np.maximum(found[number], terms)
+                found[number] = np.fmax(found[number], terms)
     return found
 
 

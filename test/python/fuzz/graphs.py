@@ -69,7 +69,7 @@ class Graph:
         values: list[Array] = []
         for node in self.nodes:
             operands = [values[each] for each in node.operands]
-            with np.errstate(over="ignore"):  # exp(-x) of a sigmoid may be infinite
+            with np.errstate(all="ignore"):  # exp(-x) of a sigmoid may be infinite, inputs may be NaN
                 made = node.given[call] if node.function is None else node.function(*operands)
             values.append(rounded(np.asarray(made, dtype)))
         return values

@@ -26,6 +26,8 @@ LONG = 0.05  # of them have a dim of LONG_SIZES: totals are split, kernels have 
 LONG_SIZES = (257, 389, 1009, 4099, 20011, 65536, 100003)
 MOST_OF_LONG = 200_000
 LARGEST_OF_LONG = {"f32": 1e6, "f16": 3e4, "bf16": 1e6}  # sums of so many are no small numbers
+SPECIAL_EVERY = 10  # of the graphs one gets what is no ordinary number
+SPECIALS = (math.nan, math.inf, -math.inf, 0.0, -0.0)
 
 Op = Callable[["Maker"], bool]
 
@@ -52,7 +54,16 @@ class Maker:
         made = [number for number, node in enumerate(self.graph.nodes) if node.function is not None]
         others = min(len(made) - 1, self.rng.choice((0, 0, 1, 2)))
         self.graph.results = made[-1:] + self.rng.sample(made[:-1], others)
+        if self.graph.seed % SPECIAL_EVERY == 0:
+            self._add_specials()
         return self.graph
+
+    def _add_specials(self) -> None:
+        """Put NaN, infinities and zeros of both signs at a few places of the inputs."""
+        for node in self.graph.nodes:
+            for given in node.given:
+                for value in self.rng.sample(SPECIALS, 2) if given.size else ():
+                    given.flat[self.rng.randrange(given.size)] = value
 
     def fixed(self, size: int) -> Size:
         """The same size at each call."""
