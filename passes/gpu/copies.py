@@ -1,6 +1,10 @@
 """Copies between buffers in host functions become kernels: only a kernel may touch the device's memory.
 
+Before::
+
     memref.copy %x, %y : memref<64x48xf32> to memref<64x48xf32>
+
+After::
 
     %a = memref.collapse_shape %x [[0, 1]] : … into memref<3072xf32>
     %b = memref.collapse_shape %y [[0, 1]] : … into memref<3072xf32>
