@@ -106,8 +106,6 @@ MISSES: dict[str, dict[str, str]] = {
     },
     "pools, f32": dict.fromkeys(("wide", "requested", "sectors"), _WINDOWS),
     "resnet_small, f16": {
-        "first": "two of a window's nine loads, of 16 bytes each, are there if the row above is, and nothing "
-        "else is asked: one branch is made of them and of what compares them, in a launch of 8 blocks",
         "requested": "windows of 3x3 at every other place share rows and columns, which come from the L1 "
         "cache",
     },
@@ -128,8 +126,7 @@ CORPUS: dict[str, dict[str, str]] = {
     },
     "resnet_small, f16": {
         "first": "images of a few places and of 8 to 32 channels: a factor of 8 rows, or as deep, comes "
-        "through registers, a step's after the one before is stored; of a pooling's nine loads each is of a "
-        "place that may lie beside the image",
+        "through registers, a step's after the one before is stored",
         "residency": "eight steps of factors take more shared memory than the schedule counts: seven blocks "
         "fit, not ten, of a launch of one",
     },

@@ -162,3 +162,89 @@ func.func private @before(%x: memref<64x128xf32>, %out: memref<64x128xf32>) attr
   } {mlopt.schedule = {tile = array<i64: 1, 0, 1>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
   return
 }
+
+// -----
+
+// Rows of a window that may lie beside the image: all three loads of 16 bytes, each from the nearest row that is
+// there, then the padding for what is not, and no branch.
+// CHECK: llvm.func @nearest(
+// CHECK-NOT: scf.if
+// CHECK: %[[ABOVE:.*]] = arith.cmpi ult, %[[ROW:.*]], %c64_i32
+// CHECK: %[[LOW:.*]] = arith.minsi %[[ROW]], %c63_i32
+// CHECK: %[[AT:.*]] = arith.maxsi %[[LOW]], %c0_i32
+// CHECK: arith.subi %[[AT]], %[[ROW]]
+// CHECK: %[[V:.*]] = llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<8xf16>
+// CHECK: arith.select %[[ABOVE]], %[[V]], %{{.*}} : vector<8xf16>
+// CHECK-COUNT-2: llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<8xf16>
+// CHECK-NOT: scf.if
+// Of single elements the branch becomes a predicate of each load.
+// CHECK: llvm.func @nearest_unaligned(
+// CHECK: scf.if
+// CHECK-NOT: arith.maxsi
+// CHECK: func.func private @nearest
+func.func private @nearest(%x: memref<64x64xf16>, %out: memref<64x64xf16>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %pad = arith.constant 0xFC00 : f16
+  %low = arith.constant dense<0xFC00> : vector<16x64xf16>
+  scf.forall (%i) = (0) to (64) step (16) {
+    %m = scf.for %k = %c0 to %c3 step %c1 iter_args(%a = %low) -> (vector<16x64xf16>) {
+      %j = affine.apply affine_map<(d0, d1) -> (d0 + d1 - 1)>(%i, %k)
+      %v = vector.transfer_read %x[%j, %c0], %pad {in_bounds = [false, true]} : memref<64x64xf16>, vector<16x64xf16>
+      %y = arith.maximumf %a, %v : vector<16x64xf16>
+      scf.yield %y : vector<16x64xf16>
+    }
+    vector.transfer_write %m, %out[%i, %c0] {in_bounds = [true, true]} : vector<16x64xf16>, memref<64x64xf16>
+  } {mlopt.schedule = {tile = array<i64: 16, 0, 1>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// An image that the kernel writes to has a branch, and so has one of unknown height, which may be 0.
+// CHECK: llvm.func @written(
+// CHECK-NOT: arith.maxsi
+// CHECK: scf.if
+// CHECK: func.func private @written
+func.func private @written(%x: memref<64x64xf16>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %pad = arith.constant 0xFC00 : f16
+  %low = arith.constant dense<0xFC00> : vector<64x64xf16>
+  scf.forall (%i) = (0) to (64) step (64) {
+    %m = scf.for %k = %c0 to %c3 step %c1 iter_args(%a = %low) -> (vector<64x64xf16>) {
+      %j = affine.apply affine_map<(d0, d1) -> (d0 + d1 - 1)>(%i, %k)
+      %v = vector.transfer_read %x[%j, %c0], %pad {in_bounds = [false, true]} : memref<64x64xf16>, vector<64x64xf16>
+      %y = arith.maximumf %a, %v : vector<64x64xf16>
+      scf.yield %y : vector<64x64xf16>
+    }
+    vector.transfer_write %m, %x[%i, %c0] {in_bounds = [true, true]} : vector<64x64xf16>, memref<64x64xf16>
+  } {mlopt.schedule = {tile = array<i64: 64, 0, 1>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// CHECK: llvm.func @unknown(
+// CHECK-NOT: arith.maxsi
+// CHECK: scf.if
+// CHECK: func.func private @unknown
+func.func private @unknown(%x: memref<?x64xf16>, %out: memref<64x64xf16>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %pad = arith.constant 0xFC00 : f16
+  %low = arith.constant dense<0xFC00> : vector<16x64xf16>
+  scf.forall (%i) = (0) to (64) step (16) {
+    %m = scf.for %k = %c0 to %c3 step %c1 iter_args(%a = %low) -> (vector<16x64xf16>) {
+      %j = affine.apply affine_map<(d0, d1) -> (d0 + d1 - 1)>(%i, %k)
+      %v = vector.transfer_read %x[%j, %c0], %pad {in_bounds = [false, true]} : memref<?x64xf16>, vector<16x64xf16>
+      %y = arith.maximumf %a, %v : vector<16x64xf16>
+      scf.yield %y : vector<16x64xf16>
+    }
+    vector.transfer_write %m, %out[%i, %c0] {in_bounds = [true, true]} : vector<16x64xf16>, memref<64x64xf16>
+  } {mlopt.schedule = {tile = array<i64: 16, 0, 1>, warps = array<i64: 4>, min_blocks = array<i64: 4>}}
+  return
+}

@@ -58,7 +58,7 @@ class Place:
 
     def _is_multiple(self, position: Position, count: int) -> bool:
         """Whether all threads' elements of a register lie a multiple of ``count`` after the buffer."""
-        strides = self._strides()
+        strides = self.strides()
         known = 0
         for index, stride in zip(self.access.indices, strides, strict=True):
             number = self.em.number(index)
@@ -97,7 +97,7 @@ class Place:
     def pointer(self, position: Position) -> ir.Value:
         """The address of the element at a register's position."""
         build, access = self.em.build, self.access
-        strides = self._strides()
+        strides = self.strides()
         start = tuple(self.em.number(index) for index in access.indices)
         thread = tuple(self.em.thread(self.layout, dim) for dim in range(len(position)))
         first = self.em.once(
@@ -110,7 +110,7 @@ class Place:
 
     def _first(self, start: Sequence[Number], thread: Sequence[Number]) -> ir.Value:
         """The address of the thread's first element; its own part apart, since starts change in loops."""
-        build, strides = self.em.build, self._strides()
+        build, strides = self.em.build, self.strides()
         begins: Number = 0
         for index, stride in zip(start, strides, strict=True):
             begins = build.add(begins, build.mul(index, stride))
@@ -120,7 +120,9 @@ class Place:
         near = build.offset(self.buffer.pointer, self.buffer.element, own)
         return build.offset(near, self.buffer.element, begins)
 
-    def _strides(self) -> tuple[Number, ...]:
+    def strides(self) -> tuple[Number, ...]:
+        """The strides of the buffer's dims, in elements."""
+
         def make() -> tuple[Number, ...]:
             strides: list[Number] = []
             stride: Number = 1

@@ -15,6 +15,7 @@ from .emitter import Emitter
 from .fragment import Fragment, positions_of
 from .memory import Place, place_of
 from .registry import rule
+from .windows import can_load_nearest, load_nearest, should_load_nearest
 
 
 @rule("vector.transfer_read")
@@ -80,6 +81,9 @@ def load_positions(
 def _load(place: Place, acts: Truth, whole: Truth, positions: Sequence[Position]) -> list[ir.Value]:
     """The elements of some accesses, of threads that ``acts`` and where ``whole`` holds; else padding."""
     em, kind = place.em, place.buffer.element
+    branches = acts is True and isinstance(whole, ir.Value)
+    if branches and can_load_nearest(place, positions) and should_load_nearest(place):
+        return load_nearest(place, whole, positions)
     # Addresses are computed outside of the branch, where others find them.
     pointers = [place.pointer(position) for position in positions]
 
