@@ -40,7 +40,7 @@ from ..operations import nested_ops, ops_named
 from .grids import adds_up_parts, grids_of
 from .layouts.access import bytes_of
 from .layouts.tiles import is_tile, sizes_of
-from .layouts.warps import REGISTERS, warps_of
+from .layouts.warps import MOST_BLOCKS, REGISTERS, warps_of
 from .threads.grid import Loops
 from .turns.reads import depends_on, is_ahead, is_shared
 
@@ -112,7 +112,7 @@ def _mark(forall: ir.Operation, along: int, processors: int) -> None:
             return  # what does not fit even so would be read again from memory, only from elsewhere
         warps *= 2
     own = min(-(-(words + OTHERS) // EIGHTS) * EIGHTS, OWN)
-    most = max(REGISTERS // (own * warps * WARP), 1)
+    most = min(max(REGISTERS // (own * warps * WARP), 1), MOST_BLOCKS)
     (wanted,) = schedule.get("min_blocks", (1,))
     counts = Loops.of(forall).static_counts()
     others = prod(count or 1 for loop, count in enumerate(counts) if loop != along)

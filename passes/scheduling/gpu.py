@@ -14,7 +14,7 @@ from math import ceil, prod
 
 from ..costs.machine import DEFAULT_GPU, find_machine
 from ..domain import Dim, Domain
-from ..gpu.layouts.warps import REGISTERS
+from ..gpu.layouts.warps import MOST_BLOCKS, REGISTERS
 from ..tiling import contraction, elementwise, fill, reduction, slices, window
 from ..tiling.access import Access
 from ..tiling.registry import SINGLE, WHOLE, rule_of
@@ -65,7 +65,6 @@ from .warpgroup_blocks import WarpgroupBlock
 
 LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS
 ACCESSES = 4  # wide ones in flight a thread; half where much is computed with what they bring
-MOST_BLOCKS = 32  # of a multiprocessor of sm_80 and sm_90
 WAVE = BLOCKS * MOST_BLOCKS  # that are on the chip at once at most
 SQUARE = 32  # the side of a transposed tile, at least
 LINE = 128  # bytes of a cache line: a longer side has no more to gain

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import prod
 
 from ..domain import Dim, Domain
-from .common import ROW, innermost_dims
+from .common import ROW, forced, innermost_dims, keep_inside
 from .gpu_tiles import blocks_of, bytes_of, in_memory
 
 MOST_ASKED = 2  # times what memory moves
@@ -21,7 +21,11 @@ def share_inputs(domain: Domain, tiles: dict[Dim, int], blocks: int) -> None:
     most = MOST_ASKED * _moved(domain)
     while _asked(domain, tiles) > most:
         least = min(blocks, blocks_of(domain, tiles))
-        found = [other for other in _others(domain, tiles) if blocks_of(domain, other) >= least]
+        found = [
+            other
+            for other in _others(domain, tiles)
+            if blocks_of(domain, other) >= least and _can_be(domain, other)
+        ]
         best = min(found, key=lambda other: _asked(domain, other), default=tiles)
         if _asked(domain, best) >= _asked(domain, tiles):
             return
@@ -30,13 +34,20 @@ def share_inputs(domain: Domain, tiles: dict[Dim, int], blocks: int) -> None:
 
 def _others(domain: Domain, tiles: dict[Dim, int]) -> Iterator[dict[Dim, int]]:
     """Tiles with twice as much of one dim, and with half as much of another one or not."""
-    inner = innermost_dims(domain)
-    free = [dim for dim in domain.dims if dim.kind == "parallel" and not dim.whole and dim not in inner]
+    fixed = innermost_dims(domain) | forced(domain).keys()
+    free = [dim for dim in domain.dims if dim.kind == "parallel" and not dim.whole and dim not in fixed]
     sizes = {dim: tiles[dim] or dim.extent for dim in free if dim.extent is not None}
     for more in (dim for dim, size in sizes.items() if 2 * size <= (dim.extent or 0)):
         yield {**tiles, more: 2 * sizes[more]}
         for fewer in (dim for dim, size in sizes.items() if dim is not more and size % 2 == 0):
             yield {**tiles, more: 2 * sizes[more], fewer: sizes[fewer] // 2}
+
+
+def _can_be(domain: Domain, tiles: dict[Dim, int]) -> bool:
+    """Whether no tile reaches beyond the part of a tensor that it is written into."""
+    kept = dict(tiles)
+    keep_inside(domain, kept)
+    return kept == tiles
 
 
 def _asked(domain: Domain, tiles: dict[Dim, int]) -> int:

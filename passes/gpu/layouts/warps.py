@@ -9,6 +9,7 @@ from ....dialects.layouts import WARP
 from ...base import PassError
 
 REGISTERS = 1 << 16  # of a multiprocessor, of every GPU since compute capability 3.5
+MOST_BLOCKS = 32  # of a multiprocessor of sm_80 and sm_90
 BLOCK_SHARED = 163 * 1024  # bytes of shared memory that a block can have, of compute capability 8.0
 RESERVED = 1024  # bytes of shared memory for each block, which the driver takes
 PARTS = 4  # of a multiprocessor's registers, each for every fourth warp
