@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from ...errors import CompileError
 from .registry import aten, compute_dtype, ours
 
 PART = 16  # places of a scan, each of which adds up those before it for itself
@@ -117,7 +119,7 @@ def _vector_norm(
 @ours(aten.cumsum.default)
 def _cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
-    sums = _scan(x.to(compute_dtype(result)), dim, times=False)
+    sums = _scan(x.to(compute_dtype(result)), dim, _SUMS)
     return sums if sums is NotImplemented else (sums + 0).to(result)  # eager starts at 0: never -0
 
 
@@ -126,43 +128,66 @@ def _cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
     wide = compute_dtype(_product_dtype(result))
     factors = x.to(result).to(wide)
-    products = _scan(factors, dim, times=True)
+    products = _scan(factors, dim, _PRODUCTS)
     if products is NotImplemented:  # one after the other, in the same type
         products = aten.cumprod(factors, dim) if x.dtype != wide else NotImplemented
     return products if products is NotImplemented else products.to(result)
 
 
-def _scan(x: Tensor, dim: int, times: bool) -> Any:
-    """All that ends at each place along ``dim``, added up or multiplied."""
+@ours(aten.logcumsumexp.default)
+def _logcumsumexp(x: Tensor, dim: int) -> Any:
+    """By logarithms all the way: torch-mlir's own form sums exp(x), which may be infinite or all zeros."""
+    sums = _scan(x.to(compute_dtype(x.dtype)), dim, _LOGARITHMS)
+    if sums is NotImplemented:
+        raise CompileError(
+            f"logcumsumexp along dim {dim}, whose size is dynamic",
+            remedy="give this dim a fixed size, or run the module in eager (fallback=True)",
+        )
+    return sums.to(x.dtype)
+
+
+class _Scan(NamedTuple):
+    """What is made of all that ends at a place: the neutral value, a reduction, and how two results join."""
+
+    neutral: float
+    total: Callable[[Tensor, int], Tensor]
+    join: Callable[[Tensor, Tensor], Tensor]
+
+
+_SUMS = _Scan(0, lambda x, dim: x.sum(dim, dtype=x.dtype), torch.add)
+_PRODUCTS = _Scan(1, lambda x, dim: x.prod(dim, dtype=x.dtype), torch.mul)
+_LOGARITHMS = _Scan(-torch.inf, torch.logsumexp, torch.logaddexp)
+
+
+def _scan(x: Tensor, dim: int, scan: _Scan) -> Any:
+    """All that ends at each place along ``dim``, put together."""
     if x.dim() == 0 or 0 in x.shape:
         return x.clone()
     if not isinstance(x.shape[dim], int):
         return NotImplemented
-    return _scan_parts(x, dim % x.dim(), times, exclusive=False)
+    return _scan_parts(x, dim % x.dim(), scan, exclusive=False)
 
 
-def _scan_parts(x: Tensor, dim: int, times: bool, *, exclusive: bool) -> Tensor:
+def _scan_parts(x: Tensor, dim: int, scan: _Scan, *, exclusive: bool) -> Tensor:
     """Parts of up to `PART` elements, each of which has the total of those before it from a scan of totals.
 
     Within a part each place adds up for itself: what is read again comes from registers or a near cache, and
     memory is read twice and written once, however long the rows are.
     """
-    neutral, total = (1, torch.prod) if times else (0, torch.sum)
     size = x.shape[dim]
     part = part_of(size)
     parts = -(-size // part)
     rest = [0, 0] * (x.dim() - dim - 1)
     if parts * part != size:
-        x = aten.constant_pad_nd(x, [*rest, 0, parts * part - size], neutral)
+        x = aten.constant_pad_nd(x, [*rest, 0, parts * part - size], scan.neutral)
     x = x.reshape(*x.shape[:dim], parts, part, *x.shape[dim + 1 :])
     places = torch.arange(part)
     mine = places.unsqueeze(1)
     counts = (places < mine if exclusive else places <= mine).reshape(part, part, *[1] * (x.dim() - dim - 2))
-    scanned = total(torch.where(counts, x.unsqueeze(dim + 1), neutral), dim + 2, dtype=x.dtype)
+    scanned = scan.total(torch.where(counts, x.unsqueeze(dim + 1), scan.neutral), dim + 2)
     if parts > 1:
-        before = _scan_parts(total(x, dim + 1, dtype=x.dtype), dim, times, exclusive=True)
-        before = before.unsqueeze(dim + 1)
-        scanned = scanned * before if times else scanned + before
+        before = _scan_parts(scan.total(x, dim + 1), dim, scan, exclusive=True)
+        scanned = scan.join(scanned, before.unsqueeze(dim + 1))
     flat = scanned.reshape(*x.shape[:dim], parts * part, *x.shape[dim + 2 :])
     return flat if parts * part == size else flat.narrow(dim, 0, size)
 

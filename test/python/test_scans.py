@@ -28,6 +28,29 @@ def test_what_is_not_finite_stays_where_it_ends(place: int, value: float) -> Non
     torch.testing.assert_close(reductions._cumprod(y, 0), y.cumprod(0), equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_logarithms_of_sums_of_what_overflows(dtype: torch.dtype) -> None:
+    inf = torch.inf
+    special = torch.tensor(
+        [[-200, -201, -199, 1], [6e4, 1, 2, 3], [-inf, -inf, 1, inf], [1, torch.nan, 2, -inf]]
+    )
+    function = Function(lambda x, y: (x.logcumsumexp(1), y.logcumsumexp(0)))
+    x, y = special.to(dtype), (20 * torch.randn(1000, 2)).to(dtype)
+    for found, eager in zip(mlopt.jit(function, x, y)(x, y), function(x, y), strict=True):
+        torch.testing.assert_close(found, eager, equal_nan=True)
+
+
+def test_logarithms_along_what_has_any_size_are_refused() -> None:
+    sizes = {"x": {0: torch.export.Dim("n", min=2)}}
+    with pytest.raises(mlopt.CompileError, match="logcumsumexp along dim 0, whose size is dynamic"):
+        mlopt.jit(Scan(), torch.randn(7), dynamic_shapes=sizes)
+
+
+class Scan(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.logcumsumexp(0)
+
+
 @pytest.mark.parametrize(("shape", "dim"), [((32, 2048), 1), ((2048, 32), 0), ((64, 1000), 1)])
 def test_what_memory_moves(shape: tuple[int, int], dim: int) -> None:
     function = Function(lambda x: x.cumsum(dim))
