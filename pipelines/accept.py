@@ -58,7 +58,10 @@ def _function(module: ir.Module, name: str) -> ir.OpView:
         known = ", ".join(f"@{known}" for known in functions)
         if not known:
             raise CompileError("the module has no function", remedy=f"pass one with a func.func @{name}")
-        raise CompileError(f"the module has no function @{name}", remedy=f"func_name= names one of: {known}")
+        raise CompileError(
+            f"the module has no function @{name}",
+            remedy=f"func_name= (of a command: --func) names one of: {known}",
+        )
     function = functions[name]
     if not function.regions[0].blocks:
         raise CompileError(f"@{name} has no body", where=_place(function.location))
