@@ -290,6 +290,8 @@ COUNTED = Mark("mlopt.counted", INTEGER, _FUNCTION)
 SLOW = Mark("mlopt.slow", STRING, _FUNCTION)
 # Sizes of dynamic results, as Python expressions over `aI_D`, dim D of argument I.
 RESULT_SIZES = Mark("mlopt.result_sizes", STRINGS, _FUNCTION)
+# Sizes of arguments that whoever calls has compared: "a0_0 = a1_0".
+EQUAL_SIZES = Mark("mlopt.equal_sizes", STRINGS, _FUNCTION)
 # Bytes that a host function needs, and the messages of its run-time checks.
 WORKSPACE = Mark("mlopt.workspace", INTEGER, _FUNCTION)
 # Which thread holds which elements of a tile (layouts.py); bytes of shared memory of a block.
@@ -317,7 +319,7 @@ MARKS: dict[str, Mark[Any]] = {
     for mark in (
         OP, GROUP, WHOLE, IN_PARTS, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
         FLOPS, SCHEDULE, CONSIDERED, SUMS, LAST_BLOCKS, JOINED, COUNTED,
-        SLOW, RESULT_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
+        SLOW, RESULT_SIZES, EQUAL_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
         BY_THREADS, ROUNDS, DROPS_NAN, BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip

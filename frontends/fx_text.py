@@ -72,6 +72,23 @@ def graph_to_text(graph: Graph, result_sizes: Sequence[str] = ()) -> str:
     return _Writer(result_sizes).write(graph)
 
 
+def _attributes(**lists: Sequence[str]) -> str:
+    """Those of the function that are not empty."""
+    texts = [f"mlopt.{name} = [{', '.join(map(json.dumps, each))}]" for name, each in lists.items() if each]
+    return f" {{{', '.join(texts)}}}" if texts else ""
+
+
+def _equal_sizes(inputs: Sequence[Any]) -> list[str]:
+    """The sizes of inputs that have one symbol, which guards compare: "a0_0 = a1_0"."""
+    places: dict[Any, list[str]] = {}
+    for number, value in enumerate(inputs):
+        sizes: Sequence[Any] = value.shape if isinstance(value, torch.Tensor) else ()
+        for dim, size in enumerate(sizes):
+            if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+                places.setdefault(size.node.expr, []).append(f"a{number}_{dim}")
+    return [" = ".join(each) for each in places.values() if len(each) > 1]
+
+
 class _Writer(Operands):
     """One function's text."""
 
@@ -97,13 +114,13 @@ class _Writer(Operands):
                 self._literal(node)
             elif node.op == "output":
                 results = [self.operand(arg, None) for arg in node.args[0]]
+        inputs = [node.meta["val"] for node in graph.nodes if node.op == "placeholder"]
         located = zip(arguments, names, strict=True)
         head = ", ".join(f"{value}: {type_} loc({json.dumps(name)})" for (value, type_), name in located)
         types = ", ".join(type_ for _, type_ in arguments)
         result_types = ", ".join(type_ for _, type_ in results)
         returned = ", ".join(name for name, _ in results)
-        sizes = ", ".join(json.dumps(size) for size in self._result_sizes)
-        attribute = f" {{mlopt.result_sizes = [{sizes}]}}" if sizes else ""
+        attribute = _attributes(equal_sizes=_equal_sizes(inputs), result_sizes=self._result_sizes)
         return "\n".join(
             [
                 '"builtin.module"() ({',

@@ -27,7 +27,7 @@ LINALG = Stage(
     # arith and math on whole tensors, as people write them, are linalg, too. Sizes are compared before
     # canonicalize takes them for equal.
     "inline,symbol-dce,func.func(convert-elementwise-to-linalg),mlopt-check-sizes,"
-    "int-range-optimizations,canonicalize,cse",
+    "mlopt-equal-sizes,int-range-optimizations,canonicalize,cse",
     TENSORS,
 )
 

@@ -162,3 +162,22 @@ def test_batches_of_unknown_number_and_length(name: str, target: str) -> None:
         for batch, length in ((1, 2), (3, 7), (2, 33)):
             x = tuple(torch.randn(batch, length, width).to(dtype) for width in widths)
             Verifier(module, x, {}).check(compiled(*x))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_loss_of_each_row_of_unknown_many(target: str) -> None:
+    """Scores and classes have as many rows, which torch knows: a class is looked up in its own row."""
+
+    class Loss(nn.Module):
+        def forward(self, x: torch.Tensor, classes: torch.Tensor) -> torch.Tensor:
+            return F.nll_loss(x.log_softmax(-1), classes, reduction="none")
+
+    def arguments(rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.randn(rows, 99), torch.randint(0, 99, (rows,))
+
+    rows = torch.export.Dim("rows", min=1)
+    compiled = mlopt.jit(Loss(), *arguments(7), dynamic_shapes=({0: rows}, {0: rows}), **TARGETS[target])
+    assert sum(each.calls for each in compiled.kernels) == 1
+    for count in (1, 7, 33):
+        x, classes = arguments(count)
+        torch.testing.assert_close(compiled(x, classes), Loss()(x, classes))
