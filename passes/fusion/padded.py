@@ -50,6 +50,7 @@ from ..structured import (
     make_empty,
     make_generic,
     maps_of,
+    origin_of_size,
     sizes_of,
 )
 from ..subsets import Size
@@ -136,12 +137,14 @@ def _is_written(op: ir.Operation, number: int) -> bool:
 
 def _has_known_place(op: ir.Operation) -> bool:
     """Whether the part that ``op`` puts in lies at known places of each dim that it is not all of."""
-    part, whole, view = op.operands[0].type, op.operands[1].type, op.opview
-    if part.rank != whole.rank or any(step != 1 for step in view.static_strides):
+    part, whole, view = op.operands[0], op.operands[1], op.opview
+    if part.type.rank != whole.type.rank or any(step != 1 for step in view.static_strides):
         return False
-    sizes = zip(view.static_offsets, part.shape, whole.shape, strict=True)
+    if DYNAMIC in view.static_offsets:
+        return False
+    sizes = enumerate(zip(part.type.shape, whole.type.shape, strict=True))
     return all(
-        start != DYNAMIC and (size == all_ or DYNAMIC not in (size, all_)) for start, size, all_ in sizes
+        DYNAMIC not in both or origin_of_size(part, dim) == origin_of_size(whole, dim) for dim, both in sizes
     )
 
 

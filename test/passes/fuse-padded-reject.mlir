@@ -83,3 +83,27 @@ func.func @main(%x: tensor<30xf32>, %i: index) -> (tensor<64xf32>, tensor<64xf32
   %q = tensor.insert_slice %x into %f[%i] [30] [1] {mlopt.op = "insert"} : tensor<30xf32> into tensor<64xf32>
   return %p, %q : tensor<64xf32>, tensor<64xf32>
 }
+
+// -----
+
+// A part of any size, in a tensor of another one: two sizes that nobody knows are not equal for that.
+// CHECK-LABEL: func.func private @kernel_0_fill(
+// CHECK-LABEL: func.func private @kernel_1_maximum_pad(
+// CHECK: tensor.insert_slice
+func.func @of_any_size(%x: tensor<?x5xf32>, %y: tensor<?x5xf32>) -> tensor<?x5xf32> {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.dim %x, %c0 : tensor<?x5xf32>
+  %more = arith.addi %n, %c3 : index
+  %e = tensor.empty(%n) : tensor<?x5xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"], mlopt.op = "maximum"} ins(%x, %y : tensor<?x5xf32>, tensor<?x5xf32>) outs(%e : tensor<?x5xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.maximumf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<?x5xf32>
+  %w = tensor.empty(%more) : tensor<?x5xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%w : tensor<?x5xf32>) -> tensor<?x5xf32>
+  %p = tensor.insert_slice %m into %f[0, 0] [%n, 5] [1, 1] {mlopt.op = "pad"} : tensor<?x5xf32> into tensor<?x5xf32>
+  return %p : tensor<?x5xf32>
+}
