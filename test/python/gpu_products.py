@@ -72,21 +72,26 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> np.n
     return to_bf16(values) if kind == "bf16" else values.astype(DTYPES[kind])
 
 
-def check(m: int, n: int, k: int, kind: str, left: bool, right: bool, rng: np.random.Generator) -> None:
+def drawn(
+    size: tuple[int, int, int], kind: str, left: bool, right: bool, rng: np.random.Generator
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """The arguments of a `product`, what it is, and how far each of its elements may be off."""
+    m, n, k = size
     a = numbers(rng, (k, m) if left else (m, k), kind)
     b = numbers(rng, (n, k) if right else (k, n), kind)
     acc = WIDE.get(kind, kind)
     bias = numbers(rng, (n,), acc)
-    out = np.full((m, n), 77, DTYPES[acc])
-    (found,) = run_kernel(compile_kernel(product(m, n, k, kind, left, right)), [a, b, bias, out])
     exact = np.int64 if kind.startswith("i") else np.float64
     one, other = (
         (each.T if turned else each).astype(exact) for each, turned in ((wide(a), left), (wide(b), right))
     )
-    want = np.maximum(one @ other + bias, 0)
-    if exact is np.int64:
-        np.testing.assert_array_equal(found, want)
-        return
     # (k + 2) roundings, each within half an ulp of the sum of the terms' absolute values.
-    bound = (k + 2) * np.finfo(DTYPES[acc]).eps * (np.abs(one) @ np.abs(other) + np.abs(bias))
+    half_ulp = 0 if exact is np.int64 else np.finfo(DTYPES[acc]).eps
+    bound = (k + 2) * half_ulp * (np.abs(one) @ np.abs(other) + np.abs(bias))
+    return [a, b, bias, np.full((m, n), 77, DTYPES[acc])], np.maximum(one @ other + bias, 0), bound
+
+
+def check(m: int, n: int, k: int, kind: str, left: bool, right: bool, rng: np.random.Generator) -> None:
+    arguments, want, bound = drawn((m, n, k), kind, left, right, rng)
+    (found,) = run_kernel(compile_kernel(product(m, n, k, kind, left, right)), arguments)
     assert (np.abs(found - want) <= bound).all()

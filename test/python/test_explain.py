@@ -13,7 +13,6 @@ from mlopt.compiler import compile_mlir
 from mlopt.dialects.attributes import DECISIONS, Decision
 from mlopt.dialects.context import make_context
 from mlopt.errors import InputError
-from mlopt.passes.costs.machine import find_machine
 from mlopt.passes.fusion.edges import GATHER, PARTS
 from mlopt.passes.fusion.legal import RESHAPE
 from mlopt.pipelines import explain_edges
@@ -337,29 +336,6 @@ def test_kernels_are_those_that_are_compiled(file: Path, tmp_path: Path) -> None
     ]
 
 
-ROWS_OF_BLOCKS = """
-func.func @main(%x: tensor<{rows}x4096xf32>) -> tensor<{rows}xf32> {{
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<{rows}xf32>
-  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<{rows}xf32>) -> tensor<{rows}xf32>
-  %sum = linalg.reduce {{ arith.addf }} ins(%x : tensor<{rows}x4096xf32>) outs(%init : tensor<{rows}xf32>) dimensions = [1]
-  return %sum : tensor<{rows}xf32>
-}}
-"""  # noqa: E501
-
-
-def test_kernels_of_few_blocks_have_a_share_of_the_bandwidth(tmp_path: Path) -> None:
-    path = tmp_path / "rows.mlir"
-    memory = {}
-    for rows in (4, 432):
-        path.write_text(ROWS_OF_BLOCKS.format(rows=rows))
-        (kernel,) = explain.explain(str(path), "main", "cuda:sm_80").kernels
-        assert kernel.tasks == rows
-        assert kernel.as_dict()["tasks"] == rows
-        memory[rows] = kernel.prediction.memory / kernel.cost.bytes
-    assert memory[4] == pytest.approx(27 * memory[432])
-
-
 def test_the_function_has_its_own_name(tmp_path: Path) -> None:
     path, drawing = tmp_path / "dynamic.mlir", tmp_path / "kernels.svg"
     path.write_text(DYNAMIC)
@@ -391,49 +367,3 @@ def test_decisions_are_read_as_they_were_written() -> None:
         ):
             module.operation.attributes["mlopt.decisions"] = ir.Attribute.parse(wrong)
             assert DECISIONS.get(module.operation) is None
-
-
-PRODUCT = """
-func.func @main(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>) -> tensor<512x512xf32> {
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<512x512xf32>
-  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<512x512xf32>) -> tensor<512x512xf32>
-  %c = linalg.matmul ins(%a, %b : tensor<512x512xf32>, tensor<512x512xf32>)
-      outs(%init : tensor<512x512xf32>) -> tensor<512x512xf32>
-  return %c : tensor<512x512xf32>
-}
-"""
-
-
-def test_products_that_may_be_rounded_are_explained_so(tmp_path: Path) -> None:
-    path = tmp_path / "product.mlir"
-    path.write_text(PRODUCT)
-    (exact,) = explain.explain(str(path), "main", "cuda:sm_80").kernels
-    torch.set_float32_matmul_precision("high")
-    try:
-        (rounded,) = explain.explain(str(path), "main", "cuda:sm_80").kernels
-    finally:
-        torch.set_float32_matmul_precision("highest")
-    assert (list(exact.cost.contracted), list(rounded.cost.contracted)) == (["f32"], ["tf32"])
-    assert "tf32" in rounded.schedule and "tf32" not in exact.schedule
-    assert rounded.prediction.compute < exact.prediction.compute / 4
-
-
-def test_passes_of_the_users_own_are_part_of_what_is_explained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "product.mlir"
-    path.write_text(PRODUCT)
-    monkeypatch.setenv("MLOPT_PASS_PLUGINS", str(Path(__file__).parents[2] / "examples/passes/set_tile.py"))
-    monkeypatch.setenv("MLOPT_PASSES", "set-tile{tile=16,32} after mlopt-schedule")
-    (kernel,) = explain.explain(str(path), "main", "cpu", "cpu").kernels
-    assert kernel.schedule["tile"][:2] == [16, 32]
-
-
-def test_one_thread_of_a_cpu_runs_a_small_kernel(tmp_path: Path) -> None:
-    path, cpu = tmp_path / "rows.mlir", find_machine("cpu")
-    for rows, busy in ((8, 1), (8192, cpu.processors)):
-        path.write_text(ROWS_OF_BLOCKS.format(rows=rows))
-        (kernel,) = explain.explain(str(path), "main", "cpu", "cpu").kernels
-        share = kernel.prediction.memory * cpu.bandwidth / kernel.cost.bytes
-        assert share == pytest.approx(cpu.processors / busy)

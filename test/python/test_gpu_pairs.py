@@ -15,7 +15,7 @@ from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
 
 sys.path.insert(0, str(Path(__file__).parent))
 from gpu_kernels import compile_kernel, run_kernel
-from gpu_products import numbers, product, wide
+from gpu_products import drawn, product
 
 CHIP = find_chip("sm_90a")
 BLOCK = (
@@ -44,14 +44,8 @@ def test_products(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Without a finding; what is asked of the cache is less by the shared factor's other half."""
-    m, n, k = size
-    a = numbers(rng, (k, m) if left else (m, k), kind)
-    b = numbers(rng, (n, k) if right else (k, n), kind)
-    total = np.int32 if kind == "i8" else np.float32
-    bias, out = np.zeros(n, total), np.full((m, n), 77, total)
-    one, other = (wide(x).astype(np.float64) for x in (a, b))
-    one, other = one.T if left else one, other.T if right else other
-    bound = (k + 2) * np.finfo(np.float32).eps * (np.abs(one) @ np.abs(other))
+    _, n, k = size
+    arguments, want, bound = drawn(size, kind, left, right, rng)
     moved = []
     for paired in (True, False):
         monkeypatch.setattr(pair_blocks, "should_pair", lambda *_, paired=paired: paired)
@@ -59,14 +53,14 @@ def test_products(
         assert ("multicast" in kernel.ptx) == (".reqnctapercluster 2" in kernel.ptx) == paired
         with emulator.record() as reports:
             options = emulator.Options(schedule=order if paired else "together", seed=11)
-            (found,) = run_kernel(kernel, [a, b, bias, out], options=options)
-        assert (np.abs(found - np.maximum(one @ other, 0)) <= bound).all()
+            (found,) = run_kernel(kernel, arguments, options=options)
+        assert (np.abs(found - want) <= bound).all()
         assert reports[0].counters.bank_conflicts == 0
         moved.append(reports[0].counters.l2_bytes)
         if paired:
             _check_code(kernel.ptx)
     step, wide_of = (int(part) for part in schedule.rstrip(">").split(", ")[-1:-3:-1])
-    size_of = np.dtype(a.dtype).itemsize
+    size_of = arguments[0].itemsize
     inside = n * k * size_of  # boxes that end beyond a buffer bring what is inside
     assert 0.9 * inside <= moved[1] - moved[0] <= -(-n // wide_of) * -(-k // step) * shared
 

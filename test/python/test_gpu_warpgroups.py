@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from gpu_gate_runs import SPARE
 from gpu_kernels import compile_kernel, run_kernel
 from gpu_product_cases import Case, implied_bytes
-from gpu_products import numbers, product, wide
+from gpu_products import drawn, product
 
 CHIP = find_chip("sm_90a")
 BLOCK = "warps = array<i64: {}>, min_blocks = array<i64: 1>, stages = array<i64: {}>, tile = array<i64: {}>"
@@ -53,22 +53,16 @@ def test_products(
     rng: np.random.Generator,
 ) -> None:
     """Right, and without a finding; of unaligned factors, too. ptxas serialises nothing."""
-    m, n, k = size
+    k = size[2]
     kernel = compile_kernel(product(*size, kind, left, right), chip=CHIP.name, schedule=schedule)
     assert f"wgmma.mma_async.sync.aligned.m64n{columns}k" in kernel.ptx
     assert ("mma.sync" in kernel.ptx) == (k % step_of(schedule) > 0 and BEYOND not in schedule)
-    a = numbers(rng, (k, m) if left else (m, k), kind)
-    b = numbers(rng, (n, k) if right else (k, n), kind)
-    total = np.int32 if kind == "i8" else np.float32
-    bias, out = np.zeros(n, total), np.full((m, n), 77, total)
-    one, other = (wide(x).astype(np.float64) for x in (a, b))
-    one, other = one.T if left else one, other.T if right else other
-    bound = (k + 2) * np.finfo(np.float32).eps * (np.abs(one) @ np.abs(other))
+    arguments, want, bound = drawn(size, kind, left, right, rng)
     with emulator.record() as reports:
         for order in orders:
             options = emulator.Options(schedule=order, seed=7)
-            (found,) = run_kernel(kernel, [a, b, bias, out], shift=shift, options=options)
-            assert (np.abs(found - np.maximum(one @ other, 0)) <= bound).all(), order
+            (found,) = run_kernel(kernel, arguments, shift=shift, options=options)
+            assert (np.abs(found - want) <= bound).all(), order
     if not shift:
         counters = reports[0].counters
         assert counters is not None and counters.bank_conflicts == 0
