@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 
 from mlir import ir
 
 from ..dialects.attributes import KERNEL, SCHEDULE
-from ..dialects.context import make_context
 from ..passes.options import format_pass
 from ..passes.schedule import Schedule
 from ..passes.scheduling.cpu import CANDIDATES
 from .accept import accept
-from .compile import refusals
+from .compile import looking
 from .cpu import cpu_stages
 from .driver import run_pipeline
 from .stages import run_stages
@@ -29,7 +26,7 @@ def candidate_schedules(
     ``passes`` and ``plugins`` are those of `mlopt.pipelines.compile.lower_text`.
     """
     found = []
-    with make_context(), ir.Location.unknown(), refusals(), redirect_stdout(io.StringIO()):
+    with looking():
         module = accept(linalg_text, func_name)
         with user_passes(cpu_stages(), passes, plugins) as stages:
             run_stages(module.operation, stages, stop_after="kernels")

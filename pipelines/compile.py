@@ -124,3 +124,13 @@ def refusals() -> Iterator[None]:
         where = next((each.place for each in error.diagnostics if each.file), "")
         what = f"mlopt cannot compile this: {refusal.message}"
         raise UnsupportedOpError(what, where=where, remedy=refusal.remedy) from None
+
+
+@contextmanager
+def looking() -> Iterator[None]:
+    """A context for passes that only look at a program: what they refuse is the caller's error.
+
+    What the user's passes print meanwhile is dropped: it is heard when the program is compiled.
+    """
+    with make_context(), ir.Location.unknown(), refusals(), redirect_stdout(io.StringIO()):
+        yield

@@ -5,9 +5,7 @@ The program goes down to the kernels and their schedules, and no further: nothin
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
-from contextlib import redirect_stdout
 from math import ceil, prod
 from typing import Any
 
@@ -27,7 +25,6 @@ from ..dialects.attributes import (
     SLOW,
     Decision,
 )
-from ..dialects.context import make_context
 from ..passes.costs.count import cost_alone, cost_of, is_kernel_alone
 from ..passes.costs.host import cost_of_host_work, host_label, is_host_work
 from ..passes.groups import entry_ops
@@ -37,7 +34,7 @@ from ..passes.structured import word_for
 from ..passes.tile import kernel_domain
 from ..runtime.cuda.chips import find_chip
 from .accept import accept
-from .compile import refusals
+from .compile import looking
 from .cpu import cpu_stages
 from .cuda import cuda_stages
 from .explain_edges import as_dict, edges_of
@@ -84,13 +81,7 @@ def explain_text(
     Bytes and FLOPs count dynamic sizes as 1; "dynamic" says that there are some.
     """
     target = cuda_stages(chip, find_chip(chip).ptx, tf32=tf32) if chip else cpu_stages()
-    with (
-        make_context(),
-        ir.Location.unknown(),
-        refusals(),
-        redirect_stdout(io.StringIO()),  # what the user's passes print
-        user_passes(target, passes, plugins) as stages,
-    ):
+    with looking(), user_passes(target, passes, plugins) as stages:
         linalg, grouping, outline, schedule = _stages(stages)
         module = accept(linalg_text, func_name)
         run_stages(module.operation, (linalg, grouping))

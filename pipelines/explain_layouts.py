@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stdout
 from typing import Any
 
 from mlir import ir
 
 from ..dialects.attributes import BY_THREADS, BY_WARPS, KERNEL, LAYOUT, MMA, SCHEDULE
-from ..dialects.context import make_context
 from ..passes.gpu.layouts.tiles import is_uniform
 from ..passes.locations import place_of
 from ..passes.operations import nested_ops, ops_named
 from ..runtime.cuda.chips import find_chip
 from .accept import accept
-from .compile import refusals
+from .compile import looking
 from .cuda import cuda_stages
 from .stages import run_stages
 from .user_passes import user_passes
@@ -38,13 +35,7 @@ def layouts_of_text(
     a kernel has no tiles if each thread runs a task of its own.
     """
     target = cuda_stages(chip, find_chip(chip).ptx, tf32=tf32)
-    with (
-        make_context(),
-        ir.Location.unknown(),
-        refusals(),
-        redirect_stdout(io.StringIO()),  # what the user's passes print
-        user_passes(target, passes, plugins) as stages,
-    ):
+    with looking(), user_passes(target, passes, plugins) as stages:
         module = accept(linalg_text, func_name)
         run_stages(module.operation, stages, stop_after="layouts")
         return [
