@@ -58,6 +58,7 @@ def cp_async(i: Instruction, d: Decoder) -> Run:
         if ignored is not None:
             wanted = np.where(ignored(x), 0, wanted)
         words = _source(x, i, addresses, size, wanted)
+        read = np.where(wanted > 0, addresses, np.uint64(0))  # nobody writes at 0
         parts = access.resolve(x, i, "shared", places, size)
         x.batch.launch.watch.access(x, i, "shared", "copy", places, size, parts)
         for part in parts:
@@ -66,7 +67,7 @@ def cp_async(i: Instruction, d: Decoder) -> Run:
                 mask[part.rows] = True
                 x.enter(lanes.where(mask))
             some = words if part.rows is None else [word[part.rows] for word in words]
-            sources = addresses if part.rows is None else addresses[part.rows]
+            sources = read if part.rows is None else read[part.rows]
             x.batch.copies.issue(x, i, part.addresses.astype(np.int64), size, some, sources)
         x.enter(lanes)
 
