@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 from mlir import ir
 
@@ -14,12 +14,13 @@ from ..tiling.parts import why_not_together
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
-from .order import as_whole, is_turned, loops_in_order, out_of_order
+from .order import is_turned, loops_in_order, out_of_order
+from .prologue import why_not_prologue
 from .turned import no_turned_store
+from .words import first_word
 
 ROWS_OF_ROWS = "a reduction reads what tasks of other rows reduce"
 ALL_TASKS = "a full reduction is there only when all of its tasks are done"
-ONLY_POINTWISE = "only element-wise work is computed again for each tile of {}, {} is none"
 PARTS = "a buffer that is written in parts is complete only after its kernels"
 GATHER = "a gather reads any element, so all of them must be there"
 _EPILOGUES = (Kind.POINTWISE, Kind.INSERT)
@@ -56,9 +57,9 @@ def _edge_apart(
     if made_by is Kind.INSERT:
         return _noted(PARTS, value)
     if kind is Kind.PAD:
-        return _no_prologue(graph, producer, value, reader_of_pad(op))
+        return why_not_prologue(graph, producer, value, reader_of_pad(op))
     if kind is Kind.ANCHOR:
-        return _no_prologue(graph, producer, value, op)
+        return why_not_prologue(graph, producer, value, op)
     if kind is Kind.ATTENTION and number == 1:
         return f"attention's values, which {word_for(value.owner)} makes, would be made again for each tile"
     if kind is Kind.SLICE:
@@ -107,51 +108,3 @@ def _taken(op: ir.Operation) -> str:
 def reader_of_pad(pad: ir.Operation) -> ir.Operation:
     """The window that reads through a pad."""
     return next(iter(pad.results[0].uses)).owner.operation
-
-
-def _no_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation) -> str | None:
-    """Why ``op``, a contraction or a window, cannot compute what it reads itself, tile by tile."""
-    reason = not_pointwise(producer, op)
-    if reason is not None:
-        return reason
-    if not _reads_in_order(graph, producer):
-        return f"{word_for(op)} would read an operand against its order in memory, again for each tile"
-    consumer = graph.group_of(op.results[0])
-    if consumer is not None and graph.is_read_outside(value, producer, consumer):
-        others = graph.readers.of(value) - {producer, consumer}
-        return f"what {word_for(op)} reads is stored for {_named(graph, others)} as well"
-    return None
-
-
-def not_pointwise(producer: Group, op: ir.Operation) -> str | None:
-    """Which op of ``producer`` keeps ``op`` from computing what it reads, for each of its tiles."""
-    kinds = [kind for kind in producer.kinds if kind is not Kind.POINTWISE]
-    if not kinds:
-        return None
-    told = [kind for kind in kinds if kind is not Kind.FILL] or kinds  # a fill comes with what starts from it
-    return ONLY_POINTWISE.format(word_for(op), first_word(told, producer))
-
-
-def _named(graph: Graph, readers: Iterable[Group | None]) -> str:
-    """What the groups are called, in the block's order; the end of the function is who calls it."""
-    groups = sorted((each for each in readers if each is not None), key=graph.last_position)
-    words = [*dict.fromkeys(map(word_for_group, groups)), *(["the caller"] if None in readers else [])]
-    return " and ".join(words)
-
-
-def _reads_in_order(graph: Graph, producer: Group) -> bool:
-    """Whether loops run through what the ops of ``producer`` read, or parts of it, as it lies in memory."""
-    reads = (access for each in producer.ops for access in graph.nest_of(each).reads if access is not None)
-    return all(loops_in_order(as_whole(access)) is not None for access in reads)
-
-
-def word_for_group(group: Group) -> str:
-    """What a group is called: by its contraction, or else by what it makes last."""
-    ops = zip(group.ops, group.kinds, strict=True)
-    return word_for(next((op for op, kind in ops if kind in (Kind.ANCHOR, Kind.ATTENTION)), group.ops[-1]))
-
-
-def first_word(kinds: Sequence[Kind], *groups: Group) -> str:
-    """What the first op of the ``kinds`` is called."""
-    ops = (pair for group in groups for pair in zip(group.ops, group.kinds, strict=True))
-    return word_for(next(op for op, kind in ops if kind in kinds))

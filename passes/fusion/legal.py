@@ -16,14 +16,13 @@ from .edges import (
     PARTS,
     ROWS_OF_ROWS,
     edges_apart,
-    first_word,
-    not_pointwise,
     reader_of_pad,
-    word_for_group,
 )
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
+from .prologue import can_compute
+from .words import first_word, word_for_group
 
 LARGEST = 256  # ops of a kernel
 MOST_PARTS = 16  # that it writes of buffers
@@ -110,7 +109,7 @@ def why_even_so(
     if kinds[0] is Kind.INSERT:
         return PARTS
     if kinds[1] is Kind.PAD:
-        return not_pointwise(producer, reader_of_pad(reader))
+        return can_compute(producer, reader_of_pad(reader))
     return None
 
 

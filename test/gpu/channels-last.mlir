@@ -16,7 +16,7 @@
 // CHECK-DAG: #[[BIAS:.*]] = affine_map<(d0, d1, d2, d3) -> (d3)>
 // CHECK-DAG: #[[ROWS:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d3, d4)>
 // CHECK-LABEL: func.func @chain
-// CHECK: %[[T:.*]] = linalg.generic {indexing_maps = [#[[TURN]], {{.*}} ins(%arg0 : tensor<32x64x56x56xbf16>) outs(%{{.*}} : tensor<32x56x56x64xbf16>) attrs = {mlopt.op = "transpose"}
+// CHECK: %[[T:.*]] = linalg.generic {indexing_maps = [#[[TURN]], {{.*}} ins(%arg0 : tensor<32x64x56x56xbf16>) outs(%{{.*}} : tensor<32x56x56x64xbf16>) attrs = {mlopt.op = "transpose", mlopt.whole = "conv2d takes {{.*}} behind a copy of {{.*}} with channels last, alone {{.*}}"}
 // CHECK: %[[P:.*]] = tensor.insert_slice %[[T]] into %{{.*}}[0, 1, 1, 0] [32, 56, 56, 64] [1, 1, 1, 1] {{.*}} into tensor<32x58x58x64xbf16>
 // CHECK: %[[C:.*]] = linalg.generic {indexing_maps = [#[[IN]], #[[W]], {{.*}} ins(%[[P]], %arg1 : {{.*}} outs(%{{.*}} : tensor<32x56x56x64xbf16>)
 // CHECK: %[[R:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #[[BIAS]], #[[TURN]], {{.*}} ins(%[[C]], %arg2, %arg0 : {{.*}} outs(%{{.*}} : tensor<32x56x56x64xbf16>)

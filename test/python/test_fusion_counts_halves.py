@@ -1,5 +1,6 @@
 """Modules in half floats have the kernels that they have in f32: casts go where the work is."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -116,3 +117,32 @@ def test_a_block_alone_is_seven_kernels(target: str, tmp_path: Path) -> None:
     kernels = explain(f"{file}:blocks", "main", target).of("main")
     assert sum(len(each.calls) for each in kernels) <= 7, [each.name for each in kernels]
     assert kernels[-1].last_blocks.startswith("the last block of each tile adds up its 4 parts")
+
+
+IMAGES = """
+import torch
+from mlopt.test.python.test_fusion_counts import BasicBlock
+
+def block():
+    return BasicBlock().bfloat16().eval(), torch.randn(1, 16, 14, 14).bfloat16()
+"""
+
+
+@pytest.mark.parametrize("target", ["cuda:sm_80", "cuda:sm_90a"])
+def test_an_image_from_outside_is_turned_where_that_is_predicted_to_be_faster(
+    target: str, tmp_path: Path
+) -> None:
+    """A basic block's third kernel; what is made inside is made with its channels last."""
+    file = tmp_path / "block.py"
+    file.write_text(IMAGES)
+    explained = explain(f"{file}:block", "main", target)
+    labels = [op["op"] for kernel in explained.of("main") for op in kernel.calls[0]["ops"]]
+    assert labels.count("transpose") == 1
+    assert len(explained.of("main")) == 3
+    reasons = [each["reason"] for edge in explained.edges for each in edge["reasons"]]
+    found = [
+        re.search(r"takes (.*) µs behind a copy of (.*) with channels last, alone (.*)", each)
+        for each in reasons
+    ]
+    turned, copy, alone = map(float, next(each for each in found if each).groups())
+    assert turned + copy < alone
