@@ -15,7 +15,16 @@ from ..tiling import elementwise, fill, reduction
 from ..tiling.access import Access, Nest
 from ..tiling.registry import rule_of
 from .common import ROW, innermost_dims
-from .gpu_tiles import bytes_of, elements_of, inputs_of, largest_tile, leaves, power_above, widest_bytes
+from .gpu_tiles import (
+    bytes_of,
+    elements_of,
+    inputs_of,
+    largest_tile,
+    leaves,
+    power_above,
+    reduced_in_tiles,
+    widest_bytes,
+)
 
 WARP = 32
 FEWEST_WARPS, MOST_WARPS = 4, 32
@@ -47,7 +56,27 @@ def registers_of(domain: Domain, tiles: dict[Dim, int], threads: int) -> int:
     loaded = words_of(domain, inputs, tiles, threads)
     computed = -(-covered // threads) * max(widest_bytes(domain) // WORD, 1)
     held = loaded + 4 * computed if len(inputs) > 1 and is_dear(domain) else max(loaded, 2 * computed)
+    if results_of(domain) > 1:
+        held = max(held, _most_at_once(domain, -(-covered // threads)))
     return min(max(held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
+
+
+def _most_at_once(domain: Domain, elements: int) -> int:
+    """The registers that ``elements`` of what is made and still needed take where that is most.
+
+    What several results are made of waits for the last of them: a register an element, or two.
+    """
+    waiting, most = {access.value: _words(access) for _, access in inputs_of(domain)}, 0
+    for number, nest in enumerate(domain.nests):
+        later = {access.value for each in domain.nests[number + 1 :] for access in each.reads if access}
+        waiting = {value: words for value, words in waiting.items() if value in later}
+        waiting |= {access.value: _words(access) for access in nest.writes}
+        most = max(most, sum(waiting.values()))
+    return most * elements
+
+
+def _words(access: Access) -> int:
+    return max(bytes_of(access) // WORD, 1)
 
 
 def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alike: bool = False) -> int:
@@ -55,16 +84,20 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
 
     Elements are counted once, since they wait in their registers for what is reduced. What all blocks load
     ``alike`` is left out: behind a reduction it comes from the caches; a row that is counted for each loop
-    along it leaves room for that. Long functions take all that there are. What is loaded beside columns
-    waits while their totals are exchanged.
+    along it leaves room for that. Long functions take all that there are, and so do elements of 64 bits; of
+    more than would fit, as of rows in several directions, as many as products have. What is loaded beside
+    columns waits while their totals are exchanged.
     """
-    if widest_bytes(domain) > WORD or is_dear(domain):
-        return OTHER_REGISTERS
     inputs = inputs_of(domain)
+    if widest_bytes(domain) > WORD or is_dear(domain):
+        many = words_of(domain, inputs, tiles, threads) + PLACES > OTHER_REGISTERS
+        return CONTRACTION_REGISTERS if many else OTHER_REGISTERS
     own = inputs if alike else own_inputs(domain)
     if len(own) == len(inputs):
         own = _rows_once(domain, own, tiles)
     loaded, held = words_of(domain, own, tiles, threads), -(-largest_tile(domain, tiles) // threads)
+    if any(dim.extent is None for dim in reduced_in_tiles(domain)):
+        loaded += held + 2 * PLACES  # totals, and steps whose number is not known
     if alike:
         loaded += _registers_for_totals(domain, own)
     return min(max(loaded, held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)

@@ -1,0 +1,91 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda})' | FileCheck %s
+
+// Two results of one input: a thread has its elements and a result's, 32 registers.
+// CHECK-LABEL: @one_by_one
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 16>, tile = array<i64: 1024>, warps = array<i64: 4>}
+func.func private @one_by_one(%x: tensor<131072xf16>, %p: tensor<131072xf16>, %q: tensor<131072xf16>) -> (tensor<131072xf16>, tensor<131072xf16>) attributes {mlopt.kernel} {
+  %a = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<131072xf16>) outs(%p : tensor<131072xf16>) {
+  ^bb0(%v: f16, %o: f16):
+    %t = arith.mulf %v, %v : f16
+    linalg.yield %t : f16
+  } -> tensor<131072xf16>
+  %b = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<131072xf16>) outs(%q : tensor<131072xf16>) {
+  ^bb0(%v: f16, %o: f16):
+    %t = arith.addf %v, %v : f16
+    linalg.yield %t : f16
+  } -> tensor<131072xf16>
+  return %a, %b : tensor<131072xf16>, tensor<131072xf16>
+}
+
+// Inputs that both results need wait beside the first: 8 elements of four values, and places.
+// CHECK-LABEL: @shared
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 12>, tile = array<i64: 1024>, warps = array<i64: 4>}
+func.func private @shared(%x: tensor<131072xf16>, %y: tensor<131072xf16>, %z: tensor<131072xf16>, %p: tensor<131072xf16>, %q: tensor<131072xf16>) -> (tensor<131072xf16>, tensor<131072xf16>) attributes {mlopt.kernel} {
+  %a = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x, %y, %z : tensor<131072xf16>, tensor<131072xf16>, tensor<131072xf16>) outs(%p : tensor<131072xf16>) {
+  ^bb0(%u: f16, %v: f16, %w: f16, %o: f16):
+    %t = arith.mulf %u, %v : f16
+    %s = arith.addf %t, %w : f16
+    linalg.yield %s : f16
+  } -> tensor<131072xf16>
+  %c = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<131072xf16>, tensor<131072xf16>) outs(%q : tensor<131072xf16>) {
+  ^bb0(%u: f16, %v: f16, %o: f16):
+    %t = arith.subf %u, %v : f16
+    linalg.yield %t : f16
+  } -> tensor<131072xf16>
+  %b = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%c, %a, %z : tensor<131072xf16>, tensor<131072xf16>, tensor<131072xf16>) outs(%q : tensor<131072xf16>) {
+  ^bb0(%u: f16, %v: f16, %w: f16, %o: f16):
+    %t = arith.mulf %u, %v : f16
+    %s = arith.addf %t, %w : f16
+    linalg.yield %s : f16
+  } -> tensor<131072xf16>
+  return %a, %b : tensor<131072xf16>, tensor<131072xf16>
+}
+
+// Columns of unknown length: 16 loaded elements, as many totals, and places of the steps and of what is left.
+// CHECK-LABEL: @dynamic_columns
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 9>, tile = array<i64: 32, 64>, warps = array<i64: 4>}
+func.func private @dynamic_columns(%x: tensor<?x1024xf32>, %out: tensor<1024xf32>) -> tensor<1024xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<1024xf32>) -> tensor<1024xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<?x1024xf32>) outs(%f : tensor<1024xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  } -> tensor<1024xf32>
+  return %s : tensor<1024xf32>
+}
+
+// 64 bits, twice: what is read along columns and along pages does not fit 64 registers.
+// CHECK-LABEL: @both_ways
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>
+func.func private @both_ways(%x: tensor<64x32x128xf64>, %p: tensor<64x128xf64>, %q: tensor<32x128xf64>) -> (tensor<64x128xf64>, tensor<32x128xf64>) attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f64
+  %f = linalg.fill ins(%zero : f64) outs(%p : tensor<64x128xf64>) -> tensor<64x128xf64>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, k)>], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%x : tensor<64x32x128xf64>) outs(%f : tensor<64x128xf64>) {
+  ^bb0(%a: f64, %b: f64):
+    %c = arith.addf %a, %b : f64
+    linalg.yield %c : f64
+  } -> tensor<64x128xf64>
+  %g = linalg.fill ins(%zero : f64) outs(%q : tensor<32x128xf64>) -> tensor<32x128xf64>
+  %t = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (j, k)>], iterator_types = ["reduction", "parallel", "parallel"]}
+      ins(%x : tensor<64x32x128xf64>) outs(%g : tensor<32x128xf64>) {
+  ^bb0(%a: f64, %b: f64):
+    %c = arith.maximumf %a, %b : f64
+    linalg.yield %c : f64
+  } -> tensor<32x128xf64>
+  %d = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, k)>], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%x, %s : tensor<64x32x128xf64>, tensor<64x128xf64>) outs(%f : tensor<64x128xf64>) {
+  ^bb0(%a: f64, %m: f64, %b: f64):
+    %e = arith.subf %a, %m : f64
+    %c = arith.addf %e, %b : f64
+    linalg.yield %c : f64
+  } -> tensor<64x128xf64>
+  return %d, %t : tensor<64x128xf64>, tensor<32x128xf64>
+}
