@@ -47,7 +47,7 @@ Made by `python bench/layers.py --save`: a stack of {width}-wide GPT-2 blocks, {
 others used, too: the median of {turns} turns; those of the import, which a worker does, are of the clock.
 Capture is torch.export with our decompositions, import is torch-mlir; `ours` is the sum of what follows.
 Equal kernels are compiled once: @main calls so many `kernels` in so many `calls`. Of sixteen
-equal layers and more, five pass through the stage of kernels, then six, which must be alike but for one
+equal layers and more, four pass through the stage of kernels, then five, which must be alike but for one
 layer; the rest of its time is that to find them. From the tile stage on, what grows is @main with its
 calls. Before the stage of kernels layers are ops.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from mlir import ir
 
+from ..passes.operations import nested_ops
 from .shared import TENSORS
 
 _DIALECT_REMEDY = "lower it to linalg, tensor, arith, math and scf first"
@@ -37,26 +36,30 @@ _WIDTHS = (1, 8, 16, 32, 64)
 
 def objection(op: ir.Operation) -> tuple[ir.Operation, str, str] | None:
     """The first of ``op`` and the ops in it that cannot be compiled, what about it, and the remedy."""
-    for inner, in_loop in ((op, False), *_nested(op, in_loop=False)):
-        remedy = _REFUSED.get(inner.name) or (_REFUSED_IN_LOOPS.get(inner.name) if in_loop else None)
-        if inner.name.split(".", 1)[0] not in TENSORS:
+    known: dict[ir.Type, bool] = {}
+    for inner in (op, *nested_ops(op)):
+        name = inner.name
+        in_loop = name in _REFUSED_IN_LOOPS and _is_in_loop(inner, op)
+        remedy = _REFUSED_IN_LOOPS[name] if in_loop else _REFUSED.get(name)
+        if name.split(".", 1)[0] not in TENSORS:
             remedy = _DIALECT_REMEDY
         if remedy is not None:
             where = " inside a loop or branch" if in_loop else ""
-            return inner, f"mlopt cannot compile '{inner.name}'{where}", remedy
+            return inner, f"mlopt cannot compile '{name}'{where}", remedy
         for value in inner.results:
-            if not _is_known(value.type):
-                what = f"mlopt cannot compile '{inner.name}', which makes a {value.type}"
+            kind = value.type
+            if kind not in known:
+                known[kind] = _is_known(kind)
+            if not known[kind]:
+                what = f"mlopt cannot compile '{name}', which makes a {kind}"
                 return inner, what, f"use elements of {_NAMES}"
     return None
 
 
-def _nested(op: ir.Operation, in_loop: bool) -> Iterator[tuple[ir.Operation, bool]]:
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner.operation, in_loop
-                yield from _nested(inner.operation, in_loop or inner.operation.name.startswith("scf."))
+def _is_in_loop(inner: ir.Operation, op: ir.Operation) -> bool:
+    """Whether ``inner`` is in the body of a loop or branch that is in ``op``."""
+    parent = inner.parent.operation
+    return parent != op and (parent.name.startswith("scf.") or _is_in_loop(parent, op))
 
 
 def _is_known(kind: ir.Type) -> bool:

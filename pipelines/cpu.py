@@ -48,9 +48,9 @@ def cpu_stages(
             "mlopt-cpu-arena,mlopt-cpu-copies,"
             # Large results go past the caches: tasks are still loops here, and end with a fence.
             "mlopt-cpu-stream-stores,"
-            # Profilers can see the kernels; threads and status reach the functions that need them;
-            # then tasks run over threads.
-            "mlopt-hooks,mlopt-cpu-entry,mlopt-cpu-parallel",
+            # Profilers can see the kernels; sizes that are known are not passed on; threads and status reach
+            # the functions that need them; then tasks run over threads.
+            "mlopt-hooks,mlopt-cpu-bare-pointers,mlopt-cpu-entry,mlopt-cpu-parallel",
             _LOOPS,
             (narrow, _NO_I1),
         ),

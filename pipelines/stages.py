@@ -68,7 +68,7 @@ class Stage:
                 module,
                 layers,
                 lambda each: self._run(each, observers, on_diagnostic),
-                lambda each: self._run(each, (), None),
+                lambda each: self._run(each, (), None, verify_each=False),  # compared with what is verified
             )
         self.check(module)
 
@@ -77,9 +77,16 @@ class Stage:
         module: ir.Operation,
         observers: Sequence[Observer],
         on_diagnostic: Callable[[Diagnostic], None] | None,
+        verify_each: bool = True,
     ) -> None:
         try:
-            run_pipeline(module, self.pipeline, observers=observers, on_diagnostic=on_diagnostic)
+            run_pipeline(
+                module,
+                self.pipeline,
+                observers=observers,
+                on_diagnostic=on_diagnostic,
+                verify_each=verify_each,
+            )
         except PipelineError as error:
             message = f"stage '{self.name}': {error.message}"
             raise PipelineError(message, error.pass_name, error.diagnostics) from error.__cause__

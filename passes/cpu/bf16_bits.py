@@ -39,13 +39,12 @@ class CpuBf16Bits(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Rewrite the shuffles, and the loads and stores with masks or without, in the llvm dialect."""
-        for maker in ops_named(op, *_MAKERS):
-            if _is_bf16(maker.results[0].type):
-                _make_bits(maker)
-        for store in ops_named(op, *_STORES):
-            if _is_bf16(store.operands[0].type):
-                with ir.InsertionPoint(store), store.location:
-                    store.operands[0] = _bits(store.operands[0])
+        for each in ops_named(op, *_MAKERS, *_STORES):
+            if len(each.results) and _is_bf16(each.results[0].type):
+                _make_bits(each)
+            elif not len(each.results) and _is_bf16(each.operands[0].type):
+                with ir.InsertionPoint(each), each.location:
+                    each.operands[0] = _bits(each.operands[0])
 
 
 def _is_bf16(kind: ir.Type) -> bool:

@@ -125,6 +125,8 @@ class _Writer:
             return self._workspace(f"%a{number}")
         if isinstance(type_, ir.MemRefType):
             return self._memref(type_, f"%a{number}", number)
+        if type_ == ir.Type.parse("!llvm.ptr"):
+            return self._load(number, f"%a{number}", "!llvm.ptr")
         return self._scalar(type_, f"%a{number}", number)
 
     def _load(self, entry: int, name: str, type_: str) -> str:

@@ -31,21 +31,27 @@ def calls_in(function: func.FuncOp) -> list[tuple[ir.Operation, str]]:
 
 def callees_first(module: ir.Operation) -> list[func.FuncOp]:
     """The functions with a body, each after those it calls."""
+    return [function for function, _ in with_calls(module)]
+
+
+def with_calls(module: ir.Operation) -> list[tuple[func.FuncOp, list[tuple[ir.Operation, str]]]]:
+    """The functions with a body, each after those it calls, with their calls as `calls_in` gives them."""
     by_name = {function.sym_name.value: function for function in defined_functions(module)}
-    ordered: dict[str, func.FuncOp] = {}
-    open_names: set[str] = set()
+    calls = {name: calls_in(function) for name, function in by_name.items()}
+    ordered: list[str] = []
+    seen: set[str] = set()
 
     def visit(name: str) -> None:
-        if name in ordered or name in open_names or name not in by_name:
+        if name in seen or name not in by_name:
             return
-        open_names.add(name)
-        for _, callee in calls_in(by_name[name]):
+        seen.add(name)
+        for callee in dict.fromkeys(callee for _, callee in calls[name]):
             visit(callee)
-        ordered[name] = by_name[name]
+        ordered.append(name)
 
     for name in by_name:
         visit(name)
-    return list(ordered.values())
+    return [(by_name[name], calls[name]) for name in ordered]
 
 
 def reaches(module: ir.Operation, op_name: str) -> set[str]:
@@ -57,8 +63,8 @@ def reaches(module: ir.Operation, op_name: str) -> set[str]:
 def callers_of(module: ir.Operation, names: set[str]) -> set[str]:
     """``names``, and the names of the functions that call one of them, directly or not."""
     found = set(names)
-    for function in callees_first(module):
-        if any(callee in found for _, callee in calls_in(function)):
+    for function, calls in with_calls(module) if names else ():
+        if any(callee in found for _, callee in calls):
             found.add(function.sym_name.value)
     return found
 
@@ -100,10 +106,11 @@ def append_operands(call: ir.Operation, values: list[ir.Value]) -> ir.Operation:
 
 def thread_through(module: ir.Operation, names: set[str], type_: ir.Type, mark: ArgumentMark[bool]) -> None:
     """Give the functions ``names`` an argument marked ``mark``, and pass it along in their calls."""
-    functions = [function for function in callees_first(module) if function.sym_name.value in names]
-    for function in functions:
+    for function, calls in with_calls(module) if names else ():
+        if function.sym_name.value not in names:
+            continue
         argument = append_argument(function, type_, mark)
-        for call, callee in calls_in(function):
+        for call, callee in calls:
             if callee in names:
                 append_operands(call, [argument])
 

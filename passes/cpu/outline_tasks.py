@@ -11,6 +11,7 @@ from mlir.dialects import arith, func, llvm
 from ...dialects.attributes import STATUS
 from ..base import PassError
 from ..operations import nested_ops
+from .descriptors import cast, llvm_type
 from .functions import (
     adopt_function,
     fresh_name,
@@ -50,7 +51,7 @@ class OutlinedTasks:
         i32, pointer = ir.IntegerType.get_signless(32), llvm.PointerType.get()
         payload = self._payload()
         function = func.ConstantOp(ir.FunctionType.get([pointer], []), self.thread).result
-        address = _cast(function, pointer)
+        address = cast(function, pointer)
         operands = [address, payload, arith.index_cast(i32, count), arith.constant(i32, 0)]
         func.CallOp([], "GOMP_parallel", operands)
 
@@ -67,7 +68,7 @@ class OutlinedTasks:
             field = llvm.GEPOp(
                 pointer, payload, [], ir.DenseI32ArrayAttr.get([0, number]), ir.TypeAttr.get(struct), no_wrap
             )
-            llvm.StoreOp(_cast(value, ir.Type.parse(_llvm_type(value.type))), field)
+            llvm.StoreOp(cast(value, ir.Type.parse(llvm_type(value.type))), field)
         return payload
 
 
@@ -192,7 +193,7 @@ def _thread_text(name: str, tasks: str, types: Sequence[ir.Type]) -> str:
     payload = _payload_type([ir.IndexType.get(), *types])
     loads = []
     for number, type_ in enumerate(types):
-        as_llvm = _llvm_type(type_)
+        as_llvm = llvm_type(type_)
         loaded = f"%v{number}" if as_llvm == str(type_) else f"%l{number}"
         place = f"%payload[0, {number + 1}]"
         loads += [
@@ -228,22 +229,4 @@ func.func private @{name}(%payload: !llvm.ptr) {{
 
 
 def _payload_type(types: Sequence[ir.Type]) -> str:
-    return f"!llvm.struct<({', '.join(_llvm_type(type_) for type_ in types)})>"
-
-
-def _llvm_type(type_: ir.Type) -> str:
-    if isinstance(type_, ir.IndexType):
-        return "i64"
-    if not isinstance(type_, ir.MemRefType):
-        return str(type_)
-    if type_.rank == 0:
-        return "!llvm.struct<(ptr, ptr, i64)>"
-    sizes = f"array<{type_.rank} x i64>"
-    return f"!llvm.struct<(ptr, ptr, i64, {sizes}, {sizes})>"
-
-
-def _cast(value: ir.Value, type_: ir.Type) -> ir.Value:
-    if value.type == type_:
-        return value
-    cast = ir.Operation.create("builtin.unrealized_conversion_cast", results=[type_], operands=[value])
-    return cast.results[0]
+    return f"!llvm.struct<({', '.join(llvm_type(type_) for type_ in types)})>"

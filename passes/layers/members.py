@@ -11,7 +11,7 @@ from ..groups import entry_ops, operands_of
 from ..operations import defining_op
 
 Members = dict[ir.Value, int]
-FIRST = 4  # layers that stay beside the last one; the others are copies of the fourth
+FIRST = 3  # layers that stay beside the last one; the others are copies of the third
 
 
 def members_of(module: ir.Operation) -> Members:

@@ -2,7 +2,8 @@
 
 Nothing that a pass does is known to go by layers: it may gather something of each in one kernel behind
 the last. So the stage runs on one layer more, too, and that must be what putting one layer back makes of the
-first run: the step from five layers to six is taken for all that follow. If it is not, the stage runs on all.
+first run: the step from four layers to five is taken for all that follow. If it is not, the stage runs on
+all.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Callable
 
 from mlir import ir
 
-from .find import Layers, find_layers
-from .leave_out import leave_out
+from .find import Layers
+from .leave_out import leave_out, mark
 from .members import FIRST
 from .put_back import put_back, restore, unmark
 
@@ -22,24 +23,23 @@ Run = Callable[[ir.Operation], None]
 def run_once(module: ir.Operation, layers: Layers, run: Run, run_unseen: Run) -> None:
     """Do to ``module`` what ``run`` does; ``run_unseen`` does the same to a copy that nobody observes."""
     whole = module.clone()
-    leave_out(module, layers, FIRST)
+    mark(module, layers)
+    leave_out(layers, range(FIRST + 1, layers.count - 1))
+    more = module.clone()
+    leave_out(layers, range(FIRST, FIRST + 1))
     run(module)
-    if _adds_itself_only(module, whole, layers.count, run_unseen):
+    if _adds_itself_only(module, more, layers.count, run_unseen):
         put_back(module, layers.count, layers.count - 1 - FIRST)
         return
     restore(module, whole)
     run(module)
 
 
-def _adds_itself_only(few: ir.Operation, whole: ir.Operation, count: int, run_unseen: Run) -> bool:
-    """Whether the passes would have made of one layer more what is in ``few``, and that layer."""
+def _adds_itself_only(few: ir.Operation, more: ir.Operation, count: int, run_unseen: Run) -> bool:
+    """Whether the passes make of ``more``, which has one layer more, what is in ``few``, and that layer."""
     expected = few.clone()
     if not put_back(expected, count, 1):
         return False
-    more = whole.clone()
-    layers = find_layers(more)
-    assert layers is not None, "they were found in what this is a copy of"
-    leave_out(more, layers, FIRST + 1)
     run_unseen(more)
     unmark(more)
     return _text(more) == _text(expected)

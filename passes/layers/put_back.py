@@ -6,13 +6,14 @@
     %6 = call @kernel_1(%5, %w9)        the last one              ->  %6 = call @kernel_1(%5, %w3) …
 
 What passes have made of a layer are ops in a row that depend on its arguments: in @main, and where @prepare
-makes its weights or writes them. Legal if what has become of layers 1, 2 and 3 is the same, and reads each
+makes its weights or writes them. Legal if what has become of layers 1 and 2 is the same, and reads each
 other alike, and if one layer more would change nothing else, which `once` asks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 
@@ -136,25 +137,32 @@ class _Host:
 
     def _given(self, one: int, other: int) -> _Same | None:
         """What the arguments of a layer are in another one."""
-        mine, theirs = self._arguments(one), self._arguments(other)
+        mine, theirs = self._arguments.get(one, []), self._arguments.get(other, [])
         if [value.type for value in mine] != [value.type for value in theirs]:
             return None
         return dict(zip(mine, theirs, strict=True))
 
     def named(self, one: int, other: int) -> _Places:
         """What the places of a layer's arguments, which are their names, are for another layer."""
-        marked = zip(
-            self.function.regions[0].blocks[0].arguments, argument_attributes(self.function), strict=True
-        )
-        places: dict[int | None, list[ir.Location]] = {}
-        for value, marks in marked:
-            places.setdefault(LAYER.get(marks), []).append(value.location)
-        pairs = zip(places.get(one, ()), places.get(other, ()), strict=False)
+        pairs = zip(self._places.get(one, ()), self._places.get(other, ()), strict=False)
         return {mine.attr: theirs for mine, theirs in pairs}
 
-    def _arguments(self, layer: int) -> list[ir.Value]:
+    @cached_property
+    def _places(self) -> dict[int | None, list[ir.Location]]:
+        """The places of the arguments that each layer had before the passes."""
         entry = self.function.regions[0].blocks[0]
-        return [value for value in entry.arguments if self.members.get(value) == layer]
+        places: dict[int | None, list[ir.Location]] = {}
+        for value, marks in zip(entry.arguments, argument_attributes(self.function), strict=True):
+            places.setdefault(LAYER.get(marks), []).append(value.location)
+        return places
+
+    @cached_property
+    def _arguments(self) -> dict[int | None, list[ir.Value]]:
+        """The arguments of each layer."""
+        arguments: dict[int | None, list[ir.Value]] = {}
+        for value in self.function.regions[0].blocks[0].arguments:
+            arguments.setdefault(self.members.get(value), []).append(value)
+        return arguments
 
     def repeat(self) -> None:
         """Put the layers between the last one and those before it."""
@@ -164,8 +172,9 @@ class _Host:
         placed, template = self._placed(rows), FIRST - 1
         made: dict[int, _Same] = {template: {value: value for value in same.values()}}
         named: dict[int, _Places] = {layer: self.named(template, layer) for layer in self.back}
+        own = self._arguments
         for layer in self.back:
-            made[layer] = dict(zip(self._arguments(template), self._arguments(layer), strict=True))
+            made[layer] = dict(zip(own.get(template, ()), own.get(layer, ()), strict=True))
         for row in rows:
             at = ir.InsertionPoint(row[-1][0])
             for layer in self.back:

@@ -8,3 +8,7 @@ func.func private @outer(%x: memref<4xf32>) attributes {mlopt.kernel} {
   call @inner(%x) : (memref<4xf32>) -> ()
   return
 }
+func.func @main(%x: memref<4xf32>) {
+  call @outer(%x) : (memref<4xf32>) -> ()
+  return
+}
