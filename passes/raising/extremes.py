@@ -58,6 +58,12 @@ def combiner(op: ir.Operation) -> str | None:
     return str(last.name) if set(last.operands) == {element, accumulator} else None
 
 
+def stages_of(op: ir.Operation) -> list[ir.Operation]:
+    """``op``, and what it goes on from: where nothing divides a number, parts come in two (`ragged`)."""
+    before = defining_op(inits_of(op)[0], "linalg.generic")
+    return [op] if before is None or combiner(before) != combiner(op) else [op, before]
+
+
 def identity(like: ir.AffineMap) -> ir.AffineMap:
     """The map of all dims of ``like`` in order."""
     return ir.AffineMap.get_identity(like.n_dims, like.context)

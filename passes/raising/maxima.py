@@ -41,7 +41,7 @@ from ..structured import (
     replace_op,
     structured_ops,
 )
-from .extremes import EXTREMES, Extreme, again, combiner, extreme_of, identity, of_parts
+from .extremes import EXTREMES, Extreme, again, combiner, extreme_of, identity, of_parts, stages_of
 from .parts import body_ops, elementwise, is_same, readers_of
 
 _EQUAL = {"arith.cmpf": (1, 13), "arith.cmpi": (0, 1)}  # the predicates oeq and une, eq and ne
@@ -71,7 +71,7 @@ def _total_of(op: ir.Operation) -> ir.Operation | None:
 
 def _combine_sum(op: ir.Operation, total: ir.Operation) -> None:
     """Sum each part of exp(x - max) around the part's own maximum."""
-    stages = _stages(op)
+    stages = stages_of(op)
     found = [each for back, stage in enumerate(stages) if (each := _exponentials(stage, total, back))]
     if len(found) < len(stages) or not is_zero(fill_value(inits_of(stages[-1])[0])):
         return
@@ -83,12 +83,6 @@ def _combine_sum(op: ir.Operation, total: ir.Operation) -> None:
         stage.operands[0] = again(its, {of.whole: (finite, parts)}, of.source, at)
     at = ir.InsertionPoint(total)
     _weigh(total, again(chain[1:], of_parts(extreme, total), extreme.in_shape, at))
-
-
-def _stages(op: ir.Operation) -> list[ir.Operation]:
-    """``op``, and what it goes on from: where nothing divides a number, parts come in two (`ragged`)."""
-    before = defining_op(inits_of(op)[0], "linalg.generic")
-    return [op] if before is None or combiner(before) != combiner(op) else [op, before]
 
 
 def _exponentials(

@@ -27,11 +27,17 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith
 
-from ..constants import index_constant
-from ..structured import replace_op
+from ..constants import index_constant, is_zero, scalar_constant
+from ..structured import body_of, loop_extents, replace_op
 from .again import pass_over, reduced
 from .divided import can_go_along
 from .partial import combiner_of, is_idempotent
+from .parts import body_ops
+
+_PASSING_OVER = (
+    *("linalg.index", "linalg.index", "arith.constant", "arith.muli", "arith.addi"),
+    *("arith.constant", "arith.cmpi", "arith.select", "arith.addf"),
+)
 
 
 @dataclass(frozen=True)
@@ -95,3 +101,30 @@ def split_raggedly(
         )
     replace_op(op, main.results)
     return main, rest
+
+
+def passed_over(op: ir.Operation) -> tuple[int, int] | None:
+    """The loop over the parts, and how many of all elements are passed over, of a rest that was split off.
+
+    None if the body of ``op`` is not that of a sum that `split_raggedly` made, with elements to pass over.
+    """
+    ops = body_ops(op, *_PASSING_OVER)
+    if not ops:
+        return None
+    part, element, share, start, place, before, is_meant, chosen, total = ops
+    value, accumulator = body_of(op).arguments
+    loops = [each.attributes["dim"].value for each in (part, element)]
+    wired = (
+        list(start.operands) == [part.results[0], share.results[0]]
+        and list(place.operands) == [start.results[0], element.results[0]]
+        and list(is_meant.operands) == [place.results[0], before.results[0]]
+        and list(chosen.operands)[:2] == [is_meant.results[0], value]
+        and set(total.operands) == {chosen.results[0], accumulator}
+    )
+    wide, first, neutral = (
+        scalar_constant(each) for each in (share.results[0], before.results[0], chosen.operands[2])
+    )
+    if not wired or wide is None or first is None or not is_zero(neutral):
+        return None
+    is_at_least = is_meant.attributes["predicate"].value == int(arith.CmpIPredicate.sge)
+    return (loops[0], first.value) if is_at_least and wide.value == loop_extents(op)[loops[1]] else None

@@ -11,6 +11,7 @@
     %q' = generic {sum} (p | w reduced) ins(%d' * %d')
     sum of %q' + W * (%mp - %m) * (%mp - %m)         instead of the sum of %q
 
+Where nothing divides N, parts go on with some of what is left (`ragged`), and W is what each has of both.
 A task then reads its part from memory once, and from its cache the second time; before, all of memory was
 read for the mean, and again for the squares. Legal as sums may be done in any order: both are the sum of
 squares around the mean, by Chan's formula, and none is a difference of large numbers. Run it when sums have
@@ -20,11 +21,13 @@ been split.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mlir import ir
 from mlir.dialects import arith, linalg
 
-from ..constants import constant, is_zero, scalar_constant
+from ..constants import constant, index_constant, is_zero, scalar_constant
 from ..operations import defining_op
 from ..structured import (
     body_of,
@@ -39,25 +42,67 @@ from ..structured import (
     replace_op,
     structured_ops,
 )
+from .extremes import combiner, stages_of
 from .parts import body_ops, elementwise, is_elementwise, is_same, readers_of
+from .ragged import passed_over
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """How many elements a part has: ``most``, but the first ones, whose ``share`` of the rest is passed over.
+
+    ``dim``: that of the parts among those of the partial sums.
+    """
+
+    most: int
+    share: int = 0
+    before: int = 0
+    dim: int = 0
+
+    def value(self, kind: ir.Type) -> ir.Value:
+        """The number, in the body of an op whose loops run through the partial sums."""
+        if not self.before:
+            return constant(ir.FloatAttr.get(kind, float(self.most)))
+        whole, share = index_constant(self.most - self.share), index_constant(self.share)
+        end = arith.muli(arith.addi(linalg.IndexOp(self.dim).result, index_constant(1)), share)
+        rest = arith.maxsi(arith.subi(end, index_constant(self.before)), index_constant(0))
+        count = arith.addi(whole, arith.minsi(rest, share))
+        return arith.sitofp(kind, arith.index_cast(ir.IntegerType.get_signless(64), count))
 
 
 def combine_variances(func: ir.Operation) -> None:
     """Rewrite the partial sums of squares of ``func``."""
     for op in reversed(structured_ops(func)):  # what sums parts up is written again
-        difference = _difference_of(op) if _is_part(op) else None
-        sums = None if difference is None else _parts_of_mean(difference.operands[1])
-        if difference is not None and sums is not None and can_combine(op, difference, sums):
-            _combine(op, difference, sums)
+        if not _is_part(op):
+            continue
+        squares = stages_of(op)
+        differences = [each for stage in squares if (each := _difference_of(stage)) is not None]
+        if len(differences) < len(squares):
+            continue
+        found = _parts_of_mean(differences[0].operands[1])
+        if found is not None and can_combine(squares, differences, stages_of(found[0])):
+            _combine(squares, differences, *found)
 
 
-def can_combine(op: ir.Operation, difference: ir.Operation, sums: ir.Operation) -> bool:
-    """Whether ``op`` and ``sums`` sum over the same parts, known to have elements, ``sums`` from zero on."""
+def can_combine(
+    squares: Sequence[ir.Operation], differences: Sequence[ir.Operation], sums: Sequence[ir.Operation]
+) -> bool:
+    """Whether both sum over the same parts, known to have elements, ``sums`` from zero on."""
+    if len(squares) != len(sums) or not is_zero(fill_value(inits_of(sums[-1])[0])):
+        return False
+    return (
+        all(map(_are_alike, squares, differences, sums))
+        and len({each.operands[1] for each in differences}) == 1
+    )
+
+
+def _are_alike(op: ir.Operation, difference: ir.Operation, sums: ir.Operation) -> bool:
+    """Whether ``op`` and ``sums`` sum the same elements of the same parts."""
     source, other = difference.operands[0], inputs_of(sums)
     same = len(other) == 1 and is_same(source, other[0])
     if not same or kinds_of(op) != kinds_of(sums) or maps_of(op) != maps_of(sums):
         return False
-    if not is_zero(fill_value(inits_of(sums)[0])):
+    if combiner(op) != "arith.addf" or passed_over(op) != passed_over(sums):
         return False
     kept = {expr.position for expr in maps_of(sums)[-1].results}
     of_mean = {expr.position for expr in maps_of(difference)[1].results}
@@ -66,22 +111,19 @@ def can_combine(op: ir.Operation, difference: ir.Operation, sums: ir.Operation) 
 
 
 def _is_sum(op: ir.Operation | None) -> bool:
-    """Whether a generic sums floats that it reads in its loops' order."""
-    if (
-        not body_ops(op, "arith.addf")
-        or op is None
-        or len(inputs_of(op)) != 1
-        or "reduction" not in kinds_of(op)
-    ):
-        return False
-    identity = ir.AffineMap.get_identity(len(kinds_of(op)), op.context)
-    (add,) = body_ops(op, "arith.addf")
-    return maps_of(op)[0] == identity and set(add.operands) == set(body_of(op).arguments)
+    """Whether a generic sums all the floats that it reads in its loops' order."""
+    is_whole = op is not None and len(inputs_of(op)) == 1 and bool(body_ops(op, "arith.addf"))
+    return is_whole and op is not None and "reduction" in kinds_of(op) and combiner(op) == "arith.addf"
+
+
+def _is_rest(op: ir.Operation) -> bool:
+    """Whether a generic sums what is left for parts, but for elements that they have already."""
+    return passed_over(op) is not None and combiner(op) == "arith.addf"
 
 
 def _is_part(op: ir.Operation) -> bool:
     """Whether ``op`` makes partial sums, which one op sums up."""
-    if not _is_sum(op) or "parallel" not in kinds_of(op):
+    if not (_is_sum(op) or _is_rest(op)) or "parallel" not in kinds_of(op):
         return False
     readers = readers_of(op.results[0])
     return len(readers) == 1 and _is_sum(readers[0])
@@ -108,8 +150,8 @@ def _difference_of(op: ir.Operation) -> ir.Operation | None:
     return difference if in_order and broadcast and tensor == result == identity else None
 
 
-def _parts_of_mean(mean: ir.Value) -> ir.Operation | None:
-    """The partial sums that ``mean`` is made of, if it is their sum by the number of elements."""
+def _parts_of_mean(mean: ir.Value) -> tuple[ir.Operation, _Counts] | None:
+    """The partial sums that ``mean`` is the sum of, by the number of elements, and how many each is of."""
     quotient = defining_op(mean, "linalg.generic")
     ops = body_ops(quotient, "arith.divf")
     if quotient is None or not ops or len(inputs_of(quotient)) != 1 or not is_elementwise(quotient):
@@ -126,9 +168,23 @@ def _parts_of_mean(mean: ir.Value) -> ir.Operation | None:
     value = inputs_of(total)[0]
     collapse = defining_op(value, "tensor.collapse_shape")
     sums = defining_op(value if collapse is None else collapse.operands[0], "linalg.generic")
-    if sums is None or not _is_sum(sums) or "parallel" not in kinds_of(sums):
+    if sums is None or not (_is_sum(sums) or _is_rest(sums)) or "parallel" not in kinds_of(sums):
         return None
-    return sums if count.value == _elements(sums) * _elements(total) else None
+    counts = _counts(sums)
+    if collapse is not None and counts.before:
+        return None  # its one loop does not tell which part it is at
+    return (sums, counts) if count.value == counts.most * _elements(total) - counts.before else None
+
+
+def _counts(sums: ir.Operation) -> _Counts:
+    """How many elements each of the partial sums is of."""
+    stages = stages_of(sums)
+    most, passed = sum(map(_elements, stages)), passed_over(sums)
+    if passed is None:
+        return _Counts(most)
+    part, before = passed
+    dims = [expr.position for expr in maps_of(sums)[-1].results]
+    return _Counts(most, _elements(sums), before, dims.index(part))
 
 
 def _elements(op: ir.Operation) -> int:
@@ -137,23 +193,34 @@ def _elements(op: ir.Operation) -> int:
     return math.prod(extent or 0 for extent, kind in extents if kind == "reduction")
 
 
-def _combine(op: ir.Operation, difference: ir.Operation, sums: ir.Operation) -> None:
-    """Let ``op`` sum around the parts' means, and what sums it up add how far these are from the mean."""
-    source, mean = difference.operands[0], difference.operands[1]
-    parts, at = maps_of(sums)[-1], ir.InsertionPoint(op)
-    count, rank = parts.n_dims, len(parts.results)
-    every, part = ir.AffineMap.get_identity(count, op.context), ir.AffineMap.get_identity(rank, op.context)
-    with at, op.location:
-        elements = constant(ir.FloatAttr.get(element_type(source), float(_elements(sums))))
-    means = elementwise(sums.results[0], [sums.results[0]], [part], at, lambda x: arith.divf(x, elements))
-    apart = elementwise(source, [source, means], [every, parts], at, arith.subf)
-    op.operands[0] = elementwise(source, [apart], [every], at, lambda x: arith.mulf(x, x))
-    total, other = readers_of(op.results[0])[0], readers_of(sums.results[0])
+def _combine(
+    squares: Sequence[ir.Operation],
+    differences: Sequence[ir.Operation],
+    sums: ir.Operation,
+    counts: _Counts,
+) -> None:
+    """Sum squares around the parts' means; what sums them up adds how far these are from the mean."""
+    mean, parts, first = differences[0].operands[1], maps_of(sums)[-1], squares[-1]
+    part = ir.AffineMap.get_identity(len(parts.results), sums.context)
+    kind = element_type(sums.results[0])
+    means = elementwise(
+        sums.results[0],
+        [sums.results[0]],
+        [part],
+        ir.InsertionPoint(first),
+        lambda x: arith.divf(x, counts.value(kind)),
+    )
+    for op, difference in zip(squares, differences, strict=True):
+        source, at = difference.operands[0], ir.InsertionPoint(op)
+        every = ir.AffineMap.get_identity(parts.n_dims, op.context)
+        apart = elementwise(source, [source, means], [every, parts], at, arith.subf)
+        op.operands[0] = elementwise(source, [apart], [every], at, lambda x: arith.mulf(x, x))
+    total, other = readers_of(squares[0].results[0])[0], readers_of(sums.results[0])
     in_shape = next(inputs_of(each)[0] for each in other if _is_sum(each) and maps_of(each) == maps_of(total))
-    _add_distances(total, in_shape, mean, elements)
+    _add_distances(total, in_shape, mean, counts)
 
 
-def _add_distances(total: ir.Operation, sums: ir.Value, mean: ir.Value, elements: ir.Value) -> None:
+def _add_distances(total: ir.Operation, sums: ir.Value, mean: ir.Value, counts: _Counts) -> None:
     """Let ``total`` add to each part's squares how far the part's mean is from the mean of all."""
     every, result = maps_of(total)
     at = ir.InsertionPoint(total)
@@ -162,6 +229,7 @@ def _add_distances(total: ir.Operation, sums: ir.Value, mean: ir.Value, elements
     block = body_of(op)
     with ir.InsertionPoint(block), total.location:
         squares, part, whole, accumulator = block.arguments
+        elements = counts.value(part.type)
         off = arith.subf(arith.divf(part, elements), whole)
         one = arith.addf(squares, arith.mulf(elements, arith.mulf(off, off)))
         linalg.YieldOp([arith.addf(one, accumulator)])

@@ -136,3 +136,50 @@ func.func @of_others(%x: tensor<65536xf32>, %y: tensor<65536xf32>, %h: tensor<32
   %hq = linalg.reduce { arith.addf } ins(%hd2 : tensor<32768xf16>) outs(%hf : tensor<f16>) dimensions = [0]
   return %q, %r, %hq : tensor<f32>, tensor<f32>, tensor<f16>
 }
+
+// -----
+
+// Of a prime number of elements, by another number than that: no mean.
+// CHECK-LABEL: func.func @by_another_number
+// CHECK-NOT: linalg.generic {{.*}} ins(%{{.*}} : tensor<65xf32>) outs(%{{.*}} : tensor<65xf32>)
+// CHECK: return
+#id = affine_map<(d0) -> (d0)>
+#s = affine_map<(d0) -> ()>
+func.func @by_another_number(%x: tensor<100003xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 100002.0 : f32
+  %o = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<f32>) -> tensor<f32>
+  %s = linalg.generic {indexing_maps = [#id, #s], iterator_types = ["reduction"]}
+      ins(%x : tensor<100003xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %m = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}
+      ins(%s : tensor<f32>) outs(%o : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.divf %in, %n : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %e = tensor.empty() : tensor<100003xf32>
+  %d = linalg.generic {indexing_maps = [#id, #s, #id], iterator_types = ["parallel"]}
+      ins(%x, %m : tensor<100003xf32>, tensor<f32>) outs(%e : tensor<100003xf32>) {
+  ^bb0(%in: f32, %mean: f32, %out: f32):
+    %0 = arith.subf %in, %mean : f32
+    linalg.yield %0 : f32
+  } -> tensor<100003xf32>
+  %d2 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+      ins(%d, %d : tensor<100003xf32>, tensor<100003xf32>) outs(%e : tensor<100003xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<100003xf32>
+  %q = linalg.generic {indexing_maps = [#id, #s], iterator_types = ["reduction"]}
+      ins(%d2 : tensor<100003xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  return %q : tensor<f32>
+}

@@ -73,6 +73,21 @@ def test_numbers_that_are_none(place: int, number: float) -> None:
         torch.testing.assert_close(result, expected, equal_nan=True)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("count", [100003, 50021, 16411])
+def test_a_norm_of_one_row(count: int, target: str) -> None:
+    """Each part has a mean and a variance of its own, of as many elements as it has; readers combine them."""
+    module, x = Function(lambda x: F.layer_norm(x, (count,))), torch.randn(1, count) + 3
+    with torch.no_grad():
+        compiled = mlopt.jit(module, x, **TARGETS[target])
+    assert sum(each.calls for each in compiled.kernels) == 2
+    Verifier(module, (x,), {}).check(compiled(x))
+    for place in (0, count - 70, count - 1):
+        x = torch.randn(1, count)
+        x[0, place] = 1e4  # a part's mean is far from that of all
+        Verifier(module, (x,), {}).check(compiled(x))
+
+
 def test_on_a_gpu() -> None:
     x = torch.rand(2, 8209)
     names = kernels_of(lambda x: x / x.sum(), (x,), "emulator")
