@@ -40,6 +40,7 @@ from .decomposing import (  # noqa: F401 (they register when they are imported)
     rolls,
     rows,
     sampling,
+    scaled,
     scatters,
     sorting,
     splits,

@@ -19,13 +19,21 @@ too large for e5m2. Numbers, comparisons and tests (isnan) are taken of the f32.
 functions that were 8-bit floats get the attribute `mlopt.float8` with the format. Legal for ops that move or
 convert elements, and for math.absf, a mask of the bits; other ops that compute in an 8-bit float are refused.
 
+A linalg.matmul of 8-bit floats into f32 is one of f16, which has all their numbers. With ``products`` both of
+one format stay, for warpgroups (mlopt-gpu-float8-products has what becomes of others)::
+
+    %p = linalg.generic {mlopt.op = "matmul"} ins(%x, %y : tensor<4x8xi8>, tensor<8x4xi8>) … {
+    ^bb0(%a: i8, %b: i8, %s: f32):
+      %v = arith.bitcast %a : i8 to f8E4M3FN
+      %w = arith.extf %v : f8E4M3FN to f32 …
+
 Effect: arguments and results of a byte an element. On sm_80 a kernel that only converts has 10 instructions
 an element from e4m3fn to f32, 4 from e5m2, 15 from f32 to either; one that negates f32 has 3. No spills.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,6 +42,7 @@ from mlir.dialects import arith
 
 from ..dialects.attributes import FLOAT8, OP
 from .base import Pass, UnsupportedError
+from .float8 import products
 from .float8.conversions import ALL_BUT_SIGN, FORMATS, Format, code_of, decode, encode
 from .operations import nested_ops
 
@@ -53,18 +62,20 @@ _ASKING = (
 
 @dataclass(frozen=True)
 class Fp8Storage(Pass):
-    """Store 8-bit floats as i8."""
+    """Store 8-bit floats as i8; ``products``: multiply them as they are."""
 
     name: ClassVar[str] = "mlopt-fp8-storage"
+    products: bool = False
 
     def run(self, op: ir.Operation) -> None:
         """Convert by what the types were, then change the types of all values."""
-        touching = [each for each in nested_ops(op) if _touches(each)]
-        if not touching:
+        if not any(map(_touches, nested_ops(op))):
             return
-        for each in touching:
-            check(each)
         with op.location:
+            kept = {cast: cast.operands[0].type for cast in self._make_products(op)}
+            touching = [each for each in nested_ops(op) if _touches(each) and each not in kept]
+            for each in touching:
+                check(each)
             for each in touching:
                 _name(each)
             values = (value for each in touching for value in _values(each))
@@ -73,6 +84,24 @@ class Fp8Storage(Pass):
                 _rewrite(each, forms)
             for each in (op, *nested_ops(op)):
                 _retype(each)
+            for cast, kind in kept.items():
+                products.read_bits(cast, kind)
+
+    def _make_products(self, op: ir.Operation) -> Iterator[ir.Operation]:
+        """Rewrite the products of 8-bit floats; the casts of those that stay."""
+        for each in [each for each in nested_ops(op) if is_product(each)]:
+            if self.products and each.operands[0].type.element_type == each.operands[1].type.element_type:
+                yield from products.make_product(each)
+            else:
+                products.widen_factors(each)
+
+
+def is_product(op: ir.Operation) -> bool:
+    """Whether ``op`` multiplies matrices of 8-bit floats, and adds up in f32."""
+    if op.name != products.NAME or not isinstance(op.operands[0].type, ir.RankedTensorType):
+        return False
+    left, right, total = map(element_of, (operand.type for operand in op.operands))
+    return all(isinstance(each, _FLOATS8) for each in (left, right)) and isinstance(total, ir.F32Type)
 
 
 def check(op: ir.Operation) -> None:

@@ -18,6 +18,7 @@ ATTENTION = "mlopt.attention"  # loops, maps and init as a linalg.generic has th
 SCORES = "scores"  # the label of the product before it
 # What has loops, and so can be part of a kernel.
 STRUCTURED = ("linalg.generic", "linalg.fill", "tensor.extract_slice", "tensor.insert_slice", ATTENTION)
+BYTE = 8
 ASSUMED = 64  # the size that a dynamic dim is taken for where a decision needs a number
 _WORDS = {"tensor.expand_shape": "reshape", "tensor.collapse_shape": "reshape"}
 # Ops of a body that change a number's type: all, and those that are exact.
@@ -134,6 +135,13 @@ def iterator_types(kinds: Iterable[str]) -> ir.ArrayAttr:
 def indexing_maps(maps: Iterable[ir.AffineMap]) -> ir.ArrayAttr:
     """The indexing_maps attribute of a generic."""
     return ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
+
+
+def stored_bits(value: ir.Value) -> ir.Value:
+    """The byte that an 8-bit float of a body is stored as (mlopt-fp8-storage); other values as they are."""
+    bits = defining_op(value, "arith.bitcast")
+    is_byte = bits is not None and isinstance(value.type, ir.FloatType) and value.type.width == BYTE
+    return bits.operands[0] if bits is not None and is_byte else value
 
 
 def make_generic(

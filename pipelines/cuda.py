@@ -28,7 +28,11 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
     block = f"{{shared={limits.shared_per_block}}}"
     # No other chip has wgmma, and the engine that copies tensors for it.
     has = chip == WARPGROUPS
-    products = f"mlopt-gpu-warpgroup-products{block},mlopt-gpu-join-siblings{block}," if has else ""
+    products = (
+        f"mlopt-gpu-warpgroup-products{block},mlopt-gpu-join-siblings{block},mlopt-gpu-float8-products,"
+        if has
+        else ""
+    )
     roles = f"mlopt-gpu-warp-roles{{shared={limits.shared}}}"
     pairs = f"mlopt-gpu-pair-blocks{{machine={machine_for_code(chip)}}}"
     loads = f"mlopt-gpu-warpgroup-loads{block},mlopt-gpu-tma-loads,{roles},{pairs}," if has else ""
@@ -45,6 +49,7 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
             f"mlopt-gpu-channels-last{{machine={machine_for_code(chip)} shared={limits.shared}}},"
             f"mlopt-gpu-split-products{{machine={machine_for_code(chip)} shared={limits.shared}"
             f" warpgroups={str(has).lower()}}},",
+            float8=has,
         ),
         # Kernels that add up what others leave in parts: once the blocks of both are known.
         tile(f"{format_pass(schedule)},mlopt-gpu-join-sums{{machine={machine_for_code(chip)}}}", fast_math),

@@ -40,16 +40,17 @@ def tile(schedule: str, fast_math: bool, scratch: int = Verify.scratch) -> Stage
     return Stage("tile", f"{schedule},mlopt-tile,{algebra}{verify}", _TILES)
 
 
-def kernels(machine: str, own: str = "", early: str = "") -> Stage:
+def kernels(machine: str, own: str = "", early: str = "", float8: bool = False) -> Stage:
     """From linalg to kernels; ``machine`` is the description that decides what is fused.
 
     ``own`` are passes of the target alone over what could be hoisted, each with a comma after it, ``early``
-    those over products before they are joined.
+    those over products before they are joined. ``float8``: whether there are instructions for products of
+    8-bit floats.
     """
     return Stage(
         "kernels",
         # 8-bit floats are bits before anything looks at what computes.
-        "mlopt-fp8-storage,"
+        f"mlopt-fp8-storage{'{products=true}' if float8 else ''},"
         # What a binary search does is one op, before passes ask each pair of ops.
         "mlopt-join-searches,canonicalize,cse,"
         # Ops named for what they are, then one form of them: linalg.generic.

@@ -9,7 +9,7 @@ from math import prod
 from mlir import ir
 
 from ...dialects.attributes import SUMS
-from ..gpu.layouts.mma import TF32, instruction_for
+from ..gpu.layouts.mma import instruction_for
 from ..groups import is_init
 from ..operations import nested_ops
 from ..raising.bodies import is_contraction
@@ -17,7 +17,7 @@ from ..structured import ATTENTION, CASTS, STRUCTURED
 from ..tiling.access import Access, Nest, nest_of, shape_of
 from ..tiling.analysis import loops_in
 from ..tiling.attention import causal_loop
-from ..tiling.contraction import total_type
+from ..tiling.contraction import stored_types, total_type
 from .cost import SPECIAL, Cost
 
 _FREE = ("arith.constant", *CASTS)
@@ -143,7 +143,7 @@ def count_op(
 
 def _multiplied(nest: Nest, tf32: bool) -> str:
     """What the products of a contraction count as: by the instruction of tensor cores for them, if any."""
-    factors = [value.type.element_type for value in nest.op.operands[:2]]
+    factors = stored_types(nest)
     total = total_type(nest)
     if factors[0] == factors[1]:
         return _product(factors[0], total, tf32 and len(nest.reductions) == 1)
@@ -154,7 +154,7 @@ def _product(factor: ir.Type, total: ir.Type, tf32: bool) -> str:
     """What a product of factors of one type counts as."""
     found = instruction_for(factor, total, tf32)
     if found is not None:
-        return TF32 if found.kind == TF32 else str(factor)
+        return found.machine_kind
     return "f64" if str(total) == "f64" else "f32" if isinstance(total, ir.FloatType) else _INTEGER
 
 

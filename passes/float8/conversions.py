@@ -53,20 +53,21 @@ def code_of(number: float, form: Format) -> int:
 
 
 def decode(bits: ir.Value, form: Format) -> ir.Value:
-    """The f32 of an i8: by way of the f16 with the same fields, which e5m2 is the upper half of.
+    """The f32 of an i8, or those of a vector.
 
-    The bias of e4m3fn is 8 less than f16's: a product puts it right, of denormals, too.
+    By way of the f16 with the same fields, which e5m2 is the upper half of. The bias of e4m3fn is 8 less than
+    f16's: a product puts it right, of denormals, too.
     """
-    short, f32 = ir.IntegerType.get_signless(16), ir.F32Type.get()
+    short, f32 = _like(bits, ir.IntegerType.get_signless(16)), _like(bits, ir.F32Type.get())
     wide = arith.extui(short, bits)
     if form.bias == FORMATS["f8E5M2"].bias:
         return _as_float(arith.shli(wide, _integer(short, 8)))
     rest = arith.andi(wide, _integer(short, ALL_BUT_SIGN))
     sign = arith.shli(arith.andi(wide, _integer(short, 0x80)), _integer(short, 8))
     half = arith.ori(arith.shli(rest, _integer(short, 7)), sign)
-    number = arith.mulf(_as_float(half), _float(256.0))
+    number = arith.mulf(_as_float(half), _constant(f32, 256.0))
     is_nan = arith.cmpi(arith.CmpIPredicate.eq, rest, _integer(short, _NAN))
-    result: ir.Value = arith.select(is_nan, arith.constant(f32, float("nan")), number)
+    result: ir.Value = arith.select(is_nan, _constant(f32, float("nan")), number)
     return result
 
 
@@ -94,12 +95,26 @@ def encode(value: ir.Value, form: Format) -> ir.Value:
 
 
 def _as_float(half: ir.Value) -> ir.Value:
-    return arith.extf(ir.F32Type.get(), arith.bitcast(ir.F16Type.get(), half))
+    return arith.extf(_like(half, ir.F32Type.get()), arith.bitcast(_like(half, ir.F16Type.get()), half))
+
+
+def _like(value: ir.Value, element: ir.Type) -> ir.Type:
+    """A type, or a vector's of it."""
+    return ir.VectorType.get(value.type.shape, element) if isinstance(value.type, ir.VectorType) else element
 
 
 def _integer(kind: ir.Type, value: int) -> ir.Value:
-    return arith.constant(kind, value)
+    return _constant(kind, value)
 
 
 def _float(value: float) -> ir.Value:
     return arith.constant(ir.F32Type.get(), value)
+
+
+def _constant(kind: ir.Type, value: float) -> ir.Value:
+    """A number, or a vector of it."""
+    if not isinstance(kind, ir.VectorType):
+        return arith.constant(kind, value)
+    element = kind.element_type
+    make = ir.FloatAttr.get if isinstance(element, ir.FloatType) else ir.IntegerAttr.get
+    return arith.constant(kind, ir.DenseElementsAttr.get_splat(kind, make(element, value)))

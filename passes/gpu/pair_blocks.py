@@ -46,13 +46,13 @@ from ..operations import block_ops, ops_named
 from .grids import grids_of
 from .group_tasks import last_loops
 from .layouts.boxes import copied, halves_of
+from .layouts.mma import MACHINE_KINDS
 from .layouts.warpgroup import factor_in
 from .rings import create
 from .threads.grid import Loops
 from .turns.reads import depends_on, is_shared
 
 BLOCKS = 2
-_KINDS = {"s8": "i8"}
 _BUSY = 0.5  # of the arithmetic's time, that the cache may take
 
 
@@ -100,7 +100,7 @@ def should_pair(forall: ir.Operation, machine: Machine) -> bool:
     counts = [count or machine.processors for count in Loops.of(forall).static_counts()]
     kind = ir.StringAttr(product.attributes["instruction"]).value.rpartition(".")[2]
     steps = left.sizes[left.own] * right.sizes[right.own] * left.sizes[left.depth]
-    arithmetic = 2 * steps / machine.matrix[_KINDS.get(kind, kind)]
+    arithmetic = 2 * steps / machine.matrix[MACHINE_KINDS.get(kind, kind)]
     cache = (left.bytes + right.bytes) / machine.cache_bandwidth
     return prod(counts) >= machine.processors and cache > _BUSY * arithmetic
 

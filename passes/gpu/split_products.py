@@ -19,7 +19,6 @@ that leave whole steps. Runs before mlopt-hoist: the view of a prepared weight i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
@@ -36,8 +35,8 @@ from ..raising.bodies import is_contraction
 from ..raising.divided import can_divide, divide_loop
 from ..raising.partial import can_reorder, reduce_twice
 from ..scheduling.gpu_products import tensor_product
-from ..scheduling.tensor_blocks import LATENCY, SHARED, Block, Estimate, Product, estimates
-from ..scheduling.warpgroup_blocks import warpgroup_blocks
+from ..scheduling.tensor_blocks import LATENCY, SHARED, Product
+from ..scheduling.warpgroup_blocks import product_estimates
 from ..structured import inputs_of, kinds_of, loop_extents, structured_ops
 from ..tiling import contraction
 from ..tiling.registry import rule_of
@@ -97,7 +96,7 @@ class Parts(NamedTuple):
 
 def parts_of(product: Product, machine: str, shared: int, warpgroups: bool = False) -> Parts | None:
     """The parts that the depth is worth dividing into, if it is."""
-    whole = _estimates(product, machine, shared, warpgroups)
+    whole = product_estimates(product, machine, shared, warpgroups=warpgroups)
     numbers = [number for number in range(2, MOST_PARTS + 1) if product.depth % (number * STEP) == 0]
     times = {number: _seconds(product, number, machine, shared, warpgroups) for number in numbers}
     if not whole or not times:
@@ -106,17 +105,12 @@ def parts_of(product: Product, machine: str, shared: int, warpgroups: bool = Fal
     return found if found.seconds < GAIN * found.whole else None
 
 
-def _estimates(product: Product, machine: str, shared: int, warpgroups: bool) -> Sequence[Estimate[Block]]:
-    others = tuple(warpgroup_blocks(product, None, None)) if warpgroups and not product.extents else ()
-    return estimates(product, machine, shared, others=others)
-
-
 def _seconds(product: Product, parts: int, machine: str, shared: int, warpgroups: bool) -> float:
     """The time of the partial products, and of their sum."""
     divided = replace(
         product, depth=product.depth // parts, count=product.count * parts, result_bytes=SUM_BYTES
     )
-    found = _estimates(divided, machine, shared, warpgroups)
+    found = product_estimates(divided, machine, shared, warpgroups=warpgroups)
     known = find_machine(machine)
     size = SUM_BYTES * divided.count * product.rows * product.columns
     rate = known.cache_bandwidth if size < known.cache / 2 else known.bandwidth

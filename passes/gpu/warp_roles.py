@@ -137,8 +137,14 @@ def _registers(body: Sequence[ir.Operation]) -> int:
     last = next((op for op in body if op.name == "mlopt.warpgroup_result"), loop)
     before = body[: body.index(last)]
     reads = [op.results[0] for op in before if op.name == "vector.transfer_read" and not is_copied(op)]
-    held = [value for value in (*loop.results, *reads) if is_tile(value)]
+    apart = [op.results[0] for op in _named(block_ops(loop), "mlopt.warpgroup_result") if _is_added(op)]
+    held = [value for value in (*loop.results, *apart, *reads) if is_tile(value)]
     return sum(_words(value) for value in held)
+
+
+def _is_added(result: ir.Operation) -> bool:
+    """Whether a step's product is a sum of its own, which is added to another one."""
+    return any(use.owner.name != "scf.yield" for use in result.results[0].uses)
 
 
 def _words(tile: ir.Value) -> int:

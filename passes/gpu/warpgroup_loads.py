@@ -52,7 +52,7 @@ from .layouts.access import bytes_of
 from .layouts.order import last_read_behind
 from .layouts.roles import Roles, roles_of
 from .layouts.tiles import contract_loops, sizes_of
-from .layouts.warpgroup import PATTERN_BYTES, Factor, factor_of, warpgroup_of
+from .layouts.warpgroup import PATTERN_BYTES, Factor, Warpgroup, factor_of, warpgroup_of
 from .layouts.warps import BLOCK_SHARED
 from .rings import at_later, copy_step, create, make_ring, slot_of
 from .warpgroup_products import STAGES
@@ -90,12 +90,13 @@ class _Rewrite:
         step = integer_of(loop.operands[2])
         assert step is not None, "mlopt-gpu-warpgroup-products has asked"
         self.step = step
+        self.summed = [product for product in products if not _instruction(product).apart]
 
     def run(self, wanted: int, shared: int) -> None:
         """Put ``wanted`` steps into shared memory at once, if there is room."""
         room = shared - PATTERN_BYTES * len(self.reads)
         stages = max(min(wanted, room // sum(map(_bytes, self.reads))), STAGES)
-        running = stages > STAGES
+        running = stages > STAGES and self.summed == self.products
         ahead = stages - 1 - running
         with ir.InsertionPoint(self.loop), self.loop.location:
             self.rings = {read: make_ring(read, stages) for read in self.reads}
@@ -107,16 +108,17 @@ class _Rewrite:
             free = slot_of(self.at, self.first, self.step, ahead, stages)
             self._copy(free, at_later(self.at, ahead * self.step))
             slot = slot_of(self.at, self.first, self.step, 0, stages)
-            made = [self._multiply(product, slot) for product in self.products]
+            made = {product: self._multiply(product, slot) for product in self.products}
             if running:
                 create("mlopt.warpgroup_wait", pending=len(made))
+            finished = [made[product] for product in self.summed]
         for op in (*self.products, *self.reads):
             op.erase()
         last = last_read_behind(self.loop)
         with ir.InsertionPoint.after(last), self.loop.location:
             for ring in self.rings.values():
                 create("mlopt.release", [ring])
-        for product in made:
+        for product in finished:
             self._finish(product, last if running else None)
 
     def _copy(self, slot: ir.Value, at: ir.Value) -> None:
@@ -139,9 +141,17 @@ class _Rewrite:
             LAYOUT.name: product.attributes[LAYOUT.name],
         }
         kind = product.results[0].type
-        operands = [left, slot, right, slot, product.operands[2]]
+        apart = _instruction(product).apart
+        start = (
+            _made_like(product, "arith.constant", [], value=_zeros(kind)) if apart else product.operands[2]
+        )
+        operands = [left, slot, right, slot, start]
         made = ir.Operation.create("mlopt.warpgroup_mma", [kind], operands, attributes)
-        product.results[0].replace_all_uses_with(made.results[0])
+        result = made.results[0]
+        if apart:
+            result = _made_like(product, "mlopt.warpgroup_result", [result])
+            result = _made_like(product, "arith.addf", [product.operands[2], result])
+        product.results[0].replace_all_uses_with(result)
         return made
 
     def _finish(self, product: ir.Operation, last: ir.Operation | None) -> None:
@@ -154,6 +164,24 @@ class _Rewrite:
         made.attributes[LAYOUT.name] = product.attributes[LAYOUT.name]
         for user, place in uses:
             user.operands[place] = made.results[0]
+
+
+def _instruction(product: ir.Operation) -> Warpgroup:
+    found = warpgroup_of(product)
+    assert found is not None, "only marked products are here"
+    return found
+
+
+def _made_like(
+    product: ir.Operation, name: str, operands: list[ir.Value], **attributes: ir.Attribute
+) -> ir.Value:
+    """The result of a new op, which threads have as they have a product's."""
+    attributes[LAYOUT.name] = product.attributes[LAYOUT.name]
+    return ir.Operation.create(name, [product.results[0].type], operands, attributes).results[0]
+
+
+def _zeros(kind: ir.Type) -> ir.Attribute:
+    return ir.DenseElementsAttr.get_splat(kind, ir.FloatAttr.get(ir.VectorType(kind).element_type, 0.0))
 
 
 def _dims(product: ir.Operation, number: int) -> tuple[int, int, int]:

@@ -37,12 +37,13 @@ from mlir import ir
 from ...dialects.attributes import BY_WARPS, MMA
 from ..base import Pass
 from ..constants import integer_of
-from ..operations import block_ops, nested_ops
+from ..operations import block_ops, defining_op, nested_ops
+from ..structured import is_used
 from .grids import grids_of
 from .layouts.access import WIDE, access_of
 from .layouts.mma import makes_factor
 from .layouts.tiles import sizes_of
-from .layouts.warpgroup import PATTERN_BYTES, Factor, Warpgroup, factor_of, warpgroup_for
+from .layouts.warpgroup import PATTERN_BYTES, Factor, Warpgroup, factor_of, read_of, warpgroup_for
 from .layouts.warps import BLOCK_SHARED, warps_of
 from .rings import copy_problem
 
@@ -68,10 +69,22 @@ class WarpgroupProducts(Pass):
                 marks = dict.fromkeys(products, "products of its kernel have tiles of two sizes")
             for product, mark in marks.items():
                 (MMA if _is_made(mark) else BY_WARPS).set(product, str(mark))
+                if _is_made(mark):
+                    _take_bits(product)
 
 
 def _is_made(mark: Warpgroup | str) -> bool:
     return isinstance(mark, Warpgroup)
+
+
+def _take_bits(product: ir.Operation) -> None:
+    """Let a product of 8-bit floats have their bits, as they are read: its instruction says what they are."""
+    for number, factor in enumerate(list(product.operands)[:2]):
+        bits = defining_op(factor, "arith.bitcast")
+        if bits is not None:
+            product.operands[number] = bits.operands[0]
+            if not is_used(factor):
+                bits.erase()
 
 
 def _marks(forall: ir.Operation, shared: int) -> Iterator[tuple[ir.Operation, Warpgroup | str]]:
@@ -114,10 +127,12 @@ def _problem(loop: ir.Operation, product: ir.Operation) -> str | None:
     if uses[0].operands[arguments.index(carried)] != result:
         return "its sums are not those of the next step"
     for factor in list(product.operands)[:2]:
-        read = factor.owner.operation
+        read = read_of(factor)
+        assert read is not None, "factor_of has asked"
         if read.block != product.block:
             return "a factor is that of all steps"
-        if not all(MMA.name in use.owner.attributes for use in factor.uses):
+        users = [use.owner.operation for value in {factor, read.results[0]} for use in value.uses]
+        if not all(MMA.name in user.attributes or user.results[0] == factor for user in users):
             return "a factor is used for something else, too"
         access = access_of(read)
         if ir.MemRefType(access.buffer.type).memory_space is not None:

@@ -7,7 +7,17 @@ from mlir import ir
 from ...dialects.attributes import OP
 from ..constants import is_zero, scalar_constant
 from ..operations import defining_op
-from ..structured import CASTS, WIDENING, body_of, inputs_of, kinds_of, label_of, maps_of, structured_ops
+from ..structured import (
+    CASTS,
+    WIDENING,
+    body_of,
+    inputs_of,
+    kinds_of,
+    label_of,
+    maps_of,
+    stored_bits,
+    structured_ops,
+)
 
 _REDUCTIONS = {
     "arith.addf": "sum",
@@ -162,4 +172,4 @@ def _yielded(body: ir.Block) -> list[ir.Value]:
 
 def _widened(value: ir.Value) -> ir.Value:
     cast = defining_op(value, *WIDENING)
-    return value if cast is None else cast.operands[0]
+    return value if cast is None else stored_bits(cast.operands[0])

@@ -10,15 +10,15 @@ from math import prod
 
 from ..domain import Dim, Domain
 from ..gpu.layouts.access import WIDE
-from ..gpu.layouts.mma import TF32, Instruction, instruction_for
+from ..gpu.layouts.mma import Instruction, instruction_for
 from ..siblings import are_siblings
 from ..tiling import contraction
 from ..tiling.access import Access, Nest, shape_of
 from ..tiling.registry import SINGLE
 from .common import ROW, products_at_once
 from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, bytes_of, inputs_of, leaves, part_of, power_above
-from .tensor_blocks import MOST_ROWS, Block, Estimate, Product, estimates, row_parts
-from .warpgroup_blocks import warpgroup_blocks
+from .tensor_blocks import MOST_ROWS, Block, Estimate, Product, row_parts
+from .warpgroup_blocks import product_estimates
 
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
 CONTRACTION_STEP = 8  # so that both factors of a step fit a thread beside its square
@@ -62,8 +62,7 @@ def choose_tensor_block(
         next((tiles.get(dim) or dim.extent or ROW for dim in side if dim.whole or dim in tiles), None)
         for side in sides
     ]
-    others = tuple(warpgroup_blocks(product, *owned)) if warpgroups and not product.extents else ()
-    found = estimates(product, machine, shared, *owned, others=others)
+    found = product_estimates(product, machine, shared, *owned, warpgroups=warpgroups)
     if found:
         best = found[0].block
         _choose_single(domain, nest, tiles, best.step)
@@ -93,7 +92,7 @@ def tensor_product(domain: Domain, nest: Nest, tf32: bool = False) -> Product | 
         columns,
         depth,
         count=prod(loops[loop].extent or ROW for loop in nest.parallels) // (rows * columns),
-        kind=TF32 if instruction.kind == TF32 else str(contraction.factor_types(nest)[0]),
+        kind=instruction.machine_kind,
         bytes=instruction.element_bytes,
         result_bytes=_result_bytes(domain, nest, {dim for side in sides for dim in side}),
         loose=any(_is_loose(domain, access) for access in contraction.factor_accesses(nest)),

@@ -43,6 +43,7 @@ TWIN = 0.75  # the same of a twin, whose elements pass in turns
 WORD = 4
 SECTOR = 32  # bytes of memory and of the L2 cache that come at once
 HELD_WARPS = 64
+FLOAT8 = "f8"  # as machines call both formats
 
 _SIDES = (16, 32, 64, 128, 256)
 MOST_ROWS = _SIDES[-1]
@@ -254,7 +255,9 @@ def overlapped(*seconds: float) -> float:
 
 
 def _blocks(product: Product, rows: int | None, columns: int | None) -> Iterator[Block]:
-    """The space, without blocks that are larger than need be."""
+    """The space, without blocks that are larger than need be; no warp multiplies 8-bit floats alone."""
+    if product.kind == FLOAT8:
+        return
     leasts = [SECTOR // product.bytes if is_turned else 1 for is_turned in product.turned]
     highs = [rows] if rows is not None else _sides_for(product.rows, ROWS, leasts[0])
     wides = [columns] if columns is not None else _sides_for(product.columns, _WARPS[0] * COLUMNS, leasts[1])

@@ -10,22 +10,22 @@ bring their columns for both (mlopt-gpu-pair-blocks).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
-from math import ceil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, prod
 
 from ..costs.machine import Machine
 from ..gpu.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS
 from ..gpu.pair_blocks import BLOCKS
 from ..gpu.warpgroup_products import STAGES
-from .tensor_blocks import ADDRESSES, REGISTER_STEP, TWIN, WARP, Block, Product
+from .tensor_blocks import ADDRESSES, FLOAT8, REGISTER_STEP, TWIN, WARP, Block, Estimate, Product, estimates
 
 _HIGHS = (64, 128, 256)
 _WIDES = (32, 64, 128, 256)
 _GROUPS = (1, 2)
 _STAGES = (2, 3, 4, 8)
 _STEP_BYTES = (64, 128)
-_KINDS = ("bf16", "f16", "i8")
+_KINDS = ("bf16", "f16", "i8", FLOAT8)
 LINE = 128  # bytes of columns that lie together in shared memory, of one warpgroup
 
 
@@ -63,11 +63,36 @@ class WarpgroupBlock(Block):
         return self.slot(size) + blocks * (ROWS + wide) * self.step * size
 
     def registers(self, product: Product, aligned: bool = True, addresses: int = ADDRESSES) -> int:
-        """What a thread needs: sums, addresses as many as usual, and what passes through one of the twin."""
-        del product, addresses  # one tile of sums
-        high, wide = self.part
+        """What a thread needs: sums, addresses as many as usual, and what passes through one of the twin.
+
+        Or a step's own sums, of 8-bit floats: once copies have been made.
+        """
+        del addresses
+        sums = prod(self.part) / WARP
         passing = 0.0 if aligned else TWIN * (self.rows + self.columns) * self.step / (self.warps * WARP)
-        return ceil((high * wide / WARP + ADDRESSES + passing) / REGISTER_STEP) * REGISTER_STEP
+        meanwhile = max(passing, sums if product.kind == FLOAT8 else 0)
+        return ceil((sums + ADDRESSES + meanwhile) / REGISTER_STEP) * REGISTER_STEP
+
+
+def product_estimates(
+    product: Product,
+    machine: str,
+    shared: int,
+    rows: int | None = None,
+    columns: int | None = None,
+    *,
+    warpgroups: bool = False,
+) -> Sequence[Estimate[Block]]:
+    """The possible blocks, the fastest first, as `estimates` has them; ``warpgroups``: these, too.
+
+    What no warpgroup multiplies of 8-bit floats is f16, made of them in registers.
+    """
+    others = tuple(warpgroup_blocks(product, rows, columns)) if warpgroups and not product.extents else ()
+    found = estimates(product, machine, shared, rows, columns, others=others)
+    if product.kind != FLOAT8:
+        return found
+    halves = estimates(replace(product, kind="f16", loose=True), machine, shared, rows, columns)
+    return sorted([*found, *halves], key=lambda each: each.seconds)
 
 
 def warpgroup_blocks(product: Product, rows: int | None, columns: int | None) -> Iterator[WarpgroupBlock]:

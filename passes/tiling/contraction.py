@@ -22,7 +22,7 @@ from mlir import ir
 from mlir.dialects import arith, vector
 
 from ...dialects.attributes import OP
-from ..structured import SCORES, WIDENING
+from ..structured import SCORES, WIDENING, stored_bits
 from .access import Access, Nest, shape_of
 from .analysis import single_loops
 from .combiner import combiners, convert
@@ -107,9 +107,19 @@ def strip_loops(nest: Nest) -> set[int]:
 
 def factor_types(nest: Nest) -> list[ir.Type]:
     """The types that the factors are multiplied in: those that they are stored in, if it is one."""
-    pairs = list(zip(_factors(nest) or (), factor_accesses(nest), strict=True))
-    stored = [access.value.type.element_type for _, access in pairs]
+    stored = stored_types(nest)
     return [total_type(nest)] * len(stored) if _is_widened(nest) else stored
+
+
+def stored_types(nest: Nest) -> list[ir.Type]:
+    """Those of what memory has, of 8-bit floats theirs."""
+    found = []
+    for (argument, _), access in zip(_factors(nest) or (), factor_accesses(nest), strict=True):
+        (use, *_) = argument.uses
+        cast = use.owner
+        is_bits = cast.name == "arith.bitcast"
+        found.append(cast.results[0].type if is_bits else access.value.type.element_type)
+    return found
 
 
 def total_type(nest: Nest) -> ir.Type:
@@ -123,9 +133,8 @@ def total_type(nest: Nest) -> ir.Type:
 
 def _is_widened(nest: Nest) -> bool:
     """Whether factors are widened first: vector.contract wants one type, and extends integers as signed."""
-    pairs = list(zip(_factors(nest) or (), factor_accesses(nest), strict=True))
-    stored = {str(access.value.type.element_type) for _, access in pairs}
-    return len(stored) > 1 or any(cast == "arith.extui" for (_, cast), _ in pairs)
+    stored = set(map(str, stored_types(nest)))
+    return len(stored) > 1 or any(cast == "arith.extui" for _, cast in _factors(nest) or ())
 
 
 def _lane_loop(nest: Nest) -> int | None:
@@ -204,7 +213,7 @@ def _factors(nest: Nest) -> list[tuple[ir.BlockArgument, str | None]] | None:
             cast = value.owner.name
             if cast not in WIDENING:
                 return None
-            value = value.owner.operands[0]
+            value = stored_bits(value.owner.operands[0])
         if not isinstance(value, ir.BlockArgument) or value.owner != nest.body:
             return None
         access = nest.reads[value.arg_number]
@@ -267,14 +276,16 @@ def _contract(emitter: Emitter, nest: Nest, accumulator: ir.Value) -> ir.Value:
     stepped = stepped_loop(nest)
     assert stepped is not None
     loops = [*nest.parallels, stepped]
-    pairs = list(zip(_factors(nest) or (), factor_accesses(nest), strict=True))
+    pairs = _factors(nest) or (), factor_accesses(nest)
     explicit = _is_widened(nest)
     factors, maps = [], []
-    for (_, cast), access in pairs:
+    for (_, cast), access, kind in zip(*pairs, stored_types(nest), strict=True):
         own, axes = _own(emitter, nest, access, loops)
         kept = [axis for axis in axes if axis is not None]
         sizes = zip(own.type.shape, axes, strict=True)
         factor = reshape(own, [size for size, axis in sizes if axis is not None])
+        if factor.type.element_type != kind:
+            factor = arith.bitcast(ir.VectorType.get(factor.type.shape, kind), factor)
         if explicit:
             factor = _widen(factor, cast, accumulator.type.element_type)
         factors.append(factor)

@@ -104,3 +104,39 @@ func.func private @two_stages(%a: memref<512x64xf16>, %b: memref<64x512xf16>, %o
   } {mlopt.schedule = {warps = array<i64: 4>, stages = array<i64: 2>}}
   return
 }
+
+// Sums of 8-bit floats keep few bits: each step's begins at zero, and threads add it up. No product runs on, so that
+// one more step is on its way.
+// CHECK-LABEL: @float8
+// CHECK-COUNT-2: "mlopt.async_commit"
+// CHECK: scf.for {{.*}} iter_args(%[[S:[a-z0-9_]+]] =
+// CHECK-NEXT: "mlopt.async_wait"() {pending = 1
+// CHECK: %[[ZERO:.*]] = arith.constant {{.*}}dense<0.000000e+00> : vector<64x64xf32>
+// CHECK: %[[R:[0-9]+]] = "mlopt.warpgroup_mma"(%{{.*}}, %[[ZERO]]) {{.*}}"m64n64k32.e4m3"
+// CHECK-NEXT: %[[E:[0-9]+]] = "mlopt.warpgroup_result"(%[[R]])
+// CHECK-NEXT: %[[T:[0-9]+]] = arith.addf %[[S]], %[[E]]
+// CHECK-NEXT: scf.yield %[[T]]
+// THREAD-LABEL: llvm.func @float8(
+// THREAD: llvm.inline_asm has_side_effects "{ .reg .pred q; setp.ne.u32 q, 0, 0; .reg .b64 a, b;
+// THREAD-SAME: wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3 {$0, {{[^a-z]*}} $31}, a, b, q, 1, 1;
+// THREAD-SAME: add.s64 a, $32, 2; add.s64 b, $33, 2; wgmma{{[^}]*}}}, a, b, p, 1, 1; {{.*}} "=f,{{[=f,]*}}l,l"
+func.func private @float8(%a: memref<64x512xi8>, %b: memref<64x512xi8>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0 : i8
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c512 step %c128 iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xi8>, vector<64x128xi8>
+      %y = vector.transfer_read %b[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xi8>, vector<64x128xi8>
+      %v = arith.bitcast %x : vector<64x128xi8> to vector<64x128xf8E4M3FN>
+      %w = arith.bitcast %y : vector<64x128xi8> to vector<64x128xf8E4M3FN>
+      %t = vector.contract {indexing_maps = [#a, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %v, %w, %s : vector<64x128xf8E4M3FN>, vector<64x128xf8E4M3FN> into vector<64x64xf32>
+      scf.yield %t : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {warps = array<i64: 4>, stages = array<i64: 3>}}
+  return
+}

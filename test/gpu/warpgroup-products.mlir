@@ -120,3 +120,30 @@ func.func private @mixed(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, %ou
   } {mlopt.schedule = {warps = array<i64: 4>, stages = array<i64: 3>}}
   return
 }
+
+// 8-bit floats as they are read: the instruction says what their bits are.
+// CHECK-LABEL: @float8
+// CHECK: %[[X:[0-9]+]] = vector.transfer_read %arg0
+// CHECK: %[[Y:[0-9]+]] = vector.transfer_read %arg1
+// CHECK-NOT: arith.bitcast
+// CHECK: vector.contract {{.*}} %[[X]], %[[Y]], %{{.*}} {mlopt.mma = "m64n64k32.e5m2"} : vector<64x128xi8>, vector<64x128xi8> into vector<64x64xf32>
+func.func private @float8(%a: memref<512x512xi8>, %b: memref<512x512xi8>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0 : i8
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i, %j) = (0, 0) to (512, 512) step (64, 64) {
+    %d = scf.for %k = %c0 to %c512 step %c128 iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %x = vector.transfer_read %a[%i, %k], %pad {in_bounds = [true, true]} : memref<512x512xi8>, vector<64x128xi8>
+      %y = vector.transfer_read %b[%j, %k], %pad {in_bounds = [true, true]} : memref<512x512xi8>, vector<64x128xi8>
+      %v = arith.bitcast %x : vector<64x128xi8> to vector<64x128xf8E5M2>
+      %w = arith.bitcast %y : vector<64x128xi8> to vector<64x128xf8E5M2>
+      %r = vector.contract {indexing_maps = [#a, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %v, %w, %s : vector<64x128xf8E5M2>, vector<64x128xf8E5M2> into vector<64x64xf32>
+      scf.yield %r : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%i, %j] : vector<64x64xf32>, memref<512x512xf32>
+  } {mlopt.schedule = {warps = array<i64: 4>, stages = array<i64: 3>}}
+  return
+}

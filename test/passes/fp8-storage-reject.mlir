@@ -15,9 +15,9 @@ func.func @product(%x: tensor<6xf8E5M2>) -> tensor<6xf8E5M2> {
 // -----
 
 // CHECK: error: 'linalg.matmul' computes in f8E4M3FN
-func.func @matmul(%x: tensor<4x4xf8E4M3FN>, %o: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %y = linalg.matmul ins(%x, %x : tensor<4x4xf8E4M3FN>, tensor<4x4xf8E4M3FN>) outs(%o : tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %y : tensor<4x4xf32>
+func.func @matmul(%x: tensor<4x4xf8E4M3FN>, %o: tensor<4x4xf16>) -> tensor<4x4xf16> {
+  %y = linalg.matmul ins(%x, %x : tensor<4x4xf8E4M3FN>, tensor<4x4xf8E4M3FN>) outs(%o : tensor<4x4xf16>) -> tensor<4x4xf16>
+  return %y : tensor<4x4xf16>
 }
 
 // -----

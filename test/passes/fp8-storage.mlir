@@ -1,4 +1,5 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fp8-storage)' | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fp8-storage{products=true})' | FileCheck %s --check-prefix=KEPT
 
 #id = affine_map<(d0) -> (d0)>
 
@@ -109,4 +110,28 @@ func.func @absolute(%x: tensor<6xf8E4M3FN>) -> tensor<6xf8E4M3FN> {
 // CHECK-LABEL: func.func @bytes(%{{.*}}: tensor<6xi8>) -> tensor<6xi8> {
 func.func @bytes(%x: tensor<6xi8>) -> tensor<6xi8> {
   return %x : tensor<6xi8>
+}
+
+// Products are of f16, which has all numbers; or, of one format, of bits that say what they are.
+// CHECK-LABEL: func.func @product
+// CHECK-COUNT-2: linalg.generic {{.*}}ins(%{{.*}} : tensor<{{[48]}}x8xi8>) outs(%{{.*}} : tensor<{{[48]}}x8xf16>) attrs = {mlopt.op = "cast"}
+// CHECK: linalg.matmul ins(%{{.*}} : tensor<4x8xf16>, tensor<8x8xf16>) outs(%{{.*}} : tensor<4x8xf32>)
+// KEPT-LABEL: func.func @product
+// KEPT: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]} ins(%{{.*}} : tensor<4x8xi8>, tensor<8x8xi8>)
+// KEPT-NEXT: ^bb0(%[[A:.*]]: i8, %[[B:.*]]: i8, %[[S:.*]]: f32):
+// KEPT-NEXT: %[[V:.*]] = arith.bitcast %[[A]] : i8 to f8E4M3FN
+// KEPT-NEXT: arith.extf %[[V]] : f8E4M3FN to f32
+// KEPT-NEXT: %[[W:.*]] = arith.bitcast %[[B]] : i8 to f8E4M3FN
+// KEPT-NEXT: arith.extf %[[W]] : f8E4M3FN to f32
+// KEPT: arith.addf %[[S]]
+func.func @product(%x: tensor<4x8xf8E4M3FN>, %y: tensor<8x8xf8E4M3FN>, %s: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %p = linalg.matmul ins(%x, %y : tensor<4x8xf8E4M3FN>, tensor<8x8xf8E4M3FN>) outs(%s : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %p : tensor<4x8xf32>
+}
+
+// KEPT-LABEL: func.func @two_formats
+// KEPT: linalg.matmul ins(%{{.*}} : tensor<4x8xf16>, tensor<8x8xf16>)
+func.func @two_formats(%x: tensor<4x8xf8E4M3FN>, %y: tensor<8x8xf8E5M2>, %s: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %p = linalg.matmul ins(%x, %y : tensor<4x8xf8E4M3FN>, tensor<8x8xf8E5M2>) outs(%s : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %p : tensor<4x8xf32>
 }

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 from gpu_kernels import compile_kernel, run_kernel
 from gpu_numbers import to_bf16, wide
@@ -43,7 +44,9 @@ func.func private @product(%a: tensor<{a}x{kind}>, %b: tensor<{b}x{kind}>, %bias
 DTYPES = {
     "f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": np.uint16, "i32": np.int32, "i8": np.int8,
 }  # fmt: skip
-WIDE = {"f16": "f32", "bf16": "f32", "i8": "i32"}
+WIDE = {"f16": "f32", "bf16": "f32", "i8": "i32", "e4m3": "f32", "e5m2": "f32"}
+FLOATS8 = {"e4m3": "f8E4M3FN", "e5m2": "f8E5M2"}  # stored as their bits
+NUMPY_FLOATS8 = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
 
 
 def product(m: int, n: int, k: int, kind: str = "f32", left: bool = False, right: bool = False) -> str:
@@ -51,15 +54,18 @@ def product(m: int, n: int, k: int, kind: str = "f32", left: bool = False, right
     acc = WIDE.get(kind, kind)
     floating = acc.startswith("f")
     cast = "arith.extf" if floating else "arith.extsi"
+    form, names = FLOATS8.get(kind, kind), "xy"
+    bits = [f"%{name}b = arith.bitcast %{name} : i8 to {form}\n    " for name in names if kind in FLOATS8]
+    read = "b" if bits else ""
+    widened = [f"%{name}w = {cast} %{name}{read} : {form} to {acc}\n    " for name in names if acc != kind]
     words = {
-        "m": m, "n": n, "kind": kind, "acc": acc,
+        "m": m, "n": n, "kind": "i8" if bits else kind, "acc": acc,
         "a": f"{k}x{m}" if left else f"{m}x{k}", "at": "k, m" if left else "m, k",
         "b": f"{n}x{k}" if right else f"{k}x{n}", "bt": "n, k" if right else "k, n",
         "zero": "0.0" if floating else "0",
         "mul": "arith.mulf" if floating else "arith.muli", "add": "arith.addf" if floating else "arith.addi",
         "most": "arith.maximumf" if floating else "arith.maxsi",
-        "widen": "" if acc == kind else
-            f"%xw = {cast} %x : {kind} to {acc}\n    %yw = {cast} %y : {kind} to {acc}",
+        "widen": "".join([*bits, *widened]).strip(),
         "operands": "%x, %y" if acc == kind else "%xw, %yw",
     }  # fmt: skip
     return PRODUCT.format(relu=RELU.format(**words), **words)
@@ -69,6 +75,8 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> np.n
     if kind.startswith("i"):
         return rng.integers(-9, 9, shape).astype(DTYPES[kind])
     values = rng.standard_normal(shape)
+    if kind in FLOATS8:
+        return values.astype(NUMPY_FLOATS8[kind])
     return to_bf16(values) if kind == "bf16" else values.astype(DTYPES[kind])
 
 
@@ -88,7 +96,8 @@ def drawn(
     # (k + 2) roundings, each within half an ulp of the sum of the terms' absolute values.
     half_ulp = 0 if exact is np.int64 else np.finfo(DTYPES[acc]).eps
     bound = (k + 2) * half_ulp * (np.abs(one) @ np.abs(other) + np.abs(bias))
-    return [a, b, bias, np.full((m, n), 77, DTYPES[acc])], np.maximum(one @ other + bias, 0), bound
+    stored = [each.view(np.int8) if kind in FLOATS8 else each for each in (a, b)]
+    return [*stored, bias, np.full((m, n), 77, DTYPES[acc])], np.maximum(one @ other + bias, 0), bound
 
 
 def check(m: int, n: int, k: int, kind: str, left: bool, right: bool, rng: np.random.Generator) -> None:

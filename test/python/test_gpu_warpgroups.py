@@ -37,6 +37,10 @@ CORPUS = [
     ("f16", False, True, (64, 96, 256), BLOCK.format(4, 3, "64, 96, 128"), 96, ONE, 0),
     ("i8", False, True, (72, 144, 144), BEYOND + BLOCK.format(4, 4, "64, 128, 128"), 128, ONE, 0),
     ("i8", False, True, (64, 64, 272), BLOCK.format(4, 3, "64, 64, 32"), 64, ALL, 0),
+    ("e4m3", False, True, (136, 144, 400), BEYOND + BLOCK.format(8, 4, "128, 128, 128"), 128, ALL, 0),
+    ("e4m3", False, True, (72, 40, 272), BLOCK.format(4, 4, "64, 32, 64"), 32, ONE, 0),
+    ("e5m2", False, True, (64, 264, 384), BLOCK.format(8, 2, "64, 256, 128"), 128, ALL, 0),
+    ("e5m2", False, True, (72, 144, 272), BEYOND + BLOCK.format(4, 4, "64, 128, 64"), 128, ONE, 4),
 ]
 
 
@@ -95,6 +99,6 @@ def _check_code(ptx: str, kind: str) -> None:
     assert not assembled.warnings  # C75xx: wgmma would be serialised
     assert all(made.spill_stores == made.stack == 0 for made in assembled.kernels.values())
     for name, code in parse(disassemble_cubin(assembled.cubin) or "").items():
-        assert code.named("IGMMA" if kind == "i8" else "HGMMA")
+        assert code.named({"i8": "IGMMA", "e4m3": "QGMMA", "e5m2": "QGMMA"}.get(kind, "HGMMA"))
         assert bool(code.named("UTMALDG")) != name.endswith("_unaligned")
         assert not code.named("LDGSTS")  # cp.async

@@ -38,6 +38,8 @@ ROWS, COLUMNS = 16, 8
 HALF = 8  # rows between the two that a lane has
 REGISTER = 4  # bytes
 TF32 = "tf32"
+FLOATS8 = ("e4m3", "e5m2")  # of which mma.sync makes no product here: it keeps few bits of the sums
+MACHINE_KINDS = {"s8": "i8"} | dict.fromkeys(FLOATS8, "f8")  # where a machine calls a type otherwise
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,11 @@ class Instruction:
 
     kind: str
     element_bytes: int
+
+    @property
+    def machine_kind(self) -> str:
+        """The factors' type as machines call it."""
+        return MACHINE_KINDS.get(self.kind, self.kind)
 
     @property
     def packed(self) -> int:
@@ -66,6 +73,8 @@ _INSTRUCTIONS = {
     ("bf16", "f32"): Instruction("bf16", 2),
     ("f16", "f32"): Instruction("f16", 2),
     ("i8", "i32"): Instruction("s8", 1),
+    ("f8E4M3FN", "f32"): Instruction("e4m3", 1),
+    ("f8E5M2", "f32"): Instruction("e5m2", 1),
     ("f32", "f32"): Instruction(TF32, 4),
 }
 

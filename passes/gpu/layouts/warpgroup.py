@@ -24,9 +24,10 @@ from mlir import ir
 from ....dialects.attributes import MMA
 from ....dialects.layouts import LANE_BITS, WARP, Layout
 from ...base import PassError
+from ...operations import defining_op
 from .access import access_of, bytes_of
 from .dims import Dims
-from .mma import COLUMN_LANES, HALF, ROW_LANES, TF32, instruction_of
+from .mma import COLUMN_LANES, FLOATS8, HALF, ROW_LANES, TF32, instruction_of
 from .mma import ROWS as WARP_ROWS
 from .roles import Roles, loop_size, roles_of
 from .spread import Spread
@@ -36,6 +37,7 @@ WARPS = 4  # of a warpgroup
 ROWS = WARPS * WARP_ROWS
 MOST_COLUMNS = 256
 DEPTH_BYTES = 32  # of a row of a factor, that an instruction multiplies
+FLOAT8_DEPTH = 128  # that is summed with some 14 bits, before a sum of f32 takes it
 PATTERN = 8  # rows of a swizzle's pattern
 PATTERN_BYTES = 1024  # of the widest one: where tiles begin
 _SPANS = (32, 64, 128)
@@ -50,6 +52,11 @@ class Warpgroup:
     columns: int
     depth: int
     kind: str
+
+    @property
+    def apart(self) -> bool:
+        """Whether each step's product is a sum of its own, which threads add up."""
+        return self.kind in FLOATS8
 
     def __str__(self) -> str:
         return f"m{ROWS}n{self.columns}k{self.depth}.{self.kind}"
@@ -95,11 +102,18 @@ class Factor:
         return self.sizes[self.own] * self.sizes[self.depth] * self.element_bytes
 
 
+def read_of(factor: ir.Value) -> ir.Operation | None:
+    """What reads a factor from memory, of 8-bit floats their bits; None if it is computed."""
+    bits = defining_op(factor, "arith.bitcast")
+    return defining_op(factor if bits is None else bits.operands[0], "vector.transfer_read")
+
+
 def factor_of(contract: ir.Operation, number: int) -> Factor | str:
     """A factor of a product that is read from memory, or why wgmma cannot read it."""
     roles, value = roles_of(contract), contract.operands[number]
     assert isinstance(roles, Roles), "mlopt-gpu-tensor-cores has asked"
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "vector.transfer_read":
+    read = read_of(value)
+    if read is None:
         return "a factor is not what is read, but computed of it"
     loops = contract_loops(contract)[number]
     side = roles.columns if number else roles.rows
@@ -107,7 +121,7 @@ def factor_of(contract: ir.Operation, number: int) -> Factor | str:
         return "a factor has a single row"
     if len(side.loops) > 1:
         return "rows run along several dims"
-    inner = access_of(value.owner.operation).contiguous()
+    inner = access_of(read).contiguous()
     dims = loops.index(side.loops[0]), loops.index(roles.depth)
     size = bytes_of(ir.VectorType(value.type).element_type)
     if inner not in dims:
@@ -157,6 +171,8 @@ def warpgroup_for(contract: ir.Operation, warps: int) -> Warpgroup | str:
         return f"{beside} warpgroups cannot share its {columns} columns, a multiple of {unit} up to 256 each"
     if depth % instruction.depth:
         return f"its depth of {depth} is no multiple of the instruction's {instruction.depth}"
+    if instruction.kind in FLOATS8 and depth > FLOAT8_DEPTH:
+        return f"its depth of {depth} is more than what may be summed with few bits, {FLOAT8_DEPTH}"
     for number in (0, 1):
         factor = factor_of(contract, number)
         if isinstance(factor, str):

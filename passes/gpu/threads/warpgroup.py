@@ -18,6 +18,7 @@ from mlir import ir
 
 from ....dialects.layouts import LANE_BITS, Layout
 from ...base import PassError
+from ...constants import is_zero, splat_of
 from ..layouts.access import WIDE
 from ..layouts.mma import COLUMNS, HALF
 from ..layouts.warpgroup import DEPTH_BYTES, PATTERN, ROWS, WARPS, Factor, factor_in, factor_of_ring
@@ -112,10 +113,11 @@ class _Product:
         self.columns = int(shape.removeprefix(f"m{ROWS}n").split("k")[0])
         self.rows, self.across = ir.DenseI64ArrayAttr(op.attributes["result"])
         self.layout = em.layout(op.results[0])
+        self.begins = is_zero(splat_of(op.operands[4]))
 
     def emit(self) -> None:
         """The instructions of all blocks of 64 rows, as a group."""
-        em, start = self.em, self.em.fragment(self.op.operands[4])
+        em = self.em
         left, right = self._matrix(0, self.rows), self._matrix(1, self.across)
         places = positions_of(self.layout, self.op.results[0])
         rows = sorted({place[self.rows] // ROWS * ROWS for place in places})
@@ -128,8 +130,10 @@ class _Product:
         ]
         result, register = _RESULTS.get(self.kind, ("f32", "f"))
         text = self._text(rows, len(blocks), left, right, result)
+        descriptors = [left.descriptor, right.descriptor]
+        start = em.fragment(self.op.operands[4])
         sums = [start[place] for place in blocks]
-        made = _tied(em, sums, text, register, [left.descriptor, right.descriptor])
+        made = _tied(em, sums, text, register, descriptors, begins=self.begins)
         write_asm([], "wgmma.commit_group.sync.aligned;", "", [])
         em.set_fragment(self.op.results[0], Fragment(self.layout, dict(zip(blocks, made, strict=True))))
 
@@ -140,9 +144,12 @@ class _Product:
         """
         each = count // len(rows)
         turned = [str(int(matrix.factor.turned)) for matrix in (left, right)]
-        flags = "".join(f", {flag}" for flag in ("1", "1", *turned)) if self.kind in _TURNABLE else ""
+        scales = [] if self.kind in _RESULTS else ["1", "1"]
+        flags = "".join(f", {flag}" for flag in (*scales, *(turned if self.kind in _TURNABLE else ())))
         shape, depth = self.name.split(".")[0], left.factor.sizes[left.factor.depth]
         lines = [".reg .b64 a, b;", ".reg .pred p;", "setp.eq.u32 p, 0, 0;", "wgmma.fence.sync.aligned;"]
+        if self.begins:
+            lines = [".reg .pred q;", "setp.ne.u32 q, 0, 0;", *lines]
         for number, row in enumerate(rows):
             registers = ", ".join(f"${at}" for at in range(number * each, (number + 1) * each))
             for deep in range(0, depth, DEPTH_BYTES // left.factor.element_bytes):
@@ -150,7 +157,7 @@ class _Product:
                     f"add.s64 a, ${count}, {left.further(row, deep)};",
                     f"add.s64 b, ${count + 1}, {right.further(0, deep)};",
                     f"wgmma.mma_async.sync.aligned.{shape}.{result}.{self.kind}.{self.kind} "
-                    f"{{{registers}}}, a, b, p{flags};",
+                    f"{{{registers}}}, a, b, {'p' if deep or not self.begins else 'q'}{flags};",
                 ]
         return "{ " + " ".join(lines) + " }"
 
@@ -189,14 +196,24 @@ def _fields(factor: Factor) -> int:
 
 
 def _tied(
-    em: Emitter, values: Sequence[ir.Value], text: str, register: str, operands: Sequence[ir.Value]
+    em: Emitter,
+    values: Sequence[ir.Value],
+    text: str,
+    register: str,
+    operands: Sequence[ir.Value],
+    *,
+    begins: bool = False,
 ) -> list[ir.Value]:
-    """What becomes of values whose registers an instruction reads and writes; other operands come first."""
+    """What becomes of values whose registers an instruction reads and writes; other operands come first.
+
+    ``begins``: the registers are written only, whatever the values.
+    """
     kind = values[0].type
     count = len(values)
-    constraints = [f"={register}"] * count + ["l"] * len(operands) + [str(at) for at in range(count)]
+    tied = [] if begins else list(values)
+    constraints = [f"={register}"] * count + ["l"] * len(operands) + [str(at) for at in range(len(tied))]
     struct = ir.Type.parse(f"!llvm.struct<({', '.join([str(kind)] * count)})>")
-    made = write_asm([struct], text, ",".join(constraints), [*operands, *values]).results[0]
+    made = write_asm([struct], text, ",".join(constraints), [*operands, *tied]).results[0]
     return [
         em.build.op("llvm.extractvalue", [made], kind, {"position": ir.DenseI64ArrayAttr.get([at])})
         for at in range(count)
