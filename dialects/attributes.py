@@ -275,6 +275,8 @@ KERNEL = Mark("mlopt.kernel", FLAG, _FUNCTION)
 OPS = Mark("mlopt.ops", STRINGS, _FUNCTION)
 BYTES = Mark("mlopt.bytes", INTEGER, (*_FUNCTION, *_LOOP))
 FLOPS = Mark("mlopt.flops", INTEGER, (*_FUNCTION, *_LOOP))
+# Tasks run from the last to the first, so many at a time, which go forward.
+BACKWARD = Mark("mlopt.backward", INTEGER, ("scf.forall",))
 # Tile sizes, one a dim of the kernel's domain (0: all of it); on the kernel and on its scf.forall.
 SCHEDULE = Mark("mlopt.schedule", SCHEDULE_KIND, (*_FUNCTION, *_LOOP))
 # The blocks that mlopt-schedule compared, each with the time predicted; the first is the schedule's.
@@ -318,7 +320,7 @@ MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
         OP, GROUP, WHOLE, IN_PARTS, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
-        FLOPS, SCHEDULE, CONSIDERED, SUMS, LAST_BLOCKS, JOINED, COUNTED,
+        FLOPS, BACKWARD, SCHEDULE, CONSIDERED, SUMS, LAST_BLOCKS, JOINED, COUNTED,
         SLOW, RESULT_SIZES, EQUAL_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
         BY_THREADS, ROUNDS, DROPS_NAN, BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )

@@ -46,8 +46,9 @@ def cpu_stages(
             f"{dots}mlopt-cpu-widen-floats,mlopt-cpu-expand-math{{vector-bits={vector_bits}}},"
             # No kernel or host function calls malloc.
             "mlopt-cpu-arena,mlopt-cpu-copies,"
-            # Large results go past the caches: tasks are still loops here, and end with a fence.
-            "mlopt-cpu-stream-stores,"
+            # Large results go past the caches: tasks are still loops here, and end with a fence. What such
+            # loops read is asked for ahead, and kernels start where the one before has ended.
+            "mlopt-cpu-stream-stores,mlopt-cpu-prefetch-streams,mlopt-cpu-turn-back,"
             # Profilers can see the kernels; sizes that are known are not passed on; threads and status reach
             # the functions that need them; then tasks run over threads.
             "mlopt-hooks,mlopt-cpu-bare-pointers,mlopt-cpu-entry,mlopt-cpu-parallel",

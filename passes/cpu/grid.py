@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith, func, scf
 
+from ...dialects.attributes import BACKWARD
 from ..operations import ops_named
 from ..subsets import mixed
 from .loops import Bound, as_value, empty_loop
@@ -83,7 +84,8 @@ def task_loop(grid: Grid, low: ir.Value, high: ir.Value, trips: Sequence[ir.Valu
 
     The last dim of the grid runs fastest. ``grid`` and ``trips`` hold values that are visible here.
     """
-    loop = empty_loop(low, high, 1)
+    run = BACKWARD.get(grid.loop)
+    loop = empty_loop(low, high, 1) if run is None else _backward(low, high, run)
     place = ir.InsertionPoint.at_block_terminator(loop.body)
     rest: ir.Value = loop.induction_variable
     ivs: list[ir.Value] = []
@@ -94,6 +96,15 @@ def task_loop(grid: Grid, low: ir.Value, high: ir.Value, trips: Sequence[ir.Valu
             ivs.insert(0, arith.addi(as_value(grid.lower[dim]), arith.muli(number, as_value(grid.step[dim]))))
     move_body(grid, ivs, place)
     return loop
+
+
+def _backward(low: ir.Value, high: ir.Value, run: int) -> scf.ForOp:
+    """The loop over the last ``run`` numbers of [low, high), in one that goes on to those before them."""
+    size = as_value(run)
+    runs = empty_loop(0, arith.ceildivui(arith.subi(high, low), size), 1)
+    with ir.InsertionPoint.at_block_terminator(runs.body):
+        end = arith.subi(high, arith.muli(runs.induction_variable, size))
+        return empty_loop(arith.maxsi(low, arith.subi(end, size)), end, 1)
 
 
 def move_body(grid: Grid, ivs: Sequence[ir.Value], place: ir.InsertionPoint) -> None:

@@ -83,6 +83,25 @@ func.func private @rows(%x: memref<8x?xf32>, %n: index, %threads: index {mlopt.t
   }
   return
 }
+// From the last task to the first, three at a time, which go forward; the last ones may be fewer.
+// CHECK-LABEL: func.func private @back_tasks
+// CHECK-SAME: (%[[LOW:.*]]: index, %[[HIGH:.*]]: index
+// CHECK: %[[COUNT:.*]] = arith.subi %[[HIGH]], %[[LOW]]
+// CHECK: %[[PARTS:.*]] = arith.ceildivui %[[COUNT]], %c3
+// CHECK: scf.for %[[PART:.*]] = %c0{{.*}} to %[[PARTS]]
+// CHECK:   %[[DONE:.*]] = arith.muli %[[PART]], %c3
+// CHECK:   %[[END:.*]] = arith.subi %[[HIGH]], %[[DONE]]
+// CHECK:   %[[START:.*]] = arith.subi %[[END]], %c3
+// CHECK:   %[[FIRST:.*]] = arith.maxsi %[[LOW]], %[[START]]
+// CHECK:   scf.for %{{.*}} = %[[FIRST]] to %[[END]]
+// CHECK:     memref.store
+func.func private @back(%x: memref<64xf32>, %threads: index {mlopt.threads}) attributes {mlopt.bytes = 10000000 : i64} {
+  %cst = arith.constant 1.0 : f32
+  scf.forall (%i) = (0) to (64) step (8) {
+    memref.store %cst, %x[%i] : memref<64xf32>
+  } {mlopt.backward = 3 : i64}
+  return
+}
 // CHECK: func.func private @GOMP_parallel(!llvm.ptr, !llvm.ptr, i32, i32)
 // The part of a thread: [total * id / n, total * (id + 1) / n).
 // CHECK-LABEL: func.func private @large_thread(%{{.*}}: !llvm.ptr)

@@ -1,4 +1,4 @@
-"""Results that are stored past the caches: right at ragged sizes, from torch tensors and numpy arrays."""
+"""Large tensors: results past the caches, what is asked for ahead, tasks from last to first; ragged sizes."""
 
 from __future__ import annotations
 
@@ -47,3 +47,28 @@ def test_rows_that_are_asked_for_ahead() -> None:
     fast = mlopt.jit(lambda x: torch.softmax(x, -1), x)
     assert "memref.prefetch" in fast.asm["loops"] and "nontemporal" in fast.asm["loops"]
     torch.testing.assert_close(fast(x), torch.softmax(x, -1))
+
+
+@pytest.mark.parametrize(
+    "shape", [(LARGE // 4,), (LARGE // 4 + 7,), (2051, 4096), (2049, 2051), (4, 1 << 20)]
+)
+def test_chains_that_ask_ahead(shape: tuple[int, ...]) -> None:
+    x = torch.randn(shape)
+    fast = mlopt.jit(lambda x: torch.relu(x) * 0.5, x)
+    assert "memref.prefetch" in fast.asm["loops"] and "nontemporal" in fast.asm["loops"]
+    assert torch.equal(fast(x), torch.relu(x) * 0.5)
+
+
+@pytest.mark.parametrize("shape", [(2048, 2048), (2051, 2080), (257, 16411), (1, LARGE // 4 + 7)])
+def test_tasks_from_last_to_first(shape: tuple[int, ...]) -> None:
+    """The bits are the same for any number of threads, whose runs of tasks end where they may."""
+    x = torch.rand(shape)
+    fast = mlopt.jit(lambda x: x / x.abs().max(), x)
+    assert fast.asm["loops"].count("arith.ceildivui") == 1  # the runs of the second kernel alone
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2, 5):
+            torch.set_num_threads(threads)
+            assert torch.equal(fast(x), x / x.abs().max())
+    finally:
+        torch.set_num_threads(before)
