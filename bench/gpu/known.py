@@ -113,11 +113,6 @@ MISSES: dict[str, dict[str, str]] = {
         "requested": "windows of 3x3 at every other place share rows and columns, which come from the L1 "
         "cache",
     },
-    "lenet, f32": {
-        "wide": "windows of rows of 24 columns: 12 results are no power of two, so that branches part the "
-        "loads of lanes beyond them, and a thread has one result; loads without branches, of lanes that take "
-        "another one's place, would hold the gate, and are not done"
-    },
     "mixer_block, f16": {
         "requested": "16 rows fill the sectors of what lies across them: eight warps have two each, and load "
         "the weights for these alone, in all a quarter more than memory moves"

@@ -129,21 +129,20 @@ class Access:
         """How many neighbours of each element loops read, all of those that lie before the next one; else 1.
 
         So the columns of windows that do not overlap: a loop runs along the buffer's innermost dim, the tile
-        along the next one, and both make whole accesses of 16 bytes. A thread has all of its own: what
-        branches load LLVM does not join.
+        along the next one, and both make whole accesses of 16 bytes.
         """
         order, kind, loop = self.order(), ir.MemRefType(self.buffer.type), self.op.parent.operation
         if loop.name != "scf.for" or not kind.has_static_shape:
             return 1
         if not order or self.dims[order[0]] != kind.rank - 2 or self.indices[-1] != _variable(loop):
             return 1
-        if not all(self.in_bounds) or any(size & (size - 1) for size in sizes_of(self.tile)):
+        if not all(self.in_bounds):
             return 1
         *_, columns, size = kind.shape
         bounds, wide = [integer_of(bound) for bound in list(loop.operands)[:3]], WIDE // self.element_bytes
         if bounds != [0, size, 1] or size > FEW_STEPS or wide % size:
             return 1
-        starts = (columns * size, divisor(self.indices[-2]) * size)
+        starts = (columns * size, sizes_of(self.tile)[order[0]] * size, divisor(self.indices[-2]) * size)
         return size if all(start % wide == 0 for start in starts) else 1
 
     def beside(self, layout: Layout) -> int:

@@ -94,12 +94,12 @@ class Place:
             for step in range(self.width)
         ]
 
-    def pointer(self, position: Position) -> ir.Value:
-        """The address of the element at a register's position."""
+    def pointer(self, position: Position, own: Truth = True) -> ir.Value:
+        """The address of the element at a register's position; the first thread's where ``own`` is false."""
         build, access = self.em.build, self.access
         strides = self.strides()
         start = tuple(self.em.number(index) for index in access.indices)
-        thread = tuple(self.em.thread(self.layout, dim) for dim in range(len(position)))
+        thread = tuple(self._thread(dim, own) for dim in range(len(position)))
         first = self.em.once(
             (self.buffer.pointer, access.dims, start, thread), lambda: self._first(start, thread)
         )
@@ -107,6 +107,16 @@ class Place:
         for at, memory in zip(position, access.dims, strict=True):
             further = build.add(further, build.mul(strides[memory], at))
         return build.offset(first, self.buffer.element, further)
+
+    def _thread(self, dim: int, own: Truth) -> Number:
+        """What the thread adds to positions along a dim; 0 where ``own`` is false."""
+        em, thread = self.em, self.em.thread(self.layout, dim)
+        if not (isinstance(own, ir.Value) and isinstance(thread, ir.Value)):
+            return thread
+        zero = em.build.number(0)
+        return em.once(
+            ("own", own, thread), lambda: em.build.op("arith.select", [own, thread, zero], zero.type)
+        )
 
     def _first(self, start: Sequence[Number], thread: Sequence[Number]) -> ir.Value:
         """The address of the thread's first element; its own part apart, since starts change in loops."""

@@ -15,7 +15,14 @@ from .emitter import Emitter
 from .fragment import Fragment, positions_of
 from .memory import Place, place_of
 from .registry import rule
-from .windows import can_load_nearest, load_nearest, should_load_nearest
+from .windows import (
+    can_load_first,
+    can_load_nearest,
+    load_first,
+    load_nearest,
+    should_load_first,
+    should_load_nearest,
+)
 
 
 @rule("vector.transfer_read")
@@ -84,6 +91,8 @@ def _load(place: Place, acts: Truth, whole: Truth, positions: Sequence[Position]
     branches = acts is True and isinstance(whole, ir.Value)
     if branches and can_load_nearest(place, positions) and should_load_nearest(place):
         return load_nearest(place, whole, positions)
+    if branches and can_load_first(place) and should_load_first(place):
+        return load_first(place, positions)
     # Addresses are computed outside of the branch, where others find them.
     pointers = [place.pointer(position) for position in positions]
 
