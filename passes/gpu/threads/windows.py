@@ -12,8 +12,8 @@ none of its nine loads late (two): without branches LLVM keeps the maximum in pa
 
 Rows of 12 windows leave four of sixteen lanes without any. These load what the first thread does, which is
 there, so that the others' neighbours are loaded at once: pools of 2x2 in rows of 24 f32 make five accesses of
-16 bytes where they made nine of 4, with 88 instructions and 32 registers (56 and 22), a fifth of the time that
-memory takes.
+16 bytes where they made nine of 4, with 88 instructions and 32 registers (56 and 22): a fifth of what memory
+takes.
 """
 
 from __future__ import annotations
