@@ -47,6 +47,9 @@ class FoldScales(Pass):
     what is scaled, and all is computed in f32 or f64: a product that is stored in a narrow type is rounded
     once more, or is too small for it. Rounding changes: each term is rounded before the sum, not after it.
     A batch norm then costs one addition an element, and with a bias before it nothing at all.
+
+    Effect: small. A ResNet BasicBlock is 2 kernels either way; without this pass each reads a scale for each
+    channel more, 512 bytes in all, and multiplies by it.
     """
 
     name: ClassVar[str] = "mlopt-fold-scales"

@@ -63,6 +63,10 @@ class JoinProducts(Pass):
     those who read a slice read the whole.
     Of each set of such products the module gets a decision with its numbers, taken or refused, in
     ``mlopt.decisions``: what joining them saves on ``machine``.
+
+    Effect: queries, keys and values of 128 rows, 768 wide, are 3 kernels and 13.4 MB with it and without:
+    mlopt-fuse runs their products side by side, too. On sm_80 they are one product of 2304 columns instead of
+    three in one kernel; on a CPU the code is the same, and such products stay apart.
     """
 
     name: ClassVar[str] = "mlopt-join-products"

@@ -9,6 +9,9 @@
 
 expand-strided-metadata aborts where a group has more than one dynamic size: it takes the second for unknown.
 The op says all of them. Legal always: the elements are the same.
+
+Lowering: programs with such views do not compile without it. 4 ms of compile time for two GPT-2 blocks, which
+have none.
 """
 
 from __future__ import annotations

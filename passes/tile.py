@@ -22,6 +22,9 @@ comes out bufferizes without copies or allocations but scratch (what is made ahe
 ``passes/tiling/staged.py``; a schedule with ``warps`` has none, ``passes/tiling/at_reads.py``); accumulators
 are vectors carried by scf.for. A row of unknown length is written in steps, by an scf.for that carries the
 result (``passes/tiling/walks.py``).
+
+Lowering: without it kernels are scalar loops. Its own compile time is 0.03 s for the kernels of two GPT-2
+blocks.
 """
 
 from __future__ import annotations

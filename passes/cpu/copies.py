@@ -11,6 +11,8 @@ A copy between two contiguous buffers stays: it is lowered to memcpy. Any other 
 call of `memrefCopy` of MLIR's C runner library, which no object of ours may need.
 Where an innermost stride is not 1, elements go one by one. Legal for all ranked memrefs, which
 do not overlap (memref.copy demands it).
+
+Lowering: without it a strided copy leaves an undefined symbol. 2 ms of compile time for two GPT-2 blocks.
 """
 
 from __future__ import annotations

@@ -21,6 +21,10 @@ take less time together (`tensor_blocks`).
 
 Legal for tensors of known sizes that structured ops make, and only such ops, pads and views that divide other
 dims read. Done for convolutions of one group, whose channels are a multiple of 8. Runs before mlopt-hoist.
+
+Effect: two 3x3 convolutions of 64 channels, 8 images of 56x56 in f16 (sm_80): their kernels copy with
+cp.async, which they cannot otherwise, and one has 44 registers instead of 95; a kernel more turns the image,
+19.4 MB by count instead of 13.0.
 """
 
 from __future__ import annotations

@@ -52,6 +52,7 @@ class ComputePositions(Pass):
     floats then asks the caches for what it reads, not for three times as much. Not done for CPUs, whose
     vectors load a row of positions faster than they make one: an argmax of 4096x1024 would take 1.45 of the
     time.
+    It also runs without a kernel for the positions: 232 instructions of PTX instead of 269 for 1024x1024.
     """
 
     name: ClassVar[str] = "mlopt-gpu-compute-positions"

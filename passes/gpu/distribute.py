@@ -27,6 +27,8 @@ a failed assert leaves the number of its message there (module attribute mlopt.a
 
 Legal after mlopt-gpu-assign-layouts, for kernels that get along with the shared memory that a block can have:
 others are refused. The rules, one an op, are in ``threads/``.
+
+Lowering: nothing compiles without it. 0.8 s of compile time for a Linear and a GELU in f16, its four kernels.
 """
 
 from __future__ import annotations

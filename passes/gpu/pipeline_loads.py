@@ -40,6 +40,9 @@ for nothing, for 16 instructions more of 900: its rows' addresses.
 A factor of all steps, which stands before such loops, is copied along with their first ones if it would take
 more than `HELD` bytes of each thread's registers: a step loads what it multiplies next. Attention of 256
 elements: 207 registers, where 255 were not enough.
+
+4096x4096x4096 in f16 has 34 cp.async instead of loads into registers, with 98304 bytes of shared memory
+instead of 65536; attention over 512 keys of 64 has 206 registers instead of 254 (sm_80).
 """
 
 from __future__ import annotations

@@ -15,6 +15,9 @@ accumulator's type: the same numbers at each call. Legal for sums of products in
 is one dim of both factors. Done for tensor cores, where the best block of the parts and the sum's kernel are
 predicted to take less time than the best block of the whole (`tensor_blocks`), among the numbers of parts
 that leave whole steps. Runs before mlopt-hoist: the view of a prepared weight is taken once.
+
+Effect: 64x8192 by 8192x64 in f16 runs on 64 blocks, and 128 for the sum, instead of 8; it moves 3.15 MB
+instead of 2.11 (sm_80).
 """
 
 from __future__ import annotations

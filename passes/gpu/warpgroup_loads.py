@@ -33,6 +33,9 @@ stages there is no such slot, and a step waits for its product.
 Legal behind mlopt-gpu-assign-layouts for loops whose products mlopt-gpu-warpgroup-products has marked: it
 has asked for all that is needed here. As many stages as the schedule says (``stages``), or as there is room
 for, two at least.
+
+Lowering: mlopt-gpu-distribute knows no wgmma whose factors are elsewhere. 0.02 s of compile time for
+a product.
 """
 
 from __future__ import annotations

@@ -24,6 +24,9 @@ a multiple of 128 bytes. Only rows of 16-bit elements may run along the result's
 to be rounded. In a kernel whose products are factors of others, as attention, all stay. What
 stays has the reason in mlopt.by_warps, which `mlopt explain --layout` tells. Runs after
 mlopt-gpu-tensor-cores; mlopt-gpu-warpgroup-loads copies the factors.
+
+Effect: 4096x4096x4096 in f16 has 1662 instructions of PTX instead of 2259, and no ldmatrix instead of 64
+(sm_90a).
 """
 
 from __future__ import annotations
