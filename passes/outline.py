@@ -18,6 +18,7 @@ from .outlining.host import (
     record_result_sizes,
 )
 from .outlining.kernel import outline
+from .outlining.written import fill_in_place
 from .structured import erase_dead
 
 
@@ -94,6 +95,7 @@ def _check(function: ir.Operation) -> None:
 
 
 def _outline_all(function: ir.Operation, kernels: _Kernels) -> None:
+    fill_in_place(function)
     give_results_memory(function)
     give_destinations_memory(function)
     give_inits_their_fills(function)

@@ -58,6 +58,8 @@ def edges_of(
                     edges.setdefault((source.call, op), []).append((source, reason))
             for result in op.results:
                 sources[result] = [_Source(op, result)]
+        elif op.name == "bufferization.materialize_in_destination":  # loops go on in what kernels fill
+            sources[op.operands[1]] = sources.get(op.operands[0], [])
         elif passes_values(op.name):
             read = [source for _, _, value in operands_of(op) for source in sources.get(value, ())]
             for result in op.results:

@@ -12,6 +12,7 @@ from ..operations import defining_op
 from ..raising.reshape import RESHAPES
 from ..structured import DYNAMIC, make_copy, make_empty, sizes_of, structured_ops
 from .sizes import size_expression
+from .written import is_filled_by_loops
 
 _READ_ONLY = "bufferization.writable"
 _VIEWS = (*RESHAPES, "tensor.cast")
@@ -37,7 +38,7 @@ def give_results_memory(function: ir.Operation) -> None:
 
 
 def give_destinations_memory(function: ir.Operation) -> None:
-    """Copy what an op writes into, if another op writes into it too, or it is returned::
+    """Copy what an op writes into, if another op writes into it too, or it is returned or an argument::
 
         %c = tensor.insert_slice %x into %v[0] …          %w = copy %v
         return %c, %v                              ->     %c = tensor.insert_slice %x into %w[0] …
@@ -49,17 +50,13 @@ def give_destinations_memory(function: ir.Operation) -> None:
         for number in _destinations(op):
             value = op.operands[number]
             base = _base(value)
-            if isinstance(base, ir.BlockArgument) or base.owner.operation.name in _NOT_WRITTEN:
-                continue
-            maker = base.owner.operation
-            in_one_kernel = group_of(maker) is not None and group_of(maker) == group_of(op)
-            if in_one_kernel or not _has_other_claim(base, op, number):
+            if not _wants_memory(op, number, base):
                 continue
             at, location = ir.InsertionPoint(op), op.location
-            if maker.name == "linalg.fill" and value == base:
-                fill = maker.clone(at).operation
-                if GROUP.name in fill.attributes:  # a kernel of its own: fills of one kernel share no loops
-                    del fill.attributes[GROUP.name]
+            fill = defining_op(base, "linalg.fill")
+            if fill is not None and value == base:
+                fill = fill.clone(at).operation
+                GROUP.drop(fill)  # a kernel of its own: fills of one kernel share no loops
                 op.operands[number] = fill.results[0]
                 continue
             empty = make_empty(value, location=location, at=at)
@@ -67,6 +64,16 @@ def give_destinations_memory(function: ir.Operation) -> None:
             with location:
                 copy = make_copy(value, empty, read, "copy", location=location, at=at)
             op.operands[number] = copy.results[0]
+
+
+def _wants_memory(op: ir.Operation, number: int, base: ir.Value) -> bool:
+    """Whether ``base``, which operand ``number`` of ``op`` is, stays as it is while ``op`` writes."""
+    if isinstance(base, ir.BlockArgument) or base.owner.operation.name in _NOT_WRITTEN:
+        # A kernel copies it with all threads, into the result; bufferization would copy it twice with one.
+        return isinstance(base, ir.BlockArgument) and op.name == "tensor.insert_slice"
+    maker = base.owner.operation
+    in_one_kernel = group_of(maker) is not None and group_of(maker) == group_of(op)
+    return not in_one_kernel and _has_other_claim(base, op, number)
 
 
 def _destinations(op: ir.Operation) -> list[int]:
@@ -170,6 +177,11 @@ def _write(value: ir.Value, out: ir.Value) -> None:
             out = memref.ExpandShapeOp(kind, out, groups, dynamic, static).result
         value = source
         view = defining_op(value, *RESHAPES)
+    alloc = is_filled_by_loops(value, out.type)
+    if alloc is not None and isinstance(out, ir.BlockArgument):
+        alloc.results[0].replace_all_uses_with(out)
+        alloc.erase()
+        return
     bufferization.MaterializeInDestinationOp(None, value, out, restrict=True, writable=True)
 
 

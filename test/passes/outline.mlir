@@ -207,3 +207,62 @@ func.func @main(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<2x?xf32>) {
   %2 = tensor.insert_slice %r into %1[1, 0] [1, %n] [1, 1] {mlopt.group = 0 : i64, mlopt.op = "second"} : tensor<?xf32> into tensor<2x?xf32>
   return %r, %2 : tensor<?xf32>, tensor<2x?xf32>
 }
+
+// -----
+
+// What loops write into is made where they write: a fill of their own, or a copy of an argument; and a result
+// that only they fill is the result's memory.
+// CHECK-LABEL: func.func @sums
+// CHECK-SAME: %[[X:[^:]*]]: tensor<8xf32> {{.*}}, %[[O0:[^:]*]]: memref<8xf32> {mlopt.result = 0 : i64}, %[[O1:[^:]*]]: memref<8xf32> {mlopt.result = 1 : i64}, %[[O2:[^:]*]]: memref<8xf32> {mlopt.result = 2 : i64})
+// CHECK-NOT: memref.alloc
+// CHECK: %[[AGAIN:.*]] = call @kernel_{{.*}}_fill
+// CHECK: %[[ZEROS:.*]] = call @kernel_{{.*}}_fill
+// CHECK: bufferization.materialize_in_destination %[[ZEROS]] in restrict writable %[[O0]]
+// CHECK: memref.store %{{.*}}, %[[O0]][%{{.*}}]
+// CHECK: bufferization.materialize_in_destination %[[AGAIN]] in restrict writable %[[O1]]
+// CHECK: memref.store %{{.*}}, %[[O1]][%{{.*}}]
+// CHECK: %[[COPY:.*]] = call @kernel_{{.*}}_copy(%[[X]],
+// CHECK: bufferization.materialize_in_destination %[[COPY]] in restrict writable %[[O2]]
+// CHECK: memref.store %{{.*}}, %[[O2]][%{{.*}}]
+// CHECK-NOT: memref.copy
+// CHECK: return{{$}}
+func.func @sums(%x: tensor<8xf32>, %n: index) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %b = bufferization.to_buffer %f : tensor<8xf32> to memref<8xf32>
+  %m = memref.alloc() : memref<8xf32>
+  memref.copy %b, %m : memref<8xf32> to memref<8xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %zero, %m[%i] : memref<8xf32>
+  }
+  %p = bufferization.to_tensor %m restrict : memref<8xf32> to tensor<8xf32>
+  %k = memref.alloc() : memref<8xf32>
+  memref.copy %b, %k : memref<8xf32> to memref<8xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %zero, %k[%i] : memref<8xf32>
+  }
+  %q = bufferization.to_tensor %k restrict : memref<8xf32> to tensor<8xf32>
+  %d = bufferization.to_buffer %x : tensor<8xf32> to memref<8xf32>
+  %l = memref.alloc() : memref<8xf32>
+  memref.copy %d, %l : memref<8xf32> to memref<8xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %zero, %l[%i] : memref<8xf32>
+  }
+  %r = bufferization.to_tensor %l restrict : memref<8xf32> to tensor<8xf32>
+  return %p, %q, %r : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Nor is an argument written into.
+// CHECK-LABEL: func.func @part
+// CHECK-SAME: %[[X:[^:]*]]: tensor<8xf32>
+// CHECK: %[[COPY:.*]] = call @kernel_{{.*}}_copy(%[[X]]
+// CHECK: call @kernel_{{.*}}_insert(%{{.*}}, %[[COPY]])
+func.func @part(%x: tensor<8xf32>, %y: tensor<3xf32>) -> tensor<8xf32> {
+  %r = tensor.insert_slice %y into %x[2] [3] [1] : tensor<3xf32> into tensor<8xf32>
+  return %r : tensor<8xf32>
+}

@@ -55,6 +55,10 @@ def gather():
 def convolutions():
     return nn.Sequential(nn.Conv1d(4, 8, 3), nn.Sequential(nn.Conv1d(8, 8, 3))), torch.ones(2, 4, 18)
 
+def summed():
+    rows = torch.tensor([5, 9000, 5])
+    return (lambda i, s: torch.zeros(70000, 512).index_add(0, i, s)), rows, torch.ones(3, 512)
+
 def added():
     rows = torch.tensor([5, 9000, 5])
     return (lambda x, i, s: x.index_add(0, i, s.relu()) * 2), torch.ones(70000, 512), rows, torch.ones(3, 512)
@@ -277,27 +281,39 @@ def test_modules_of_torch_are_named_by_their_paths(file: Path) -> None:
 
 
 def test_loops_of_the_host_function_are_shown(file: Path, tmp_path: Path) -> None:
-    """An index_add of more elements than comparisons are worth is a loop, into a copy."""
+    """An index_add of more elements than comparisons are worth is a loop, into what a kernel copies."""
     drawing = tmp_path / "kernels.svg"
     text = run(f"{file}:added", "--machine", "cpu", "--svg", str(drawing))
-    assert "of 4 kernels and 2 steps of the host, " in text
+    assert "of 5 kernels and 1 step of the host, " in text
     found = explain.explain(f"{file}:added", "main", "cpu", "cpu")
     hosts = [kernel for kernel in found.kernels if not kernel.is_kernel]
-    assert [kernel.name for kernel in hosts] == ["host_0_copy", "host_1_loop"]
-    assert [kernel.cost.bytes for kernel in hosts] == [2 * 70000 * 512 * 4, 3 * 512 * (8 + 3 * 4)]
-    assert hosts[1].cost.elementwise == {"f32": 3 * 512}
+    assert [kernel.name for kernel in hosts] == ["host_0_loop"]
+    assert [kernel.cost.bytes for kernel in hosts] == [3 * 512 * (8 + 3 * 4)]
+    assert hosts[0].cost.elementwise == {"f32": 3 * 512}
     data = found.as_dict()
     pairs = {(edge["from_kernel"], edge["to_kernel"]): edge for edge in data["edges"]}
-    assert ("host_0_copy", "host_1_loop") in pairs
-    (relu, last) = (
-        kernel.name for kernel in found.kernels if kernel.calls[0]["ops"][0]["op"] in ("relu", "mul")
-    )
-    for pair in ((relu, "host_1_loop"), ("host_1_loop", last)):
+    named = {kernel.calls[0]["ops"][0]["op"]: kernel for kernel in found.kernels}
+    assert named["copy"].cost.bytes == 2 * 70000 * 512 * 4
+    last = named["mul"].name
+    for pair in (
+        (named["relu"].name, "host_0_loop"),
+        (named["copy"].name, "host_0_loop"),
+        ("host_0_loop", last),
+    ):
         assert [each["reason"] for each in pairs[pair]["reasons"]] == [explain_edges.HOST]
-    assert pairs["host_1_loop", last]["bytes"] == 70000 * 512 * 4
-    for name in ("host_0_copy", "host_1_loop"):
+    assert pairs["host_0_loop", last]["bytes"] == 70000 * 512 * 4
+    for name in (named["copy"].name, "host_0_loop"):
         assert f"\n{name} " in text
         assert f">{name}<" in drawing.read_text()
+
+
+def test_sums_into_zeros_are_made_in_the_result(file: Path) -> None:
+    """The zeros are written once, to where the loop adds to them: no copy of them, on no thread."""
+    found = explain.explain(f"{file}:summed", "main", "cpu", "cpu")
+    assert [kernel.name for kernel in found.kernels if not kernel.is_kernel] == ["host_0_loop"]
+    whole = 70000 * 512 * 4
+    moved = sum(kernel.cost.bytes for kernel in found.kernels if kernel.function == "main")
+    assert whole <= moved < 1.02 * whole
 
 
 DYNAMIC = """
