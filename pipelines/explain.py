@@ -30,7 +30,7 @@ from ..passes.costs.host import cost_of_host_work, host_label, is_host_work
 from ..passes.groups import entry_ops
 from ..passes.locations import place_of
 from ..passes.moving.reads import is_move
-from ..passes.structured import word_for
+from ..passes.structured import ASSUMED, word_for
 from ..passes.tile import kernel_domain
 from ..runtime.cuda.chips import find_chip
 from .accept import accept
@@ -64,7 +64,7 @@ def explain_text(
                       "last_blocks": that the last block of each tile adds up its parts, and what that saves,
                       "tasks": how many independent ones it has, None if that is not known,
                       "path": "tile", "slow: why", or "host: why" of what is no kernel: a loop of the host
-                      function, or a copy, "dynamic": bool}],
+                      function, or a copy, "assumed": int}],
          "calls": [{"id", "function": "main" or "prepare", "kernel": its name,
                     "ops": [{"op", "where"}], "bytes_unfused": of these ops as kernels of their own,
                     "fused": [{"ops": "exp -> add", "where": the lines of both, "bytes_saved",
@@ -78,7 +78,7 @@ def explain_text(
                        "", "bytes_saved", "seconds_saved"}],
          "apart": ["file:line: why" of each softmax between two products that is not one op with them]}
 
-    Bytes and FLOPs count dynamic sizes as 1; "dynamic" says that there are some.
+    Bytes and FLOPs count dynamic sizes as "assumed", which is 0 where there are none.
     """
     target = cuda_stages(chip, find_chip(chip).ptx, tf32=tf32) if chip else cpu_stages()
     with looking(), user_passes(target, passes, plugins) as stages:
@@ -173,7 +173,7 @@ def _content(ops: Iterable[ir.Operation]) -> dict[str, Any]:
     alone = [op for op in inside if is_kernel_alone(op)]
     return {
         "ops": [{"op": word_for(op), "where": place_of(op.location)} for op in alone],
-        "bytes_unfused": sum(cost_alone(op).bytes for op in alone if not _is_view(op, inside)),
+        "bytes_unfused": sum(cost_alone(op, ASSUMED).bytes for op in alone if not _is_view(op, inside)),
     }
 
 
@@ -231,35 +231,35 @@ def _host_work(op: ir.Operation, number: int) -> dict[str, Any]:
     return {
         "name": f"host_{number}_{label}",
         "labels": [label],
-        "cost": cost_of_host_work(op).as_dict(),
+        "cost": cost_of_host_work(op, ASSUMED).as_dict(),
         "schedule": {},
         "considered": [],
         "last_blocks": "",
         "tasks": 1,
         "path": "host: one thread, in order",
-        "dynamic": not all(
-            value.type.has_static_shape for value in op.operands if isinstance(value.type, ir.MemRefType)
-        ),
+        "assumed": _assumed(value.type for value in op.operands),
     }
 
 
 def _kernel(function: ir.Operation, tf32: bool) -> dict[str, Any]:
     slow = SLOW.get(function)
-    dynamic = any(
-        isinstance(argument.type, ir.RankedTensorType) and not argument.type.has_static_shape
-        for argument in function.regions[0].blocks[0].arguments
-    )
     return {
         "name": ir.StringAttr(function.attributes["sym_name"]).value,
         "labels": list(OPS.get(function) or ()),
-        "cost": cost_of(function, tf32).as_dict(),
+        "cost": cost_of(function, tf32, ASSUMED).as_dict(),
         "schedule": {name: list(sizes) for name, sizes in (SCHEDULE.get(function) or {}).items()},
         "considered": list(CONSIDERED.get(function) or ()),
         "last_blocks": LAST_BLOCKS.get(function) or "",
         "tasks": _tasks(function),
         "path": "tile" if slow is None else f"slow: {slow}",
-        "dynamic": dynamic,
+        "assumed": _assumed(argument.type for argument in function.regions[0].blocks[0].arguments),
     }
+
+
+def _assumed(types: Iterable[ir.Type]) -> int:
+    """What dynamic sizes count as, if the types have some, else 0."""
+    shaped = (each for each in types if isinstance(each, (ir.RankedTensorType, ir.MemRefType)))
+    return 0 if all(each.has_static_shape for each in shaped) else ASSUMED
 
 
 def _tasks(function: ir.Operation) -> int | None:

@@ -17,6 +17,7 @@ from ..passes.costs.host import is_host_work, written_by
 from ..passes.fusion.behind import passes_values, why_behind
 from ..passes.fusion.edges import PARTS
 from ..passes.groups import operands_of
+from ..passes.structured import ASSUMED
 
 COPY = "it copies a result into memory of its own, which is decided after fusion"
 HOST = "the host function does one of them itself: a loop that writes where indices say, or a copy for it"
@@ -69,7 +70,7 @@ def edges_of(
             "from": numbers[maker],
             "to": numbers[reader],
             "beside": False,
-            "bytes": sum(bytes_of(value) for value in dict.fromkeys(source.result for source, _ in values)),
+            "bytes": sum(_bytes(value) for value in dict.fromkeys(source.result for source, _ in values)),
             "reasons": _reasons(maker, reader, values, refused),
         }
         for (maker, reader), values in edges.items()
@@ -85,9 +86,13 @@ def edges_of(
         for (first, second), decisions in _beside(numbers, refused)
         if (first, second) not in edges
         # What they share may be a constant, which is in no memory.
-        and (shared := sum(map(bytes_of, {*first.operands} & {*second.operands})))
+        and (shared := sum(map(_bytes, {*first.operands} & {*second.operands})))
     ]
     return found
+
+
+def _bytes(value: ir.Value) -> int:
+    return bytes_of(value, ASSUMED)
 
 
 def _beside(

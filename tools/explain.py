@@ -37,7 +37,7 @@ class Explained:
     prediction: Prediction
     schedule: Mapping[str, Sequence[int]]
     path: str
-    dynamic: bool
+    assumed: int  # what its dynamic sizes count as, 0: it has none
     tasks: int | None
     considered: tuple[str, ...] = ()  # blocks that were compared, the schedule's first
     last_blocks: str = ""  # that the last block of each tile adds up its parts
@@ -78,7 +78,7 @@ class Explained:
             "last_blocks": self.last_blocks,
             "tasks": self.tasks,
             "path": self.path,
-            "dynamic_sizes_count_as_1": self.dynamic,
+            "dynamic_sizes_count_as": self.assumed or None,
         }
 
 
@@ -175,10 +175,10 @@ def _explained(
     alone = predict(cost, machine, 1)
     is_small = alone.seconds - machine.launch <= machine.small  # one thread has it, whatever its tasks
     prediction = alone if is_small and not machine.chips else predict(cost, machine, few)
-    schedule, path, dynamic = kernel["schedule"], kernel["path"], kernel["dynamic"]
+    schedule, path, assumed = kernel["schedule"], kernel["path"], kernel["assumed"]
     considered, last = tuple(kernel["considered"]), kernel["last_blocks"]
     return Explained(
-        kernel["name"], function, calls, cost, prediction, schedule, path, dynamic, tasks, considered, last
+        kernel["name"], function, calls, cost, prediction, schedule, path, assumed, tasks, considered, last
     )
 
 

@@ -19,8 +19,9 @@ def text(explained: Explanation) -> str:
             lines += ["", *_function_lines(explained, function, kernels)]
     for heading, about in notes(explained).items():
         lines += ["", heading, *(f"    {line}" for line in about)]
-    if any(kernel.dynamic for kernel in explained.kernels):
-        lines += ["", "dynamic sizes count as 1 in bytes, FLOPs and times"]
+    assumed = max((kernel.assumed for kernel in explained.kernels), default=0)
+    if assumed:
+        lines += ["", f"dynamic sizes count as {assumed} in bytes, FLOPs and times"]
     return "\n".join(lines)
 
 

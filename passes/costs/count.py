@@ -28,31 +28,32 @@ Part = tuple[int | None, ...]  # where a part of a tensor starts, None where tha
 _WHOLE: Part = ()
 
 
-def cost_of(kernel: ir.Operation, tf32: bool = False) -> Cost:
+def cost_of(kernel: ir.Operation, tf32: bool = False, unknown: int = 1) -> Cost:
     """The cost of a kernel function on tensors, whether or not a tile rule takes it.
 
     Bytes are the distinct elements of inputs, read once, and the results; FLOPs one for each arith or math op
-    of a body and iteration, of which branches and loops in the body count once. Dynamic sizes count as 1;
-    what a gather reads counts once for each element that it makes, and parts that are added up twice. Of
-    scores that causal attention makes itself those count that are not masked. ``tf32``: tensor cores may
-    round factors of f32.
+    of a body and iteration, of which branches and loops in the body count once. Dynamic sizes count as
+    ``unknown``; what a gather reads counts once for each element that it makes, and parts that are added up
+    twice. Of scores that causal attention makes itself those count that are not masked. ``tf32``: tensor
+    cores may round factors of f32.
     """
     *ops, end = (op.operation for op in kernel.regions[0].blocks[0].operations)
-    reads, work = Reads(), Cost(0)
+    reads, work = Reads(unknown), Cost(0)
     masked = _masked(ops)
     for op in ops:
         if op.name not in STRUCTURED:
             for value in op.operands:
                 if _is_tensor_argument(value):
-                    reads.add(value, _WHOLE, bytes_of(value))
+                    reads.add(value, _WHOLE, bytes_of(value, unknown))
             continue
         nest = nest_of(op)
-        for value, part, amount in reads_of(nest):
+        for value, part, amount in reads_of(nest, unknown):
             if isinstance(value, ir.BlockArgument):
                 reads.add(value, part, amount)
-        work += work_of(nest, tf32=tf32).repeated(masked.get(op, 1))
-    again = sum(map(bytes_of, list(end.operands)[:1])) if SUMS.get(kernel) else 0
-    return Cost(reads.total() + again + sum(_written(value) for value in end.operands)) + work
+        work += work_of(nest, unknown, tf32).repeated(masked.get(op, 1))
+    again = sum(bytes_of(value, unknown) for value in list(end.operands)[:1]) if SUMS.get(kernel) else 0
+    written = sum(_written(value, unknown) for value in end.operands)
+    return Cost(reads.total() + again + written) + work
 
 
 def cost_alone(op: ir.Operation, unknown: int = 1) -> Cost:
@@ -233,13 +234,13 @@ def _read_bytes(nest: Nest, access: Access, unknown: int) -> int:
     return min(positions, _elements(access.value, unknown)) * _bytes_of(access.value.type.element_type)
 
 
-def _written(value: ir.Value) -> int:
+def _written(value: ir.Value, unknown: int) -> int:
     """What is stored of a result: of a buffer that comes with its other parts, the parts that are put in."""
     total = 0
     while not isinstance(value, ir.BlockArgument) and value.owner.name == "tensor.insert_slice":
         part, value = value.owner.operands[0], value.owner.operands[1]
-        total += bytes_of(part)
-    return total if total and isinstance(value, ir.BlockArgument) else bytes_of(value)
+        total += bytes_of(part, unknown)
+    return total if total and isinstance(value, ir.BlockArgument) else bytes_of(value, unknown)
 
 
 def bytes_of(value: ir.Value, unknown: int = 1) -> int:

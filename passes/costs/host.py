@@ -31,19 +31,20 @@ def written_by(op: ir.Operation) -> list[ir.Value]:
     """The buffers that such an op writes to."""
     if op.name == COPY:
         return [op.operands[1]]
-    return list(dict.fromkeys(inner.operands[1] for inner, _ in _runs_of(op) if inner.name == _STORE))
+    return list(dict.fromkeys(inner.operands[1] for inner, _ in _runs_of(op, 1) if inner.name == _STORE))
 
 
-def cost_of_host_work(op: ir.Operation) -> Cost:
+def cost_of_host_work(op: ir.Operation, unknown: int = 1) -> Cost:
     """Its cost: each access and each operation as often as it runs.
 
-    A loop counts once where its bounds are not known, and so does each branch.
+    A loop counts ``unknown`` times where its bounds are not known, a dynamic size as ``unknown``, each branch
+    once.
     """
     if op.name == COPY:
-        return Cost(sum(map(bytes_of, op.operands)))
+        return Cost(sum(bytes_of(value, unknown) for value in op.operands))
     moved = 0
     work: dict[str, Counter[str]] = {"contracted": Counter(), "elementwise": Counter(), "special": Counter()}
-    for inner, times in _runs_of(op):
+    for inner, times in _runs_of(op, unknown):
         if inner.name in _READS:
             moved += times * bytes_of(inner.results[0])
         elif inner.name == _STORE:
@@ -52,19 +53,21 @@ def cost_of_host_work(op: ir.Operation) -> Cost:
     return Cost(moved, **{kind: dict(part) for kind, part in work.items()})
 
 
-def _runs_of(op: ir.Operation, times: int = 1) -> Iterator[tuple[ir.Operation, int]]:
+def _runs_of(op: ir.Operation, unknown: int, times: int = 1) -> Iterator[tuple[ir.Operation, int]]:
     """Each op inside ``op`` and how often it runs."""
-    times *= _trips(op)
+    times *= _trips(op, unknown)
     for region in op.regions:
         for block in region.blocks:
             for inner in (each.operation for each in block.operations):
                 yield inner, times
-                yield from _runs_of(inner, times)
+                yield from _runs_of(inner, unknown, times)
 
 
-def _trips(op: ir.Operation) -> int:
-    bounds = [integer_of(value) for value in list(op.operands)[:3]] if op.name == "scf.for" else [None]
-    if None in bounds:
+def _trips(op: ir.Operation, unknown: int) -> int:
+    if op.name != "scf.for":
         return 1
+    bounds = [integer_of(value) for value in list(op.operands)[:3]]
+    if None in bounds:
+        return unknown
     low, high, step = (bound or 0 for bound in bounds)
     return max(ceil((high - low) / step), 0)
