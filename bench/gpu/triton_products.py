@@ -25,6 +25,14 @@ TYPES = {
 
 
 @triton.jit
+def rounded(factor):
+    """To the nearest tf32; tl.dot leaves factors to the tensor cores, which cut bits off."""
+    return tl.inline_asm_elementwise(
+        "cvt.rna.tf32.f32 $0, $1;", "=r,f", [factor], dtype=tl.float32, is_pure=True, pack=1
+    )
+
+
+@triton.jit
 def product(
     a,
     b,
@@ -37,6 +45,7 @@ def product(
     LEFT: tl.constexpr,
     RIGHT: tl.constexpr,
     EPILOGUE: tl.constexpr,
+    ROUNDS: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     STEP: tl.constexpr,
@@ -62,6 +71,8 @@ def product(
         else:
             x = tl.load(left, mask=(m[:, None] < M) & (deep[None, :] < K), other=0)
             y = tl.load(right, mask=(deep[:, None] < K) & (n[None, :] < N), other=0)
+        if ROUNDS:
+            x, y = rounded(x), rounded(y)
         total = tl.dot(x, y, total, out_dtype=whole)
     place = m[:, None] * N + n[None, :]
     inside = (m[:, None] < M) & (n[None, :] < N)
@@ -86,8 +97,8 @@ def ptx(problem: dict, chip: int) -> dict:
     types = [f"*{kind}" for kind in (factor, factor, result, result, result)]
     constants = {
         "M": problem["m"], "N": problem["n"], "K": problem["k"], "LEFT": problem["left"],
-        "RIGHT": problem["right"], "EPILOGUE": problem["epilogue"], "ROWS": problem["rows"],
-        "COLUMNS": problem["columns"], "STEP": problem["step"], "BAND": BAND,
+        "RIGHT": problem["right"], "EPILOGUE": problem["epilogue"], "ROUNDS": problem["rounds"],
+        "ROWS": problem["rows"], "COLUMNS": problem["columns"], "STEP": problem["step"], "BAND": BAND,
     }  # fmt: skip
     signature = dict(zip(product.arg_names, types, strict=False)) | dict.fromkeys(constants, "constexpr")
     aligned = {(at,): [["tt.divisibility", 16]] for at in range(len(types))}

@@ -38,7 +38,7 @@ ADDRESSES = 36  # registers for places, counters and what is on its way, as ptxa
 FEWEST_ADDRESSES = 24  # the same, if it is told to have no more
 PLACES = 8  # more of them, of windows and rows that run along several dims: each has an end
 DEPTH_BYTES = 32  # of a row of a factor, that an instruction multiplies
-PASSING = 2  # registers for an element that passes through one, with its place
+PRESSED_ADDRESSES = 8  # the same where elements pass through registers, and several blocks share them
 TWIN = 0.75  # the same of a twin, whose elements pass in turns
 WORD = 4
 SECTOR = 32  # bytes of memory and of the L2 cache that come at once
@@ -120,7 +120,8 @@ class Block:
         factors = (high + wide) * DEPTH_BYTES / (WORD * WARP)
         passing = (self.rows + self.columns) * self.step / (self.warps * WARP)
         across = product.bytes == 1 and any(product.turned) and product.depth % DEPTH_BYTES > 0
-        each = PASSING if product.loose else TWIN if across or not aligned else 0
+        each = 1 if product.loose else TWIN if across or not aligned else 0
+        addresses = PRESSED_ADDRESSES if product.loose else addresses
         places = PLACES if product.extents or product.around > product.sums else 0
         needed = sums + factors + addresses + places + each * passing
         return ceil(needed / REGISTER_STEP) * REGISTER_STEP
@@ -150,7 +151,8 @@ class Block:
     def resident(self, product: Product, shared: int, aligned: bool = True) -> int:
         """How many blocks a multiprocessor with ``shared`` bytes holds, or of the kernel's twin; 0: none."""
         registers, ring = self.registers(product, aligned), self.slot(product.bytes) * self.stages
-        if registers > MOST_REGISTERS + 1 or ring > shared - RESERVED:
+        easing = ADDRESSES - PRESSED_ADDRESSES if product.loose else 0  # ptxas takes them where it can
+        if registers + easing > MOST_REGISTERS + 1 or ring > shared - RESERVED:
             return 0
         return min(
             REGISTERS // (registers * self.warps * WARP),
@@ -301,6 +303,9 @@ def _estimate(product: Product, block: Block, resident: int, least: int, machine
         "latency of memory": LATENCY / block.ahead,
         "latency of a step": STEP_LATENCY + block.step * size / 32 * INSTRUCTION_LATENCY,
     }
+    if product.loose:  # a block stores what it has loaded, then multiplies; another one may do the other
+        storing = block.slot(WORD) / machine.shared_bandwidth * processors  # a bank takes one at once
+        alone["latency of a step"] += each["arithmetic"] + storing
     stores = block.rows * block.columns * product.result_bytes / machine.bandwidth * processors
 
     def wave(held: int) -> float:

@@ -219,6 +219,22 @@ def test_tf32(turned: bool, size: tuple[int, int, int]) -> None:
     assert ((compiled(x, w, b) - exact).abs() <= (2.0**-10 + 1e-5) * terms).all()
 
 
+@pytest.mark.usefixtures("high")
+def test_factors_are_the_nearest_tf32() -> None:
+    """Ties are rounded up, as cvt.rna does; of a row with NaN, whichever, everything is NaN."""
+    x = torch.randn(40, 16)
+    x[1] = torch.arange(1, 17) * (1 + 2.0**-11)
+    x[2:6, 3] = torch.tensor([0x7FFFFFFF, -1, 0x7FC00000, 0x7F800000], dtype=torch.int32).view(torch.float32)
+    w = torch.eye(16, 24)
+    compiled = mlopt.jit(Linear(False), x, w, torch.zeros(24), target="cuda:sm_80", device="emulator")
+    assert "tf32" in compiled.asm["ptx"]
+    found = compiled(x, w, torch.zeros(24))
+    assert found[2:5].isnan().all() and found[5, 3].isinf()
+    nearest = ((x.view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
+    finite = [0, 1, *range(6, 40)]
+    assert torch.equal(found[finite, :16], torch.relu(nearest[finite]))
+
+
 def test_f32_is_rounded_only_where_torch_allows_it(high: None) -> None:
     """What was compiled before is another program: the setting is part of the key."""
     del high

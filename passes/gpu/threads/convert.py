@@ -80,8 +80,8 @@ def _start(em: Emitter, op: ir.Operation) -> Turn | None:
     element = em.element(source.type)
     sizes, size = tuple(sizes_of(result)), bytes_of(stored_type(element))
     passage = find_passage(fragment.layout, target, sizes, size, em.shared.room)
-    if prod(sizes) * size <= em.shared.used < passage.bytes:
-        passage = passage.without_padding()  # else the kernel would take more than it has
+    if 0 < em.shared.used < passage.bytes:
+        passage = passage.without_padding()  # which would take more than the kernel has, for nothing
     region = em.shared.alloc(passage.bytes)
     base = em.shared.pointer(region)
     em.shared.writes(region)

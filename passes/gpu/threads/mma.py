@@ -10,11 +10,13 @@ from ....dialects.layouts import Position
 from ..layouts.mma import COLUMNS, ROWS, TF32, Instruction, beside_of, half_of, instruction_of
 from ..layouts.roles import Roles, Side, loop_size, roles_of
 from ..layouts.tiles import contract_loops
+from .builder import Builder
 from .emitter import Emitter, build_bits
 from .fragment import Fragment, positions_of
 
 _WORD = 32
 _SUMS = 4  # of a lane, of an instruction
+Words = tuple[ir.Value, ir.Value]
 Offsets = dict[Side | int | None, int]  # by what they go along
 
 
@@ -42,7 +44,7 @@ class _Product:
         self.beside = beside_of(self.layout, self.roles.columns, self.loops[2])
         start = em.fragment(op.operands[2])
         self.values = {position: start[position] for position in positions_of(self.layout, op.results[0])}
-        self.words: dict[tuple[int, int, int], ir.Value] = {}  # by factor, place on its side, and depth
+        self.words: dict[tuple[int, int, int], Words] = {}  # by factor, place on its side, and depth
         self.sums: dict[tuple[int, int], ir.Value] = {}  # by rows and columns, also of those that nobody has
 
     def emit(self) -> None:
@@ -64,8 +66,9 @@ class _Product:
         """One instruction."""
         far = 4 * self.instruction.packed
         high, deeper = (row, row + self.half), (step, step + far)
-        left = [self._word(0, self.roles.rows, at, deep) for deep in deeper for at in high]
-        right = [self._word(1, self.roles.columns, column, deep) for deep in deeper]
+        above, below = (self._words(0, self.roles.rows, at, deeper) for at in high)
+        left = [above[0], below[0], above[1], below[1]]
+        right = self._words(1, self.roles.columns, column, deeper)
         places = [(at, beside) for at in high for beside in (column, column + self.beside)]
         total = [self.sums[place] if place in self.sums else self._start(place) for place in places]
         factors, made = [*left, *right, *total], [self.made]
@@ -78,21 +81,23 @@ class _Product:
         position = self._result(*place)
         return self.values[position] if position in self.values else self.em.build.constant(self.kind, 0)
 
-    def _word(self, number: int, side: Side, at: int, deep: int) -> ir.Value:
-        """A register of a factor: neighbours along the depth."""
-        key = number, at, deep
+    def _words(self, number: int, side: Side, at: int, deeper: tuple[int, int]) -> Words:
+        """Two registers of a factor at a place on its side: neighbours along the depth each."""
+        key = number, at, deeper[0]
         if key not in self.words:
-            values = [
-                self._element(number, {side: at, self.roles.depth: deep + step})
-                for step in range(self.instruction.packed)
-            ]
-            self.words[key] = self._packed(values)
+            packed = range(self.instruction.packed)
+            one, other = (
+                [self._element(number, {side: at, self.roles.depth: deep + step}) for step in packed]
+                for deep in deeper
+            )
+            if self.instruction.kind == TF32:
+                self.words[key] = _rounded(self.em.build, *one, *other)
+            else:
+                self.words[key] = self._packed(one), self._packed(other)
         return self.words[key]
 
     def _packed(self, values: Sequence[ir.Value]) -> ir.Value:
         build = self.em.build
-        if self.instruction.kind == TF32:
-            return _rounded(values[0])
         vector = build.vector(values)
         word = ir.IntegerType.get_signless(_WORD)
         return build.elements(build.op("vector.bitcast", [vector], ir.VectorType.get([1], word)))[0]
@@ -142,12 +147,27 @@ class _Product:
         return tuple(found.get(loop, 0) for loop in self.loops[number])
 
 
-def _rounded(value: ir.Value) -> ir.Value:
-    """The nearest number of 11 bits: of others the instruction would cut off what is beyond."""
-    text = ir.StringAttr.get("cvt.rna.tf32.f32 $0, $1;")
-    attributes = {"asm_string": text, "constraints": ir.StringAttr.get("=r,f")}
-    word = ir.IntegerType.get_signless(_WORD)
-    return ir.Operation.create("llvm.inline_asm", [word], [value], attributes).results[0]
+def _rounded(build: Builder, one: ir.Value, other: ir.Value) -> Words:
+    """The nearest numbers of 11 bits: half of the last one is added, and the instruction cuts off the others.
+
+    Not where one of the two is NaN, of which the sum might be none: both go into the same results, which are
+    NaN then. Three instructions, where cvt.rna has four for two.
+    """
+    text = (
+        "{ .reg .pred numbers; setp.num.f32 numbers, $2, $3; mov.b32 $0, $2; mov.b32 $1, $3; "
+        "@numbers add.s32 $0, $0, 4096; @numbers add.s32 $1, $1, 4096; }"
+    )
+    attributes = {
+        "asm_string": ir.StringAttr.get(text),
+        "constraints": ir.StringAttr.get("=&r,=&r,f,f"),
+    }
+    pair, word = ir.Type.parse("!llvm.struct<(i32, i32)>"), ir.IntegerType.get_signless(_WORD)
+    made = ir.Operation.create("llvm.inline_asm", [pair], [one, other], attributes).results[0]
+    first, second = (
+        build.op("llvm.extractvalue", [made], word, {"position": ir.DenseI64ArrayAttr.get([at])})
+        for at in range(2)
+    )
+    return first, second
 
 
 def _attributes(instruction: Instruction, total: ir.Type) -> dict[str, ir.Attribute]:
