@@ -132,14 +132,16 @@ def find_roles(forall: ir.Operation, shared: int) -> Roles | None:
 
 
 def _registers(body: Sequence[ir.Operation]) -> int:
-    """What a thread holds until the last product is there: the sums, and what was read before."""
+    """What a thread holds: the sums, and what is read before the last product is there, or a tile behind."""
     loop = _loop_of(body)
     last = next((op for op in body if op.name == "mlopt.warpgroup_result"), loop)
-    before = body[: body.index(last)]
-    reads = [op.results[0] for op in before if op.name == "vector.transfer_read" and not is_copied(op)]
     apart = [op.results[0] for op in _named(block_ops(loop), "mlopt.warpgroup_result") if _is_added(op)]
-    held = [value for value in (*loop.results, *apart, *reads) if is_tile(value)]
-    return sum(_words(value) for value in held)
+    sums = [value for value in (*loop.results, *apart) if is_tile(value)]
+    reads = [op for op in body if op.name == "vector.transfer_read" and not is_copied(op)]
+    ahead, behind = list[int](), [0]
+    for op in (op for op in reads if is_tile(op.results[0])):
+        (ahead if op.is_before_in_block(last) else behind).append(_words(op.results[0]))
+    return sum(map(_words, sums)) + max(sum(ahead), *behind)
 
 
 def _is_added(result: ir.Operation) -> bool:

@@ -169,6 +169,33 @@ func.func private @with_bias(%a: memref<128x512xbf16>, %b: memref<256x512xbf16>,
   return
 }
 
+// So are 128 sums and 64 of a residual, which is read behind the last product.
+// CHECK-LABEL: @with_residual
+// THREAD-LABEL: llvm.func @with_residual(
+// CHECK: "mlopt.set_registers"() {count = 40 : i64, more = 0 : i64}
+// CHECK: "mlopt.set_registers"() {count = 232 : i64, more = 1 : i64}
+func.func private @with_residual(%a: memref<128x512xbf16>, %b: memref<256x512xbf16>, %more: memref<128x256xbf16>, %out: memref<128x256xbf16>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<128x256xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c512 step %c64 iter_args(%s = %zero) -> (vector<128x256xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<128x512xbf16>, vector<128x64xbf16>
+      %y = vector.transfer_read %b[%c0, %k], %pad {in_bounds = [true, true]} : memref<256x512xbf16>, vector<256x64xbf16>
+      %t = vector.contract {indexing_maps = [#a, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<128x64xbf16>, vector<256x64xbf16> into vector<128x256xf32>
+      scf.yield %t : vector<128x256xf32>
+    }
+    %h = arith.truncf %d : vector<128x256xf32> to vector<128x256xbf16>
+    %q = vector.transfer_read %more[%c0, %c0], %pad {in_bounds = [true, true]} : memref<128x256xbf16>, vector<128x256xbf16>
+    %r = arith.addf %h, %q : vector<128x256xbf16>
+    vector.transfer_write %r, %out[%c0, %c0] : vector<128x256xbf16>, memref<128x256xbf16>
+  } {mlopt.schedule = {warps = array<i64: 8>, stages = array<i64: 3>}}
+  return
+}
+
 // THREAD-LABEL: func.func private @product(
 // THREAD: %[[MORE:c160[_a-z0-9]*]] = arith.constant 160 : i64
 // THREAD: gpu.launch_func @kernels::@product {{.*}} threads in (%[[MORE]],

@@ -140,3 +140,31 @@ func.func private @float8(%a: memref<64x512xi8>, %b: memref<64x512xi8>, %out: me
   } {mlopt.schedule = {warps = array<i64: 4>, stages = array<i64: 3>}}
   return
 }
+
+// A tile that is too large to be read ahead stays behind what takes the loop's sums, which has them all.
+// CHECK-LABEL: @rounded_before_a_read
+// CHECK: %[[D:[a-z0-9_]+]] = scf.for
+// CHECK: %[[E:[0-9]+]] = "mlopt.warpgroup_result"(%[[D]])
+// CHECK: arith.truncf %[[E]]
+// CHECK: vector.transfer_read %arg2
+func.func private @rounded_before_a_read(%a: memref<128x512xbf16>, %b: memref<512x256xbf16>, %c: memref<128x256xbf16>, %out: memref<128x256xbf16>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<128x256xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c512 step %c64 iter_args(%s = %zero) -> (vector<128x256xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<128x512xbf16>, vector<128x64xbf16>
+      %y = vector.transfer_read %b[%k, %c0], %pad {in_bounds = [true, true]} : memref<512x256xbf16>, vector<64x256xbf16>
+      %t = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<128x64xbf16>, vector<64x256xbf16> into vector<128x256xf32>
+      scf.yield %t : vector<128x256xf32>
+    }
+    %h = arith.truncf %d : vector<128x256xf32> to vector<128x256xbf16>
+    %q = vector.transfer_read %c[%c0, %c0], %pad {in_bounds = [true, true]} : memref<128x256xbf16>, vector<128x256xbf16>
+    %r = arith.addf %h, %q : vector<128x256xbf16>
+    vector.transfer_write %r, %out[%c0, %c0] : vector<128x256xbf16>, memref<128x256xbf16>
+  } {mlopt.schedule = {warps = array<i64: 8>, stages = array<i64: 3>}}
+  return
+}

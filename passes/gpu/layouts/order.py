@@ -80,13 +80,16 @@ def _move(ops: Sequence[ir.Operation], block: ir.Block, behind: ir.Operation | N
 
 
 def last_read_behind(loop: ir.Operation) -> ir.Operation:
-    """The last of the reads that come together behind a loop, none of them a factor; else the loop."""
-    last, reached = loop, False
+    """The last of the reads that come together behind a loop, none of them a factor; else the loop.
+
+    They come before all that takes the loop's sums.
+    """
+    last, reached, sums = loop, False, list(loop.results)
     for each in loop.block.operations:
         op = each.operation
         if reached and op.name == _READ and not is_multiplied(op):
             last = op
-        elif reached and not op.name.startswith(_SCALAR):
+        elif reached and (not op.name.startswith(_SCALAR) or any(value in sums for value in op.operands)):
             break
         reached = reached or op == loop
     return last
