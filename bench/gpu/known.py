@@ -38,10 +38,6 @@ MISSES: dict[str, dict[str, str]] = {
         "wide": "128 rows are divided by their sums where columns are reduced: a thread has four columns of "
         "two rows, and so one sum of each, 4 bytes"
     },
-    "cross-entropy-f32": {
-        "requested": "the mean of 1024 losses is one block's: a thread has 8 losses, and of the flags that "
-        "say which count 16, so that half of its threads ask for flags again: 1 KB"
-    },
     # The corpus's modules.
     "transcendental, bf16": {
         "wide": "sines and cosines of large numbers load digits of 2/pi, words from any on, as a number's "

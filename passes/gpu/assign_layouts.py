@@ -49,7 +49,7 @@ from .layouts.coalescing import is_narrow, is_scattered
 from .layouts.dims import Dims
 from .layouts.mma import makes_factor
 from .layouts.order import last_of_reads, loads_first
-from .layouts.spread import Spread
+from .layouts.spread import Spread, power_below
 from .layouts.tiles import RESHAPES, is_tile, is_uniform, sizes_of
 from .layouts.warpgroup import warpgroup_of
 from .layouts.warps import BLOCK_SHARED, warps_of
@@ -170,7 +170,11 @@ def _fill(
     accesses: Sequence[Access],
     reduced: set[int],
 ) -> None:
-    """Spread the sets of classes that occur together, those that move the most first."""
+    """Spread the sets of classes that occur together, those that move the most first.
+
+    Of tiles of as many elements that are reduced side by side a thread has as many each: of a narrower dtype,
+    16 bytes of which are more, some threads would load again what others have.
+    """
 
     def classes_of(access: Access) -> list[int]:
         classes = dims.of(access.tile)
@@ -180,12 +184,18 @@ def _fill(
         found = [access for access in accesses if one.issuperset(classes_of(access))]
         return sorted(found, key=lambda access: -access.bytes)
 
+    def elements(one: frozenset[int]) -> int:
+        return prod(dims.extents[each] for each in one)
+
     sized = sorted(sets, key=lambda one: -max([access.bytes for access in within(one)], default=0))
     for one in sized:
         found = within(one)
         order = classes_of(found[0]) if found else []
         order += sorted((each for each in one if each not in order), key=lambda each: -dims.extents[each])
-        spread.fill(order, _width(found, dims) if found else 1, reduced)
+        width = _width(found, dims) if found else 1
+        if one & reduced and one.isdisjoint(sized[0]) and elements(one) == elements(sized[0]):
+            width = min(width, power_below(elements(one) >> len(spread.bits)))
+        spread.fill(order, width, reduced)
 
 
 def _width(accesses: Sequence[Access], dims: Dims) -> int:

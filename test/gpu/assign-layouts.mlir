@@ -346,3 +346,27 @@ func.func private @place_written(%x: memref<8x128xf32>, %rows: memref<8xindex>, 
   } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// Losses and the flags that say which count, summed side by side: a thread has eight of each, as all 128 threads have
+// some then; sixteen flags, 16 bytes, would be for 64 of them, and again for the others.
+// CHECK-LABEL: @side_by_side
+// CHECK: vector.transfer_read {{.*}} mlopt.layout = "reg 2:(512) 4:(1) lane 32:(4) warp 4:(128)"} : memref<1024xf32>
+// CHECK: vector.transfer_read {{.*}} mlopt.layout = "reg 8:(1) lane 32:(8) warp 4:(256)"} : memref<1024xi8>
+func.func private @side_by_side(%flags: memref<1024xi8>, %losses: memref<1024xf32>, %sum: memref<f32>, %count: memref<i8>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0 : i8
+  scf.forall (%i) in (1) {
+    %a = vector.transfer_read %losses[%c0], %zero {in_bounds = [true]} : memref<1024xf32>, vector<1024xf32>
+    %b = vector.transfer_read %flags[%c0], %none {in_bounds = [true]} : memref<1024xi8>, vector<1024xi8>
+    %s = vector.multi_reduction <add>, %a, %zero [0] : vector<1024xf32> to f32
+    %n = vector.multi_reduction <add>, %b, %none [0] : vector<1024xi8> to i8
+    %u = vector.broadcast %s : f32 to vector<f32>
+    %v = vector.broadcast %n : i8 to vector<i8>
+    vector.transfer_write %u, %sum[] : vector<f32>, memref<f32>
+    vector.transfer_write %v, %count[] : vector<i8>, memref<i8>
+  } {mlopt.schedule = {tile = array<i64: 0, 0>, warps = array<i64: 4>, min_blocks = array<i64: 8>}}
+  return
+}

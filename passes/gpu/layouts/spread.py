@@ -65,7 +65,7 @@ class Spread:
             return
         covered = dict.fromkeys(new, 1)
         first = classes[0]
-        own = min(width, _power_below(self.extents[first])) if first in covered else 1
+        own = min(width, power_below(self.extents[first])) if first in covered else 1
         covered[first] = own
         if rows > 1:
             covered[classes[1]] = rows
@@ -123,5 +123,6 @@ class Spread:
                 return
 
 
-def _power_below(number: int) -> int:
-    return 1 << (number.bit_length() - 1)
+def power_below(number: int) -> int:
+    """The largest power of two up to ``number``, at least 1."""
+    return 1 << (max(number, 1).bit_length() - 1)
