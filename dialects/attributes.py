@@ -304,7 +304,7 @@ MMA = Mark("mlopt.mma", STRING)
 # Why warps make it on their own, on a chip with instructions of warpgroups.
 BY_WARPS = Mark("mlopt.by_warps", STRING, ("vector.contract",))
 # Why threads copy what warpgroups multiply, and not the engine for tensors.
-BY_THREADS = Mark("mlopt.by_threads", STRING, ("mlopt.warpgroup_mma",))
+BY_THREADS = Mark("mlopt.by_threads", STRING, ("mlopt.warpgroup_mma", "mlopt.warpgroup_mma_held"))
 # The type that the program rounds the first factor of a product to.
 ROUNDS = Mark("mlopt.rounds", STRING)
 # A maximum that may leave NaN out.

@@ -64,6 +64,20 @@ irdl.dialect @mlopt {
     irdl.results(result: %tile)
     irdl.attributes {"instruction" = %name, "left" = %left, "right" = %right, "result" = %made}
   }
+  // the same of rows that threads hold, as weights of attention;
+  irdl.operation @warpgroup_mma_held {
+    %tile = irdl.base "!builtin.vector"
+    %rows = irdl.base "!builtin.vector"
+    %columns = irdl.base "!builtin.memref"
+    %index = irdl.is index
+    %name = irdl.base "#builtin.string"
+    %left = irdl.base "#builtin.dense_array"
+    %right = irdl.base "#builtin.dense_array"
+    %made = irdl.base "#builtin.dense_array"
+    irdl.operands(left: %rows, right: %columns, right_slot: %index, sums: %tile)
+    irdl.results(result: %tile)
+    irdl.attributes {"instruction" = %name, "left" = %left, "right" = %right, "result" = %made}
+  }
   // a wait for all of them but the last ``pending``, after which nobody else may have the result yet;
   irdl.operation @warpgroup_wait {
     %pending = irdl.base "#builtin.integer"

@@ -29,13 +29,19 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
     # No other chip has wgmma, and the engine that copies tensors for it.
     has = chip == WARPGROUPS
     products = (
-        f"mlopt-gpu-warpgroup-products{block},mlopt-gpu-join-siblings{block},mlopt-gpu-float8-products,"
+        f"mlopt-gpu-warpgroup-attention{block},mlopt-gpu-warpgroup-products{block},"
+        f"mlopt-gpu-join-siblings{block},mlopt-gpu-float8-products,"
         if has
         else ""
     )
     roles = f"mlopt-gpu-warp-roles{{shared={limits.shared}}}"
     pairs = f"mlopt-gpu-pair-blocks{{machine={machine_for_code(chip)}}}"
-    loads = f"mlopt-gpu-warpgroup-loads{block},mlopt-gpu-tma-loads,{roles},{pairs}," if has else ""
+    loads = (
+        f"mlopt-gpu-attention-loads{block},mlopt-gpu-warpgroup-loads{block},"
+        f"mlopt-gpu-tma-loads,{roles},{pairs},"
+        if has
+        else ""
+    )
     schedule = Schedule(
         "cuda", machine=machine_for_code(chip), shared=limits.shared, tf32=tf32, warpgroups=has
     )

@@ -47,7 +47,7 @@ from .grids import grids_of
 from .group_tasks import last_loops
 from .layouts.boxes import copied, halves_of
 from .layouts.mma import MACHINE_KINDS
-from .layouts.warpgroup import factor_in
+from .layouts.warpgroup import HELD, factor_in
 from .rings import create
 from .threads.grid import Loops
 from .turns.reads import depends_on, is_shared
@@ -78,6 +78,8 @@ def can_pair(forall: ir.Operation) -> tuple[tuple[int, int, int], Sequence[ir.Op
     counts, loops = Loops.of(forall).static_counts(), last_loops(forall)
     none: Sequence[ir.Operation] = ()
     if "roles" not in schedule or loops is None or None in counts:
+        return (0, 0, 0), none
+    if ops_named(forall, HELD):  # attention's blocks may have other numbers of steps
         return (0, 0, 0), none
     slow, fast = loops
     group = (*loops, schedule["group"][2] if "group" in schedule else BLOCKS)

@@ -9,7 +9,7 @@ from mlir.dialects import affine
 
 from ..constants import index_constant, integer_of, is_zero, scalar_constant
 from ..moving.gathered import clone
-from ..operations import block_ops, nested_ops
+from ..operations import block_ops, defining_op, nested_ops
 from .buffers import buffer_of, written_by
 from .layouts.access import access_of
 
@@ -60,6 +60,28 @@ def copy_step(loop: ir.Operation, read: ir.Operation, ring: ir.Value, slot: ir.V
     """Copy what the loop reads at its step ``at`` to a slot of the ring, if it has that step."""
     tile = read_at(loop, read, {loop.regions[0].blocks[0].arguments[0]: at})
     create("mlopt.async_copy", [tile, ring, slot, at, loop.operands[1]])
+
+
+def read_alike(read: ir.Operation, other: ir.Operation) -> bool:
+    """Whether two loops read the same at the same position; one may know more of where its buffer ends."""
+    return _is_alike(read.results[0], other.results[0], read.block, other.block)
+
+
+def _is_alike(value: ir.Value, other: ir.Value, body: ir.Block, others: ir.Block) -> bool:
+    """Whether what one loop makes in its body is what another one makes in its own."""
+    if value == other or (value == body.arguments[0] and other == others.arguments[0]):
+        return True
+    one, known = defining_op(value), defining_op(other)
+    if one is None or known is None or one.name != known.name or (one.block, known.block) != (body, others):
+        return False
+    if _attributes(one) != _attributes(known):
+        return False
+    pairs = zip(one.operands, known.operands, strict=True)
+    return all(_is_alike(*pair, body, others) for pair in pairs)
+
+
+def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: op.attributes[name] for name in op.attributes if name != "in_bounds"}
 
 
 def read_at(loop: ir.Operation, read: ir.Operation, known: dict[ir.Value, ir.Value]) -> ir.Value:

@@ -27,6 +27,7 @@ No thread computes addresses, compares them with a buffer's end or waits to fill
 had 12 cp.async a thread. Slots are filled again as before, when all threads have met behind the wait for the
 product that read them; what is asked for then need not have come when a step begins, but when it multiplies.
 In the kernel's twin for what is unaligned threads copy as before: commits and what a turn waits for are its.
+What is copied once, before the loop, as attention's queries, has an mbarrier of its own.
 
 Legal behind mlopt-gpu-warpgroup-loads, on sm_90a, for a loop that a block runs once, if all that it reads
 comes by boxes: from arguments of the kernel that it does not write to, of five dims at most, whose rows are
@@ -46,14 +47,15 @@ from mlir import ir
 
 from ...dialects.attributes import BY_THREADS, SCHEDULE
 from ..base import Pass
-from ..constants import integer_of
+from ..constants import index_constant, integer_of
 from ..operations import block_ops, nested_ops
 from .buffers import buffer_of, written_by
 from .grids import grids_of
 from .layouts.boxes import box_problem
+from .layouts.warpgroup import HELD, PRODUCT, slots_of
 from .rings import SPACE, create, round_of
 
-_PRODUCT, _COPY = "mlopt.warpgroup_mma", "mlopt.async_copy"
+_COPY = "mlopt.async_copy"
 # What becomes of that which orders copies by threads: a kernel's twin for what is unaligned has it as it was.
 _BESIDE = {"mlopt.async_wait": "mlopt.tma_turn", "mlopt.async_commit": "mlopt.tma_commit"}
 
@@ -67,20 +69,35 @@ class TmaLoads(Pass):
     def run(self, op: ir.Operation) -> None:
         """Rewrite the loops of each kernel with products of warpgroups."""
         for forall in grids_of(op):
-            for loop in [each for each in nested_ops(forall) if each.name == "scf.for"]:
-                products = [each for each in block_ops(loop) if each.name == _PRODUCT]
-                if not products:
-                    continue
-                if (problem := can_load(forall, loop, products)) is None:
-                    _rewrite(forall, loop, products)
+            for loops in _chains(forall):
+                products = [product for loop in loops for product in products_of(loop)]
+                if (problem := can_load(forall, loops, products)) is None:
+                    _rewrite(forall, loops, products)
                     continue
                 for product in products:
                     BY_THREADS.set(product, problem)
 
 
-def can_load(forall: ir.Operation, loop: ir.Operation, products: Sequence[ir.Operation]) -> str | None:
-    """Why threads copy what a loop multiplies, or None."""
-    if loop.block != forall.regions[0].blocks[0] or "turns" in (SCHEDULE.get(forall) or {}):
+def products_of(loop: ir.Operation) -> list[ir.Operation]:
+    """The products of warpgroups in a loop."""
+    return [each for each in block_ops(loop) if each.name in (PRODUCT, HELD)]
+
+
+def _chains(forall: ir.Operation) -> list[list[ir.Operation]]:
+    """A kernel's loops with products of warpgroups, those together that go on with the same rings."""
+    found: dict[tuple[ir.Value, ...], list[ir.Operation]] = {}
+    for loop in [each for each in nested_ops(forall) if each.name == "scf.for"]:
+        if products := products_of(loop):
+            found.setdefault(tuple(_rings(products)), []).append(loop)
+    return list(found.values())
+
+
+def can_load(
+    forall: ir.Operation, loops: Sequence[ir.Operation], products: Sequence[ir.Operation]
+) -> str | None:
+    """Why threads copy what loops multiply, or None."""
+    body = forall.regions[0].blocks[0]
+    if any(loop.block != body for loop in loops) or "turns" in (SCHEDULE.get(forall) or {}):
         return "a block runs its loop several times"
     written = written_by(nested_ops(forall))
     for copy in _copies(_rings(products)):
@@ -92,37 +109,50 @@ def can_load(forall: ir.Operation, loop: ir.Operation, products: Sequence[ir.Ope
 
 
 def _rings(products: Sequence[ir.Operation]) -> list[ir.Value]:
-    return list(dict.fromkeys(ring for product in products for ring in list(product.operands)[:4:2]))
+    return list(dict.fromkeys(ring for product in products for ring, _ in slots_of(product).values()))
 
 
 def _copies(rings: Sequence[ir.Value]) -> list[ir.Operation]:
     return [use.owner.operation for ring in rings for use in ring.uses if use.owner.name == _COPY]
 
 
-def _rewrite(forall: ir.Operation, loop: ir.Operation, products: Sequence[ir.Operation]) -> None:
+def _rewrite(forall: ir.Operation, loops: Sequence[ir.Operation], products: Sequence[ir.Operation]) -> None:
     """Let copies arrive at mbarriers, and each step wait at its slot's."""
-    rings = _rings(products)
+    rings, body = _rings(products), forall.regions[0].blocks[0]
+    once = [ring for ring in rings if all(copy.block == body for copy in _copies([ring]))]
+    turns = [ring for ring in rings if ring not in once]
     before = block_ops(forall)
-    ahead = before[min(before.index(ring.owner.operation) for ring in rings) : before.index(loop)]
-    steps = [op for op in (*ahead, *block_ops(loop)) if op.name in _BESIDE]
+    ahead = before[min(before.index(ring.owner.operation) for ring in rings) : before.index(loops[0])]
+    steps = [op for op in (*ahead, *(op for loop in loops for op in block_ops(loop))) if op.name in _BESIDE]
     first = next(op for op in ahead if op.name == _COPY)
-    stages = ir.MemRefType(rings[0].type).shape[0]
-    word = ir.IntegerType.get_signless(64)
-    arrivals = {"arrivals": ir.DenseI64ArrayAttr.get([len(rings)])}
-    with ir.InsertionPoint(first), loop.location:
-        kind = ir.MemRefType.get([stages], word, memory_space=ir.Attribute.parse(SPACE))
-        barriers = ir.Operation.create("mlopt.tma_barriers", [kind], [], arrivals).results[0]
-    for copy in _copies(rings):
-        with ir.InsertionPoint(copy), copy.location:
-            create("mlopt.tma_load", [*copy.operands, barriers])
-        copy.erase()
+    stages = ir.MemRefType(turns[0].type).shape[0]
+    with ir.InsertionPoint(first), loops[0].location:
+        full = _mbarriers(stages, len(turns))
+        arrived = _mbarriers(1, len(once)) if once else full
+    for ring in rings:
+        for copy in _copies([ring]):
+            with ir.InsertionPoint(copy), copy.location:
+                create("mlopt.tma_load", [*copy.operands, full if ring in turns else arrived])
+            copy.erase()
     for op in steps:
         attributes = {name: op.attributes[name] for name in op.attributes}
         with ir.InsertionPoint(op), op.location:
             ir.Operation.create(_BESIDE[op.name], [], [], attributes)
         op.erase()
-    step = integer_of(loop.operands[2])
-    assert step is not None, "mlopt-gpu-warpgroup-products has asked"
-    with ir.InsertionPoint(products[0]), loop.location:
-        number = round_of(loop.regions[0].blocks[0].arguments[0], loop.operands[0], step, stages)
-        create("mlopt.tma_wait", [barriers, products[0].operands[1], number])
+    if once:
+        with ir.InsertionPoint(loops[0]), loops[0].location:
+            create("mlopt.tma_wait", [arrived, index_constant(0), index_constant(0)])
+    for loop in loops:
+        step, (product, *_) = integer_of(loop.operands[2]), products_of(loop)
+        assert step is not None, "mlopt-gpu-warpgroup-products has asked"
+        with ir.InsertionPoint(product), loop.location:
+            at = loop.regions[0].blocks[0].arguments[0]
+            number = round_of(at, loops[0].operands[0], step, stages)
+            create("mlopt.tma_wait", [full, slots_of(product)[1][1], number])
+
+
+def _mbarriers(slots: int, arrivals: int) -> ir.Value:
+    word = ir.IntegerType.get_signless(64)
+    kind = ir.MemRefType.get([slots], word, memory_space=ir.Attribute.parse(SPACE))
+    counts = {"arrivals": ir.DenseI64ArrayAttr.get([arrivals])}
+    return ir.Operation.create("mlopt.tma_barriers", [kind], [], counts).results[0]

@@ -45,6 +45,8 @@ the kernel's twin for what is unaligned does is as it was: its threads copy, and
 Where threads would have too few registers then, a warpgroup copies instead: it gives most of its own to the
 others (mlopt.set_registers, 40 and 232 for two warpgroups that multiply).
 
+Attention's queries come first, once; of loops that go on where the one before has ended, copies go on, too.
+
 Legal behind mlopt-gpu-tma-loads, which has asked. Done where threads have the registers that sums and what is
 read before they are there take, with as many blocks on a multiprocessor as before (`find_roles`).
 
@@ -70,7 +72,7 @@ from ..operations import block_ops, nested_ops
 from .grids import grids_of
 from .layouts.access import bytes_of, is_copied
 from .layouts.tiles import is_tile
-from .layouts.warpgroup import WARPS
+from .layouts.warpgroup import HELD, WARPS
 from .layouts.warps import (
     BLOCK_SHARED,
     REGISTER_STEP,
@@ -80,10 +82,12 @@ from .layouts.warps import (
     warps_of,
 )
 from .rings import create, read_at, round_of, slot_of
+from .tma_loads import products_of
 
-_BARRIERS, _LOAD, _PRODUCT = "mlopt.tma_barriers", "mlopt.tma_load", "mlopt.warpgroup_mma"
+_BARRIERS, _LOAD = "mlopt.tma_barriers", "mlopt.tma_load"
 _WORD = 4
-_ADDRESSES = 24  # registers for places and counters, as ptxas has them in such kernels
+ADDRESSES = 24  # registers for places and counters, as ptxas has them in such kernels
+WEIGHT = 3  # registers for two weights of attention and their scores, some of which are weights already
 _FEW = 40  # registers of a thread that copies: more than it needs, the least that others use
 _MOST = 240  # that setmaxnreg gives
 _ORDER = ("mlopt.tma_turn", "mlopt.tma_commit")  # of copies by threads
@@ -97,11 +101,12 @@ class WarpRoles(Pass):
     shared: int = BLOCK_SHARED
 
     def run(self, op: ir.Operation) -> None:
-        """Rewrite each kernel with one loop of such copies."""
+        """Rewrite each kernel with one loop of such copies, or loops that share their rings."""
         for forall in grids_of(op):
-            found = _named(block_ops(forall), _BARRIERS)
-            if len(found) == 1 and (roles := find_roles(forall, self.shared)) is not None:
-                _rewrite(forall, found[0], roles)
+            loops = _loops_of(block_ops(forall))
+            full = {load.operands[5] for loop in loops for load in _named(block_ops(loop), _LOAD)}
+            if len(full) == 1 and (roles := find_roles(forall, self.shared)) is not None:
+                _rewrite(forall, full.pop().owner.operation, roles)
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,11 @@ def find_roles(forall: ir.Operation, shared: int) -> Roles | None:
     rings = [ir.MemRefType(op.results[0].type) for op in _named(body, "mlopt.shared_ring")]
     ring = sum(prod(each.shape) * bytes_of(each.element_type) for each in rings)
     blocks = min(blocks_with_registers(forall), max(shared // (ring + RESERVED), 1))
-    needed = _registers(body) + _ADDRESSES
+    return roles_for(warps, blocks, _registers(body) + ADDRESSES)
+
+
+def roles_for(warps: int, blocks: int, needed: float) -> Roles | None:
+    """The fewest warps that can copy for ``warps`` whose threads need so many registers, if there are any."""
     if registers_for(blocks * (warps + 1)) >= needed:
         return Roles(1, blocks)
     all_warps = warps + WARPS
@@ -132,16 +141,21 @@ def find_roles(forall: ir.Operation, shared: int) -> Roles | None:
 
 
 def _registers(body: Sequence[ir.Operation]) -> int:
-    """What a thread holds: the sums, and what is read before the last product is there, or a tile behind."""
-    loop = _loop_of(body)
+    """What a thread holds: the sums, and what is read before the last product is there, or a tile behind.
+
+    Of attention also its scores, as far as they are no weights yet.
+    """
+    loop = _loops_of(body)[-1]
     last = next((op for op in body if op.name == "mlopt.warpgroup_result"), loop)
-    apart = [op.results[0] for op in _named(block_ops(loop), "mlopt.warpgroup_result") if _is_added(op)]
+    weights = [op.operands[0] for op in _named(block_ops(loop), HELD)]
+    results = [] if weights else _named(block_ops(loop), "mlopt.warpgroup_result")
+    apart = [op.results[0] for op in results if _is_added(op)]
     sums = [value for value in (*loop.results, *apart) if is_tile(value)]
     reads = [op for op in body if op.name == "vector.transfer_read" and not is_copied(op)]
     ahead, behind = list[int](), [0]
     for op in (op for op in reads if is_tile(op.results[0])):
         (ahead if op.is_before_in_block(last) else behind).append(_words(op.results[0]))
-    return sum(map(_words, sums)) + max(sum(ahead), *behind)
+    return sum(map(_words, sums)) + max(sum(ahead), *behind) + WEIGHT * sum(map(_words, weights))
 
 
 def _is_added(result: ir.Operation) -> bool:
@@ -157,16 +171,17 @@ def _words(tile: ir.Value) -> int:
     return len(Layout.parse(text).register_positions) * size // _WORD
 
 
-def _loop_of(body: Sequence[ir.Operation]) -> ir.Operation:
-    return next(op for op in body if op.name == "scf.for" and _named(block_ops(op), _PRODUCT))
+def _loops_of(body: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """The loops that multiply, each of which goes on where the one before has ended."""
+    return [op for op in body if op.name == "scf.for" and products_of(op)]
 
 
 def _rewrite(forall: ir.Operation, barriers: ir.Operation, roles: Roles) -> None:
     """Let some warps copy, and the others do all else."""
     body = block_ops(forall)
-    loop = _loop_of(body)
-    with ir.InsertionPoint(body[-1]), loop.location:
-        ring = _Ring(loop, *_make_barriers(forall, barriers))
+    loops, loads, last = _loops_of(body), _named(body, _LOAD), body[-1]
+    with ir.InsertionPoint(last), loops[0].location:
+        ring = _Ring(loops, *_make_barriers(forall, barriers))
         truth = ir.IntegerType.get_signless(1)
         copies, first, twin = ir.Operation.create("mlopt.warp_roles", [truth] * 3).results
         branch = scf.IfOp(copies, has_else=True)
@@ -175,7 +190,7 @@ def _rewrite(forall: ir.Operation, barriers: ir.Operation, roles: Roles) -> None
                 create("mlopt.set_registers", count=_FEW, more=0)
             alone = scf.IfOp(first)
             with ir.InsertionPoint(alone.then_block):
-                ring.fill()
+                ring.fill(loads)
                 scf.YieldOp([])
             scf.YieldOp([])
         with ir.InsertionPoint(branch.else_block):
@@ -187,7 +202,7 @@ def _rewrite(forall: ir.Operation, barriers: ir.Operation, roles: Roles) -> None
     for op in rest:
         op.move_before(end.operation)
     ring.free()
-    for ops in (rest, block_ops(loop)):
+    for ops in (rest, *map(block_ops, loops)):
         _leave_to(twin, ops)
     SCHEDULE.set(forall, {**(SCHEDULE.get(forall) or {}), "roles": (roles.producers, roles.blocks)})
 
@@ -210,48 +225,62 @@ def _make_barriers(forall: ir.Operation, barriers: ir.Operation) -> tuple[ir.Val
     """In the place of mbarriers for what is full those, and others for what all warps have done with."""
     kind, arrivals = barriers.results[0].type, ir.DenseI64ArrayAttr(barriers.attributes["arrivals"])
     counts = ir.DenseI64ArrayAttr.get([*arrivals, warps_of(forall)])
-    full, empty = ir.Operation.create(_BARRIERS, [kind, kind], [], {"arrivals": counts}).results
+    with ir.InsertionPoint(barriers), barriers.location:
+        full, empty = ir.Operation.create(_BARRIERS, [kind, kind], [], {"arrivals": counts}).results
     barriers.results[0].replace_all_uses_with(full)
     barriers.erase()
     return full, empty
 
 
 class _Ring:
-    """The rings of a loop, whose slots are ``full`` and ``empty`` in turn."""
+    """The rings of some loops, whose slots are ``full`` and ``empty`` in turn."""
 
-    def __init__(self, loop: ir.Operation, full: ir.Value, empty: ir.Value) -> None:
-        self.loop, self.full, self.empty = loop, full, empty
-        self.loads = _named(block_ops(loop), _LOAD)
+    def __init__(self, loops: Sequence[ir.Operation], full: ir.Value, empty: ir.Value) -> None:
+        self.loops, self.full, self.empty = loops, full, empty
+        self.first, self.end = loops[0].operands[0], loops[-1].operands[1]
         self.stages = ir.MemRefType(full.type).shape[0]
-        step = integer_of(loop.operands[2])
+        step = integer_of(loops[0].operands[2])
         assert step is not None, "mlopt-gpu-warpgroup-products has asked"
         self.step = step
 
-    def fill(self) -> None:
-        """Copy all steps, each when what was in its slot has been read."""
-        first, end, step = list(self.loop.operands)[:3]
-        copies = scf.ForOp(first, end, step)
+    def fill(self, before: Sequence[ir.Operation]) -> None:
+        """Copy what comes once, of the loads ``before`` the loops; then all steps.
+
+        Each step when what was in its slot has been read.
+        """
+        for load in before:
+            tile, *others, slots = load.operands
+            if slots != self.full:
+                _load_alone(read_at(self.loops[0], tile.owner.operation, {}), *others, slots)
+        last = self.loops[-1]
+        copies = scf.ForOp(self.first, self.end, last.operands[2])
         with ir.InsertionPoint(copies.body):
             at = copies.induction_variable
-            slot = slot_of(at, first, self.step, 0, self.stages)
-            create("mlopt.tma_wait", [self.empty, slot, round_of(at, first, self.step, self.stages, 1)])
-            for load in self.loads:
+            slot = slot_of(at, self.first, self.step, 0, self.stages)
+            create("mlopt.tma_wait", [self.empty, slot, round_of(at, self.first, self.step, self.stages, 1)])
+            for load in _named(block_ops(last), _LOAD):
                 tile, ring, _, later, *_ = load.operands
-                known = read_at(self.loop, tile.owner.operation, {later: at})
-                made = ir.Operation.create(_LOAD, [], [known, ring, slot, at, end, self.full])
-                made.attributes["alone"] = ir.UnitAttr.get()
+                known = read_at(last, tile.owner.operation, {later: at})
+                _load_alone(known, ring, slot, at, self.end, self.full)
             scf.YieldOp([])
 
     def free(self) -> None:
         """Say that a slot has been read: that of the step before, while the step's own product runs."""
-        first, end = list(self.loop.operands)[:2]
-        body = block_ops(self.loop)
-        at = self.loop.regions[0].blocks[0].arguments[0]
-        running = _named(body, "mlopt.warpgroup_wait")
-        last = (running or _named(body, "mlopt.warpgroup_result"))[-1]
-        with ir.InsertionPoint.after(last), self.loop.location:
-            slot = slot_of(at, first, self.step, self.stages - 1 if running else 0, self.stages)
-            create("mlopt.tma_free", [self.empty, slot, *((first, at) if running else (at, end))])
+        for loop in self.loops:
+            body, at = block_ops(loop), loop.regions[0].blocks[0].arguments[0]
+            running = _named(body, "mlopt.warpgroup_wait")
+            last = (running or _named(body, "mlopt.warpgroup_result"))[-1]
+            with ir.InsertionPoint.after(last), loop.location:
+                slot = slot_of(at, self.first, self.step, self.stages - 1 if running else 0, self.stages)
+                create(
+                    "mlopt.tma_free", [self.empty, slot, *((self.first, at) if running else (at, self.end))]
+                )
+
+
+def _load_alone(*operands: ir.Value) -> None:
+    """A copy that the one thread there asks for."""
+    made = ir.Operation.create(_LOAD, [], list(operands))
+    made.attributes["alone"] = ir.UnitAttr.get()
 
 
 def _leave_to(twin: ir.Value, ops: Sequence[ir.Operation]) -> None:

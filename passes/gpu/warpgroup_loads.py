@@ -40,6 +40,7 @@ a product.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
@@ -55,7 +56,7 @@ from .layouts.access import bytes_of
 from .layouts.order import last_read_behind
 from .layouts.roles import Roles, roles_of
 from .layouts.tiles import contract_loops, sizes_of
-from .layouts.warpgroup import PATTERN_BYTES, Factor, Warpgroup, factor_of, warpgroup_of
+from .layouts.warpgroup import PATTERN_BYTES, PRODUCT, Factor, Warpgroup, factor_of, warpgroup_of
 from .layouts.warps import BLOCK_SHARED
 from .rings import at_later, copy_step, create, make_ring, slot_of
 from .warpgroup_products import STAGES
@@ -132,24 +133,11 @@ class _Rewrite:
     def _multiply(self, product: ir.Operation, slot: ir.Value) -> ir.Operation:
         """The product of what is in a slot of its rings."""
         left, right = (self.rings[factor.owner.operation] for factor in list(product.operands)[:2])
-        roles = roles_of(product)
-        assert isinstance(roles, Roles), "mlopt-gpu-tensor-cores has asked"
-        loops = contract_loops(product)[2]
-        sides = [loops.index(loop) for side in (roles.rows, roles.columns) for loop in side.loops]
-        attributes = {
-            "instruction": product.attributes[MMA.name],
-            "left": _numbers(*_dims(product, 0)),
-            "right": _numbers(*_dims(product, 1)),
-            "result": _numbers(*sides),
-            LAYOUT.name: product.attributes[LAYOUT.name],
-        }
-        kind = product.results[0].type
         apart = _instruction(product).apart
-        start = (
-            _made_like(product, "arith.constant", [], value=_zeros(kind)) if apart else product.operands[2]
-        )
-        operands = [left, slot, right, slot, start]
-        made = ir.Operation.create("mlopt.warpgroup_mma", [kind], operands, attributes)
+        start = product.operands[2]
+        if apart:
+            start = _made_like(product, "arith.constant", [], value=_zeros(start.type))
+        made = make_product(PRODUCT, product, [left, slot, right, slot, start])
         result = made.results[0]
         if apart:
             result = _made_like(product, "mlopt.warpgroup_result", [result])
@@ -187,10 +175,31 @@ def _zeros(kind: ir.Type) -> ir.Attribute:
     return ir.DenseElementsAttr.get_splat(kind, ir.FloatAttr.get(ir.VectorType(kind).element_type, 0.0))
 
 
+def make_product(name: str, product: ir.Operation, operands: Sequence[ir.Value]) -> ir.Operation:
+    """A marked product as the op ``name`` of factors and sums, at the insertion point."""
+    roles = roles_of(product)
+    assert isinstance(roles, Roles), "mlopt-gpu-tensor-cores has asked"
+    loops = contract_loops(product)[2]
+    sides = [loops.index(loop) for side in (roles.rows, roles.columns) for loop in side.loops]
+    attributes = {
+        "instruction": product.attributes[MMA.name],
+        "left": _numbers(*_dims(product, 0)),
+        "right": _numbers(*_dims(product, 1)),
+        "result": _numbers(*sides),
+        LAYOUT.name: product.attributes[LAYOUT.name],
+    }
+    return ir.Operation.create(name, [product.results[0].type], list(operands), attributes)
+
+
 def _dims(product: ir.Operation, number: int) -> tuple[int, int, int]:
-    factor = factor_of(product, number)
-    assert isinstance(factor, Factor), "mlopt-gpu-warpgroup-products has asked"
-    return factor.own, factor.depth, factor.inner
+    """The dims of a factor: the result's, the depth, and the one along memory; in registers the depth."""
+    factor, roles = factor_of(product, number), roles_of(product)
+    if isinstance(factor, Factor):
+        return factor.own, factor.depth, factor.inner
+    assert isinstance(roles, Roles) and roles.depth is not None, "mlopt-gpu-tensor-cores has asked"
+    loops = contract_loops(product)[number]
+    depth = loops.index(roles.depth)
+    return loops.index(roles.rows.loops[0]), depth, depth
 
 
 def _numbers(*numbers: int) -> ir.Attribute:

@@ -21,9 +21,9 @@ each warpgroup (or as a power of two of them), columns by 8 (of 8-bit integers 1
 tiles that the loop reads, padded with zeros, with 16 bytes of neighbours, whose rows in memory are 32, 64 or
 a multiple of 128 bytes. Only rows of 16-bit elements may run along the result's. Two steps must fit
 ``shared`` bytes. Products of f32 stay with mma.sync: a wgmma would cut their lower bits off, where they are
-to be rounded. In a kernel whose products are factors of others, as attention, all stay. What
-stays has the reason in mlopt.by_warps, which `mlopt explain --layout` tells. Runs after
-mlopt-gpu-tensor-cores; mlopt-gpu-warpgroup-loads copies the factors.
+to be rounded. Kernels whose products are factors of others, as attention, are left to
+mlopt-gpu-warpgroup-attention. What stays has the reason in mlopt.by_warps, which `mlopt explain --layout`
+tells. Runs after mlopt-gpu-tensor-cores; mlopt-gpu-warpgroup-loads copies the factors.
 
 Effect: 4096x4096x4096 in f16 has 1662 instructions of PTX instead of 2259, and no ldmatrix instead of 64
 (sm_90a).
@@ -65,10 +65,10 @@ class WarpgroupProducts(Pass):
         """Mark products of each kernel, those of a loop together."""
         for forall in grids_of(op):
             products = [each for each in nested_ops(forall) if MMA.name in each.attributes]
-            marks = dict.fromkeys(products, _NO_LOOP) | dict(_marks(forall, self.shared))
             if any(map(makes_factor, products)):
-                marks = dict.fromkeys(products, "products of its kernel are factors of others")
-            elif len({tuple(sizes_of(op.results[0])) for op, mark in marks.items() if _is_made(mark)}) > 1:
+                continue
+            marks = dict.fromkeys(products, _NO_LOOP) | dict(_marks(forall, self.shared))
+            if len({tuple(sizes_of(op.results[0])) for op, mark in marks.items() if _is_made(mark)}) > 1:
                 marks = dict.fromkeys(products, "products of its kernel have tiles of two sizes")
             for product, mark in marks.items():
                 (MMA if _is_made(mark) else BY_WARPS).set(product, str(mark))
@@ -131,17 +131,23 @@ def _problem(loop: ir.Operation, product: ir.Operation) -> str | None:
         return "its sums are not those of the next step"
     for factor in list(product.operands)[:2]:
         read = read_of(factor)
-        assert read is not None, "factor_of has asked"
-        if read.block != product.block:
+        if read is None or read.block != product.block:
             return "a factor is that of all steps"
-        users = [use.owner.operation for value in {factor, read.results[0]} for use in value.uses]
-        if not all(MMA.name in user.attributes or user.results[0] == factor for user in users):
-            return "a factor is used for something else, too"
-        access = access_of(read)
-        if ir.MemRefType(access.buffer.type).memory_space is not None:
-            return "a factor is in shared memory already"
-        if access.width() * access.element_bytes < WIDE:
-            return "a factor has less than 16 bytes of neighbours"
-        if (problem := copy_problem(loop, read)) is not None:
+        if (problem := factor_problem(loop, factor)) is not None:
             return problem
     return None
+
+
+def factor_problem(loop: ir.Operation, factor: ir.Value) -> str | None:
+    """Why a factor of a loop's products, which is read, cannot be copied to where warpgroups read it."""
+    read = read_of(factor)
+    assert read is not None, "factor_of has asked"
+    users = [use.owner.operation for value in {factor, read.results[0]} for use in value.uses]
+    if not all(MMA.name in user.attributes or user.results[0] == factor for user in users):
+        return "a factor is used for something else, too"
+    access = access_of(read)
+    if ir.MemRefType(access.buffer.type).memory_space is not None:
+        return "a factor is in shared memory already"
+    if access.width() * access.element_bytes < WIDE:
+        return "a factor has less than 16 bytes of neighbours"
+    return copy_problem(loop, read)

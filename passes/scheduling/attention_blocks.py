@@ -125,12 +125,39 @@ class Block:
 
     def shared(self, asked: Attention) -> int:
         """The bytes of shared memory."""
-        slot = self.keys * (_row_bytes(asked.depth, asked.bytes) + _row_bytes(asked.width, asked.bytes))
+        slot = self.keys * (row_bytes(asked.depth, asked.bytes) + row_bytes(asked.width, asked.bytes))
         if asked.score_bytes:
-            slot += self.rows * _row_bytes(self.keys, asked.score_bytes)
-        queries = self.rows * _row_bytes(asked.depth, asked.bytes)
+            slot += self.rows * row_bytes(self.keys, asked.score_bytes)
+        queries = self.rows * row_bytes(asked.depth, asked.bytes)
         stay = self.own * asked.depth > HELD * WARP
         return max(self.stages * slot + stay * queries, queries)
+
+    def instructions(self, asked: Attention) -> float:
+        """Of a step of a warp."""
+        width = asked.depth + asked.width
+        multiplies = self.own / ROWS * self.keys * width / (COLUMNS * DEPTH)
+        loads = self.keys * width * asked.bytes / MATRICES
+        scores, sums = self.own * self.keys / WARP, self.own * asked.width / WARP
+        each = SCORE_INSTRUCTIONS + MASK_INSTRUCTIONS * bool(asked.score_bytes)
+        return multiplies + loads + scores * each + sums + STEP_INSTRUCTIONS
+
+    def peak(self, asked: Attention, machine: Machine) -> float:
+        """What the machine's tensor cores do in a second, of products of single warps."""
+        return machine.matrix[asked.kind] * machine.warp_share
+
+    def passed(self, asked: Attention) -> int:
+        """Bytes to and from shared memory in a step."""
+        brought = self.keys * (asked.depth + asked.width) * asked.bytes
+        return brought * (self.warps + 1) + 2 * self.rows * self.keys * asked.score_bytes
+
+    def latencies(self, asked: Attention, machine: Machine) -> dict[str, float]:
+        """Seconds of a step of a block that has the multiprocessor for itself, by what it waits for."""
+        del machine
+        products = (asked.depth + self.keys) / DEPTH * INSTRUCTION_LATENCY
+        return {
+            "latency of memory": LATENCY / (self.stages - 1),
+            "latency of a step": STEP_LATENCY + SOFTMAX_LATENCY + products,
+        }
 
     def resident(self, asked: Attention, shared: int, aligned: bool = True) -> int:
         """How many blocks a multiprocessor with ``shared`` bytes holds, or of the kernel's twin; 0: none."""
@@ -145,14 +172,16 @@ class Block:
 
 
 @cache
-def estimates(asked: Attention, machine: str, shared: int) -> Sequence[Estimate[Block]]:
+def estimates(
+    asked: Attention, machine: str, shared: int, others: Sequence[Block] = ()
+) -> Sequence[Estimate[Block]]:
     """The possible blocks on a machine, by its name, the fastest first.
 
-    ``shared``: the bytes of a multiprocessor.
+    ``shared``: the bytes of a multiprocessor; ``others`` are blocks beside those of single warps, a tuple.
     """
     known = find_machine(machine)
     found = []
-    for block in _blocks(asked):
+    for block in (*_blocks(asked), *others):
         least = block.resident(asked, shared, aligned=False)
         if least:
             found.append(_estimate(asked, block, block.resident(asked, shared), least, known))
@@ -177,22 +206,16 @@ def _estimate(asked: Attention, block: Block, resident: int, least: int, machine
     grid = ceil(asked.rows / block.rows)
     blocks = asked.count * grid
     steps = _steps(asked, block, grid)
-    brought = block.keys * width * size
-    read = brought + block.rows * block.keys * asked.score_bytes
-    alone = {
-        "latency of memory": LATENCY / (block.stages - 1),
-        "latency of a step": STEP_LATENCY
-        + SOFTMAX_LATENCY
-        + (asked.depth + block.keys) / DEPTH * INSTRUCTION_LATENCY,
-    }
+    read = block.keys * width * size + block.rows * block.keys * asked.score_bytes
+    alone = block.latencies(asked, machine)
     stores = block.rows * asked.width * size / machine.bandwidth * processors
     flops = 2 * own * block.keys * width
     warp = {  # of a step of a warp, if it had the multiprocessor for itself
-        "arithmetic": flops / machine.matrix[asked.kind] * processors,
-        "instructions": _instructions(asked, block) * WARP / (machine.vector["f32"] / 2) * processors,
+        "arithmetic": flops / block.peak(asked, machine) * processors,
+        "instructions": block.instructions(asked) * WARP / (machine.vector["f32"] / 2) * processors,
     }
     moved = {  # of a step of a block
-        "shared memory": (2 * read + brought * (block.warps - 1)) / machine.shared_bandwidth * processors,
+        "shared memory": block.passed(asked) / machine.shared_bandwidth * processors,
         "the cache": read / machine.cache_bandwidth * processors,
     }
 
@@ -214,16 +237,6 @@ def _estimate(asked: Attention, block: Block, resident: int, least: int, machine
     return Estimate(block, least, overlapped(busy, LATENCY + cached, LATENCY + memory), bound_by)
 
 
-def _instructions(asked: Attention, block: Block) -> float:
-    """Of a step of a warp."""
-    width = asked.depth + asked.width
-    multiplies = block.own / ROWS * block.keys * width / (COLUMNS * DEPTH)
-    loads = block.keys * width * asked.bytes / MATRICES
-    scores, sums = block.own * block.keys / WARP, block.own * asked.width / WARP
-    each = SCORE_INSTRUCTIONS + MASK_INSTRUCTIONS * bool(asked.score_bytes)
-    return multiplies + loads + scores * each + sums + STEP_INSTRUCTIONS
-
-
 def _steps(asked: Attention, block: Block, grid: int) -> float:
     """Of a block, on average: a causal one ends at its last row."""
     steps = ceil(asked.keys / block.keys)
@@ -233,7 +246,7 @@ def _steps(asked: Attention, block: Block, grid: int) -> float:
     return sum(ends) / len(ends)
 
 
-def _row_bytes(elements: int, size: int) -> int:
+def row_bytes(elements: int, size: int) -> int:
     """Of shared memory: rows of whole pairs of 16 bytes are swizzled, others may be padded."""
     row = elements * size
     return row + WIDE * (size == 1 or row % (2 * WIDE) > 0)

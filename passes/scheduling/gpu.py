@@ -122,7 +122,7 @@ def choose(
     attention = attention_of(domain)
     found: Sequence[Estimate[Sized]] = ()
     if attention is not None:
-        found = choose_block(domain, attention, tiles, machine, shared)
+        found = choose_block(domain, attention, tiles, machine, shared, warpgroups)
     elif heavy is not None:
         found = choose_tensor_block(domain, heavy, tiles, machine, shared, tf32, warpgroups)
         if not found:

@@ -33,6 +33,7 @@ from .roles import Roles, loop_size, roles_of
 from .spread import Spread
 from .tiles import contract_loops, sizes_of
 
+PRODUCT, HELD = "mlopt.warpgroup_mma", "mlopt.warpgroup_mma_held"
 WARPS = 4  # of a warpgroup
 ROWS = WARPS * WARP_ROWS
 MOST_COLUMNS = 256
@@ -137,22 +138,35 @@ def factor_of(contract: ir.Operation, number: int) -> Factor | str:
     return found
 
 
+def slots_of(product: ir.Operation) -> dict[int, tuple[ir.Value, ir.Value]]:
+    """The ring and the slot of each factor of a product of warpgroups, by its number: of those in rings."""
+    if product.name == HELD:
+        _, ring, slot, _ = product.operands
+        return {1: (ring, slot)}
+    left, first, right, second, _ = product.operands
+    return {0: (left, first), 1: (right, second)}
+
+
 def factor_in(product: ir.Operation, number: int) -> Factor:
-    """A factor of an mlopt.warpgroup_mma, as its ring has it."""
+    """A factor of a product of warpgroups, as its ring has it."""
     own, depth, inner = ir.DenseI64ArrayAttr(product.attributes[("left", "right")[number]])
-    ring = ir.MemRefType(product.operands[2 * number].type)
+    ring = ir.MemRefType(slots_of(product)[number][0].type)
     _, *sizes = ring.shape
     return Factor(tuple(sizes), bytes_of(ring.element_type), own, depth, inner)
 
 
 def factor_of_ring(ring: ir.Value) -> Factor:
     """What products of warpgroups read of a ring."""
-    product = next(use.owner.operation for use in ring.uses if use.owner.name == "mlopt.warpgroup_mma")
-    return factor_in(product, 0 if product.operands[0] == ring else 1)
+    product = next(use.owner.operation for use in ring.uses if use.owner.name in (PRODUCT, HELD))
+    (number,) = (number for number, (other, _) in slots_of(product).items() if other == ring)
+    return factor_in(product, number)
 
 
-def warpgroup_for(contract: ir.Operation, warps: int) -> Warpgroup | str:
-    """The wgmma for a product on tensor cores, in a block of so many warps, or why there is none."""
+def warpgroup_for(contract: ir.Operation, warps: int, read: Sequence[int] = (0, 1)) -> Warpgroup | str:
+    """The wgmma for a product on tensor cores, in a block of so many warps, or why there is none.
+
+    ``read``: the numbers of the factors that are in shared memory; another one is in registers.
+    """
     instruction, roles = instruction_of(contract), roles_of(contract)
     if instruction is None or not isinstance(roles, Roles):
         return "it is not for tensor cores"
@@ -173,7 +187,7 @@ def warpgroup_for(contract: ir.Operation, warps: int) -> Warpgroup | str:
         return f"its depth of {depth} is no multiple of the instruction's {instruction.depth}"
     if instruction.kind in FLOATS8 and depth > FLOAT8_DEPTH:
         return f"its depth of {depth} is more than what may be summed with few bits, {FLOAT8_DEPTH}"
-    for number in (0, 1):
+    for number in read:
         factor = factor_of(contract, number)
         if isinstance(factor, str):
             return factor

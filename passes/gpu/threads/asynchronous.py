@@ -14,7 +14,7 @@ from mlir import ir
 from ....dialects.attributes import LAYOUT
 from ....dialects.layouts import Layout, Position
 from ..layouts.access import COPIES, WIDE, access_of, bytes_of
-from ..layouts.warpgroup import PATTERN_BYTES
+from ..layouts.warpgroup import HELD, PATTERN_BYTES, PRODUCT
 from .builder import Number
 from .emitter import Emitter
 from .flat import Flat, Renamed, flat_of
@@ -57,7 +57,7 @@ def emit_ring(em: Emitter, op: ir.Operation) -> None:
     source = _layout(access.op)
     kind = ir.MemRefType(op.results[0].type)
     slots, *sizes = kind.shape
-    product = next((user for user in users if user.name == "mlopt.warpgroup_mma"), None)
+    product = next((user for user in users if user.name in (PRODUCT, HELD)), None)
     flat = None
     if product is not None:
         passage, alignment = passage_for(product, op.results[0], source), PATTERN_BYTES

@@ -17,6 +17,7 @@ from ...constants import integer_of
 from ...operations import defining_op, nested_ops
 from ..layouts.access import FEW_STEPS, access_of, bytes_of
 from ..layouts.tiles import is_tile, sizes_of
+from ..layouts.warpgroup import HELD, PRODUCT
 from .builder import Number
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
@@ -26,7 +27,7 @@ Positions = list[tuple[int, ...]] | None  # None for a scalar
 WORD = 4  # bytes of a register
 IN_FLIGHT = 64  # bytes a thread that are on their way, where none of the next step's are
 _READ = "vector.transfer_read"
-_ONCE = ("vector.contract", "mlopt.warpgroup_mma", "mlopt.tma_load")  # in a loop that is not unrolled
+_ONCE = ("vector.contract", PRODUCT, HELD, "mlopt.tma_load")  # in a loop that is not unrolled
 _SLOW = "math."
 # What may be written several times: its rules keep nothing by which they know what they have emitted.
 _REPEATABLE = (

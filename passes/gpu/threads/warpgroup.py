@@ -21,7 +21,18 @@ from ...base import PassError
 from ...constants import is_zero, splat_of
 from ..layouts.access import WIDE
 from ..layouts.mma import COLUMNS, HALF
-from ..layouts.warpgroup import DEPTH_BYTES, PATTERN, ROWS, WARPS, Factor, factor_in, factor_of_ring
+from ..layouts.warpgroup import (
+    DEPTH_BYTES,
+    HELD,
+    PATTERN,
+    PRODUCT,
+    ROWS,
+    WARPS,
+    Factor,
+    factor_in,
+    factor_of_ring,
+    slots_of,
+)
 from .arrangement import Arrangement
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
@@ -33,6 +44,7 @@ _LINE = 128  # bytes that the swizzle's pattern counts by
 _WARPGROUP_BITS = LANE_BITS + WARPS.bit_length() - 1
 _RESULTS = {"s8": ("s32", "r")}
 _TURNABLE = ("bf16", "f16")
+_HALF_DEPTH = 8  # elements of 16 bits: half of an instruction's depth
 
 
 def passage_for(op: ir.Operation, ring: ir.Value, source: Layout) -> Passage:
@@ -63,9 +75,9 @@ def arrangement_of(factor: Factor) -> Arrangement:
     )
 
 
-@rule("mlopt.warpgroup_mma")
+@rule(PRODUCT, HELD)
 def emit_product(em: Emitter, op: ir.Operation) -> None:
-    """Begin to add the product of two slots' tiles to the sums."""
+    """Begin to add the product of two slots' tiles, or of what threads hold and a slot's, to the sums."""
     _Product(em, op).emit()
 
 
@@ -95,12 +107,47 @@ class _Matrix:
     factor: Factor
     how: Arrangement
     descriptor: ir.Value
+    name: str  # of a register of the text
 
-    def further(self, own: int, depth: int) -> int:
-        """By how much another part's descriptor is more."""
+    @property
+    def operands(self) -> list[tuple[str, ir.Value]]:
+        """What the text has of it, with its constraints."""
+        return [("l", self.descriptor)]
+
+    @property
+    def turns(self) -> list[str]:
+        """The flag that says whether its rows run along the result's."""
+        return [str(int(self.factor.turned))]
+
+    def part(self, own: int, depth: int, first: int) -> tuple[list[str], str]:
+        """The text for another part's descriptor, where its operands are from number ``first`` on."""
         place = [0] * len(self.factor.sizes)
         place[self.factor.own], place[self.factor.depth] = own, depth
-        return self.how.place(place) * self.factor.element_bytes // WIDE
+        further = self.how.place(place) * self.factor.element_bytes // WIDE
+        return [f"add.s64 {self.name}, ${first}, {further};"], self.name
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A factor that threads hold: its words, by row and depth of the thread's first element of them."""
+
+    words: dict[tuple[int, int], ir.Value]
+
+    @property
+    def operands(self) -> list[tuple[str, ir.Value]]:
+        """What the text has of it, with its constraints."""
+        return [("r", word) for word in self.words.values()]
+
+    @property
+    def turns(self) -> list[str]:
+        """No flag: there is one order of registers."""
+        return []
+
+    def part(self, own: int, depth: int, first: int) -> tuple[list[str], str]:
+        """The four registers of an instruction: two rows, and the same half an instruction's depth behind."""
+        order = list(self.words)
+        places = [(row, deep) for deep in (depth, depth + _HALF_DEPTH) for row in (own, own + HALF)]
+        return [], "{" + ", ".join(f"${first + order.index(place)}" for place in places) + "}"
 
 
 class _Product:
@@ -113,12 +160,12 @@ class _Product:
         self.columns = int(shape.removeprefix(f"m{ROWS}n").split("k")[0])
         self.rows, self.across = ir.DenseI64ArrayAttr(op.attributes["result"])
         self.layout = em.layout(op.results[0])
-        self.begins = is_zero(splat_of(op.operands[4]))
+        self.sums = list(op.operands)[-1]
+        self.begins = is_zero(splat_of(self.sums))
 
     def emit(self) -> None:
         """The instructions of all blocks of 64 rows, as a group."""
         em = self.em
-        left, right = self._matrix(0, self.rows), self._matrix(1, self.across)
         places = positions_of(self.layout, self.op.results[0])
         rows = sorted({place[self.rows] // ROWS * ROWS for place in places})
         blocks = [
@@ -128,51 +175,71 @@ class _Product:
             for high in (0, HALF)
             for beside in (0, 1)
         ]
+        left = self._held() if self.op.name == HELD else self._matrix(0, self.rows, "a")
+        right = self._matrix(1, self.across, "b")
         result, register = _RESULTS.get(self.kind, ("f32", "f"))
         text = self._text(rows, len(blocks), left, right, result)
-        descriptors = [left.descriptor, right.descriptor]
-        start = em.fragment(self.op.operands[4])
+        start = em.fragment(self.sums)
         sums = [start[place] for place in blocks]
-        made = _tied(em, sums, text, register, descriptors, begins=self.begins)
+        operands = [*left.operands, *right.operands]
+        made = _tied(em, sums, text, register, operands, begins=self.begins)
         write_asm([], "wgmma.commit_group.sync.aligned;", "", [])
         em.set_fragment(self.op.results[0], Fragment(self.layout, dict(zip(blocks, made, strict=True))))
 
-    def _text(self, rows: Sequence[int], count: int, left: _Matrix, right: _Matrix, result: str) -> str:
-        """The steps along the depth of each 64 rows; the descriptors come behind ``count`` registers.
+    def _text(
+        self, rows: Sequence[int], count: int, left: _Matrix | _Held, right: _Matrix, result: str
+    ) -> str:
+        """The steps along the depth of each 64 rows; the factors' operands come behind ``count`` registers.
 
         The fence is here, behind the moves that tie registers, and once: a second one would wait.
         """
         each = count // len(rows)
-        turned = [str(int(matrix.factor.turned)) for matrix in (left, right)]
         scales = [] if self.kind in _RESULTS else ["1", "1"]
-        flags = "".join(f", {flag}" for flag in (*scales, *(turned if self.kind in _TURNABLE else ())))
-        shape, depth = self.name.split(".")[0], left.factor.sizes[left.factor.depth]
+        flags = [*scales, *(left.turns + right.turns if self.kind in _TURNABLE else ())]
+        shape, factor = self.name.split(".")[0], right.factor
         lines = [".reg .b64 a, b;", ".reg .pred p;", "setp.eq.u32 p, 0, 0;", "wgmma.fence.sync.aligned;"]
         if self.begins:
             lines = [".reg .pred q;", "setp.ne.u32 q, 0, 0;", *lines]
         for number, row in enumerate(rows):
             registers = ", ".join(f"${at}" for at in range(number * each, (number + 1) * each))
-            for deep in range(0, depth, DEPTH_BYTES // left.factor.element_bytes):
+            for deep in range(0, factor.sizes[factor.depth], DEPTH_BYTES // factor.element_bytes):
+                before, one = left.part(row, deep, count)
+                beside, other = right.part(0, deep, count + len(left.operands))
+                adds = "q" if self.begins and not deep else "p"
                 lines += [
-                    f"add.s64 a, ${count}, {left.further(row, deep)};",
-                    f"add.s64 b, ${count + 1}, {right.further(0, deep)};",
+                    *before,
+                    *beside,
                     f"wgmma.mma_async.sync.aligned.{shape}.{result}.{self.kind}.{self.kind} "
-                    f"{{{registers}}}, a, b, {'p' if deep or not self.begins else 'q'}{flags};",
+                    f"{{{registers}}}, {', '.join([one, other, adds, *flags])};",
                 ]
         return "{ " + " ".join(lines) + " }"
+
+    def _held(self) -> _Held:
+        """The words of what threads hold, two neighbours along the depth each."""
+        build, tile = self.em.build, self.op.operands[0]
+        own, depth, _ = ir.DenseI64ArrayAttr(self.op.attributes["left"])
+        values, word = self.em.fragment(tile), ir.IntegerType.get_signless(32)
+        words = {}
+        for place in positions_of(self.em.layout(tile), tile):
+            if place[depth] % 2 == 0:
+                beside = tuple(at + (dim == depth) for dim, at in enumerate(place))
+                pair = build.vector([values[place], values[beside]])
+                cast = build.op("vector.bitcast", [pair], ir.VectorType.get([1], word))
+                (words[place[own], place[depth]],) = build.elements(cast)
+        return _Held(words)
 
     def _place(self, row: int, column: int) -> tuple[int, ...]:
         place = [0] * self.layout.rank
         place[self.rows], place[self.across] = row, column
         return tuple(place)
 
-    def _matrix(self, number: int, dim: int) -> _Matrix:
+    def _matrix(self, number: int, dim: int, name: str) -> _Matrix:
         """A factor in a slot, from the warpgroup's first row or column on."""
         em, build, factor = self.em, self.em.build, factor_in(self.op, number)
         how = arrangement_of(factor)
-        ring, slot = em.rings[self.op.operands[2 * number]], self.op.operands[2 * number + 1]
+        value, slot = slots_of(self.op)[number]
         word, long = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(64)
-        pointer = ring.slot(em, em.number(slot))
+        pointer = em.rings[value].slot(em, em.number(slot))
         address = build.op("llvm.ptrtoint", [pointer], word)
         steps = [step[dim] if bit >= _WARPGROUP_BITS else 0 for bit, step in enumerate(self.layout.bits)]
         if any(steps):
@@ -183,7 +250,7 @@ class _Product:
         units = build.op("arith.shrui", [address, build.constant(word, WIDE.bit_length() - 1)])
         wide = build.op("arith.extui", [units], long)
         fields = build.op("arith.ori", [wide, build.constant(long, _fields(factor))])
-        return _Matrix(factor, how, fields)
+        return _Matrix(factor, how, fields, name)
 
 
 def _fields(factor: Factor) -> int:
@@ -200,20 +267,23 @@ def _tied(
     values: Sequence[ir.Value],
     text: str,
     register: str,
-    operands: Sequence[ir.Value],
+    operands: Sequence[tuple[str, ir.Value]],
     *,
     begins: bool = False,
 ) -> list[ir.Value]:
-    """What becomes of values whose registers an instruction reads and writes; other operands come first.
+    """What becomes of values whose registers an instruction reads and writes.
 
-    ``begins``: the registers are written only, whatever the values.
+    Other operands come first, each with its constraint. ``begins``: the registers are written only, whatever
+    the values.
     """
     kind = values[0].type
     count = len(values)
     tied = [] if begins else list(values)
-    constraints = [f"={register}"] * count + ["l"] * len(operands) + [str(at) for at in range(len(tied))]
+    kinds = [constraint for constraint, _ in operands]
+    constraints = [f"={register}"] * count + kinds + [str(at) for at in range(len(tied))]
     struct = ir.Type.parse(f"!llvm.struct<({', '.join([str(kind)] * count)})>")
-    made = write_asm([struct], text, ",".join(constraints), [*operands, *tied]).results[0]
+    others = [value for _, value in operands]
+    made = write_asm([struct], text, ",".join(constraints), [*others, *tied]).results[0]
     return [
         em.build.op("llvm.extractvalue", [made], kind, {"position": ir.DenseI64ArrayAttr.get([at])})
         for at in range(count)

@@ -1,0 +1,71 @@
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-warpgroup-attention,mlopt-gpu-assign-layouts,mlopt-gpu-attention-loads,mlopt-gpu-tma-loads)' | FileCheck %s
+#q = affine_map<(m, n, k) -> (m, k)>
+#k = affine_map<(m, n, k) -> (n, k)>
+#v = affine_map<(m, n, k) -> (k, n)>
+#s = affine_map<(m, n, k) -> (m, n)>
+
+// Queries arrive at an mbarrier of their own, once; those of the ring's slots count the rounds of both loops.
+// CHECK-DAG: #[[SLOT:[a-z0-9]+]] = affine_map<(d0) -> ((d0 floordiv 64) mod 3)>
+// CHECK-DAG: #[[ROUND:[a-z0-9]+]] = affine_map<(d0) -> ((d0 floordiv 192) mod 2)>
+// CHECK-LABEL: @attention
+// CHECK: %[[Q:[0-9]+]] = "mlopt.shared_ring"() : () -> memref<1x128x64xbf16
+// CHECK: %[[FULL:[0-9]+]] = "mlopt.tma_barriers"() {arrivals = array<i64: 2>} : () -> memref<3xi64
+// CHECK: %[[ONCE:[0-9]+]] = "mlopt.tma_barriers"() {arrivals = array<i64: 1>} : () -> memref<1xi64
+// CHECK: "mlopt.tma_load"({{.*}}, %[[Q]], {{.*}}, %[[ONCE]])
+// CHECK-COUNT-4: "mlopt.tma_load"({{.*}}, %[[FULL]])
+// CHECK: "mlopt.tma_wait"(%[[ONCE]], %[[ZERO:[a-z0-9_]+]], %{{.*}})
+// CHECK: scf.for %[[N:[a-z0-9]+]] =
+// CHECK-NEXT: "mlopt.tma_turn"
+// CHECK-COUNT-2: "mlopt.tma_load"({{.*}}, %[[FULL]])
+// CHECK-NEXT: "mlopt.tma_commit"
+// CHECK-NEXT: %[[SLOT0:[0-9]+]] = affine.apply #[[SLOT]](%[[N]])
+// CHECK: %[[ROUND0:[0-9]+]] = affine.apply #[[ROUND]](%[[N]])
+// CHECK-NEXT: "mlopt.tma_wait"(%[[FULL]], %[[SLOT0]], %[[ROUND0]])
+// CHECK-NEXT: "mlopt.warpgroup_mma"
+// CHECK: "mlopt.warpgroup_mma_held"
+// CHECK: scf.for %[[N:[a-z0-9]+]] =
+// CHECK-NEXT: "mlopt.tma_turn"
+// CHECK-COUNT-2: "mlopt.tma_load"({{.*}}, %[[FULL]])
+// CHECK-NEXT: "mlopt.tma_commit"
+// CHECK-NEXT: %[[SLOT0:[0-9]+]] = affine.apply #[[SLOT]](%[[N]])
+// CHECK: %[[ROUND0:[0-9]+]] = affine.apply #[[ROUND]](%[[N]])
+// CHECK-NEXT: "mlopt.tma_wait"(%[[FULL]], %[[SLOT0]], %[[ROUND0]])
+// CHECK-NEXT: "mlopt.warpgroup_mma"
+// CHECK: "mlopt.warpgroup_mma_held"
+// CHECK-NOT: mlopt.async_copy
+func.func private @attention(%q: memref<512x64xbf16>, %k: memref<512x64xbf16>, %v: memref<512x64xbf16>, %o: memref<512x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %step = arith.constant 64 : index
+  %end = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %nothing = arith.constant dense<0.0> : vector<128x64xf32>
+  %zero = arith.constant dense<0.0> : vector<128x64xf32>
+  scf.forall (%i) = (0) to (512) step (128) {
+    %x = vector.transfer_read %q[%i, %c0], %pad {in_bounds = [true, true]} : memref<512x64xbf16>, vector<128x64xbf16>
+    %whole = arith.minsi %i, %end : index
+    %p = scf.for %n = %c0 to %whole step %step iter_args(%acc = %zero) -> (vector<128x64xf32>) {
+      %y = vector.transfer_read %k[%n, %c0], %pad {in_bounds = [true, true]} : memref<512x64xbf16>, vector<64x64xbf16>
+      %d = vector.contract {indexing_maps = [#q, #k, #s], iterator_types = ["parallel", "parallel", "reduction"], mlopt.mma = "m16n8k16.bf16"}
+          %x, %y, %nothing : vector<128x64xbf16>, vector<64x64xbf16> into vector<128x64xf32>
+      %e = math.exp2 %d : vector<128x64xf32>
+      %w = arith.truncf %e : vector<128x64xf32> to vector<128x64xbf16>
+      %z = vector.transfer_read %v[%n, %c0], %pad {in_bounds = [true, true]} : memref<512x64xbf16>, vector<64x64xbf16>
+      %t = vector.contract {indexing_maps = [#q, #v, #s], iterator_types = ["parallel", "parallel", "reduction"], mlopt.mma = "m16n8k16.bf16"}
+          %w, %z, %acc : vector<128x64xbf16>, vector<64x64xbf16> into vector<128x64xf32>
+      scf.yield %t : vector<128x64xf32>
+    }
+    %r = scf.for %n = %whole to %end step %step iter_args(%acc = %p) -> (vector<128x64xf32>) {
+      %y = vector.transfer_read %k[%n, %c0], %pad {in_bounds = [true, true]} : memref<512x64xbf16>, vector<64x64xbf16>
+      %d = vector.contract {indexing_maps = [#q, #k, #s], iterator_types = ["parallel", "parallel", "reduction"], mlopt.mma = "m16n8k16.bf16"}
+          %x, %y, %nothing : vector<128x64xbf16>, vector<64x64xbf16> into vector<128x64xf32>
+      %e = math.exp2 %d : vector<128x64xf32>
+      %w = arith.truncf %e : vector<128x64xf32> to vector<128x64xbf16>
+      %z = vector.transfer_read %v[%n, %c0], %pad {in_bounds = [true, true]} : memref<512x64xbf16>, vector<64x64xbf16>
+      %t = vector.contract {indexing_maps = [#q, #v, #s], iterator_types = ["parallel", "parallel", "reduction"], mlopt.mma = "m16n8k16.bf16"}
+          %w, %z, %acc : vector<128x64xbf16>, vector<64x64xbf16> into vector<128x64xf32>
+      scf.yield %t : vector<128x64xf32>
+    }
+    vector.transfer_write %r, %o[%i, %c0] {in_bounds = [true, true]} : vector<128x64xf32>, memref<512x64xf32>
+  } {mlopt.schedule = {stages = array<i64: 3>, warps = array<i64: 8>}}
+  return
+}

@@ -1,0 +1,76 @@
+"""Attention by warpgroups (wgmma, weights from registers), without a GPU: types, masks, edges, gates."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mlopt import emulator
+from mlopt.bench.gpu.machine_code import parse
+from mlopt.runtime.cuda.chips import find_chip
+from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
+
+sys.path.insert(0, str(Path(__file__).parent))
+from gpu_attention_cases import Case
+from gpu_gate_runs import SPARE
+from gpu_kernels import compile_kernel, run_kernel
+from gpu_numbers import wide
+
+CHIP = find_chip("sm_90a")
+ALL = ("together", "ahead", "random")
+# The attention (sizes are not the block's multiples); rows, keys a step, warps and stages of a block; its
+# threads with those that copy; orders of warps, and how far buffers are from alignment.
+CORPUS = [
+    (Case(1, 1, 72, 136, 64, "bf16"), (64, 64, 4, 2), 160, ALL, 0),
+    (Case(1, 1, 136, 136, 64, "f16", "causal"), (128, 32, 8, 3), 288, ALL, 0),
+    (Case(1, 2, 40, 72, 128, "bf16", "added"), (64, 64, 4, 2), 160, ALL, 0),
+    (Case(1, 1, 128, 256, 128, "bf16"), (128, 128, 8, 2), 384, ("random",), 0),
+    (Case(2, 1, 72, 104, 256, "f16", "causal"), (64, 64, 4, 2), 160, ("ahead",), 0),
+    (Case(2, 2, 33, 48, 32, "f16"), (64, 32, 4, 2), 160, ALL, 0),
+    (Case(1, 1, 72, 136, 64, "bf16", "causal"), (64, 64, 4, 3), 128, ("ahead",), 4),
+    (Case(1, 1, 40, 72, 128, "f16", "added"), (64, 32, 4, 2), 128, ("together",), 4),
+]
+
+
+@pytest.mark.parametrize(("case", "block", "threads", "orders", "shift"), CORPUS)
+def test_attention(
+    case: Case,
+    block: tuple[int, int, int, int],
+    threads: int,
+    orders: tuple[str, ...],
+    shift: int,
+    rng: np.random.Generator,
+) -> None:
+    """Right, alike in each order, without a finding; unaligned, too. ptxas serialises nothing."""
+    rows, keys, *_ = block
+    kernel = compile_kernel(case.kernel(), CHIP.name, case.schedule(*block))
+    for columns in (keys, case.width):
+        assert f"wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{case.kind}" in kernel.ptx
+    assert "mma.sync.aligned.m16" not in kernel.ptx
+    arguments, exact, bound = case.drawn(rng)
+    results = []
+    with emulator.record() as reports:
+        for order in orders:
+            options = emulator.Options(schedule=order, seed=7)
+            results += run_kernel(kernel, arguments, shift=shift, options=options)
+    assert (np.abs(wide(results[0]) - exact) <= bound).all()
+    assert all(np.array_equal(results[0], each) for each in results)
+    assert {launch[2] for launch in kernel.launches} == {threads}
+    if not shift:
+        counters = reports[0].counters
+        assert counters is not None and counters.bank_conflicts == 0
+        assert counters.l2_bytes <= SPARE * case.implied_bytes(rows, keys)
+    _check_code(kernel.ptx)
+
+
+def _check_code(ptx: str) -> None:
+    ptxas = find_ptxas(CHIP)
+    assert ptxas is not None, "the tests' environment has one"
+    assembled = assemble(ptx, CHIP, ptxas)
+    assert not assembled.warnings  # C75xx: wgmma would be serialised, setmaxnreg ignored
+    assert all(made.spill_stores == made.stack == 0 for made in assembled.kernels.values())
+    for name, code in parse(disassemble_cubin(assembled.cubin) or "").items():
+        assert code.named("HGMMA") and not code.named("HMMA") and not code.named("LDGSTS")
+        assert bool(code.named("UTMALDG")) != name.endswith("_unaligned")
