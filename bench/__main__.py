@@ -13,7 +13,7 @@ from pathlib import Path
 from .groups import GOALS
 from .peers import PEERS
 from .records import Run
-from .run import WORK, Plan, perform
+from .run import WORK, Plan, empty_run, perform
 from .summary import text
 from .turns import Pace
 from .workloads import WORKLOADS
@@ -41,6 +41,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=Path,
         help="the JSON; default: bench/results/ for all, else build/bench/",
     )
+    add("--into", metavar="FILE", type=Path, help="put the rows into the run kept there, with their date")
     add("--report", metavar="FILE", type=Path, help="only print and draw what a run kept there")
     add("--list", action="store_true", help="only print the rows' names")
     options = parser.parse_args(arguments)
@@ -48,6 +49,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     for name in options.only:
         if name not in known:
             parser.error(f"there is no row '{name}', but {', '.join(known)}")
+    for path in (options.into, options.report):
+        if path and not path.is_file():
+            parser.error(f"there is no run in {path}")
     processors = len(os.sched_getaffinity(0))
     if not 1 <= min(options.threads) <= max(options.threads) <= processors:
         parser.error(f"--threads can be 1 to {processors}, the processors that there are")
@@ -71,7 +75,15 @@ def main(arguments: Sequence[str]) -> int:
     plan = Plan(chosen, options.peers, options.threads, pace, again=not options.quick)
     folder = WORK if options.only or options.quick else RESULTS
     output = options.output or folder / f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}.json"
-    show(perform(plan, output), output)
+    whole = Run.read(options.into) if options.into else None
+    if whole:
+        whole.take(empty_run(plan))  # or it says right away why it will not
+    run = perform(plan, output)
+    if whole:
+        whole.take(run)
+        run, output = whole, options.into
+        run.write(output)
+    show(run, output)
     print(f"\nkept in {output}")
     return 0
 

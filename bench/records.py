@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,8 @@ class Record:
 
     ``faults``: with the default allocator; False if memory was kept in the processes, for all peers.
     ``limit``: seconds that the machine needs at least, by ``bound``; ``ceilings``: what that comes from, the
-    best of the run. ``rounds``: the same beside each of mlopt's turns, in their order.
+    best of the run. ``rounds``: the same beside each of mlopt's turns, in their order. ``again``: the date of
+    a later run, if it is from there.
     """
 
     name: str
@@ -62,6 +63,12 @@ class Record:
     ceilings: Mapping[str, float] = field(default_factory=dict)
     rounds: list[Round] = field(default_factory=list)
     peers: dict[str, Figures] = field(default_factory=dict)
+    again: str = ""
+
+    @property
+    def key(self) -> tuple[str, int, bool]:
+        """What no other row of a run has."""
+        return self.name, self.threads, self.faults
 
 
 @dataclass
@@ -76,6 +83,19 @@ class Run:
     absent: Mapping[str, str]
     special: dict[str, dict[str, float]] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
+
+    def take(self, later: Run) -> None:
+        """Put the rows of a later run in the place of the same ones here, marked with its date.
+
+        ValueError if it was on another machine, or by another clock: such rows are not of one table.
+        """
+        if (later.machine, later.clock) != (self.machine, self.clock):
+            raise ValueError(
+                f"rows by {later.clock} time on {later.machine} are not put among those by {self.clock} time "
+                f"on {self.machine}"
+            )
+        fresh = {row.key: replace(row, again=later.date) for row in later.records}
+        self.records = [fresh.pop(row.key, row) for row in self.records] + list(fresh.values())
 
     def write(self, path: Path) -> None:
         """Keep it as JSON."""

@@ -10,6 +10,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from .turns import Pace, PeerError, Process, run_row
 from .workloads import Workload
 
 WORK = Path("build/bench")
+_START = time.monotonic()
 
 
 @dataclass(frozen=True)
@@ -122,4 +124,4 @@ def _prepare(workload: Workload, folder: Path, onnx: bool) -> Facts:
 
 
 def _say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
+    print(f"{(time.monotonic() - _START) / 60:5.1f} min: {what}", file=sys.stderr, flush=True)

@@ -88,7 +88,9 @@ def times(records: Sequence[Record]) -> list[str]:
         best = best_peer(record)
         rows.append(
             (
-                record.title + ("" if record.faults else " (memory kept)"),
+                record.title
+                + ("" if record.faults else " (memory kept)")
+                + (f" ({record.again})" if record.again else ""),
                 *(_number(_seconds(record, peer), 1e3, 3) for peer in peers),
                 best[0] if best else _NONE,
                 _number(ratio(record), 1, 2),

@@ -122,6 +122,19 @@ def test_a_run_is_kept_and_told(tmp_path):
     assert "eager   2.00  1.000    90%     100%" in told
 
 
+def test_rows_that_are_run_again_have_their_date():
+    first = Run(
+        "one", "a processor", "wall", {}, {}, records=[record(mlopt=2.0), record(mlopt=3.0, name="other")]
+    )
+    rows = [record(mlopt=1.0), record(mlopt=4.0, threads=2)]
+    first.take(Run("two", "a processor", "wall", {}, {}, records=rows))
+    found = [(row.name, row.threads, row.peers[NAME].seconds, row.again) for row in first.records]
+    assert found == [("row", 1, 1.0, "two"), ("other", 1, 3.0, ""), ("row", 2, 4.0, "two")]
+    assert [line.count("(two)") for line in summary.times(first.records)] == [0, 1, 0, 1]
+    with pytest.raises(ValueError, match="on another are not put among those by wall time on a processor"):
+        first.take(Run("three", "another", "wall", {}, {}))
+
+
 def test_errors_are_found():
     exact = np.array([1.0, -4.0, 2.0])
     assert error_of(np.float32([1.0, -4.0, 2.5]), exact) == 0.125
