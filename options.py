@@ -11,6 +11,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from .errors import CompileError
 from .processors import CPUS, did_you_mean, feature_problem
 from .runtime.cuda.chips import PREFIX as CUDA_PREFIX
-from .runtime.cuda.chips import chip_names
+from .runtime.cuda.chips import TOO_OLD, chip_names
 
 TARGETS = ("cpu", *(CUDA_PREFIX + name for name in chip_names()))
 
@@ -174,6 +175,8 @@ def _checked(field: dataclasses.Field[Any], value: Any, where: str) -> Any:
     if type(value) is not kind:
         raise CompileError(f"{where}: expected a {kind.__name__}, got a {type(value).__name__}")
     if choices and value not in choices:
+        if field.name == "target" and re.fullmatch(r"cuda:sm_[1-7]\d", str(value)):
+            raise CompileError(f"{where}: {TOO_OLD}", remedy="compile for cuda:sm_80 or newer")
         near = did_you_mean(str(value), choices) if kind is str else ""
         raise CompileError(
             f"{where} is not known{near}", remedy=f"use one of: {', '.join(map(str, choices))}"

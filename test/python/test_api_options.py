@@ -44,6 +44,8 @@ def test_the_target_of_the_environment(monkeypatch):
         ({"opt_level": 4}, r"opt_level=4 is not known[\s\S]*0, 1, 2, 3"),
         ({"opt_level": "2"}, "expected a int, got a str"),
         ({"opt_level": True}, "expected a int, got a bool"),
+        ({"target": "cuda:sm_70"}, r"target='cuda:sm_70': .* 8\.0 \(Ampere\)\n\s*remedy: .*sm_80 or newer"),
+        ({"target": "cuda:sm_79x"}, r"target='cuda:sm_79x' is not known"),
         ({"cpu": "z80"}, r"cpu='z80' is not known\n[\s\S]*znver4"),
         ({"cpu": "znver6"}, r"cpu='znver6' is not known; did you mean 'znver5' or"),
         (
