@@ -15,6 +15,7 @@ from ..runtime.cuda.chips import find_chip
 from .accept import accept
 from .compile import looking
 from .cuda import cuda_stages
+from .explain_copies import copies_of
 from .stages import run_stages
 from .user_passes import user_passes
 
@@ -31,17 +32,20 @@ def layouts_of_text(
     """The tiles of each kernel of the module ``linalg_text`` in code for ``chip`` ("sm_80").
 
     ``tf32``, ``passes`` and ``plugins`` are those of `mlopt.pipelines.explain.explain_text`.
-    Returns ``[{"name", "tiles": [{"op", "where", "type", "shape", "layout"}]}]`` in the order of the program;
-    a kernel has no tiles if each thread runs a task of its own.
+    Returns ``[{"name", "tiles": [{"op", "where", "type", "shape", "layout"}], "copies": […]}]`` in the order
+    of the program; a kernel has no tiles if each thread runs a task of its own. "copies" is what `copies_of`
+    says of it, and empty for one without products on tensor cores.
     """
     target = cuda_stages(chip, find_chip(chip).ptx, tf32=tf32)
     with looking(), user_passes(target, passes, plugins) as stages:
         module = accept(linalg_text, func_name)
         run_stages(module.operation, stages, stop_after="layouts")
+        copies = copies_of(module.operation)
         return [
             {
-                "name": ir.StringAttr(function.attributes["sym_name"]).value,
+                "name": (name := ir.StringAttr(function.attributes["sym_name"]).value),
                 "tiles": list(_tiles(function.operation)),
+                "copies": copies.get(name, []),
             }
             for function in module.body.operations
             if KERNEL.get(function.operation)

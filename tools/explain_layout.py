@@ -22,6 +22,7 @@ from ..errors import InputError
 from ..options import Options
 from ..runtime.cuda.chips import is_cuda
 from ..tables import aligned
+from . import explain_copies
 from .explain import ask, in_source
 from .programs import check_func
 
@@ -61,7 +62,9 @@ def kernel_text(kernel: Mapping[str, Any]) -> str:
     if not alike:
         return f"{kernel['name']}: no tiles; a thread runs each task alone"
     threads = max(Layout.parse(layout).threads for _, layout in alike)
-    parts = [f"{kernel['name']}: {threads} threads, {threads // WARP} warps"]
+    head = f"{kernel['name']}: {threads} threads, {threads // WARP} warps"
+    copies = [line for grid in kernel["copies"] for line in explain_copies.lines(grid)]
+    parts = ["\n".join([head, *(f"  {line}" for line in copies)])]
     for (kind, written), tiles in alike.items():
         ops = dict.fromkeys(f"{tile['op'].split('.', 1)[-1]} {tile['where']}".strip() for tile in tiles)
         picture = draw(Layout.parse(written), tiles[0]["shape"])

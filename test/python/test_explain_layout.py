@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mlopt.dialects.layouts import Layout
 from mlopt.errors import InputError
-from mlopt.tools import cli, explain_layout
+from mlopt.tools import cli, explain_copies, explain_layout
 from typer.testing import CliRunner
 
 ROWS = Layout.parse("reg 4:(0,256) 4:(0,1) lane 32:(0,4) warp 2:(1,0) 2:(0,128)")
@@ -26,6 +26,14 @@ def parts():
 def products():
     x = torch.ones(2048, 512, dtype=torch.bfloat16)
     return (lambda x: (x.t() @ x, x[:16] @ x.t())), x
+
+def large():
+    x = torch.ones(4096, 4096, dtype=torch.bfloat16)
+    return (lambda x, y: x @ y), x, x
+
+def attention():
+    x = torch.ones(4, 8, 2048, 128, dtype=torch.bfloat16)
+    return torch.nn.functional.scaled_dot_product_attention, x, x, x
 """
 
 
@@ -125,3 +133,53 @@ def test_products_say_what_makes_them(file: Path) -> None:
     printed = CliRunner().invoke(cli.app, arguments, catch_exceptions=False).stdout
     assert re.search(r"\n  warpgroup_mma by m64n\d+k16.bf16, of what TMA copies", printed)
     assert "\n  contract by m16n8k16.bf16, not by warpgroups: its 16 rows are not 64" in printed
+    assert re.search(
+        r"\n  4 warps multiply \(mma.sync\), not warpgroups: its 16 rows are not 64 .*; "
+        r"their threads copy \(cp.async\)\n  ring of \d+ steps, ",
+        printed,
+    )
+
+
+def described(source: str) -> list[str]:
+    """What is said of the only kernel that a program has on sm_90a."""
+    (kernel,) = explain_layout.kernels_of(source, "main", "cuda:sm_90a")
+    (grid,) = kernel["copies"]
+    return list(explain_copies.lines(grid))
+
+
+def test_roles_ring_and_pairs_of_a_product(file: Path) -> None:
+    assert described(f"{file}:large") == [
+        "2 warpgroups multiply (wgmma); one more warp copies by TMA, with as many registers",
+        f"ring of 4 steps, {4 * (128 + 256) * 64 * 2} bytes: 128x64xbf16, 64x256xbf16",
+        "mbarriers: 4 for full slots (2 arrivals each), 4 for read ones (16 arrivals each)",
+        "clusters of 2 blocks: each copies its part of 64x256xbf16 to all (multicast)",
+    ]
+
+
+def test_roles_of_attention_have_registers(file: Path) -> None:
+    roles, once, ring, *_ = described(f"{file}:attention")
+    assert roles == (
+        "2 warpgroups multiply (wgmma), with 232 registers a thread; "
+        "one more warpgroup copies by TMA, with 40 (setmaxnreg)"
+    )
+    assert once == f"copied once, {128 * 128 * 2} bytes: 1x1x128x128xbf16"
+    assert ring.startswith("ring of 2 steps, ")
+
+
+def test_why_threads_copy_for_warpgroups() -> None:
+    (only, ring) = explain_copies.lines(
+        {
+            "multiply": {"unit": "warpgroup", "count": 1, "registers": None},
+            "copy": None,
+            "tma": False,
+            "why": ["a block runs its loop several times"],
+            "rings": [{"type": "64x64xf16", "stages": 3, "bytes": 24576, "both": False}],
+            "barriers": [],
+            "cluster": 1,
+        }
+    )
+    assert only == (
+        "one warpgroup multiplies (wgmma); their threads copy (cp.async), not TMA: "
+        "a block runs its loop several times"
+    )
+    assert ring == "ring of 3 steps, 24576 bytes: 64x64xf16"
