@@ -88,7 +88,7 @@ class VerifyError(MloptError):
 
 
 class CompileTimeout(CompileError):  # noqa: N818
-    """A compilation was stopped at its time limit."""
+    """A compilation, or a tool for machine code, was stopped at its time limit."""
 
 
 class WorkerDied(CompileError):  # noqa: N818

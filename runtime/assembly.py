@@ -28,7 +28,7 @@ class Stages(Mapping[str, str]):
     def __getitem__(self, stage: str) -> str:
         if self._code.get(stage):
             if stage not in self._disassembled:
-                tool = disassemble_kernels if stage == CUBIN else disassemble
+                tool = disassemble_cubin if stage == CUBIN else disassemble
                 self._disassembled[stage] = tool(self._code[stage])
             return self._disassembled[stage]
         if stage not in self._texts:
@@ -68,14 +68,3 @@ def disassemble(code: bytes) -> str:
     if done.returncode:
         raise MloptError("llvm-objdump failed", details=done.stderr)
     return done.stdout.replace(f"{file.name}:", "object:", 1)
-
-
-def disassemble_kernels(cubin: bytes) -> str:
-    """The machine code of kernels (SASS), by nvdisasm."""
-    text = disassemble_cubin(cubin)
-    if text is None:
-        raise MloptError(
-            "nvdisasm is not there, or cannot read the machine code",
-            remedy="pip install nvidia-cuda-nvdisasm; asm.cubin has the bytes",
-        )
-    return text

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import CompileTimeout
 from ..runtime.cuda.chips import TOO_OLD, best_chip, chip_names, find_chip
 from ..runtime.cuda.ptxas import find_ptxas
 from ..versions import PINS, TORCH_PIN, installed_version
@@ -159,7 +160,10 @@ def _torch_cuda() -> Finding:
 
 
 def _ptxas() -> Finding:
-    found = {find_chip(name): find_ptxas(find_chip(name)) for name in chip_names()}
+    try:
+        found = {find_chip(name): find_ptxas(find_chip(name)) for name in chip_names()}
+    except CompileTimeout as error:
+        return Finding("ptxas", error.what, error.remedy, needed=False)
     tools = {tool for tool in found.values() if tool is not None}
     if not tools:
         remedy = "pip install 'mlopt[cuda]': without it the driver compiles PTX, which takes longer"

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import emulator
 from ..compiler import jit
-from ..errors import CompileError, InputError
+from ..errors import CompileError, CompileTimeout, InputError
 from ..runtime.cuda.chips import find_chip
 from ..runtime.cuda.ptxas import assemble, find_ptxas
 from ..runtime.emulator.counters import Counters
@@ -126,11 +126,16 @@ def sizes(text: str) -> tuple[int, ...]:
 
 
 def registers(ptx: str, kernel: str, target: str) -> int:
-    """The registers of a thread by ptxas; 0 where ptxas is not at hand, or cannot do with the file."""
+    """The registers of a thread by ptxas; 0 where ptxas is not at hand, or cannot do with the file.
+
+    CompileTimeout if it takes too long.
+    """
     try:
         chip = find_chip(target)
         ptxas = find_ptxas(chip)
         code = assemble(ptx, chip, ptxas).kernels.get(kernel) if ptxas is not None else None
+    except CompileTimeout:
+        raise
     except (LookupError, CompileError):
         return 0
     return code.registers if code is not None else 0

@@ -5,7 +5,8 @@
     python -m mlopt.bench.gpu --save               and write bench/results/gpu_gates.md
 
 No GPU is needed: code is ptxas's, disassembled by nvdisasm, and the PTX runs on the emulator. Exits with 1 if
-a kernel misses a gate for which bench/gpu/known.py has no reason, or holds one for which it has.
+a kernel misses a gate for which bench/gpu/known.py has no reason, or holds one for which it has; and if
+something took too long for a row: the table names it, and has the others.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ...errors import CompileTimeout
 from .arguments import parse_arguments
+from .gates import Found
 from .measured import all_rows
 from .table import surprises, table
 
@@ -30,12 +33,18 @@ def main(arguments: Sequence[str]) -> int:
     chosen = [name for name in rows if not options.only or any(part in name for part in options.only)]
     if not chosen:
         parser.error(f"no operation has this in its name; there are {', '.join(rows)}")
-    found = {name: rows[name](options.chip) for name in chosen}
-    text = table(found, options.chip)
+    found, late = dict[str, list[Found]](), dict[str, CompileTimeout]()
+    for name in chosen:
+        try:
+            found[name] = rows[name](options.chip)
+        except CompileTimeout as error:
+            late[name] = error
+    text = table(found, options.chip, {name: error.what for name, error in late.items()})
     print(text)
     if options.save:
         RESULTS.write_text(text + "\n", encoding="utf-8")
     wrong = [line for name, kernels in found.items() for line in surprises(name, kernels)]
+    wrong += [f"{name}: not measured: {error}" for name, error in late.items()]
     print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
     return bool(wrong)
 

@@ -15,7 +15,7 @@ def assembled(ptx: str, chip: Chip) -> tuple[Code, KernelCode]:
     assert ptxas is not None, "arguments have been checked"
     made = assemble(ptx, chip, ptxas)
     ((name, report),) = made.kernels.items()
-    return parse(disassemble_cubin(made.cubin) or "")[name], report
+    return parse(disassemble_cubin(made.cubin))[name], report
 
 
 def with_reasons(head: Sequence[str], lines: Sequence[str], reasons: Mapping[tuple[str, str], str]) -> str:

@@ -15,8 +15,8 @@ _HEAD = (
 )  # fmt: skip
 
 
-def table(found: Mapping[str, Sequence[Found]], chip: str) -> str:
-    """A row a kernel, and below the reason of each gate that is missed."""
+def table(found: Mapping[str, Sequence[Found]], chip: str, unmeasured: Mapping[str, str]) -> str:
+    """A row a kernel, and below the reason of each gate that is missed; ``unmeasured``: why rows are not."""
     held = sum(not kernel.misses for kernels in found.values() for kernel in kernels)
     total = sum(map(len, found.values()))
     reasons = [
@@ -42,7 +42,9 @@ def table(found: Mapping[str, Sequence[Found]], chip: str) -> str:
     if timed:
         head += ["## The benchmark's rows (`bench/gpu/timed.py`), at their own sizes", _lines(timed)]
     parts = [*head, f"{held} of {total} kernels hold all gates."]
-    return "\n\n".join([*parts, "\n".join(reasons)] if reasons else parts)
+    parts += ["\n".join(reasons)] if reasons else []
+    parts += [f"{name} is not measured: {why}." for name, why in unmeasured.items()]
+    return "\n\n".join(parts)
 
 
 def stale(name: str, kernels: Sequence[Found], text: str) -> list[str]:

@@ -12,16 +12,17 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import CompileError, CompileTimeout
+from ...errors import CompileError, CompileTimeout, MloptError
 from .chips import Chip
 
 # The first release that reads PTX 8.0, which all chips need.
 OLDEST_RELEASE = (12, 0)
 _SECONDS = 60
+_DISASSEMBLY_SECONDS = 600  # it takes one or two, but other programs may have the machine
 # Whoever waits for a compile worker has a limit of their own (`Options.timeout`); this one is for the others.
 _ASSEMBLY_SECONDS = 3600
 _NOTHING = subprocess.DEVNULL  # a worker's own input is not for others
@@ -65,7 +66,7 @@ class Assembled:
 
 
 def find_ptxas(chip: Chip) -> Ptxas | None:
-    """A ptxas that knows ``chip``, or None."""
+    """A ptxas that knows ``chip``, or None; CompileTimeout if one does not say in time what it knows."""
     for path in tool_paths("ptxas"):
         release, chips = _examine(path)
         if release >= OLDEST_RELEASE and chip.name in chips:
@@ -94,14 +95,7 @@ def assemble(ptx: str, chip: Chip, ptxas: Ptxas) -> Assembled:
         source.write_text(ptx, encoding="utf-8")
         command = [ptxas.path, "-v", "-O3", f"-arch={chip.name}", str(source), "-o", str(target)]
         try:
-            done = subprocess.run(
-                command,
-                stdin=_NOTHING,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=_ASSEMBLY_SECONDS,
-            )
+            done = _run(command, _ASSEMBLY_SECONDS)
         except subprocess.TimeoutExpired:
             raise CompileTimeout(
                 f"ptxas {ptxas.version} took longer than {_ASSEMBLY_SECONDS} s for {chip.name}",
@@ -153,22 +147,56 @@ def _examine(path: str) -> tuple[tuple[int, int], frozenset[str]]:
     return (int(release[1]), int(release[2])), frozenset(re.findall(r"'(sm_\w+)'", _output(path, "--help")))
 
 
-def _output(*command: str) -> str:
+def _output(path: str, question: str) -> str:
     try:
-        done = subprocess.run(
-            command, stdin=_NOTHING, capture_output=True, text=True, check=False, timeout=_SECONDS
-        )
-        return done.stdout
-    except (OSError, subprocess.TimeoutExpired):
+        return _run([path, question], _SECONDS).stdout
+    except OSError:
         return ""
+    except subprocess.TimeoutExpired:
+        # Not passed over: code would depend on how busy the machine is, and be kept so in the cache.
+        raise CompileTimeout(
+            f"{path} {question} took longer than {_SECONDS} s",
+            remedy=f"compile again while the machine is less busy; if it hangs, remove {path}",
+        ) from None
 
 
-def disassemble_cubin(cubin: bytes) -> str | None:
-    """The machine code (SASS) as text, by nvdisasm; None where that is not at hand."""
+def _run(command: Sequence[str], seconds: float) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, stdin=_NOTHING, capture_output=True, text=True, check=False, timeout=seconds
+    )
+
+
+def disassemble_cubin(cubin: bytes) -> str:
+    """The machine code of kernels (SASS) as text, by nvdisasm.
+
+    MloptError if that is not there or cannot read ``cubin``; CompileTimeout after ten minutes.
+    """
     tool = next(tool_paths("nvdisasm"), None)
     if tool is None:
-        return None
+        raise MloptError(
+            "nvdisasm is not there",
+            remedy="pip install 'mlopt[cuda]'; asm.cubin has the machine code's bytes",
+        )
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        return _output(tool, "--print-code", file.name) or None
+        try:
+            done = _run([tool, "--print-code", file.name], _DISASSEMBLY_SECONDS)
+        except OSError as error:
+            raise MloptError(
+                "nvdisasm does not run", where=tool, details=str(error), remedy="pip install 'mlopt[cuda]'"
+            ) from None
+        except subprocess.TimeoutExpired:
+            raise CompileTimeout(
+                f"nvdisasm took longer than {_DISASSEMBLY_SECONDS} s for {len(cubin)} bytes of machine code",
+                where=tool,
+                remedy="ask again while the machine is less busy; asm.cubin has the machine code's bytes",
+            ) from None
+    if done.returncode:
+        raise MloptError(
+            "nvdisasm cannot read the machine code",
+            where=tool,
+            details=done.stderr.replace(file.name, "kernels.cubin"),
+            remedy="install one that is as new as ptxas: pip install 'mlopt[cuda]'",
+        )
+    return done.stdout

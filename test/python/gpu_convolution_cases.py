@@ -149,7 +149,7 @@ def _code_problems(case: Case, kernel: Kernel) -> list[str]:
     assert ptxas is not None, "the tests' environment has one"
     made = assemble(kernel.ptx, CHIP, ptxas)
     found = []
-    for name, code in parse(disassemble_cubin(made.cubin) or "").items():
+    for name, code in parse(disassemble_cubin(made.cubin)).items():
         known = made.kernels[name]
         if known.spill_stores or known.stack:
             found.append(f"{name} spills")

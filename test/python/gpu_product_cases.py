@@ -95,7 +95,7 @@ def _code_problems(kernels: Mapping[Case, Kernel]) -> list[list[str]]:
     if not kernels:
         return []
     made = assemble(_joined([kernel.ptx for kernel in kernels.values()]), CHIP, ptxas)
-    codes = parse(disassemble_cubin(made.cubin) or "")
+    codes = parse(disassemble_cubin(made.cubin))
     assert codes.keys() == made.kernels.keys() and len(codes) >= len(kernels)
     found = []
     for number, case in enumerate(kernels):

@@ -71,6 +71,6 @@ def _check_code(ptx: str) -> None:
     assembled = assemble(ptx, CHIP, ptxas)
     assert not assembled.warnings  # C75xx: wgmma would be serialised, setmaxnreg ignored
     assert all(made.spill_stores == made.stack == 0 for made in assembled.kernels.values())
-    for name, code in parse(disassemble_cubin(assembled.cubin) or "").items():
+    for name, code in parse(disassemble_cubin(assembled.cubin)).items():
         assert code.named("HGMMA") and not code.named("HMMA") and not code.named("LDGSTS")
         assert bool(code.named("UTMALDG")) != name.endswith("_unaligned")

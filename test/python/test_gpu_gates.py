@@ -174,7 +174,7 @@ def test_the_table_names_what_is_missed(monkeypatch: pytest.MonkeyPatch) -> None
     assert surprises(name, [good]) == []
     found = [replace(good, conflicts=2)]
     monkeypatch.setitem(MISSES, name, {"banks": "two lanes meet"})
-    text = table({name: found}, "sm_80")
+    text = table({name: found}, "sm_80", {})
     assert "0 of 1 kernels hold all gates." in text
     assert f"- {name}, banks: two lanes meet" in text
     assert stale(name, found, text) == []

@@ -71,5 +71,5 @@ def _check_code(ptx: str) -> None:
     assembled = assemble(ptx, CHIP, ptxas)
     assert not assembled.warnings
     assert all(made.spill_stores == made.stack == 0 for made in assembled.kernels.values())
-    for name, code in parse(disassemble_cubin(assembled.cubin) or "").items():
+    for name, code in parse(disassemble_cubin(assembled.cubin)).items():
         assert bool(code.named("UTMALDG")) != name.endswith("_unaligned")

@@ -98,7 +98,7 @@ def _check_code(ptx: str, kind: str) -> None:
     assembled = assemble(ptx, CHIP, ptxas)
     assert not assembled.warnings  # C75xx: wgmma would be serialised
     assert all(made.spill_stores == made.stack == 0 for made in assembled.kernels.values())
-    for name, code in parse(disassemble_cubin(assembled.cubin) or "").items():
+    for name, code in parse(disassemble_cubin(assembled.cubin)).items():
         assert code.named({"i8": "IGMMA", "e4m3": "QGMMA", "e5m2": "QGMMA"}.get(kind, "HGMMA"))
         assert bool(code.named("UTMALDG")) != name.endswith("_unaligned")
         assert not code.named("LDGSTS")  # cp.async
