@@ -51,13 +51,15 @@ def explain_text(
     func_name: str = "main",
     chip: str = "",
     tf32: bool = False,
+    choices: str = "",
     passes: Sequence[str] = (),
     plugins: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The kernels of the module ``linalg_text`` and the edges between their calls.
 
     For a CPU, or the GPU ``chip`` ("sm_80"), whose tensor cores may round factors of f32 (``tf32``);
-    ``passes`` and ``plugins`` are those of `mlopt.pipelines.compile.lower_text`. Returns::
+    ``choices`` are mlopt-schedule's on a CPU; ``passes`` and ``plugins`` are those of
+    `mlopt.pipelines.compile.lower_text`. Returns::
 
         {"kernels": [{"name", "labels", "cost": `Cost` as a dictionary, "schedule": {name: [sizes]},
                       "considered": blocks of a product that were compared and the time predicted for each,
@@ -80,7 +82,7 @@ def explain_text(
 
     Bytes and FLOPs count dynamic sizes as "assumed", which is 0 where there are none.
     """
-    target = cuda_stages(chip, find_chip(chip).ptx, tf32=tf32) if chip else cpu_stages()
+    target = cuda_stages(chip, find_chip(chip).ptx, tf32=tf32) if chip else cpu_stages(choices=choices)
     with looking(), user_passes(target, passes, plugins) as stages:
         linalg, grouping, outline, schedule = _stages(stages)
         module = accept(linalg_text, func_name)

@@ -6,6 +6,7 @@ import functools
 import os
 import re
 from collections import ChainMap
+from collections.abc import Sequence
 from typing import Any
 
 from ..options import Options
@@ -28,32 +29,47 @@ def build_torch(
 
     ``label`` names the program in ``mlopt cache``. ``shapes`` of the inputs are what ``tune=True`` measures.
     """
-    rounding = rounding_of(options)
-    program = {
-        "text": _SOURCE_LINE.sub("", text),
-        "weights": weights,
-        **rounding,
-        **_measured(options, shapes),
-    }
-    cached = Cached("torch", program, options, label)
+    cached = torch_place(text, weights, options, label, shapes)
     built = cached.load()
     if built is None:
         pool.start()  # the compile worker loads while the import worker works
         linalg = import_program(text, weights, options)
-        built = _compile(linalg, options, "main", shapes=shapes, rounding=rounding)
+        built = _compile(linalg, options, "main", shapes=shapes, rounding=rounding_of(options))
         cached.store(built)
     return {**built, "stages": ChainMap(built["stages"], {"torch": text})}
 
 
+def torch_place(
+    text: str,
+    weights: list[int],
+    options: Options,
+    label: str = "",
+    shapes: Sequence[Sequence[int | None]] | None = None,
+) -> Cached:
+    """Where the cache has what `build_torch` makes."""
+    program = {
+        "text": _SOURCE_LINE.sub("", text),
+        "weights": weights,
+        **rounding_of(options),
+        **_measured(options, shapes),
+    }
+    return Cached("torch", program, options, label)
+
+
 def build(linalg: str, options: Options, func_name: str = "main", stage: str = "") -> dict[str, Any]:
     """Linalg text (or that of a stage) as an object, its stages and metadata."""
-    program = {"text": linalg, "func_name": func_name, "stage": stage, **_measured(options)}
-    cached = Cached("linalg", program, options, f"@{func_name}")
+    cached = linalg_place(linalg, options, func_name, stage)
     built = cached.load()
     if built is None:
         built = _compile(linalg, options, func_name, stage)
         cached.store(built)
     return built
+
+
+def linalg_place(linalg: str, options: Options, func_name: str = "main", stage: str = "") -> Cached:
+    """Where the cache has what `build` makes."""
+    program = {"text": linalg, "func_name": func_name, "stage": stage, **_measured(options)}
+    return Cached("linalg", program, options, f"@{func_name}")
 
 
 def import_program(text: str, weights: list[int], options: Options) -> str:
@@ -73,7 +89,7 @@ def rounding_of(options: Options) -> dict[str, bool]:
     return {"tf32": True} if torch.backends.cuda.matmul.fp32_precision == "tf32" else {}
 
 
-def _measured(options: Options, shapes: tuning.Shapes | None = None) -> dict[str, Any]:
+def _measured(options: Options, shapes: Sequence[Sequence[int | None]] | None = None) -> dict[str, Any]:
     """What a program that is tuned depends on beside the rest, by name."""
     return {"threads": tuning.threads(), "shapes": shapes} if options.tune else {}
 

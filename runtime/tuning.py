@@ -38,7 +38,8 @@ def tuned(
     """What ``compile_with`` makes with the fastest ``choices`` (an option of mlopt-schedule).
 
     ``schedules`` are those of each kernel by its name, for each candidate. ``shapes`` are the inputs', if
-    they are known. Where nothing can be measured there is a warning, and the choices are the cost model's.
+    they are known. Where nothing can be measured there is a warning, and the choices are the cost model's;
+    else the metadata has them as "choices", of those kernels that another candidate is faster for.
     """
     model = compile_with("")
     args = model["metadata"]["functions"]["main"]["args"]
@@ -46,7 +47,7 @@ def tuned(
     in_main = [each["name"] for each in model["metadata"]["kernels"] if each["function"] == "main"]
     numbers = _distinct([[found.get(name) for name in in_main] for found in schedules])
     if len(numbers) == 1:
-        return model
+        return {**model, "metadata": {**model["metadata"], "choices": {}}}
     if any(None in shape for shape in shapes):
         _warn("sizes are known at the call only")
         return model
@@ -59,12 +60,18 @@ def tuned(
     choices = {
         name: numbers[_fastest([found[name] for found in times])] for name in in_main if name in times[0]
     }
-    text = " ".join(
-        f"{name}:{number}"
+    found = {
+        name: number
         for name, number in choices.items()
         if schedules[number].get(name) != schedules[0].get(name)
-    )
-    return compile_with(text) if text else model
+    }
+    best = compile_with(text_of(found)) if found else model
+    return {**best, "metadata": {**best["metadata"], "choices": found}}
+
+
+def text_of(choices: Mapping[str, int]) -> str:
+    """The option of mlopt-schedule with which each of these kernels gets its candidate."""
+    return " ".join(f"{name}:{number}" for name, number in choices.items())
 
 
 def _distinct(schedules: Sequence[Any]) -> list[int]:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..errors import InputError
@@ -16,13 +15,13 @@ from ..options import Options
 from ..passes.costs.cost import Cost
 from ..passes.costs.machine import DEFAULT_CPU, Machine, find_machine, machine_for_chip, machine_names
 from ..passes.costs.roofline import Prediction, predict
-from ..runtime import pool, requests
+from ..runtime import pool, requests, tuning
 from ..runtime.cuda.chips import chip_of, is_cuda
-from .programs import call_factory, check_func, read_mlir, split_source
+from .programs import check_func
+from .sources import read
 
 _EXPLAIN = "mlopt.pipelines.explain:explain_text"
 HOST = "host"
-EXPORTED = ".pt2"
 _FROM_TEXT = re.compile("^-:")  # MLIR's name for the file of a text that it is given
 
 
@@ -83,6 +82,18 @@ class Explained:
 
 
 @dataclass(frozen=True)
+class Tuning:
+    """What ``tune=True`` (MLOPT_TUNE=1) has to do with the schedules: whether it is ``asked`` for here.
+
+    ``choices`` are the candidates that it measured as faster and has kept, by kernel: the schedules that are
+    shown are these if it is asked for. None: it has measured nothing.
+    """
+
+    asked: bool = False
+    choices: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True)
 class Explanation:
     """A program's kernels and the edges between their calls, for ``machine``."""
 
@@ -94,6 +105,7 @@ class Explanation:
     apart: tuple[str, ...] = ()  # softmaxes between two products that are not one op with them, and why
     products: tuple[Mapping[str, Any], ...] = ()  # of one tensor, joined or not
     entry: str = "main"  # what the source calls @main
+    tuning: Tuning = Tuning()
 
     def of(self, function: str) -> list[Explained]:
         """The kernels that @main or @prepare calls."""
@@ -119,6 +131,7 @@ class Explanation:
             ],
             "products": [dict(each) for each in self.products],
             "attention_apart": list(self.apart),
+            "tuning": asdict(self.tuning),
             "total": total(self.of("main")),
         }
 
@@ -146,7 +159,10 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
     options = Options.resolve(**({} if target is None else {"target": target}))
     target = options.target
     chosen = choose_machine(target, machine)
-    found: dict[str, Any] = ask(_EXPLAIN, source, func, options)
+    program = read(source, func, options)
+    tuned = program.choices(options)
+    choices = tuning.text_of(tuned or {}) if options.tune else ""
+    found: dict[str, Any] = ask(_EXPLAIN, program.linalg, func, options, choices=choices)
     for op in (op for call in found["calls"] for op in call["ops"]):
         op["where"] = in_source(source, op["where"])
     decided = [each for call in found["calls"] for each in call["fused"]]
@@ -163,7 +179,8 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
     kernels = [
         _explained(by_name[name], function, tuple(each), chosen) for (function, name), each in calls.items()
     ]
-    return Explanation(source, target, chosen, tuple(kernels), tuple(found["edges"]), apart, products, func)
+    edges, tuning_of = tuple(found["edges"]), Tuning(options.tune, tuned)
+    return Explanation(source, target, chosen, tuple(kernels), edges, apart, products, func, tuning_of)
 
 
 def _explained(
@@ -182,38 +199,25 @@ def _explained(
     )
 
 
-def ask(entry: str, source: str, func: str, options: Options) -> Any:
+def ask(entry: str, linalg: str, func: str, options: Options, **extras: str) -> Any:
     """What the function ``entry`` of a compile worker ("module:name") says of a program for the target."""
     return pool.call(
         "compile",
         entry,
         timeout=options.timeout,
         reproducer="linalg_text",
-        linalg_text=linalg_of(source, options),
+        linalg_text=linalg,
         func_name=func,
         chip=chip_of(options.target).name if is_cuda(options.target) else "",
         **requests.user_passes_of(options),
         **requests.rounding_of(options),
+        **extras,
     )
 
 
 def in_source(source: str, place: str) -> str:
     """A place that a worker names, with the name of the file that it comes from."""
     return _FROM_TEXT.sub(lambda _: f"{source}:", place)
-
-
-def linalg_of(source: str, options: Options) -> str:
-    """The program as linalg text, each op with its source line."""
-    factory = split_source(source)
-    if factory is None and not source.endswith(EXPORTED):
-        return read_mlir(Path(source))
-    from . import tracing  # imports torch
-
-    if factory is None:
-        program = tracing.load(Path(source), options.target)
-    else:
-        program = tracing.trace(*call_factory(*factory), options.target)
-    return requests.import_program(program.text, program.weight_positions, options)
 
 
 def choose_machine(target: str, name: str) -> Machine:

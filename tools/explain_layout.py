@@ -25,6 +25,7 @@ from ..tables import aligned
 from . import explain_copies
 from .explain import ask, in_source
 from .programs import check_func
+from .sources import read
 
 _LAYOUTS = "mlopt.pipelines.explain_layouts:layouts_of_text"
 LEGEND = (
@@ -43,7 +44,7 @@ def kernels_of(source: str, func: str, target: str | None) -> list[dict[str, Any
             f"layouts are of GPU kernels, and the target is {options.target}",
             remedy="pass --target cuda:sm_80",
         )
-    kernels: list[dict[str, Any]] = ask(_LAYOUTS, source, func, options)
+    kernels: list[dict[str, Any]] = ask(_LAYOUTS, read(source, func, options).linalg, func, options)
     for tile in (tile for kernel in kernels for tile in kernel["tiles"]):
         tile["where"] = in_source(source, tile["where"])
     return kernels

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..tables import aligned
-from .explain import Explained, Explanation, total
+from .explain import Explained, Explanation, Tuning, total
 
 
 def text(explained: Explanation) -> str:
@@ -19,10 +19,24 @@ def text(explained: Explanation) -> str:
             lines += ["", *_function_lines(explained, function, kernels)]
     for heading, about in notes(explained).items():
         lines += ["", heading, *(f"    {line}" for line in about)]
+    tuned = list(_tuning(explained.tuning))
+    lines += ["", *tuned] if tuned else []
     assumed = max((kernel.assumed for kernel in explained.kernels), default=0)
     if assumed:
         lines += ["", f"dynamic sizes count as {assumed} in bytes, FLOPs and times"]
     return "\n".join(lines)
+
+
+def _tuning(found: Tuning) -> Iterator[str]:
+    """Whose choice the schedules are, where ``tune=True`` has to do with it."""
+    names = " ".join(f"{name}:{number}" for name, number in (found.choices or {}).items())
+    if found.asked and found.choices is None:
+        yield "schedules are the cost model's: tune=True has kept no measurement of this program"
+    elif found.asked:
+        others = names or "none"
+        yield f"schedules are those that tune=True measured as fastest; not the cost model's: {others}"
+    elif names:
+        yield f"tune=True has kept other schedules, which MLOPT_TUNE=1 shows: {names}"
 
 
 def notes(explained: Explanation) -> dict[str, list[str]]:

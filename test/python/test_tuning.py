@@ -10,6 +10,8 @@ import pytest
 import torch
 from mlopt.errors import CompileError
 from mlopt.runtime import cache, cache_key, tuning
+from mlopt.tools import explain, explain_text
+from mlopt.tools.programs import compile_source
 
 SIZES = """
 func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
@@ -65,6 +67,46 @@ def test_the_fastest_is_taken_kernel_by_kernel(monkeypatch: pytest.MonkeyPatch) 
     assert schedules(tuned)[first] == schedules(other)[first] != schedules(model)[first]
     assert schedules(tuned)[second] == schedules(model)[second] != schedules(other)[second]
     torch.testing.assert_close(tuned(x, w), layer(x.double(), w.double()).float())
+
+
+def test_explain_shows_what_won_if_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module through mlopt.jit, and a text: what is kept of them is found, its schedules are shown."""
+    python, mlir = tmp_path / "scaled.py", tmp_path / "scaled.mlir"
+    python.write_text(
+        "import torch\n\ndef make():\n"
+        "    return (lambda x, w: torch.relu(x @ w).softmax(-1)), torch.ones(3000, 65), torch.ones(65, 333)\n"
+    )
+    mlir.write_text(SIZES.replace("?", "1000000"))
+    sources = f"{python}:make", str(mlir)
+
+    measure = tuning._times
+
+    def first_wins(*args: Any) -> list[dict[str, float]]:
+        times = [dict.fromkeys(each, 9.0) for each in measure(*args)]
+        times[1][next(iter(times[1]))] = 1.0
+        return times
+
+    for source in sources:
+        assert explain.explain(source, "main", machine="cpu").tuning.choices is None
+    monkeypatch.setenv("MLOPT_TUNE", "1")
+    for source in sources:
+        told = explain_text.text(explain.explain(source, "main", machine="cpu"))
+        assert "schedules are the cost model's: tune=True has kept no measurement of this program" in told
+    monkeypatch.setattr(tuning, "_times", first_wins)
+    for source in sources:
+        compiled = compile_source(source, "main")
+        first = next(iter(schedules(compiled)))
+        with monkeypatch.context() as as_usual:
+            as_usual.delenv("MLOPT_TUNE")
+            usual = explain.explain(source, "main", machine="cpu")
+        tuned = explain.explain(source, "main", machine="cpu")
+        assert usual.as_dict()["tuning"] == {"asked": False, "choices": {first: 1}}
+        assert tuned.as_dict()["tuning"] == {"asked": True, "choices": {first: 1}}
+        assert f"which MLOPT_TUNE=1 shows: {first}:1" in explain_text.text(usual)
+        assert f"measured as fastest; not the cost model's: {first}:1" in explain_text.text(tuned)
+        shown = [{each.name: dict(each.schedule) for each in one.kernels} for one in (usual, tuned)]
+        assert shown[1].pop(first) != shown[0].pop(first)
+        assert shown[1] == shown[0]
 
 
 def test_what_won_is_remembered_for_this_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
