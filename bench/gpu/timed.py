@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...test.corpus.basic import normalize_by_sum, relu_scale
-from . import attentions, convolution_rows, model_rows, operations, product_rows
+from . import attentions, convolution_rows, float8_rows, model_rows, operations, product_rows
 from .workload import ATTENTION, BF16, CHAINS, F32, GRAPHS, LAUNCHES, OTHERS, ROWS, Size, Source, Timed
 
 _CLASSES = 128_256
@@ -182,5 +182,5 @@ for _tokens in (16384, 4096, 512, 8192, 2048, 1024):
     for _width in (128, 64):
         _add_attention(_tokens, _width, causal=True)
         _add_attention(_tokens, _width, causal=False)
-for _timed in (*product_rows.rows(), *convolution_rows.rows(), *model_rows.rows()):
+for _timed in (*product_rows.rows(), *float8_rows.rows(), *convolution_rows.rows(), *model_rows.rows()):
     TIMED[_timed.name] = _timed

@@ -56,7 +56,8 @@ class Timed:
     needed for the first result. ``table``: of the last input only rows as many as the result has are read.
     ``flops``: of a call by size, where they decide. ``heads``: results of one index of dim 1 need nothing of
     others, and too much memory is needed to make all of them in float64 at once. ``largest_error``: of a
-    row's largest value, 0: what is right for one op of the dtype.
+    row's largest value, 0: what is right for one op of the dtype. ``reference``: makes the result in float64
+    where the function takes no factors of it.
     """
 
     name: str
@@ -72,10 +73,13 @@ class Timed:
     flops: Callable[[Size], float] | None = None
     heads: bool = False
     largest_error: float = 0.0
+    reference: Callable[..., Tensor] | None = None
 
     def exact(self, inputs: Sequence[Tensor]) -> Tensor:
         """The result in float64."""
         wide = [each.double() if each.is_floating_point() else each for each in inputs]
+        if self.reference is not None:
+            return self.reference(*wide)
         if not self.heads:
             return self.function(*wide)
         parts = zip(*(each.split(1, 1) for each in wide), strict=True)

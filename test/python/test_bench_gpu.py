@@ -93,6 +93,30 @@ def test_what_multiplies_is_there():
     assert max(groups.values()) <= 24
 
 
+def test_8_bit_floats_have_the_sizes_of_products():
+    """Large ones and layers, each with a scale of each factor, and with one of each row."""
+    sizes = {"4096x4096x4096", "8192x8192x8192"} | {
+        f"{tokens}x{layer}"
+        for tokens in (1, 16, 128, 4096)
+        for layer in ("6144x4096", "4096x4096", "28672x4096", "4096x14336")
+    }
+    wanted = {f"{scales}-f8-{size}" for scales in ("scaled", "rows-scaled") for size in sizes}
+    assert wanted == {name for name, timed in TIMED.items() if timed.group.endswith("-f8")}
+
+
+@pytest.mark.parametrize("name", ["scaled-f8-1x6144x4096", "rows-scaled-f8-8192x8192x8192"])
+def test_8_bit_floats_are_compiled_beside_scaled_mm(name):
+    """torch._scaled_mm and ours are near a reference in float64, for sm_90a on the emulator."""
+    timed = TIMED[name]
+    with torch.inference_mode():
+        found = Child(Job("emulator", "cuda:sm_90a", "", True, 3, 0.001)).row(name, 60.0)
+    assert {peer: figure.problem for peer, figure in found.peers.items()} == {"eager": "", NAME: ""}
+    rows, columns, depth = timed.tiny
+    assert found.ceilings["flops"] == 2 * rows * columns * depth
+    scales = rows + columns if name.startswith("rows") else 2
+    assert found.ceilings["bytes"] == (rows + columns) * depth + 4 * scales + 2 * rows * columns
+
+
 def test_convolutions_are_those_of_resnet50():
     """Each shape of ResNet-50 once: 53 convolutions, whose shapes are 23."""
     found, side, read = {(3, 64, 224, 7, 2)}, 56, 64
