@@ -72,8 +72,11 @@ class Hooks(Pass):
         ]
         names = {kernel.sym_name.value for kernel in kernels}
         for kernel in kernels:
-            if any(callee in names for _, callee in calls[kernel.sym_name.value]):
-                raise PassError(kernel, f"kernels do not call kernels: @{kernel.sym_name.value}")
+            symbol = kernel.sym_name.value
+            if any(callee in names for _, callee in calls[symbol]):
+                raise PassError(kernel, f"kernels do not call kernels: @{symbol}")
+            if len(kernel.body.blocks) > 1:
+                raise PassError(kernel, f"@{symbol} has several blocks; run {self.name} on structured loops")
         if not kernels:
             return
         thread_through(op, callers_of(op, names), llvm.PointerType.get(), HOOK)

@@ -15,7 +15,8 @@
       call @kernel_1(%t, %out) : (!llvm.ptr, !llvm.ptr) -> ()
 
 The llvm dialect passes a memref of rank n as 3 + 2n values, and host functions grow with their calls: of 48
-layers, 336 calls with 30 values each became 336 with 4. Legal for the identity layout: such a memref is its
+layers, 336 calls with 30 values each became 336 with 4. With one hook a kernel (mlopt-hooks) their lowering
+to LLVM takes 2.0 times that of 2 layers, 10 before. Legal for the identity layout: such a memref is its
 pointer, as are views of it that only split and join dims. Sizes that are known at run time only, and strides,
 stay memrefs. Runs before mlopt-cpu-entry, when each buffer has its place.
 """

@@ -112,8 +112,13 @@ def _slowest(grid: Grid) -> ir.Value | None:
 
 
 def _depends_on(value: ir.Value, wanted: ir.Value) -> bool:
-    op = defining_op(value)
-    return value == wanted or (op is not None and any(_depends_on(each, wanted) for each in op.operands))
+    seen, left = {value}, [value]
+    while left:
+        op = defining_op(left.pop())
+        found = set() if op is None else set(op.operands) - seen
+        seen |= found
+        left += found
+    return wanted in seen
 
 
 def _mark(kernel: ir.Operation) -> None:

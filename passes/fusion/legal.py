@@ -21,7 +21,7 @@ from .edges import (
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
-from .prologue import can_compute
+from .prologue import why_cannot_compute
 from .words import first_word, word_for_group
 
 LARGEST = 256  # ops of a kernel
@@ -109,7 +109,7 @@ def why_even_so(
     if kinds[0] is Kind.INSERT:
         return PARTS
     if kinds[1] is Kind.PAD:
-        return can_compute(producer, reader_of_pad(reader))
+        return why_cannot_compute(producer, reader_of_pad(reader))
     return None
 
 

@@ -21,10 +21,10 @@ _ONLY_POINTWISE = "only element-wise work is computed again for each tile of {},
 
 def why_not_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation) -> str | None:
     """Why ``op`` reads ``value`` from memory; None if it may compute it."""
-    return can_compute(producer, op) or should_compute(graph, producer, value, op)
+    return why_cannot_compute(producer, op) or why_should_not_compute(graph, producer, value, op)
 
 
-def can_compute(producer: Group, op: ir.Operation) -> str | None:
+def why_cannot_compute(producer: Group, op: ir.Operation) -> str | None:
     """Which op of ``producer`` no tile of ``op`` can make; None if it can make all of them."""
     kinds = [kind for kind in producer.kinds if kind is not Kind.POINTWISE]
     if not kinds:
@@ -33,7 +33,7 @@ def can_compute(producer: Group, op: ir.Operation) -> str | None:
     return _ONLY_POINTWISE.format(word_for(op), first_word(told, producer))
 
 
-def should_compute(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation) -> str | None:
+def why_should_not_compute(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation) -> str | None:
     """Why tiles of ``op`` would lose by making what they read: it is scattered, or stored anyway."""
     if not _reads_in_order(graph, producer):
         reason = f"{word_for(op)} would read an operand against its order in memory, again for each tile"

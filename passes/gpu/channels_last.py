@@ -109,7 +109,7 @@ class ChannelsLast(Pass):
             is_last = root[1] == root[0].type.rank - 1
             gain = None
             if not is_last and parts_of(*root) is None:
-                gain = should_copy(op, root[0], self.machine, self.shared)
+                gain = gain_of_copy(op, root[0], self.machine, self.shared)
             if gain is not None:
                 _read_copy(op, root[0], copies)
                 root = root_of(op.operands[0], read)
@@ -153,7 +153,7 @@ def can_turn(op: ir.Operation) -> tuple[int, int] | None:
     return (summed[0], made[0]) if channels and channels % (WIDE // HALF) == 0 else None
 
 
-def should_copy(op: ir.Operation, image: ir.Value, machine: str, shared: int) -> str | None:
+def gain_of_copy(op: ir.Operation, image: ir.Value, machine: str, shared: int) -> str | None:
     """What a convolution and the turned copy that it reads are predicted to take, and what it takes without.
 
     None if that is no less.
