@@ -12,11 +12,8 @@ from .product_rows import LAYERS, TOKENS, flops
 from .workload import BF16, Size, Source, Timed
 
 FACTORS = torch.float8_e4m3fn
-SIZES: tuple[Size, ...] = (
-    (4096, 4096, 4096),
-    (8192, 8192, 8192),
-    *((tokens, *layer) for tokens in TOKENS for layer in LAYERS),
-)
+_LARGE: tuple[Size, ...] = ((4096, 4096, 4096), (8192, 8192, 8192))  # the first is a layer, too
+SIZES = tuple(dict.fromkeys((*_LARGE, *((tokens, *layer) for tokens in TOKENS for layer in LAYERS))))
 _TINY = (32, 48, 64)  # torch takes columns and depths by 16
 
 
