@@ -7,7 +7,8 @@ Counted from accesses, not measured; inference without gradients, in float32, of
 too. Both sides by the same rules:
 
 - A kernel reads each element of an input that it uses once, and writes its outputs. What caches hold does
-  not count as read less, and what a kernel reads twice (a row that does not fit) not as read more.
+  not count as read less. A row that no cache keeps from one pass to the next counts in each pass of ours
+  (passes/costs/rows.py) and once of Inductor's; no module here has one.
 - Ours are `Kernel.bytes` of @main's kernels. @prepare's run when weights change, and are left out; Inductor
   has no such step unless it freezes weights.
 - Inductor's are what its scheduler's nodes say (`get_read_write_buffer_accesses`, the rule above), and for

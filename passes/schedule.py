@@ -39,7 +39,8 @@ from mlir import ir
 from ..dialects.attributes import BYTES, CONSIDERED, FLOPS, KERNEL, SCHEDULE, SLOW
 from .base import Pass, PassError
 from .costs.count import cost_of
-from .costs.machine import DEFAULT_GPU, machine_of
+from .costs.machine import DEFAULT_CPU, DEFAULT_GPU, find_machine, machine_of
+from .costs.rows import bytes_again
 from .domain import Domain
 from .scheduling import cpu, gpu
 from .scheduling.common import TASKS
@@ -101,9 +102,11 @@ class Schedule(Pass):
 
     def _schedule(self, function: ir.Operation, candidate: int) -> None:
         cost = cost_of(function)
-        BYTES.set(function, cost.bytes)
-        FLOPS.set(function, cost.flops)
         domain = kernel_domain(function)
+        machine = find_machine(DEFAULT_CPU if self.target == "cpu" else self.machine)
+        again = 0 if isinstance(domain, str) else bytes_again(domain, machine)
+        BYTES.set(function, cost.bytes + again)
+        FLOPS.set(function, cost.flops)
         reason = domain if isinstance(domain, str) else can_tile(domain) or self._problem(domain)
         if isinstance(domain, str) or reason is not None:
             SLOW.set(function, reason or "")

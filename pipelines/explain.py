@@ -25,8 +25,11 @@ from ..dialects.attributes import (
     SLOW,
     Decision,
 )
+from ..passes.costs.cost import Cost
 from ..passes.costs.count import cost_alone, cost_of, is_kernel_alone
 from ..passes.costs.host import cost_of_host_work, host_label, is_host_work
+from ..passes.costs.machine import Machine, find_machine, machine_for_code
+from ..passes.costs.rows import bytes_again
 from ..passes.groups import entry_ops
 from ..passes.locations import place_of
 from ..passes.moving.reads import is_move
@@ -112,8 +115,9 @@ def explain_text(
         run_stages(module.operation, (schedule,))
         for function in module.body.operations:
             _join_calls(function, calls, edges)
+        machine = find_machine(machine_for_code(chip))
         kernels = [
-            _kernel(function.operation, tf32)
+            _kernel(function.operation, tf32, machine)
             for function in module.body.operations
             if KERNEL.get(function.operation)
         ]
@@ -243,12 +247,13 @@ def _host_work(op: ir.Operation, number: int) -> dict[str, Any]:
     }
 
 
-def _kernel(function: ir.Operation, tf32: bool) -> dict[str, Any]:
-    slow = SLOW.get(function)
+def _kernel(function: ir.Operation, tf32: bool, machine: Machine) -> dict[str, Any]:
+    slow, domain = SLOW.get(function), kernel_domain(function)
+    again = 0 if isinstance(domain, str) else bytes_again(domain, machine, ASSUMED)
     return {
         "name": ir.StringAttr(function.attributes["sym_name"]).value,
         "labels": list(OPS.get(function) or ()),
-        "cost": cost_of(function, tf32, ASSUMED).as_dict(),
+        "cost": (cost_of(function, tf32, ASSUMED) + Cost(again)).as_dict(),
         "schedule": {name: list(sizes) for name, sizes in (SCHEDULE.get(function) or {}).items()},
         "considered": list(CONSIDERED.get(function) or ()),
         "last_blocks": LAST_BLOCKS.get(function) or "",

@@ -31,8 +31,9 @@ _WHOLE: Part = ()
 def cost_of(kernel: ir.Operation, tf32: bool = False, unknown: int = 1) -> Cost:
     """The cost of a kernel function on tensors, whether or not a tile rule takes it.
 
-    Bytes are the distinct elements of inputs, read once, and the results; FLOPs one for each arith or math op
-    of a body and iteration, of which branches and loops in the body count once. Dynamic sizes count as
+    Bytes are the distinct elements of inputs, read once, and the results (`rows.bytes_again` has what is read
+    again); FLOPs one for each arith or math op of a body and iteration, of which branches and loops in the
+    body count once. Dynamic sizes count as
     ``unknown``; what a gather reads counts once for each element that it makes, and parts that are added up
     twice. Of scores that causal attention makes itself those count that are not masked. ``tf32``: tensor
     cores may round factors of f32.
@@ -208,7 +209,7 @@ def reads_of(nest: Nest, unknown: int = 1) -> Iterator[tuple[ir.Value, Part, int
     for access in nest.reads:
         if access is not None:
             starts = tuple(index.start if isinstance(index.start, int) else None for index in access.indices)
-            yield access.value, starts, _read_bytes(nest, access, unknown)
+            yield access.value, starts, read_bytes(nest, access, unknown)
     for inner in nested_ops(nest.op) if nest.body else ():
         if inner.name == "tensor.extract":
             points = _points(nest.extents, unknown)
@@ -224,7 +225,7 @@ def _is_tensor_argument(value: ir.Value) -> bool:
     return isinstance(value, ir.BlockArgument) and isinstance(value.type, ir.RankedTensorType)
 
 
-def _read_bytes(nest: Nest, access: Access, unknown: int) -> int:
+def read_bytes(nest: Nest, access: Access, unknown: int) -> int:
     """The whole tensor, or as many elements of it as there are positions that are read."""
     loops = {loop for index in access.indices for loop in index.loops}
     loops |= {loop for index in access.indices if index.rest is not None for loop in loops_in(index.rest)}
@@ -241,6 +242,11 @@ def _written(value: ir.Value, unknown: int) -> int:
         part, value = value.owner.operands[0], value.owner.operands[1]
         total += bytes_of(part, unknown)
     return total if total and isinstance(value, ir.BlockArgument) else bytes_of(value, unknown)
+
+
+def bytes_of_element(value: ir.Value) -> int:
+    """The bytes of an element of a tensor, or of a scalar."""
+    return _bytes_of(value.type.element_type if isinstance(value.type, ir.ShapedType) else value.type)
 
 
 def bytes_of(value: ir.Value, unknown: int = 1) -> int:

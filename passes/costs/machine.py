@@ -34,7 +34,8 @@ class Machine:
     together; ``tasks``: how many independent tasks a kernel should have. ``cache``: bytes of the cache that
     all processors share, of which they read ``cache_bandwidth`` and which answers after ``cache_latency``
     seconds, and ``shared_bandwidth`` of the memory that a block's threads share; 0 for CPUs, where nobody
-    asks. ``warp_share``: what products of single warps (mma.sync) reach of ``matrix``.
+    asks. ``own_cache``: bytes of the cache of one processor of a CPU. ``warp_share``: what products of single
+    warps (mma.sync) reach of ``matrix``.
     ``small``: seconds of one processor's work that it does alone, however many tasks there are.
     ``sources``: where each of these comes from.
     """
@@ -56,6 +57,11 @@ class Machine:
     shared_bandwidth: float = 0.0
     warp_share: float = 1.0
     small: float = 0.0
+    own_cache: float = 0.0
+
+    def kept(self, tasks: int) -> float:
+        """The bytes that each of so many tasks finds in a cache when it reads them again."""
+        return self.own_cache or self.cache / min(self.processors, max(tasks, 1))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, that `Machine` takes as keyword arguments."""
@@ -97,6 +103,7 @@ def find_machine(name: str) -> Machine:
         shared_bandwidth=shared.get("bytes_per_second", 0.0),
         warp_share=tables.get("warps", {}).get("share", 1.0),
         small=tables["tasks"].get("small_seconds", 0.0),
+        own_cache=cache.get("own_bytes", 0.0),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from mlir import ir
 from mlopt import host_machine
+from mlopt.dialects.attributes import BYTES
 from mlopt.dialects.context import make_context
 from mlopt.options import Options
 from mlopt.passes.base import PassError
@@ -16,8 +17,11 @@ from mlopt.passes.costs.cost import FUNCTIONS, Cost
 from mlopt.passes.costs.count import cost_alone, cost_of
 from mlopt.passes.costs.machine import find_machine, machine_for_chip, machine_names
 from mlopt.passes.costs.roofline import predict
+from mlopt.passes.costs.rows import bytes_again
 from mlopt.passes.registry import find_pass, pass_names
+from mlopt.passes.schedule import Schedule
 from mlopt.passes.structured import structured_ops
+from mlopt.passes.tile import kernel_domain
 
 ALL = machine_names()
 GPUS = [name for name in ALL if find_machine(name).chips]
@@ -289,3 +293,51 @@ def test_measured_times_become_rates():
     assert found.special["exp"] == 2 * 3 * host_machine._TERMS * host_machine._ELEMENTS
     assert found.launch == 0.0
     assert machines.Machine(**json.loads(json.dumps(found.as_dict()))).vector == found.vector
+
+
+@pytest.mark.parametrize(
+    ("machine", "rows", "row", "times"),
+    [
+        ("cpu", 64, 262144, 1),  # 1 MiB, as much as the L2 cache of a core
+        ("cpu", 64, 262208, 2),
+        ("a100", 4096, 92592, 1),  # 40 MB of L2 for 108 rows at once
+        ("a100", 4096, 92608, 2),
+        ("a100", 10, 1000000, 1),  # for 10
+        ("a100", 10, 1000064, 2),
+    ],
+)
+def test_a_row_that_no_cache_keeps_is_read_in_each_pass(machine, rows, row, times):
+    """x / x.sum(-1): one pass for the sum, one for the division."""
+    target = "cpu" if machine == "cpu" else "cuda:sm_80"
+    tensor = f"tensor<{rows}x{row}xf32>"
+    text = f"""
+    func.func private @kernel(%x: {tensor}, %out: {tensor}) -> {tensor} attributes {{mlopt.kernel}} {{
+      %zero = arith.constant 0.0 : f32
+      %empty = tensor.empty() : tensor<{rows}xf32>
+      %none = linalg.fill ins(%zero : f32) outs(%empty : tensor<{rows}xf32>) -> tensor<{rows}xf32>
+      %sum = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+          iterator_types = ["parallel", "reduction"]}}
+          ins(%x : {tensor}) outs(%none : tensor<{rows}xf32>) {{
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.addf %a, %b : f32
+        linalg.yield %c : f32
+      }} -> tensor<{rows}xf32>
+      %y = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+          affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}}
+          ins(%x, %sum : {tensor}, tensor<{rows}xf32>) outs(%out : {tensor}) {{
+      ^bb0(%a: f32, %b: f32, %o: f32):
+        %c = arith.divf %a, %b : f32
+        linalg.yield %c : f32
+      }} -> {tensor}
+      return %y : {tensor}
+    }}"""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        kernel = module.body.operations[0].operation
+        domain = kernel_domain(kernel)
+        again = bytes_again(domain, find_machine(machine))
+        Schedule(target=target.partition(":")[0], machine=machine if machine != "cpu" else "a100").run(
+            module.operation
+        )
+        assert again == (times - 1) * rows * row * 4
+        assert BYTES.get(kernel) == cost_of(kernel).bytes + again == (times + 1) * rows * row * 4
