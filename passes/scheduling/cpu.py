@@ -152,13 +152,25 @@ def _columns(domain: Domain, dim: Dim) -> int | None:
     """How many columns, in strips, a task should have of rows that are summed to one; else None."""
     reducing = [nest for nest in domain.nests if nest.reductions]
     summed = [each for each in domain.dims if each.kind == "reduction" and each.extent != 1]
-    if [rule_of(nest) for nest in reducing] != [reduction] or not summed or dim.extent is None:
+    if {rule_of(nest) for nest in reducing} != {reduction} or not summed or dim.extent is None:
         return None
-    loops = domain.loops(reducing[0])
-    if dim not in [loops[loop] for loop in reducing[0].parallels]:
-        return None  # of what reads a total
-    others = prod(each.extent or 1 for each in domain.dims if each.kind != "reduction" and each != dim)
+    if len(reducing) > 1 and any(_is_dear(domain, nest) for nest in domain.nests):
+        return None  # strips keep what is dear from one reduction to the next
+    for nest in reducing:
+        loops = domain.loops(nest)
+        if dim not in [loops[loop] for loop in nest.parallels]:
+            return None  # of what reads a total
+    apart = (each for each in domain.dims if each.kind != "reduction" and not each.whole and each != dim)
+    others = prod(each.extent or 1 for each in apart)
     return _strips_of_columns(dim.extent * others)
+
+
+def _is_dear(domain: Domain, nest: Nest) -> bool:
+    """Whether exp and the like are computed in each row of columns."""
+    has_math = nest.body is not None and any(
+        op.operation.name.startswith("math.") for op in nest.body.operations
+    )
+    return has_math and any(dim.whole or dim.kind == "reduction" for dim in domain.loops(nest))
 
 
 def _strips_of_columns(columns: int) -> int:

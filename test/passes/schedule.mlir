@@ -180,6 +180,28 @@ func.func private @divided_by_total(%p: tensor<512xf32>, %x: tensor<1048576xf32>
   return %r : tensor<1048576xf32>
 }
 
+// Rows that read the sums of 1024 columns: four tasks, however many rows they write.
+// CHECK-LABEL: @minus_sums
+// CHECK-SAME: mlopt.schedule = {tile = array<i64: 0, 256, 0>}
+func.func private @minus_sums(%x: tensor<4096x1024xf32>, %out: tensor<4096x1024xf32>) -> tensor<4096x1024xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1024xf32>) -> tensor<1024xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<4096x1024xf32>) outs(%f : tensor<1024xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %t = arith.addf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<1024xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<4096x1024xf32>, tensor<1024xf32>) outs(%out : tensor<4096x1024xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %y = arith.subf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<4096x1024xf32>
+  return %r : tensor<4096x1024xf32>
+}
+
 // A row of unknown length: a task has a single one, and runs along it.
 // CHECK-LABEL: @dynamic_row
 // CHECK-SAME: tile = array<i64: 1, 0, 0>

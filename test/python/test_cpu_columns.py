@@ -19,6 +19,9 @@ FUNCTIONS: dict[str, Function] = {
     "middle": lambda x: x.view(2, -1, x.shape[1]).sum(1),
     "leading_two": lambda x: x.view(2, -1, x.shape[1]).sum((0, 1)),
     "softmax": lambda x: x.softmax(0),
+    "minus_mean": lambda x: x - x.mean(0),
+    "normed": lambda x: (x - x.mean(0)) / (x.var(0, correction=0) + 1).sqrt(),
+    "by_largest": lambda x: x - x.amax(0),
 }
 
 

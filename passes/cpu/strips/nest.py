@@ -46,7 +46,11 @@ def plan_nest(layout: Layout, root: ir.OpView, roots: Sequence[ir.OpView], vecto
         if nest is not None:
             return nest
     nest = _plain_nest(layout, root, made, most_lanes)
-    return replace(nest, columns=plan_columns(layout, root, nest.covers)) if len(roots) == 1 else nest
+    if any(sizes_of(each.valueToStore) != sizes_of(root.valueToStore) for each in roots):
+        return nest
+    others = [each for each in roots if each != root]
+    planned = plan_columns(layout, [root, *others], nest.covers)
+    return nest if planned is None else replace(nest, covers=planned[0], columns=planned[1])
 
 
 def _widest_bits(layout: Layout, roots: Sequence[ir.OpView]) -> int:
