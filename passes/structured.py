@@ -15,6 +15,7 @@ from .remembered import remembered
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 ATTENTION = "mlopt.attention"  # loops, maps and init as a linalg.generic has them, but no body
+COPY = "memref.copy"  # what the host function copies itself, from buffer to buffer
 SCORES = "scores"  # the label of the product before it
 # What has loops, and so can be part of a kernel.
 STRUCTURED = ("linalg.generic", "linalg.fill", "tensor.extract_slice", "tensor.insert_slice", ATTENTION)

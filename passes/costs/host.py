@@ -9,10 +9,10 @@ from math import ceil
 from mlir import ir
 
 from ..constants import integer_of
+from ..structured import COPY
 from .cost import Cost
 from .count import bytes_of, count_op
 
-COPY = "memref.copy"
 _READS, _STORE = ("tensor.extract", "memref.load"), "memref.store"
 _LOOPS = ("scf.for", "scf.while", "scf.if")
 

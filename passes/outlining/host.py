@@ -12,7 +12,7 @@ from ..operations import defining_op
 from ..raising.reshape import RESHAPES
 from ..structured import DYNAMIC, make_copy, make_empty, sizes_of, structured_ops
 from .sizes import size_expression
-from .written import is_filled_by_loops
+from .written import filled_by_loops
 
 _READ_ONLY = "bufferization.writable"
 _VIEWS = (*RESHAPES, "tensor.cast")
@@ -177,7 +177,7 @@ def _write(value: ir.Value, out: ir.Value) -> None:
             out = memref.ExpandShapeOp(kind, out, groups, dynamic, static).result
         value = source
         view = defining_op(value, *RESHAPES)
-    alloc = is_filled_by_loops(value, out.type)
+    alloc = filled_by_loops(value, out.type)
     if alloc is not None and isinstance(out, ir.BlockArgument):
         alloc.results[0].replace_all_uses_with(out)
         alloc.erase()

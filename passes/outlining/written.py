@@ -10,7 +10,7 @@
 
 The kernel of the fill writes to ``%m``. What is an argument, a constant, or read by others, too, is copied by
 a kernel, which all threads share and `mlopt explain` counts. A buffer that becomes a result is the result's
-own memory (`is_filled_by_loops`). Legal where the shape is known: memory of other sizes may be asked for
+own memory (`filled_by_loops`). Legal where the shape is known: memory of other sizes may be asked for
 behind what is to be written there. Sums into 30522 rows of 768 zeros move 100 MB; they moved 288, and 188
 more to the result that nothing counted.
 """
@@ -23,9 +23,7 @@ from mlir.dialects import bufferization
 from ...dialects.attributes import GROUP
 from ..operations import defining_op
 from ..raising.reshape import RESHAPES
-from ..structured import STRUCTURED, make_copy, make_empty, structured_ops
-
-COPY = "memref.copy"
+from ..structured import COPY, STRUCTURED, make_copy, make_empty, structured_ops
 
 
 def fill_in_place(function: ir.Operation) -> None:
@@ -55,8 +53,11 @@ def can_fill(read: ir.Operation, alloc: ir.Operation) -> bool:
     return bool(read.operands[0].type.has_static_shape)
 
 
-def is_filled_by_loops(value: ir.Value, out: ir.Type) -> ir.Operation | None:
-    """The allocation of a buffer like the memory ``out`` that ``value`` is the content of."""
+def filled_by_loops(value: ir.Value, out: ir.Type) -> ir.Operation | None:
+    """The allocation of a buffer like the memory ``out`` that ``value`` is the content of, if any.
+
+    Types with the same dynamic dims will do: the value is what ``out`` is to have, so it is of its sizes.
+    """
     tensor = defining_op(value, "bufferization.to_tensor")
     alloc = None if tensor is None else defining_op(tensor.operands[0], "memref.alloc")
     return alloc if alloc is not None and alloc.results[0].type == out else None
