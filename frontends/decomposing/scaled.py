@@ -53,12 +53,13 @@ def _scaled_mm(
     if scale_result is not None or {a.dtype, b.dtype} - {*FORMATS} or out_dtype not in _RESULTS:
         return NotImplemented
     scales = [scale.reshape(()) if scale.dim() < 2 else scale for scale in (scale_a, scale_b)]
-    if any(
-        not statically_known_true(scale.shape[dim] == 1)
-        for scale, dim in zip(scales, (1, 0), strict=True)
-        if scale.dim() == 2
+    wanted = ((a.shape[0], 1), (1, b.shape[1]))
+    if not all(
+        statically_known_true(size == 1) or statically_known_true(size == whole)
+        for scale, sizes in zip(scales, wanted, strict=True)
+        for size, whole in zip(scale.shape, sizes, strict=False)
     ):
-        return NotImplemented  # a scale for each part of the depth
+        return NotImplemented  # a scale for each part of the depth, or for several rows
     if bias is not None:
         columns, given = b.shape[1], bias.numel()
         torch._check(given == columns, lambda: f"Bias must be size {columns} but got {given}")

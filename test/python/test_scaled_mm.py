@@ -105,3 +105,12 @@ def test_scales_of_results_are_refused() -> None:
     x, one = drawn((32, 64), E4M3), torch.tensor(1.0)
     with pytest.raises(UnsupportedOpError, match="_scaled_mm"):
         mlopt.jit(Function(lambda x, s: torch._scaled_mm(x, x.t(), s, s, scale_result=s)), x, one)
+
+
+@pytest.mark.parametrize("sizes", [((256, 1), (1, 2)), ((2, 1), (1, 256))])
+def test_scales_of_blocks_are_refused(sizes: tuple[tuple[int, int], tuple[int, int]]) -> None:
+    """One for each 128 rows of a factor: the op and its line are named, and no shape that does not fit."""
+    factor, one, other = drawn((256, 128), E4M3), *(drawn(each) for each in sizes)
+    product = Function(lambda x, s, t: (torch._scaled_mm(x, x.t(), s, t, out_dtype=BF16),))
+    with pytest.raises(UnsupportedOpError, match=r"mlopt cannot compile aten\._scaled_mm"):
+        mlopt.jit(product, factor, one, other)
