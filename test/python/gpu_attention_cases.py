@@ -56,6 +56,10 @@ class Case:
         shapes.append((*self.lead, self.rows, self.width))
         drawn = [rng.standard_normal(shape) for shape in shapes]
         arrays = [to_bf16(each) if self.kind == "bf16" else each.astype(np.float16) for each in drawn]
+        return arrays, *self.exact(arrays)
+
+    def exact(self, arrays: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """The result of such arguments in f64, and how far it may be off; 0 where a row has no keys left."""
         q, k, v, *added = map(wide, arrays[:-1])
         if self.groups > 1:
             k, v = k[:, None], v[:, None]
@@ -64,12 +68,12 @@ class Case:
             scores = scores + added[0]
         if self.mask == "causal":
             scores = np.where(np.arange(self.rows)[:, None] >= np.arange(self.keys), scores, -np.inf)
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-        weights /= weights.sum(-1, keepdims=True)
+        dead = np.isneginf(scores).all(-1, keepdims=True)
+        weights = np.exp(scores - np.where(dead, 0, scores.max(-1, keepdims=True)))
+        weights /= np.where(dead, 1, weights.sum(-1, keepdims=True))
         exact = weights @ v
         # The weights are rounded once, the result once; what is done in f32 is far less.
-        bound = 1.01 * ROUNDED[self.kind] * (weights @ np.abs(v) + np.abs(exact))
-        return arrays, exact, bound
+        return exact, 1.01 * ROUNDED[self.kind] * (weights @ np.abs(v) + np.abs(exact))
 
     def kernel(self) -> str:
         """The kernel, with its arguments as `drawn` has them."""

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from gpu_attention_cases import Case
 from gpu_gate_runs import SPARE
 from gpu_kernels import compile_kernel, run_kernel
-from gpu_numbers import wide
+from gpu_numbers import to_bf16, wide
 
 CHIP = find_chip("sm_90a")
 ALL = ("together", "ahead", "random")
@@ -63,6 +63,41 @@ def test_attention(
         assert counters is not None and counters.bank_conflicts == 0
         assert counters.l2_bytes <= SPARE * case.implied_bytes(rows, keys)
     _check_code(kernel.ptx)
+
+
+SHAPE = (1, 1, 72, 104, 64)  # four steps of 32 keys, of which the last is not whole
+Q, K, V, MASK = range(4)
+# The mask of scores, the argument that is written to, where, and what.
+SPECIAL = {
+    "nan q": (None, Q, (0, 3, 5), np.nan),
+    "nan k": (None, K, (0, 50, 5), np.nan),
+    "inf v": (None, V, (0, 50, 5), np.inf),
+    "inf v, causal": ("causal", V, (0, 50, 5), np.inf),
+    "nan mask": ("added", MASK, (7, 99), np.nan),
+    "inf mask": ("added", MASK, (7, 99), np.inf),
+    "dead rows": ("added", MASK, (slice(5, 9), slice(None)), -np.inf),
+    "first keys dead": ("added", MASK, (slice(0, 40), slice(0, 70)), -np.inf),
+    "last keys dead": ("added", MASK, (slice(0, 40), slice(30, None)), -np.inf),
+}
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+@pytest.mark.parametrize(("mask", "argument", "at", "number"), SPECIAL.values(), ids=SPECIAL)
+def test_numbers_that_are_not_finite(
+    kind: str, mask: str | None, argument: int, at: tuple[int, ...], number: float, rng: np.random.Generator
+) -> None:
+    """NaN and infinities are where they should be, and nowhere else; a row whose keys are all away is 0."""
+    case = Case(*SHAPE, kind, mask)
+    kernel = compile_kernel(case.kernel(), CHIP.name, case.schedule(64, 32, 4, 2))
+    assert "wgmma.mma_async" in kernel.ptx
+    arguments, *_ = case.drawn(rng)
+    arguments[argument][at] = number if kind == "f16" else to_bf16(np.float32(number))
+    with np.errstate(invalid="ignore"):  # 0 times infinity, and infinity less infinity
+        exact, bound = case.exact(arguments)
+    found = wide(run_kernel(kernel, arguments, options=emulator.Options(schedule="random", seed=7))[0])
+    finite = np.isfinite(exact)
+    assert np.array_equal(found[~finite], exact[~finite], equal_nan=True)
+    assert (np.abs(found[finite] - exact[finite]) <= bound[finite]).all()
 
 
 def _check_code(ptx: str) -> None:
