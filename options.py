@@ -68,8 +68,8 @@ class Options:
     )
     tune: bool = _option(
         False,
-        "Measure a few schedules of each kernel, with the number of threads of now, and keep the fastest "
-        "(docs/tuning.md).",
+        "Measure a few schedules of each kernel, with the number of threads of now or on the GPU, and keep "
+        "the fastest (docs/tuning.md).",
         changes_code=True,
     )
     cuda_graph: bool = _option(
@@ -119,10 +119,10 @@ class Options:
                 f'device="{resolved.device}" runs programs for GPUs, the target is the CPU',
                 remedy='pass target="cuda:sm_80" too, or another of them',
             )
-        if resolved.tune and (resolved.target, resolved.cpu) != ("cpu", "host"):
+        if resolved.tune and resolved.cpu != "host":
             raise CompileError(
-                f"tune=True measures on this CPU, and the program is for {resolved.target} ({resolved.cpu})",
-                remedy="leave out tune, or target and cpu",
+                f"tune=True measures on this CPU, and the program is for {resolved.cpu}",
+                remedy="leave out tune, or cpu",
             )
         return resolved
 

@@ -14,8 +14,9 @@ After::
 them; for the reduced dim of a contraction the step of the loop over it. A kernel that no tile rule takes gets
 ``mlopt.slow = "why"`` instead and stays linalg. Always legal: it only adds attributes.
 
-``choices`` takes others of a CPU's candidates than the first: ``choices=2`` for all kernels, or
-``choices="kernel_0_matmul:2 kernel_3_sum:1"``; those that are not named get the first.
+``choices`` takes others of the candidates than the first: ``choices=2`` for all kernels, or
+``choices="kernel_0_matmul:2 kernel_3_sum:1"``; those that are not named get the first. On a GPU products and
+attention on tensor cores have some, one for each of the sizes of blocks that were compared.
 
 For ``target=cuda`` the schedule also has ``warps``, of a block, and ``min_blocks``, that a multiprocessor
 should hold (nvvm.minctasm); a reduction has ``most_registers`` (nvvm.maxnreg) if its blocks leave a thread
@@ -42,19 +43,20 @@ from .costs.count import cost_of
 from .costs.machine import DEFAULT_CPU, DEFAULT_GPU, find_machine, machine_of
 from .costs.rows import bytes_again
 from .domain import Domain
-from .scheduling import cpu, gpu
+from .scheduling import cpu, gpu, tensor_blocks
 from .scheduling.common import TASKS
 from .scheduling.tensor_blocks import SHARED
 from .tile import kernel_domain
 from .tiling.registry import can_tile
 
-TARGETS = ("cpu", "cuda")
+# By target: how many candidates a kernel has at most.
+CANDIDATES = {"cpu": len(cpu.CANDIDATES), "cuda": tensor_blocks.CANDIDATES}
 
 
 @dataclass(frozen=True)
 class Schedule(Pass):
     """Choose tile sizes for ``target``; ``tasks``: how many a big kernel should have at least on a CPU;
-    ``choices``: which candidates to take on a CPU; ``machine``: whose times decide for a GPU; ``shared``: the
+    ``choices``: which candidates to take; ``machine``: whose times decide for a GPU; ``shared``: the
     bytes of shared memory of its multiprocessors; ``tf32``: whether its products may round f32 to 11 bits;
     ``warpgroups``: whether it has wgmma.
     """
@@ -70,8 +72,8 @@ class Schedule(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Schedule each kernel of the module."""
-        if self.target not in TARGETS:
-            raise PassError(op, f"schedule: no target '{self.target}'; use one of {', '.join(TARGETS)}")
+        if self.target not in CANDIDATES:
+            raise PassError(op, f"schedule: no target '{self.target}'; use one of {', '.join(CANDIDATES)}")
         machine_of(op, self.machine)  # refuses a name that is none
         kernels = {
             function.attributes["sym_name"].value: function.operation
@@ -92,11 +94,11 @@ class Schedule(Pass):
         for name, number in asked.items():
             if name not in kernels:
                 raise PassError(op, f"schedule: no kernel '{name}'; there are: {', '.join(kernels)}")
-            if not number.isdecimal() or int(number) >= len(cpu.CANDIDATES) or self.target != "cpu":
+            if not number.isdecimal() or int(number) >= CANDIDATES[self.target]:
                 raise PassError(
                     op,
-                    f"schedule: no candidate '{number}' for @{name}; a kernel has"
-                    f" {len(cpu.CANDIDATES)} of them on a CPU, from 0, and one on a GPU",
+                    f"schedule: no candidate '{number}' for @{name}; a kernel has up to"
+                    f" {CANDIDATES[self.target]} of them for target={self.target}, from 0",
                 )
         return {name: int(number) for name, number in asked.items()}
 
@@ -112,7 +114,7 @@ class Schedule(Pass):
             SLOW.set(function, reason or "")
             return
         if self.target == "cuda":
-            self._schedule_blocks(function, domain)
+            self._schedule_blocks(function, domain, candidate)
             return
         chosen = cpu.choose_tiles(domain, self.tasks, cpu.CANDIDATES[candidate])
         SCHEDULE.set(function, {"tile": tuple(chosen[dim] for dim in domain.dims)})
@@ -120,8 +122,8 @@ class Schedule(Pass):
     def _problem(self, domain: Domain) -> str | None:
         return gpu.problem(domain) if self.target == "cuda" else cpu.stages_problem(domain)
 
-    def _schedule_blocks(self, function: ir.Operation, domain: Domain) -> None:
-        choice = gpu.choose(domain, self.machine, self.shared, self.tf32, self.warpgroups)
+    def _schedule_blocks(self, function: ir.Operation, domain: Domain, candidate: int) -> None:
+        choice = gpu.choose(domain, self.machine, self.shared, self.tf32, self.warpgroups, candidate)
         tiles = tuple(choice.tiles[dim] for dim in domain.dims)
         found = {"tile": tiles, "warps": (choice.warps,), "min_blocks": (choice.min_blocks,)}
         found |= {"stages": (choice.stages,)} if choice.stages > 1 else {}

@@ -28,18 +28,20 @@ def compile_text(
     opt_level: int = 2,
     fast_math: bool = False,
     tf32: bool = False,
+    choices: str = "",
     **extras: Any,
 ) -> dict[str, Any]:
     """Compile the module ``linalg_text`` for the GPU ``chip`` ("sm_80"); no GPU is needed.
 
     ``cpu``, ``features`` and ``opt_level`` are for the host part, which launches; ``fast_math`` adds
-    mlopt-fast-math; ``tf32`` lets tensor cores round factors of f32; ``extras`` are those of `lower_text`.
+    mlopt-fast-math; ``tf32`` lets tensor cores round factors of f32; ``choices`` are mlopt-schedule's;
+    ``extras`` are those of `lower_text`.
     Returns what `mlopt.pipelines.compile.compile_text` returns, and "ptx" (text) and "cubin" (bytes, empty
     without ptxas); "device" in the metadata says what is known of each kernel's code.
     """
     known_chip = find_chip(chip)
     with make_context(), ir.Location.unknown():
-        stages = cuda_stages(known_chip.name, known_chip.ptx, fast_math, tf32)
+        stages = cuda_stages(known_chip.name, known_chip.ptx, fast_math, tf32, choices)
         lowered = lower_text(linalg_text, func_name, stages, entries_after="threads", **extras)
         built = build_device(lowered.module, known_chip)
         lowered.known["device"] = built.pop("device")

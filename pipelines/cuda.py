@@ -19,10 +19,24 @@ WARPGROUPS = "sm_90a"  # the chip with wgmma
 _THREADS = (*_LAYOUTS, "llvm", "nvvm")
 
 
-def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False) -> tuple[Stage, ...]:
+def cuda_schedule(chip: str, tf32: bool = False, choices: str = "") -> Schedule:
+    """mlopt-schedule for the GPU ``chip``; ``tf32`` and ``choices`` are those of `cuda_stages`."""
+    return Schedule(
+        "cuda",
+        choices=choices,
+        machine=machine_for_code(chip),
+        shared=find_chip(chip).limits.shared,
+        tf32=tf32,
+        warpgroups=chip == WARPGROUPS,
+    )
+
+
+def cuda_stages(
+    chip: str, ptx: int, fast_math: bool = False, tf32: bool = False, choices: str = ""
+) -> tuple[Stage, ...]:
     """The stages for the GPU ``chip`` ("sm_80") in PTX of version ``ptx`` (80 is 8.0), both known to LLVM.
 
-    ``tf32``: whether tensor cores may round factors of f32.
+    ``tf32``: whether tensor cores may round factors of f32; ``choices`` are those of mlopt-schedule.
     """
     limits = find_chip(chip).limits
     block = f"{{shared={limits.shared_per_block}}}"
@@ -42,9 +56,7 @@ def cuda_stages(chip: str, ptx: int, fast_math: bool = False, tf32: bool = False
         if has
         else ""
     )
-    schedule = Schedule(
-        "cuda", machine=machine_for_code(chip), shared=limits.shared, tf32=tf32, warpgroups=has
-    )
+    schedule = cuda_schedule(chip, tf32, choices)
     return (
         LINALG,
         # Threads have their positions at hand; a prepared tensor of them would be read by each block.

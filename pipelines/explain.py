@@ -61,7 +61,7 @@ def explain_text(
     """The kernels of the module ``linalg_text`` and the edges between their calls.
 
     For a CPU, or the GPU ``chip`` ("sm_80"), whose tensor cores may round factors of f32 (``tf32``);
-    ``choices`` are mlopt-schedule's on a CPU; ``passes`` and ``plugins`` are those of
+    ``choices`` are mlopt-schedule's; ``passes`` and ``plugins`` are those of
     `mlopt.pipelines.compile.lower_text`. Returns::
 
         {"kernels": [{"name", "labels", "cost": `Cost` as a dictionary, "schedule": {name: [sizes]},
@@ -85,7 +85,10 @@ def explain_text(
 
     Bytes and FLOPs count dynamic sizes as "assumed", which is 0 where there are none.
     """
-    target = cuda_stages(chip, find_chip(chip).ptx, tf32=tf32) if chip else cpu_stages(choices=choices)
+    if chip:
+        target = cuda_stages(chip, find_chip(chip).ptx, tf32=tf32, choices=choices)
+    else:
+        target = cpu_stages(choices=choices)
     with looking(), user_passes(target, passes, plugins) as stages:
         linalg, grouping, outline, schedule = _stages(stages)
         module = accept(linalg_text, func_name)

@@ -280,6 +280,10 @@ class Executable:
         whole = AlignedBytes(size)
         return [Part(whole, offset) for offset in offsets]
 
+    def copy_of(self, values: AlignedBytes) -> Block:
+        """``values`` where the program can read them."""
+        return values
+
     def settle(self) -> None:
         """Wait for what this thread has copied for the program: other threads may use it then."""
 

@@ -84,7 +84,7 @@ class _CallsByGpu:
                 gpu: int = value.get_device()
                 break
         else:
-            gpu = _default_gpu()
+            gpu = default_gpu()
         call = self._calls.get(gpu)
         if call is None:
             # Threads whose first calls overlap make one each; all go on with the same one.
@@ -92,7 +92,7 @@ class _CallsByGpu:
         return call(*values)
 
 
-def _default_gpu() -> int:
+def default_gpu() -> int:
     """The current GPU; DeviceError with what to do if there is none."""
     from .cuda.driver import driver
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..options import Options
-from . import pool, tuning
+from . import pool, tuning, tuning_device
 from .cache import Cached
 from .cuda.chips import chip_of, is_cuda
 
@@ -91,7 +91,7 @@ def rounding_of(options: Options) -> dict[str, bool]:
 
 def _measured(options: Options, shapes: Sequence[Sequence[int | None]] | None = None) -> dict[str, Any]:
     """What a program that is tuned depends on beside the rest, by name."""
-    return {"threads": tuning.threads(), "shapes": shapes} if options.tune else {}
+    return {**tuning_device.device_of(options).key, "shapes": shapes} if options.tune else {}
 
 
 def _compile(
@@ -105,16 +105,24 @@ def _compile(
     """By a compile worker; what the user's own passes print is printed here."""
     compile_with = functools.partial(_compile_with, linalg, options, func_name, stage, rounding or {})
     if options.tune and not stage:
-        built = tuning.tuned(_schedules(linalg, options, func_name), compile_with, shapes)
+        device = tuning_device.device_of(options)
+        found = _candidates(linalg, options, func_name, rounding or {})
+
+        def place(name: str, kernel: str) -> Cached:
+            sizes = {"shapes": shapes} if "?" in kernel else {}
+            return Cached("schedule", {"kernel": kernel, **device.key, **sizes}, options, name)
+
+        places = {name: place(name, kernel) for name, kernel in found["kernels"].items()}
+        built = tuning.tuned(found["schedules"], places, compile_with, shapes, device)
     else:
         built = compile_with("")
     print(built.pop("printed"), end="")
     return built
 
 
-def _schedules(linalg: str, options: Options, func_name: str) -> list[dict[str, str]]:
+def _candidates(linalg: str, options: Options, func_name: str, rounding: dict[str, bool]) -> dict[str, Any]:
     """What there is to choose from."""
-    found: list[dict[str, str]] = pool.call(
+    found: dict[str, Any] = pool.call(
         "compile",
         _CANDIDATES,
         timeout=options.timeout,
@@ -122,8 +130,15 @@ def _schedules(linalg: str, options: Options, func_name: str) -> list[dict[str, 
         linalg_text=linalg,
         func_name=func_name,
         **user_passes_of(options),
+        **rounding,
+        **_chip_of(options),
     )
     return found
+
+
+def _chip_of(options: Options) -> dict[str, str]:
+    """The GPU that is compiled for, if it is one, as workers take it."""
+    return {"chip": chip_of(options.target).name} if is_cuda(options.target) else {}
 
 
 def user_passes_of(options: Options) -> dict[str, Any]:
@@ -147,8 +162,9 @@ def _compile_with(
         opt_level=options.opt_level,
         fast_math=options.fast_math,
         stage=stage,
+        choices=choices,
         **user_passes_of(options),
         **rounding,
-        **({"chip": chip_of(options.target).name} if is_cuda(options.target) else {"choices": choices}),
+        **_chip_of(options),
     )
     return built

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 from ..errors import DeviceError
@@ -15,7 +16,7 @@ from .recycled import recycler
 from .torch_outputs import empty_strided_cpu
 
 if TYPE_CHECKING:
-    from .executable import Bound, EntryPoint
+    from .executable import AlignedBytes, Bound, EntryPoint
 
 _PER_THREAD = 2  # cudaStreamPerThread, which is another stream in each thread
 Allocate = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
@@ -92,6 +93,10 @@ class CudaMemory:
 
     def allocate(self, size: int) -> TensorBlock:
         return TensorBlock(torch.empty(size, dtype=torch.uint8, device=self._place.device))
+
+    def copy_of(self, values: AlignedBytes) -> TensorBlock:
+        """Bytes of this process on the GPU."""
+        return TensorBlock(torch.from_numpy(values.view(np.dtype(np.uint8))).to(self._place.device))
 
     def zeros(self, number: int) -> TensorBlock:
         """So many int32s that are 0 for what is launched next on the stream."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from ..errors import CompileError
 from ..options import Options
 from ..runtime import requests
 from ..runtime.cache import Cached
-from ..runtime.cuda.chips import is_cuda
 from .programs import call_factory, read_mlir, split_source
 
 EXPORTED = ".pt2"
@@ -26,11 +26,13 @@ class Program:
     def choices(self, options: Options) -> Mapping[str, int] | None:
         """The candidates that ``tune=True`` measured as faster, by kernel; None if it has kept nothing.
 
-        They are those of this processor, this number of threads, and the options beside ``tune``.
+        They are those of this processor and number of threads, or of the GPU that is here, and of the options
+        beside ``tune``.
         """
-        if is_cuda(options.target):
+        try:
+            built = self.place(replace(options, tune=True)).load()
+        except CompileError:  # there is no such GPU
             return None
-        built = self.place(replace(options, tune=True)).load()
         found: Mapping[str, int] | None = None if built is None else built["metadata"].get("choices")
         return found
 

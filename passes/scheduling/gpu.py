@@ -111,20 +111,22 @@ def choose(
     shared: int = SHARED,
     tf32: bool = False,
     warpgroups: bool = False,
+    candidate: int = 0,
 ) -> Choice:
     """Tiles, warps and residency of a kernel.
 
     ``machine``: the name of the description that decides; ``shared``: the bytes of a multiprocessor's memory;
-    ``tf32``: whether tensor cores may round factors of f32; ``warpgroups``: whether the chip has wgmma.
+    ``tf32``: whether tensor cores may round factors of f32; ``warpgroups``: whether the chip has wgmma;
+    ``candidate``: of a product, not the block that is predicted to be the fastest, but so many after it.
     """
     tiles = forced(domain)
     heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
     attention = attention_of(domain)
     found: Sequence[Estimate[Sized]] = ()
     if attention is not None:
-        found = choose_block(domain, attention, tiles, machine, shared, warpgroups)
+        found = choose_block(domain, attention, tiles, machine, shared, warpgroups, candidate)
     elif heavy is not None:
-        found = choose_tensor_block(domain, heavy, tiles, machine, shared, tf32, warpgroups)
+        found = choose_tensor_block(domain, heavy, tiles, machine, shared, tf32, warpgroups, candidate)
         if not found:
             choose_contraction(domain, heavy, tiles)
     elif _by_elements(domain, tiles):

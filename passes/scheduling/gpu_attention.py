@@ -20,7 +20,7 @@ from .attention import Block, choose_attention
 from .attention_blocks import Attention, estimates
 from .gpu_products import UNKNOWN_DEPTH, tensor_instruction
 from .gpu_tiles import BLOCKS, bytes_of, inputs_of
-from .tensor_blocks import Estimate
+from .tensor_blocks import Estimate, with_first
 from .warpgroup_attention import warpgroup_blocks
 
 PLAIN = Block(rows=(32, 16), keys=16, step=8)
@@ -28,12 +28,18 @@ SCORES = Block(rows=(32, 16), keys=16, step=16)  # on tensor cores alone
 
 
 def choose_block(
-    domain: Domain, nest: Nest, tiles: dict[Dim, int], machine: str, shared: int, warpgroups: bool = False
+    domain: Domain,
+    nest: Nest,
+    tiles: dict[Dim, int],
+    machine: str,
+    shared: int,
+    warpgroups: bool = False,
+    candidate: int = 0,
 ) -> Sequence[Estimate[attention_blocks.Block]]:
     """Fill in ``tiles``; the blocks on tensor cores that there are, this one first.
 
     None if tensor cores cannot be used for both products, or no block can have rows of so many elements.
-    ``warpgroups``: whether the chip has wgmma.
+    ``warpgroups``: whether the chip has wgmma; ``candidate``: not the fastest, but so many after it.
     """
     products = [each for each in domain.nests if rule_of(each) is contraction]
     instruction = tensor_instruction(domain, products[0]) if len(products) == 1 else None
@@ -41,7 +47,7 @@ def choose_block(
     if instruction is not None and ROUNDS.get(nest.op) is not None:
         asked = _attention(domain, nest, products[0], instruction.element_bytes)
         others = tuple(warpgroup_blocks(asked)) if warpgroups else ()
-        found = estimates(asked, machine, shared, others)
+        found = with_first(estimates(asked, machine, shared, others), candidate)
     if not found:
         choose_attention(domain, nest, tiles, PLAIN if instruction is None else SCORES, BLOCKS)
         return ()

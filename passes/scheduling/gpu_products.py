@@ -17,7 +17,7 @@ from ..tiling.access import Access, Nest, shape_of
 from ..tiling.registry import SINGLE
 from .common import ROW, products_at_once
 from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, bytes_of, inputs_of, leaves, part_of, power_above
-from .tensor_blocks import MOST_ROWS, Block, Estimate, Product, row_parts
+from .tensor_blocks import MOST_ROWS, Block, Estimate, Product, row_parts, with_first
 from .warpgroup_blocks import product_estimates
 
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
@@ -49,9 +49,11 @@ def choose_tensor_block(
     shared: int,
     tf32: bool = False,
     warpgroups: bool = False,
+    candidate: int = 0,
 ) -> Sequence[Estimate[Block]]:
     """Tiles of a product on tensor cores, and the blocks that there are, this one first.
 
+    It is the fastest, or the ``candidate`` after it, as `with_first` counts.
     None, and no tiles, if tensor cores cannot multiply its factors, or no block can have what a task owns.
     """
     product = tensor_product(domain, nest, tf32)
@@ -62,7 +64,7 @@ def choose_tensor_block(
         next((tiles.get(dim) or dim.extent or ROW for dim in side if dim.whole or dim in tiles), None)
         for side in sides
     ]
-    found = product_estimates(product, machine, shared, *owned, warpgroups=warpgroups)
+    found = with_first(product_estimates(product, machine, shared, *owned, warpgroups=warpgroups), candidate)
     if found:
         best = found[0].block
         _choose_single(domain, nest, tiles, best.step)

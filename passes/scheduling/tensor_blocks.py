@@ -30,7 +30,7 @@ from ..gpu.layouts.warps import REGISTERS, RESERVED
 
 WARP = 32
 SHARP = 4
-SHOWN = 4  # sizes of blocks that are told
+CANDIDATES = 4  # sizes of blocks that are told, and that `tune=True` measures
 SHARED = 164 * 1024  # bytes of a multiprocessor, of compute capability 8.0
 MOST_REGISTERS = 255  # that a thread can have
 REGISTER_STEP = 8  # they are handed out by so many
@@ -226,12 +226,25 @@ def estimates(
     return sorted(found, key=lambda each: each.seconds)
 
 
-def compared(found: Sequence[Estimate[Sized]]) -> tuple[str, ...]:
-    """The best of each size, the fastest first, in words."""
-    best: dict[tuple[int, int], Estimate[Sized]] = {}
+def best_of_sizes(found: Sequence[Estimate[Made]]) -> Sequence[Estimate[Made]]:
+    """The first of each size, of the first `CANDIDATES` sizes."""
+    best: dict[tuple[int, int], Estimate[Made]] = {}
     for each in found:
         best.setdefault(each.block.size, each)
-    return tuple(map(str, list(best.values())[:SHOWN]))
+    return list(best.values())[:CANDIDATES]
+
+
+def compared(found: Sequence[Estimate[Sized]]) -> tuple[str, ...]:
+    """The best of each size, in words and in their order."""
+    return tuple(map(str, best_of_sizes(found)))
+
+
+def with_first(found: Sequence[Estimate[Made]], candidate: int) -> Sequence[Estimate[Made]]:
+    """Those ``found``, number ``candidate`` of `best_of_sizes` first, if there are so many."""
+    best = best_of_sizes(found)
+    if not 0 < candidate < len(best):
+        return found
+    return [best[candidate], *(each for each in found if each is not best[candidate])]
 
 
 def row_parts(extents: Sequence[int], rows: int) -> tuple[int, ...]:

@@ -41,6 +41,10 @@ class Memory(Protocol):
         """The same, left at 0 by all that uses them on the current stream, which nothing else does."""
         ...
 
+    def copy_of(self, values: AlignedBytes) -> Block:
+        """What stands in this process's memory, where kernels can read it."""
+        ...
+
     @property
     def stream(self) -> Callable[[], int]:
         """Says which stream is current."""
@@ -64,6 +68,9 @@ class HostMemory:
         if known is None or known.size < 4 * number:
             known = self._counters[self.stream()] = self.zeros(number)
         return known
+
+    def copy_of(self, values: AlignedBytes) -> AlignedBytes:
+        return values
 
     def allocate(self, size: int) -> Block:
         return AlignedBytes(size)
@@ -230,6 +237,9 @@ class GpuExecutable(Executable):
 
     def allocate(self, sizes: Sequence[int]) -> Sequence[Block]:
         return [self.memory.allocate(size) for size in sizes]
+
+    def copy_of(self, values: AlignedBytes) -> Block:
+        return self.memory.copy_of(values)
 
     def settle(self) -> None:
         self._refuse_capture()

@@ -148,7 +148,7 @@ class Program:
         sizes = LaunchSizes(rest[0:3], rest[3:6], rest[6])
         self._check(name, function, sizes)
         hook = self._thread.hook
-        with hook(name) if hook is not None else nullcontext(), self._caught() as caught:
+        with self._caught() as caught, hook(name) if hook is not None else nullcontext():
             self._launch(function, *rest)
         raised = self.machine.take_error()
         if raised is not None:

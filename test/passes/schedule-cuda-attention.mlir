@@ -1,4 +1,5 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda})' | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda choices="narrow:1"})' | FileCheck %s --check-prefix=SECOND
 #rows = affine_map<(b, m, n, d) -> (b, m, d)>
 #keys = affine_map<(b, m, n, d) -> (b, n, d)>
 #scores = affine_map<(b, m, n, d) -> (b, m, n)>
@@ -7,6 +8,9 @@
 #out = affine_map<(b, m, d, n) -> (b, m, d)>
 
 // On tensor cores 256 rows of one matrix, 32 a warp, against steps of 64 keys, whole queries and keys.
+// SECOND-LABEL: @narrow
+// SECOND-SAME: mlopt.considered = ["128 rows, 64 keys a step, 4 warps
+// SECOND-SAME: tile = array<i64: 1, 128, 0, 64, 64>
 // CHECK-LABEL: @narrow
 // CHECK-SAME: mlopt.considered = ["256 rows, 64 keys a step, 8 warps, 4 stages: {{.*}} bound by instructions", "128 rows, 64 keys a step, 4 warps
 // CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>, stages = array<i64: 4>, tile = array<i64: 1, 256, 0, 64, 64>, warps = array<i64: 8>}

@@ -1,5 +1,6 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda})' | FileCheck %s
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda tf32=true})' | FileCheck %s --check-prefix=TF32
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda choices="product:1"})' | FileCheck %s --check-prefix=SECOND
 // RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cud})' 2>&1 | FileCheck %s --check-prefix=BAD
 
 // BAD: schedule: no target 'cud'; use one of cpu, cuda
@@ -378,6 +379,10 @@ func.func private @waiting_row(%x: tensor<2048x32768xf32>, %s: tensor<2048xf32>,
 }
 
 // On tensor cores a block is the one that is predicted to be the fastest, and its kernel says what was compared.
+// Another one of these can be asked for.
+// SECOND-LABEL: @product
+// SECOND-SAME: mlopt.considered = ["256x128x32,
+// SECOND-SAME: tile = array<i64: 256, 128, 32>
 // CHECK-LABEL: @product
 // CHECK-SAME: mlopt.considered = ["128x256x32, 8 warps, 4 stages: {{[0-9.]+}} {{.*}}bound by arithmetic", "256x128x32,
 // CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 1>, registers = array<i64: 184, 224>, stages = array<i64: 4>, tile = array<i64: 128, 256, 32>, warps = array<i64: 8>}

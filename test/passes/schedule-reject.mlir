@@ -3,12 +3,12 @@
 // RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{choices="relu:1"})' 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{choices=5})' 2>&1 | FileCheck %s --check-prefix=NUMBER
 // RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{choices="calls:x"})' 2>&1 | FileCheck %s --check-prefix=WORD
-// RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda choices="calls:1"})' 2>&1 | FileCheck %s --check-prefix=CUDA
+// RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda choices="calls:4"})' 2>&1 | FileCheck %s --check-prefix=CUDA
 
 // NAME: error: schedule: no kernel 'relu'; there are: calls, branches
-// NUMBER: error: schedule: no candidate '5' for @calls; a kernel has 5 of them on a CPU, from 0, and one on a GPU
+// NUMBER: error: schedule: no candidate '5' for @calls; a kernel has up to 5 of them for target=cpu, from 0
 // WORD: error: schedule: no candidate 'x' for @calls;
-// CUDA: error: schedule: no candidate '1' for @calls;
+// CUDA: error: schedule: no candidate '4' for @calls; a kernel has up to 4 of them for target=cuda, from 0
 
 // TARGET: error: schedule: no target 'tpu'; use one of cpu, cuda
 
