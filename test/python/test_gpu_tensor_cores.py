@@ -221,18 +221,24 @@ def test_tf32(turned: bool, size: tuple[int, int, int]) -> None:
 
 @pytest.mark.usefixtures("high")
 def test_factors_are_the_nearest_tf32() -> None:
-    """Ties are rounded up, as cvt.rna does; of a row with NaN, whichever, everything is NaN."""
-    x = torch.randn(40, 16)
-    x[1] = torch.arange(1, 17) * (1 + 2.0**-11)
-    x[2:6, 3] = torch.tensor([0x7FFFFFFF, -1, 0x7FC00000, 0x7F800000], dtype=torch.int32).view(torch.float32)
-    w = torch.eye(16, 24)
+    """Ties are rounded up, as cvt.rna does; of a row with NaN, whichever and wherever, everything is NaN."""
+    nans = [0x7FFFFFFF, -1, 0x7FC00000, 0x7F800001, -0x7FFFFF, 0x7F801FFF]  # three would be cut to infinity
+    x = torch.randn(40, 32)
+    x[1] = torch.arange(1, 33) * (1 + 2.0**-11)
+    bits, at = torch.tensor([*nans, *nans, 0x7F800000], dtype=torch.int32), [*[3] * 6, *range(26, 32), 3]
+    x[range(2, 15), at] = bits.view(torch.float32)
+    w = torch.eye(32, 24)
     compiled = mlopt.jit(Linear(False), x, w, torch.zeros(24), target="cuda:sm_80", device="emulator")
     assert "tf32" in compiled.asm["ptx"]
     found = compiled(x, w, torch.zeros(24))
-    assert found[2:5].isnan().all() and found[5, 3].isinf()
+    assert found[2:14].isnan().all() and found[14, 3].isinf()
     nearest = ((x.view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
-    finite = [0, 1, *range(6, 40)]
-    assert torch.equal(found[finite, :16], torch.relu(nearest[finite]))
+    finite = [0, 1, *range(15, 40)]
+    assert torch.equal(found[finite, :24], torch.relu(nearest[finite, :24]))
+    turned = mlopt.jit(Linear(True), w.T, x, torch.zeros(40), target="cuda:sm_80", device="emulator")
+    columns = turned(w.T, x, torch.zeros(40))
+    assert columns[:, 2:14].isnan().all()
+    assert torch.equal(columns[:, finite], torch.relu(nearest[finite, :24].T))
 
 
 def test_f32_is_rounded_only_where_torch_allows_it(high: None) -> None:

@@ -84,17 +84,25 @@ class _Product:
     def _words(self, number: int, side: Side, at: int, deeper: tuple[int, int]) -> Words:
         """Two registers of a factor at a place on its side: neighbours along the depth each."""
         key = number, at, deeper[0]
+        if key not in self.words and self.instruction.kind == TF32:
+            self._round(number, side, at)
         if key not in self.words:
             packed = range(self.instruction.packed)
             one, other = (
                 [self._element(number, {side: at, self.roles.depth: deep + step}) for step in packed]
                 for deep in deeper
             )
-            if self.instruction.kind == TF32:
-                self.words[key] = _rounded(self.em.build, *one, *other)
-            else:
-                self.words[key] = self._packed(one), self._packed(other)
+            self.words[key] = self._packed(one), self._packed(other)
         return self.words[key]
+
+    def _round(self, number: int, side: Side, at: int) -> None:
+        """Every register of a factor of f32 at a place on its side, rounded: all go into the same results."""
+        steps = range(0, self.depth, self.instruction.depth)
+        depths = [deep for step in steps for deep in (step, step + 4)]
+        values = [self._element(number, {side: at, self.roles.depth: deep}) for deep in depths]
+        words = _rounded(self.em.build, values)
+        for which, step in enumerate(steps):
+            self.words[number, at, step] = words[2 * which], words[2 * which + 1]
 
     def _packed(self, values: Sequence[ir.Value]) -> ir.Value:
         build = self.em.build
@@ -147,27 +155,30 @@ class _Product:
         return tuple(found.get(loop, 0) for loop in self.loops[number])
 
 
-def _rounded(build: Builder, one: ir.Value, other: ir.Value) -> Words:
+def _rounded(build: Builder, factors: Sequence[ir.Value]) -> list[ir.Value]:
     """The nearest numbers of 11 bits: half of the last one is added, and the instruction cuts off the others.
 
-    Not where one of the two is NaN, of which the sum might be none: both go into the same results, which are
-    NaN then. Three instructions, where cvt.rna has four for two.
+    ``factors``, an even number of f32, go into the same results. From the first pair on that has a NaN, of
+    which the sum might be none, nothing is added, and the last factor becomes a NaN that is still one when
+    bits are cut off: all of those results are NaN then. Three instructions for two factors, and one for all
+    of them, where cvt.rna has four for two.
     """
-    text = (
-        "{ .reg .pred numbers; setp.num.f32 numbers, $2, $3; mov.b32 $0, $2; mov.b32 $1, $3; "
-        "@numbers add.s32 $0, $0, 4096; @numbers add.s32 $1, $1, 4096; }"
-    )
+    count = len(factors)
+    lines = [".reg .pred numbers; setp.eq.u32 numbers, 0, 0;"]
+    for one in range(0, count, 2):
+        lines.append(f"setp.num.and.f32 numbers, ${count + one}, ${count + one + 1}, numbers;")
+        for at in (one, one + 1):
+            lines.append(f"mov.b32 ${at}, ${count + at}; @numbers add.s32 ${at}, ${at}, 4096;")
+    lines.append(f"@!numbers mov.b32 ${count - 1}, 0x7fffffff;")
     attributes = {
-        "asm_string": ir.StringAttr.get(text),
-        "constraints": ir.StringAttr.get("=&r,=&r,f,f"),
+        "asm_string": ir.StringAttr.get(f"{{ {' '.join(lines)} }}"),
+        "constraints": ir.StringAttr.get(",".join(["=&r"] * count + ["f"] * count)),
     }
-    pair, word = ir.Type.parse("!llvm.struct<(i32, i32)>"), ir.IntegerType.get_signless(_WORD)
-    made = ir.Operation.create("llvm.inline_asm", [pair], [one, other], attributes).results[0]
-    first, second = (
-        build.op("llvm.extractvalue", [made], word, {"position": ir.DenseI64ArrayAttr.get([at])})
-        for at in range(2)
-    )
-    return first, second
+    word = ir.IntegerType.get_signless(_WORD)
+    made = ir.Type.parse(f"!llvm.struct<({', '.join(['i32'] * count)})>")
+    words = ir.Operation.create("llvm.inline_asm", [made], factors, attributes).results[0]
+    places = ({"position": ir.DenseI64ArrayAttr.get([at])} for at in range(count))
+    return [build.op("llvm.extractvalue", [words], word, place) for place in places]
 
 
 def _attributes(instruction: Instruction, total: ir.Type) -> dict[str, ir.Attribute]:
