@@ -115,49 +115,6 @@ def test_of_two_matmuls_the_larger_gets_the_epilogue(machine):
     assert groups == [["large", "sum"], ["small"]]
 
 
-GATED = """
-#pixel = affine_map<(b, c, i) -> (b, c, i)>
-#gate = affine_map<(b, c, i) -> (b, c)>
-"""
-
-
-def gated(pixels):
-    """x[b, c, i] * gate[b, c], of which the gate is a product of 16 x 32 by 32 x 256, rounded to f16."""
-    gate, image = "tensor<16x256xf32>", f"tensor<16x256x{pixels}xf32>"
-    half = "tensor<16x256xf16>"
-    body = matmul("product", "%few", "%w", 16, 256, 32)
-    body += elementwise(
-        "half", [("%product", "#id", gate)], half, "%y = arith.truncf %a0 : f32 to f16", "f16"
-    )
-    body += elementwise("gate", [("%half", "#id", half)], gate, "%y = arith.extf %a0 : f16 to f32")
-    body += f"""  %gated_e = tensor.empty() : {image}
-  %gated = linalg.generic {{indexing_maps = [#pixel, #gate, #pixel],
-      iterator_types = ["parallel", "parallel", "parallel"]}}
-      ins(%x, %gate : {image}, {gate}) outs(%gated_e : {image}) attrs = {{mlopt.op = "gated"}} {{
-  ^bb0(%p: f32, %q: f32, %o: f32):
-    %y = arith.mulf %p, %q : f32
-    linalg.yield %y : f32
-  }} -> {image}
-"""
-    arguments = f"%x: {image}, %few: tensor<16x32xf32>, %w: tensor<32x256xf32>"
-    return GATED + program(arguments, body, [("%gated", image)])
-
-
-@pytest.mark.parametrize("machine", ["a100", "h100", "h200"])
-@pytest.mark.parametrize(
-    ("pixels", "wanted"),
-    [(4, [["product", "half", "gate", "gated"]]), (4096, [["gate", "gated"], ["product", "half"]])],
-)
-def test_a_product_of_few_blocks_does_not_multiply_an_image(machine, pixels, wanted):
-    # Each block of the product would multiply all pixels that its part of the gate is for. For 131 KB that
-    # takes less than a launch, for 134 MB much longer than all multiprocessors take.
-    groups, decisions = fused(gated(pixels), machine)
-    assert groups == wanted
-    few = rf"only \d+ tasks would be left, {find_machine(machine).tasks} are wanted"
-    reasons = [each.reason for each in decisions if each.reason]
-    assert [bool(re.fullmatch(few, each)) for each in reasons] == [True] * (len(wanted) - 1), reasons
-
-
 @MACHINES
 def test_the_epilogue_goes_where_more_is_saved(machine):
     # One op reads a matmul's f32 and a row of another one's: only one of them can have it.
