@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
 sys.path.insert(0, str(Path(__file__).parent))
 from gpu_attention_cases import Case
 from gpu_gate_runs import SPARE
-from gpu_kernels import compile_kernel, run_kernel
+from gpu_kernels import Kernel, compile_kernel, run_kernel
 from gpu_numbers import to_bf16, wide
 
 CHIP = find_chip("sm_90a")
@@ -81,6 +82,12 @@ SPECIAL = {
 }
 
 
+@cache
+def _special_kernel(case: Case) -> Kernel:
+    """One kernel serves all numbers."""
+    return compile_kernel(case.kernel(), CHIP.name, case.schedule(64, 32, 4, 2))
+
+
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 @pytest.mark.parametrize(("mask", "argument", "at", "number"), SPECIAL.values(), ids=SPECIAL)
 def test_numbers_that_are_not_finite(
@@ -88,7 +95,7 @@ def test_numbers_that_are_not_finite(
 ) -> None:
     """NaN and infinities are where they should be, and nowhere else; a row whose keys are all away is 0."""
     case = Case(*SHAPE, kind, mask)
-    kernel = compile_kernel(case.kernel(), CHIP.name, case.schedule(64, 32, 4, 2))
+    kernel = _special_kernel(case)
     assert "wgmma.mma_async" in kernel.ptx
     arguments, *_ = case.drawn(rng)
     arguments[argument][at] = number if kind == "f16" else to_bf16(np.float32(number))
