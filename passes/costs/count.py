@@ -33,10 +33,9 @@ def cost_of(kernel: ir.Operation, tf32: bool = False, unknown: int = 1) -> Cost:
 
     Bytes are the distinct elements of inputs, read once, and the results (`rows.bytes_again` has what is read
     again); FLOPs one for each arith or math op of a body and iteration, of which branches and loops in the
-    body count once. Dynamic sizes count as
-    ``unknown``; what a gather reads counts once for each element that it makes, and parts that are added up
-    twice. Of scores that causal attention makes itself those count that are not masked. ``tf32``: tensor
-    cores may round factors of f32.
+    body count once. Dynamic sizes count as ``unknown``; what a gather reads counts once for each element that
+    it makes, and parts that are added up twice. Of scores that causal attention makes itself those count that
+    are not masked. ``tf32``: tensor cores may round factors of f32.
     """
     *ops, end = (op.operation for op in kernel.regions[0].blocks[0].operations)
     reads, work = Reads(unknown), Cost(0)

@@ -38,7 +38,7 @@ def choose_block(
 ) -> Sequence[Estimate[attention_blocks.Block]]:
     """Fill in ``tiles``; the blocks on tensor cores that there are, this one first.
 
-    None if tensor cores cannot be used for both products, or no block can have rows of so many elements.
+    Empty if tensor cores cannot be used for both products, or no block can have rows of so many elements.
     ``warpgroups``: whether the chip has wgmma; ``candidate``: not the fastest, but so many after it.
     """
     products = [each for each in domain.nests if rule_of(each) is contraction]

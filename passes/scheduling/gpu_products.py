@@ -54,7 +54,7 @@ def choose_tensor_block(
     """Tiles of a product on tensor cores, and the blocks that there are, this one first.
 
     It is the fastest, or the ``candidate`` after it, as `with_first` counts.
-    None, and no tiles, if tensor cores cannot multiply its factors, or no block can have what a task owns.
+    Empty, and no tiles, if tensor cores cannot multiply its factors, or no block can have what a task owns.
     """
     product = tensor_product(domain, nest, tf32)
     if product is None:
