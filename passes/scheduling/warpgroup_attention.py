@@ -15,7 +15,7 @@ from math import ceil
 
 from ..costs.machine import Machine
 from ..gpu.layouts.mma import ROWS as WARP_ROWS
-from ..gpu.layouts.warpgroup import MOST_COLUMNS, PATTERN_BYTES, ROWS, WARPS
+from ..gpu.layouts.warpgroup import MOST_COLUMNS, PATTERN_BYTES, ROWS, SPANS, WARPS, words_for
 from ..gpu.layouts.warps import MOST_BLOCKS, REGISTERS, RESERVED
 from ..gpu.warp_roles import ADDRESSES, WEIGHT, roles_for
 from .attention_blocks import (
@@ -35,7 +35,6 @@ _KEYS = (32, 64, 128)
 _STAGES = (2, 3, 4)
 _TWIN = 0.5  # registers of a twin for an element that passes through one: ptxas loads a part at a time
 _KINDS = ("bf16", "f16")
-_SPANS = (32, 64, 128)  # bytes of a row of the swizzle's pattern; longer rows are whole ones of the last
 # Of a score: an instruction for an exponential keeps its unit as long as eight others the issue of a warp.
 _SCORE_INSTRUCTIONS = 8
 
@@ -45,9 +44,7 @@ class WarpgroupBlock(Block):
     """A block of whole warpgroups."""
 
     def __str__(self) -> str:
-        groups = self.warps // WARPS
-        plural = "s" if groups > 1 else ""
-        return f"{self.rows} rows, {self.keys} keys a step, {groups} warpgroup{plural}, {self.stages} stages"
+        return f"{self.rows} rows, {self.keys} keys a step, {words_for(self.warps)}, {self.stages} stages"
 
     @property
     def own(self) -> int:
@@ -118,7 +115,7 @@ class WarpgroupBlock(Block):
 def warpgroup_blocks(asked: Attention) -> Iterator[WarpgroupBlock]:
     """The blocks that warpgroups can make, of an attention whose rows in shared memory wgmma can read."""
     lengths = [elements * asked.bytes for elements in (asked.depth, asked.width)]
-    spans = all(length in _SPANS or length % _SPANS[-1] == 0 for length in lengths)
+    spans = all(length in SPANS or length % SPANS[-1] == 0 for length in lengths)
     if asked.kind not in _KINDS or not spans or asked.width > MOST_COLUMNS:
         return
     for groups, keys, stages in itertools.product(_GROUPS, _KEYS, _STAGES):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from ..costs.machine import Machine
-from ..gpu.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS
+from ..gpu.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS, words_for
 from ..gpu.pair_blocks import BLOCKS
 from ..gpu.warpgroup_products import STAGES
 from .tensor_blocks import ADDRESSES, FLOAT8, REGISTER_STEP, TWIN, WARP, Block, Estimate, Product, estimates
@@ -34,9 +34,7 @@ class WarpgroupBlock(Block):
     """A block of whole warpgroups."""
 
     def __str__(self) -> str:
-        groups = self.warps // WARPS
-        plural = "s" if groups > 1 else ""
-        return f"{self.rows}x{self.columns}x{self.step}, {groups} warpgroup{plural}, {self.stages} stages"
+        return f"{self.rows}x{self.columns}x{self.step}, {words_for(self.warps)}, {self.stages} stages"
 
     @property
     def part(self) -> tuple[int, int]:
