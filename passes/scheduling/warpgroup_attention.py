@@ -15,7 +15,7 @@ from math import ceil
 
 from ..costs.machine import Machine
 from ..gpu.layouts.mma import ROWS as WARP_ROWS
-from ..gpu.layouts.warpgroup import MOST_COLUMNS, PATTERN_BYTES, ROWS, SPANS, WARPS, words_for
+from ..gpu.layouts.warpgroup import MOST_COLUMNS, PATTERN_BYTES, ROWS, WARPS, can_swizzle, words_for
 from ..gpu.layouts.warps import MOST_BLOCKS, REGISTERS, RESERVED
 from ..gpu.warp_roles import ADDRESSES, WEIGHT, roles_for
 from .attention_blocks import (
@@ -115,7 +115,7 @@ class WarpgroupBlock(Block):
 def warpgroup_blocks(asked: Attention) -> Iterator[WarpgroupBlock]:
     """The blocks that warpgroups can make, of an attention whose rows in shared memory wgmma can read."""
     lengths = [elements * asked.bytes for elements in (asked.depth, asked.width)]
-    spans = all(length in SPANS or length % SPANS[-1] == 0 for length in lengths)
+    spans = all(map(can_swizzle, lengths))
     if asked.kind not in _KINDS or not spans or asked.width > MOST_COLUMNS:
         return
     for groups, keys, stages in itertools.product(_GROUPS, _KEYS, _STAGES):

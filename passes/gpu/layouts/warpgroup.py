@@ -41,7 +41,7 @@ DEPTH_BYTES = 32  # of a row of a factor, that an instruction multiplies
 FLOAT8_DEPTH = 128  # that is summed with some 14 bits, before a sum of f32 takes it
 PATTERN = 8  # rows of a swizzle's pattern
 PATTERN_BYTES = 1024  # of the widest one: where tiles begin
-SPANS = (32, 64, 128)  # bytes of a row of the swizzle's pattern; longer rows are whole ones of the last
+_SPANS = (32, 64, 128)  # bytes of a row of the swizzle's pattern; longer rows are whole ones of the last
 _TURNABLE = 2  # bytes of elements whose rows may run along the result's
 _TEXT = re.compile(rf"m{ROWS}n(\d+)k(\d+)\.(\w+)")
 
@@ -50,6 +50,11 @@ def words_for(warps: int) -> str:
     """So many warps, counted in warpgroups."""
     groups = warps // WARPS
     return f"{groups} warpgroup{'s' if groups > 1 else ''}"
+
+
+def can_swizzle(length: int) -> bool:
+    """Whether rows of so many bytes are whole ones of a pattern of the swizzle."""
+    return length in _SPANS or length % _SPANS[-1] == 0
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ class Factor:
     @property
     def span(self) -> int:
         """The bytes of a row of the swizzle's pattern."""
-        return min(self.sizes[self.inner] * self.element_bytes, SPANS[-1])
+        return min(self.sizes[self.inner] * self.element_bytes, _SPANS[-1])
 
     @property
     def bytes(self) -> int:
@@ -137,7 +142,7 @@ def factor_of(contract: ir.Operation, number: int) -> Factor | str:
         return "rows of a factor whose elements have not two bytes must run along the depth"
     found = Factor(tuple(sizes_of(value)), size, *dims, inner)
     length = found.sizes[inner] * size
-    if length not in SPANS and length % SPANS[-1]:
+    if not can_swizzle(length):
         return f"rows of a factor have {length} bytes, not 32, 64 or a multiple of 128"
     if found.sizes[found.outer] % PATTERN:
         return f"a factor has {found.sizes[found.outer]} rows in shared memory, no multiple of {PATTERN}"
@@ -197,7 +202,7 @@ def warpgroup_for(contract: ir.Operation, warps: int, read: Sequence[int] = (0, 
         factor = factor_of(contract, number)
         if isinstance(factor, str):
             return factor
-        if number and beside > 1 and factor.turned and each * factor.element_bytes % SPANS[-1]:
+        if number and beside > 1 and factor.turned and each * factor.element_bytes % _SPANS[-1]:
             return f"a warpgroup's {each} columns are no whole rows of shared memory"
     return Warpgroup(each, instruction.depth, instruction.kind)
 
