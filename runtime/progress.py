@@ -6,7 +6,7 @@ a ``builtin.module(…)`` pipeline, with how to print the module that goes into 
 calls ``phase("…")``. The worker notes these in a file in memory that it shares with the user's process,
 which reads it only when a request has failed. Outside of a worker, they do nothing.
 
-IR is printed only while that has cost less than a twentieth of the request's time. Between two
+IR is printed only while that has cost less than a fiftieth of the request's time. Between two
 snapshots the file lists the pipeline's elements since the first one, so that IR and elements
 together always repeat what happened.
 """
@@ -19,8 +19,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-FREE_SECONDS = 0.02
-SHARE = 0.05
+FREE_SECONDS = 0.005
+SHARE = 0.02
 
 _RECORD = struct.Struct("<cQ")
 _ELEMENT = b"E"
