@@ -11,10 +11,11 @@ from mlir.dialects import arith, linalg
 
 from ..constants import scalar_constant
 from ..operations import defining_op
-from ..structured import body_of, inputs_of, label_of, make_generic, maps_of
+from ..structured import DYNAMIC, body_of, inputs_of, label_of, make_generic, maps_of
 from .guards import is_elementwise
 
 _GREATER_OR_EQUAL = 5  # arith.cmpi sge
+_CASTS = ("arith.index_cast", "arith.trunci", "arith.extsi")
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,16 @@ def _row_of(op: ir.Operation) -> int | None:
 
 
 def _is_count(value: ir.Value) -> bool:
-    """Whether a tensor is 0, 1, 2, …: as `torch.arange(n)` comes in."""
+    """Whether a tensor is 0, 1, 2, …: as `torch.arange(n)` comes in; of 200 elements none in i8 is."""
     op = defining_op(value, "linalg.generic")
     if op is None or len(op.results) != 1 or inputs_of(op) or value.type.rank != 1:
         return False
-    names = [inner.operation.name for inner in body_of(op).operations]
-    casts = ("arith.index_cast", "arith.trunci", "arith.extsi")
-    return names[0] == "linalg.index" and all(name in casts for name in names[1:-1])
+    first, *casts = [inner.operation for inner in body_of(op).operations][:-1]
+    widths = [cast.results[0].type.width for cast in casts if cast.name in _CASTS]
+    if first.name != "linalg.index" or len(widths) < len(casts):
+        return False
+    size, bits = value.type.shape[0], min(widths, default=64)
+    return bool(bits >= 32 if size == DYNAMIC else size <= 1 << (bits - 1))
 
 
 def _with_indices(op: ir.Operation, row: int, other: ir.Value) -> ir.Operation:

@@ -117,3 +117,50 @@ func.func @written_out(%q: tensor<2x6x7x8xf16>, %k: tensor<2x2x7x8xf16>, %v: ten
   %r = arith.truncf %o2 : tensor<2x6x7x8xf32> to tensor<2x6x7x8xf16>
   return %r : tensor<2x6x7x8xf16>
 }
+
+// -----
+
+// A mask of numbers in i8, of which 128 is -128: the last rows see other keys than causal ones.
+// CHECK-LABEL: func.func @counts_that_wrap
+// CHECK: %[[MASK:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<200x200xi1>)
+// CHECK: linalg.generic {{.*}} ins(%[[MASK]], %{{.*}} : tensor<200x200xi1>, tensor<2x200x200xf32>)
+// CHECK: "mlopt.attention"(%{{.*}}) {causal = -1 : i64
+func.func @counts_that_wrap(%q: tensor<2x200x8xf32>, %k: tensor<2x8x200xf32>, %v: tensor<2x200x8xf32>) -> tensor<2x200x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %lows = arith.constant dense<0xFF800000> : tensor<2x200x200xf32>
+  %e1 = tensor.empty() : tensor<2x200x200xf32>
+  %e2 = tensor.empty() : tensor<2x200xf32>
+  %e3 = tensor.empty() : tensor<2x200x8xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<2x200x200xf32>) -> tensor<2x200x200xf32>
+  %s = linalg.batch_matmul ins(%q, %k : tensor<2x200x8xf32>, tensor<2x8x200xf32>) outs(%f1 : tensor<2x200x200xf32>) -> tensor<2x200x200xf32>
+  %ei = tensor.empty() : tensor<200xi8>
+  %count = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%ei : tensor<200xi8>) {
+  ^bb0(%out: i8):
+    %i = linalg.index 0 : index
+    %c = arith.index_cast %i : index to i8
+    linalg.yield %c : i8
+  } -> tensor<200xi8>
+  %eb = tensor.empty() : tensor<200x200xi1>
+  %seen = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%count, %count : tensor<200xi8>, tensor<200xi8>) outs(%eb : tensor<200x200xi1>) {
+  ^bb0(%i: i8, %j: i8, %out: i1):
+    %c = arith.cmpi sge, %i, %j : i8
+    linalg.yield %c : i1
+  } -> tensor<200x200xi1>
+  %e5 = tensor.empty() : tensor<2x200x200xi1>
+  %mask = linalg.broadcast ins(%seen : tensor<200x200xi1>) outs(%e5 : tensor<2x200x200xi1>) dimensions = [0]
+  %t = arith.select %mask, %s, %lows : tensor<2x200x200xi1>, tensor<2x200x200xf32>
+  %f2 = linalg.fill ins(%low : f32) outs(%e2 : tensor<2x200xf32>) -> tensor<2x200xf32>
+  %top = linalg.reduce { arith.maximumf } ins(%t : tensor<2x200x200xf32>) outs(%f2 : tensor<2x200xf32>) dimensions = [2]
+  %bt = linalg.broadcast ins(%top : tensor<2x200xf32>) outs(%e1 : tensor<2x200x200xf32>) dimensions = [2]
+  %d = arith.subf %t, %bt : tensor<2x200x200xf32>
+  %w = math.exp %d : tensor<2x200x200xf32>
+  %f3 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<2x200xf32>) -> tensor<2x200xf32>
+  %sum = linalg.reduce { arith.addf } ins(%w : tensor<2x200x200xf32>) outs(%f3 : tensor<2x200xf32>) dimensions = [2]
+  %bs = linalg.broadcast ins(%sum : tensor<2x200xf32>) outs(%e1 : tensor<2x200x200xf32>) dimensions = [2]
+  %p = arith.divf %w, %bs : tensor<2x200x200xf32>
+  %f4 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<2x200x8xf32>) -> tensor<2x200x8xf32>
+  %o = linalg.batch_matmul ins(%p, %v : tensor<2x200x200xf32>, tensor<2x200x8xf32>) outs(%f4 : tensor<2x200x8xf32>) -> tensor<2x200x8xf32>
+  return %o : tensor<2x200x8xf32>
+}
