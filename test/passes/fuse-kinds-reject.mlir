@@ -188,3 +188,36 @@ func.func @outer(%v: tensor<64xf32>) -> tensor<64x64xf32> {
   } -> tensor<64x64xf32>
   return %2 : tensor<64x64xf32>
 }
+
+// -----
+
+// Attention among what attention makes.
+#weights = affine_map<(b, m, d, n) -> (b, m, n)>
+#values = affine_map<(b, m, d, n) -> (b, n, d)>
+#sums = affine_map<(b, m, d, n) -> (b, m, d)>
+// CHECK: mlopt.fusion = ["attention -> attention: a kernel has one attention or contraction behind it, attention would be another one"]
+// CHECK-LABEL: @attention_of_attention
+func.func @attention_of_attention(%t: tensor<4x32x32xf32>, %v: tensor<4x32x32xf32>, %w: tensor<4x32x8xf32>) -> tensor<4x32x8xf32> {
+  %e = tensor.empty() : tensor<4x32x32xf32>
+  %s = "mlopt.attention"(%t, %v, %e) {indexing_maps = [#weights, #values, #sums], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], mlopt.op = "attention", zero_rows = true, zero_nans = false, causal = -1 : i64} : (tensor<4x32x32xf32>, tensor<4x32x32xf32>, tensor<4x32x32xf32>) -> tensor<4x32x32xf32>
+  %e2 = tensor.empty() : tensor<4x32x8xf32>
+  %r = "mlopt.attention"(%s, %w, %e2) {indexing_maps = [#weights, #values, #sums], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], mlopt.op = "attention", zero_rows = true, zero_nans = false, causal = -1 : i64} : (tensor<4x32x32xf32>, tensor<4x32x8xf32>, tensor<4x32x8xf32>) -> tensor<4x32x8xf32>
+  return %r : tensor<4x32x8xf32>
+}
+
+// -----
+
+// What is read at the sum of two loops is no tile of what is made.
+// CHECK: mlopt.fusion = ["exp -> {{.*}}: what is made in the kernel is read there, along dim 0, at d0 + d1, computed of loops"]
+// CHECK-LABEL: @diagonals
+func.func @diagonals(%x: tensor<95xf32>) -> tensor<64x32xf32> {
+  %0 = math.exp %x : tensor<95xf32>
+  %1 = tensor.empty() : tensor<64x32xf32>
+  %2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i + j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<95xf32>) outs(%1 : tensor<64x32xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %3 = arith.negf %a : f32
+    linalg.yield %3 : f32
+  } -> tensor<64x32xf32>
+  return %2 : tensor<64x32xf32>
+}
