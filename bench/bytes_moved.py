@@ -1,7 +1,7 @@
 """Kernels of a call and the bytes that they move, beside torch.compile's (Inductor, CPU).
 
     python bench/bytes_moved.py              print the table
-    python bench/bytes_moved.py --save       and write bench/results/bytes_moved.json
+    python bench/bytes_moved.py --save       and keep it in bench/results/bytes_moved.json and bytes_moved.md
 
 Counted from accesses, not measured; inference without gradients, in float32, of the GPT-2 block in bfloat16,
 too. Both sides by the same rules:
@@ -47,6 +47,14 @@ from torch._inductor.mkldnn_ir import MKLPackedLinear
 from torch._inductor.scheduler import BaseSchedulerNode, NopKernelSchedulerNode
 
 RESULTS = Path(__file__).parent / "results" / "bytes_moved.json"
+KEPT = """# Kernels and bytes of one call, beside torch.compile's
+
+Made by `python bench/bytes_moved.py --save`, whose description has the assumptions: {versions}, {date}.
+Bytes are counted from accesses, in MB. Inductor's are `torch.compile`'s on a CPU, with `freezing`, too,
+where the module is an nn.Module; the last column is our share of the better of the two.
+
+{table}
+"""
 SIDES = ("mlopt", "inductor", "inductor, frozen")
 BF16 = "gpt2_block, bf16"
 MUST_HOLD = ("gpt2_block", BF16, "resnet18")
@@ -134,15 +142,24 @@ def measure(name: str, module: Module, inputs: Inputs) -> dict[str, Any]:
     return {"module": name, **{side: vars(counted) for side, counted in found.items()}}
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    head = ["module", "kernels", "Inductor's", "frozen", "MB", "Inductor's", "frozen", "ours / better"]
-    lines = [head]
+def cells(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """The table, its head first."""
+    lines = [["module", "kernels", "Inductor's", "frozen", "MB", "Inductor's", "frozen", "ours / better"]]
     for row in rows:
         sides = [row.get(side) for side in SIDES]
         kernels = [str(side["kernels"]) if side else "" for side in sides]
         sizes = [f"{side['bytes'] / 1e6:.3f}" if side else "" for side in sides]
         lines.append([row["module"], *kernels, *sizes, f"{ratio(row):.2f}"])
-    return "\n".join(aligned(lines, left=(0,)))
+    return lines
+
+
+def markdown(found: Mapping[str, Any]) -> str:
+    """What is kept in the JSON, for people."""
+    head, *rows = cells(found["rows"])
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return KEPT.format(versions=versions, date=found["date"], table=table)
 
 
 def ratio(row: Mapping[str, Any]) -> float:
@@ -153,17 +170,18 @@ def ratio(row: Mapping[str, Any]) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--save", action="store_true", help=f"keep it in {RESULTS.name} and as Markdown")
     arguments = parser.parse_args()
     modules = {name: demo(name) for name in MUST_HOLD}
     modules |= {name: (module, inputs) for name, (_, module, inputs) in ROWS.items() if name != "GPT-2 block"}
     rows = [measure(name, *given) for name, given in modules.items()]
-    print(table(rows))
+    print("\n".join(aligned(cells(rows), left=(0,))))
     if arguments.save:
         RESULTS.parent.mkdir(exist_ok=True)
         versions = {"mlopt": version("mlopt"), "torch": torch.__version__}
         found = {"date": datetime.date.today().isoformat(), "versions": versions, "rows": rows}
         RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        RESULTS.with_suffix(".md").write_text(markdown(found), encoding="utf-8")
     return int(any(ratio(row) > 1 for row in rows if row["module"] in MUST_HOLD))
 
 

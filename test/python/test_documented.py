@@ -73,6 +73,18 @@ def test_bytes_in_half_floats_are_no_more_than_inductors() -> None:
     assert row["mlopt"]["bytes"] <= min(row[side]["bytes"] for side in ("inductor", "inductor, frozen"))
 
 
+def test_the_table_for_people_has_the_recorded_figures() -> None:
+    """`python bench/bytes_moved.py --save` writes both."""
+    text = (ROOT / "bench/results/bytes_moved.md").read_text(encoding="utf-8")
+    lines = [line.strip("| ").split("|") for line in text.splitlines() if line.startswith("| ")][2:]
+    shown = {cells[0]: cells[1:] for cells in ([cell.strip() for cell in line] for line in lines)}
+    assert shown.keys() == RECORDED.keys()
+    for name, cells in shown.items():
+        sides = [RECORDED[name].get(side) for side in ("mlopt", "inductor", "inductor, frozen")]
+        kernels = [str(side["kernels"]) if side else "" for side in sides]
+        assert cells[:6] == kernels + [f"{side['bytes'] / 1e6:.3f}" if side else "" for side in sides], name
+
+
 def test_the_readme_has_inductors_figures() -> None:
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     block, net = RECORDED["gpt2_block"], RECORDED["resnet18"]
