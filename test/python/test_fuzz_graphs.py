@@ -1,6 +1,7 @@
 """Random graphs, fused and with each op a kernel of its own, within the bound of docs/semantics.md.
 
-One in ten reads NaN, infinities and zeros of both signs, too.
+A tenth as many have norms, attention and extremes in them. One in ten reads NaN, infinities and zeros of
+both signs, too.
 
 `make fuzz` runs more of them: MLOPT_FUZZ=N, from the seed MLOPT_FUZZ_FIRST on. MLOPT_TARGET and MLOPT_DEVICE
 say what for, as everywhere: cuda:sm_80 and emulator, for example.
@@ -21,6 +22,7 @@ from mlopt.runtime import requests
 from mlopt.runtime.arrays import numpy_dtype
 
 from .fuzz.bound import difference
+from .fuzz.composites import make_composites
 from .fuzz.graphs import Array, Graph, Node, as_numbers_of, batch
 from .fuzz.maker import DTYPES, SPECIAL_EVERY
 from .fuzz.ops import make_graph
@@ -33,11 +35,11 @@ IN_A_MODULE = 50
 Outcome = list[list[Array]] | str  # a graph's results at each call, or why there are none
 
 
-def batches() -> Iterator[range]:
+def batches(count: int) -> Iterator[range]:
     """Seeds of graphs of one type, whose single ops are often the same kernels."""
     size = 2 * IN_A_MODULE
     for kind in range(len(DTYPES)):
-        seeds = range(FIRST + kind, FIRST + GRAPHS, len(DTYPES))
+        seeds = range(FIRST + kind, FIRST + max(count, 1), len(DTYPES))
         yield from (seeds[at : at + size] for at in range(0, len(seeds), size))
 
 
@@ -81,9 +83,8 @@ def fails(graph: Graph) -> bool:
     return problem(graph, run([graph])[0]) is not None
 
 
-@pytest.mark.parametrize("seeds", list(batches()), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
-def test_graphs(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
-    graphs = [make_graph(seed) for seed in seeds]
+def check(graphs: Sequence[Graph], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare what each computes, fused and unfused, with what it must be."""
     failures: list[str] = []
     for how in ("fused", "unfused"):
         if how == "unfused":
@@ -96,6 +97,16 @@ def test_graphs(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
                 text = "" if failures else batch([smallest(graph, fails)])
                 failures.append(f"{how}, make fuzz FIRST={graph.seed} GRAPHS=1\n{what}\n{text}")
     assert not failures, "\n\n".join(failures)
+
+
+@pytest.mark.parametrize("seeds", list(batches(GRAPHS)), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+def test_graphs(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    check([make_graph(seed) for seed in seeds], monkeypatch)
+
+
+@pytest.mark.parametrize("seeds", list(batches(GRAPHS // 10)), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+def test_composites(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    check([make_composites(seed) for seed in seeds], monkeypatch)
 
 
 def test_what_is_wrong_is_said() -> None:

@@ -176,10 +176,16 @@ def empty(name: str, shape: Shape, element: str, sources: Sequence[Operand]) -> 
     return "\n".join([*lines, f"  {name} = tensor.empty({dynamic}) : {tensor(shape, element)}"])
 
 
+INFINITIES = {
+    "-inf": {"f32": "0xFF800000", "f16": "0xFC00", "bf16": "0xFF80"},
+    "inf": {"f32": "0x7F800000", "f16": "0x7C00", "bf16": "0x7F80"},
+}
+
+
 def constant(name: str, value: float | str, element: str) -> str:
-    """``value`` is a number of few digits, or "-inf"."""
-    infinities = {"f32": "0xFF800000", "f16": "0xFC00", "bf16": "0xFF80"}
-    return f"  {name} = arith.constant {infinities[element] if value == '-inf' else float(value)} : {element}"
+    """``value`` is a number of the type, or "-inf" or "inf"."""
+    written = INFINITIES[value][element] if isinstance(value, str) else float(value)
+    return f"  {name} = arith.constant {written} : {element}"
 
 
 def filled(name: str, value: float | str, shape: Shape, element: str, sources: Sequence[Operand]) -> str:

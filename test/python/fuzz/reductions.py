@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
 from .element_wise import BINARY, DIVIDE, EXP, SUBTRACT, element_wise
 from .graphs import Array, Operand, dims, empty, filled, generic
 from .maker import Maker
 
 KINDS = ("sum", "sum", "squares", "maximum")
+
+
+class Extreme(NamedTuple):
+    """A maximum or a minimum: in numpy, as an op, and what it starts from."""
+
+    function: Callable[..., Array]
+    name: str
+    start: str
+
+
+EXTREMES = {
+    "maximum": Extreme(np.max, "maximumf", "-inf"),
+    "minimum": Extreme(np.min, "minimumf", "inf"),
+}
 
 
 def reduction(maker: Maker) -> bool:
@@ -19,7 +38,7 @@ def reduction(maker: Maker) -> bool:
     unknown = tuple(dim for dim, size in enumerate(shape) if size.is_dynamic)
     if unknown and rng.random() < 0.5:
         axes = unknown
-    return _reduce(maker, x, rng.choice(KINDS), axes, keep=rng.random() < 0.6)
+    return reduce(maker, x, rng.choice(KINDS), axes, keep=rng.random() < 0.6)
 
 
 def across(maker: Maker) -> bool:
@@ -31,11 +50,11 @@ def across(maker: Maker) -> bool:
     order = rng.sample(range(len(shape)), len(shape))
     first = rng.randrange(1, len(shape))
     axes, others = order[:first], order[first : first + rng.randint(1, len(shape) - first)]
-    if not _reduce(maker, x, rng.choice(KINDS), tuple(sorted(axes)), keep=True):
+    if not reduce(maker, x, rng.choice(KINDS), tuple(sorted(axes)), keep=True):
         return False
     where = ", ".join("0" if dim in axes else f"d{dim}" for dim in range(len(shape)))
     scaled = element_wise(maker, [x, maker.last], rng.choice(BINARY), [dims(len(shape)), where])
-    return scaled and _reduce(maker, maker.last, rng.choice(KINDS), tuple(sorted(others)), keep=False)
+    return scaled and reduce(maker, maker.last, rng.choice(KINDS), tuple(sorted(others)), keep=False)
 
 
 def softmax(maker: Maker) -> bool:
@@ -45,23 +64,24 @@ def softmax(maker: Maker) -> bool:
     axis = maker.rng.choice((len(shape) - 1, maker.rng.randrange(len(shape))))
     row = ", ".join("0" if dim == axis else f"d{dim}" for dim in range(len(shape)))
     wheres = [dims(len(shape)), row]
-    _reduce(maker, x, "maximum", (axis,), keep=True)
+    reduce(maker, x, "maximum", (axis,), keep=True)
     element_wise(maker, [x, maker.last], SUBTRACT, wheres)
     element_wise(maker, [maker.last], EXP, wheres[:1])
     top = maker.last
-    return _reduce(maker, top, "sum", (axis,), keep=True) and element_wise(
+    return reduce(maker, top, "sum", (axis,), keep=True) and element_wise(
         maker, [top, maker.last], DIVIDE, wheres
     )
 
 
-def _reduce(maker: Maker, x: int, kind: str, axes: tuple[int, ...], *, keep: bool) -> bool:
-    """A sum, a sum of squares or a maximum; sums of half floats are f32 until they are complete."""
+def reduce(maker: Maker, x: int, kind: str, axes: tuple[int, ...], *, keep: bool) -> bool:
+    """A sum, a sum of squares or an extreme; sums of half floats are f32 until they are complete."""
     shape, element = maker.shape(x), maker.graph.element
-    wide = element if kind == "maximum" else "f32"
+    extreme = EXTREMES.get(kind)
+    wide = "f32" if extreme is None else element
 
     def function(a: Array) -> Array:
-        if kind == "maximum":
-            return a.max(axes, keepdims=keep)
+        if extreme is not None:
+            return extreme.function(a, axes, keepdims=keep)
         return (a * a if kind == "squares" else a).sum(axes, keepdims=keep)
 
     def text(out: str, name: str) -> str:
@@ -78,10 +98,10 @@ def _reduce(maker: Maker, x: int, kind: str, axes: tuple[int, ...], *, keep: boo
         if kind == "squares":
             body += f"%s = arith.mulf {value}, {value} : f32\n    "
             value = "%s"
-        body += f"%y = arith.{'maximumf' if kind == 'maximum' else 'addf'} %o, {value} : {wide}"
+        body += f"%y = arith.{'addf' if extreme is None else extreme.name} %o, {value} : {wide}"
         reads = [Operand(name, shape, element, dims(len(shape)))]
         lines = [
-            filled(f"{out}_i", "-inf" if kind == "maximum" else 0, total.shape, wide, reads),
+            filled(f"{out}_i", 0 if extreme is None else extreme.start, total.shape, wide, reads),
             generic(total, f"{out}_i", reads, kinds, body.replace(" E", f" {element}")),
         ]
         return "\n".join(lines + narrowed(out, total, element))
