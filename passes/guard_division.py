@@ -13,7 +13,10 @@
 The processor traps on x / 0 and on INT_MIN / -1. Eager raises RuntimeError for the first; the
 second wraps to INT_MIN. A remainder by -1 is that by 1: 0. Unsigned divisions have no second case.
 Applies to scalar integers; those of type index, which compute addresses, are left alone, and so is
-a division by a constant other than 0 and -1.
+a division by a constant other than 0 and -1. Legal always: quotients that eager has stay what they are.
+
+Effect: an error of Python's where the process would end by a signal, for two comparisons and two selects
+an element.
 """
 
 from __future__ import annotations
