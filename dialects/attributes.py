@@ -305,6 +305,8 @@ MMA = Mark("mlopt.mma", STRING)
 BY_WARPS = Mark("mlopt.by_warps", STRING, ("vector.contract",))
 # Why threads copy what warpgroups multiply, and not the engine for tensors.
 BY_THREADS = Mark("mlopt.by_threads", STRING, ("mlopt.warpgroup_mma", "mlopt.warpgroup_mma_held"))
+# Why threads store what warpgroups have made, and not the engine.
+STORED_BY_THREADS = Mark("mlopt.stored_by_threads", STRING, ("vector.transfer_write",))
 # The type that the program rounds the first factor of a product to.
 ROUNDS = Mark("mlopt.rounds", STRING)
 # A maximum that may leave NaN out.
@@ -322,7 +324,8 @@ MARKS: dict[str, Mark[Any]] = {
         OP, GROUP, WHOLE, IN_PARTS, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
         FLOPS, BACKWARD, SCHEDULE, CONSIDERED, SUMS, LAST_BLOCKS, JOINED, COUNTED,
         SLOW, RESULT_SIZES, EQUAL_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
-        BY_THREADS, ROUNDS, DROPS_NAN, BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS, LAUNCHES,
+        BY_THREADS, STORED_BY_THREADS, ROUNDS, DROPS_NAN, BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS,
+        LAUNCHES,
     )
 }  # fmt: skip
 

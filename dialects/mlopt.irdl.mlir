@@ -136,11 +136,18 @@ irdl.dialect @mlopt {
   // a wait of all threads of a cluster for each other, behind which no block accesses another one's memory;
   irdl.operation @pair_wait {
   }
-  // and the registers that each thread of a warpgroup has from here on, which are ``more`` (1) or fewer (0).
+  // the registers that each thread of a warpgroup has from here on, which are ``more`` (1) or fewer (0);
   irdl.operation @set_registers {
     %count = irdl.base "#builtin.integer"
     %more = irdl.base "#builtin.integer"
     irdl.attributes {"count" = %count, "more" = %more}
+  }
+  // and a tile in shared memory, in rows from which its vector.transfer_write is made by boxes: between
+  // mlopt-gpu-tma-stores and mlopt-gpu-distribute. In a kernel's twin it is an mlopt.convert_layout.
+  irdl.operation @tma_tile {
+    %tile = irdl.base "!builtin.vector"
+    irdl.operands(source: %tile)
+    irdl.results(result: %tile)
   }
 
   // Whether the block is the last one of its tile, of which ``parts`` blocks come: between mlopt-gpu-last-blocks

@@ -52,7 +52,7 @@ def cuda_stages(
     pairs = f"mlopt-gpu-pair-blocks{{machine={machine_for_code(chip)}}}"
     loads = (
         f"mlopt-gpu-attention-loads{block},mlopt-gpu-warpgroup-loads{block},"
-        f"mlopt-gpu-tma-loads,{roles},{pairs},"
+        f"mlopt-gpu-tma-loads,{roles},{pairs},mlopt-gpu-tma-stores{block},"
         if has
         else ""
     )

@@ -1,4 +1,4 @@
-"""How factors come to what multiplies them on a GPU, as data: rings, roles of warps, pairs of blocks."""
+"""How factors come to what multiplies them on a GPU, and results leave, as data: rings, roles, pairs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 from mlir import ir
 
-from ..dialects.attributes import BY_THREADS, BY_WARPS, MMA, SCHEDULE
+from ..dialects.attributes import BY_THREADS, BY_WARPS, MMA, SCHEDULE, STORED_BY_THREADS
 from ..passes.gpu.grids import grids_of
 from ..passes.gpu.layouts.access import bytes_of
+from ..passes.gpu.layouts.boxes import TILE
 from ..passes.gpu.layouts.warpgroup import HELD, PRODUCT, WARPS
 from ..passes.gpu.layouts.warps import producers_of, warps_of
-from ..passes.operations import nested_ops
+from ..passes.operations import defining_op, nested_ops
 
 _LOAD = "mlopt.tma_load"
 _WARPGROUPS = (PRODUCT, HELD)
@@ -28,12 +29,13 @@ def copies_of(module: ir.Operation) -> dict[str, list[dict[str, Any]]]:
          "copy": the same or None, "tma": whether it copies,
          "why": the reasons why warpgroups do not multiply, or why threads copy for them, and not TMA,
          "rings": [{"type", "stages", "bytes", "both"}], "barriers": [{"slots", "arrivals"}],
-         "cluster": blocks}
+         "cluster": blocks, "stores": [{"type", "why"}]}
 
     ``copy`` are warps that do nothing else, None where those that multiply ask for copies. ``registers`` are
     what setmaxnreg gives a thread, None where all have as many. ``both``: a block copies its part of it to
     all of its cluster. ``arrivals``: how many the mbarrier of a slot waits for until it is full and, where
-    there are roles, until it has been read.
+    there are roles, until it has been read. ``stores`` are the results of warpgroups, and why threads store
+    them; None where TMA does.
     """
     found: dict[str, list[dict[str, Any]]] = {}
     for forall in grids_of(module):
@@ -57,6 +59,7 @@ def _copies(forall: ir.Operation, ops: Sequence[ir.Operation]) -> dict[str, Any]
         "rings": [_ring(op) for op in _named(ops, "mlopt.shared_ring")],
         "barriers": [_barriers(op) for op in _named(ops, "mlopt.tma_barriers")],
         "cluster": (SCHEDULE.get(forall) or {}).get("cluster", (1,))[0],
+        "stores": [found for op in _named(ops, "vector.transfer_write") if (found := _store(op)) is not None],
     }
 
 
@@ -71,16 +74,28 @@ def _ring(op: ir.Operation) -> dict[str, Any]:
     stages, *sizes = kind.shape
     loads = [use.owner for use in op.results[0].uses if use.owner.name == _LOAD]
     return {
-        "type": "x".join([*map(str, sizes), str(kind.element_type)]),
+        "type": _type(sizes, op.results[0]),
         "stages": stages,
         "bytes": prod(kind.shape) * bytes_of(kind.element_type),
         "both": any("both" in load.attributes for load in loads),
     }
 
 
+def _store(write: ir.Operation) -> dict[str, Any] | None:
+    """A result of warpgroups; None if another part of the program, as sums of parts, writes it."""
+    tile, why = write.operands[0], STORED_BY_THREADS.get(write)
+    if why is None and defining_op(tile, TILE) is None:
+        return None
+    return {"type": _type(ir.VectorType(tile.type).shape, tile), "why": why}
+
+
 def _barriers(op: ir.Operation) -> dict[str, Any]:
     slots = ir.MemRefType(op.results[0].type).shape[0]
     return {"slots": slots, "arrivals": list(ir.DenseI64ArrayAttr(op.attributes["arrivals"]))}
+
+
+def _type(sizes: Sequence[int], tile: ir.Value) -> str:
+    return "x".join([*map(str, sizes), str(ir.ShapedType(tile.type).element_type)])
 
 
 def _integer(op: ir.Operation, name: str) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from mlir import ir
 
 from ..dialects.attributes import BY_THREADS, BY_WARPS, KERNEL, LAYOUT, MMA, SCHEDULE
+from ..passes.gpu.layouts.boxes import TILE
 from ..passes.gpu.layouts.tiles import is_uniform
 from ..passes.locations import place_of
 from ..passes.operations import nested_ops, ops_named
@@ -88,4 +89,4 @@ def _copier(product: ir.Operation) -> str:
 
 def _moves(op: ir.Operation) -> bool:
     """Whether a tile changes hands: one scalar at all positions is in every thread already."""
-    return op.name == "mlopt.convert_layout" and not is_uniform(op.operands[0])
+    return op.name in ("mlopt.convert_layout", TILE) and not is_uniform(op.operands[0])

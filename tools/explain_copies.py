@@ -1,10 +1,11 @@
-"""What ``mlopt explain --layout`` says of kernels on tensor cores: who copies and who multiplies.
+"""What ``mlopt explain --layout`` says of kernels on tensor cores: who copies, who multiplies, who stores.
 
 Below the name of a kernel::
 
     2 warpgroups multiply (wgmma); one more warp copies by TMA, with as many registers
     ring of 2 steps, 98304 bytes: 128x64xbf16, 64x256xbf16
     mbarriers: 2 for full slots (2 arrivals each), 2 for read ones (8 arrivals each)
+    TMA stores 128x256xbf16, from shared memory (stmatrix)
 """
 
 from __future__ import annotations
@@ -31,6 +32,13 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     if found["cluster"] > 1:
         shared = ", ".join(ring["type"] for ring in found["rings"] if ring["both"])
         yield f"clusters of {found['cluster']} blocks: each copies its part of {shared} to all (multicast)"
+    for each in found["stores"]:
+        is_kept = each["why"] is not None
+        yield (
+            f"threads store {each['type']}, not TMA: {each['why']}"
+            if is_kept
+            else f"TMA stores {each['type']}, from shared memory (stmatrix)"
+        )
 
 
 def _multiply(found: Mapping[str, Any]) -> str:

@@ -51,7 +51,7 @@ from ..constants import index_constant, integer_of
 from ..operations import block_ops, nested_ops
 from .buffers import buffer_of, written_by
 from .grids import grids_of
-from .layouts.boxes import box_problem
+from .layouts.boxes import box_problem, copied
 from .layouts.warpgroup import HELD, PRODUCT, slots_of
 from .rings import SPACE, create, round_of
 
@@ -103,7 +103,7 @@ def can_load(
     for copy in _copies(_rings(products)):
         if buffer_of(copy.operands[0].owner.operation.operands[0]) in written:
             return "its kernel writes to what a factor is read from"
-        if (problem := box_problem(copy)) is not None:
+        if (problem := box_problem(*copied(copy))) is not None:
             return problem
     return None
 

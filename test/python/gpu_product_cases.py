@@ -140,14 +140,20 @@ def _run_problems(case: Case, kernel: Kernel, seed: int) -> list[str]:
     return run_problems(kernel, inputs, np.maximum(one @ other, 0), bound, implied)
 
 
-def implied_bytes(case: Case, tile: str) -> int:
-    """What blocks ask the caches for: sectors of steps and of results, of the bias for each warp."""
+def implied_bytes(case: Case, tile: str, result_bytes: int = 4, turned: bool = False) -> int:
+    """What blocks ask the caches for: sectors of steps and of results, of the bias for each warp.
+
+    ``result_bytes``: of an element of the result. If that is ``turned``, its columns lie along memory, and
+    the block's size of them comes first.
+    """
     sizes = re.search(r"tile = array<i64: (\d+), (\d+), (\d+)>", tile)
     warps = re.search(r"warps = array<i64: (\d+)>", tile)
     assert sizes is not None and warps is not None
     extents = case.size
     high, wide_, step = (int(text) or extent for text, extent in zip(sizes.groups(), extents, strict=True))
     m, n, k = extents
+    if turned:
+        high, wide_ = wide_, high
     rows, columns, steps = (list(_parts(*each)) for each in ((m, high), (n, wide_), (k, step)))
     (_, left), (_, right) = case.factors
     each = case.bytes
@@ -160,8 +166,10 @@ def implied_bytes(case: Case, tile: str) -> int:
         for j in columns for at in steps
     )  # fmt: skip
     count += sum(
-        _sectors(n, 4, i, j) + int(warps[1]) * _sectors(n, 4, range(1), j) for i in rows for j in columns
-    )
+        _sectors(m, result_bytes, j, i) if turned else _sectors(n, result_bytes, i, j)
+        for i in rows for j in columns
+    )  # fmt: skip
+    count += sum(len(rows) * int(warps[1]) * _sectors(n, 4, range(1), j) for j in columns)
     return SECTOR * count
 
 

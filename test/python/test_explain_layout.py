@@ -153,6 +153,7 @@ def test_roles_ring_and_pairs_of_a_product(file: Path) -> None:
         f"ring of 4 steps, {4 * (128 + 256) * 64 * 2} bytes: 128x64xbf16, 64x256xbf16",
         "mbarriers: 4 for full slots (2 arrivals each), 4 for read ones (16 arrivals each)",
         "clusters of 2 blocks: each copies its part of 64x256xbf16 to all (multicast)",
+        "TMA stores 128x256xbf16, from shared memory (stmatrix)",
     ]
 
 
@@ -167,7 +168,7 @@ def test_roles_of_attention_have_registers(file: Path) -> None:
 
 
 def test_why_threads_copy_for_warpgroups() -> None:
-    (only, ring) = explain_copies.lines(
+    (only, ring, store) = explain_copies.lines(
         {
             "multiply": {"unit": "warpgroup", "count": 1, "registers": None},
             "copy": None,
@@ -176,6 +177,7 @@ def test_why_threads_copy_for_warpgroups() -> None:
             "rings": [{"type": "64x64xf16", "stages": 3, "bytes": 24576, "both": False}],
             "barriers": [],
             "cluster": 1,
+            "stores": [{"type": "64x64xf32", "why": "elements have 4 bytes, those of stmatrix 2"}],
         }
     )
     assert only == (
@@ -183,3 +185,4 @@ def test_why_threads_copy_for_warpgroups() -> None:
         "a block runs its loop several times"
     )
     assert ring == "ring of 3 steps, 24576 bytes: 64x64xf16"
+    assert store == "threads store 64x64xf32, not TMA: elements have 4 bytes, those of stmatrix 2"

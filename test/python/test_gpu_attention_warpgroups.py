@@ -115,4 +115,5 @@ def _check_code(ptx: str) -> None:
     assert all(made.spill_stores == made.stack == 0 for made in assembled.kernels.values())
     for name, code in parse(disassemble_cubin(assembled.cubin)).items():
         assert code.named("HGMMA") and not code.named("HMMA") and not code.named("LDGSTS")
-        assert bool(code.named("UTMALDG")) != name.endswith("_unaligned")
+        for instruction in ("UTMALDG", "UTMASTG"):
+            assert bool(code.named(instruction)) != name.endswith("_unaligned")

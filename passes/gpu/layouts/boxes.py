@@ -1,8 +1,8 @@
-"""Boxes: what the engine that copies tensors (TMA) brings of a buffer to shared memory at once.
+"""Boxes: what the engine that copies tensors (TMA) brings of a buffer to shared memory at once, or back.
 
 A tensor map has a buffer's address, sizes and strides, and the sizes of the box that a copy moves, from any
-place, with zeros where the buffer ends. A box's rows are those of the swizzle's pattern that wgmma reads, of
-128 bytes at most; of longer rows several boxes lie one behind the other.
+place, with zeros where the buffer ends; what is stored ends there. A box's rows are those of the swizzle's
+pattern that wgmma reads, of 128 bytes at most; of longer rows several boxes lie one behind the other.
 (CUDA Driver API 13.0, "Tensor Map Object Management"; PTX ISA 9.0, "Tensors".)
 """
 
@@ -12,10 +12,13 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from ...operations import nested_ops
+from ...operations import defining_op, nested_ops
 from .access import DYNAMIC, WIDE, Access, access_of
+from .tiles import sizes_of
 from .warpgroup import PATTERN, Factor, factor_of_ring
 
+TILE = "mlopt.tma_tile"  # what is stored by boxes
+_LOAD, _WRITE = "mlopt.tma_load", "vector.transfer_write"
 MOST_SIZE = 1 << 30  # elements of a dim: positions, also those beyond its end, have 32 bits and a sign
 _MOST_RANK = 5
 _MOST_ROWS = 256
@@ -31,8 +34,8 @@ class Box:
 
 
 def box_of(copy: ir.Operation) -> Box:
-    """What a copy of a tile moves at once, of which `box_problem` finds nothing wrong."""
-    access, factor = copied(copy)
+    """What a copy of a tile, or a write, moves at once, of which `box_problem` finds nothing wrong."""
+    access, factor = stored(copy) if copy.name == _WRITE else copied(copy)
     sizes = [1] * len(access.indices)
     for dim, memory in enumerate(access.dims):
         sizes[memory] = factor.sizes[dim]
@@ -59,26 +62,34 @@ def copied(copy: ir.Operation) -> tuple[Access, Factor]:
     return access_of(copy.operands[0].owner.operation), factor_of_ring(copy.operands[1])
 
 
-def box_problem(copy: ir.Operation) -> str | None:
-    """Why a tile cannot be copied by boxes, or None."""
-    access, factor = copied(copy)
+def stored(write: ir.Operation) -> tuple[Access, Factor]:
+    """What a vector.transfer_write of rows and columns writes, and how its tile lies in shared memory."""
+    access = access_of(write)
+    inner, outer = access.order()
+    return access, Factor(tuple(sizes_of(access.tile)), access.element_bytes, outer, inner, inner)
+
+
+def box_problem(access: Access, factor: Factor, what: str = "a factor") -> str | None:
+    """Why a tile of ``what`` cannot be moved by boxes, or None."""
     if not isinstance(access.buffer.owner, ir.Block):
-        return "a factor is in a view of a buffer"
+        return f"{what} is in a view of a buffer"
     shape = list(ir.MemRefType(access.buffer.type).shape)
     if len(shape) > _MOST_RANK:
-        return f"a factor's buffer has {len(shape)} dims, a tensor map {_MOST_RANK} at most"
+        return f"{what}'s buffer has {len(shape)} dims, a tensor map {_MOST_RANK} at most"
     if shape[-1] != DYNAMIC and shape[-1] * factor.element_bytes % WIDE:
-        return f"rows of a factor have {shape[-1] * factor.element_bytes} bytes, no multiple of {WIDE}"
+        return f"rows of {what} have {shape[-1] * factor.element_bytes} bytes, no multiple of {WIDE}"
     wrong = next((size for size in shape if size != DYNAMIC and not 0 < size <= MOST_SIZE), None)
     if wrong is not None:
-        return f"a factor's buffer has a dim of {wrong} elements, a tensor map 1 to {MOST_SIZE}"
+        return f"{what}'s buffer has a dim of {wrong} elements, a tensor map 1 to {MOST_SIZE}"
     if factor.sizes[factor.outer] > _MOST_ROWS:
         return f"a tile has {factor.sizes[factor.outer]} rows, a box {_MOST_ROWS} at most"
     return None
 
 
 def boxes_of(forall: ir.Operation) -> list[Box]:
-    """What a kernel copies by boxes, each once."""
-    loads = [op for op in nested_ops(forall) if op.name == "mlopt.tma_load"]
+    """What a kernel copies and stores by boxes, each once."""
+    ops = nested_ops(forall)
+    loads = [op for op in ops if op.name == _LOAD]
     loads = [op for op in loads if "alone" in op.attributes] or loads  # the others are the twin's
-    return list(dict.fromkeys(map(box_of, loads)))
+    stores = [op for op in ops if op.name == _WRITE and defining_op(op.operands[0], TILE) is not None]
+    return list(dict.fromkeys(map(box_of, (*loads, *stores))))

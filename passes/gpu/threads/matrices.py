@@ -1,4 +1,4 @@
-"""ldmatrix: a warp loads up to four 8 x 8 matrices of 16-bit words from shared memory at once.
+"""ldmatrix: a warp loads up to four 8 x 8 matrices of 16-bit words from shared memory; stmatrix stores them.
 
 Each lane says where one row of 16 bytes lies, and gets a word of each matrix: what mma.sync wants of it. A
 tile that lies the other way in shared memory is turned on the way, where its elements have two bytes.
@@ -12,7 +12,7 @@ the second of the two rows behind, a lane makes two that have four rows each::
     a lane has    reg … 2:(1,0) 4:(0,1)  lane 4:(0,4) 8:(2,0)
     it points to  reg … 16:(1,0)  lane 2:(0,1) 4:(0,4) 2:(0,2) …
 
-(PTX ISA 9.0, "Warp-level matrix load instruction: ldmatrix".)
+(PTX ISA 9.0, "Warp-level matrix load instruction: ldmatrix", "… store instruction: stmatrix".)
 """
 
 from __future__ import annotations
@@ -142,12 +142,7 @@ def load_matrices(
     """The elements that a lane has of ``count`` matrices; ``pointer`` is its row's."""
     word = ir.IntegerType.get_signless(32)
     kinds = word if count == 1 else ir.Type.parse(f"!llvm.struct<({', '.join(['i32'] * count)})>")
-    attributes = {
-        "num": ir.IntegerAttr.get(word, count),
-        "layout": ir.Attribute.parse(f"#nvvm.mma_layout<{'col' if turned else 'row'}>"),
-        "shape": ir.Attribute.parse(f"#nvvm.ld_st_matrix_shape<m = {SIDE}, n = {SIDE}>"),
-        "eltType": ir.Attribute.parse("#nvvm.ld_st_matrix_elt_type<b16>"),
-    }
+    attributes = {"num": ir.IntegerAttr.get(word, count), **_form(turned)}
     loaded = build.op("nvvm.ldmatrix", [pointer], kinds, attributes)
     words = (
         [loaded]
@@ -160,6 +155,25 @@ def load_matrices(
     if turned and element.width == 8:
         words = [word for at in range(0, count, 2) for word in _interleaved(build, *words[at : at + 2])]
     return [value for each in words for value in _elements(build, each, element)]
+
+
+def store_matrices(
+    build: Builder, pointer: ir.Value, words: Sequence[Sequence[ir.Value]], turned: bool
+) -> None:
+    """Store one, two or four matrices, of which a lane has a word each; ``pointer`` is its row's."""
+    word = ir.VectorType.get([1], ir.IntegerType.get_signless(32))
+    packed = [build.op("vector.bitcast", [build.vector(values)], word) for values in words]
+    operands = [pointer, *(element for each in packed for element in build.elements(each))]
+    ir.Operation.create("nvvm.stmatrix", [], operands, _form(turned))
+
+
+def _form(turned: bool) -> dict[str, ir.Attribute]:
+    """What both instructions say of their matrices."""
+    return {
+        "layout": ir.Attribute.parse(f"#nvvm.mma_layout<{'col' if turned else 'row'}>"),
+        "shape": ir.Attribute.parse(f"#nvvm.ld_st_matrix_shape<m = {SIDE}, n = {SIDE}>"),
+        "eltType": ir.Attribute.parse("#nvvm.ld_st_matrix_elt_type<b16>"),
+    }
 
 
 def _interleaved(build: Builder, one: ir.Value, other: ir.Value) -> list[ir.Value]:

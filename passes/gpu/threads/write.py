@@ -16,6 +16,7 @@ from .fragment import Fragment, positions_of
 from .memory import Place, place_of
 from .registry import rule
 from .streamed import store_result
+from .tma_store import store_boxes
 
 
 @rule("vector.transfer_write")
@@ -25,6 +26,9 @@ def emit_write(em: Emitter, op: ir.Operation) -> None:
     A barrier comes before a tile that covers another one: other threads may have written or read that.
     """
     access = access_of(op)
+    if access.tile in em.staged:
+        store_boxes(em, op)
+        return
     if not (em.alone or em.buffers[access.buffer].is_shared) and must_wait(op):
         em.shared.barrier()
     fragment = em.fragment(access.tile)
