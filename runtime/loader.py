@@ -15,7 +15,7 @@ import importlib.util
 import re
 import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -92,11 +92,11 @@ def openmp_runtime() -> ctypes.CDLL | None:
     """GNU's OpenMP runtime, or None where there is none (kernels then run on one thread).
 
     There must be one pool of threads in a process: its idle workers spin for a while and
-    would slow a second pool's. So torch's own copy is taken, from memory if torch is
-    loaded already, else from its folder, where a later ``import torch`` finds it loaded.
+    would slow a second pool's. So it is torch's: the one that torch's library is linked to if torch
+    is loaded already, else the one that a later ``import torch`` will find. Other packages bring copies
+    under names of their own (libgomp-1a2b3c4d.so), with pools of their own.
     """
-    candidates = [*_mapped_libgomp(), *_torch_libgomp(), "libgomp.so.1"]
-    for path in candidates:
+    for path in _libgomp_paths():
         try:
             library = ctypes.CDLL(path)
         except OSError:
@@ -104,6 +104,20 @@ def openmp_runtime() -> ctypes.CDLL | None:
         if all(hasattr(library, symbol) for symbol in OPENMP_SYMBOLS):
             return library
     return None
+
+
+def _libgomp_paths() -> Iterator[str]:
+    """Libraries in which the runtime's functions may be found, the best first."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.__file__:
+        # Symbols of what a library is linked to are found through it.
+        yield str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so")
+    mapped = _mapped_libgomp()
+    # What is loaded under the name that torch's library asks for serves it.
+    yield from (path for path in mapped if Path(path).name.startswith("libgomp.so"))
+    yield from _torch_libgomp()
+    yield from mapped
+    yield "libgomp.so.1"
 
 
 def _mapped_libgomp() -> list[str]:

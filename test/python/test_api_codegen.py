@@ -3,6 +3,9 @@
 import ctypes
 import gc
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -85,6 +88,34 @@ def test_openmp_is_torchs():
     runtime = loader.openmp_runtime()
     assert runtime is not None
     assert "torch" in runtime._name
+
+
+# Another package brings a copy under its own name, as scikit-learn's wheel does.
+TWO_RUNTIMES = """
+import ctypes, sys
+from pathlib import Path
+IMPORT
+ctypes.CDLL(sys.argv[1])
+from mlopt.runtime import loader
+runtime = loader.openmp_runtime()
+import torch
+(own,) = Path(torch.__file__).parent.glob("lib/libgomp*")
+both = runtime.GOMP_parallel, ctypes.CDLL(own).GOMP_parallel
+known, wanted = (ctypes.cast(each, ctypes.c_void_p).value for each in both)
+assert known == wanted, runtime
+"""
+
+
+@pytest.mark.parametrize("before", ["import torch", ""])
+def test_openmp_is_torchs_beside_another_packages(before, tmp_path):
+    found = list(Path(torch.__file__).parent.glob("lib/libgomp*"))
+    if not found:
+        pytest.skip("this torch has no libgomp in its folder")
+    copy = tmp_path / "libgomp-a1b2c3d4.so.1"
+    copy.write_bytes(found[0].read_bytes().replace(b"libgomp.so.1\0", b"libgomp-a1.1\0"))
+    command = [sys.executable, "-P", "-c", TWO_RUNTIMES.replace("IMPORT", before), str(copy)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_code_is_freed():
