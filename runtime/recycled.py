@@ -95,15 +95,23 @@ class Recycler:
 
     def _forget_old(self, newest: list[_Watched]) -> None:
         """Leave to torch what is too much."""
-        while len(newest) > MOST_OF_A_SIZE:
-            newest.pop(0)
+        while len(newest) > MOST_OF_A_SIZE and _forget_oldest(newest):
+            pass
         total = self.watched_bytes
         for size, watched in list(self._by_size.items()):
-            while total > self._most and watched:
-                watched.pop(0)
+            while total > self._most and _forget_oldest(watched):
                 total -= size
             if not watched:
                 self._by_size.pop(size, None)
+
+
+def _forget_oldest(watched: list[_Watched]) -> bool:
+    """Leave a storage to torch; False if there is none, as other threads took the last."""
+    try:
+        watched.pop(0)
+    except IndexError:
+        return False
+    return True
 
 
 def _ask_for_huge_pages(address: int, size: int) -> None:
