@@ -19,6 +19,21 @@ class Goal:
     least: float
 
 
+@dataclass(frozen=True)
+class Share:
+    """The share of their limit that rows should have: those of these names, or those that stream."""
+
+    title: str
+    least: float
+    names: tuple[str, ...] = ()
+
+
+SHARES = (
+    Share("the bandwidth of streaming rows", 0.85),
+    Share("the limit of rows of exp and of norms", 0.7, ("softmax", "layer-norm", "rms-norm", "nll")),
+    Share("the FMA peak of products", 0.93, ("matmul-1024", "matmul-2048")),
+)
+
 GOALS = {
     ROWS: Goal(1.25, 1.0),
     MATMUL: Goal(1.0, 0.97),

@@ -83,13 +83,26 @@ def test_goals_are_told_by_group_and_threads():
                 record(name="c", threads=2, mlopt=1.0, eager=3.0),
                 record(name="d", group=MATMUL, mlopt=1.0, eager=0.96),
                 record(name="e", faults=False, streams=True, mlopt=2.0, limit=1.5),
+                record(name="e", streams=True, mlopt=9.0, limit=1.5),
+                record(name="softmax", mlopt=2.0, limit=1.2),
+                record(name="matmul-1024", threads=2, mlopt=2.0, limit=1.8),
             ]
         )
     )
     assert f"{ROWS}        1     2  1.00  1.25   0.50  1.00  the b" in lines
     assert f"{ROWS}        2     1  3.00  1.25   3.00  1.00  the c" in lines
     assert "ahead of torch.compile: 1 of 2 rows; behind: b/1 (0.90)" in lines
-    assert "streaming rows (goal 85%): e/1 memory kept 75%" in lines
+    assert "streaming rows (goal 85%): e/1 memory kept 75%\n" in lines
+    assert "rows of exp and of norms (goal 70%): softmax/1 60%\n" in lines
+    assert lines.endswith("the FMA peak of products (goal 93%): matmul-1024/2 90%")
+
+
+def test_memory_is_compared():
+    rows = [record(name=name, mlopt=1.0, torch_compile=1.0) for name in "ab"]
+    for row, ours in zip(rows, (100, 125), strict=True):
+        row.peers[NAME].memory, row.peers["torch.compile"].memory = ours, 100
+    told = "\n".join(summary.goals([*rows, record(mlopt=1.0, torch_compile=1.0, faults=False)]))
+    assert "no more memory than torch.compile: 1 of 2 rows; behind: b/1 (0.80)" in told
 
 
 def test_compile_times_of_the_model_are_compared():
