@@ -14,9 +14,7 @@ def test_transpose() -> None:
     kinds = ["tensor<3x5x7xf32>", "tensor<7x3x5xf32>"]
     text = kernels.generic_kernel("transpose", kinds, "a,b,c -> b,c,a | a,b,c", "ppp", body)
     check_tiles(text, [data(3, 5, 7), data(7, 3, 5)], (4, 2, 3))
-    check_tiles(
-        text.replace("(b,c,a)", "(t,c,a)").replace("(t,c,a)", "(b,c,a)"), [data(3, 5, 7), data(7, 3, 5)]
-    )
+    check_tiles(text, [data(3, 5, 7), data(7, 3, 5)])
     # The root is written with its dims turned; its operand is made in the kernel.
     turned = kernels.generic_kernel("transpose", kinds, "b,c,a -> b,c,a | a,b,c", "ppp", body)
     check_tiles(turned, [data(3, 5, 7), data(7, 3, 5)], (4, 2, 3))
