@@ -1,7 +1,13 @@
 """mlopt.jit, when compilations die: a clear exception, a reproducer, and the next one works."""
 
+import contextlib
+import json
 import os
 import signal
+import subprocess
+import sys
+import textwrap
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,7 +15,7 @@ from mlopt.test.python.process_helpers import output, wait_until_gone
 
 HERE = Path(__file__).parent
 PRELUDE = """
-import contextlib, os, shlex, signal, subprocess, sys, threading, time, warnings
+import contextlib, json, os, shlex, signal, subprocess, sys, threading, time, traceback, warnings
 from pathlib import Path
 
 warnings.simplefilter("ignore")
@@ -51,21 +57,94 @@ def fails(kind, *texts, **options):
 """
 
 
-@pytest.fixture
-def script(program, tmp_path):
-    """Runs programs whose compilations do what is planted."""
-    planted = tmp_path / "planted"
+# Runs the texts that come in, one a line, each with names of its own.
+LOOP = """
+own = os.getpid()
+for line in sys.stdin:
+    try:
+        plant("")
+        exec(json.loads(line), dict(globals()))
+        print("done", flush=True)
+    except (Exception, KeyboardInterrupt):
+        traceback.print_exc()
+        if os.getpid() != own:
+            os._exit(1)
+        print("failed", flush=True)
+"""
+SECONDS = 60  # that a text may take
+
+
+def planting(folder):
+    """Environment variables for programs whose compilations do what is planted."""
+    planted = folder / "planted"
     planted.write_text("")
-    environment = {
+    return {
         "PLANTED": str(planted),
         "MLOPT_PASS_PLUGINS": str(HERE / "planted_pass.py"),
         "MLOPT_PASSES": "planted after mlopt-cpu-status",
     }
-    return lambda text: program(PRELUDE, text, environment=environment)
 
 
-def test_an_assertion_in_a_stock_pass(script):
-    process = script(
+class Session:
+    """A program that outlives one failure after the other."""
+
+    def __init__(self, folder):
+        file = folder / "script.py"
+        file.write_text(PRELUDE + LOOP)
+        own = {"PYTHONPATH": str(HERE), "XDG_STATE_HOME": str(folder), **planting(folder)}
+        self.process = subprocess.Popen(
+            [sys.executable, str(file)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=folder,
+            env={**os.environ, **own},
+            start_new_session=True,
+        )
+
+    def tell(self, text):
+        """Have it run ``text``."""
+        self.process.stdin.write(json.dumps(textwrap.dedent(text)) + "\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        """What the text that runs has printed, line by line, when it is done."""
+        lines = []
+        late = threading.Timer(SECONDS, self.kill)
+        late.start()
+        try:
+            for line in self.process.stdout:
+                if line == "done\n":
+                    return lines
+                lines.append(line)
+                if line == "failed\n":
+                    break
+        finally:
+            late.cancel()
+        raise AssertionError("".join(lines))
+
+    def run(self, text):
+        """Have it run ``text`` to its end."""
+        self.tell(text)
+        return self.answer()
+
+    def kill(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    """One program for all failures: torch takes seconds to import."""
+    session = Session(tmp_path_factory.mktemp("session"))
+    yield session
+    session.kill()
+    session.process.communicate()
+
+
+def test_an_assertion_in_a_stock_pass(session):
+    session.run(
         """
         plant("abort")
         error = fails(mlopt.WorkerDied, "SIGABRT", "Assertion `", "where: in finalize-memref-to-llvm")
@@ -75,11 +154,10 @@ def test_an_assertion_in_a_stock_pass(script):
         works()
         """
     )
-    output(process)
 
 
-def test_the_time_limit(script):
-    process = script(
+def test_the_time_limit(session):
+    session.run(
         """
         plant("60")
         began = time.monotonic()
@@ -94,11 +172,10 @@ def test_the_time_limit(script):
         works()
         """
     )
-    output(process)
 
 
-def test_no_memory(script):
-    process = script(
+def test_no_memory(session):
+    session.run(
         """
         plant("memory")
         error = fails(mlopt.WorkerOutOfMemory, "ran out of memory (its limit is ", "in planted")
@@ -108,11 +185,10 @@ def test_no_memory(script):
         works()
         """
     )
-    output(process)
 
 
-def test_a_worker_that_is_killed(script):
-    process = script(
+def test_a_worker_that_is_killed(session):
+    session.run(
         """
         plant("60")
         def kill():
@@ -128,11 +204,10 @@ def test_a_worker_that_is_killed(script):
         works()
         """
     )
-    output(process)
 
 
-def test_ctrl_c_in_the_middle(script):
-    process = script(
+def test_ctrl_c_in_the_middle(session):
+    session.tell(
         """
         plant("60")
         def tell():
@@ -146,16 +221,17 @@ def test_ctrl_c_in_the_middle(script):
             print("interrupted", *pool.pids("compile"))
         """
     )
-    before = int(process.stdout.readline())
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
-    word, after = output(process)
+    before = int(session.process.stdout.readline())
+    os.killpg(session.process.pid, signal.SIGINT)  # as a terminal does: to the whole group
+    (last,) = session.answer()
+    word, after = last.split()
     assert word == "interrupted"
     assert int(after) != before
     wait_until_gone(before)
 
 
-def test_a_fork_in_the_middle(script):
-    process = script(
+def test_a_fork_in_the_middle(session):
+    session.run(
         """
         plant("1.5")
         results = []
@@ -177,11 +253,11 @@ def test_a_fork_in_the_middle(script):
         works()
         """
     )
-    output(process)
 
 
-def test_a_first_thread_that_has_ended(script):
-    process = script(
+def test_a_first_thread_that_has_ended(program, tmp_path):
+    process = program(
+        PRELUDE,
         """
         results = []
         thread = threading.Thread(target=lambda: results.append(compile()))
@@ -193,6 +269,7 @@ def test_a_first_thread_that_has_ended(script):
             torch.testing.assert_close(results[0](x), model(x))
         works()
         assert pool.pids("import") + pool.pids("compile") == workers
-        """
+        """,
+        environment=planting(tmp_path),
     )
     output(process)
