@@ -85,18 +85,30 @@ def test_gradients(case, dtype):
     inputs = case.inputs(dtype, seed=1)
     verifier = Verifier(Gradients(module), inputs, {})
     got = gradients(torch.compile(module, backend="mlopt", dynamic=False), module, inputs)
-    typical = size(torch.cat([g.flatten() for g in verifier.exact if g is not None]))
-    columns = zip(got, verifier.eager, verifier.exact, verifier.terms, strict=True)
-    for ours, theirs, right, terms in columns:
-        if theirs is None:
-            assert ours is None
-            continue
-        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
-        assert ours.stride() == theirs.stride()
-        usual = (theirs.double() - right).abs()
-        share = SHARE[dtype] * terms.clamp(min=torch.maximum(size(right), 0.1 * typical))
-        assert ((ours.double() - right).abs() <= torch.maximum(2 * usual, share)).all()
+    for ours, theirs in zip(got, verifier.eager, strict=True):
+        assert (ours is None) == (theirs is None)
+        if theirs is not None:
+            assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+            assert ours.stride() == theirs.stride()
+    # No terms are smaller than what they add up to; they take many calls of the module.
+    least = [None if right is None else right.abs() for right in verifier.exact]
+    assert are_close(got, verifier, least, SHARE[dtype]) or are_close(
+        got, verifier, verifier.terms, SHARE[dtype]
+    )
     assert report().coverage == 1, report()
+
+
+def are_close(got, verifier, terms_of_all, share):
+    """Whether gradients are off by twice eager's error at most, or by ``share`` of their terms."""
+    typical = size(torch.cat([g.flatten() for g in verifier.exact if g is not None]))
+    for ours, theirs, right, terms in zip(got, verifier.eager, verifier.exact, terms_of_all, strict=True):
+        if theirs is None:
+            continue
+        usual = (theirs.double() - right).abs()
+        allowed = share * terms.clamp(min=torch.maximum(size(right), 0.1 * typical))
+        if not ((ours.double() - right).abs() <= torch.maximum(2 * usual, allowed)).all():
+            return False
+    return True
 
 
 @pytest.mark.parametrize("name", ["mlp", "layer_norm", "conv_bn_relu", "self_attention"])
