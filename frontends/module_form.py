@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import random
 import sys
 from collections import deque
@@ -92,6 +93,7 @@ def state_kept(module: torch.nn.Module) -> Iterator[None]:
     holders, names = _reached(module)
     before = [(holder, _copy(holder)) for holder in holders]
     place, numpy_place = random.getstate(), np.random.get_state(legacy=False)
+    before_drawing = _as_bytes(numpy_place)
     try:
         yield
     finally:
@@ -102,7 +104,7 @@ def state_kept(module: torch.nn.Module) -> Iterator[None]:
         other = [(space, name, value) for space, name, value in names if space.get(name) is not value]
         for space, name, value in other:
             space[name] = value
-        drawn = random.getstate() != place or repr(np.random.get_state(legacy=False)) != repr(numpy_place)
+        drawn = random.getstate() != place or _as_bytes(np.random.get_state(legacy=False)) != before_drawing
         random.setstate(place)
         np.random.set_state(numpy_place)
     if changed or other or drawn:
@@ -167,6 +169,11 @@ def _is_empty(cell: CellType) -> bool:
     except ValueError:
         return True
     return False
+
+
+def _as_bytes(place: Mapping[str, Any]) -> bytes:
+    """Where a generator of numpy's is: equal bytes, equal numbers. Text takes as long as a small module."""
+    return pickle.dumps(place)
 
 
 def _copy(holder: Any) -> Any:
