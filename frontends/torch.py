@@ -24,6 +24,7 @@ from .decompositions import decomposed
 from .equalities import described, lines_of_equalities
 from .fx_operands import DTYPE_ASM
 from .fx_text import graph_to_text
+from .graph_code import code_on_demand
 from .graph_steps import is_random, list_ops, simplify
 from .program import Program, Result
 from .refusals import check_refusals, sizes_of_extremes
@@ -60,7 +61,7 @@ def capture(
     """
     args, kwargs = _distinct((tuple(example_inputs), dict(example_kwargs or {})))
     _check_arguments(module, args, kwargs)
-    with one_at_a_time():
+    with one_at_a_time(), code_on_demand():
         exported = _export(module, args, kwargs, dynamic_shapes)
         kept = keeper(exported) if keeper is not None else None
         known = kept.load() if kept is not None else None
