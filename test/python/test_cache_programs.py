@@ -1,9 +1,9 @@
 """Captured programs in the cache: found by the exported graph, and the same as newly captured ones."""
 
 import dataclasses
+import json
 import subprocess
 import sys
-import textwrap
 
 import mlopt
 import pytest
@@ -216,7 +216,7 @@ def test_other_lines_are_other_programs_with_the_same_code(tmp_path, monkeypatch
 
 
 IN_A_PROCESS = """
-import subprocess, sys
+import json, os, subprocess, sys
 import torch
 import mlopt
 from mlopt.runtime import cache, cache_key, pool
@@ -234,20 +234,34 @@ if sys.argv[1] == "warm":
     def refuse(*args, **kwargs):
         raise AssertionError("a process was started")
     subprocess.Popen = refuse
-with torch.no_grad():
-    compiled = mlopt.jit(model, x) if sys.argv[2] == "jit" else torch.compile(model, backend="mlopt")
-    result = compiled(x)
-assert bool(pool.pids("compile")) == (sys.argv[1] != "warm")
-sys.stdout.write(result.numpy().tobytes().hex())
+results = {}
+for how in sys.argv[2:]:
+    os.environ["MLOPT_CACHE_DIR"] = how  # what one keeps is not for the other
+    with torch.no_grad():
+        compiled = mlopt.jit(model, x) if how == "jit" else torch.compile(model, backend="mlopt")
+        result = compiled(x)
+    assert bool(pool.pids("compile")) == (sys.argv[1] != "warm"), how
+    pool.shutdown()
+    results[how] = result.numpy().tobytes().hex()
+print(json.dumps(results))
 """
+WAYS = ("jit", "torch.compile")
 
 
-@pytest.mark.parametrize("how", ["jit", "torch.compile"])
-def test_a_warm_process_starts_no_worker(how, tmp_path):
-    results = []
+@pytest.fixture(scope="module")
+def of_processes(tmp_path_factory):
+    """What a process gives that finds nothing in the cache, and then one that finds all, by way."""
+    folder, results = tmp_path_factory.mktemp("processes"), []
     for kind in ("cold", "warm"):
-        command = [sys.executable, "-c", textwrap.dedent(IN_A_PROCESS), kind, how]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        command = [sys.executable, "-c", IN_A_PROCESS, kind, *WAYS]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
         assert done.returncode == 0, done.stderr
-        results.append(done.stdout)
-    assert results[0] == results[1]
+        results.append(json.loads(done.stdout))
+    assert all(any((folder / way).iterdir()) for way in WAYS)
+    return results
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_a_warm_process_starts_no_worker(how, of_processes):
+    cold, warm = of_processes
+    assert cold[how] == warm[how]

@@ -219,7 +219,7 @@ class Stack(nn.Module):
         y = x
         for block in self.blocks:
             x = block(x)
-            y = y.sin() if self.steps else y
+            y = y * 0.75 if self.steps else y
         return x + y
 
 
