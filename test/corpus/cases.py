@@ -33,7 +33,7 @@ class Case:
     def module(self, dtype: torch.dtype = F32, seed: int = 0) -> nn.Module:
         """The module in evaluation mode, weights random from ``seed``, floats in ``dtype``."""
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)  # of the CPU alone: torch.manual_seed notes its caller
             module = self.factory().eval()
         return module.to(dtype) if dtype.is_floating_point else module
 

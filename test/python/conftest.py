@@ -35,7 +35,10 @@ def seed(request):
 
 @pytest.fixture(autouse=True)
 def seeded(seed):
-    torch.manual_seed(seed)
+    # torch.manual_seed also keeps this call's stack as text, for each kind of device that is not there.
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(seed)
 
 
 @pytest.fixture
