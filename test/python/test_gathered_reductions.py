@@ -7,9 +7,9 @@ import mlopt
 import pytest
 import torch
 import torch.nn.functional as F
+from mlopt.test.python.kernel_counts import TARGETS, kernels_in
 from torch import nn
 
-TARGETS: dict[str, dict[str, Any]] = {"cpu": {}, "emulator": {"target": "cuda:sm_80", "device": "emulator"}}
 BAGS: dict[str, Callable[..., torch.Tensor]] = {
     "sum": lambda y: y.sum(1),
     "mean": lambda y: y.mean(1),
@@ -129,9 +129,9 @@ def test_checks_of_what_is_reduced_in_steps(target: str) -> None:
         compiled(a, b)
 
 
-def kernels_of(module: nn.Module, *inputs: torch.Tensor, target: str) -> int:
-    """How many kernels a call runs, each of them tiles."""
-    kernels = mlopt.jit(module, *inputs, **TARGETS[target]).kernels
+def count(module: nn.Module, *inputs: torch.Tensor, target: str) -> int:
+    """How many kernels a call runs, and how many what comes before it; each of them is tiles."""
+    kernels = kernels_in(module, inputs, target)
     assert all(each.path == "tile" for each in kernels)
     return sum(each.calls for each in kernels)
 
@@ -139,12 +139,12 @@ def kernels_of(module: nn.Module, *inputs: torch.Tensor, target: str) -> int:
 @pytest.mark.parametrize("name", BAGS)
 def test_one_kernel(name: str) -> None:
     inputs = torch.randn(70, 64), torch.randint(70, (8, 50))
-    assert kernels_of(Bag(BAGS[name]), *inputs, target="cpu") == (2 if name == "argmax" else 1)
+    assert count(Bag(BAGS[name]), *inputs, target="cpu") == (2 if name == "argmax" else 1)
 
 
 def test_gpus_fuse_what_need_not_wait() -> None:
     """Many bags fill all multiprocessors; few would each wait for one token after the other."""
     table = torch.randn(1000, 128)
     many, few = torch.randint(1000, (4096, 64)), torch.randint(1000, (8, 50))
-    assert kernels_of(Bag(BAGS["sum"]), table, many, target="emulator") == 1
-    assert kernels_of(Bag(BAGS["sum"]), table, few, target="emulator") == 2
+    assert count(Bag(BAGS["sum"]), table, many, target="emulator") == 1
+    assert count(Bag(BAGS["sum"]), table, few, target="emulator") == 2
