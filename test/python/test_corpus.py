@@ -6,6 +6,8 @@ dtype's share of the sum of the absolute terms. Inputs of the checked call are n
 
 from __future__ import annotations
 
+import re
+
 import mlopt
 import pytest
 import torch
@@ -43,6 +45,13 @@ def test_dynamic_batch(name):
     assert case.dynamic is not None
     with torch.no_grad():
         compiled = mlopt.jit(module, *inputs, dynamic_shapes=case.dynamic_shapes())
+        assert re.search(r"function_type = \(!torch\.vtensor<\[\?,", compiled.asm["torch"])
+        assert "tensor<?x" in compiled.asm["linalg"]
+        sizes = [
+            re.search(r"mlopt.result_sizes = \[(.+?)\]", compiled.asm[stage])[1]
+            for stage in ("torch", "linalg")
+        ]
+        assert sizes[0] == sizes[1]
         for repeats in (1, 2, 3):
             larger = [
                 x.repeat(*(repeats if dim in dims else 1 for dim in range(x.dim())))

@@ -1,6 +1,5 @@
 """The front end: the graph that is written down computes what eager does, and lowers as FxImporter's."""
 
-import re
 import subprocess
 import sys
 import time
@@ -13,7 +12,7 @@ from mlopt.frontends.decompositions import decomposed, decomposition_table
 from mlopt.frontends.torch import capture
 from mlopt.test.corpus import CASES, DEMO
 from mlopt.test.corpus.basic import Function
-from mlopt.test.python.frontend_graphs import as_user_sees, assert_close, import_text, run_graph
+from mlopt.test.python.frontend_graphs import as_user_sees, assert_close, run_graph
 from torch import nn
 from torch.utils import _pytree as pytree
 
@@ -25,7 +24,6 @@ VARIANTS = [
     for dtype in case.dtypes
     if dtype in (case.dtypes[0], torch.bfloat16, torch.uint8)
 ]
-DYNAMIC = [name for name, case in CASES.items() if case.dynamic]
 
 
 @pytest.mark.parametrize("name,dtype", VARIANTS, ids=[f"{n}-{str(d)[6:]}" for n, d in VARIANTS])
@@ -67,19 +65,6 @@ def test_text_lowers_like_fx_importer():
     lines = done.stdout.splitlines()
     assert lines[:-1] == []
     assert int(lines[-1].removeprefix("compared: ")) > 80
-
-
-@pytest.mark.parametrize("name", DYNAMIC)
-def test_dynamic_batch(monkeypatch, name):
-    case = CASES[name]
-    dtype = case.dtypes[0]
-    program, _ = run_graph(monkeypatch, case.module(dtype), case.inputs(dtype), case.dynamic_shapes())
-    assert None in program.inputs[0].shape
-    sizes = [size for result in program.results for size in result.sizes if isinstance(size, str)]
-    assert sizes
-    text = import_text(program)
-    assert "tensor<?x" in text
-    assert re.search(r"mlopt.result_sizes = \[([^]]*)\]", text)[1].split(", ") == [f'"{s}"' for s in sizes]
 
 
 SPECIAL = torch.tensor(
