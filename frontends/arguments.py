@@ -18,7 +18,7 @@ from torch.fx import Node
 
 from .graph_steps import lift_literals, order_placeholders
 from .program import Input, Weight
-from .sizes import Sizes
+from .sizes import Sizes, known_size
 from .unsupported import unsupported_ops
 
 MUTATION_KINDS = {
@@ -146,7 +146,7 @@ class Arguments:
             name=node.name,
             position=position,
             dtype=value.dtype,
-            shape=tuple(s if isinstance(s, int) else None for s in value.shape),
+            shape=tuple(map(known_size, value.shape)),
             sizes=sizes.all(value.shape),
             ranges=ranges,
             lines={d: lines[node.name, d] for d in range(value.dim()) if (node.name, d) in lines},

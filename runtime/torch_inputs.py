@@ -162,6 +162,7 @@ def _check_sizes(tensors: Sequence[torch.Tensor], specs: Sequence[Input]) -> dic
             raise InputError(
                 f"input '{spec.name}' is {_describe(tensor)}, compiled for "
                 f"{describe(spec.dtype, spec.shape)}",
+                where=_line_that_fixed(spec, tensor.shape),
                 remedy="pass this shape, or compile again (dynamic_shapes= for sizes that vary)",
             )
         for dim, (low, high) in spec.ranges.items():
@@ -183,6 +184,13 @@ def _check_sizes(tensors: Sequence[torch.Tensor], specs: Sequence[Input]) -> dic
                     remedy="pass inputs whose sizes agree, or compile again with independent dynamic_shapes",
                 )
     return names
+
+
+def _line_that_fixed(spec: Input, shape: Sequence[int]) -> str:
+    """The user's line by which a size that was to vary became a number, which is not the one in ``shape``."""
+    sizes = zip(spec.shape, shape, strict=True) if len(spec.shape) == len(shape) else ()
+    other = [dim for dim, (size, actual) in enumerate(sizes) if size not in (None, actual)]
+    return next((line for dim in other for line in spec.lines.get(dim, {}).values()), "")
 
 
 def _line_of(specs: Sequence[Input], spec: Input, dim: int, names: dict[str, int]) -> str:

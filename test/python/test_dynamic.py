@@ -328,6 +328,18 @@ def test_what_was_found_of_sizes_is_asked_at_the_call(name):
     assert right and refused
 
 
+def test_a_size_that_a_line_has_fixed_is_named():
+    def triples(x):
+        return x * 2 if x.shape[1] == 3 else x
+
+    compiled = mlopt.jit(triples, torch.randn(4, 3), dynamic_shapes=({0: AUTO, 1: AUTO},))
+    x = torch.randn(7, 3)
+    torch.testing.assert_close(compiled(x), x * 2)
+    with pytest.raises(InputError, match=re.escape("is float32[7, 5], compiled for float32[?, 3]")) as error:
+        compiled(torch.randn(7, 5))
+    assert f"test_dynamic.py:{triples.__code__.co_firstlineno + 1}" in str(error.value)
+
+
 def test_what_is_read_past_the_end_is_named():
     compiled = mlopt.jit(
         lambda x, y: torch.cat([x, y])[x.shape[0]] * 2,
