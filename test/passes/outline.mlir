@@ -266,3 +266,71 @@ func.func @part(%x: tensor<8xf32>, %y: tensor<3xf32>) -> tensor<8xf32> {
   %r = tensor.insert_slice %y into %x[2] [3] [1] : tensor<3xf32> into tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// So it is with sizes that are not known; and the next loops go on where those before them were.
+// CHECK-LABEL: func.func @sums_in_a_row
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?xf32> {{.*}}, %[[O:[^:]*]]: memref<?xf32> {mlopt.result = 0 : i64})
+// CHECK-NOT: memref.alloc
+// CHECK: %[[COPY:.*]] = call @kernel_{{.*}}_copy(%[[X]],
+// CHECK: bufferization.materialize_in_destination %[[COPY]] in restrict writable %[[O]]
+// CHECK: memref.store %{{.*}}, %[[O]][%{{.*}}]
+// CHECK-NOT: memref.copy
+// CHECK: memref.store %{{.*}}, %[[O]][%{{.*}}]
+// CHECK: return{{$}}
+func.func @sums_in_a_row(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = bufferization.to_buffer %x : tensor<?xf32> to memref<?xf32>
+  %d = tensor.dim %x, %c0 : tensor<?xf32>
+  %m = memref.alloc(%d) : memref<?xf32>
+  memref.copy %b, %m : memref<?xf32> to memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %zero, %m[%i] : memref<?xf32>
+  }
+  %p = bufferization.to_tensor %m restrict : memref<?xf32> to tensor<?xf32>
+  %r = bufferization.to_buffer %p : tensor<?xf32> to memref<?xf32>
+  %k = memref.alloc(%d) : memref<?xf32>
+  memref.copy %r, %k : memref<?xf32> to memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %zero, %k[%i] : memref<?xf32>
+  }
+  %l = memref.alloc(%d) : memref<?xf32>
+  memref.copy %k, %l : memref<?xf32> to memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %zero, %l[%i] : memref<?xf32>
+  }
+  %q = bufferization.to_tensor %l restrict : memref<?xf32> to tensor<?xf32>
+  return %q : tensor<?xf32>
+}
+
+// -----
+
+// What was filled is returned, too: the next loops have a copy.
+// CHECK-LABEL: func.func @sums_and_more
+// CHECK: memref.store %{{.*}}, %[[O0:.*]][%{{.*}}]
+// CHECK: %[[COPY:.*]] = call @kernel_{{.*}}_copy(
+// CHECK: bufferization.materialize_in_destination %[[COPY]] in restrict writable %[[O1:.*]] :
+// CHECK: memref.store %{{.*}}, %[[O1]][%{{.*}}]
+func.func @sums_and_more(%x: tensor<8xf32>, %n: index) -> (tensor<8xf32>, tensor<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = bufferization.to_buffer %x : tensor<8xf32> to memref<8xf32>
+  %m = memref.alloc() : memref<8xf32>
+  memref.copy %b, %m : memref<8xf32> to memref<8xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %zero, %m[%i] : memref<8xf32>
+  }
+  %p = bufferization.to_tensor %m restrict : memref<8xf32> to tensor<8xf32>
+  %r = bufferization.to_buffer %p : tensor<8xf32> to memref<8xf32>
+  %k = memref.alloc() : memref<8xf32>
+  memref.copy %r, %k : memref<8xf32> to memref<8xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %zero, %k[%i] : memref<8xf32>
+  }
+  %q = bufferization.to_tensor %k restrict : memref<8xf32> to tensor<8xf32>
+  return %p, %q : tensor<8xf32>, tensor<8xf32>
+}

@@ -41,3 +41,26 @@ def test_results_made_of_one_another(function):
     x = torch.randn(4, 5)
     for actual, expected in zip(mlopt.jit(function, x)(x), function(x), strict=True):
         torch.testing.assert_close(actual, expected)
+
+
+def added_twice(x, i, y):
+    return x.index_add(0, i, y).index_add(0, i, 2 * y)
+
+
+def added_twice_and_once(x, i, y):
+    once = x.index_add(0, i, y)
+    return once.index_add(0, i, 2 * y), once
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(("function", "copies"), [(added_twice, 0), (added_twice_and_once, 1)])
+def test_sums_in_a_row(function, copies, dynamic):
+    """The second ones go on where the first ones were, if these are not a result of their own."""
+    rows, given = torch.export.Dim("rows", min=2), torch.export.Dim("given", min=2)
+    shapes = {"dynamic_shapes": ({0: rows}, {0: given}, {0: given})} if dynamic else {}
+    inputs = lambda n, m: (torch.randn(n, 5), torch.randint(0, n, (m,)), torch.randn(m, 5))  # noqa: E731
+    compiled = mlopt.jit(function, *inputs(3000, 2000), **shapes)
+    assert compiled.asm["kernels"].count("memref.copy") == copies
+    for sizes in ((3000, 2000), *([(7, 50), (2, 3)] if dynamic else [])):
+        x, i, y = inputs(*sizes)
+        torch.testing.assert_close(compiled(x, i, y), function(x.double(), i, y.double()), check_dtype=False)
