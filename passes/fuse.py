@@ -13,6 +13,7 @@ from .base import Pass
 from .costs.machine import DEFAULT_CPU, machine_of
 from .fusion.buffers import give_concats_their_buffers
 from .fusion.choose import Chooser
+from .fusion.counts import compute_counts
 from .fusion.decisions import Decisions, without_fused
 from .fusion.graph import Graph
 from .fusion.kinds import Kind
@@ -47,6 +48,8 @@ class Fuse(Pass):
     its positions.
     The module gets each decision with its numbers as ``mlopt.decisions``, after those of mlopt-join-products
     about products that are not in one kernel now, and the reasons against as ``mlopt.fusion``.
+    Numbers of places of which nobody knows how many there are, as torch.arange makes them, are computed by
+    what reads them (`passes/fusion/counts.py`).
     What is only made wider, as half floats are f32 again, is cast by those that read it, also behind a view
     (`passes/fusion/widened.py`): the GPT-2 block in bf16 moves 19.29 MB in place of 20.49.
     Every edge inside a group is a tensor that is neither written nor read: softmax reads its input once
@@ -63,6 +66,7 @@ class Fuse(Pass):
         number = 0
         for function in op.regions[0].blocks[0].operations:
             if function.operation.name == "func.func" and len(function.operation.regions[0].blocks) == 1:
+                compute_counts(function.operation)
                 give_inits_their_fills(function.operation)
                 give_concats_their_buffers(function.operation)
                 compute_padded(function.operation)

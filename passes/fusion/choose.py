@@ -26,7 +26,7 @@ from .group import Group
 from .kinds import Kind
 from .legal import can_fuse, is_prologue, may_be_beside
 from .price import Prices
-from .profit import is_one_attention, should_fuse
+from .profit import is_mask_of_many, is_one_attention, should_fuse
 from .saving import Saving
 from .sharing import Copies, best_for, is_shared
 from .widened import is_widened
@@ -118,12 +118,17 @@ class Chooser:
         assert joined.domain is not None
         again = partial(self.prices.most_repeated, joined.domain)
         reason = should_fuse(saving, self.prices.machine.tasks, again)
-        if reason is not None and not is_one_attention(*pair, saving, self.prices.machine):
+        if reason is not None and not self._is_attentions(pair, saving):
             self.decisions.refuse(*pair, reason, saving)
         elif self._worth(saving) < -candidate.rank[0]:
             self._add(pair, saving, joined.domain, settled=candidate.settled)
         else:
             self._fuse(pair, joined, saving)
+
+    def _is_attentions(self, pair: tuple[Group, Group], saving: Saving) -> bool:
+        """Whether attention takes the first of two groups, though that saves no time by itself."""
+        machine, price = self.prices.machine, self.prices.of(pair[1])
+        return is_one_attention(*pair, saving, machine) or is_mask_of_many(*pair, saving, price, machine)
 
     def _awaited(self, producer: Group, consumer: Group) -> Group | None:
         """Which of two groups waits for its readers: one that is stored wider than what it reads, too."""

@@ -162,8 +162,8 @@ def _kinds_apart(producer: Group, consumer: Group) -> str | None:
     if (producer.kinds + consumer.kinds).count(Kind.INSERT) > MOST_PARTS:
         return f"a kernel writes at most {MOST_PARTS} parts of buffers, so that it compiles in bounded time"
     if producer.has(Kind.BARRIER):
-        if consumer.has(*_REDUCTIONS):
-            total, other = first_word((Kind.BARRIER,), producer), first_word(_REDUCTIONS, consumer)
+        if consumer.has(Kind.ROW):  # another total may be beside it: one task makes either
+            total, other = first_word((Kind.BARRIER,), producer), first_word((Kind.ROW,), consumer)
             return f"{total} needs all tasks: its kernel has no reduction after it, {other} is one"
     elif Kind.BARRIER in kinds and Kind.ROW in kinds:
         row, total = first_word((Kind.ROW,), producer), first_word((Kind.BARRIER,), consumer)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from ..costs.machine import Machine
 from ..costs.roofline import are_enough
 from ..structured import SCORES, label_of
 from .group import Group
 from .kinds import Kind
-from .saving import Saving
+from .saving import Price, Saving
+
+_MASK = 1 / 8  # of the time of attention, that its tasks may spend on a mask or a bias
 
 
 def should_fuse(saving: Saving, wanted: int, most_repeated: Callable[[], str]) -> str | None:
@@ -40,3 +43,14 @@ def is_one_attention(producer: Group, consumer: Group, saving: Saving, machine: 
         and consumer.has(Kind.ATTENTION)
         and are_enough(saving.tasks, saving.serial, machine)
     )
+
+
+def is_mask_of_many(producer: Group, consumer: Group, saving: Saving, price: Price, machine: Machine) -> bool:
+    """Whether tasks of a CPU make a mask or a bias of attention themselves, whose sizes are not known.
+
+    ``price``: of ``consumer``. What they do again for each matrix, of which there may be one or many, is then
+    a small part of what they do for it, and the mask is not in memory, however long queries and keys are.
+    """
+    is_small = saving.again <= _MASK * price.seconds and not saving.slow_for
+    is_mask = set(producer.kinds) == {Kind.POINTWISE} and consumer.has(Kind.ATTENTION)
+    return is_mask and is_small and not machine.chips and price.serial == inf

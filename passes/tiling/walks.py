@@ -66,7 +66,7 @@ def _stepped(domain: Domain, nest: Nest) -> set[Dim]:
 def walk_problem(domain: Domain) -> str | None:
     """Why a task cannot run along the domain's rows of unknown length, or None."""
     for nest in domain.nests:
-        inner = nest.body.operations if nest.body else ()
+        inner = nest.body.operations if nest.body and any(dim.walked for dim in domain.loops(nest)) else ()
         if any(op.operation.name == "cf.assert" for op in inner):
             return "a check would be made again in each step along a row, whose length is not known"
     if columns_of(domain):

@@ -38,15 +38,15 @@ func.func @rows_of_a_product(%x: tensor<64x128xf32>, %w: tensor<128x64xf32>) -> 
 
 // -----
 
-// Two sums of everything, of unknown length, and one number made of both.
+// A sum of everything, of unknown length, and of one row: tasks own rows, and all of them make the other.
 // CHECK: mlopt.fusion = ["reduce -> exp: reduce needs all tasks: its kernel has no reduction after it, reduce is one"]
-// CHECK-LABEL: @two_totals
-func.func @two_totals(%x: tensor<?x128xf32>, %y: tensor<?x16xf32>) -> tensor<f32> {
+// CHECK-LABEL: @total_and_row
+func.func @total_and_row(%x: tensor<?x128xf32>, %y: tensor<16xf32>) -> tensor<f32> {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<f32>
   %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<f32>) -> tensor<f32>
   %2 = linalg.reduce {arith.addf} ins(%x : tensor<?x128xf32>) outs(%1 : tensor<f32>) dimensions = [0, 1]
-  %3 = linalg.reduce {arith.addf} ins(%y : tensor<?x16xf32>) outs(%1 : tensor<f32>) dimensions = [0, 1]
+  %3 = linalg.reduce {arith.addf} ins(%y : tensor<16xf32>) outs(%1 : tensor<f32>) dimensions = [0]
   %4 = math.exp %2 : tensor<f32>
   %5 = arith.addf %4, %3 : tensor<f32>
   return %5 : tensor<f32>

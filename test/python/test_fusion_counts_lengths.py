@@ -1,5 +1,6 @@
 """Rows and columns of unknown length, with what is computed of them, are one kernel."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,11 +10,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 from mlopt.runtime.verification import Verifier
+from mlopt.test.corpus.basic import Function
 from mlopt.test.corpus.transformers import Gpt2Block
 from mlopt.test.python.kernel_counts import TARGETS
 from torch import nn
 
 X = torch.randn(64, 64)
+ZERO = torch.tensor([0])
 
 UNKNOWN_ROWS: dict[str, Callable[..., Any]] = {
     "softmax": lambda x: x.softmax(-1),
@@ -181,3 +184,72 @@ def test_a_loss_of_each_row_of_unknown_many(target: str) -> None:
     for count in (1, 7, 33):
         x, classes = arguments(count)
         torch.testing.assert_close(compiled(x, classes), Loss()(x, classes))
+
+
+def _by_distance(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, slopes: torch.Tensor) -> torch.Tensor:
+    """A bias by distance, and no keys ahead: both are made of the places' numbers."""
+    rows, keys = torch.arange(q.shape[-2]), torch.arange(k.shape[-2])
+    scores = q @ k.mT * 0.25 + (keys - rows[:, None]) * slopes[:, None, None]
+    return scores.masked_fill(rows[:, None] < keys, -math.inf).softmax(-1) @ v
+
+
+def _capped(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+    """Scores that a tanh keeps small, and a mask that is not as it is given."""
+    scores = torch.tanh(q @ k.mT * 0.01) * 25
+    return scores.masked_fill(~hidden, -math.inf).softmax(-1) @ v
+
+
+@pytest.mark.parametrize("function", [_by_distance, _capped])
+def test_masks_that_attention_makes_itself(function: Callable[..., torch.Tensor]) -> None:
+    batch, rows, keys = (torch.export.Dim(name, min=2, max=512) for name in ("batch", "rows", "keys"))
+    last = None if function is _by_distance else {0: rows, 1: keys}
+    shapes = ({0: batch, 2: rows}, {0: batch, 2: keys}, {0: batch, 2: keys}, last)
+
+    def inputs(batch: int, rows: int, keys: int) -> tuple[torch.Tensor, ...]:
+        mask = torch.rand(3) if last is None else (torch.rand(rows, keys) < 0.7).index_fill(1, ZERO, True)
+        return (torch.randn(batch, 3, rows, 16), *torch.randn(2, batch, 3, keys, 16), mask)
+
+    module = Function(function)
+    compiled = mlopt.jit(module, *inputs(2, 33, 50), dynamic_shapes=(shapes,))
+    assert sum(each.calls for each in compiled.kernels) == 1
+    for sizes in ((2, 33, 50), (3, 7, 130), (5, 65, 9)):
+        given = inputs(*sizes)
+        Verifier(module, given, {}).check(compiled(*given))
+
+
+def _masked_huber(x: torch.Tensor, y: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return (F.huber_loss(x, y, reduction="none") * mask).sum() / mask.sum()
+
+
+def _contrastive(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    x, y = F.normalize(x, dim=-1), F.normalize(y, dim=-1)
+    return F.cross_entropy(x @ y.T * 10, torch.arange(x.shape[0]))
+
+
+LOSSES: dict[str, tuple[int, Callable[..., torch.Tensor], Callable[[int], tuple[torch.Tensor, ...]]]] = {
+    "smoothed": (
+        2,
+        lambda x, classes: F.cross_entropy(x, classes, label_smoothing=0.1),
+        lambda rows: (torch.randn(rows, 99), torch.randint(0, 99, (rows,))),
+    ),
+    "masked": (
+        2,
+        _masked_huber,
+        lambda rows: (*torch.randn(2, rows, 33), torch.rand(rows, 33).round() + 0.1),
+    ),
+    "contrastive": (5, _contrastive, lambda rows: (torch.randn(rows, 24), torch.randn(rows, 24))),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_of_unknown_many_rows(name: str, target: str) -> None:
+    """What is added up of all rows, and how many of them count, is one kernel's, whatever their number."""
+    most, function, inputs = LOSSES[name]
+    module, example = Function(function), inputs(7)
+    shapes = tuple({0: torch.export.Dim("rows", min=2)} for _ in example)
+    compiled = mlopt.jit(module, *example, dynamic_shapes=(shapes,), **TARGETS[target])
+    assert sum(each.calls for each in compiled.kernels) <= most
+    for rows in (2, 7, 131):
+        given = inputs(rows)
+        Verifier(module, given, {}).check(compiled(*given))
