@@ -253,3 +253,20 @@ def test_losses_of_unknown_many_rows(name: str, target: str) -> None:
     for rows in (2, 7, 131):
         given = inputs(rows)
         Verifier(module, given, {}).check(compiled(*given))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_class_of_a_row_of_unknown_length_is_checked_once(target: str) -> None:
+    """Where the scores are not known to be many either, a class is looked up, and refused, beside the row."""
+    module = Function(lambda x, classes: F.nll_loss(x.log_softmax(-1), classes, reduction="none"))
+    rows, length = torch.export.Dim("rows", min=2), torch.export.Dim("length", min=2)
+    example = torch.randn(7, 99), torch.randint(0, 99, (7,))
+    compiled = mlopt.jit(
+        module, *example, dynamic_shapes=(({0: rows, 1: length}, {0: rows}),), **TARGETS[target]
+    )
+    assert sum(each.calls for each in compiled.kernels) == 1
+    for count, width in ((7, 99), (3, 5), (33, 300)):
+        given = torch.randn(count, width), torch.randint(0, width, (count,))
+        Verifier(module, given, {}).check(compiled(*given))
+    with pytest.raises(IndexError):
+        compiled(torch.randn(3, 5), torch.tensor([1, 5, 2]))
