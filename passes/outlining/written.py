@@ -59,7 +59,7 @@ def fill_in_place(function: ir.Operation) -> None:
 
 def can_fill(read: ir.Operation, alloc: ir.Operation) -> bool:
     """Whether a tensor goes into a new buffer."""
-    return read.name == "bufferization.to_buffer" and alloc.name == "memref.alloc"
+    return bool(read.name == "bufferization.to_buffer" and alloc.name == "memref.alloc")
 
 
 def filled_before(copy: ir.Operation) -> ir.Operation | None:
