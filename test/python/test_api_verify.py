@@ -67,6 +67,15 @@ def test_the_terms_of_a_sum_that_cancels(function, x, terms):
     assert not check(function, torch.tensor(x), torch.tensor([2e-5 * terms]))
 
 
+def test_terms_are_looked_for_only_where_they_decide():
+    x = torch.tensor([1e3, -1e3, 1e3, -999.0])
+    verifier = Verifier(Call(lambda x: x.sum(0, keepdim=True)), (x,), {})
+    verifier.check(x.sum(0, keepdim=True))
+    assert "terms" not in vars(verifier)
+    verifier.check(x.sum(0, keepdim=True) + 8e-3)
+    assert vars(verifier)["terms"][0] > 1000
+
+
 def test_other_dtypes_and_jumps():
     x = torch.linspace(-3, 3, 13)
     for dtype, share in ((torch.float16, 2e-3), (torch.bfloat16, 1.6e-2), (torch.float64, 1e-12)):

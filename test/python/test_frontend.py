@@ -1,5 +1,6 @@
 """The front end: the graph that is written down computes what eager does, and lowers as FxImporter's."""
 
+import operator
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ import numpy
 import pytest
 import torch
 from mlopt.frontends.decompositions import decomposed, decomposition_table
+from mlopt.frontends.graph_code import code_on_demand
 from mlopt.frontends.torch import capture
 from mlopt.test.corpus import CASES, DEMO
 from mlopt.test.corpus.basic import Function
@@ -56,6 +58,17 @@ def test_a_composite_op_that_is_registered_after_another_capture():
         library.impl("twice", lambda x: x.relu() + x.relu(), "CompositeImplicitAutograd")
         program = capture(Function(lambda x: torch.ops.mlopt_late.twice(x)), [torch.randn(3)])
     assert [op for op, _ in program.ops] == ["aten.relu.default", "aten.relu.default", "aten.add.Tensor"]
+
+
+def test_graphs_have_code_once_it_is_asked_for():
+    with code_on_demand():
+        graph = torch.fx.symbolic_trace(lambda x: x + 3)
+        (node,) = (node for node in graph.graph.nodes if node.target is operator.add)
+        node.target = operator.mul
+        graph.recompile()
+    assert "_code" not in vars(graph)
+    assert "x * 3" in graph.code
+    assert graph(torch.tensor(5)) == 15
 
 
 def test_text_lowers_like_fx_importer():
