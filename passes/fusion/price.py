@@ -15,11 +15,12 @@ from ..domain import Domain
 from ..operations import defining_op
 from ..structured import ASSUMED, word_for
 from ..tiling.access import Nest
+from ..tiling.registry import can_tile
 from .behind import VIEWS, Behind
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
-from .repeats import elements_or_one, remade, repeats, tasks_of, window_repeats
+from .repeats import blocks_left, elements_or_one, remade, repeats, window_repeats
 from .saving import Price, Saving, saved
 from .sums import Sums
 from .turned import crowded_lines
@@ -157,6 +158,9 @@ class Prices:
                 ASSUMED * ASSUMED if (extent := nest.extents[loop]) is None else extent
                 for loop in nest.parallels
             )
+        if group.has(Kind.ANCHOR) and self.machine.chips:
+            key = self.graph.key_of((group,))
+            tasks = min(tasks, self.graph.alike.once("blocks", key, lambda: self._blocks(group)) or tasks)
         writes = {
             value: self._written(value, (group,))
             for op in group.ops
@@ -164,6 +168,13 @@ class Prices:
             if self.graph.is_read_outside(value, group)
         }
         return self._price(reads, writes, work, self._nothing, tasks)
+
+    def _blocks(self, group: Group) -> int:
+        """As `blocks_left` of a group alone; 0 if no tile rule takes it."""
+        domain = Domain.build(group.ops, self.graph.results(group.ops, group), self.graph.nest_of)
+        if isinstance(domain, str) or can_tile(domain) is not None:
+            return 0
+        return blocks_left(domain, self.machine)
 
     def _price(
         self,
@@ -195,7 +206,8 @@ class Prices:
         """What the tasks of a kernel compute again, what windows have computed for them; how many tasks."""
         found = self._repeated.get(domain)
         if found is None:
-            found = self._repeated[domain] = self._again(domain), self._remade(domain), tasks_of(domain)
+            tasks = blocks_left(domain, self.machine)
+            found = self._repeated[domain] = self._again(domain), self._remade(domain), tasks
         return found
 
     def _again(self, domain: Domain) -> Cost:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from mlopt.passes.costs.machine import find_machine
 from mlopt.pipelines.explain_edges import NOT_TRIED
 from mlopt.tools import explain, explain_svg, explain_text
 
@@ -129,6 +130,17 @@ def diagonal():
 
 def outer():
     return (lambda x, y: (e := x.exp())[:, :, None] * e[:, None] + y), ones(4, 8), ones(4, 8, 8)
+
+class Squeeze(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.down, self.up = nn.Linear(256, 16), nn.Linear(16, 256)
+
+    def forward(self, x):
+        return x * self.up(self.down(x.mean((2, 3))).relu()).sigmoid()[:, :, None, None]
+
+def squeeze():
+    return Squeeze().half(), ones(8, 256, 28, 28).half()
 
 def few_tasks():
     return (lambda x: (y := x.softmax(-1)) - y.sum(0)), ones(33, 127)
@@ -316,6 +328,22 @@ def test_products_in_one_kernel_are_not_said_to_be_apart(file: Path) -> None:
     assert products_apart(file, "gated") == []
     (reason,) = products_apart(file, "gated_by_less")
     assert reason.endswith("reads one of them, and only products and attention read a part where it is")
+
+
+def test_a_product_that_would_multiply_an_image_says_how_few_blocks_it_has(file: Path) -> None:
+    """Of squeeze and excitation: the gate is stored, and what it multiplies is a kernel of all processors."""
+    found = explain.explain(f"{file}:squeeze", "main", "cuda:sm_80")
+    kernels = {call["id"]: kernel for kernel in found.kernels for call in kernel.calls}
+    (edge,) = (each for each in found.edges if "tasks would be left" in each["reasons"][0]["reason"])
+    product, multiplied = kernels[edge["from"]], kernels[edge["to"]]
+    assert product.tasks == 8 and multiplied.cost.bytes > 2 * 2 * 8 * 256 * 28 * 28
+    # As one kernel its blocks would have their share of the bandwidth for all bytes of the image.
+    machine = find_machine("a100")
+    together = machine.launch + multiplied.cost.bytes / machine.bandwidth * machine.processors / 8
+    saved = product.prediction.seconds + multiplied.prediction.seconds - together
+    assert edge["reasons"][0]["seconds_saved"] == pytest.approx(saved, rel=0.02)
+    (line,) = explain_text.reasons_of(edge)
+    assert "only 8 tasks would be left, 108 are wanted; would save 0.008 MB and cost 36.84 µs" in line
 
 
 def test_what_is_gathered_more_often_than_it_is_made_is_made_before(file: Path) -> None:
