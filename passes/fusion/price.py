@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from math import inf, prod
+from typing import NamedTuple
 
 from mlir import ir
 
@@ -11,6 +12,7 @@ from ..costs.cost import Cost
 from ..costs.count import Part, Reads, bytes_of, reads_of, work_of
 from ..costs.machine import Machine
 from ..costs.roofline import arithmetic_of, busy_part, predict
+from ..costs.rows import bytes_again
 from ..domain import Domain
 from ..operations import defining_op
 from ..structured import ASSUMED, word_for
@@ -29,6 +31,15 @@ from .waits import WAITS, waiting_seconds
 _NOT_READ = ("arith.constant", "tensor.empty")
 
 
+class _InTasks(NamedTuple):
+    """What the tasks of a kernel compute and read again; ``remade``: for windows."""
+
+    again: Cost
+    remade: Cost
+    tasks: int
+    reread: int
+
+
 class Prices:
     """The prices of the groups of ``graph`` on ``machine``."""
 
@@ -40,7 +51,7 @@ class Prices:
         self._sums = Sums()
         self._nothing = Cost(0)
         self._seconds: dict[tuple[int, int, int, int, int], tuple[float, float, float]] = {}
-        self._repeated: dict[Domain, tuple[Cost, Cost, int]] = {}
+        self._repeated: dict[Domain, _InTasks] = {}
 
     def of(self, group: Group) -> Price:
         """The price of a group of the graph."""
@@ -50,7 +61,7 @@ class Prices:
         return price
 
     def joined(self, groups: Collection[Group], domain: Domain | None = None) -> Price:
-        """The price of groups as one kernel; without its ``domain`` as if nothing were repeated."""
+        """The price of groups as one kernel; without its ``domain`` as if nothing more were repeated."""
         in_parts = any(group.has(Kind.INSERT) for group in groups)
         writes = {
             value: self._written(value, groups) if in_parts else size
@@ -83,7 +94,7 @@ class Prices:
         again = self.of(producer).work.repeated(times - 1)
         return self.saved(
             [self.of(group) for group in pair],
-            [self._price(alone.reads, alone.writes, alone.work, again, alone.tasks)],
+            [self._price(alone.reads, alone.writes, alone.work, again, alone.tasks, reread=alone.reread)],
         )
 
     def _reads_again(self, producer: Group, consumer: Group) -> int:
@@ -103,10 +114,9 @@ class Prices:
             for value, size in price.writes.items()
             if not (edge.alone and value == edge.made)
         }
-        tasks = max(one.tasks, other.tasks)
-        return self.saved(
-            before, [self._price(reads, writes, self._sums.add(one.work, other.work), self._nothing, tasks)]
-        )
+        tasks, reread = max(one.tasks, other.tasks), one.reread + other.reread
+        work = self._sums.add(one.work, other.work)
+        return self.saved(before, [self._price(reads, writes, work, self._nothing, tasks, reread=reread)])
 
     def replace(self, groups: Collection[Group], joined: Group) -> None:
         """Let ``joined``, with its domain, take the place of what it was made of."""
@@ -124,22 +134,24 @@ class Prices:
     ) -> Price:
         first, *others = (self.of(group) for group in groups)
         made = {value for group in groups for value in group.made}
-        reads, work, tasks = first.reads, first.work, first.tasks
+        reads, work, tasks, reread = first.reads, first.work, first.tasks, first.reread
         for price in others:
             reads = reads.joined(price.reads, made)
             work = self._sums.add(work, price.work)
             tasks = max(tasks, price.tasks)
+            reread += price.reread
         if domain is None:
-            return self._price(reads, writes, work, self._nothing, tasks)
-        again, remade, tasks = self._in_tasks(domain)
+            return self._price(reads, writes, work, self._nothing, tasks, reread=reread)
+        again, remade, tasks, reread = self._in_tasks(domain)
         if self.machine.chips:
-            price = self._price(reads, writes, work, again, tasks, beside=remade)
+            price = self._price(reads, writes, work, again, tasks, beside=remade, reread=reread)
             waiting = self.machine.launch + waiting_seconds(domain, self.machine)
             if waiting <= price.seconds:
                 return price
             return price._replace(seconds=waiting, slow_for=WAITS)
         lines, slow_for = crowded_lines(domain)
-        price = self._price(reads, writes, work, self._sums.add(again, remade), tasks, lines=lines)
+        again = self._sums.add(again, remade)
+        price = self._price(reads, writes, work, again, tasks, lines=lines, reread=reread)
         is_known = all(dim.extent is not None for dim in domain.dims)
         serial = price.serial if is_known else inf
         return price._replace(serial=serial, alike=_reduces_alike(domain), slow_for=slow_for)
@@ -185,13 +197,15 @@ class Prices:
         tasks: int,
         beside: Cost | None = None,
         lines: int = 0,
+        reread: int = 0,
     ) -> Price:
         """What is computed again hides behind nothing: small tensors come from caches, not from memory.
 
         But for what is computed again ``beside`` the reads of a large tensor, while others are under way.
-        ``lines``: bytes that stores move in a cache, beside what the kernel reads and writes.
+        ``lines``: bytes that stores move in a cache, beside what the kernel reads and writes. ``reread``:
+        those that come from memory again, in passes after the first.
         """
-        moved = reads.total() + sum(writes.values())
+        moved = reads.total() + sum(writes.values()) + reread
         work, again, beside = map(self._sums.known, (work, again, beside or self._nothing))
         key = moved + lines, id(work), id(again), id(beside), tasks
         seconds = self._seconds.get(key)
@@ -200,14 +214,17 @@ class Prices:
             repeated, serial = (twice / busy_part(self.machine, each) for each in (tasks, 1))
             shared, alone = (predict(once, self.machine, each).seconds for each in (tasks, 1))
             seconds = self._seconds[key] = shared + repeated, repeated, alone + serial
-        return Price(reads, writes, moved, work, self._sums.add(again, beside), tasks, *seconds)
+        return Price(reads, writes, moved, reread, work, self._sums.add(again, beside), tasks, *seconds)
 
-    def _in_tasks(self, domain: Domain) -> tuple[Cost, Cost, int]:
-        """What the tasks of a kernel compute again, what windows have computed for them; how many tasks."""
+    def _in_tasks(self, domain: Domain) -> _InTasks:
         found = self._repeated.get(domain)
         if found is None:
-            tasks = blocks_left(domain, self.machine)
-            found = self._repeated[domain] = self._again(domain), self._remade(domain), tasks
+            found = self._repeated[domain] = _InTasks(
+                self._again(domain),
+                self._remade(domain),
+                blocks_left(domain, self.machine),
+                bytes_again(domain, self.machine, ASSUMED),
+            )
         return found
 
     def _again(self, domain: Domain) -> Cost:

@@ -30,6 +30,8 @@ def should_fuse(saving: Saving, wanted: int, most_repeated: Callable[[], str]) -
     if few:
         tasks = "1 task" if saving.tasks == 1 else f"{saving.tasks} tasks"
         return f"only {tasks} would be left, {wanted} are wanted"
+    if saving.reread > 0 > saving.bytes:
+        return f"rows that no cache keeps would be read again: {saving.reread} bytes"
     return "it saves no time"
 
 

@@ -16,7 +16,8 @@ class Price(NamedTuple):
 
     reads: Reads
     writes: dict[ir.Value, int]
-    bytes: int  # of both
+    bytes: int  # of both, those included that are read again
+    reread: int  # of them, in passes after the first
     work: Cost
     again: Cost
     tasks: int
@@ -32,6 +33,7 @@ class Saving(NamedTuple):
 
     ``serial``: what one processor takes for the largest of those that are left. ``again``: the seconds that
     work takes that is done again. ``slow_for``: what makes one that is left slower than those before were.
+    ``reread``: the bytes more that passes after the first read again.
     """
 
     bytes: int
@@ -41,6 +43,7 @@ class Saving(NamedTuple):
     serial: float
     slow_for: str = ""
     again: float = 0.0
+    reread: int = 0
 
 
 def saved(before: Sequence[Price], after: Sequence[Price], small: float) -> Saving:
@@ -64,6 +67,7 @@ def saved(before: Sequence[Price], after: Sequence[Price], small: float) -> Savi
         max(each.serial for each in after),
         next((each.slow_for for each in after if each.slow_for and each.slow_for not in known), ""),
         _seconds_again(after) - _seconds_again(before) if repeated else 0.0,
+        sum(each.reread for each in after) - sum(each.reread for each in before),
     )
 
 

@@ -1,4 +1,4 @@
-"""What fusion decides by the blocks of a schedule, where the best answer is known."""
+"""What fusion decides by the blocks of a schedule, and by rows that are read again: best answers known."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 
 import pytest
 from mlopt.passes.costs.machine import find_machine
-from mlopt.test.python.fusion_programs import elementwise, fused, matmul, program
+from mlopt.test.python.fusion_programs import elementwise, fused, matmul, program, total
 
+MACHINES = pytest.mark.parametrize("machine", ["cpu", "a100", "h100", "h200"])
 GPUS = pytest.mark.parametrize("machine", ["a100", "h100", "h200"])
 
 GATED = """
@@ -108,3 +109,47 @@ def test_attention_is_one_kernel_however_few_blocks_it_has(machine, sizes):
     groups, (decision,) = fused(attention(*sizes), machine)
     assert groups == [["scores", "attention"]]
     assert decision.seconds > 0 and decision.bytes > 0
+
+
+ROWS = 512
+
+
+def by_totals(inputs, width):
+    """y = z / z.sum(-1) of z, the sum of so many tensors of rows of f32."""
+    kind, one = f"tensor<{ROWS}x{width}xf32>", f"tensor<{ROWS}xf32>"
+    names = [f"%x{number}" for number in range(inputs)]
+    sums = [
+        f"%s{at} = arith.addf %{f's{at - 1}' if at > 1 else 'a0'}, %a{at} : f32" for at in range(1, inputs)
+    ]
+    last = f"%y = arith.negf %{f's{inputs - 1}' if inputs > 1 else 'a0'} : f32"
+    body = elementwise("z", [(name, "#id", kind) for name in names], kind, "\n    ".join([*sums, last]))
+    body += total("total", "%z", kind, one)
+    body += elementwise(
+        "y", [("%z", "#id", kind), ("%total", "#row", one)], kind, "%y = arith.divf %a0, %a1 : f32"
+    )
+    return program(", ".join(f"{name}: {kind}" for name in names), body, [("%y", kind)])
+
+
+@MACHINES
+@pytest.mark.parametrize(
+    ("inputs", "width", "parted"),
+    [
+        (1, 1 << 20, False),  # times the size of a tensor: 1 + 1 read, 1 written; in two kernels 2 and 2
+        (2, 1 << 20, False),  # 2 + 2 and 1; 3 and 2
+        (4, 1 << 20, True),  # 4 + 4 and 1; 5 and 3
+        (4, 1 << 10, False),  # which caches keep
+    ],
+)
+def test_what_is_made_of_many_long_rows_is_stored_and_not_made_again(machine, inputs, width, parted):
+    # A row of 4 MiB is read again for its second pass: by each processor of a CPU out of memory, and by
+    # blocks of a GPU, which have a 108th of the L2 cache. (The least, 5 and 2, has the total in the kernel
+    # that stores z: that is not tried, since z waits for its readers, which become one before.)
+    groups, decisions = fused(by_totals(inputs, width), machine)
+    assert groups == ([["total", "y"], ["z"]] if parted else [["z", "total", "y"]])
+    size = 4 * ROWS * width
+    refused = [each for each in decisions if each.reason]
+    assert [each.ops for each in refused] == (["z -> total", "z -> y"] if parted else [])
+    for each in refused:
+        assert each.reason == f"rows that no cache keeps would be read again: {(inputs - 1) * size} bytes"
+        assert each.bytes == (3 - inputs) * size
+        assert each.seconds < 0
