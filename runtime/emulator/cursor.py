@@ -4,38 +4,51 @@ from __future__ import annotations
 
 from .errors import EmulatorError
 from .ptx import Number
-from .scan import Token, literal, scan
+from .scan import Token, literal, token_behind
 
 
 class Cursor:
     """Takes tokens one by one; errors name the line."""
 
     def __init__(self, text: str) -> None:
-        self.tokens = list(scan(text))
-        self.lines = text.splitlines()
-        self.at = 0
+        self.text = text
+        self.token = token_behind(text, 0)
+        self._counted = (0, 1)  # a place, and its line
+
+    def go(self, place: int) -> None:
+        """The next token is the one behind this place."""
+        self.token = token_behind(self.text, place)
+
+    def ahead(self) -> Token:
+        """The token behind the next one."""
+        kind, text, start = self.token
+        if kind == "end":
+            raise self.error("the text ends too early")
+        return token_behind(self.text, start + len(text))
 
     @property
-    def token(self) -> Token:
-        return self.tokens[self.at]
+    def line(self) -> int:
+        """The line of the next token."""
+        place, line = self._counted
+        line += self.text.count("\n", place, self.token.start)
+        self._counted = self.token.start, line
+        return line
 
     def error(self, what: str) -> EmulatorError:
-        line = self.token.line
-        source = self.lines[line - 1].strip() if line <= len(self.lines) else ""
+        line, lines = self.line, self.text.splitlines()
+        source = lines[line - 1].strip() if line <= len(lines) else ""
         return EmulatorError(f"cannot read the PTX: {what}", where=f"PTX line {line}: {source}")
 
     def take(self) -> Token:
         token = self.token
-        if token.kind == "end":
-            raise self.error("the text ends too early")
-        self.at += 1
+        self.token = self.ahead()
         return token
 
     def accept(self, text: str) -> bool:
-        if self.token.text == text:
-            self.at += 1
-            return True
-        return False
+        if self.token.text != text:
+            return False
+        self.token = self.ahead()
+        return True
 
     def expect(self, text: str) -> None:
         if not self.accept(text):

@@ -112,16 +112,11 @@ def _read(instruction: Instruction) -> Iterator[str]:
     if instruction.guard is not None:
         yield from names(instruction.guard)
     accumulates = instruction.opcode == "wgmma"  # then it reads what it writes
-    skipped = {id(operand) for operand in written(instruction) if not accumulates}
-    for operand in instruction.operands:
-        if id(operand) in skipped:
-            continue
-        if (
-            isinstance(operand, Arguments)
-            and instruction.operands[0] is operand
-            and len(instruction.operands) > 1
-        ):
-            continue
+    operands = instruction.operands
+    results = isinstance(operands[0], Arguments) and len(operands) > 1 if operands else False
+    if results or (instruction.opcode != "call" and not accumulates and written(instruction)):
+        operands = operands[1:]
+    for operand in operands:
         yield from names(operand)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,11 +20,24 @@ CODE = 0x0300_0000_0000  # functions have addresses too, from here on
 DEEP = 24  # calls that a recursive function, or one called by its address, may nest
 
 
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Does not look for garbage: all that is made lives as long as the module, and half the time would go."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class Loaded:
     """A PTX module in a device's memory."""
 
     def __init__(self, text: str, memory: GlobalMemory) -> None:
-        self.module: Module = parse(text)
+        with without_collection():
+            self.module: Module = parse(text)
         self.memory = memory
         self.symbols: dict[str, int] = {}
         self.programs: dict[str, Program] = {}
@@ -64,7 +80,8 @@ class Loaded:
         found = self.programs.get(name)
         if found is None:
             function = self.module.functions[name]
-            found = self.programs[name] = Decoder(self, function).decode()
+            with without_collection():
+                found = self.programs[name] = Decoder(self, function).decode()
         return found
 
     def next_site(self) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
 from .declarations import SPACES
 from .instructions import Instructions
 from .ptx import TYPES, Function, Location, Module, Variable
@@ -15,22 +18,20 @@ _COUNTED = {
     ".maxnctapersm": "minnctapersm",
 }
 _FLAGS = (".noreturn", ".abi_preserve", ".blocksareclusters")
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 _CLUSTER = (".explicitcluster", ".reqnctapercluster", ".maxclusterrank")
 
 
+@lru_cache(maxsize=4)
 def parse(text: str) -> Module:
-    """Read a PTX module. Raises EmulatorError with the line of what it cannot read."""
+    """Read a PTX module, which nobody changes. Raises EmulatorError with the line of what it cannot read."""
     return _Parser(text).module()
 
 
 class _Parser(Instructions):
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.files = {
-            int(number.text): file.text.strip('"')
-            for word, number, file in zip(self.tokens, self.tokens[1:], self.tokens[2:], strict=False)
-            if word.text == ".file" and number.kind == "number"
-        }
+        self.files = {int(number): file for number, file in _FILE.findall(text)}
         self.out = Module()
 
     # -- modules -------------------------------------------------------------------------------
@@ -88,7 +89,7 @@ class _Parser(Instructions):
     # -- functions -----------------------------------------------------------------------------
 
     def function(self) -> None:
-        line = self.token.line
+        line = self.line
         entry = self.word() == ".entry"
         returns: list[Variable] = []
         while self.token.text in (".noreturn", ".attribute"):
@@ -152,6 +153,10 @@ class _Parser(Instructions):
         self.scopes.pop()
 
     def statement(self, function: Function, scope: int) -> None:
+        plain = self.plain(scope)
+        if plain is not None:
+            function.code.append(plain)
+            return
         word = self.token.text
         if word == "{":
             self.block(function, scope)
@@ -170,10 +175,7 @@ class _Parser(Instructions):
         elif word == ".pragma":
             self.skip_to(";")
         elif not self.accept(";"):
-            self.take()
-            labelled = self.token.text == ":"
-            self.at -= 1
-            if labelled:
+            if self.ahead().text == ":":
                 self.label(function, scope)
             else:
                 function.code.append(self.instruction(scope))
@@ -198,7 +200,8 @@ class _Parser(Instructions):
         unique, number = name, 1
         while unique in function.registers or unique in function.variables:
             unique, number = f"{name}#{number}", number + 1
-        self.scopes[-1][name] = unique
+        if number > 1:
+            self.scopes[-1][name] = unique
         return unique
 
     def registers(self, function: Function) -> None:

@@ -4,40 +4,43 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from .ptx import Number
 
+_BLANK = r"(?:\s++|//[^\n]*+|/\*.*?\*/)*+"
 _TOKEN = re.compile(
-    r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/)
-      | (?P<string>"(?:[^"\\]|\\.)*")
+    _BLANK
+    + r"""(?:(?P<string>"(?:[^"\\]|\\.)*")
       | (?P<number>0[fF][0-9a-fA-F]{8}\b | 0[dD][0-9a-fA-F]{16}\b | 0[xX][0-9a-fA-F]+U? | 0[bB][01]+U?
           | (?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)? | \d+[eE][+-]?\d+ | \d+U?)
       | (?P<word>\.?[%$A-Za-z_][\w$]*(?:(?:\.|::)[\w$]+)*)
-      | (?P<mark><<|>>|.)""",
+      | (?P<mark><<|>>|.)
+      | (?P<end>\Z))""",
     re.VERBOSE | re.DOTALL,
 )
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 class Token(NamedTuple):
-    """A word, number, string or mark, and its line."""
+    """A word, number, string or mark, and where in the text it starts; at the end of that ``end``."""
 
     kind: str
     text: str
-    line: int
+    start: int
 
 
-def scan(text: str) -> Iterator[Token]:
-    """The tokens of a PTX text, without white space and comments."""
-    line = 1
-    for match in _TOKEN.finditer(text):
-        kind = match.lastgroup or ""
-        found = match.group()
-        if kind != "skip":
-            yield Token(kind, found, line)
-        line += found.count("\n")
-    yield Token("end", "", line)
+def token_behind(text: str, place: int) -> Token:
+    """The next token from a place on, without the white space and the comments before it."""
+    found = _TOKEN.match(text, place)
+    assert found is not None and found.lastgroup is not None, "a mark is any character"
+    kind = found.lastgroup
+    return Token(kind, found[kind], found.start(kind))
+
+
+def in_one_line(text: str) -> str:
+    """What a text says, without comments and with one space where it has white space."""
+    return " ".join((_COMMENT.sub(" ", text) if "/" in text else text).split())
 
 
 def literal(text: str) -> Number:
