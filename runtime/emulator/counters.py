@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..cuda.occupancy import occupancy
-from .ptx import Instruction
+from .ptx import Instruction, types_in
 
 if TYPE_CHECKING:
     from .launch import Launch
@@ -95,12 +97,16 @@ class Counters:
     ) -> Counters:
         """The sums over what was counted."""
         out = cls(shared_memory=launch.shared_size)
+        moved: dict[int, list[Traffic]] = {}
+        for space in SPACES:
+            for (number, where), each in traffic.items():
+                if where == space:
+                    moved.setdefault(number, []).append(each)
         for program in launch.programs:
-            for at, found in enumerate(program.function.code):
-                warps, threads = int(program.warps_run[at]), int(program.lanes_run[at])
+            runs = zip(program.warps_run.tolist(), program.lanes_run.tolist(), strict=True)
+            for found, kind, (warps, threads) in zip(program.function.code, program.kinds, runs, strict=True):
                 if warps:
-                    mine = [traffic[id(found), space] for space in SPACES if (id(found), space) in traffic]
-                    out._count(found, program.kinds[at], warps, threads, mine)
+                    out._count(found, kind, warps, threads, moved.get(id(found), ()))
         for sectors in touched.values():
             out.dram_read += 32 * int(sectors.read.sum())
             out.dram_written += 32 * int(sectors.written.sum())
@@ -110,7 +116,7 @@ class Counters:
         return out
 
     def _count(
-        self, found: Instruction, kind: str, warps: int, threads: int, traffics: list[Traffic]
+        self, found: Instruction, kind: str, warps: int, threads: int, traffics: Sequence[Traffic]
     ) -> None:
         unit, each = flops(found)
         line = Line(
@@ -159,18 +165,23 @@ _COST |= {"ex2": 1, "lg2": 1, "sin": 1, "cos": 1, "tanh": 1, "min": 1, "max": 1}
 
 def flops(found: Instruction) -> tuple[str, int]:
     """The unit and the floating-point operations of one thread at an instruction (of all kinds, for mma)."""
-    if found.opcode in ("mma", "wgmma"):
+    return _flops(found.opcode, found.mods)
+
+
+@cache
+def _flops(opcode: str, mods: tuple[str, ...]) -> tuple[str, int]:
+    if opcode in ("mma", "wgmma"):
         size = next(
-            (re.fullmatch(r"m(\d+)n(\d+)k(\d+)", mod) for mod in found.mods if re.match(r"m\d+n", mod)), None
+            (re.fullmatch(r"m(\d+)n(\d+)k(\d+)", mod) for mod in mods if re.match(r"m\d+n", mod)), None
         )
         if size is None:
             return "", 0
         m, n, k = (int(part) for part in size.groups())
-        work = 2 * m * n * k * (4 if (m, k) == (8, 4) and not found.has("f64") else 1)
-        return "tensor", work // (32 if found.opcode == "mma" else 128)
-    types = found.types
-    if found.opcode not in _COST or not types or types[-1].kind != "f":
+        work = 2 * m * n * k * (4 if (m, k) == (8, 4) and "f64" not in mods else 1)
+        return "tensor", work // (32 if opcode == "mma" else 128)
+    types = types_in(mods)
+    if opcode not in _COST or not types or types[-1].kind != "f":
         return "", 0
     name = types[-1].name
     unit = {"f32": "f32", "f64": "f64", "f32x2": "f32"}.get(name, "f16")
-    return unit, _COST[found.opcode] * (2 if name.endswith("x2") else 1)
+    return unit, _COST[opcode] * (2 if name.endswith("x2") else 1)

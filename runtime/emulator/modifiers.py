@@ -7,6 +7,7 @@ one of them. Which modifiers a form needs, and in what order, is left to the ass
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from .ptx import TYPES, Instruction
 from .tensor_map_fields import FIELDS
@@ -192,8 +193,13 @@ FORMS = {
 
 def odd(opcode: str, instruction: Instruction) -> str:
     """Which modifier or type no form of ``opcode`` takes beside the others; empty if there is none."""
+    return _odd(opcode, instruction.mods)
+
+
+@cache
+def _odd(opcode: str, mods: tuple[str, ...]) -> str:
     left = [
-        [mod for mod in instruction.mods if not (mod in types if mod in TYPES else words.fullmatch(mod))]
+        [mod for mod in mods if not (mod in types if mod in TYPES else words.fullmatch(mod))]
         for words, types in FORMS[opcode]
     ]
     return f"with .{min(left, key=len)[0]}" if all(left) else ""

@@ -58,8 +58,20 @@ def check(name: str, module: Module, where: str) -> None:
 
 def check_instruction(i: Instruction, module: Module) -> None:
     """The same for an instruction."""
-    name = ".".join((i.opcode, *i.mods))
-    check(f"{name} {len(i.operands)}", module, f"PTX line {i.line}: {i.text}")
+    name = _name(i.opcode, i.mods, len(i.operands))
+    if not _is_there(name, module.target, module.version):
+        check(name, module, f"PTX line {i.line}: {i.text}")
+
+
+@cache
+def _name(opcode: str, mods: tuple[str, ...], operands: int) -> str:
+    return f"{'.'.join((opcode, *mods))} {operands}"
+
+
+@cache
+def _is_there(name: str, target: str, version: Version) -> bool:
+    targets, least = _needed(name)
+    return version >= least and all(_has(target, needed) for needed in targets)
 
 
 @cache

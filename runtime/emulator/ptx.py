@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,12 +145,22 @@ class Instruction:
 
     def has(self, *mods: str) -> bool:
         """Whether any of these modifiers is there."""
-        return any(mod in self.mods for mod in mods)
+        own = self.mods
+        for mod in mods:  # noqa: SIM110 (an any() takes three times as long)
+            if mod in own:
+                return True
+        return False
 
     @property
-    def types(self) -> list[Type]:
+    def types(self) -> tuple[Type, ...]:
         """The types among the modifiers, in order."""
-        return [TYPES[mod] for mod in self.mods if mod in TYPES]
+        return types_in(self.mods)
+
+
+@cache
+def types_in(mods: tuple[str, ...]) -> tuple[Type, ...]:
+    """The types among the modifiers of an instruction, in order."""
+    return tuple(TYPES[mod] for mod in mods if mod in TYPES)
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,9 +27,8 @@ class RegisterPool:
         self.start = -(-batch.launch.at_entry // STEP) * STEP
         self.each = np.full(shape.warps, self.start, np.int64)
         self.free = np.zeros(shape.blocks, np.int64)
-        self.executed: list[list[tuple[Instruction, int]]] = [
-            [] for _ in range(shape.warps)
-        ]  # by warps, and when
+        # By warps, and when.
+        self.executed: defaultdict[int, list[tuple[Instruction, int]]] = defaultdict(list)
 
     def change(self, warps: Array, count: int) -> Array:
         """Give these warps ``count`` registers a thread, as far as there are; says which have them."""
@@ -71,10 +71,10 @@ class RegisterPool:
     def uneven(self) -> list[tuple[int, Instruction]]:
         """The warps that have executed one that others of their warpgroups have not, and which one."""
         warps, found = self.batch.shape.warps_in_block, []
-        for warp, done in enumerate(self.executed):
+        for warp, done in sorted(self.executed.items()):
             inside = warp % warps
             first, count = warp - inside % GROUP, min(GROUP, warps - (inside - inside % GROUP))
-            least = min(len(each) for each in self.executed[first : first + count])
+            least = min(len(self.executed.get(other, ())) for other in range(first, first + count))
             if len(done) > least:
                 found.append((warp, done[least][0]))
         return found

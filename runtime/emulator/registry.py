@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -81,7 +82,11 @@ def control(
 
 def find(found: Instruction) -> Entry | None:
     """The entry for an instruction: the one that spells out most of its name."""
-    parts = [found.opcode, *found.mods[:4]]
+    return _named((found.opcode, *found.mods[:4]))
+
+
+@cache
+def _named(parts: tuple[str, ...]) -> Entry | None:
     for count in range(len(parts), 0, -1):
         entry = ENTRIES.get(".".join(parts[:count]))
         if entry is not None:

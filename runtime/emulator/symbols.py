@@ -111,9 +111,11 @@ class Symbols:
         """
         assert self.instruction is not None
         width, instruction = self.function.registers[name].bits, self.instruction
+        if width == kind.bits:
+            return width
         exact = kind.name in ("bf16", "bf16x2") or instruction.has("e4m3x2", "e5m2x2")
         wider = instruction.opcode in _WIDER and kind.bits > 1 and not exact
-        if width < kind.bits or (width > kind.bits and not wider):
+        if width < kind.bits or not wider:
             raise self.fail(f"{name}, a register of {width} bits, as .{kind.name}")
         return width
 
