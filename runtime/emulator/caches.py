@@ -36,14 +36,15 @@ class Trace:
         self._first = -1  # block of the batch that runs
         self._step = 0
 
-    def access(self, x: Context, line: int, kind: str, addresses: Array) -> None:
-        """Lanes load from, store to or change memory (``kind``)."""
+    def access(self, x: Context, line: int, kind: str, addresses: Array) -> int:
+        """Lanes load from, store to or change memory (``kind``); returns their sectors, summed over warps."""
         if x.batch.blocks[0] != self._first:
             self._first, self._step = int(x.batch.blocks[0]), 0
         self._step += 1
         warps, sectors = sectors_of_warps(x.lanes, addresses)
         blocks = x.batch.blocks[warps // x.batch.shape.warps_in_block]
         self._touches.append(_Touches(line, blocks, self._step, sectors, kind != "store", kind != "load"))
+        return len(sectors)
 
     def asked_again(self, without: Collection[int] = ()) -> float:
         """How often a block asks for a sector, on average: more than once if it reads a row again.
@@ -101,7 +102,9 @@ class Trace:
         comes[1:] = (sectors[1:] != sectors[:-1]) | (np.diff(time) << SECTOR >= capacity)
         reads = spread([each.reads for each in self._touches])[order]
         writes = spread([each.writes for each in self._touches])[order]
-        stays = np.cumsum(comes)
+        stays = np.cumsum(comes)  # ascends
         counted = np.ones(len(sectors), np.bool_) if without is None else ~np.isin(sectors, without)
         comes, writes = comes & counted, writes & counted
-        return (int(np.count_nonzero(reads & comes)) + len(np.unique(stays[writes]))) << SECTOR
+        changed = stays[writes]
+        written = int(np.count_nonzero(np.diff(changed))) + bool(len(changed))
+        return (int(np.count_nonzero(reads & comes)) + written) << SECTOR

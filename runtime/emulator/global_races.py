@@ -40,6 +40,8 @@ class Accesses:
     readers: tuple[Array, Array]
     read_at: tuple[Array, Array]
     bulk: Array  # whether a copy in bulk wrote it
+    is_read: bool = False  # whether any granule is
+    is_written: bool = False
 
     @classmethod
     def of(cls, granules: int) -> Accesses:
@@ -99,11 +101,12 @@ class GlobalRaces:
         access = Access(x, instruction, part, thread, strong, kind == "load", bulk, unchanged)
         first = (part.addresses >> np.uint64(self.shift)).view(np.int64)
         first = first - (part.allocation.base >> self.shift)
-        for step in range(max(1, size >> self.shift)):
-            at = first + step if step else first
-            self._check(access, found, at)
-            if not (bulk and access.reads):
-                _note(access, found, at, self.clock.now)
+        at = first[:, None] + np.arange(max(1, size >> self.shift))
+        if found.is_written or (found.is_read and not access.reads):
+            for each in at.T:
+                self._check(access, found, each)
+        if not (bulk and access.reads):
+            _note(access, found, at, self.clock.now)
 
     def fetched(self, block: int, column: int, starts: Array, unit: int) -> None:
         """A copy that has read ``unit`` bytes at each address arrives at an mbarrier, a column of a block."""
@@ -169,8 +172,7 @@ class GlobalRaces:
             self.clock.see(blocks)
 
     def _check(self, access: Access, found: Accesses, at: Array) -> None:
-        when = found.written_at[at]
-        if when.any():
+        if found.is_written and (when := found.written_at[at]).any():
             writer = found.writer[at]
             if access.instruction.has("nc"):
                 self._check_constant(access, np.flatnonzero(when > 0))
@@ -180,7 +182,7 @@ class GlobalRaces:
             if access.unchanged is not None and suspects.any():
                 suspects &= ~access.unchanged(access.part)
             self._look(access, np.flatnonzero(suspects), writer, when, "write")
-        if access.reads:
+        if access.reads or not found.is_read:
             return
         for readers, times in zip(found.readers, found.read_at, strict=True):
             when = times[at]
@@ -256,8 +258,10 @@ def _report(access: Access, rows: Array, detail: str, kind: str = "race") -> Non
 
 
 def _note(access: Access, found: Accesses, at: Array, now: int) -> None:
-    thread = access.thread
+    """The access is to the granules ``at``, for each of its threads a row."""
+    thread = access.thread[:, None]
     if not access.reads:
+        found.is_written = True
         found.writer[at] = thread
         found.written_at[at] = now
         found.atomic[at] = access.strong
@@ -269,11 +273,11 @@ def _note(access: Access, found: Accesses, at: Array, now: int) -> None:
 
 def _note_read(found: Accesses, at: Array, thread: Any, now: int) -> None:
     (last, older), (last_at, older_at) = found.readers, found.read_at
-    before = last_at[at]
-    if before.any():
+    if found.is_read and (before := last_at[at]).any():
         who = last[at]
         moved = (before > 0) & (who >> 5 != thread >> 5)
         older[at[moved]] = who[moved]
         older_at[at[moved]] = before[moved]
+    found.is_read = True
     last[at] = thread
     last_at[at] = now

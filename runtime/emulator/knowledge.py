@@ -48,6 +48,8 @@ class Knowledge:
 
     def rows(self, block: Array, thread: Array) -> Array:
         """The rows of threads."""
+        if not self.apart:
+            return (thread >> 5) % self.warps
         found: Array = self._row[block, thread % (self.warps * WARP)]
         return found
 
@@ -70,8 +72,13 @@ class Knowledge:
     def knows_own(self, block: Array, thread: Array) -> Array:
         """Up to which time threads know what lanes of their warps did, or others know of these."""
         inside = (thread >> 5) % self.warps
-        known = self.known[block, self.rows(block, thread), thread >> 5]
-        found: Array = np.maximum(known, self.told[block, inside])
+        if self.apart:
+            known = self.known[block, self.rows(block, thread), thread >> 5]
+            lone: Array = np.maximum(known, self.told[block, inside])
+            return lone
+        each = np.arange(len(self.own))[:, None]
+        warps = np.maximum(self.known[each, np.arange(self.warps), self.own], self.told)
+        found: Array = warps.take(block * self.warps + inside)
         return found
 
     def unknown_lanes(self, block: Array, thread: Array, warp: int, lanes: Array, when: Array) -> Array:

@@ -253,11 +253,10 @@ class Machine:
 
 def split(lanes: Lanes, by: np.ndarray) -> Iterable[tuple[int, Lanes]]:
     """The lanes by the value that ``by`` has for each."""
-    values = np.unique(by)
-    if len(values) == 1:
-        yield int(values[0]), lanes
+    if len(by) and (by == by[0]).all():
+        yield int(by[0]), lanes
         return
-    for value in values:
+    for value in np.unique(by):
         yield int(value), lanes.where(by == value)
 
 

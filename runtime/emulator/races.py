@@ -106,20 +106,24 @@ class Races:
         elif kind != "operand":
             self._note(thread, block, granules, strong=strong, reads=reads)
 
-    def _granules(self, places: Array, size: int) -> list[Array]:
+    def _granules(self, places: Array, size: int) -> Array:
+        """For each place, the granules of so many bytes from there on."""
         first = places.view(np.int64) >> self.shift
-        return [first + step if step else first for step in range(max(1, size // self.granule))]
+        return first[:, None] + np.arange(max(1, size // self.granule))
 
     def _check(
-        self, thread: Array, block: Array, granules: list[Array], *, strong: bool, reads: bool
+        self, thread: Array, block: Array, granules: Array, *, strong: bool, reads: bool
     ) -> Racing | None:
         """The lanes that race; only accesses after ``floor`` need a closer look."""
+        floor = self.order.floor[block][:, None]
+        written = self.written_at.take(granules) > floor
+        read = None if reads else self.last_read.take(granules) > floor
+        if not written.any() and (read is None or not read.any()):
+            return None
         found = None
-        floor = self.order.floor[block]
-        for at in granules:
-            late = self.written_at[at] > floor
-            if late.any():
-                rows = np.flatnonzero(late)
+        for step, at in enumerate(granules.T):
+            rows = np.flatnonzero(written[:, step])
+            if len(rows):
                 writer = self._racing_writer(thread[rows], block[rows], at[rows], strong=strong)
                 rows, writer = rows[writer >= 0], writer[writer >= 0]
                 if len(rows):
@@ -128,11 +132,8 @@ class Races:
                         block[rows], thread[rows], writer, self.written_at[at[rows]]
                     )
                     found.add(rows, writer, lanes)
-            if reads:
-                continue
-            late = self.last_read[at] > floor
-            if late.any():
-                rows = np.flatnonzero(late)
+            rows = rows[:0] if read is None else np.flatnonzero(read[:, step])
+            if len(rows):
                 reader, when = self._racing_reader(thread[rows], block[rows], at[rows])
                 rows, reader, when = (each[reader >= 0] for each in (rows, reader, when))
                 if len(rows):
@@ -180,37 +181,35 @@ class Races:
             race(late, column * WARP, read_at[late])
         return found, when
 
-    def _note(self, thread: Array, block: Array, granules: list[Array], *, strong: bool, reads: bool) -> None:
+    def _note(self, thread: Array, block: Array, granules: Array, *, strong: bool, reads: bool) -> None:
         if reads and strong:
             return
         now = self.order.clock.now
-        if reads:
-            warp, bit = thread >> 5, np.uint32(1) << (thread & (WARP - 1)).astype(np.uint32)
-            # Who has read before and told of it since is left out: when that was is not known any more.
-            known = self.order.knows_own(block, thread)
-        for at in granules:
-            if reads:
-                before = self.read_at[warp, at] > known
-                lanes = np.where(before, self.read_by[warp, at], np.uint32(0)) | bit
-                self.read_by[warp, at] = lanes
-                lost = (lanes & ~self.read_by[warp, at]) != 0
-                if lost.any():
-                    np.bitwise_or.at(self.read_by, (warp[lost], at[lost]), lanes[lost])
-                self.read_at[warp, at] = now
-                self.last_read[at] = now
-                continue
-            self.writer[at] = thread
-            self.written_at[at] = now
-            self.atomic[at] = strong
+        if not reads:
+            self.writer[granules] = thread[:, None]
+            self.written_at[granules] = now
+            self.atomic[granules] = strong
+            return
+        bit = np.uint32(1) << (thread & (WARP - 1)).astype(np.uint32)
+        # Who has read before and told of it since is left out: when that was is not known any more.
+        known = self.order.knows_own(block, thread)
+        mine = granules + (thread >> 5).astype(np.int64)[:, None] * self.read_at.shape[1]
+        read_at, read_by = self.read_at.reshape(-1), self.read_by.reshape(-1)
+        lanes = np.where(read_at.take(mine) > known[:, None], read_by.take(mine), np.uint32(0)) | bit[:, None]
+        read_by[mine] = lanes
+        lost = (lanes & ~read_by.take(mine)) != 0
+        if lost.any():
+            np.bitwise_or.at(read_by, mine[lost], lanes[lost])
+        read_at[mine] = now
+        self.last_read[granules] = now
 
-    def _note_bulk(self, thread: Array, granules: list[Array]) -> None:
+    def _note_bulk(self, thread: Array, granules: Array) -> None:
         """Copies in bulk have read."""
         if self.bulk_read_at is None:
             self.bulk_read_at = np.zeros_like(self.last_read)
             self.bulk_reader = np.zeros_like(self.writer)
-        for at in granules:
-            self.bulk_read_at[at] = self.last_read[at] = self.order.clock.now
-            self.bulk_reader[at] = thread
+        self.bulk_read_at[granules] = self.last_read[granules] = self.order.clock.now
+        self.bulk_reader[granules] = thread[:, None]
 
     def _report(self, x: Context, instruction: Instruction, part: Part, racing: Racing, what: str) -> None:
         addresses = part.addresses % np.uint64(self.batch.shared_stride)
@@ -235,7 +234,7 @@ class Races:
         A copy that ``writes`` is held against what was read before, too.
         """
         found = np.zeros(len(part.addresses), np.bool_)
-        for at in self._granules(part.addresses, 16):
+        for at in self._granules(part.addresses, 16).T:
             found |= self._unfenced(lane, at, writes=writes)
         return found
 
@@ -267,8 +266,8 @@ class Races:
         """A wgmma of the warpgroup that has this column has read 16 bytes at each place."""
         if column not in self.operand_read_at:
             self.operand_read_at[column] = np.zeros_like(self.last_read)
-        for at in self._granules(places, 16):
-            self.operand_read_at[column][at] = self.last_read[at] = time
+        at = self._granules(places, 16)
+        self.operand_read_at[column][at] = self.last_read[at] = time
 
     def copied(self, places: Array) -> Array:
         """Whether a copy that arrives at an mbarrier was the last to write these places."""

@@ -10,6 +10,7 @@ from .ptx import Array
 
 SECTOR = 5  # bits: 32 bytes
 BANKS = 32
+_ALL_BANKS = np.uint32((1 << BANKS) - 1)
 _PLACE = 43  # bits of a sector's number
 _PLACES = np.uint64((1 << _PLACE) - 1)
 
@@ -27,7 +28,10 @@ def sectors(lanes: Lanes, addresses: Array) -> int:
 
 def sectors_of_warps(lanes: Lanes, addresses: Array) -> tuple[Array, Array]:
     """The sectors that each warp touches, once for each: the warps' numbers, and the sectors'."""
-    key = np.unique(_keys(lanes.warp, addresses >> np.uint64(SECTOR)))
+    key = _keys(lanes.warp, addresses >> np.uint64(SECTOR))
+    if not (key[1:] >= key[:-1]).all():
+        key = _sorted(key, lanes)
+    key = key[np.concatenate([[True], key[1:] != key[:-1]])]
     return (key >> np.uint64(_PLACE)).astype(np.intp), (key & _PLACES).astype(np.int64)
 
 
@@ -54,9 +58,14 @@ def wavefronts(lanes: Lanes, places: Array, size: int) -> tuple[int, int]:
     lane = lanes.lane.astype(np.int64)
     phase = lanes.warp * phases_in_warp + lane * phases_in_warp // 32
     first = places.astype(np.int64) >> 2
-    if (rank := first >> (RANK - 2)).any():
-        phase = phase * (MOST + 1) + rank
     word = (first[:, None] + np.arange(words)).reshape(-1) if words > 1 else first
+    rank = first >> (RANK - 2)
+    if rank.any():
+        phase = phase * (MOST + 1) + rank
+    elif lanes.count == 32 * lanes.warps:
+        banks = np.uint32(1) << (word & (BANKS - 1)).astype(np.uint32).reshape(-1, BANKS)
+        if (np.bitwise_or.reduce(banks, axis=1) == _ALL_BANKS).all():  # as it should be
+            return len(banks), len(banks)
     phases = np.repeat(phase, words) if words > 1 else phase
     key = (phases << 32) | word
     if lanes.count == 32 * lanes.warps:

@@ -94,10 +94,11 @@ class Watch(Meetings):
         counted.requests += x.lanes.warps
         counted.bytes += x.count * size
         if space == "global":
-            counted.sectors += traffic.sectors(x.lanes, addresses)
             self._touch(parts, kind)
             if self.trace is not None:
-                self.trace.access(x, instruction.line, kind, addresses)
+                counted.sectors += self.trace.access(x, instruction.line, kind, addresses)
+            else:
+                counted.sectors += traffic.sectors(x.lanes, addresses)
             self._global(x, instruction, kind, size, parts, unchanged)
         elif space == "shared":
             needed, least = traffic.wavefronts(x.lanes, addresses, size)
