@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from mlir import ir
@@ -47,6 +48,17 @@ class Kernel:
     ptx: str
     name: str
     launches: list[tuple[str, int, int, int]] = field(default_factory=list)  # name, grid, block, shared
+
+    @cached_property
+    def loaded(self) -> emulator.Kernels:
+        """The PTX on a device of its own, for all of its runs."""
+        return emulator.Device().load(self.ptx)
+
+    @cached_property
+    def module(self) -> ir.Module:
+        """The IR that has the launcher."""
+        with make_context(), ir.Location.unknown():
+            return ir.Module.parse(self.threads)
 
 
 def compile_kernel(
@@ -111,31 +123,32 @@ def run_kernel(
 
     Buffers begin ``shift`` bytes after a multiple of 256.
     """
-    device = emulator.Device()
-    loaded = device.load(kernel.ptx)
-    addresses = []
-    for array in arrays:
-        address = device.alloc(array.nbytes + shift) + shift
-        device.write(address, np.ascontiguousarray(array))
-        addresses.append(address)
-    status = np.zeros(1, np.int32)
-    cell = device.alloc(4)
-    device.write(cell, status)
-    with make_context(), ir.Location.unknown():
-        module = ir.Module.parse(kernel.threads)
-        launch = Launcher(module, kernel.name, list(zip(addresses, arrays, strict=True)))
+    loaded, device = kernel.loaded, kernel.loaded.device
+    places = []
+    try:
+        for array in arrays:
+            places.append(device.alloc(array.nbytes + shift))
+            device.write(places[-1] + shift, np.ascontiguousarray(array))
+        addresses = [place + shift for place in places]
+        places.append(device.alloc(4))
+        status = np.zeros(1, np.int32)
+        device.write(places[-1], status)
+        launch = Launcher(kernel.module, kernel.name, list(zip(addresses, arrays, strict=True)))
         for name, grid, block, shared, arguments in launch.launches:
             function = loaded.loaded.function(name)
             if len(function.params) > len(arguments):
-                arguments = [*arguments, cell]
+                arguments = [*arguments, places[-1]]
             kernel.launches.append((name, grid, block, shared))
             loaded.launch(name, grid, block, arguments, dynamic_smem=shared, options=options)
-    results = []
-    for address, array in list(zip(addresses, arrays, strict=True))[len(arrays) - outs :]:
-        result = np.empty_like(np.ascontiguousarray(array))
-        device.read(address, result)
-        results.append(result)
-    device.read(cell, status)
+        results = []
+        for address, array in list(zip(addresses, arrays, strict=True))[len(arrays) - outs :]:
+            result = np.empty_like(np.ascontiguousarray(array))
+            device.read(address, result)
+            results.append(result)
+        device.read(places[-1], status)
+    finally:
+        for place in places:
+            device.free(place)
     return [*results, status[0]] if "mlopt.asserts" in kernel.threads else results
 
 

@@ -64,14 +64,16 @@ def passes(how: Arrangement, layout: Layout, copies: bool) -> tuple[int, int]:
     """The passes of all accesses, thread by thread, and how many it would be without conflicts."""
     width, total, least = how.width(layout), 0, 0
     share = LINE_BYTES // max(how.element_bytes * width, 4)
+    threads = [layout.thread_position(thread) for thread in range(layout.threads)]
     for register in layout.register_positions:
         if register[how.inner] % width:
             continue
         for first in range(0, layout.threads, WARP):
             addresses: list[int | None] = [None] * WARP
             for lane in range(WARP):
-                own = layout.thread_position(first + lane)
-                position = tuple(one + other for one, other in zip(own, register, strict=True))
+                position = tuple(
+                    one + other for one, other in zip(threads[first + lane], register, strict=True)
+                )
                 inside = all(at < size for at, size in zip(position, how.sizes, strict=True))
                 if inside and (copies or not (first + lane) & layout.copies):
                     addresses[lane] = how.place(position) * how.element_bytes

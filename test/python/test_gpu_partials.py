@@ -34,12 +34,12 @@ def test_totals_are_found_where_they_were_stored(how: Partials) -> None:
         for number, place in enumerate(places(how.writes, thread, how.wide)):
             assert stored.setdefault(place, (element, number, warp)) == (element, number, warp)
     assert sorted(stored) == list(range(how.elements))
+    every = sorted({warp for _, _, warp in stored.values()})
     for thread in range(1 << how.bits):
         found = [stored[place] for place in places(how.reads, thread, how.width)]
         assert {element for element, _, _ in found} == {sum(thread & 1 << bit for bit in how.owns)}
         mine = [(thread >> lane & 1, 1 << bit) for lane, bit in zip(how.lanes, how.warps, strict=False)]
-        warps = sorted({warp for _, _, warp in stored.values()})
-        warps = [warp for warp in warps if all(bool(warp & bit) == has for has, bit in mine)]
+        warps = [warp for warp in every if all(bool(warp & bit) == has for has, bit in mine)]
         each = how.wide * len(warps)
         for first in range(0, len(found), each):
             for one in range(how.wide):
@@ -55,10 +55,9 @@ def test_totals_have_no_bank_conflicts(how: Partials) -> None:
     for layout, width in ((how.writes, how.wide), (how.reads, how.width)):
         assert width * how.size <= 16
         for warp in range(1 << how.bits - LANE_BITS):
+            own = [layout.thread_position(WARP * warp + lane)[0] for lane in range(WARP)]
             for (first,) in layout.register_positions:
-                addresses = [
-                    how.size * (layout.thread_position(WARP * warp + lane)[0] + first) for lane in range(WARP)
-                ]
+                addresses = [how.size * (each + first) for each in own]
                 assert all(address % (width * how.size) == 0 for address in addresses)
                 least = max(WARP * width * how.size // LINE_BYTES, 1)
                 assert wavefronts(addresses, width * how.size) == least
