@@ -126,6 +126,12 @@ class Options:
             )
         return resolved
 
+    def of_capture(self) -> Options:
+        """The options of what is made before a target is asked for: none but passes decides what that is."""
+        fields = [field for field in dataclasses.fields(self) if field.metadata["changes_code"]]
+        defaults: dict[str, Any] = {field.name: field.default for field in fields if "pass" not in field.name}
+        return dataclasses.replace(self, **defaults)
+
     def key(self) -> str:
         """A hash of the options that decide the generated code."""
         fields = [field for field in dataclasses.fields(self) if field.metadata["changes_code"]]

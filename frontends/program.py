@@ -114,6 +114,8 @@ class Program:
     out_spec: Any
     ops: tuple[tuple[str, str], ...]
     """Every op of the captured graph and its source line, for reports."""
+    loops: bool | None = None
+    """Whether it is for a target that runs loops over tensors; None: it is the same for all targets."""
 
     @property
     def weight_positions(self) -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import torch
@@ -20,6 +21,7 @@ from torch.utils import _pytree as pytree
 from ..errors import CompileError, MloptError, UnsupportedOpError
 from .arguments import Arguments
 from .conditions import Fact, facts, noted_answers, positive_sizes
+from .decomposing.indices import used_loops
 from .decompositions import decomposed
 from .equalities import described, lines_of_equalities
 from .fx_operands import DTYPE_ASM
@@ -67,7 +69,7 @@ def capture(
         known = kept.load() if kept is not None else None
         if known is not None:
             return known
-        program = program_of(exported, type(module).__name__)
+        program = replace(program_of(exported, type(module).__name__), loops=used_loops())
         if kept is not None:
             kept.store(program)
         return program

@@ -1,6 +1,7 @@
 """Captured programs in the compile cache, under the exported graph: a hit saves the decomposition.
 
-What follows torch.export takes two to four times as long, and depends on nothing but the graph.
+What follows torch.export takes two to four times as long, and depends on nothing but the graph, and for a few
+ops on whether the target runs loops over tensors: such programs have places of their own.
 (`mlopt.runtime.rehearsed` saves torch.export too, for modules of which it can tell.)
 """
 
@@ -36,27 +37,30 @@ class KeptProgram:
         self._exported = exported
         self._missed = missed
         text = graph_key(exported) if options.cache else None
-        self._cached = (
-            None if text is None else Cached(_KIND, {"graph": text}, options, f"{label} (captured)")
-        )
+        self._places: list[Cached] = []  # for any target, and for some
+        if text is not None:
+            for loops in (None, options.target == "cpu"):
+                program = {"graph": text, "loops": loops}
+                self._places.append(Cached(_KIND, program, options.of_capture(), f"{label} (captured)"))
 
     def load(self) -> Program | None:
         """The program with this graph's own weights, or None."""
-        found = self._cached.load() if self._cached is not None else None
-        if found is None:
-            self._missed()
-            return None
-        spec = self._exported.call_spec
-        return unpacked(found[_KIND], self._tensors(), spec.in_spec, spec.out_spec)
+        for place in self._places:
+            found = place.load()
+            if found is not None:
+                spec = self._exported.call_spec
+                return unpacked(found[_KIND], self._tensors(), spec.in_spec, spec.out_spec)
+        self._missed()
+        return None
 
     def store(self, program: Program) -> None:
         """Keep ``program``, unless it holds a tensor that is not the module's, or an object of the user's."""
         spec = self._exported.call_spec
-        if self._cached is None:
+        if not self._places:
             return
         data = packed(program, self._tensors(), spec.in_spec, spec.out_spec)
         if data is not None:
-            self._cached.store({_KIND: data})
+            self._places[program.loops is not None].store({_KIND: data})
 
     def _tensors(self) -> dict[str, Any]:
         return {**self._exported.constants, **self._exported.state_dict}

@@ -1,8 +1,9 @@
 """Captured programs in the compile cache, under the module's form: a hit saves torch.export and its imports.
 
 An entry has programs, each with the rehearsal of the module that it was captured from. It is the program of a
-module of that form which does the same (`mlopt.frontends.rehearsal`). A module is rehearsed before it is
-captured and after that: one whose calls differ from each other is not kept.
+module of that form which does the same (`mlopt.frontends.rehearsal`), for any target if `Program.loops` is
+None. A module is rehearsed before it is captured and after that: one whose calls differ from each other is
+not kept.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ class RehearsedProgram:
         self._call = module, args, kwargs
         self._in_spec = pytree.tree_structure((args, dict(kwargs)))
         form = form_of(module, args, kwargs) if options.cache else None
-        self._cached = (
-            None if form is None else Cached(_KIND, {"form": form}, options, f"{label} (rehearsed)")
-        )
-        self._known: list[tuple[Rehearsal, bytes]] = []
+        self._cached = None
+        if form is not None:
+            self._cached = Cached(_KIND, {"form": form}, options.of_capture(), f"{label} (rehearsed)")
+        self._loops = options.target == "cpu"
+        self._known: list[tuple[Rehearsal, bool | None, bytes]] = []
         self._before: tuple[Rehearsal, Any] | None = None
         self.is_new = False
         """Whether nothing is known of such modules; set by `load`."""
@@ -53,9 +55,10 @@ class RehearsedProgram:
         found = self._cached.load()
         self.is_new = found is None
         if found is not None:
-            self._known = [(each, found[_program(at)]) for at, each in enumerate(found["rehearsals"])]
-        for rehearsal, program in self._known:
-            out_spec = follow(rehearsal, *self._call)
+            pairs = zip(found["rehearsals"], found["loops"], strict=True)
+            self._known = [(*pair, found[_program(at)]) for at, pair in enumerate(pairs)]
+        for rehearsal, loops, program in self._known:
+            out_spec = follow(rehearsal, *self._call) if loops in (None, self._loops) else None
             if out_spec is not None:
                 return unpacked(program, named_tensors(self._call[0]), self._in_spec, out_spec)
         self._before = record(*self._call)
@@ -70,9 +73,12 @@ class RehearsedProgram:
             rehearsal, out_spec = self._before
             data = packed(program, named_tensors(self._call[0]), self._in_spec, out_spec)
             if data is not None:
-                programs = [(rehearsal, data), *programs][:MOST_ALIKE]
-        rehearsals = {"rehearsals": [rehearsal for rehearsal, _ in programs]}
-        self._cached.store(rehearsals | {_program(at): data for at, (_, data) in enumerate(programs)})
+                programs = [(rehearsal, program.loops, data), *programs][:MOST_ALIKE]
+        rehearsals = {
+            "rehearsals": [rehearsal for rehearsal, _, _ in programs],
+            "loops": [loops for _, loops, _ in programs],
+        }
+        self._cached.store(rehearsals | {_program(at): data for at, (*_, data) in enumerate(programs)})
 
 
 def _program(number: int) -> str:

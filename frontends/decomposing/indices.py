@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -25,13 +26,22 @@ LIMIT = 1 << 26
 # comparison 0.02 to 0.3 for each pair. Few pairs for each place are as cheap as the copy of `x`.
 _PAIRS_EACH = 16
 
-_loops: ContextVar[bool] = ContextVar("loops", default=False)
+
+@dataclass
+class _Loops:
+    """Whether loops over tensors run, and whether anybody has wanted to know."""
+
+    run: bool = False
+    asked: bool = False
+
+
+_loops: ContextVar[_Loops] = ContextVar("loops")
 
 
 @contextmanager
 def for_target(target: str) -> Iterator[None]:
     """Decompose for ``target``: only the CPU runs loops over tensors."""
-    token = _loops.set(target == "cpu")
+    token = _loops.set(_Loops(target == "cpu"))
     try:
         yield
     finally:
@@ -40,7 +50,15 @@ def for_target(target: str) -> Iterator[None]:
 
 def runs_loops() -> bool:
     """Whether what is decomposed may have loops over tensors."""
-    return _loops.get()
+    loops = _loops.get(_Loops())
+    loops.asked = True
+    return loops.run
+
+
+def used_loops() -> bool | None:
+    """What `runs_loops` has said since `for_target`; None if nobody has asked."""
+    loops = _loops.get(_Loops())
+    return loops.run if loops.asked else None
 
 
 def should_compare(rows: int, given: int, width: int = 1) -> bool:

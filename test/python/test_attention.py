@@ -308,8 +308,8 @@ def repeated_by_hand(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return scaled_dot_product_attention(q, repeat(k), repeat(v), is_causal=True)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_heads_repeated_by_hand_with_lengths_that_are_not_known(target: str, dtype: torch.dtype) -> None:
     shape = {0: Dim("batch", min=1, max=64), 2: Dim("rows", min=2, max=4096)}
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):

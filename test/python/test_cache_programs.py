@@ -1,6 +1,7 @@
 """Captured programs in the cache: found by the exported graph, and the same as newly captured ones."""
 
 import dataclasses
+import functools
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import mlopt
 import pytest
 import torch
 from mlopt.frontends import torch as frontend
+from mlopt.frontends.decomposing.indices import for_target
 from mlopt.options import Options
 from mlopt.runtime import cache, cache_key, pool
 from mlopt.runtime.kept_programs import KeptProgram
@@ -102,6 +104,22 @@ def test_ties_are_in_the_key(decomposed):
     assert len(capture(Tied(False), x).weights) == 4
     assert len(capture(Tied(True), x).weights) == 3
     assert len(decomposed) == 2
+
+
+class Put(torch.nn.Module):
+    def forward(self, x):
+        return torch.zeros(200, 4).index_put((torch.arange(0, 200, 2),), x, accumulate=True)
+
+
+@pytest.mark.parametrize(("module", "times"), [(Tied(False), 1), (Put(), 2)])
+def test_targets_share_graphs_that_do_not_ask_for_loops(module, times, decomposed):
+    for target in ("cpu", "cuda:sm_80", "cpu", "cuda:sm_90a"):
+        options = Options.resolve(target=target)
+        keeper = functools.partial(KeptProgram, options=options, label="test", missed=lambda: None)
+        with for_target(target):
+            program = frontend.capture(module, (torch.randn(100, 4),), keeper=keeper)
+        assert program.loops == (None if times == 1 else target == "cpu")
+    assert len(decomposed) == times
 
 
 class Scaled(torch.nn.Module):

@@ -51,8 +51,8 @@ def check(compiled, function, x):
         torch.testing.assert_close(actual, eager, rtol=0, atol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", POOLS)
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", POOLS)
 def test_places(target, name):
     pool, dims, args = POOLS[name]
 
@@ -63,8 +63,8 @@ def test_places(target, name):
     check(mlopt.jit(function, x, **TARGETS[target]), function, x)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_places_of_each_dtype(target, dtype):
     def function(x):
         y = x[:, :, :5, :7]
@@ -134,9 +134,9 @@ AVERAGES = {
 }
 
 
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("name", AVERAGES)
-@pytest.mark.parametrize("target", TARGETS)
 def test_adaptive_averages(target, name, dtype):
     pool, dims, sizes = AVERAGES[name]
 

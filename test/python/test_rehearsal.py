@@ -292,6 +292,29 @@ def test_modules_of_one_form_are_kept_beside_each_other(exported):
     assert len(exported) == 2
 
 
+def plain_sum(self, x):
+    return self.linear(x) + 1
+
+
+def put_rows(self, x):
+    places = torch.arange(0, 200, 2)
+    return torch.zeros(200, 4).index_put((places,), x.repeat(34, 1)[:100], accumulate=True)
+
+
+@pytest.mark.parametrize(("function", "times"), [(plain_sum, 1), (put_rows, 2)])
+def test_targets_share_what_does_not_depend_on_loops(function, times, exported):
+    """Nor do other options count; a program with loops over tensors is no GPU's."""
+    for options in (
+        {},
+        {"target": "cuda:sm_80", "device": "emulator"},
+        {"opt_level": 1},
+        {"fast_math": True},
+    ):
+        module = Module(function).requires_grad_(False)
+        torch.testing.assert_close(mlopt.jit(module, X, **options)(X), module(X))
+    assert len(exported) == times
+
+
 def test_other_modes_look_too():
     with torch.device("meta"):
         assert record(torch.nn.ReLU(), (X,), {}) is None
