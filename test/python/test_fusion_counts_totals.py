@@ -33,12 +33,13 @@ def test_two_kernels(name: str, shape: tuple[int, ...]) -> None:
     _check(compiled(x), module, x)
 
 
-@pytest.mark.parametrize("shape", [(4096, 4096), (300, 70000), (1 << 24,)], ids=str)
-def test_two_kernels_of_much(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("shape", [(4096, 4096), (300, 70000), (4097, 4095), (1 << 24,)], ids=str)
+def test_two_kernels_of_much(shape: tuple[int, ...], target: str) -> None:
     """However many rows there are, and tasks that divide: they add up few parts."""
     x = torch.empty(shape)
     for module in (lambda x: x / x.sum(), lambda x: x / x.amax(), lambda x: x - x.mean()):
-        assert len(kernels_of(module, (x,), "cpu")) == 2
+        assert len(kernels_of(module, (x,), target)) == 2
 
 
 @pytest.mark.parametrize("number", [0.1, 1 / 3])
@@ -88,8 +89,10 @@ def test_a_norm_of_one_row(count: int, target: str) -> None:
         Verifier(module, (x,), {}).check(compiled(x))
 
 
-def test_on_a_gpu() -> None:
-    x = torch.rand(2, 8209)
+@pytest.mark.parametrize("shape", [(2, 8209), (1500, 67)], ids=str)
+def test_on_a_gpu(shape: tuple[int, ...]) -> None:
+    """Also of more rows than there are to be parts."""
+    x = torch.rand(shape)
     compiled = mlopt.jit(lambda x: x / x.sum(), x, **TARGETS["emulator"])
     names = calls_of(compiled.kernels)
     assert len(names) == 2, names
