@@ -144,6 +144,7 @@ def _forall(
     Threads have scratch for what is made ahead of a window; blocks of warps make it where it is read.
     """
     tiles, has_scratch, beyond = schedule["tile"], "warps" not in schedule, "beyond" in schedule
+    (listed,) = schedule.get("listed", (0,))
     outs = [every[number] for number in made]
     extents = {dim: _extent(domain, dim, every) for dim in domain.dims}
     parallel = [dim for dim in domain.dims if dim.kind == "parallel" and not dim.walked]
@@ -157,7 +158,9 @@ def _forall(
     for dim, step, position in zip(split, steps, forall.induction_variables, strict=False):
         exact = step == 1 or (dim.extent is not None and dim.extent % step == 0)
         spans[dim] = Span(position, step, exact and dim.extent != 0)
-    emitter = Emitter(domain, tiles, forall, spans, extents, has_scratch=has_scratch, beyond=beyond)
+    emitter = Emitter(
+        domain, tiles, forall, spans, extents, has_scratch=has_scratch, beyond=beyond, listed=listed
+    )
     with ir.InsertionPoint(forall):
         sizes = [_dynamic_sizes(out) for out in outs]
     with ir.InsertionPoint(forall.body), _calls(CALLS * len(domain.nests)):

@@ -22,6 +22,9 @@ from .registry import aten, compute_dtype, count, ours
 from .sorted_writes import reduce_sorted, write_sorted
 
 LIMIT = 1 << 26
+# A GPU's blocks compare an index with their rows once for all that a row has, at least a wide access.
+LISTED = 1 << 31
+_ROW = 4
 # Where loops run, they take a nanosecond for each element that is written, and the vectors of a
 # comparison 0.02 to 0.3 for each pair. Few pairs for each place are as cheap as the copy of `x`.
 _PAIRS_EACH = 16
@@ -61,10 +64,15 @@ def used_loops() -> bool | None:
     return loops.run if loops.asked else None
 
 
-def should_compare(rows: int, given: int, width: int = 1) -> bool:
-    """Whether to compare ``given`` indices with all ``rows``, for ``width`` elements each."""
-    few = rows * given <= _PAIRS_EACH * (rows + given)
-    return rows * given * width <= LIMIT and (few or not runs_loops())
+def should_compare(rows: int, given: int, width: int = 1, *, added: bool = False) -> bool:
+    """Whether to compare ``given`` indices with all ``rows``, for ``width`` elements each.
+
+    ``added``: to add up rows of so many elements that all have one index.
+    """
+    if runs_loops():
+        few = rows * given <= _PAIRS_EACH * (rows + given)
+        return few and rows * given * width <= LIMIT
+    return rows * given * width <= (LISTED if added and width >= _ROW else LIMIT)
 
 
 def static(*shapes: Any) -> bool:
@@ -87,7 +95,8 @@ def _put_rows(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Any
     if not static(x.shape, values.shape):
         return NotImplemented
     rows, given = x.shape[0], index.shape[0]
-    if not should_compare(rows, given, math.prod(x.shape[1:]) if accumulate else 1):
+    width = math.prod(x.shape[1:]) if accumulate else 1
+    if not should_compare(rows, given, width, added=accumulate):
         return NotImplemented if runs_loops() else _put_sorted(x, _checked(index, rows), values, accumulate)
     rest = [1] * (x.dim() - 1)
     hit = _checked(index, rows) == torch.arange(rows).unsqueeze(1)

@@ -47,6 +47,8 @@ class ComputePositions(Pass):
       ->
         %w = linalg.generic ins(%c at (i, j)) { linalg.index 1; arith.index_cast; select %c, …, … }
 
+    So does a gather from an arange: the element is its own, checked, index.
+
     Legal always: the element at a position is a function of it. Done for tensors of one dim, whose readers'
     loops cannot run together with others in any case, and for a few instructions. An argmax of rows of 1024
     floats then asks the caches for what it reads, not for three times as much. Not done for CPUs, whose
@@ -64,6 +66,7 @@ class ComputePositions(Pass):
                 continue
             made = [each for each in structured_ops(function) if is_position(each)]
             for each in made:
+                compute_what_is_extracted(each)
                 made += filter(is_position, compute_in_readers(each))  # a cast of an arange becomes one
             erase_dead(function)
 
@@ -85,6 +88,17 @@ def compute_in_readers(made: ir.Operation) -> list[ir.Operation]:
     owners = [use.owner.operation for use in made.results[0].uses]
     readers = dict.fromkeys(each for each in owners if each.name == "linalg.generic")
     return [compute_in(reader, made) for reader in readers if can_compute_in(reader, made)]
+
+
+def compute_what_is_extracted(made: ir.Operation) -> None:
+    """Let bodies that take single elements of a tensor of positions compute them."""
+    for use in list(made.results[0].uses):
+        extract = use.owner.operation
+        if extract.name == "tensor.extract":
+            with ir.InsertionPoint(extract), extract.location:
+                (element,) = clone_body(made, [extract.operands[1]], {})
+            extract.results[0].replace_all_uses_with(element)
+            extract.erase()
 
 
 def can_compute_in(reader: ir.Operation, made: ir.Operation) -> bool:

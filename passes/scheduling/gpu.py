@@ -22,6 +22,7 @@ from ..tiling.walks import columns_of
 from .attention import attention_of
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
 from .gpu_attention import choose_block
+from .gpu_lists import choose_lists
 from .gpu_products import choose_contraction, choose_tensor_block, tensor_product
 from .gpu_shares import share_inputs
 from .gpu_steps import lengthen_steps, registers_for_steps, short_steps
@@ -80,7 +81,8 @@ class Choice:
     thread makes do with, and one of the kernel's twin. ``considered``: the blocks that were compared, and
     what each was predicted to take, this one first. ``tf32``: factors are rounded. ``most_registers``: what
     a thread may have where its blocks leave it more than it needs; 0: as many as they leave. ``beyond``: a
-    product's last step reaches beyond its depth.
+    product's last step reaches beyond its depth. ``listed``: the rows that are read at once where only those
+    that count are read.
     """
 
     tiles: dict[Dim, int]
@@ -92,6 +94,7 @@ class Choice:
     tf32: bool = False
     most_registers: int = 0
     beyond: bool = False
+    listed: int = 0
 
 
 def problem(domain: Domain) -> str | None:
@@ -123,6 +126,9 @@ def choose(
     heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
     attention = attention_of(domain)
     found: Sequence[Estimate[Sized]] = ()
+    lists = choose_lists(domain, find_machine(machine)) if attention is None and heavy is None else None
+    if lists is not None:
+        return Choice(lists.tiles, lists.warps, lists.min_blocks, listed=lists.at_once)
     if attention is not None:
         found = choose_block(domain, attention, tiles, machine, shared, warpgroups, candidate)
     elif heavy is not None:

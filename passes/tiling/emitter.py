@@ -32,7 +32,8 @@ from .walks import columns_of
 class Emitter(Place):
     """The state while one kernel's tile IR is written; ``forall`` is the kernel's scf.forall.
 
-    ``beyond``: whether a product's last step is as long as the others, wherever its depth ends.
+    ``beyond``: whether a product's last step is as long as the others, wherever its depth ends. ``listed``:
+    how many hits are read at once; 0: what is no hit is read, too.
     """
 
     def __init__(
@@ -45,11 +46,13 @@ class Emitter(Place):
         *,
         has_scratch: bool,
         beyond: bool = False,
+        listed: int = 0,
     ) -> None:
         super().__init__(domain, forall, spans, extents)
         self.tiles = tuple(tiles)
         self.has_scratch = has_scratch
         self.beyond = beyond
+        self.listed = listed
         self.staged: dict[ir.Value, Staged] = {}
         self._keeps = has_scratch and bool(columns_of(domain))
         self._kept: dict[Hashable, ir.Value] = {}
@@ -82,6 +85,10 @@ class Emitter(Place):
         for write, made in zip(nest.writes, tiles, strict=True):
             self.remember(self._key(write.value), made)
         return self._memo[-1][key]
+
+    def assume(self, value: ir.Value, tile: ir.Value) -> None:
+        """Let ``tile`` be what the kernel would make of ``value`` where we are, in its own order of dims."""
+        self.remember(self._key(value), tile)
 
     def tile_of_slice(self, nest: Nest) -> ir.Value:
         """What an insert_slice puts in, with the rank of the tensor that it is put into."""

@@ -3,7 +3,7 @@
 The reduced dims are whole rows; a dim whose length is not known, or that the schedule divides, is reduced in
 chunks, and what lies beyond it is replaced by the combiner's neutral element (the padding of a read went
 through exp and the like). Chunks of known length, and those along memory, are combined element by element and
-reduced once, after the last.
+reduced once, after the last. Where a schedule says so, only rows that count are read (``listed.py``).
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from .analysis import single_loops
 from .body import Body
 from .combiner import Combiner, combiners, convert
 from .emitter import Emitter
+from .hits import find_hits
+from .listed import emit_listed
 from .place import Span
 from .registry import SINGLE, WHOLE
 from .walks import runs_along_memory, steps_of
@@ -46,6 +48,11 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     found = combiners(nest)
     assert found is not None
     accumulators = start_of(emitter, nest, found)
+    hits = find_hits(emitter.domain, nest) if emitter.listed else None
+    if hits is not None:
+        (combiner,), (start,) = found, accumulators
+        total = emit_listed(emitter, nest, hits, combiner, start, lambda: _elements(emitter, nest, found)[0])
+        return finish(emitter, nest, found, [total])
     dims = [emitter.dim(nest, loop) for loop in nest.reductions]
     steps = steps_of(emitter, [dim for dim in dims if _is_stepped(emitter, dim)])
     emitter.ahead(nest, steps)

@@ -14,7 +14,7 @@ _OPS = frozenset((
     "affine.apply", "affine.max", "affine.min", "cf.assert", "memref.alloca", "memref.dim", "memref.load",
     "scf.for", "scf.forall", "scf.forall.in_parallel", "scf.yield",
     "tensor.dim", "tensor.extract", "tensor.parallel_insert_slice", "ub.poison",
-    "vector.broadcast", "vector.contract", "vector.deinterleave", "vector.extract",
+    "vector.broadcast", "vector.compressstore", "vector.contract", "vector.deinterleave", "vector.extract",
     "vector.multi_reduction", "vector.shape_cast", "vector.step",
     "vector.transfer_read", "vector.transfer_write", "vector.transpose",
 ))  # fmt: skip
@@ -118,6 +118,13 @@ def _check_write(op: ir.Operation) -> str | None:
         return None
     if buffer.owner.name != _WRITE:
         return "a tile is written into a whole buffer, an argument, not into a part of it"
+    return None
+
+
+@_rule("vector.compressstore")
+def _check_list(op: ir.Operation) -> str | None:
+    if not _is_scratch(_indexed_buffer(op, position=0)):
+        return "what counts of a tile is listed in scratch, not in a buffer that others see"
     return None
 
 

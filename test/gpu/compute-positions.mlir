@@ -104,3 +104,37 @@ func.func @narrow(%x: tensor<8x8xi32>) -> tensor<8x8xi32> {
   } -> tensor<8x8xi32>
   return %r : tensor<8x8xi32>
 }
+
+// -----
+
+#vec = affine_map<(d0) -> (d0)>
+
+// A gather from positions: the element is its index, once that is checked.
+// CHECK-LABEL: func.func @gather
+// CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<20xi64>)
+// CHECK: cf.assert
+// CHECK: %[[SAFE:.*]] = arith.select
+// CHECK-NEXT: %[[ELEMENT:.*]] = arith.index_cast %[[SAFE]]
+// CHECK-NEXT: linalg.yield %[[ELEMENT]]
+func.func @gather(%x: tensor<20xi64>) -> tensor<20xi64> {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %e = tensor.empty() : tensor<8xi64>
+  %a = linalg.generic {indexing_maps = [#vec], iterator_types = ["parallel"]} outs(%e : tensor<8xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %0 = arith.index_cast %i : index to i64
+    linalg.yield %0 : i64
+  } -> tensor<8xi64>
+  %r = linalg.generic {indexing_maps = [#vec, #vec], iterator_types = ["parallel"]}
+      ins(%x : tensor<20xi64>) outs(%x : tensor<20xi64>) {
+  ^bb0(%in: i64, %out: i64):
+    %i = arith.index_cast %in : i64 to index
+    %ok = arith.cmpi ult, %i, %c8 : index
+    cf.assert %ok, "IndexError: index out of range in self"
+    %safe = arith.select %ok, %i, %c0 : index
+    %v = tensor.extract %a[%safe] : tensor<8xi64>
+    linalg.yield %v : i64
+  } -> tensor<20xi64>
+  return %r : tensor<20xi64>
+}

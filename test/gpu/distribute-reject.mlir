@@ -45,3 +45,36 @@ func.func private @crowded(%out: memref<8xf32>) attributes {mlopt.kernel} {
   }
   return
 }
+
+// -----
+
+func.func private @backwards(%x: memref<128xi32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0 : i32
+  %limit = arith.constant dense<7> : vector<128xi32>
+  scf.forall (%i) = (0) to (8) step (8) {
+    %list = memref.alloca() : memref<128xi32>
+    %v = vector.transfer_read %x[%c0], %pad {in_bounds = [true], mlopt.layout = "reg 2:(1) lane 32:(4) warp 2:(2)"} : memref<128xi32>, vector<128xi32>
+    %m = arith.cmpi slt, %v, %limit {mlopt.layout = "reg 2:(1) lane 32:(4) warp 2:(2)"} : vector<128xi32>
+    // expected-error @+1 {{a vector.compressstore of a tile that lanes and warps do not run along}}
+    vector.compressstore %list[%c0], %m, %v : memref<128xi32>, vector<128xi1>, vector<128xi32>
+  } {mlopt.schedule = {min_blocks = array<i64: 1>, tile = array<i64: 0>, warps = array<i64: 2>}}
+  return
+}
+
+// -----
+
+func.func private @further(%x: memref<128xi32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %pad = arith.constant 0 : i32
+  %limit = arith.constant dense<7> : vector<128xi32>
+  scf.forall (%i) = (0) to (8) step (8) {
+    %list = memref.alloca() : memref<128xi32>
+    %v = vector.transfer_read %x[%c0], %pad {in_bounds = [true], mlopt.layout = "reg 2:(1) lane 32:(2) warp 2:(64)"} : memref<128xi32>, vector<128xi32>
+    %m = arith.cmpi slt, %v, %limit {mlopt.layout = "reg 2:(1) lane 32:(2) warp 2:(64)"} : vector<128xi32>
+    // expected-error @+1 {{a vector.compressstore is to the beginning of a list in shared memory}}
+    vector.compressstore %list[%c1], %m, %v : memref<128xi32>, vector<128xi1>, vector<128xi32>
+  } {mlopt.schedule = {min_blocks = array<i64: 1>, tile = array<i64: 0>, warps = array<i64: 2>}}
+  return
+}

@@ -56,6 +56,7 @@ def test_values_of_a_place_are_reduced(given, include_self, reduce):
 def test_many_into_many_on_a_gpu(monkeypatch):
     """Rows, columns, and single elements; a wrong index is an error as in eager."""
     monkeypatch.setattr(indices, "LIMIT", 100)
+    monkeypatch.setattr(indices, "LISTED", 100)
 
     def function(x, i, y):
         flat = i[:, None].expand(-1, 3)
@@ -72,8 +73,9 @@ def test_many_into_many_on_a_gpu(monkeypatch):
         compiled(x, torch.arange(70) + 21, y)
 
 
-def test_a_gradient_of_an_embedding_on_a_gpu():
+def test_a_gradient_of_an_embedding_on_a_gpu(monkeypatch):
     """More rows times tokens times width than are compared."""
+    monkeypatch.setattr(indices, "LISTED", indices.LIMIT)
     tokens, width, rows = 150, 32, 15000
 
     def function(grad, tokens):
