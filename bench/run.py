@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -65,10 +66,12 @@ def empty_run(plan: Plan) -> Run:
 
 
 def processor() -> str:
-    """The processor's name, and how many of it there are to run on."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{names[0] if names else platform.machine()}, {len(os.sched_getaffinity(0))} processors"
+    """The processor's name, family and model (virtual machines hide part of the name), and how many."""
+    text = Path("/proc/cpuinfo").read_text()
+    found = dict(re.findall(r"^(model name|cpu family|model)\s*: (.*)$", text, re.MULTILINE))
+    name = found.get("model name", platform.machine())
+    kind = f"family {found.get('cpu family', '?')} model {found.get('model', '?')}"
+    return f"{name} ({kind}), {len(os.sched_getaffinity(0))} processors"
 
 
 @contextmanager
