@@ -72,10 +72,13 @@ def name_generics(func: ir.Operation) -> None:
 
 
 def is_contraction(op: ir.Operation) -> bool:
-    """Whether ``op`` sums products of its two inputs: yield(acc + widen(a) * widen(b))."""
+    """Whether ``op`` sums products of its two inputs: yield(acc + widen(a) * widen(b)).
+
+    A number times a tensor is no product of two, whose loops each factor must have some of.
+    """
     if op.name != "linalg.generic" or len(op.results) != 1 or len(op.operands) != 3:
         return False
-    if "reduction" not in kinds_of(op):
+    if "reduction" not in kinds_of(op) or not all(where.results for where in maps_of(op)[:2]):
         return False
     body = body_of(op)
     one, other, accumulator = body.arguments
