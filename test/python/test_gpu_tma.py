@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import mlopt
 import numpy as np
@@ -10,29 +12,8 @@ import pytest
 from mlopt import emulator
 from mlopt.runtime.cuda import emulated
 
-COLUMNS = 4096  # of fewer warps make the product alone, for any number of rows
-PRODUCT = """
-func.func @main(%a: tensor<?x?xf16>, %b: tensor<4096x?xf16>) -> tensor<?x4096xf32> {
-  %c0 = arith.constant 0 : index
-  %zero = arith.constant 0.0 : f32
-  %m = tensor.dim %a, %c0 : tensor<?x?xf16>
-  %e = tensor.empty(%m) : tensor<?x4096xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x4096xf32>) -> tensor<?x4096xf32>
-  %r = linalg.generic {
-      indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>,
-                       affine_map<(m, n, k) -> (m, n)>],
-      iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%a, %b : tensor<?x?xf16>, tensor<4096x?xf16>) outs(%f : tensor<?x4096xf32>) {
-  ^bb0(%x: f16, %y: f16, %s: f32):
-    %xw = arith.extf %x : f16 to f32
-    %yw = arith.extf %y : f16 to f32
-    %p = arith.mulf %xw, %yw : f32
-    %t = arith.addf %s, %p : f32
-    linalg.yield %t : f32
-  } -> tensor<?x4096xf32>
-  return %r : tensor<?x4096xf32>
-}
-"""
+sys.path.insert(0, str(Path(__file__).parent))
+from gpu_dynamic_products import COLUMNS, PRODUCT
 
 
 @pytest.fixture

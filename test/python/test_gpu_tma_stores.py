@@ -19,6 +19,7 @@ from mlopt.runtime.cuda.chips import find_chip
 from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
 
 sys.path.insert(0, str(Path(__file__).parent))
+from gpu_dynamic_products import NARROWED
 from gpu_gate_runs import SPARE
 from gpu_kernels import Kernel, compile_kernel, run_kernel
 from gpu_numbers import wide
@@ -176,38 +177,6 @@ def _check_code(kernel: Kernel, turned: bool = False) -> None:
         assert bool(code.named("STG")) == is_twin
 
 
-LINEAR = """
-func.func @main(%a: tensor<?x?xf16>, %b: tensor<4096x?xf16>) -> tensor<?x4096xf16> {
-  %c0 = arith.constant 0 : index
-  %zero = arith.constant 0.0 : f32
-  %m = tensor.dim %a, %c0 : tensor<?x?xf16>
-  %e = tensor.empty(%m) : tensor<?x4096xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x4096xf32>) -> tensor<?x4096xf32>
-  %r = linalg.generic {
-      indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>,
-                       affine_map<(m, n, k) -> (m, n)>],
-      iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%a, %b : tensor<?x?xf16>, tensor<4096x?xf16>) outs(%f : tensor<?x4096xf32>) {
-  ^bb0(%x: f16, %y: f16, %s: f32):
-    %xw = arith.extf %x : f16 to f32
-    %yw = arith.extf %y : f16 to f32
-    %p = arith.mulf %xw, %yw : f32
-    %t = arith.addf %s, %p : f32
-    linalg.yield %t : f32
-  } -> tensor<?x4096xf32>
-  %o = tensor.empty(%m) : tensor<?x4096xf16>
-  %h = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>],
-                       iterator_types = ["parallel", "parallel"]}
-      ins(%r : tensor<?x4096xf32>) outs(%o : tensor<?x4096xf16>) {
-  ^bb0(%x: f32, %s: f16):
-    %t = arith.truncf %x : f32 to f16
-    linalg.yield %t : f16
-  } -> tensor<?x4096xf16>
-  return %h : tensor<?x4096xf16>
-}
-"""
-
-
 def test_results_have_maps_like_factors(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Made by the driver's part for each address and size of the result."""
     made: set[tuple[int, ...]] = set()
@@ -217,7 +186,7 @@ def test_results_have_maps_like_factors(rng: np.random.Generator, monkeypatch: p
         return emulator.tiled(kind, address, dims, *others, **modes)
 
     monkeypatch.setattr(emulated, "tiled", tiled)
-    call = mlopt.compile_mlir(LINEAR, target="cuda:sm_90a", device="emulator")
+    call = mlopt.compile_mlir(NARROWED, target="cuda:sm_90a", device="emulator")
     assert "cp.async.bulk.tensor.2d.global.shared::cta" in call.asm["ptx"]
     a, b = (rng.standard_normal((rows, 64)).astype(np.float16) for rows in (70, 4096))
     exact = a.astype(np.float64) @ b.astype(np.float64).T
