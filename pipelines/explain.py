@@ -41,6 +41,7 @@ from .compile import looking
 from .cpu import cpu_stages
 from .cuda import cuda_stages
 from .explain_edges import as_dict, edges_of
+from .explain_savings import Program
 from .metadata import ENTRY_FUNCTIONS
 from .stages import Stage, run_stages
 from .user_passes import user_passes
@@ -93,6 +94,7 @@ def explain_text(
         linalg, grouping, outline, schedule = _stages(stages)
         module = accept(linalg_text, func_name)
         run_stages(module.operation, (linalg, grouping))
+        machine = find_machine(machine_for_code(chip))
         decisions = DECISIONS.get(module.operation) or ()
         apart = APART.get(module.operation) or ()
         groups = _groups(module, decisions)
@@ -114,11 +116,10 @@ def explain_text(
                     for call, number in numbers.items()
                     if not is_host_work(call)
                 }
-                edges += edges_of(functions[name], numbers, callees, reasons)
+                edges += edges_of(functions[name], numbers, Program(callees, machine, tf32), reasons)
         run_stages(module.operation, (schedule,))
         for function in module.body.operations:
             _join_calls(function, calls, edges)
-        machine = find_machine(machine_for_code(chip))
         kernels = [
             _kernel(function.operation, tf32, machine)
             for function in module.body.operations

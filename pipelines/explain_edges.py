@@ -13,14 +13,15 @@ from mlir import ir
 
 from ..dialects.attributes import GROUP, Decision
 from ..passes.costs.count import bytes_of
-from ..passes.costs.host import is_host_work, written_by
+from ..passes.costs.host import is_host_work, stores_of, written_by
 from ..passes.fusion.behind import passes_values, why_behind
 from ..passes.fusion.edges import PARTS
 from ..passes.groups import operands_of
 from ..passes.structured import ASSUMED
+from .explain_savings import Program
 
 COPY = "it copies a result into memory of its own, which is decided after fusion"
-HOST = "the host function does one of them itself: a loop that writes where indices say, or a copy for it"
+HOST = "the host function does one of them itself, on one thread: "
 NOT_TRIED = "mlopt-fuse did not try it"
 
 
@@ -33,10 +34,19 @@ class _Source:
     through: str = ""
 
 
+@dataclass(frozen=True)
+class _Use:
+    """What a call reads of a ``source``, why from memory, and the bytes that else need not move."""
+
+    source: _Source
+    reason: str
+    bytes_saved: int = 0
+
+
 def edges_of(
     function: ir.OpView,
     numbers: Mapping[ir.Operation, int],
-    callees: Mapping[ir.Operation, ir.OpView],
+    program: Program,
     refused: Mapping[tuple[int, int], Sequence[Decision]],
 ) -> list[dict[str, Any]]:
     """Each two of ``numbers`` (calls, host work), one of which reads what the other makes: bytes, reasons.
@@ -44,19 +54,19 @@ def edges_of(
     Then those side by side that mlopt-fuse kept apart, with the bytes that both read.
     """
     sources: dict[ir.Value, list[_Source]] = {}
-    edges: dict[tuple[ir.Operation, ir.Operation], list[tuple[_Source, str]]] = {}
+    edges: dict[tuple[ir.Operation, ir.Operation], list[_Use]] = {}
     for op in (each.operation for each in function.regions[0].blocks[0].operations):
         if is_host_work(op):
             for value in dict.fromkeys(value for _, _, value in operands_of(op)):
                 for source in sources.get(value, ()):
-                    edges.setdefault((source.call, op), []).append((source, HOST))
+                    edges.setdefault((source.call, op), []).append(_Use(source, _of_host(op)))
             for value in written_by(op):
                 sources[value] = [_Source(op, value)]
         elif op in numbers:
             for place, value in enumerate(op.operands):
                 for source in sources.get(value, ()):
-                    reason = _between(source, callees[op], place)
-                    edges.setdefault((source.call, op), []).append((source, reason))
+                    use = _use_of(source, program, op, place)
+                    edges.setdefault((source.call, op), []).append(use)
             for result in op.results:
                 sources[result] = [_Source(op, result)]
         elif op.name == "bufferization.materialize_in_destination":  # loops go on in what kernels fill
@@ -70,10 +80,10 @@ def edges_of(
             "from": numbers[maker],
             "to": numbers[reader],
             "beside": False,
-            "bytes": sum(_bytes(value) for value in dict.fromkeys(source.result for source, _ in values)),
-            "reasons": _reasons(maker, reader, values, refused),
+            "bytes": sum(_bytes(value) for value in dict.fromkeys(use.source.result for use in uses)),
+            "reasons": _reasons(maker, reader, uses, program, refused),
         }
-        for (maker, reader), values in edges.items()
+        for (maker, reader), uses in edges.items()
     ]
     found += [
         {
@@ -110,7 +120,8 @@ def _beside(
 def _reasons(
     maker: ir.Operation,
     reader: ir.Operation,
-    values: Sequence[tuple[_Source, str]],
+    uses: Sequence[_Use],
+    program: Program,
     refused: Mapping[tuple[int, int], Sequence[Decision]],
 ) -> list[dict[str, Any]]:
     """What mlopt-fuse said, else what lies between the two."""
@@ -118,13 +129,16 @@ def _reasons(
     if one is not None and other is not None and (one, other) in refused:
         return [as_dict(each) for each in refused[one, other]]
     if is_host_work(maker) or is_host_work(reader):
-        return [{"ops": "", "reason": HOST}]
+        return [{"ops": "", "reason": reason} for reason in dict.fromkeys(use.reason for use in uses)]
     # mlopt-outline makes kernels without a group: fills of results, copies of what is returned twice.
-    if other is None:
-        return [{"ops": "", "reason": COPY}]
-    unknown = COPY if one is None else NOT_TRIED
-    found = dict.fromkeys(unknown if reason == NOT_TRIED else reason for _, reason in values)
-    return [{"ops": "", "reason": reason} for reason in found]
+    unknown = NOT_TRIED if one is not None and other is not None else COPY
+    found = {COPY} if other is None else {unknown if use.reason == NOT_TRIED else use.reason for use in uses}
+    saved = sum({use.source.result: use.bytes_saved for use in uses}.values())
+    seconds = program.seconds_saved((maker, reader), saved)
+    return [
+        {"ops": "", "reason": reason, "bytes_saved": saved, "seconds_saved": seconds}
+        for reason in sorted(found)
+    ]
 
 
 def as_dict(decision: Decision) -> dict[str, Any]:
@@ -138,11 +152,18 @@ def as_dict(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _between(source: _Source, callee: ir.OpView, place: int) -> str:
-    """What keeps a value from being made in the kernel ``callee`` that takes it as its argument ``place``."""
+def _use_of(source: _Source, program: Program, reader: ir.Operation, place: int) -> _Use:
+    """What keeps a value from being made in the kernel that takes it as its argument ``place``."""
+    if is_host_work(source.call):
+        return _Use(source, _of_host(source.call))
+    saved = program.bytes_saved(source.result, reader, place)
     if source.through:
-        return why_behind(source.through)
-    arguments = callee.regions[0].blocks[0].arguments
-    if place >= len(arguments) - len(callee.regions[0].blocks[0].operations[-1].operands):
-        return PARTS
-    return NOT_TRIED
+        return _Use(source, why_behind(source.through), saved)
+    return _Use(source, PARTS if program.is_written(reader, place) else NOT_TRIED, saved)
+
+
+def _of_host(work: ir.Operation) -> str:
+    """What the host function does: tasks of a kernel would write to one place at the same time."""
+    if stores := stores_of(work, ASSUMED):
+        return f"{HOST}a loop that writes {stores} elements where indices say"
+    return f"{HOST}a copy of {_bytes(work.operands[1])} bytes for loops of its own"

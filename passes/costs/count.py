@@ -52,7 +52,7 @@ def cost_of(kernel: ir.Operation, tf32: bool = False, unknown: int = 1) -> Cost:
                 reads.add(value, part, amount)
         work += work_of(nest, unknown, tf32).repeated(masked.get(op, 1))
     again = sum(bytes_of(value, unknown) for value in list(end.operands)[:1]) if SUMS.get(kernel) else 0
-    written = sum(_written(value, unknown) for value in end.operands)
+    written = sum(written_of(value, unknown) for value in end.operands)
     return Cost(reads.total() + again + written) + work
 
 
@@ -234,7 +234,7 @@ def read_bytes(nest: Nest, access: Access, unknown: int) -> int:
     return min(positions, _elements(access.value, unknown)) * _bytes_of(access.value.type.element_type)
 
 
-def _written(value: ir.Value, unknown: int) -> int:
+def written_of(value: ir.Value, unknown: int) -> int:
     """What is stored of a result: of a buffer that comes with its other parts, the parts that are put in."""
     total = 0
     while not isinstance(value, ir.BlockArgument) and value.owner.name == "tensor.insert_slice":

@@ -34,6 +34,11 @@ def written_by(op: ir.Operation) -> list[ir.Value]:
     return list(dict.fromkeys(inner.operands[1] for inner, _ in _runs_of(op, 1) if inner.name == _STORE))
 
 
+def stores_of(op: ir.Operation, unknown: int = 1) -> int:
+    """How many elements a loop of the host function writes; ``unknown`` as for `cost_of_host_work`."""
+    return sum(times for inner, times in _runs_of(op, unknown) if inner.name == _STORE)
+
+
 def cost_of_host_work(op: ir.Operation, unknown: int = 1) -> Cost:
     """Its cost: each access and each operation as often as it runs.
 
