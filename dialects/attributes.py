@@ -39,7 +39,8 @@ class Decision:
     """What became of the fusion of two groups, by their numbers, at an edge between two ops ("exp -> add").
 
     Or of running ops side by side that read one tensor ("sum | sum"); products that read one are joined, or
-    not, before there are groups: their ops come with a place ("file:line: matmul | matmul").
+    not, before there are groups, and so are softmaxes with the products around them: their ops come with a place
+    ("file:line: matmul | matmul").
     ``reason`` says why they stayed apart, and is empty if they are one group now. ``bytes`` and ``seconds``
     are what the fusion saves or would save, less than nothing if it costs. ``places`` are the source lines of
     the two ops, or of all products, "file:line" each, or empty.
@@ -266,8 +267,8 @@ IN_PARTS = Mark("mlopt.in_parts", STRING, ("linalg.generic",))
 FUSION = Mark("mlopt.fusion", STRINGS, _MODULE)
 # Each fusion made or refused, and each joining of products, with what that saves; mlopt-outline takes it off.
 DECISIONS = Mark("mlopt.decisions", DECISIONS_KIND, _MODULE)
-# Softmaxes between two products that did not become one op with them: where, and why.
-APART = Mark("mlopt.apart", STRINGS, _MODULE)
+# Softmaxes between two products that did not become one op with them.
+APART = Mark("mlopt.apart", DECISIONS_KIND, _MODULE)
 # The front end has shown that sizes agree wherever ops want it: mlopt-check-sizes has nothing to do.
 SIZES_AGREE = Mark("mlopt.sizes_agree", FLAG, _MODULE)
 # A function that is one kernel, what it fuses, and what it costs.

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import APART
+from ..dialects.attributes import APART, NO_GROUP, Decision
 from .attending.causal import index_mask
 from .attending.guards import is_elementwise
 from .attending.match import Attention, attention_of
 from .attending.repeated import unrepeated
 from .attending.rewrite import Rewriter, Splits, can_split, joined, make_attention, numbered
 from .attending.rows import Rows, Shape, parts, refined
+from .attending.saving import FEWEST_ROWS, has_few_rows, rows_of, saving_of, tasks_of
 from .base import Pass
 from .costs.cost import Cost
 from .costs.count import bytes_of
@@ -39,7 +39,6 @@ from .structured import (
 )
 
 WIDEST = 256  # elements of one key or value, that a task holds for each of its rows
-FEWEST_ROWS = 6  # of a GPU: of fewer, most lanes of a vector along the rows would be idle
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,8 @@ class RaiseAttention(Pass):
     mlopt-fold-moves, which reads queries, keys and values in place.
 
     A softmax may be written as the exp of a log_softmax, and zeros may stand for its NaN (torch.nan_to_num).
-    One between two products that stays as it is leaves a line in ``mlopt.apart`` of the module: where its exp
-    is, and why.
+    One between two products that stays as it is leaves a decision in ``mlopt.apart`` of the module: where its
+    exp is, why, and what one op would save (`passes/attending/saving.py`).
 
     A CPU's task also has the few rows of one matrix, as in decoding, with its lanes along a key, if there are
     tasks enough (`are_enough`): else several kernels share the keys, and ``mlopt.apart`` says so.
@@ -90,54 +89,56 @@ class RaiseAttention(Pass):
 
     def run(self, op: ir.Operation) -> None:
         machine = machine_of(op, self.machine)
-        apart = []
+        apart: list[Decision] = []
         for func in op.regions[0].blocks[0].operations:
             if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
                 for generic in structured_ops(func.operation):
                     if label_of(generic) != "exp" or not len(generic.regions[0].blocks):
                         continue  # the latter has given its body to the op that stands for it
-                    place, reason = place_of(generic.location), _try(generic, machine)
-                    if reason is not None:
-                        apart.append(f"{place}: {reason}" if place else reason)
+                    decision = _try(generic, machine)
+                    if decision is not None:
+                        apart.append(decision)
                 erase_dead(func.operation)
         if apart:
             with op.location:
-                APART.set(op, tuple(dict.fromkeys(apart)))
+                APART.set(op, tuple(apart))
 
 
-def _try(exp: ir.Operation, machine: Machine) -> str | None:
+def _try(exp: ir.Operation, machine: Machine) -> Decision | None:
     """Raise what ``exp`` is part of; or why not, if it is of a softmax between two products."""
     found = attention_of(exp)
-    if not isinstance(found, Attention):
-        return found
-    return reason_against(found, machine) or _raise(found)
+    if found is None:
+        return None
+    reason = found if isinstance(found, str) else reason_against(found, machine) or _raise(found)
+    if reason is None:
+        return None
+    size, seconds = saving_of(found, exp.results[0], machine)
+    place = place_of(exp.location)
+    word = f"{place}: softmax" if place else "softmax"
+    return Decision(NO_GROUP, NO_GROUP, word, reason, size, seconds, (place,) if place else ())
 
 
 def reason_against(found: Attention, machine: Machine) -> str | None:
     """Why one task cannot hold a row, or should not: there are too few rows, or too few tasks with them."""
-    _, keys, scores = maps_of(found.product)
+    scores = maps_of(found.product)[-1]
     widths = (found.product.operands[0].type.shape[-1], found.sums.results[0].type.shape[-1])
     if any(width == DYNAMIC or not 0 < width <= WIDEST for width in widths):
         return (
             f"keys and values have 1 to {WIDEST} elements in a task, not {' and '.join(map(_size, widths))}"
         )
-    # Rows with keys of their own are batches of one row each.
-    one = scores.n_dims < 3 or scores.results[-2] in list(keys.results)
-    sizes = [*found.product.results[0].type.shape[:-1], *([1] if one else [])]
-    rows = sizes.pop()
-    if rows == DYNAMIC or rows >= FEWEST_ROWS:
+    rows, matrices = rows_of(found)
+    if not has_few_rows(rows):
         return None
     few = "1 row is" if rows == 1 else f"{rows} rows are"
     if machine.chips:
         return f"{few} too few to share what a task reads of the keys; it takes {FEWEST_ROWS}"
     if scores.n_dims < 3:
         return "1 row of one matrix would be one task"
-    return _too_few_tasks(found, sizes, machine)
+    return _too_few_tasks(found, tasks_of(matrices), machine)
 
 
-def _too_few_tasks(found: Attention, matrices: Sequence[int], machine: Machine) -> str | None:
-    """Why several kernels are better than tasks that have the few rows of one of the ``matrices`` each."""
-    tasks = prod(ASSUMED if size == DYNAMIC else size for size in matrices)
+def _too_few_tasks(found: Attention, tasks: int, machine: Machine) -> str | None:
+    """Why several kernels are better than ``tasks`` that have the few rows of one matrix each."""
     factors = sum(bytes_of(op.operands[1], ASSUMED) for op in (found.product, found.sums))
     serial = predict(Cost(factors), machine, 1).seconds
     if are_enough(tasks, serial, machine):

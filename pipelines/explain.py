@@ -82,7 +82,7 @@ def explain_text(
          "products": [{"ops": "file:line: matmul | matmul", which read one tensor and are in several kernels,
                        or one product now, "where": all of their lines, "reason" why they stayed several or
                        "", "bytes_saved", "seconds_saved"}],
-         "apart": ["file:line: why" of each softmax between two products that is not one op with them]}
+         "apart": the same of each softmax between two products that is not one op with them}
 
     Bytes and FLOPs count dynamic sizes as "assumed", which is 0 where there are none.
     """
@@ -131,7 +131,7 @@ def explain_text(
         "calls": calls,
         "edges": edges,
         "products": products,
-        "apart": list(apart),
+        "apart": [as_dict(each) for each in apart],
     }
 
 

@@ -102,7 +102,7 @@ class Explanation:
     machine: Machine
     kernels: tuple[Explained, ...]
     edges: tuple[Mapping[str, Any], ...]
-    apart: tuple[str, ...] = ()  # softmaxes between two products that are not one op with them, and why
+    apart: tuple[Mapping[str, Any], ...] = ()  # softmaxes between two products that are no attention
     products: tuple[Mapping[str, Any], ...] = ()  # of one tensor, joined or not
     entry: str = "main"  # what the source calls @main
     tuning: Tuning = Tuning()
@@ -130,7 +130,7 @@ class Explanation:
                 for edge in self.edges
             ],
             "products": [dict(each) for each in self.products],
-            "attention_apart": list(self.apart),
+            "attention_apart": [dict(each) for each in self.apart],
             "tuning": asdict(self.tuning),
             "total": total(self.of("main")),
         }
@@ -167,11 +167,12 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
         op["where"] = in_source(source, op["where"])
     decided = [each for call in found["calls"] for each in call["fused"]]
     refused = [reason for edge in found["edges"] for reason in edge["reasons"]]
-    for each in (*decided, *refused, *found["products"]):
+    before = [*found["products"], *found["apart"]]
+    for each in (*decided, *refused, *before):
         if "where" in each:
             each["where"] = [in_source(source, place) for place in each["where"]]
-    apart = tuple(in_source(source, line) for line in found["apart"])
-    products = tuple({**each, "ops": in_source(source, each["ops"])} for each in found["products"])
+    for each in before:
+        each["ops"] = in_source(source, each["ops"])
     by_name = {kernel["name"]: kernel for kernel in found["kernels"]}
     calls: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for call in found["calls"]:
@@ -180,6 +181,7 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
         _explained(by_name[name], function, tuple(each), chosen) for (function, name), each in calls.items()
     ]
     edges, tuning_of = tuple(found["edges"]), Tuning(options.tune, tuned)
+    apart, products = tuple(found["apart"]), tuple(found["products"])
     return Explanation(source, target, chosen, tuple(kernels), edges, apart, products, func, tuning_of)
 
 

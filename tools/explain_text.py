@@ -41,14 +41,16 @@ def _tuning(found: Tuning) -> Iterator[str]:
 
 def notes(explained: Explanation) -> dict[str, list[str]]:
     """What is said of no kernel and no edge, by headings."""
-    products = Counter(map(_product, explained.products))
     found = {
-        "products that read one tensor:": [
-            line + (f" ({count} times)" if count > 1 else "") for line, count in products.items()
-        ],
-        "softmaxes that are kernels of their own between two products:": list(explained.apart),
+        "products that read one tensor:": map(_product, explained.products),
+        "softmaxes that are kernels of their own between two products:": map(_refused, explained.apart),
     }
-    return {heading: lines for heading, lines in found.items() if lines}
+    counts = {heading: Counter(lines) for heading, lines in found.items()}
+    return {
+        heading: [line + (f" ({count} times)" if count > 1 else "") for line, count in lines.items()]
+        for heading, lines in counts.items()
+        if lines
+    }
 
 
 def _function_lines(explained: Explanation, function: str, kernels: Sequence[Explained]) -> Iterator[str]:
@@ -159,8 +161,12 @@ def _places(places: Sequence[str]) -> str:
 
 def _product(found: Mapping[str, Any]) -> str:
     if found["reason"]:
-        return f"{found['ops']}: {found['reason']}{_would_save(found)}"
+        return _refused(found)
     return f"{found['ops']}: one product, saves {saving(found['bytes_saved'], found['seconds_saved'])}"
+
+
+def _refused(found: Mapping[str, Any]) -> str:
+    return f"{found['ops']}: {found['reason']}{_would_save(found)}"
 
 
 def _would_save(refused: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from operator import itemgetter
 
 from mlir import ir
 
-from ...dialects.attributes import APART, LAYER, RESULT, argument_attributes
+from ...dialects.attributes import LAYER, RESULT, argument_attributes
 from ..groups import entry_ops, operands_of
 from .members import FIRST, Members, host_functions, layer_of, members_of
 
@@ -32,7 +32,7 @@ def put_back(module: ir.Operation, count: int, more: int) -> bool:
     found = host_functions(module)
     functions = [found[name] for name in ("prepare", "main") if name in found]
     members = members_of(module)
-    if APART.get(module) or any(_Host(each, members, count, more).matched() is None for each in functions):
+    if any(_Host(each, members, count, more).matched() is None for each in functions):
         return False
     for function in functions:
         _add_arguments(_Host(function, members, count, more))
