@@ -39,8 +39,8 @@ class Decision:
     """What became of the fusion of two groups, by their numbers, at an edge between two ops ("exp -> add").
 
     Or of running ops side by side that read one tensor ("sum | sum"); products that read one are joined, or
-    not, before there are groups, and so are softmaxes with the products around them: their ops come with a place
-    ("file:line: matmul | matmul").
+    not, before there are groups, and so are softmaxes and what is around them, and reductions of few results
+    in parts: their ops come with a place ("file:line: matmul | matmul").
     ``reason`` says why they stayed apart, and is empty if they are one group now. ``bytes`` and ``seconds``
     are what the fusion saves or would save, less than nothing if it costs. ``places`` are the source lines of
     the two ops, or of all products, "file:line" each, or empty.
@@ -269,6 +269,8 @@ FUSION = Mark("mlopt.fusion", STRINGS, _MODULE)
 DECISIONS = Mark("mlopt.decisions", DECISIONS_KIND, _MODULE)
 # Softmaxes between two products that did not become one op with them.
 APART = Mark("mlopt.apart", DECISIONS_KIND, _MODULE)
+# Reductions of few results, made in parts or not.
+TOTALS = Mark("mlopt.totals", DECISIONS_KIND, _MODULE)
 # The front end has shown that sizes agree wherever ops want it: mlopt-check-sizes has nothing to do.
 SIZES_AGREE = Mark("mlopt.sizes_agree", FLAG, _MODULE)
 # A function that is one kernel, what it fuses, and what it costs.
@@ -322,7 +324,7 @@ LAUNCHES = Mark("mlopt.launches", LAUNCHES_KIND, _MODULE)
 MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
-        OP, GROUP, WHOLE, IN_PARTS, FUSION, DECISIONS, APART, SIZES_AGREE, KERNEL, OPS, BYTES,
+        OP, GROUP, WHOLE, IN_PARTS, FUSION, DECISIONS, APART, TOTALS, SIZES_AGREE, KERNEL, OPS, BYTES,
         FLOPS, BACKWARD, SCHEDULE, CONSIDERED, SUMS, LAST_BLOCKS, JOINED, COUNTED,
         SLOW, RESULT_SIZES, EQUAL_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
         BY_THREADS, STORED_BY_THREADS, ROUNDS, DROPS_NAN, BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS,

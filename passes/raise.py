@@ -9,8 +9,9 @@ from typing import ClassVar
 
 from mlir import ir
 
+from ..dialects.attributes import TOTALS, Decision
 from .base import Pass
-from .costs.machine import DEFAULT_CPU, machine_of
+from .costs.machine import DEFAULT_CPU, Machine, machine_of
 from .raising.asserts import check_as_eager
 from .raising.bodies import name_generics
 from .raising.buffers import take_tensors_late
@@ -45,7 +46,8 @@ class Raise(Pass):
         %m = linalg.generic {mlopt.op = "matmul"} ins(%x, %w) outs(%z) …
         %c = linalg.generic {mlopt.op = "add"} ins(%m, %bias) outs(tensor.empty) …
 
-    ``machine`` decides how few rows leave so many of its processors idle that each is reduced in parts.
+    ``machine`` decides how few rows leave so many of its processors idle that each is reduced in parts; each
+    such decision, with its numbers, is in ``mlopt.totals`` of the module.
     Legal always: each step keeps what is computed; only the order in which a contraction's terms are added
     to its init changes. Run canonicalize and cse after it: they fold the reshapes that it leaves.
 
@@ -57,13 +59,17 @@ class Raise(Pass):
     machine: str = DEFAULT_CPU
 
     def run(self, op: ir.Operation) -> None:
-        processors = machine_of(op, self.machine).processors
+        machine, totals = machine_of(op, self.machine), list[Decision]()
         for func in op.regions[0].blocks[0].operations:
             if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
-                _raise(func.operation, processors)
+                totals += _raise(func.operation, machine)
+        if totals:
+            with op.location:
+                TOTALS.set(op, tuple(totals))
 
 
-def _raise(func: ir.Operation, processors: int) -> None:
+def _raise(func: ir.Operation, machine: Machine) -> list[Decision]:
+    """The reductions of few results that are made in parts, or not."""
     take_tensors_late(func)
     split_known_dims(func)
     lower_windows(func)  # before pads: it makes some longer
@@ -81,8 +87,9 @@ def _raise(func: ir.Operation, processors: int) -> None:
     read_narrow_operands(func)
     check_as_eager(func)
     join_totals(func)
-    split_totals(func, processors)
+    totals = split_totals(func, machine)
     combine_variances(func)
     combine_around_maxima(func)
     name_generics(func)
     erase_dead(func)
+    return totals

@@ -23,6 +23,7 @@ from ..dialects.attributes import (
     OPS,
     SCHEDULE,
     SLOW,
+    TOTALS,
     Decision,
 )
 from ..passes.costs.cost import Cost
@@ -82,7 +83,8 @@ def explain_text(
          "products": [{"ops": "file:line: matmul | matmul", which read one tensor and are in several kernels,
                        or one product now, "where": all of their lines, "reason" why they stayed several or
                        "", "bytes_saved", "seconds_saved"}],
-         "apart": the same of each softmax between two products that is not one op with them}
+         "apart": the same of each softmax between two products that is not one op with them,
+         "totals": the same of each reduction of few results, "ops": "file:line: sum in 64 parts"}
 
     Bytes and FLOPs count dynamic sizes as "assumed", which is 0 where there are none.
     """
@@ -96,7 +98,7 @@ def explain_text(
         run_stages(module.operation, (linalg, grouping))
         machine = find_machine(machine_for_code(chip))
         decisions = DECISIONS.get(module.operation) or ()
-        apart = APART.get(module.operation) or ()
+        apart, totals = (mark.get(module.operation) or () for mark in (APART, TOTALS))
         groups = _groups(module, decisions)
         run_stages(module.operation, (outline,))
         reasons: dict[tuple[int, int], list[Decision]] = {}
@@ -132,6 +134,7 @@ def explain_text(
         "edges": edges,
         "products": products,
         "apart": [as_dict(each) for each in apart],
+        "totals": [as_dict(each) for each in totals],
     }
 
 

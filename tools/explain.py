@@ -104,6 +104,7 @@ class Explanation:
     edges: tuple[Mapping[str, Any], ...]
     apart: tuple[Mapping[str, Any], ...] = ()  # softmaxes between two products that are no attention
     products: tuple[Mapping[str, Any], ...] = ()  # of one tensor, joined or not
+    totals: tuple[Mapping[str, Any], ...] = ()  # reductions of few results, in parts or not
     entry: str = "main"  # what the source calls @main
     tuning: Tuning = Tuning()
 
@@ -130,6 +131,7 @@ class Explanation:
                 for edge in self.edges
             ],
             "products": [dict(each) for each in self.products],
+            "totals": [dict(each) for each in self.totals],
             "attention_apart": [dict(each) for each in self.apart],
             "tuning": asdict(self.tuning),
             "total": total(self.of("main")),
@@ -167,7 +169,7 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
         op["where"] = in_source(source, op["where"])
     decided = [each for call in found["calls"] for each in call["fused"]]
     refused = [reason for edge in found["edges"] for reason in edge["reasons"]]
-    before = [*found["products"], *found["apart"]]
+    before = [*found["products"], *found["apart"], *found["totals"]]
     for each in (*decided, *refused, *before):
         if "where" in each:
             each["where"] = [in_source(source, place) for place in each["where"]]
@@ -181,8 +183,10 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
         _explained(by_name[name], function, tuple(each), chosen) for (function, name), each in calls.items()
     ]
     edges, tuning_of = tuple(found["edges"]), Tuning(options.tune, tuned)
-    apart, products = tuple(found["apart"]), tuple(found["products"])
-    return Explanation(source, target, chosen, tuple(kernels), edges, apart, products, func, tuning_of)
+    apart, products, totals = (tuple(found[name]) for name in ("apart", "products", "totals"))
+    return Explanation(
+        source, target, chosen, tuple(kernels), edges, apart, products, totals, func, tuning_of
+    )
 
 
 def _explained(

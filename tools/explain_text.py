@@ -42,8 +42,9 @@ def _tuning(found: Tuning) -> Iterator[str]:
 def notes(explained: Explanation) -> dict[str, list[str]]:
     """What is said of no kernel and no edge, by headings."""
     found = {
-        "products that read one tensor:": map(_product, explained.products),
-        "softmaxes that are kernels of their own between two products:": map(_refused, explained.apart),
+        "products that read one tensor:": [_decided(each, "one product, ") for each in explained.products],
+        "softmaxes that are kernels of their own between two products:": map(_decided, explained.apart),
+        "reductions of few results:": map(_decided, explained.totals),
     }
     counts = {heading: Counter(lines) for heading, lines in found.items()}
     return {
@@ -159,14 +160,11 @@ def _places(places: Sequence[str]) -> str:
     return f" ({' -> '.join([known[0], *lines])})"
 
 
-def _product(found: Mapping[str, Any]) -> str:
+def _decided(found: Mapping[str, Any], taken: str = "") -> str:
+    """What was decided before there were kernels; ``taken``: what it became if it was."""
     if found["reason"]:
-        return _refused(found)
-    return f"{found['ops']}: one product, saves {saving(found['bytes_saved'], found['seconds_saved'])}"
-
-
-def _refused(found: Mapping[str, Any]) -> str:
-    return f"{found['ops']}: {found['reason']}{_would_save(found)}"
+        return f"{found['ops']}: {found['reason']}{_would_save(found)}"
+    return f"{found['ops']}: {taken}saves {saving(found['bytes_saved'], found['seconds_saved'])}"
 
 
 def _would_save(refused: Mapping[str, Any]) -> str:

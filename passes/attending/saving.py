@@ -21,8 +21,8 @@ def rows_of(found: Attention) -> tuple[int, list[int]]:
     _, keys, scores = maps_of(found.product)
     # Rows with keys of their own are batches of one row each.
     one = scores.n_dims < 3 or scores.results[-2] in list(keys.results)
-    *matrices, rows = [*found.product.results[0].type.shape[:-1], *([1] if one else [])]
-    return rows, matrices
+    sizes = list(found.product.results[0].type.shape)[:-1] + [1] * one
+    return sizes[-1], sizes[:-1]
 
 
 def has_few_rows(rows: int) -> bool:

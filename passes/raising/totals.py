@@ -19,6 +19,9 @@ kernels. Of rows of unknown number, which are read again, they take blocks in tu
 by each block of a reader (of 4096 the model says 107 us on an A100, in three kernels, of 512 104 in two), and
 where reductions come before or behind, as in a variance, whose tasks read their part a second time.
 
+Each reduction of few results, split or not, is a decision with its numbers (`parts_saving`): what parts save
+of the time that few tasks would take, less what it costs to write them and to add them up.
+
 Legal for operations that may be done in any order: sums and products of floats are rounded in another one, as
 eager's are; in which order depends on the shapes and the kind of machine alone. What reads the partial
 results adds them up. A reduction whose rows are read again afterwards (softmax) stays whole as long as it has
@@ -29,11 +32,10 @@ along rows each lane has a sum of its own.
 
 from __future__ import annotations
 
-import math
-
 from mlir import ir
 
-from ..operations import defining_op
+from ...dialects.attributes import Decision
+from ..costs.machine import Machine
 from ..structured import (
     ASSUMED,
     body_of,
@@ -43,12 +45,13 @@ from ..structured import (
     maps_of,
     structured_ops,
 )
+from .around import is_gathered, is_one_of_several, is_read_back, steps_of, waits_for_rows
 from .bodies import is_contraction
 from .divided import can_divide, divide_loop
 from .part_widths import LONGEST, SHORTEST, ragged_parts, width_of_parts
 from .partial import can_reorder, reduce_twice
+from .parts_saving import PartsSaving
 from .ragged import split_raggedly
-from .reshape import RESHAPES
 from .turns import BLOCK, can_take_turns, take_turns
 
 SMALL = 1 << 14  # elements that one task reduces soon enough
@@ -58,15 +61,26 @@ READ_BACK = 512  # the same on a GPU, where each block that goes through it all 
 MORE_PARTS = 256  # the same for one with several results, each of whose tasks is to be
 LARGE = 1 << 16  # larger than this
 FEW = 4  # processors idle for each that has a row, so that reading rows once more costs less
+ENOUGH_TASKS = "it has tasks enough"
 ENOUGH = 2  # times as many parts are no reason for ragged ones
 LANES = 64  # results that lie side by side and that one task makes
 
 
-def split_totals(func: ir.Operation, processors: int) -> None:
-    """Split the large reductions of ``func`` that have few results, for a machine with ``processors``."""
+def split_totals(func: ir.Operation, machine: Machine) -> list[Decision]:
+    """Split the large reductions of ``func`` that have few results; what was decided for ``machine``."""
+    decisions = []
     for op in structured_ops(func):
-        if "reduction" in kinds_of(op) and can_split(op) and should_split(op, processors):
-            _split(op, processors)
+        if "reduction" not in kinds_of(op) or not can_split(op):
+            continue
+        reason, saving = why_not_split(op, machine.processors), PartsSaving(op, _tasks(op), machine)
+        again = not _is_total(op) and (is_read_back(op) or waits_for_rows(op))
+        parts = _split(op, machine.processors) if reason is None else _wanted(op, machine.processors)
+        if reason is None and not parts:
+            reason = "nothing divides what it reduces into parts that are long enough"
+            parts = _wanted(op, machine.processors)
+        if reason != ENOUGH_TASKS and parts > 1:
+            decisions.append(saving.decision(parts, reason or "", again=again))
+    return decisions
 
 
 def can_split(op: ir.Operation) -> bool:
@@ -81,34 +95,37 @@ def can_split(op: ir.Operation) -> bool:
     return "parallel" not in kinds_of(op) or not is_contraction(op)
 
 
-def should_split(op: ir.Operation, processors: int) -> bool:
-    """Whether a task would reduce much, and rows that are read again are too few for the machine."""
-    reduced, results = _product(op, "reduction"), _product(op, "parallel")
+def why_not_split(op: ir.Operation, processors: int) -> str | None:
+    """Why tasks have whole rows: they are soon done, or many enough, or read their rows again."""
+    reduced, results = steps_of(op, "reduction"), steps_of(op, "parallel")
     if results == 1:
-        return reduced > SMALL
-    if are_columns(op) and reduced > LONGEST:
-        return results > 0
+        return None if reduced > SMALL else f"one task reduces {reduced} elements soon enough"
+    if are_columns(op) and reduced > LONGEST and results > 0:
+        return None
     tasks = _tasks(op)
-    if not 0 < tasks < PARTS or reduced * results // tasks <= LARGE:
-        return False
-    if FEW * tasks <= processors and not _is_gathered(op):
-        return True
-    return not _is_read_back(op) and not _waits_for_rows(op)
+    if not 0 < tasks < PARTS:
+        return ENOUGH_TASKS
+    share = reduced * results // tasks
+    if share <= LARGE:
+        return f"{tasks} tasks reduce {share} elements each soon enough"
+    if FEW * tasks <= processors and not is_gathered(op):
+        return None
+    if is_read_back(op) or waits_for_rows(op):
+        return f"its rows are read more than once, by the {tasks} tasks that have them"
+    return None
+
+
+def _is_total(op: ir.Operation) -> bool:
+    return steps_of(op, "parallel") == 1
 
 
 def _reduced(op: ir.Operation) -> list[int]:
     return [loop for loop, kind in enumerate(kinds_of(op)) if kind == "reduction"]
 
 
-def _product(op: ir.Operation, kind: str) -> int:
-    """How many steps the loops of a kind have."""
-    extents = zip(loop_extents(op), kinds_of(op), strict=True)
-    return math.prod(ASSUMED if extent is None else extent for extent, each in extents if each == kind)
-
-
 def _tasks(op: ir.Operation) -> int:
     """How many tasks the reduction has as it is: one for each result, or for results side by side."""
-    results = _product(op, "parallel")
+    results = steps_of(op, "parallel")
     return -(-results // LANES) if are_columns(op) else results
 
 
@@ -120,83 +137,39 @@ def are_columns(op: ir.Operation) -> bool:
     )
 
 
-def _is_read_back(op: ir.Operation) -> bool:
-    """Whether something has to wait for the result to go through what was reduced once more."""
-    results = _product(op, "parallel")
-    return any(
-        reader.name == "linalg.generic" and _product(reader, "parallel") > results
-        for reader in _readers_after(op)
-    )
-
-
-def _is_gathered(op: ir.Operation) -> bool:
-    """Whether single elements of what becomes of the rows are read: a row's own task makes only those."""
-    return any(reader.name == "tensor.extract" and reader.operands[1:] for reader in _readers_after(op))
-
-
-def _readers_after(op: ir.Operation) -> list[ir.Operation]:
-    """What reads the result, and what comes of it."""
-    pending, found = [op.results[0]], dict[ir.Operation, None]()
-    while pending:
-        for use in pending.pop().uses:
-            reader = use.owner.operation
-            if reader not in found:
-                found[reader] = None
-                if reader.name in ("linalg.generic", *RESHAPES):
-                    pending += reader.results
-    return list(found)
-
-
-def _waits_for_rows(op: ir.Operation) -> bool:
-    """Whether what is reduced was made with the result of another reduction."""
-    pending = inputs_of(op)
-    seen: set[ir.Operation] = set()
-    while pending:
-        maker = defining_op(pending.pop(), "linalg.generic", *RESHAPES)
-        if maker is None or maker in seen:
-            continue
-        seen.add(maker)
-        if _reduces(maker):
-            return True
-        pending += maker.operands
-    return False
-
-
-def _has_steps(op: ir.Operation) -> bool:
-    """Whether a reduction of what ``op`` reduces, perhaps ``op``, has others before or behind it.
-
-    Short parts, and rows, are read from a cache the second time, by a task that has them for both.
-    """
-    readers = (use.owner.operation for value in inputs_of(op) for use in value.uses)
-    alike = [op, *(each for each in readers if _reduces(each))]
-    return any(_waits_for_rows(each) or any(map(_reduces, _readers_after(each))) for each in alike)
-
-
-def _reduces(op: ir.Operation) -> bool:
-    return op.name == "linalg.generic" and "reduction" in kinds_of(op)
-
-
 def _parts_of_total(op: ir.Operation, processors: int) -> tuple[int, int | None]:
     """How many parts a total has at least, and at most (None: any number).
 
     Each task that goes through what was summed up once more adds the parts up itself.
     """
-    if _has_steps(op):
+    if is_one_of_several(op):
         return PARTS, None
     if processors < PARTS:
         return PARTS, MOST
-    return (READ_BACK, 2 * READ_BACK) if _is_read_back(op) else (PARTS, None)
+    return (READ_BACK, 2 * READ_BACK) if is_read_back(op) else (PARTS, None)
 
 
-def _split(op: ir.Operation, processors: int) -> None:
-    """Make some reduced loops parallel, one perhaps in part; a second op reduces what comes of them."""
-    is_total = _product(op, "parallel") == 1
-    wanted, most = -(-MORE_PARTS // max(_tasks(op), 1)), None
-    if is_total:
-        wanted, most = _parts_of_total(op, processors)
-    in_turns = most == MOST and _is_read_back(op)
+def _parts_of(op: ir.Operation, processors: int) -> tuple[int, int | None]:
+    """How many parts each result has at least, and at most."""
+    if _is_total(op):
+        return _parts_of_total(op, processors)
+    return -(-MORE_PARTS // max(_tasks(op), 1)), None
+
+
+def _wanted(op: ir.Operation, processors: int) -> int:
+    """How many parts would be made, if they are not shorter than it takes."""
+    return min(_parts_of(op, processors)[0], steps_of(op, "reduction") // SHORTEST)
+
+
+def _split(op: ir.Operation, processors: int) -> int:
+    """Make some reduced loops parallel, one perhaps in part; a second op reduces what comes of them.
+
+    How many parts each result has; 0 if nothing was done.
+    """
+    wanted, most = _parts_of(op, processors)
+    in_turns = most == MOST and is_read_back(op)
     extents, loops = loop_extents(op), _reduced(op)
-    inner = _product(op, "reduction")
+    inner = steps_of(op, "reduction")
     parts = 1
     kept: list[int] = []
     rest = None
@@ -210,6 +183,7 @@ def _split(op: ir.Operation, processors: int) -> None:
         if in_turns and is_open and can_take_turns(op, loop):
             op = take_turns(op, loop, left, max(BLOCK // max(inner, 1), 1))
             kept.append(loop)
+            parts *= left
             break
         if least == 1 and not is_crowded:
             kept.append(loop)
@@ -221,11 +195,15 @@ def _split(op: ir.Operation, processors: int) -> None:
         if width is not None:
             op = divide_loop(op, loop, width)
             kept.append(loop)
+            parts *= extent // width
         elif left > ENOUGH and divides and extents[loop] is not None:
             count, width = ragged_parts(extent, least, left, most and most // parts)
             if count > 1:
                 op, rest = split_raggedly(op, loop, extent, count, width)
                 kept.append(loop)
+                parts *= count
         break
-    if kept:
-        reduce_twice(op, kept, rest=rest)
+    if not kept:
+        return 0
+    reduce_twice(op, kept, rest=rest)
+    return parts

@@ -360,6 +360,20 @@ def test_a_total_is_the_parts_that_other_tasks_reduce(file: Path) -> None:
     assert reasons_of(file, "all_of_it") == ["a reduction reads what tasks of other rows reduce"]
 
 
+def test_a_total_in_parts_says_what_they_save(file: Path) -> None:
+    """Of one task the bytes at one processor's share of the bandwidth, of 64 at all of it."""
+    found = explain.explain(f"{file}:all_of_it", "main", "cpu", "cpu")
+    (each,) = found.as_dict()["totals"]
+    assert each["ops"] == f"{each['where'][0]}: sum in 64 parts"
+    assert (each["reason"], each["bytes_saved"]) == ("", -2 * 64 * 4)  # they are written and read
+    machine = find_machine("cpu")
+    memory = 4 * 512 * 517 / machine.bandwidth
+    shares = machine.processors - machine.processors / machine.tasks
+    assert each["seconds_saved"] == pytest.approx(memory * shares - machine.launch, rel=0.01)
+    line = f"    {each['ops']}: saves -0.001 MB, {each['seconds_saved'] * 1e6:.2f} µs"
+    assert f"reductions of few results:\n{line}" in explain_text.text(found)
+
+
 def test_how_often_work_is_done_again_has_all_of_its_digits(file: Path) -> None:
     """Not 8.19e+03: once for each task that divides by the variance, of one part a row."""
     found = explain.explain(f"{file}:large_total", "main", "cuda:sm_80")
