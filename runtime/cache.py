@@ -65,13 +65,19 @@ class Cached:
 
 def folder_of(options: Options) -> Folder | None:
     """The cache's folder, or None with a warning if it must not be used."""
-    folder = Folder(cache_path(options), options.cache_megabytes << 20)
+    folder = _folder(cache_path(options), options.cache_megabytes << 20)
     try:
         folder.open()
     except FolderRefused as error:
         _warn_once(str(error))
         return None
     return folder
+
+
+@functools.cache
+def _folder(path: Path, limit: int) -> Folder:
+    """One for all programs: it remembers how much was written through it."""
+    return Folder(path, limit)
 
 
 def cache_path(options: Options) -> Path:

@@ -31,6 +31,8 @@ _UNFINISHED = ".unfinished"
 _ABANDONED_SECONDS = 3600.0
 # Evicting down to less than the bound spares the next writers the work.
 _KEPT_SHARE = 0.9
+# Looking at all of ten thousand entries takes 0.1 s: a writer does so again after this share of the bound.
+_UNSEEN_SHARE = 1 / 64
 _KEY = re.compile(r"[0-9a-f]{64}")
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -49,11 +51,16 @@ class Entry:
 
 
 class Folder:
-    """The entries in ``path``, of at most ``limit`` bytes together."""
+    """The entries in ``path``, of at most ``limit`` bytes together.
+
+    That and up to a 64th of it for each `Folder` that is written through: each looks at the others'
+    entries when it is written to for the first time, and after each 64th.
+    """
 
     def __init__(self, path: Path, limit: int) -> None:
         self.path = path
         self.limit = limit
+        self._unseen: int | None = None  # bytes written since it last looked
 
     def open(self) -> None:
         """Make the folder if need be; `FolderRefused` if it is not this user's alone to write."""
@@ -99,7 +106,11 @@ class Folder:
             with contextlib.suppress(OSError):
                 draft.unlink()
             raise
-        self._keep_bound()
+        if self._unseen is not None:
+            self._unseen += len(data)
+        if self._unseen is None or self._unseen > self.limit * _UNSEEN_SHARE:
+            self._keep_bound()
+            self._unseen = 0
 
     def entries(self) -> list[Entry]:
         """All entries, the last used first."""
@@ -143,8 +154,8 @@ class Folder:
     def _keep_bound(self) -> None:
         """Remove what nobody finished, and the entries beyond the bound.
 
-        Every writer looks after its own rename, and the last one to look sees all entries: so
-        the bound holds when the writers are done, without a lock.
+        Every writer looks after its own rename, and the last one to look sees all entries: so the bound
+        holds without a lock, but for what was written since by those that have not looked again.
         """
         now = time.time()
         total = 0

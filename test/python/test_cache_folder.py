@@ -157,6 +157,17 @@ def test_the_bound_holds_with_many_writers(folder):
     assert 20_000 < sum(sizes) <= 50_000
 
 
+def test_a_writer_looks_again_after_a_share_of_the_bound(folder, monkeypatch):
+    looked = []
+    keep_bound = Folder._keep_bound
+    monkeypatch.setattr(Folder, "_keep_bound", lambda self: looked.append(len(looks)) or keep_bound(self))
+    writer, looks = Folder(folder.path, 640_000), []
+    for number in range(30):
+        writer.put(KEYS[number % 4], {}, bytes(900))
+        looks.append(number)
+    assert looked == [0, 10, 20]  # entries of 1,051 bytes, and 10,000 is the share
+
+
 def test_writers_of_one_key_never_mix(folder):
     content = """
         import sys
@@ -203,7 +214,7 @@ def test_a_writer_that_is_killed_leaves_whole_entries(folder):
     assert all(draft.exists() for draft in drafts)  # a slow writer may still be at it
     for draft in drafts:
         os.utime(draft, (1000, 1000))
-    folder.put(KEYS[1], {}, b"content")
+    Folder(folder.path, folder.limit).put(KEYS[1], {}, b"content")
     assert not any(draft.exists() for draft in drafts)
     assert folder.get(KEYS[1])[1] == b"content"
 
