@@ -6,7 +6,7 @@ a ``builtin.module(…)`` pipeline, with how to print the module that goes into 
 calls ``phase("…")``. The worker notes these in a file in memory that it shares with the user's process,
 which reads it only when a request has failed. Outside of a worker, they do nothing.
 
-IR is printed only while that has cost less than a fiftieth of the request's time. Between two
+IR is printed only where that is not likely to cost more than a fiftieth of the request's time. Between two
 snapshots the file lists the pipeline's elements since the first one, so that IR and elements
 together always repeat what happened.
 """
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-FREE_SECONDS = 0.005
+FREE_SECONDS = 0.002
 SHARE = 0.02
 
 _RECORD = struct.Struct("<cQ")
@@ -49,15 +49,16 @@ class Recorder:
         """A new request starts."""
         self._clear()
         self._began = time.monotonic()
-        self._spent = 0.0
+        self._spent = self._last = 0.0
 
     def enter(self, element: str, ir: Callable[[], str]) -> None:
         now = time.monotonic()
-        if self._spent <= FREE_SECONDS + SHARE * (now - self._began):
+        if self._spent + self._last <= FREE_SECONDS + SHARE * (now - self._began):
             snapshot = ir()
             self._clear()
             self._append(_IR, snapshot)
-            self._spent += time.monotonic() - now
+            self._last = time.monotonic() - now
+            self._spent += self._last
         self._append(_ELEMENT, element)
 
     def running(self, text: str) -> None:
