@@ -10,8 +10,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def pytest_configure(config):
-    config.cache_folder = os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="mlopt-test-cache-")
-
-
-def pytest_unconfigure(config):
-    shutil.rmtree(config.cache_folder, ignore_errors=True)
+    """One cache for all files, whichever of xdist's workers runs them: those find it in their environment."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        folder = os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="mlopt-test-cache-")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
