@@ -27,6 +27,7 @@ from .kinds import Kind
 from .legal import can_fuse, is_prologue, may_be_beside
 from .price import Prices
 from .profit import is_mask_of_many, is_one_attention, should_fuse
+from .prologue import should_compute
 from .saving import Saving
 from .sharing import Copies, best_for, is_shared
 from .widened import is_widened
@@ -111,9 +112,11 @@ class Chooser:
             heappush(self._shared, (-self.graph.last_position(shared), shared.bits, shared))
             return
         joined = can_fuse(self.graph, pair, candidate.domain)
-        if isinstance(joined, str):
-            self.decisions.refuse(*pair, joined, self.prices.refused(*pair))
+        against = joined if isinstance(joined, str) else should_compute(self.graph, pair)
+        if against is not None:
+            self.decisions.refuse(*pair, against, self.prices.refused(*pair))
             return
+        assert isinstance(joined, Group)
         saving = self.prices.saving(pair, joined.domain)
         assert joined.domain is not None
         again = partial(self.prices.most_repeated, joined.domain)

@@ -15,7 +15,7 @@ from .graph import Graph
 from .group import Group
 from .kinds import Kind
 from .order import is_turned, loops_in_order, out_of_order
-from .prologue import why_not_prologue
+from .prologue import reader_of_pad, why_cannot_compute
 from .turned import no_turned_store
 from .words import first_word
 
@@ -57,9 +57,9 @@ def _edge_apart(
     if made_by is Kind.INSERT:
         return _noted(PARTS, value)
     if kind is Kind.PAD:
-        return why_not_prologue(graph, producer, value, reader_of_pad(op))
+        return why_cannot_compute(producer, reader_of_pad(op))
     if kind is Kind.ANCHOR:
-        return why_not_prologue(graph, producer, value, op)
+        return why_cannot_compute(producer, op)
     if kind is Kind.ATTENTION and number == 1:
         return f"attention's values, which {word_for(value.owner)} makes, would be made again for each tile"
     if kind is Kind.SLICE:
@@ -103,8 +103,3 @@ def _taken(op: ir.Operation) -> str:
     if step == 1:
         return "from a place that is not known before"
     return "in steps that are not known before" if step == DYNAMIC else f"in steps of {step}"
-
-
-def reader_of_pad(pad: ir.Operation) -> ir.Operation:
-    """The window that reads through a pad."""
-    return next(iter(pad.results[0].uses)).owner.operation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 from mlir import ir
 
@@ -12,16 +12,11 @@ from ..scheduling.cpu import stages_problem
 from ..siblings import are_siblings, not_siblings
 from ..tiling.parts import parts_below
 from ..tiling.registry import can_tile
-from .edges import (
-    PARTS,
-    ROWS_OF_ROWS,
-    edges_apart,
-    reader_of_pad,
-)
+from .edges import PARTS, ROWS_OF_ROWS, edges_apart
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
-from .prologue import why_cannot_compute
+from .prologue import edges_unwise, reader_of_pad, why_cannot_compute
 from .words import first_word, word_for_group
 
 LARGEST = 256  # ops of a kernel
@@ -208,9 +203,13 @@ def _first_edge(graph: Graph, producer: Group, consumer: Group) -> str | None:
 def edge_reasons(
     graph: Graph, producer: Group, consumer: Group
 ) -> dict[tuple[ir.Operation, ir.Operation], str]:
-    """Why values cannot go along edges between ops of two groups; none if contractions keep them apart."""
+    """Why values cannot, or should not, go along edges between ops of two groups.
+
+    None if contractions keep them apart.
+    """
     found: dict[tuple[ir.Operation, ir.Operation], str] = {}
     if _contractions_apart(producer, consumer) is None:
-        for ops, reason in edges_apart(graph, producer, consumer):
+        both = chain(edges_apart(graph, producer, consumer), edges_unwise(graph, producer, consumer))
+        for ops, reason in both:
             found.setdefault(ops, reason)
     return found

@@ -1,10 +1,14 @@
 """Whether a contraction or a window computes what it reads itself, tile by tile.
 
-Tile rules can make element-wise work wherever an operand is read. It is done again for each tile: the price
-of that is asked later (`price`, `profit`), but not of what no tile should do, however little it computes.
+Tile rules can make element-wise work wherever an operand is read: that is legal (`why_cannot_compute`). It is
+done again for each tile, at a price (`price`, `profit`); what no tile should do, however little it computes,
+is asked before that (`should_compute`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
 
 from mlir import ir
 
@@ -19,11 +23,6 @@ from .words import first_word, words_for_readers
 _ONLY_POINTWISE = "only element-wise work is computed again for each tile of {}, {} is none"
 
 
-def why_not_prologue(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation) -> str | None:
-    """Why ``op`` reads ``value`` from memory; None if it may compute it."""
-    return why_cannot_compute(producer, op) or why_should_not_compute(graph, producer, value, op)
-
-
 def why_cannot_compute(producer: Group, op: ir.Operation) -> str | None:
     """Which op of ``producer`` no tile of ``op`` can make; None if it can make all of them."""
     kinds = [kind for kind in producer.kinds if kind is not Kind.POINTWISE]
@@ -33,7 +32,35 @@ def why_cannot_compute(producer: Group, op: ir.Operation) -> str | None:
     return _ONLY_POINTWISE.format(word_for(op), first_word(told, producer))
 
 
-def why_should_not_compute(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation) -> str | None:
+def edges_unwise(
+    graph: Graph, producer: Group, consumer: Group
+) -> Iterator[tuple[tuple[ir.Operation, ir.Operation], str]]:
+    """Each two ops of two groups between which a contraction or window should not compute, and why."""
+    if producer not in consumer.inputs:
+        return
+    for op, kind in zip(consumer.ops, consumer.kinds, strict=True):
+        if kind not in (Kind.ANCHOR, Kind.PAD):
+            continue
+        for _, number, value in graph.operands_of(op):
+            if graph.group_of(value) is producer and not (kind is Kind.PAD and number == 1):
+                reader = reader_of_pad(op) if kind is Kind.PAD else op
+                reason = _why_should_not_compute(graph, producer, value, reader)
+                if reason is not None:
+                    yield (value.owner.operation, op), reason
+
+
+def should_compute(graph: Graph, groups: Sequence[Group]) -> str | None:
+    """Why no contraction or window of ``groups`` should compute what it reads of another one of them."""
+    pairs = permutations(groups, 2)
+    return next((reason for pair in pairs for _, reason in edges_unwise(graph, *pair)), None)
+
+
+def reader_of_pad(pad: ir.Operation) -> ir.Operation:
+    """The window that reads through a pad."""
+    return next(iter(pad.results[0].uses)).owner.operation
+
+
+def _why_should_not_compute(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation) -> str | None:
     """Why tiles of ``op`` would lose by making what they read: it is scattered, or stored anyway."""
     if not _reads_in_order(graph, producer):
         reason = f"{word_for(op)} would read an operand against its order in memory, again for each tile"

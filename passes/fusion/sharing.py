@@ -20,6 +20,7 @@ from .group import Group
 from .kinds import Kind
 from .legal import can_copy, can_fuse
 from .price import Prices
+from .prologue import should_compute
 from .saving import Saving
 
 
@@ -57,7 +58,7 @@ def _copies(graph: Graph, prices: Prices, shared: Group, readers: Sequence[Group
     possible = []
     for reader in readers:
         domain = can_copy(graph, shared, reader)
-        if isinstance(domain, str):
+        if isinstance(domain, str) or should_compute(graph, (shared, reader)) is not None:
             continue
         price = prices.with_copy(shared, reader, domain)
         possible.append((reader, price))
@@ -77,9 +78,14 @@ def _together(
 ) -> tuple[Group, Saving] | None:
     groups = (shared, *readers)
     joined = can_fuse(graph, groups)
-    return None if isinstance(joined, str) else (joined, prices.saving(groups, joined.domain))
+    if isinstance(joined, str) or should_compute(graph, groups) is not None:
+        return None
+    return joined, prices.saving(groups, joined.domain)
 
 
 def _alone(graph: Graph, prices: Prices, shared: Group, reader: Group) -> float:
-    joined = can_fuse(graph, (shared, reader))
-    return 0.0 if isinstance(joined, str) else prices.saving((shared, reader), joined.domain).seconds
+    pair = shared, reader
+    joined = can_fuse(graph, pair)
+    if isinstance(joined, str) or should_compute(graph, pair) is not None:
+        return 0.0
+    return prices.saving(pair, joined.domain).seconds

@@ -140,7 +140,7 @@ func.func @concat(%x: tensor<64x128xf32>) -> (tensor<80x128xf32>) {
 // -----
 
 // What is computed ahead of a window, padded or not, is nowhere in memory.
-// CHECK: mlopt.fusion = ["exp -> max_pool: what max_pool reads is stored for reshape as well"]
+// CHECK: mlopt.fusion = ["exp -> max_pool: what a window reads is needed elsewhere as well"]
 // CHECK-LABEL: @window
 func.func @window(%x: tensor<1x8x16x16xf32>) -> (tensor<1x8x14x14xf32>, tensor<1x8x16x16xf32>) {
   %least = arith.constant 0xFF800000 : f32
@@ -155,7 +155,7 @@ func.func @window(%x: tensor<1x8x16x16xf32>) -> (tensor<1x8x14x14xf32>, tensor<1
 
 // -----
 
-// CHECK: mlopt.fusion = ["exp -> pad: what max_pool reads is stored for reshape as well"]
+// CHECK: mlopt.fusion = ["exp -> pad: what a window reads is needed elsewhere as well"]
 // CHECK-LABEL: @padded_window
 func.func @padded_window(%x: tensor<1x8x14x14xf32>) -> (tensor<1x8x14x14xf32>, tensor<1x8x14x14xf32>) {
   %least = arith.constant 0xFF800000 : f32

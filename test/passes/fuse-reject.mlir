@@ -377,3 +377,29 @@ module attributes {mlopt.decisions = [{bytes = 8 : i64, from = -1 : i64, ops = "
     return %r : tensor<4x64xf32>
   }
 }
+
+// -----
+
+// Sizes that never agree: the call fails, and the two are not one loop.
+// CHECK: mlopt.fusion = ["add -> mul: one loop would run to 4 and to 5"]
+// CHECK-LABEL: func.func @two_lengths
+#vec = affine_map<(i) -> (i)>
+func.func @two_lengths(%x: tensor<?xf32>, %y: tensor<4xf32>, %z: tensor<5xf32>) -> tensor<5xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %0 = tensor.empty(%n) : tensor<?xf32>
+  %1 = linalg.generic {indexing_maps = [#vec, #vec, #vec], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<?xf32>, tensor<4xf32>) outs(%0 : tensor<?xf32>) attrs = {mlopt.op = "add"} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.addf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<?xf32>
+  %2 = tensor.empty() : tensor<5xf32>
+  %3 = linalg.generic {indexing_maps = [#vec, #vec, #vec], iterator_types = ["parallel"]}
+      ins(%1, %z : tensor<?xf32>, tensor<5xf32>) outs(%2 : tensor<5xf32>) attrs = {mlopt.op = "mul"} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<5xf32>
+  return %3 : tensor<5xf32>
+}

@@ -162,8 +162,8 @@ func.func @padded_row(%x: tensor<?xf32>, %w: tensor<3xf32>) -> tensor<?xf32> {
 #k = affine_map<(i, k) -> (k)>
 #y = affine_map<(i, k) -> (i)>
 #id = affine_map<(i) -> (i)>
-// CHECK: mlopt.fusion = ["exp -> conv: what conv reads is stored for the caller as well"]
-// GPU: mlopt.fusion = ["exp -> conv: what conv reads is stored for the caller as well"]
+// CHECK: mlopt.fusion = ["exp -> conv: what a window reads is needed elsewhere as well"]
+// GPU: mlopt.fusion = ["exp -> conv: what a window reads is needed elsewhere as well"]
 func.func @a_result(%x: tensor<66xf32>, %w: tensor<3xf32>) -> (tensor<64xf32>, tensor<66xf32>) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<66xf32>
