@@ -28,7 +28,7 @@ from ...dialects.attributes import WHOLE
 from ..constants import scalar_constant
 from ..groups import is_init
 from ..operations import block_ops, defining_op
-from ..structured import DYNAMIC, has_one_use, origin_of_size
+from ..structured import DYNAMIC, elements_of, has_one_use, origin_of_size
 from ..tiling.access import nest_of
 from ..tiling.stages import is_moved
 from .kinds import Kind, kind_of
@@ -37,8 +37,6 @@ from .placed import Parts, computed
 from .sinking import can_sink, is_in_memory, should_sink, sinks
 
 MOST_PARTS = 4  # each is asked for at each element
-
-MORE = "special functions would be computed for its padding, too"
 
 
 def compute_padded(func: ir.Operation) -> None:
@@ -55,8 +53,11 @@ def compute_padded(func: ir.Operation) -> None:
             for use in list(parts.whole.uses):
                 if use.owner.operation in readers:
                     use.owner.operation.operands[use.operand_number] = made
-        elif any(can_sink(value) and not should_sink(value, parts.whole) for value in parts.values):
-            WHOLE.set(op, MORE)
+        else:
+            dear = [each for each in parts.values if can_sink(each) and not should_sink(each, parts.whole)]
+            if dear:
+                more = f"{len(dear) * elements_of(parts.whole)} elements, not for {sum(map(elements_of, dear))}"
+                WHOLE.set(op, f"special functions would be computed for {more}")
 
 
 def parts_of(op: ir.Operation) -> Parts | None:
