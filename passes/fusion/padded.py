@@ -56,8 +56,8 @@ def compute_padded(func: ir.Operation) -> None:
         else:
             dear = [each for each in parts.values if can_sink(each) and not should_sink(each, parts.whole)]
             if dear:
-                more = f"{len(dear) * elements_of(parts.whole)} elements, not for {sum(map(elements_of, dear))}"
-                WHOLE.set(op, f"special functions would be computed for {more}")
+                many, few = len(dear) * elements_of(parts.whole), sum(map(elements_of, dear))
+                WHOLE.set(op, f"special functions would be computed for {many} elements, not for {few}")
 
 
 def parts_of(op: ir.Operation) -> Parts | None:
