@@ -116,3 +116,67 @@ func.func @turned(%w: memref<768x384xf32>, %x: memref<128x384xf32>, %out: memref
   }
   return
 }
+
+// Rows of 1 KB, 1 MB of them, by a panel. While six rows are multiplied, the next six are asked for: three of them in
+// each of the two steps along a line. Before that, the lines that these six are stored to.
+// CHECK-LABEL: @rows
+// CHECK-SAME: %[[X:[^:]*]]: memref<1024x256xf32>, %{{.*}}: memref<256x256xf32>, %[[OUT:[^:]*]]: memref<1024x256xf32>
+// CHECK: scf.forall (%[[LANES:.*]]) = (0) to (256) step (64)
+// CHECK: scf.for %[[AT:.*]] = %c0 to %c1024 step %c6
+// CHECK: %[[ROW:.*]] = arith.minsi %[[AT]], %c1018
+// CHECK: memref.prefetch %[[OUT]][%[[ROW]], %[[LANES]]], write, locality<3>, data
+// CHECK-COUNT-23: memref.prefetch %[[OUT]][{{.*}}], write, locality<3>, data
+// CHECK-NOT: memref.prefetch
+// CHECK: scf.for %[[K:.*]] = %c0 to %c256 step %c8
+// CHECK: %[[NEXT:.*]] = arith.addi %[[ROW]], %c6
+// CHECK: %[[STEP:.*]] = arith.divui %[[K]], %c8
+// CHECK: %[[TURN:.*]] = arith.remui %[[STEP]], %c2
+// CHECK: %[[SHARE:.*]] = arith.muli %[[TURN]], %c3
+// CHECK: %[[FIRST:.*]] = arith.addi %[[NEXT]], %[[SHARE]]
+// CHECK: %[[INSIDE:.*]] = arith.minsi %[[FIRST]], %c1023
+// CHECK: memref.prefetch %[[X]][%[[INSIDE]], %[[K]]], read, locality<2>, data
+// CHECK-COUNT-2: memref.prefetch %[[X]][{{.*}}, %[[K]]], read, locality<2>, data
+// CHECK-NOT: memref.prefetch
+// CHECK: vector.fma
+func.func @rows(%x: memref<1024x256xf32>, %w: memref<256x256xf32>, %out: memref<1024x256xf32>) attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant dense<0.0> : vector<1024x64xf32>
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c256 = arith.constant 256 : index
+  scf.forall (%n) = (0) to (256) step (64) {
+    %r = scf.for %k = %c0 to %c256 step %c8 iter_args(%a = %none) -> (vector<1024x64xf32>) {
+      %p = vector.transfer_read %x[%c0, %k], %zero {in_bounds = [true, true]} : memref<1024x256xf32>, vector<1024x8xf32>
+      %f = vector.transfer_read %w[%k, %n], %zero {in_bounds = [true, true]} : memref<256x256xf32>, vector<8x64xf32>
+      %s = vector.contract {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>],
+          iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %p, %f, %a : vector<1024x8xf32>, vector<8x64xf32> into vector<1024x64xf32>
+      scf.yield %s : vector<1024x64xf32>
+    }
+    vector.transfer_write %r, %out[%c0, %n] {in_bounds = [true, true]} : vector<1024x64xf32>, memref<1024x256xf32>
+  }
+  return
+}
+
+// L2 holds half as many rows, and what is made of them.
+// CHECK-LABEL: @few_rows
+// CHECK: scf.for {{.*}} = %c0 to %c512 step
+// CHECK-NOT: memref.prefetch
+// CHECK: vector.fma
+func.func @few_rows(%x: memref<512x256xf32>, %w: memref<256x256xf32>, %out: memref<512x256xf32>) attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant dense<0.0> : vector<512x64xf32>
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c256 = arith.constant 256 : index
+  scf.forall (%n) = (0) to (256) step (64) {
+    %r = scf.for %k = %c0 to %c256 step %c8 iter_args(%a = %none) -> (vector<512x64xf32>) {
+      %p = vector.transfer_read %x[%c0, %k], %zero {in_bounds = [true, true]} : memref<512x256xf32>, vector<512x8xf32>
+      %f = vector.transfer_read %w[%k, %n], %zero {in_bounds = [true, true]} : memref<256x256xf32>, vector<8x64xf32>
+      %s = vector.contract {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>],
+          iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %p, %f, %a : vector<512x8xf32>, vector<8x64xf32> into vector<512x64xf32>
+      scf.yield %s : vector<512x64xf32>
+    }
+    vector.transfer_write %r, %out[%c0, %n] {in_bounds = [true, true]} : vector<512x64xf32>, memref<512x256xf32>
+  }
+  return
+}

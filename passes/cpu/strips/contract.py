@@ -21,6 +21,7 @@ from .factors import loops_of, reduced_sizes
 from .fragment import Axis, Fragment, Strip, element_of, is_vector, keys_of, lane_of
 from .prefetch import prefetch_next
 from .prefetch_panel import prefetch_panel
+from .prefetch_tile import prefetch_rows
 from .registry import rule
 from .types import bits_of, is_float
 from .vectors import spread
@@ -75,6 +76,7 @@ def emit_contract(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     if prod(sizes.values()) <= _UNROLLED:
         prefetch_next(em, op, strip)
         prefetch_panel(em, op, strip)
+        prefetch_rows(em, op, strip)
         sums = unrolled({}, sizes, sums)
     else:
         longest = max(sizes, key=lambda loop: sizes[loop])

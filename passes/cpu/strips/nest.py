@@ -27,6 +27,7 @@ from .guests import Guest, Nest
 from .layout import Layout
 from .memory import memory_dims, memory_size
 from .prefetch_row import prefetch_row
+from .prefetch_tile import prefetch_result
 from .products import product_nest
 from .strided import is_dense
 from .types import widest
@@ -187,4 +188,5 @@ def updates(layout: Layout, root: ir.OpView) -> bool:
 def _store(em: Emitter, root: ir.OpView, strip: Strip) -> None:
     with root.location:
         prefetch_row(em, root, strip)
+        prefetch_result(em, root, strip)
         store_strip(em, root, strip)
