@@ -112,6 +112,17 @@ def argument_attributes(function: ir.Operation | ir.OpView) -> list[ir.DictAttr]
     return [ir.DictAttr.get({}) for _ in (blocks[0].arguments if len(blocks) else ())]
 
 
+def _read_part(attribute: ir.Attribute) -> tuple[str, int] | None:
+    if not isinstance(attribute, ir.DictAttr) or {named.name for named in attribute} != {"op", "number"}:
+        return None
+    name, number = _read_string(attribute["op"]), _read_integer(attribute["number"])
+    return None if name is None or number is None else (name, number)
+
+
+def _build_part(part: tuple[str, int]) -> ir.Attribute:
+    return ir.DictAttr.get({"op": ir.StringAttr.get(part[0]), "number": _build_integer(part[1])})
+
+
 def _read_integer(attribute: ir.Attribute) -> int | None:
     return int(ir.IntegerAttr(attribute).value) if isinstance(attribute, ir.IntegerAttr) else None
 
@@ -244,6 +255,7 @@ STRINGS: Kind[tuple[str, ...]] = Kind("an array of strings", _read_strings, _bui
 SCHEDULE_KIND: Kind[dict[str, tuple[int, ...]]] = Kind(
     "a dictionary of array<i64: …>", _read_schedule, _build_schedule
 )
+PART_KIND: Kind[tuple[str, int]] = Kind("{op = string, number = integer}", _read_part, _build_part)
 LAUNCHES_KIND: Kind[tuple[dict[str, Any], ...]] = Kind(
     "an array of dictionaries of array<i64: …> and a kernel's name", _read_launches, _build_launches
 )
@@ -256,6 +268,9 @@ DECISIONS_KIND: Kind[tuple[Decision, ...]] = Kind(
 
 # What a structured op does, in the user's words, for names and reports.
 OP = Mark("mlopt.op", STRING)
+# The op that generics of a kernel are together, "softmax", and which one of the module it is; mlopt-outline
+# takes it off.
+PART_OF = Mark("mlopt.part_of", PART_KIND, ("linalg.generic",))
 # Ops with the same number become one kernel.
 GROUP = Mark("mlopt.group", INTEGER)
 # Why the parts that this view has, or that are read of an op's result, are not made apart, and why a concat
@@ -324,8 +339,8 @@ LAUNCHES = Mark("mlopt.launches", LAUNCHES_KIND, _MODULE)
 MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
-        OP, GROUP, WHOLE, IN_PARTS, FUSION, DECISIONS, APART, TOTALS, SIZES_AGREE, KERNEL, OPS, BYTES,
-        FLOPS, BACKWARD, SCHEDULE, CONSIDERED, SUMS, LAST_BLOCKS, JOINED, COUNTED,
+        OP, PART_OF, GROUP, WHOLE, IN_PARTS, FUSION, DECISIONS, APART, TOTALS, SIZES_AGREE, KERNEL, OPS,
+        BYTES, FLOPS, BACKWARD, SCHEDULE, CONSIDERED, SUMS, LAST_BLOCKS, JOINED, COUNTED,
         SLOW, RESULT_SIZES, EQUAL_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
         BY_THREADS, STORED_BY_THREADS, ROUNDS, DROPS_NAN, BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS,
         LAUNCHES,

@@ -34,6 +34,7 @@ from ..passes.costs.rows import bytes_again
 from ..passes.groups import entry_ops
 from ..passes.locations import place_of
 from ..passes.moving.reads import is_move
+from ..passes.naming.parts import by_named_ops
 from ..passes.structured import ASSUMED, word_for
 from ..passes.tile import kernel_domain
 from ..runtime.cuda.chips import find_chip
@@ -73,7 +74,8 @@ def explain_text(
                       "path": "tile", "slow: why", or "host: why" of what is no kernel: a loop of the host
                       function, or a copy, "assumed": int}],
          "calls": [{"id", "function": "main" or "prepare", "kernel": its name,
-                    "ops": [{"op", "where"}], "bytes_unfused": of these ops as kernels of their own,
+                    "ops": [{"op", "where", and what a named op as softmax consists of: "members": [{"op",
+                             "where"}]}], "bytes_unfused": of these ops as kernels of their own,
                     "fused": [{"ops": "exp -> add", "where": the lines of both, "bytes_saved",
                                "seconds_saved"}]}],
          "edges": [{"from": id, "to": id, "bytes", "beside": True if both read these bytes, and neither what
@@ -185,9 +187,20 @@ def _content(ops: Iterable[ir.Operation]) -> dict[str, Any]:
     inside = list(ops)
     alone = [op for op in inside if is_kernel_alone(op)]
     return {
-        "ops": [{"op": word_for(op), "where": place_of(op.location)} for op in alone],
+        "ops": [_told(name, members) for name, members in by_named_ops(alone)],
         "bytes_unfused": sum(cost_alone(op, ASSUMED).bytes for op in alone if not _is_view(op, inside)),
     }
+
+
+def _told(name: str | None, ops: Sequence[ir.Operation]) -> dict[str, Any]:
+    """An op of a kernel, or a named one and its members, with the lines that all of them come from."""
+    told = [{"op": word_for(op), "where": place_of(op.location)} for op in ops]
+    if name is None:
+        return told[0]
+    places = list(dict.fromkeys(each["where"] for each in told if each["where"]))
+    file = f"{places[0].rpartition(':')[0]}:" if places else ""
+    where = ", ".join([*places[:1], *(place.removeprefix(file) for place in places[1:])])
+    return {"op": name, "where": where, "members": told}
 
 
 def _is_view(op: ir.Operation, inside: Sequence[ir.Operation]) -> bool:

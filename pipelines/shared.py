@@ -65,7 +65,9 @@ def kernels(machine: str, own: str = "", early: str = "", float8: bool = False) 
         "mlopt-bool-storage,mlopt-guard-division,canonicalize,cse,"
         # What depends on weights alone leaves @main before it could be fused into it; batch norms go into
         # the weights of the convolutions before them.
-        f"mlopt-fold-scales,{own}mlopt-hoist,mlopt-fuse{{machine={machine}}},mlopt-outline,"
+        f"mlopt-fold-scales,{own}mlopt-hoist,mlopt-fuse{{machine={machine}}},"
+        # Which of a kernel's ops are a softmax together: for its name, and for mlopt explain.
+        "mlopt-raise-named,mlopt-outline,"
         # Dims that a kernel runs through together become one: long rows for vectors and wide accesses.
         "mlopt-collapse-dims",
         (*TENSORS, "mlopt.attention"),

@@ -165,8 +165,9 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
     tuned = program.choices(options)
     choices = tuning.text_of(tuned or {}) if options.tune else ""
     found: dict[str, Any] = ask(_EXPLAIN, program.linalg, func, options, choices=choices)
-    for op in (op for call in found["calls"] for op in call["ops"]):
-        op["where"] = in_source(source, op["where"])
+    ops = [op for call in found["calls"] for op in call["ops"]]
+    for each in (*ops, *(member for op in ops for member in op.get("members", ()))):
+        each["where"] = in_source(source, each["where"])
     decided = [each for call in found["calls"] for each in call["fused"]]
     refused = [reason for edge in found["edges"] for reason in edge["reasons"]]
     before = [*found["products"], *found["apart"], *found["totals"]]

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ..errors import InputError
 from .explain import Explained, Explanation
-from .explain_text import mega, micro, moved, notes, reasons_of, summary
+from .explain_text import mega, micro, moved, notes, reasons_of, summary, words_for
 from .layered import Edge, Node, Point, lay_out
 
 _MARGIN = 20.0
@@ -96,7 +96,7 @@ def _of_call(kernel: Explained, call: Mapping[str, Any]) -> _Box:
     facts = (
         f"{mega(kernel.cost.bytes)} MB, {micro(kernel.prediction.seconds)} µs, {kernel.prediction.bound_by}"
     )
-    ops = "\n".join(f"{op['op']}  {op['where']}" for op in call["ops"])
+    ops = "\n".join(f"{words_for(op)}  {op['where']}" for op in call["ops"])
     slow = "" if kernel.path == "tile" else " slow"
     return _Box((kernel.name, facts), f"{kernel.path}\n{ops}", kernel.prediction.bound_by + slow)
 

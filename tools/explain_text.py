@@ -106,7 +106,7 @@ def _content(kernel: Explained) -> Iterator[str]:
     for call in kernel.calls:
         places: dict[str, list[str]] = {}
         for op in call["ops"]:
-            places.setdefault(op["where"], []).append(op["op"])
+            places.setdefault(op["where"], []).append(words_for(op))
         rows.update(dict.fromkeys(("   ", ", ".join(ops), place) for place, ops in places.items()))
     yield from aligned(list(rows), left=(0, 1, 2)) if rows else ()
     saved = list(_fused(kernel))
@@ -115,6 +115,12 @@ def _content(kernel: Explained) -> Iterator[str]:
         yield f"     {'rather than' if number else 'blocks of'} {block}"
     if kernel.last_blocks:
         yield f"     {kernel.last_blocks}"
+
+
+def words_for(op: Mapping[str, Any]) -> str:
+    """An op of a kernel; a named one with what it consists of."""
+    members = [member["op"] for member in op.get("members", ())]
+    return f"{op['op']} ({', '.join(members)})" if len(members) > 1 else str(op["op"])
 
 
 def _fused(kernel: Explained) -> Iterator[tuple[str, ...]]:

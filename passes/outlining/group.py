@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from mlir import ir
 
 from ..groups import operands_of
+from ..naming.parts import by_named_ops
 from ..operations import defining_op
 from ..structured import DYNAMIC, label_of, same_size
 
@@ -29,9 +30,13 @@ class Group:
 
     @property
     def labels(self) -> list[str]:
-        """What the kernel does, op by op."""
-        labels = [label_of(op) or op.name.split(".")[-1].removesuffix("_slice") for op in self.ops]
+        """What the kernel does, op by op; named ops as a whole."""
+        labels = [name or _label(ops[0]) for name, ops in by_named_ops(self.ops)]
         return [label for label in labels if label not in _QUIET] or labels
+
+
+def _label(op: ir.Operation) -> str:
+    return label_of(op) or op.name.split(".")[-1].removesuffix("_slice")
 
 
 def analyse(ops: list[ir.Operation]) -> Group:

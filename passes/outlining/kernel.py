@@ -5,7 +5,7 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import func, tensor
 
-from ...dialects.attributes import GROUP, KERNEL, OPS
+from ...dialects.attributes import GROUP, KERNEL, OPS, PART_OF
 from ..constants import constant, index_constant
 from ..groups import operands_of
 from ..operations import defining_op
@@ -94,6 +94,7 @@ def _fill_in(group: Group, entry: ir.Block, location: ir.Location) -> None:
         ]
         op.move_before(terminator)
         GROUP.drop(op)
+        PART_OF.drop(op)
         for owner, operand, value in outside:
             if (owner, operand) in group.destinations:
                 owner.operands[operand] = outs[group.destinations.index((owner, operand))]

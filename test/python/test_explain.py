@@ -92,6 +92,14 @@ class Scores(nn.Module):
         one, other = self.one(x), self.other(x)
         return (one, other) if self.returned else one @ other.T
 
+class Softmax(nn.Module):
+    def forward(self, x):
+        e = (x - x.amax(-1, keepdim=True)).exp()
+        return e / e.sum(-1, keepdim=True)
+
+def softmax():
+    return Softmax(), torch.ones(3, 16)
+
 def joined():
     return Scores(False), torch.ones(3, 16)
 
@@ -275,6 +283,20 @@ def test_why_a_product_does_not_make_heads(file: Path) -> None:
     found = explain.explain(f"{file}:heads", "main", "cpu", "cpu")
     reasons = [each["reason"] for edge in found.edges for each in edge["reasons"]]
     assert reasons == ["in parts of 16 columns, no multiple of 32, a product leaves registers empty"]
+
+
+def test_a_named_op_says_what_it_consists_of(file: Path) -> None:
+    line = FACTORIES[: FACTORIES.index("x.amax")].count("\n") + 1
+    found = explain.explain(f"{file}:softmax", "main", "cpu", "cpu")
+    (kernel,) = found.as_dict()["kernels"]
+    assert kernel["name"] == "kernel_0_softmax"
+    (op,) = kernel["calls"][0]["ops"]
+    assert (op["op"], op["where"]) == ("softmax", f"{file}:{line}, {line + 1}")
+    lines = {"amax": line, "sub": line, "exp": line, "sum": line + 1, "div": line + 1}
+    assert op["members"] == [{"op": name, "where": f"{file}:{at}"} for name, at in lines.items()]
+    told = f"softmax (amax, sub, exp, sum, div)  {op['where']}"
+    assert f"kernel_0_softmax\n     {told}\n" in explain_text.text(found)
+    assert f"tile\n{told}</title>" in explain_svg.svg(found)
 
 
 def test_modules_of_torch_are_named_by_their_paths(file: Path) -> None:

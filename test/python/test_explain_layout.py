@@ -95,7 +95,7 @@ def test_the_command_draws_every_kernel(file: Path) -> None:
     assert result.exit_code == 0, result.output
     legend, _, name, *_ = result.output.splitlines()
     assert legend == explain_layout.LEGEND
-    assert name == "kernel_0_amax_sub_exp_sum_more: 128 threads, 4 warps"
+    assert name == "kernel_0_softmax: 128 threads, 4 warps"
     assert "vector<1x1000xf32>  reg 2:(0,512) 4:(0,1) lane 32:(0,4) warp 4:(0,128)" in result.output
     assert f"transfer_read {file}:5" in result.output
     assert "multi_reduction" in result.output
@@ -106,7 +106,7 @@ def test_layouts_for_programs(file: Path) -> None:
     result = CliRunner().invoke(cli.app, arguments)
     assert result.exit_code == 0, result.output
     (kernel,) = json.loads(result.output)
-    assert kernel["name"] == "kernel_0_amax_sub_exp_sum_more"
+    assert kernel["name"] == "kernel_0_softmax"
     first = kernel["tiles"][0]
     assert first["op"] == "vector.transfer_read" and first["shape"] == [1, 1000]
     assert Layout.parse(first["layout"]).threads == 128
