@@ -10,12 +10,16 @@ from ..passes.costs.machine import DEFAULT_CPU
 from ..passes.options import format_pass
 from ..passes.schedule import Schedule
 from ..passes.scheduling.cpu import SCRATCH
+from ..passes.verify import Verify
 from .shared import BUFFERIZE, LINALG, kernels, tile
 from .stages import Rule, Stage, no_memory_of_type, vectors_of_at_most
 
 _LOOPS = ("builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub", "llvm")
 # Four native registers; wider ones make LLVM's time explode and spill.
 _REGISTERS_A_VECTOR = 4
+# Stages, panels, sums and tiles that are kept, of which there are 2 MB at most: no pass after strip-mining
+# makes a task any.
+_ALL_SCRATCH = format_pass(Verify(level="loops", scratch=4 * 1024 * 1024))
 _NO_I1 = no_memory_of_type("i1", "loads and stores of i1 abort in finalize-memref-to-llvm")
 
 
@@ -40,8 +44,8 @@ def cpu_stages(
             "mlopt-cpu-stage-tiles,"
             # Tiles become loops over registers; kernels without a tile rule become plain loops. Sizes of
             # views are those that they were made with: the arena asks for no buffer's size.
-            f"mlopt-cpu-plain-maxima,mlopt-cpu-strip-mine{{vector-bits={vector_bits}}},convert-linalg-to-loops,"
-            "resolve-ranked-shaped-type-result-dims,canonicalize,cse,"
+            f"mlopt-cpu-plain-maxima,mlopt-cpu-strip-mine{{vector-bits={vector_bits}}},{_ALL_SCRATCH},"
+            "convert-linalg-to-loops,resolve-ranked-shaped-type-result-dims,canonicalize,cse,"
             # After the loops exist: half floats compute in f32, then functions become polynomials.
             f"{dots}mlopt-cpu-widen-floats,mlopt-cpu-expand-math{{vector-bits={vector_bits}}},"
             # No kernel or host function calls malloc.
@@ -49,9 +53,10 @@ def cpu_stages(
             # Large results go past the caches: tasks are still loops here, and end with a fence. What such
             # loops read is asked for ahead, and kernels start where the one before has ended.
             "mlopt-cpu-stream-stores,mlopt-cpu-prefetch-streams,mlopt-cpu-turn-back,"
-            # Profilers can see the kernels; sizes that are known are not passed on; threads and status reach
-            # the functions that need them; then tasks run over threads.
-            "mlopt-hooks,mlopt-cpu-bare-pointers,mlopt-cpu-entry,mlopt-cpu-parallel",
+            # Profilers can see the kernels; sizes that are known are not passed on; large scratch leaves the
+            # stack, and asserts that there is memory; threads and status reach the functions that need them;
+            # then tasks run over threads.
+            "mlopt-hooks,mlopt-cpu-bare-pointers,mlopt-cpu-scratch,mlopt-cpu-entry,mlopt-cpu-parallel",
             _LOOPS,
             (narrow, _NO_I1),
         ),

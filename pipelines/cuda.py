@@ -70,7 +70,12 @@ def cuda_stages(
             float8=has,
         ),
         # Kernels that add up what others leave in parts: once the blocks of both are known.
-        tile(f"{format_pass(schedule)},mlopt-gpu-join-sums{{machine={machine_for_code(chip)}}}", fast_math),
+        # A block's scratch is shared memory; mlopt-gpu-distribute, which knows all of it, asks again.
+        tile(
+            f"{format_pass(schedule)},mlopt-gpu-join-sums{{machine={machine_for_code(chip)}}}",
+            fast_math,
+            limits.shared_per_block,
+        ),
         Stage(
             "layouts",
             # Only kernels touch the device's memory. Half floats compute in f32: said while values are

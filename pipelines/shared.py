@@ -32,8 +32,8 @@ LINALG = Stage(
 )
 
 
-def tile(schedule: str, fast_math: bool, scratch: int = Verify.scratch) -> Stage:
-    """From kernels to tiles, by the passes ``schedule`` of a pipeline; ``scratch``: a task's bytes."""
+def tile(schedule: str, fast_math: bool, scratch: int) -> Stage:
+    """From kernels to tiles, by the passes ``schedule`` of a pipeline; ``scratch``: bytes a task may have."""
     # Where the ops of a kernel stand side by side.
     algebra = "mlopt-fast-math," if fast_math else ""
     verify = format_pass(Verify(scratch=scratch))

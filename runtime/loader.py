@@ -3,8 +3,9 @@
 llvmlite's ORC linker does it, because its LLVM is linked in statically and hidden: nothing
 else in the process (torch_mlir, jax, the user's own mlir) shares symbols with it.
 
-What an object refers to is found in three places: the OpenMP runtime (below), the small
-support library (``_SUPPORT``), and the process itself for libc and libm.
+What an object refers to is found in four places: the OpenMP runtime (below), the small
+support library (``_SUPPORT``), the function for threads' memory, which all objects share
+(`mlopt.runtime.thread_scratch`), and the process itself for libc and libm.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 from llvmlite.utils import get_library_name
 
-from . import library_pages
+from . import library_pages, thread_scratch
 
 OPENMP_SYMBOLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
 
@@ -74,6 +75,8 @@ def load(code: bytes, names: Iterable[str]) -> LoadedObject:
     for symbol in LIBGCC_SYMBOLS:
         if mentions(code, symbol):
             builder.import_symbol(symbol, _address(ctypes.CDLL("libgcc_s.so.1"), symbol))
+    if mentions(code, thread_scratch.SYMBOL):
+        builder.import_symbol(thread_scratch.SYMBOL, _thread_scratch().address(thread_scratch.SYMBOL))
     for symbol, text in _SUPPORT.items():
         if mentions(code, symbol):
             builder.add_ir(text)
@@ -85,6 +88,14 @@ def load(code: bytes, names: Iterable[str]) -> LoadedObject:
     except RuntimeError as error:
         jit.close()
         raise LoadError(f"the compiled object cannot be linked into this process: {error}") from error
+
+
+@functools.cache
+def _thread_scratch() -> LoadedObject:
+    builder = llvm.JITLibraryBuilder().add_ir(thread_scratch.function_text()).add_current_process()
+    jit = _linker()
+    tracker = builder.export_symbol(thread_scratch.SYMBOL).link(jit, thread_scratch.SYMBOL)
+    return LoadedObject(jit, tracker, [thread_scratch.SYMBOL])
 
 
 @functools.cache

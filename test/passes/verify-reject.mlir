@@ -1,10 +1,12 @@
 // RUN: mlopt-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(mlopt-verify{scratch=128})'
 // At the level of loops the tile IR's rules are not asked for, the others are.
 // RUN: not mlopt-opt %s --split-input-file --pass-pipeline='builtin.module(mlopt-verify{scratch=1000000 level=loops})' 2>&1 | FileCheck %s
+// RUN: not mlopt-opt %s --split-input-file --pass-pipeline='builtin.module(mlopt-verify{scratch=128 level=loops})' 2>&1 | FileCheck %s --check-prefix=SCRATCH
 // RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-verify{level=tiles})' 2>&1 | FileCheck %s --check-prefix=LEVEL
 // CHECK: unknown attribute
 // CHECK-NOT: error: 'func.call' is no op of the tile IR
 // CHECK-NOT: error: the accumulator
+// SCRATCH: the kernel's scratch takes 256 bytes, 128 are allowed
 // LEVEL: level is tile or loops, not 'tiles'
 
 // expected-error@below {{unknown attribute 'mlopt.kernle'; did you mean 'mlopt.kernel'?}}

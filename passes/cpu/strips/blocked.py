@@ -60,6 +60,7 @@ class Sums(Buffer):
     """The buffer of the sums: filled by the blocks before anything asks for it."""
 
     filled = None
+    most = None
 
     def buffer_at(self, _: Emitter, __: Strip) -> Buffer:
         """Itself, for all strips."""

@@ -12,16 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING
 
 from mlir import ir
-from mlir.dialects import arith, scf
+from mlir.dialects import arith, memref, scf
 
 from ...base import PassError
 from ...constants import integer_of
 from .borders import Border
 from .fragment import UNIT, Axis, Fragment, Strip, is_vector, sizes_of
 from .registry import rule_of
+from .types import bytes_of
 
 if TYPE_CHECKING:
     from .blocked import Sums
@@ -58,6 +60,7 @@ class Emitter:
         self.panel_memory: dict[tuple[object, ...], ir.Value] = {}
         self.levels = [Level(block, block.operations[len(block.operations) - 1])]
         self._first = block.operations[0]
+        self._scratch_bytes = 0
         self._depths: dict[ir.Value, int] = {}
         self._open: dict[ir.Operation, int] = {}
         self._constants: dict[tuple[ir.Type, str], ir.Value] = {}
@@ -234,6 +237,15 @@ class Emitter:
     def at_start(self) -> ir.InsertionPoint:
         """The start of the scf.forall's body: constants and scratch memory."""
         return ir.InsertionPoint(self._first)
+
+    def allocate(self, kind: ir.MemRefType, most: int | None = None) -> ir.Value | None:
+        """Scratch memory of the task; None if it would have more than ``most`` bytes of it then."""
+        size = prod(kind.shape) * bytes_of(kind.element_type)
+        if most is not None and self._scratch_bytes + size > most:
+            return None
+        self._scratch_bytes += size
+        with self.at_start():
+            return memref.AllocaOp(kind, [], [], alignment=64).result
 
     def index(self, number: int) -> ir.Value:
         """An index constant."""

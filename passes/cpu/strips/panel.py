@@ -182,8 +182,7 @@ def _panel(em: Emitter, op: ir.OpView, plan: PanelPlan, strip: Strip) -> ir.Valu
     # Each panel has memory of its own: another of its type may be filled while this one is still in use.
     with em.at_level(depth):
         if (kind, key) not in em.panel_memory:
-            with em.at_start():
-                em.panel_memory[kind, key] = memref.AllocaOp(kind, [], [], alignment=64).result
+            em.panel_memory[kind, key] = em.allocate(kind)
         panel = em.levels[-1].panels[key] = em.panel_memory[kind, key]
         if plan.side:
             whole = (em.index(0), em.index(op.base.type.shape[-1]))

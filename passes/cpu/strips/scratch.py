@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .layout import Layout
 
 LARGEST_BYTES = 32 * 1024
+TASK_BYTES = 2 * 1024 * 1024  # of a task's scratch, up to which tiles are kept
 _DEAR = (
     "arith.divf",
     "arith.divsi",
@@ -53,21 +54,24 @@ class Buffer:
     ``depth`` is the loop level from which on it may be read.
     """
 
+    most: int | None = TASK_BYTES
+    """How much a task may have with it; without room it is computed again. None: there is no other way."""
+
     def __init__(self, value: ir.Value, kept: Collection[int], depth: int = 0) -> None:
         self.value = value
         self.kept = kept
         self.depth = depth
         self._memory: ir.Value | None = None
         self._lane: int | None = None
-        self._lanes_agree = True
+        self._is_kept = True
 
     def store(self, em: Emitter, strip: Strip, fragment: Fragment) -> None:
-        """Store a fragment; all have their lanes along the same dim, or none is kept."""
+        """Store a fragment; all have their lanes along the same dim and there is room, or none is kept."""
         lane = lane_of(strip)
-        if self._memory is None:
+        if self._memory is None and self._is_kept:
             self._memory, self._lane = self._allocate(em, strip), lane
-        if lane != self._lane:
-            self._lanes_agree = False
+        if self._memory is None or lane != self._lane:
+            self._is_kept = False
             return
         for key in keys_of(strip):
             indices = self._indices(em, strip, key)
@@ -79,7 +83,7 @@ class Buffer:
 
     def can_load(self, strip: Strip) -> bool:
         """Whether what was stored can be read in the lanes of ``strip``."""
-        return self._memory is not None and self._lanes_agree and lane_of(strip) in (None, self._lane)
+        return self._memory is not None and self._is_kept and lane_of(strip) in (None, self._lane)
 
     def load(self, em: Emitter, strip: Strip) -> Fragment:
         """Load a fragment."""
@@ -95,15 +99,14 @@ class Buffer:
                     values[key] = vector.LoadOp(kind, self._memory, indices).result
         return Fragment(values)
 
-    def _allocate(self, em: Emitter, strip: Strip) -> ir.Value:
+    def _allocate(self, em: Emitter, strip: Strip) -> ir.Value | None:
         sizes = []
         for dim, (size, axis) in enumerate(zip(sizes_of(self.value), strip, strict=True)):
             width = axis.count * max(axis.lanes, 1)
             sizes.append(width if dim in self.kept or size == 1 else -(-size // width) * width)
         order = self._order(lane_of(strip), len(sizes))
         kind = ir.MemRefType.get([sizes[dim] for dim in order], element_of(self.value))
-        with em.at_start():
-            return memref.AllocaOp(kind, [], [], alignment=64).result
+        return em.allocate(kind, self.most)
 
     def _order(self, lane: int | None, rank: int) -> list[int]:
         return [*(dim for dim in range(rank) if dim != lane), *([] if lane is None else [lane])]
