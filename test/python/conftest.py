@@ -1,7 +1,6 @@
 """Fixtures that several files use."""
 
 import contextlib
-import gc
 import os
 import signal
 import subprocess
@@ -17,13 +16,6 @@ import torch
 from mlopt.runtime.pool import Pool
 from mlopt.test.python.api_modules import Net
 from mlopt.test.python.process_helpers import TARGET, zombies
-
-
-def pytest_collection_finish():
-    """Keep the garbage collector off what was imported: going over that took a tenth of all tests' time."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(10_000)
 
 
 @pytest.fixture
