@@ -16,7 +16,7 @@ from torch.fx import Node
 
 from .sizes import known_size
 from .source_lines import SourceLine
-from .unsupported import unsupported_dtype, unsupported_ops
+from .unsupported import check_dense, unsupported_dtype, unsupported_ops
 
 DTYPE_ASM: dict[torch.dtype, str] = {
     torch.float64: "f64",
@@ -56,8 +56,7 @@ def tensor_type(value: torch.Tensor, line: SourceLine | None) -> str:
     """The dialect's type of ``value``; symbolic sizes are ``?``."""
     if value.dtype not in DTYPE_ASM:
         raise unsupported_dtype(str(value.dtype), line)
-    if value.layout is not torch.strided:
-        raise unsupported_dtype(f"{value.layout} tensors", line)
+    check_dense(value, "a value", line)
     sizes = ",".join("?" if (size := known_size(each)) is None else str(size) for each in value.shape)
     return f"!torch.vtensor<[{sizes}],{DTYPE_ASM[value.dtype]}>"
 

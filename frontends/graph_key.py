@@ -2,7 +2,8 @@
 
 One line a node: its kind, target, arguments, source line and what is known of its value; then the
 signature, the ranges of dynamic sizes, what is true of them, and which tensors are one. Graphs that run
-code other than torch's own (custom ops, higher-order ops, submodules) have no such text.
+code other than torch's own (custom ops, higher-order ops, submodules), or have sparse tensors, have no
+such text.
 """
 
 from __future__ import annotations
@@ -96,10 +97,12 @@ def _value(value: Any, storages: dict[int, int]) -> str:
 def _leaf(leaf: Any, storages: dict[int, int]) -> str:
     """A tensor's form, and which of the graph's storages it is in; a size with its example."""
     if isinstance(leaf, torch.Tensor):
+        if leaf.layout is not torch.strided:
+            raise NoKey
         storage = storages.setdefault(leaf.untyped_storage()._cdata, len(storages))
         sizes = [*leaf.shape, "strides", *leaf.stride(), "offset", leaf.storage_offset()]
         form = " ".join(_size(size) for size in sizes)
-        return f"{leaf.dtype} {form} {leaf.device} {leaf.layout} {leaf.requires_grad} in {storage}"
+        return f"{leaf.dtype} {form} {leaf.device} {leaf.requires_grad} in {storage}"
     if isinstance(leaf, torch.SymInt | torch.SymFloat | torch.SymBool):
         return _size(leaf)
     if type(leaf) not in _PLAIN:

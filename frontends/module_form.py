@@ -77,7 +77,7 @@ def _forms(values: Iterable[tuple[int | str, Any]]) -> Iterator[str]:
             continue
         if type(value) not in _TENSORS or value.device.type != "cpu" or value.layout is not torch.strided:
             raise NoForm
-        if value.is_conj() or value.is_neg() or value.is_quantized:
+        if value.is_conj() or value.is_neg() or value.is_quantized or value.is_nested:
             raise NoForm
         storage = storages.setdefault(value.untyped_storage()._cdata, len(storages))
         place = f"offset {value.storage_offset()} in {storage}"

@@ -28,13 +28,14 @@ from .fx_operands import DTYPE_ASM
 from .fx_text import graph_to_text
 from .graph_code import code_on_demand
 from .graph_steps import is_random, list_ops, simplify
+from .module_form import named_tensors
 from .program import Program, Result
 from .refusals import check_refusals, sizes_of_extremes
 from .results import Results
 from .sizes import Sizes
 from .source_lines import source_line
 from .tracing import one_at_a_time
-from .unsupported import EAGER_REMEDY, unsupported_dtype, unsupported_ops
+from .unsupported import EAGER_REMEDY, check_dense, unsupported_dtype, unsupported_ops
 
 
 class Keeper(Protocol):
@@ -79,7 +80,7 @@ def program_of(exported: ExportedProgram, name: str) -> Program:
     """The program of what torch.export made of a module called ``name``."""
     eager_outputs = _output_values(exported)
     eager_inputs = {n.name: n.meta.get("val") for n in exported.graph.nodes if n.op == "placeholder"}
-    _check_dtypes(exported.graph)
+    _check_values(exported.graph)
     check_refusals(exported.graph)
     not_zero = sizes_of_extremes(exported.graph) | positive_sizes(exported.graph)
     known, lines = facts(exported.graph), lines_of_equalities(exported.graph)
@@ -87,16 +88,21 @@ def program_of(exported: ExportedProgram, name: str) -> Program:
 
 
 def _check_arguments(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise `CompileError` if ``forward`` cannot be called with these."""
+    """Raise `CompileError` if ``forward`` cannot be called with these, or one of its tensors is not dense."""
     signature = inspect.signature(module.forward)
     try:
-        signature.bind(*args, **kwargs)
+        given = signature.bind(*args, **kwargs).arguments
     except TypeError as error:
         raise CompileError(
             f"{type(module).__name__} cannot be called with these example inputs: {error}",
             details=f"its forward takes {signature}, and {len(args)} example inputs were given",
             remedy="give one example input for each argument, in their order, or by name (example_kwargs)",
         ) from error
+    for kind, values in (("input", given), ("weight", named_tensors(module))):
+        for name, value in values.items():
+            for each in pytree.tree_leaves(value):
+                if isinstance(each, torch.Tensor):
+                    check_dense(each, f"{kind} '{name}'")
 
 
 def _distinct(tree: Any) -> Any:
@@ -150,12 +156,14 @@ def _output_values(exported: ExportedProgram) -> list[Any]:
     return [arg.meta["val"] if isinstance(arg, Node) else arg for arg in user]
 
 
-def _check_dtypes(graph: Graph) -> None:
-    """Complex numbers and the like, by the user's line, before a decomposition takes them apart."""
+def _check_values(graph: Graph) -> None:
+    """Complex numbers, sparse tensors, by the user's line, before a decomposition takes them apart."""
     for node in graph.nodes:
         for value in pytree.tree_leaves(node.meta.get("val")):
-            if isinstance(value, torch.Tensor) and value.dtype not in DTYPE_ASM:
-                raise unsupported_dtype(str(value.dtype), source_line(node))
+            if isinstance(value, torch.Tensor):
+                check_dense(value, f"the result of {node.target}", source_line(node))
+                if value.dtype not in DTYPE_ASM:
+                    raise unsupported_dtype(str(value.dtype), source_line(node))
 
 
 def _program(

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
+
 from ..errors import UnsupportedOpError
 
 EAGER_REMEDY = "run this part in eager (fallback=True), or write it with other ops"
+_DENSE = (
+    "pass a dense tensor (to_dense(), dequantize(), to_padded_tensor()), "
+    "or run this part in eager (fallback=True)"
+)
 _DTYPES = "f64, f32, f16, bf16, float8_e4m3fn, float8_e5m2, int8 to int64, uint8 and bool can be compiled"
 
 
@@ -22,5 +28,19 @@ def unsupported_ops(ops: Sequence[tuple[str, object]]) -> UnsupportedOpError:
 
 
 def unsupported_dtype(dtype: str, line: object) -> UnsupportedOpError:
-    """``dtype`` is a dtype or layout, as torch spells it."""
+    """``dtype`` is as torch spells it."""
     return UnsupportedOpError(f"mlopt cannot compile {dtype}", where=str(line or ""), remedy=_DTYPES)
+
+
+def check_dense(tensor: torch.Tensor, what: str, line: object = None) -> None:
+    """Raise `UnsupportedOpError` if ``tensor``, called ``what``, is sparse, quantized, nested or another
+    library's.
+    """
+    form = "a nested tensor" if tensor.is_nested else str(tensor.layout)
+    if tensor.is_quantized:
+        form = f"a quantized tensor ({tensor.dtype})"
+    elif form == str(torch.strided):
+        return
+    raise UnsupportedOpError(
+        f"mlopt cannot compile {what}, which is {form}", where=str(line or ""), remedy=_DENSE
+    )

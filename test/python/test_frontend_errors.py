@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from mlopt import jit
 from mlopt.errors import CompileError, UnsupportedOpError
 from mlopt.frontends.torch import capture
 from mlopt.test.python.frontend_graphs import import_text, line_of
@@ -21,6 +22,33 @@ def test_complex_is_a_named_error():
 def test_complex_input_is_a_named_error():
     with pytest.raises(UnsupportedOpError, match="complex64"):
         capture(nn.Identity(), (torch.randn(4, dtype=torch.complex64),))
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor", "ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize(
+    ("make", "form"),
+    [
+        (torch.Tensor.to_sparse, "torch.sparse_coo"),
+        (torch.Tensor.to_mkldnn, "torch._mkldnn"),
+        (lambda x: torch.quantize_per_tensor(x, 0.1, 0, torch.quint8), "a quantized tensor"),
+        (lambda x: torch.nested.nested_tensor([x[0], x[0, 1:]]), "a nested tensor"),
+    ],
+    ids=["sparse", "mkldnn", "quantized", "nested"],
+)
+def test_tensors_that_are_not_dense_are_named(make, form):
+    value = make(torch.eye(4))
+    with pytest.raises(UnsupportedOpError, match=rf"input 'x', which is {form}.*\n.*remedy: pass a dense"):
+        jit(lambda x: x.relu(), value)
+    module = nn.Identity()
+    module.register_buffer("table", value)
+    with pytest.raises(UnsupportedOpError, match=f"weight 'table', which is {form}"):
+        jit(module, torch.ones(4))
+
+
+def test_an_op_that_makes_a_sparse_tensor_is_named():
+    with pytest.raises(UnsupportedOpError, match=r"aten\.\S+, which is torch.sparse_coo") as caught:
+        jit(lambda x: x.to_sparse() @ x, torch.eye(4))  # makes it sparse
+    assert caught.value.where == line_of(__file__, "makes it sparse")
 
 
 def test_a_bound_that_does_not_fit_is_refused_as_in_eager():
