@@ -90,12 +90,18 @@ def load(code: bytes, names: Iterable[str]) -> LoadedObject:
         raise LoadError(f"the compiled object cannot be linked into this process: {error}") from error
 
 
-@functools.cache
+_scratch: dict[str, LoadedObject] = {}
+
+
 def _thread_scratch() -> LoadedObject:
-    builder = llvm.JITLibraryBuilder().add_ir(thread_scratch.function_text()).add_current_process()
-    jit = _linker()
-    tracker = builder.export_symbol(thread_scratch.SYMBOL).link(jit, thread_scratch.SYMBOL)
-    return LoadedObject(jit, tracker, [thread_scratch.SYMBOL])
+    """The function for threads' memory, loaded for the first object that asks for it."""
+    if not _scratch:
+        builder = llvm.JITLibraryBuilder().add_ir(thread_scratch.function_text()).add_current_process()
+        jit = _linker()
+        tracker = builder.export_symbol(thread_scratch.SYMBOL).link(jit, thread_scratch.SYMBOL)
+        # Of threads that load at the same time, one's is kept for all: objects hold addresses, no reference.
+        _scratch.setdefault(thread_scratch.SYMBOL, LoadedObject(jit, tracker, [thread_scratch.SYMBOL]))
+    return _scratch[thread_scratch.SYMBOL]
 
 
 @functools.cache

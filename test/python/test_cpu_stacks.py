@@ -8,9 +8,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import mlopt
+import pytest
 import torch
 from mlopt.runtime import loader
 
@@ -89,3 +91,13 @@ def test_memory_of_a_thread() -> None:
     assert small and large == again and none is None and new
     mine = scratch(64, 0)
     assert on_small_stack(lambda: scratch(64, 0)) != mine == scratch(64, 0)
+
+
+def test_threads_that_load_at_once_share_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Objects keep its address and nothing else: that of a thread that was later is freed, and in no object."""
+    monkeypatch.setattr(loader, "_scratch", {})
+    both, text = threading.Barrier(2), loader.thread_scratch.function_text
+    monkeypatch.setattr(loader.thread_scratch, "function_text", lambda: (both.wait(20), text())[1])
+    with ThreadPoolExecutor(2) as threads:
+        first, second = (each.result() for each in [threads.submit(loader._thread_scratch) for _ in "ab"])
+    assert first is second is loader._thread_scratch()
