@@ -94,7 +94,7 @@ def test_memory_of_a_thread() -> None:
 
 
 def test_threads_that_load_at_once_share_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Objects keep its address and nothing else: that of a thread that was later is freed, and in no object."""
+    """Objects keep its address only: what a second thread has loaded is freed, and no object may call it."""
     monkeypatch.setattr(loader, "_scratch", {})
     both, text = threading.Barrier(2), loader.thread_scratch.function_text
     monkeypatch.setattr(loader.thread_scratch, "function_text", lambda: (both.wait(20), text())[1])
