@@ -70,6 +70,7 @@ def last_ops(formula: Formula) -> frozenset[str]:
     """The ops of bodies one of which makes what ``formula`` gives."""
     if isinstance(formula, list):
         return frozenset().union(*map(last_ops, formula))
+    assert isinstance(formula, tuple)
     return frozenset({_OPS[str(formula[0])]})
 
 

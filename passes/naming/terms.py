@@ -11,7 +11,7 @@ reduction has for itself are numbers below 0.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from mlir import ir
 
@@ -21,8 +21,8 @@ from ..operations import defining_op
 from ..structured import body_of, inits_of, inputs_of, maps_of
 
 # A dim; a constant ("2", ()), a sum ("+", (0, 1)) and the like; or a number that a body has read or computed.
-Index = int | tuple[str, tuple["Index", ...]] | ir.Value
-Place = tuple[Index, ...]
+Index: TypeAlias = int | tuple[str, tuple["Index", ...]] | ir.Value
+Place: TypeAlias = tuple[Index, ...]
 
 _ROUNDING = ("arith.extf", "arith.truncf")
 
