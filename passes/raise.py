@@ -18,7 +18,7 @@ from .raising.buffers import take_tensors_late
 from .raising.contractions import read_narrow_operands
 from .raising.generated import fill_constants, lower_generated
 from .raising.inits import make_inits_explicit
-from .raising.joined_totals import join_totals
+from .raising.joined_reductions import join_reductions
 from .raising.known_reshapes import split_known_dims
 from .raising.maxima import combine_around_maxima
 from .raising.named import generalize_named_ops
@@ -86,7 +86,7 @@ def _raise(func: ir.Operation, machine: Machine) -> list[Decision]:
     narrow_sums(func)
     read_narrow_operands(func)
     check_as_eager(func)
-    join_totals(func)
+    join_reductions(func)
     totals = split_totals(func, machine)
     combine_variances(func)
     combine_around_maxima(func)

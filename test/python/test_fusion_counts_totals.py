@@ -42,6 +42,19 @@ def test_two_kernels_of_much(shape: tuple[int, ...], target: str) -> None:
         assert len(kernels_of(module, (x,), target)) == 2
 
 
+@pytest.mark.parametrize(
+    ("dims", "target"), [((1, 2), "cpu"), ((0, 1), "cpu"), ((0, 2), "emulator")], ids=str
+)
+def test_one_kernel_of_several_dims(dims: tuple[int, ...], target: str) -> None:
+    """An extreme comes as a chain, one dim after the other, in logsumexp with what reads it."""
+    x = torch.randn(15, 17, 31)
+    x[3, 2, 1] = float("nan")
+    for module in (lambda x: x.amax(dims), lambda x: x.logsumexp(dims)):
+        compiled = mlopt.jit(module, x, **TARGETS[target])
+        assert len(calls_of(compiled.kernels)) == 1
+        torch.testing.assert_close(compiled(x), module(x), equal_nan=True)
+
+
 @pytest.mark.parametrize("number", [0.1, 1 / 3])
 def test_long_sums_of_equal_numbers(number: float) -> None:
     """All roundings go one way: the error grows with the numbers that are added one after the other."""

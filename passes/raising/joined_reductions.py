@@ -1,15 +1,15 @@
-"""The total of what another reduction makes is one total, of all that both reduce.
+"""A reduction of what another reduction makes is one, over all that both reduce.
 
 ::
 
-    %r = generic {amax} (i | j reduced) ins(%x : 4096x256) -> tensor<4096xf32>
-    generic {amax} (i reduced) ins(%r) -> tensor<f32>
+    %r = generic {amax} (b, i | j reduced) ins(%x : 15x17x31) -> tensor<15x17xf32>
+    generic {amax} (b | i reduced) ins(%r) -> tensor<15xf32>
   ->
-    generic {amax} (i, j reduced) ins(%x) -> tensor<f32>
+    generic {amax} (b | i, j reduced) ins(%x) -> tensor<15xf32>
 
 Legal where both combine by one operation in any order, from equal numbers on, and nothing else reads %r. An
-extreme of several dims comes as such a chain, one dim after the other. As one total it is split as all are:
-x / x.amax() of 4096x256 is two kernels, not three.
+extreme of several dims comes as such a chain, one dim after the other. As one reduction it is split as all
+are: x / x.amax() of 4096x256 is two kernels, not three, x.amax((1, 2)) one, not two.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from ..structured import (
 from .partial import can_reorder, combiner_of
 
 
-def join_totals(func: ir.Operation) -> None:
-    """Join the totals of ``func`` with the reductions that they read."""
+def join_reductions(func: ir.Operation) -> None:
+    """Join the reductions of ``func`` with those whose results they reduce."""
     for op in structured_ops(func):
         while (inner := _reduction_before(op)) is not None and can_join(op, inner):
             op = _join(op, inner)
 
 
 def _reduction_before(op: ir.Operation) -> ir.Operation | None:
-    """The reduction whose results ``op`` adds up to one number, if that is all it does."""
+    """The reduction whose results ``op`` combines, if that is all it does."""
     plain = len(inputs_of(op)) == 1 and len(op.results) == 1 and len(body_of(op).operations) == 2
-    if not plain or set(kinds_of(op)) != {"reduction"} or op.results[0].type.rank:
+    if not plain or "reduction" not in kinds_of(op):
         return None
     inner = defining_op(op.operands[0], "linalg.generic")
     return inner if inner is not None and "reduction" in kinds_of(inner) else None
@@ -55,8 +55,10 @@ def can_join(op: ir.Operation, inner: ir.Operation) -> bool:
         return False
     if not can_reorder(op) or not can_reorder(inner):
         return False
-    made = maps_of(inner)[-1].results
-    if not maps_of(op)[0].is_permutation or len(made) != kinds_of(inner).count("parallel"):
+    made, kept = maps_of(inner)[-1], maps_of(op)[-1]
+    plain = made.is_projected_permutation and kept.is_projected_permutation
+    every = maps_of(op)[0].is_permutation and len(made.results) == kinds_of(inner).count("parallel")
+    if not plain or not every:
         return False  # numbers would be left out, or count several times
     one, other = combiner_of(op), combiner_of(inner)
     assert one is not None and other is not None
@@ -70,15 +72,24 @@ def can_join(op: ir.Operation, inner: ir.Operation) -> bool:
 
 
 def _join(op: ir.Operation, inner: ir.Operation) -> ir.Operation:
-    """``inner`` with all its loops reduced, in place of ``op``."""
-    loops = len(kinds_of(inner))
-    none = ir.AffineMap.get(loops, 0, [], inner.context)
+    """``inner`` with what ``op`` reduces reduced as well, in place of ``op``."""
+    read, made = (
+        [ir.AffineDimExpr(each).position for each in m.results] for m in (maps_of(op)[0], maps_of(inner)[-1])
+    )
+    loop_of = dict(zip(read, made, strict=True))  # inner's, by op's
+    kinds = ["reduction"] * len(kinds_of(inner))
+    for loop, kind in enumerate(kinds_of(op)):
+        kinds[loop_of[loop]] = kind
+    kept = [
+        ir.AffineDimExpr.get(loop_of[ir.AffineDimExpr(each).position]) for each in maps_of(op)[-1].results
+    ]
+    result = ir.AffineMap.get(len(kinds), 0, kept, inner.context)
     new = copy_generic(
         inner,
         [*inputs_of(inner), *inits_of(op)],
         at=ir.InsertionPoint(op),
-        maps=[*maps_of(inner)[:-1], none],
-        kinds=["reduction"] * loops,
+        maps=[*maps_of(inner)[:-1], result],
+        kinds=kinds,
     )
     replace_op(op, list(new.results))
     inner.erase()

@@ -1,5 +1,7 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-raise,canonicalize,cse)' | FileCheck %s
 
+// CHECK: #[[ROWS:.*]] = affine_map<(d0, d1, d2, d3) -> (d2, d0)>
+
 // The maximum along one dim after the other is one of all, and is split as such: %r needs no kernel and no memory.
 // CHECK-LABEL: func.func @maximum
 // CHECK: %[[P:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "reduction"]} ins(%arg0 : tensor<128x64x48xf32>)
@@ -42,4 +44,25 @@ func.func @of_squares(%x: tensor<33x47xf32>) -> tensor<f32> {
   } -> tensor<47xf32>
   %t = linalg.reduce { arith.addf } ins(%r : tensor<47xf32>) outs(%fc : tensor<f32>) dimensions = [0]
   return %t : tensor<f32>
+}
+
+// With rows that stay, and %r's dims in another order than the loops that make it.
+// CHECK-LABEL: func.func @rows
+// CHECK: linalg.generic {indexing_maps = [#{{.*}}, #[[ROWS]]], iterator_types = ["parallel", "reduction", "parallel", "reduction"]} ins(%arg0 : tensor<5x7x6x9xi32>)
+// CHECK: arith.maxsi
+// CHECK-NOT: linalg.generic
+func.func @rows(%x: tensor<5x7x6x9xi32>) -> tensor<6x5xi32> {
+  %least = arith.constant -2147483648 : i32
+  %b = tensor.empty() : tensor<6x5x7xi32>
+  %c = tensor.empty() : tensor<6x5xi32>
+  %fb = linalg.fill ins(%least : i32) outs(%b : tensor<6x5x7xi32>) -> tensor<6x5x7xi32>
+  %fc = linalg.fill ins(%least : i32) outs(%c : tensor<6x5xi32>) -> tensor<6x5xi32>
+  %r = linalg.generic {indexing_maps = [affine_map<(b, j, i, k) -> (b, j, i, k)>, affine_map<(b, j, i, k) -> (i, b, j)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x : tensor<5x7x6x9xi32>) outs(%fb : tensor<6x5x7xi32>) {
+  ^bb0(%in: i32, %out: i32):
+    %0 = arith.maxsi %in, %out : i32
+    linalg.yield %0 : i32
+  } -> tensor<6x5x7xi32>
+  %t = linalg.reduce { arith.maxsi } ins(%r : tensor<6x5x7xi32>) outs(%fc : tensor<6x5xi32>) dimensions = [2]
+  return %t : tensor<6x5xi32>
 }
