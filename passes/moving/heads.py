@@ -58,7 +58,7 @@ def split_products(func: ir.Operation) -> None:
     erase_dead(func)
     whole: list[tuple[ir.Operation, str]] = []
     for product in [op for op in structured_ops(func) if is_contraction(op)]:  # what follows one may go
-        work, views = _work_after(product)
+        work, views = work_after(product)
         reason = can_part(work, views) or should_part(views)
         if reason is None:
             for op in sorted(work, key=block_ops(func).index, reverse=True):
@@ -96,7 +96,7 @@ def _read_through_view(view: ir.Operation) -> None:
     replace_op(view, [made])
 
 
-def _work_after(product: ir.Operation) -> tuple[list[ir.Operation], list[ir.Operation]]:
+def work_after(product: ir.Operation) -> tuple[list[ir.Operation], list[ir.Operation]]:
     """A product with the element-wise ops behind it that go through it in its order; what else reads it.
 
     Up to the first reader that is no view, which keeps it whole: in a model, all layers are behind a product.
@@ -170,7 +170,7 @@ def _unwanted(views: Sequence[ir.Operation], groups: Groups) -> str | None:
     for value in values:  # grows
         for use in value.uses:
             op = use.owner.operation
-            if not is_pointwise(op) or (is_move(op) and _is_for_products(op.results[0])):
+            if not is_pointwise(op) or (is_move(op) and is_for_products(op.results[0])):
                 continue
             read = maps_of(op)[use.operand_number]
             if not read.is_permutation or _is_taken_apart(op):
@@ -194,7 +194,7 @@ def _is_taken_apart(op: ir.Operation) -> bool:
     )
 
 
-def _is_for_products(value: ir.Value) -> bool:
+def is_for_products(value: ir.Value) -> bool:
     """Whether products and attention alone read ``value``: where it is."""
     readers = [use.owner.operation for use in value.uses]
     return all(reader.name == ATTENTION or is_contraction(reader) for reader in readers)

@@ -11,19 +11,37 @@
     generic {bmm} (b, m, n | d) ins(…, %t at (b, d, n))
 
 Legal where the dims that are joined lie side by side before the transpose, too. Done where products alone
-read the result: they can then read the original.
+read the result: they can then read the original. In the same way a dim is split before what has it is moved:
+
+::
+
+    %s = generic {slice} (b, t, n) -> (b, t, 1, n) ins(%x)
+    %e = tensor.expand_shape %s into 2x128x12x64
+  ->
+    %v = tensor.expand_shape %x into 2x128x3x12x64
+    %e = generic {slice} (b, t, h, d) -> (b, t, 1, h, d) ins(%v)
+
+Legal where the sizes of its parts are known, and all of the dim is moved. Done where products and attention
+alone read the parts, which then read them where they are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mlir import ir
 from mlir.dialects import tensor
 
+from ..hoist import made_of_weights
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..raising.reshape import grouped, joined_dims
-from ..structured import has_one_use, make_copy, maps_of, replace_op, sizes_of, structured_ops
+from ..structured import has_one_use, make_copy, maps_of, replace_op, sizes_of, structured_ops, word_for
+from ..subsets import Size, split
+from .heads import is_for_products
 from .reads import is_move
+from .splits import Parts, parts_of
+from .takes import loop_of
 
 
 def lift_collapses(func: ir.Operation) -> None:
@@ -36,6 +54,30 @@ def lift_collapses(func: ir.Operation) -> None:
         groups = joined_dims(collapse)
         if places is not None and can_lift(places, groups):
             _lift(collapse, move, places, groups)
+
+
+def lift_parts(func: ir.Operation) -> None:
+    """Split before moving in ``func``."""
+    weights = made_of_weights(func)
+    for expand in structured_ops(func, "tensor.expand_shape"):
+        move = defining_op(expand.operands[0], "linalg.generic")
+        if move is None or not is_move(move) or move.results[0] in weights:
+            continue
+        if not is_for_products(expand.results[0]):
+            continue
+        parts = parts_of(expand, maps_of(move)[-1])
+        if parts is not None and can_lift_parts(move, parts):
+            _lift_parts(expand, move, parts)
+
+
+def can_lift_parts(move: ir.Operation, parts: Parts) -> bool:
+    """Whether each loop that splits runs through one whole dim of what is moved, and nothing else."""
+    exprs = [expr for expr in maps_of(move)[0].results if not isinstance(expr, ir.AffineConstantExpr)]
+    others = [expr for expr in exprs if not isinstance(expr, ir.AffineDimExpr)]
+    if not all(isinstance(expr.rhs, ir.AffineConstantExpr) for expr in others):
+        return False
+    loops = [loop_of(expr) for expr in exprs]
+    return all(loops.count(loop) == 1 and loop in exprs for loop in map(ir.AffineDimExpr.get, parts))
 
 
 def can_lift(places: list[int], groups: list[list[int]]) -> bool:
@@ -81,3 +123,30 @@ def _lift(collapse: ir.Operation, move: ir.Operation, places: list[int], groups:
         ).result
     made = make_copy(source, init, read, "transpose", location=move.location, at=at)
     replace_op(collapse, list(made.results))
+
+
+def _lift_parts(expand: ir.Operation, move: ir.Operation, parts: Parts) -> None:
+    first = [group[0] for group in joined_dims(expand)]
+    rank, element = expand.results[0].type.rank, expand.results[0].type.element_type
+    at = ir.InsertionPoint(expand)
+    with at, expand.location:
+        renumbered = ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(dim) for dim in first])
+        shape: list[Size] = []
+        exprs: list[ir.AffineExpr] = []
+        groups: list[list[int]] = []
+        for expr, size in zip(maps_of(move)[0].results, sizes_of(move.operands[0]), strict=True):
+            loop = expr.position if isinstance(expr, ir.AffineDimExpr) else -1
+            sizes: Sequence[Size] = parts.get(loop, [size])
+            groups.append(list(range(len(shape), len(shape) + len(sizes))))
+            shape += sizes
+            if loop < 0:
+                exprs.append(expr.compose(renumbered))
+            else:
+                exprs += [ir.AffineExpr.get_dim(first[loop] + part) for part in range(len(sizes))]
+        static, dynamic = split(shape)
+        kind = ir.RankedTensorType.get(static, element)
+        source = tensor.ExpandShapeOp(kind, move.operands[0], grouped(groups), dynamic, static).result
+        init = tensor.EmptyOp(sizes_of(expand.results[0]), element).result
+        where = ir.AffineMap.get(rank, 0, exprs)
+    made = make_copy(source, init, where, word_for(move), location=move.location, at=at)
+    replace_op(expand, list(made.results))
