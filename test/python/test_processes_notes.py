@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from mlopt.errors import CompileError
@@ -33,6 +34,24 @@ def test_progress_keeps_the_last_snapshot_and_what_came_after(notes, monkeypatch
     assert progress.read(notes) == (None, (), "code generation")
     recorder.reset()
     assert progress.read(notes) == progress.Progress()
+
+
+def test_a_snapshot_waits_until_one_as_dear_as_the_last_is_within_the_share(notes, monkeypatch):
+    seconds = [0.0]
+
+    def printed(text):
+        seconds[0] += 0.01
+        return text
+
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: seconds[0]))
+    recorder = progress.Recorder(notes)
+    recorder.enter("a", lambda: printed("ir 1"))
+    seconds[0] = 0.8  # two of them cost 20 ms, of 18 that are granted
+    recorder.enter("b", lambda: printed("ir 2"))
+    assert progress.read(notes) == ("ir 1", ("a", "b"), "b")
+    seconds[0] = 1.0
+    recorder.enter("c", lambda: printed("ir 3"))
+    assert progress.read(notes) == ("ir 3", ("c",), "c")
 
 
 def test_progress_torn_by_death_is_read_as_far_as_it_goes(notes):
