@@ -66,7 +66,7 @@ def _before(term: Term, group: int | None) -> tuple[Term, ir.Operation | None] |
         tensor, *indices = op.operands
         return Term(tensor, tuple(_loop(each, place) for each in indices)), None
     made = _made(term, group)
-    if made is None or None in made[2]:
+    if made is None or any(each is None for each in made[2]):  # an ir.Value equals no None: it raises
         return None
     _, yielded, loops = made
     return Term(yielded, tuple(each for each in loops if each is not None)), op
@@ -79,7 +79,7 @@ def reduction_of(term: Term, group: int | None, first: int) -> Reduced | None:
     if made is None or combining is None or len(combining.operands) != 2:
         return None
     op, _, loops = made
-    own = tuple(first - number for number in range(loops.count(None)))
+    own = tuple(first - number for number in range(sum(each is None for each in loops)))
     numbers = iter(own)
     place = tuple(next(numbers) if each is None else each for each in loops)
     result = term.value.result_number
