@@ -26,6 +26,7 @@ from mlir import ir
 from mlopt.bench.run import processor
 from mlopt.dialects.context import make_context
 from mlopt.options import Options
+from mlopt.passes.layers.find import FEWEST
 from mlopt.pipelines.accept import accept
 from mlopt.pipelines.cpu import cpu_stages
 from mlopt.pipelines.driver import PassEvent
@@ -46,7 +47,7 @@ Made by `python bench/layers.py --save`: a stack of {width}-wide GPT-2 blocks, {
 {tokens} tokens, on {machine}. Seconds of processor time on a machine that
 others used, too: the median of {turns} turns; those of the import, which a worker does, are of the clock.
 Capture is torch.export with our decompositions, import is torch-mlir; `ours` is the sum of what follows.
-Equal kernels are compiled once: @main calls so many `kernels` in so many `calls`. Of sixteen
+Equal kernels are compiled once: @main calls so many `kernels` in so many `calls`. Of {fewest}
 equal layers and more, four pass through the stage of kernels, then five, which must be alike but for one
 layer; the rest of its time is that to find them. From the tile stage on, what grows is @main with its
 calls. Before the stage of kernels layers are ops.
@@ -141,6 +142,7 @@ def markdown(head: Sequence[str], found: Sequence[Measured]) -> str:
         tokens=TOKENS,
         machine=processor(),
         turns=TURNS,
+        fewest=FEWEST,
         table="\n".join(f"| {' | '.join(row)} |" for row in rows),
         ratios=f"{last.layers / first.layers:g} times the layers take so many times the time:\n{times}.",
     )

@@ -23,7 +23,7 @@ from ..groups import entry_ops, operands_of
 from ..operations import nested_ops
 from .members import host_functions
 
-FEWEST = 16  # layers, below which all of them are compiled: nine are, once four and once five
+FEWEST = 11  # layers, below which all of them are compiled: nine are, once four and once five, and compared
 _CANDIDATES = 16  # distances between equal ops, the most frequent first
 
 
