@@ -31,13 +31,21 @@ from .waits import WAITS, waiting_seconds
 _NOT_READ = ("arith.constant", "tensor.empty")
 
 
-class _InTasks(NamedTuple):
-    """What the tasks of a kernel compute and read again; ``remade``: for windows."""
+_NOTHING = Cost(0)
 
-    again: Cost
-    remade: Cost
+
+class _InTasks(NamedTuple):
+    """How many tasks a kernel has, and what they do more than the work itself.
+
+    What they compute ``again`` hides behind nothing: small tensors come from caches, not from memory. What is
+    ``remade`` for windows is computed beside the reads of a large tensor, while others are under way.
+    ``reread``: bytes that come from memory again, in passes after the first.
+    """
+
     tasks: int
-    reread: int
+    reread: int = 0
+    again: Cost = _NOTHING
+    remade: Cost = _NOTHING
 
 
 class Prices:
@@ -49,7 +57,6 @@ class Prices:
         self._known: dict[Group, Price] = {}
         self._work: dict[Nest, Cost] = {}
         self._sums = Sums()
-        self._nothing = Cost(0)
         self._seconds: dict[tuple[int, int, int, int, int], tuple[float, float, float]] = {}
         self._repeated: dict[Domain, _InTasks] = {}
 
@@ -94,7 +101,7 @@ class Prices:
         again = self.of(producer).work.repeated(times - 1)
         return self.saved(
             [self.of(group) for group in pair],
-            [self._price(alone.reads, alone.writes, alone.work, again, alone.tasks, reread=alone.reread)],
+            [self._price(alone.reads, alone.writes, alone.work, _InTasks(alone.tasks, alone.reread, again))],
         )
 
     def _reads_again(self, producer: Group, consumer: Group) -> int:
@@ -114,9 +121,9 @@ class Prices:
             for value, size in price.writes.items()
             if not (edge.alone and value == edge.made)
         }
-        tasks, reread = max(one.tasks, other.tasks), one.reread + other.reread
+        tasks = _InTasks(max(one.tasks, other.tasks), one.reread + other.reread)
         work = self._sums.add(one.work, other.work)
-        return self.saved(before, [self._price(reads, writes, work, self._nothing, tasks, reread=reread)])
+        return self.saved(before, [self._price(reads, writes, work, tasks)])
 
     def replace(self, groups: Collection[Group], joined: Group) -> None:
         """Let ``joined``, with its domain, take the place of what it was made of."""
@@ -141,23 +148,23 @@ class Prices:
             tasks = max(tasks, price.tasks)
             reread += price.reread
         if domain is None:
-            return self._price(reads, writes, work, self._nothing, tasks, reread=reread)
-        again, remade, tasks, reread = self._in_tasks(domain)
+            return self._price(reads, writes, work, _InTasks(tasks, reread))
+        repeating = self._in_tasks(domain)
         if self.machine.chips:
-            price = self._price(reads, writes, work, again, tasks, beside=remade, reread=reread)
+            price = self._price(reads, writes, work, repeating)
             waiting = self.machine.launch + waiting_seconds(domain, self.machine)
             if waiting <= price.seconds:
                 return price
             return price._replace(seconds=waiting, slow_for=WAITS)
         lines, slow_for = crowded_lines(domain)
-        again = self._sums.add(again, remade)
-        price = self._price(reads, writes, work, again, tasks, lines=lines, reread=reread)
+        again = self._sums.add(repeating.again, repeating.remade)
+        price = self._price(reads, writes, work, repeating._replace(again=again, remade=_NOTHING), lines)
         is_known = all(dim.extent is not None for dim in domain.dims)
         serial = price.serial if is_known else inf
         return price._replace(serial=serial, alike=_reduces_alike(domain), slow_for=slow_for)
 
     def _alone(self, group: Group) -> Price:
-        reads, work, tasks = Reads(ASSUMED), self._nothing, 1
+        reads, work, tasks = Reads(ASSUMED), _NOTHING, 1
         for op, kind in zip(group.ops, group.kinds, strict=True):
             if kind is Kind.HOST:
                 continue
@@ -179,7 +186,7 @@ class Prices:
             for value in op.results
             if self.graph.is_read_outside(value, group)
         }
-        return self._price(reads, writes, work, self._nothing, tasks)
+        return self._price(reads, writes, work, _InTasks(tasks))
 
     def _blocks(self, group: Group) -> int:
         """As `blocks_left` of a group alone; 0 if no tile rule takes it."""
@@ -189,46 +196,34 @@ class Prices:
         return blocks_left(domain, self.machine)
 
     def _price(
-        self,
-        reads: Reads,
-        writes: dict[ir.Value, int],
-        work: Cost,
-        again: Cost,
-        tasks: int,
-        beside: Cost | None = None,
-        lines: int = 0,
-        reread: int = 0,
+        self, reads: Reads, writes: dict[ir.Value, int], work: Cost, in_tasks: _InTasks, lines: int = 0
     ) -> Price:
-        """What is computed again hides behind nothing: small tensors come from caches, not from memory.
-
-        But for what is computed again ``beside`` the reads of a large tensor, while others are under way.
-        ``lines``: bytes that stores move in a cache, beside what the kernel reads and writes. ``reread``:
-        those that come from memory again, in passes after the first.
-        """
+        """The price of a kernel; ``lines``: bytes that stores move in a cache, beside what it moves."""
+        tasks, reread, again, remade = in_tasks
         moved = reads.total() + sum(writes.values()) + reread
-        work, again, beside = map(self._sums.known, (work, again, beside or self._nothing))
-        key = moved + lines, id(work), id(again), id(beside), tasks
+        work, again, remade = map(self._sums.known, (work, again, remade))
+        key = moved + lines, id(work), id(again), id(remade), tasks
         seconds = self._seconds.get(key)
         if seconds is None:
-            once, twice = Cost(moved + lines) + work + beside, sum(arithmetic_of(again, self.machine))
+            once, twice = Cost(moved + lines) + work + remade, sum(arithmetic_of(again, self.machine))
             repeated, serial = (twice / busy_part(self.machine, each) for each in (tasks, 1))
             shared, alone = (predict(once, self.machine, each).seconds for each in (tasks, 1))
             seconds = self._seconds[key] = shared + repeated, repeated, alone + serial
-        return Price(reads, writes, moved, reread, work, self._sums.add(again, beside), tasks, *seconds)
+        return Price(reads, writes, moved, reread, work, self._sums.add(again, remade), tasks, *seconds)
 
     def _in_tasks(self, domain: Domain) -> _InTasks:
         found = self._repeated.get(domain)
         if found is None:
             found = self._repeated[domain] = _InTasks(
-                self._again(domain),
-                self._remade(domain),
                 blocks_left(domain, self.machine),
                 bytes_again(domain, self.machine, ASSUMED),
+                self._again(domain),
+                self._remade(domain),
             )
         return found
 
     def _again(self, domain: Domain) -> Cost:
-        total = self._nothing
+        total = _NOTHING
         for nest, times in repeats(domain, self.machine):
             if times > 1:
                 total += self._work_of(nest).repeated(times - 1)
@@ -244,7 +239,7 @@ class Prices:
 
     def _remade(self, domain: Domain) -> Cost:
         """What windows have computed for them: again, and beside the work itself."""
-        total = self._nothing
+        total = _NOTHING
         for each in remade(domain, self.machine):
             for nest in each.nests:
                 total += self._work_of(nest).repeated(max(each.elements / elements_or_one(each.value) - 1, 0))
