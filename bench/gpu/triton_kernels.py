@@ -186,17 +186,6 @@ def divide_by_parts(x, parts, y, COUNT: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def total(parts, y, COUNT: tl.constexpr):
-    tl.store(y, tl.sum(tl.load(parts + tl.arange(0, COUNT)), 0))
-
-
-@triton.jit
-def divide(x, by, y, BLOCK: tl.constexpr):
-    at = spots(BLOCK)
-    tl.store(y + at, tl.load(x + at) / tl.load(by))
-
-
-@triton.jit
 def column_sum(x, y, HEIGHT: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     column = spots(BLOCK)
     total = tl.zeros((ROWS, BLOCK), tl.float32)

@@ -30,6 +30,7 @@ RMS_NORM = {
     4096: {"f32": (432, 8), "bf16": (432, 8)},
 }
 WARPS = {128: 4, 1024: 4, 4096: 8, 32768: 32}  # of rows that share nothing
+PARTS, DIVIDERS = 512, 1058  # programs that add x up, and that take turns at dividing it
 RESIDUAL = {16384: {"f32": 54, "bf16": 81}, 4096: {"f32": 216, "bf16": 316}}  # programs along the rows
 
 
@@ -74,12 +75,13 @@ def others() -> Iterator[tuple[str, list[Launch]]]:
             Launch(kernels.mean, "*fp32 *fp32", {"COUNT": 1024}, 1, elements=1024),
         ],
     )
+    each, tiles = SIDE * SIDE // PARTS, SIDE * SIDE // 2048
+    constants = {"COUNT": PARTS, "BLOCK": 2048, "TILES": tiles, "PROGRAMS": DIVIDERS}
     yield (
         "normalize-f32",
         [
-            Launch(kernels.partial_sum, "*fp32 *fp32", {"BLOCK": SIDE}, SIDE, 16),
-            Launch(kernels.total, "*fp32 *fp32", {"COUNT": SIDE}, 1, 16, elements=SIDE),
-            flat(kernels.divide, "*fp32 *fp32 *fp32", 16, SIDE * SIDE),
+            Launch(turns.partial_sum, "*fp32 *fp32", {"EACH": each, "BLOCK": 2048}, PARTS, 8),
+            Launch(turns.divide_by_parts, "*fp32 *fp32 *fp32", constants, DIVIDERS),
         ],
     )
     for short, (kind, size) in TYPES.items():

@@ -43,6 +43,28 @@ def rms_norm(
 
 
 @triton.jit
+def partial_sum(x, parts, EACH: tl.constexpr, BLOCK: tl.constexpr):
+    start = x + tl.program_id(0) * EACH + tl.arange(0, BLOCK)
+    sums = tl.zeros((BLOCK,), tl.float32)
+    for first in range(0, EACH, BLOCK):
+        sums += tl.load(start + first)
+    tl.store(parts + tl.program_id(0), tl.sum(sums, 0))
+
+
+@triton.jit
+def divide_by_parts(
+    x, parts, y, COUNT: tl.constexpr, BLOCK: tl.constexpr, TILES: tl.constexpr, PROGRAMS: tl.constexpr
+):
+    at = tl.arange(0, BLOCK)
+    total = tl.sum(tl.load(parts + tl.arange(0, COUNT)), 0)
+    own = tl.load(x + tl.program_id(0) * BLOCK + at)
+    for tile in range(tl.program_id(0), TILES, PROGRAMS):
+        ahead = tl.load(x + min(tile + PROGRAMS, TILES - 1) * BLOCK + at)
+        tl.store(y + tile * BLOCK + at, own / total)
+        own = ahead
+
+
+@triton.jit
 def residual_gelu(
     x, residual, bias, y, HEIGHT: tl.constexpr, COLUMNS: tl.constexpr, BLOCK: tl.constexpr, ROWS: tl.constexpr
 ):
