@@ -7,9 +7,10 @@
   ->
     generic {amax} (b | i, j reduced) ins(%x) -> tensor<15xf32>
 
-Legal where both combine by one operation in any order, from equal numbers on, and nothing else reads %r. An
-extreme of several dims comes as such a chain, one dim after the other. As one reduction it is split as all
-are: x / x.amax() of 4096x256 is two kernels, not three, x.amax((1, 2)) one, not two.
+Legal where both combine by one operation in any order, from equal numbers on, and nothing else reads %r. A
+product of matrices stays one, with the schedule of its own. An extreme of several dims comes as such a chain,
+one dim after the other. As one reduction it is split as all are: x / x.amax() of 4096x256 is two kernels, not
+three, x.amax((1, 2)) one, not two.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ..structured import (
     replace_op,
     structured_ops,
 )
+from .bodies import is_contraction
 from .partial import can_reorder, combiner_of
 
 
@@ -46,7 +48,9 @@ def _reduction_before(op: ir.Operation) -> ir.Operation | None:
     if not plain or "reduction" not in kinds_of(op):
         return None
     inner = defining_op(op.operands[0], "linalg.generic")
-    return inner if inner is not None and "reduction" in kinds_of(inner) else None
+    if inner is None or "reduction" not in kinds_of(inner) or is_contraction(inner):
+        return None  # products have schedules of their own, with a result for each row and column
+    return inner
 
 
 def can_join(op: ir.Operation, inner: ir.Operation) -> bool:

@@ -54,3 +54,18 @@ func.func @read_twice(%x: tensor<33x47x5xf32>) -> (tensor<33x47xf32>, tensor<f32
   } -> tensor<f32>
   return %r, %t, %u : tensor<33x47xf32>, tensor<f32>, tensor<f32>
 }
+
+// A product of matrices keeps its loops and its schedule; its rows are added up behind it.
+// CHECK-LABEL: func.func @rows_of_a_product
+// CHECK: ins(%arg0, %arg1 : tensor<33x47xf32>, tensor<47x5xf32>) outs(%{{.*}} : tensor<33x5xf32>)
+// CHECK: ins(%{{.*}} : tensor<33x5xf32>) outs(%{{.*}} : tensor<33xf32>)
+func.func @rows_of_a_product(%x: tensor<33x47xf32>, %w: tensor<47x5xf32>) -> tensor<33xf32> {
+  %zero = arith.constant 0.0 : f32
+  %b = tensor.empty() : tensor<33x5xf32>
+  %c = tensor.empty() : tensor<33xf32>
+  %fb = linalg.fill ins(%zero : f32) outs(%b : tensor<33x5xf32>) -> tensor<33x5xf32>
+  %fc = linalg.fill ins(%zero : f32) outs(%c : tensor<33xf32>) -> tensor<33xf32>
+  %r = linalg.matmul ins(%x, %w : tensor<33x47xf32>, tensor<47x5xf32>) outs(%fb : tensor<33x5xf32>) -> tensor<33x5xf32>
+  %t = linalg.reduce { arith.addf } ins(%r : tensor<33x5xf32>) outs(%fc : tensor<33xf32>) dimensions = [1]
+  return %t : tensor<33xf32>
+}
