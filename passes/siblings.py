@@ -17,14 +17,19 @@ from collections.abc import Sequence
 from mlir import ir
 
 from .raising.bodies import is_contraction
-from .structured import kinds_of, maps_of, word_for
+from .structured import DYNAMIC, kinds_of, maps_of, word_for
 
 MOST = 4  # tiles of products that a task makes
 
 
+def have_one_factor(one: ir.Operation, other: ir.Operation) -> bool:
+    """Whether two products read one left factor."""
+    return is_contraction(one) and is_contraction(other) and one.operands[0] == other.operands[0]
+
+
 def are_siblings(one: ir.Operation, other: ir.Operation) -> bool:
     """Whether two products read one left factor in the same way, and make results of one type."""
-    if not (is_contraction(one) and is_contraction(other)) or one.operands[0] != other.operands[0]:
+    if not have_one_factor(one, other):
         return False
     (left, _, made), (other_left, _, other_made) = maps_of(one), maps_of(other)
     alike = (left, made, kinds_of(one)) == (other_left, other_made, kinds_of(other))
@@ -34,8 +39,17 @@ def are_siblings(one: ir.Operation, other: ir.Operation) -> bool:
 def not_siblings(anchors: Sequence[ir.Operation]) -> str | None:
     """Why contractions and windows cannot be made by the same tasks; None if they can."""
     first, *others = anchors
-    if not all(are_siblings(first, other) for other in others):
+    unlike = next((other for other in others if not are_siblings(first, other)), None)
+    if unlike is not None and have_one_factor(first, unlike) and _shape(first) != _shape(unlike):
+        shapes = f"{_shape(first)} and {_shape(unlike)}"
+        return f"products of one left factor share a kernel's tasks if they have one shape, not {shapes}"
+    if unlike is not None:
         kind = "contraction" if all(map(is_contraction, anchors)) else "contraction or window"
         several = ", or several of one left factor and shape" if len(anchors) > 2 else ""
         return f"a kernel has one {kind}{several}, not {' and '.join(map(word_for, anchors))}"
     return f"a kernel has at most {MOST} products" if len(anchors) > MOST else None
+
+
+def _shape(product: ir.Operation) -> str:
+    extents = product.results[0].type.shape
+    return "x".join("?" if extent == DYNAMIC else str(extent) for extent in extents)

@@ -9,7 +9,7 @@ from mlir import ir
 
 from ..domain import Domain
 from ..scheduling.cpu import stages_problem
-from ..siblings import are_siblings, not_siblings
+from ..siblings import have_one_factor, not_siblings
 from ..tiling.parts import parts_below
 from ..tiling.registry import can_tile
 from .edges import PARTS, ROWS_OF_ROWS, edges_apart
@@ -62,11 +62,11 @@ def is_simple(group: Group) -> bool:
 
 
 def may_be_beside(one: Group, other: Group) -> bool:
-    """Whether groups without a value between them may be tried as one: simple ones, and products alike."""
+    """Whether groups without a value between them may be tried: simple ones, products of one left factor."""
     anchors = anchors_of(one), anchors_of(other)
     if not any(anchors):
         return is_simple(one) and is_simple(other)
-    return all(anchors) and are_siblings(anchors[0][0], anchors[1][0])
+    return all(anchors) and have_one_factor(anchors[0][0], anchors[1][0])
 
 
 def anchors_of(group: Group) -> list[ir.Operation]:

@@ -133,3 +133,37 @@ func.func @five(%x: tensor<17x33xf32>, %wa: tensor<33x27xf32>, %wb: tensor<33x27
   } -> tensor<17x27xf32>
   return %a0, %b0, %c0, %d0, %e0 : tensor<17x27xf32>, tensor<17x27xf32>, tensor<17x27xf32>, tensor<17x27xf32>, tensor<17x27xf32>
 }
+
+// -----
+
+// Results of two widths, as queries and keys of grouped heads have: the tasks of one would be too many.
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+// CHECK: mlopt.decisions = [{bytes = 2244 : i64, from = {{.*}}, ops = "a | b", reason = "products of one left factor share a kernel's tasks if they have one shape, not 17x27 and 17x9", seconds =
+// CHECK-LABEL: @widths
+// CHECK: mlopt.group = [[G:[0-9]+]] : i64, mlopt.op = "a"
+// CHECK-NOT: mlopt.group = [[G]]
+// CHECK: mlopt.op = "b"
+func.func @widths(%x: tensor<17x33xf32>, %w: tensor<33x27xf32>, %v: tensor<33x9xf32>) -> (tensor<17x27xf32>, tensor<17x9xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<17x27xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<17x27xf32>) -> tensor<17x27xf32>
+  %a0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<17x33xf32>, tensor<33x27xf32>) outs(%f : tensor<17x27xf32>) attrs = {mlopt.op = "a"} {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %0 = arith.mulf %p, %q : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<17x27xf32>
+  %d = tensor.empty() : tensor<17x9xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%d : tensor<17x9xf32>) -> tensor<17x9xf32>
+  %b0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %v : tensor<17x33xf32>, tensor<33x9xf32>) outs(%g : tensor<17x9xf32>) attrs = {mlopt.op = "b"} {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %0 = arith.mulf %p, %q : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<17x9xf32>
+  return %a0, %b0 : tensor<17x27xf32>, tensor<17x9xf32>
+}
