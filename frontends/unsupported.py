@@ -1,12 +1,17 @@
-"""The errors of the front ends: which ops or dtypes cannot be compiled, and at which lines."""
+"""The errors of the front ends: which ops or dtypes cannot be compiled, and at which lines.
+
+The import worker reads this, too, and has no torch.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import torch
+from typing import TYPE_CHECKING
 
 from ..errors import UnsupportedOpError
+
+if TYPE_CHECKING:
+    import torch
 
 EAGER_REMEDY = "run this part in eager (fallback=True), or write it with other ops"
 _DENSE = (
@@ -39,7 +44,7 @@ def check_dense(tensor: torch.Tensor, what: str, line: object = None) -> None:
     form = "a nested tensor" if tensor.is_nested else str(tensor.layout)
     if tensor.is_quantized:
         form = f"a quantized tensor ({tensor.dtype})"
-    elif form == str(torch.strided):
+    elif form == "torch.strided":
         return
     raise UnsupportedOpError(
         f"mlopt cannot compile {what}, which is {form}", where=str(line or ""), remedy=_DENSE

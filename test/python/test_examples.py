@@ -19,7 +19,7 @@ FACTS = {
         r"kernels +1\n",
         r"unfused, ms",
     ),
-    "tanh_gelu": ("", r"kernels +1\n", r"fused in it .*tanh"),
+    "tanh_gelu": ("", r"kernels +1\n", r"fused in it +gelu\n"),
     "common_subexpression": ("", r"as written +2\n", r"in the kernel +1\n"),
     "resnet18_half": ("32 float16", r"torch.float16", r"weights, MB +23.4\n"),
     "matmul_relu": ("", r"kernels +1\n", r"fused in it +matmul, relu\n"),

@@ -14,7 +14,7 @@ from mlopt.passes.costs.machine import find_machine
 from mlopt.passes.domain import Domain
 from mlopt.passes.fusion import kinds, price
 from mlopt.passes.fusion.graph import Graph
-from mlopt.passes.fusion.price import Prices
+from mlopt.passes.fusion.price import Prices, _InTasks
 from mlopt.passes.fusion.sums import Sums
 from mlopt.passes.structured import ASSUMED, structured_ops
 from mlopt.pipelines.driver import run_pipeline
@@ -108,7 +108,7 @@ def test_a_cost_that_is_gone_does_not_give_its_price_to_another() -> None:
 
     def seconds(prices: Prices, flops: int) -> float:
         work = Cost(0, elementwise={"f32": flops})
-        return prices._price(Reads(ASSUMED), {}, work, Cost(0), 1).seconds
+        return prices._price(Reads(ASSUMED), {}, work, _InTasks(1)).seconds
 
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(_stack(1))
