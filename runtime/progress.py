@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-FREE_SECONDS = 0.002
+FREE_SECONDS = 0.005
 SHARE = 0.02
 
 _RECORD = struct.Struct("<cQ")

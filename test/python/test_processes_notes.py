@@ -46,7 +46,7 @@ def test_a_snapshot_waits_until_one_as_dear_as_the_last_is_within_the_share(note
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: seconds[0]))
     recorder = progress.Recorder(notes)
     recorder.enter("a", lambda: printed("ir 1"))
-    seconds[0] = 0.8  # two of them cost 20 ms, of 18 that are granted
+    seconds[0] = 0.7  # two of them cost 20 ms, of 19 that are granted
     recorder.enter("b", lambda: printed("ir 2"))
     assert progress.read(notes) == ("ir 1", ("a", "b"), "b")
     seconds[0] = 1.0
