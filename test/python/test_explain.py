@@ -1,17 +1,12 @@
 """`mlopt explain`: every kernel has a line, every edge a reason, numbers add up."""
 
-import itertools
 import json
-import random
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 import torch
-from mlir import ir
 from mlopt.compiler import compile_mlir
-from mlopt.dialects.attributes import DECISIONS, Decision
-from mlopt.dialects.context import make_context
 from mlopt.errors import InputError
 from mlopt.passes.costs.machine import find_machine
 from mlopt.passes.fusion.edges import GATHER, PARTS
@@ -19,7 +14,6 @@ from mlopt.passes.fusion.legal import RESHAPE
 from mlopt.pipelines import explain_edges
 from mlopt.pipelines.explain import explain_text as explain_text_of
 from mlopt.tools import cli, explain, explain_svg, explain_text, programs
-from mlopt.tools.layered import lay_out
 from typer.testing import CliRunner
 
 from .fuzz.graphs import batch
@@ -209,26 +203,6 @@ def test_a_drawing_that_cannot_be_written_is_an_error(file: Path, tmp_path: Path
         explain_svg.write(found, tmp_path / "no" / "folder.svg")
 
 
-def test_nodes_of_a_layer_do_not_overlap_and_edges_go_down() -> None:
-    rng = random.Random(0)
-    sizes = {node: (rng.uniform(20, 200), rng.uniform(10, 50)) for node in range(40)}
-    edges = [(a, b) for a in range(40) for b in range(a + 1, 40) if rng.random() < 0.05]
-    layout = lay_out(sizes, edges)
-    boxes = {
-        node: (x - w / 2, y - h / 2, x + w / 2, y + h / 2)
-        for node, (w, h) in sizes.items()
-        for x, y in [layout.middles[node]]
-    }
-    for one, other in itertools.combinations(boxes.values(), 2):
-        assert one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
-    assert all(
-        box[0] > -1e-6 and box[2] <= layout.width + 1e-6 and box[3] <= layout.height for box in boxes.values()
-    )
-    for maker, reader in edges:
-        assert boxes[maker][3] < boxes[reader][1]
-        assert layout.routes[maker, reader][0] == layout.middles[maker]
-
-
 def test_an_exported_program(file: Path, tmp_path: Path) -> None:
     module, example = programs.call_factory(file, "mlp")
     path = tmp_path / "mlp.pt2"
@@ -406,24 +380,3 @@ def test_the_function_has_its_own_name(tmp_path: Path) -> None:
     explain_svg.write(found, drawing)
     assert "@f: " in drawing.read_text()
     assert found.as_dict()["entry"] == "f"
-
-
-def test_decisions_are_read_as_they_were_written() -> None:
-    made = (
-        Decision(0, 3, "exp -> add", "because", -5, 1.5e-7),
-        Decision(1, 1, "a -> b", "", 7, 0.0, ("f.py:3", "")),
-    )
-    with make_context(), ir.Location.unknown():
-        module = ir.Module.create()
-        DECISIONS.set(module.operation, made)
-        assert DECISIONS.get(module.operation) == made
-        numbers = "bytes = 1, from = 0, seconds = 1.0"
-        for wrong in (
-            '"text"',
-            "[1]",
-            "[{from = 0}]",
-            f'[{{{numbers}, to = "a", ops = "", reason = ""}}]',
-            '[{bytes = 1, from = 0, to = 1, ops = "", reason = "", seconds = 1}]',
-        ):
-            module.operation.attributes["mlopt.decisions"] = ir.Attribute.parse(wrong)
-            assert DECISIONS.get(module.operation) is None
