@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from mlopt.passes.costs.machine import find_machine
 from mlopt.pipelines.explain_edges import NOT_TRIED
+from mlopt.test.python.explained import reasons_in
 from mlopt.tools import explain, explain_svg, explain_text
 
 FACTORIES = """
@@ -31,12 +32,6 @@ def some_parts():
 
 def products():
     return nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.Linear(64, 64)), ones(32, 64)
-
-def all_of_it():
-    return (lambda x: x / x.sum()), ones(512, 517)
-
-def large_total():
-    return (lambda x: x / x.var()), ones(4096, 4096)
 
 class Gated(nn.Module):
     def __init__(self, of_up):
@@ -225,13 +220,6 @@ def reasons_of(file: Path, name: str) -> list[str]:
     return reasons_in(f"{file}:{name}")
 
 
-def reasons_in(source: str | Path) -> list[str]:
-    found = explain.explain(str(source), "main", "cpu", "cpu").as_dict()
-    return [
-        each["reason"] for edge in found["edges"] if edge["function"] == "main" for each in edge["reasons"]
-    ]
-
-
 @pytest.mark.parametrize("name", REASONS)
 def test_why_a_reshape_stayed_between_two_kernels(file: Path, name: str) -> None:
     assert f"a reshape is between them: {REASONS[name]}" in reasons_of(file, name)
@@ -354,54 +342,6 @@ def test_a_product_that_would_multiply_an_image_says_how_few_blocks_it_has(file:
 def test_what_is_gathered_more_often_than_it_is_made_is_made_before(file: Path) -> None:
     reason = "exp at the places of a gather would read 160 elements to save writing 32"
     assert reasons_of(file, "gathered") == [reason]
-
-
-def test_a_total_is_the_parts_that_other_tasks_reduce(file: Path) -> None:
-    assert reasons_of(file, "all_of_it") == ["a reduction reads what tasks of other rows reduce"]
-
-
-def test_a_total_in_parts_says_what_they_save(file: Path) -> None:
-    """Of one task the bytes at one processor's share of the bandwidth, of 64 at all of it."""
-    found = explain.explain(f"{file}:all_of_it", "main", "cpu", "cpu")
-    (each,) = found.as_dict()["totals"]
-    assert each["ops"] == f"{each['where'][0]}: sum in 64 parts"
-    assert (each["reason"], each["bytes_saved"]) == ("", -2 * 64 * 4)  # they are written and read
-    machine = find_machine("cpu")
-    memory = 4 * 512 * 517 / machine.bandwidth
-    shares = machine.processors - machine.processors / machine.tasks
-    assert each["seconds_saved"] == pytest.approx(memory * shares - machine.launch, rel=0.01)
-    line = f"    {each['ops']}: saves -0.001 MB, {each['seconds_saved'] * 1e6:.2f} µs"
-    assert f"reductions of few results:\n{line}" in explain_text.text(found)
-
-
-def test_how_often_work_is_done_again_has_all_of_its_digits(file: Path) -> None:
-    """Not 8.19e+03: once for each task that divides by the variance, of one part a row."""
-    found = explain.explain(f"{file}:large_total", "main", "cuda:sm_80")
-    reasons = [each["reason"] for edge in found.edges for each in edge["reasons"]]
-    assert "what would be computed again costs more than is saved: sum, 8192 times" in reasons
-
-
-UNKNOWN = """
-func.func @main(%x: tensor<?x33xf32>) -> tensor<?x33xf32> {
-  %zero = arith.constant 0.0 : f32
-  %c0 = arith.constant 0 : index
-  %n = tensor.dim %x, %c0 : tensor<?x33xf32>
-  %0 = tensor.empty() : tensor<f32>
-  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<f32>) -> tensor<f32>
-  %2 = linalg.reduce {arith.addf} ins(%x : tensor<?x33xf32>) outs(%1 : tensor<f32>) dimensions = [0, 1]
-  %3 = tensor.empty(%n) : tensor<?x33xf32>
-  %4 = linalg.broadcast ins(%2 : tensor<f32>) outs(%3 : tensor<?x33xf32>) dimensions = [0, 1]
-  %5 = arith.divf %x, %4 : tensor<?x33xf32>
-  return %5 : tensor<?x33xf32>
-}
-"""
-
-
-def test_a_full_reduction_waits_for_its_tasks(tmp_path: Path) -> None:
-    """Of unknown length: what is known is short, or has parts."""
-    path = tmp_path / "total.mlir"
-    path.write_text(UNKNOWN)
-    assert reasons_in(path) == ["a full reduction is there only when all of its tasks are done"]
 
 
 def test_work_that_is_done_again_in_each_reader_has_reasons_in_each(file: Path) -> None:
