@@ -9,7 +9,7 @@ Before, a norm of 16,384 rows, each of whose tasks reads the weights again::
     } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
 
 After, the same, and mlopt-gpu-distribute writes a loop: each of 1261 blocks (12 on each of 108
-multiprocessors) reads %w once, and runs every 1261st task::
+multiprocessors) reads %w once, and what is a total of that it makes once, and runs every 1261st task::
 
     } {mlopt.schedule = {min_blocks = array<i64: 12>, …, turns = array<i64: 0, 1261>}}
 
@@ -21,7 +21,8 @@ Legal for any kernel whose tasks are blocks' and keep nothing in shared memory: 
 what warps still read. Done where tasks without loops and products read tiles that they share.
 
 Effect on sm_80: layer_norm of 1,024 columns in f32 takes 113 instructions a row instead of 128, and weights
-are no longer loaded with each.
+are no longer loaded with each. x / x.sum() adds 512 parts up before its turns: 91 instructions a turn, and no
+barrier, instead of 100 and two.
 """
 
 from __future__ import annotations

@@ -70,6 +70,30 @@ func.func private @angles(%x: memref<32x2048x64xf32>, %w: memref<2048x64xf32>, %
   return
 }
 
+// Parts of a sum: they are added up once, before the loop, behind the first task's reads.
+// CODE-LABEL: llvm.func @share(
+// CODE: llvm.intr.assume
+// CODE-COUNT-2: llvm.load {{.*}} vector<4xf32>
+// CODE: nvvm.barrier0
+// CODE: scf.for
+// CODE-NOT: nvvm.barrier0
+// CODE: arith.divf
+// CODE-NOT: nvvm.shfl.sync
+// CODE: scf.yield
+func.func private @share(%x: memref<16384x1024xf32>, %parts: memref<512xf32>, %out: memref<16384x1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (16384) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<16384x1024xf32>, vector<1x1024xf32>
+    %u = vector.transfer_read %parts[%c0], %pad {in_bounds = [true]} : memref<512xf32>, vector<512xf32>
+    %s = vector.multi_reduction <add>, %u, %pad [0] : vector<512xf32> to f32
+    %b = vector.broadcast %s : f32 to vector<1x1024xf32>
+    %r = arith.divf %v, %b : vector<1x1024xf32>
+    vector.transfer_write %r, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x1024xf32>, memref<16384x1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
 // Half floats that wait for their turn are in the words that they were loaded to, two in each.
 // CODE-LABEL: llvm.func @halves(
 // CODE: scf.for {{.*}} -> (vector<2xbf16>, vector<2xbf16>, vector<2xbf16>, vector<2xbf16>)

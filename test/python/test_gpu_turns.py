@@ -49,6 +49,26 @@ def test_sizes_that_are_not_known(shape: tuple[int, int], loop: int) -> None:
     np.testing.assert_array_equal(result, x + bias)
 
 
+@pytest.mark.parametrize("rows", [7, 2])
+def test_totals_of_what_is_shared(rows: int) -> None:
+    """Of rows that nobody knows; parts of a sum that are added up once for all of a block's."""
+    x, parts = numbers(rows, 96), numbers(200)
+    kernel = kernels.Kernel("share")
+    whole, shared, out = (
+        kernel.argument(kind) for kind in ("tensor<?x96xf32>", "tensor<200xf32>", "tensor<?x96xf32>")
+    )
+    add = "%x: f32, %s: f32 { %r = arith.addf %s, %x : f32\n linalg.yield %r : f32 }"
+    total = kernel.generic("a -> a | ", "r", [shared], [kernel.fill("0.0", "tensor<f32>")], add)
+    scale = "%x: f32, %t: f32, %o: f32 { %r = arith.mulf %x, %t : f32\n linalg.yield %r : f32 }"
+    text = kernel.text(kernel.generic("a,b -> a,b | | a,b", "pp", [whole, total], [out], scale))
+    schedule = "tile = array<i64: 1, 0, 0>, warps = array<i64: 4>, turns = array<i64: 0, 3>"
+    built = gpu.compile_kernel(text, schedule=schedule)
+    (result,) = gpu.run_kernel(built, [x, parts, np.zeros_like(x)])
+    assert "nvvm.shfl" in built.threads
+    assert "nvvm.shfl" not in built.threads.rpartition("scf.for")[2]
+    np.testing.assert_allclose(result, x * parts.sum(dtype=np.float64), 1e-5, 1e-5)
+
+
 @pytest.mark.parametrize("columns", [64, 100, 33])
 @pytest.mark.parametrize(("kind", "dtype"), [("f16", np.float16), ("i8", np.int8)])
 def test_small_elements_wait_in_words(kind: str, dtype: type, columns: int) -> None:

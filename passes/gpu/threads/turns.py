@@ -8,7 +8,7 @@ from mlir import ir
 
 from ..layouts.access import bytes_of
 from ..turns.reads import depends_on, parts_of
-from .builder import Number
+from .builder import Number, Truth
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
 from .grid import Loops
@@ -19,7 +19,10 @@ WORD = 4  # bytes of a register
 def emit_turns(
     em: Emitter, forall: ir.Operation, block: Number, work: Sequence[ir.Operation], turns: tuple[int, int]
 ) -> None:
-    """What the tasks share, then the first one's reads, then a loop with a task, and the next one's reads."""
+    """What the tasks share, then the first one's reads, then a loop with a task, and the next one's reads.
+
+    Totals of what they share are made once, behind the first reads: these are on their way meanwhile.
+    """
     along, most = turns
     build, loops = em.build, Loops.of(forall)
     counts = [loops.count(build, loop, em.number) for loop in range(loops.rank)]
@@ -32,16 +35,20 @@ def emit_turns(
 
     for loop in range(loops.rank):
         set_place(loop, places[loop])
-    shared, ahead, others = parts_of(work, depends_on(forall, along))
-    reads = [op for op in ahead if op.name == "vector.transfer_read"]
-    em.emit(shared)
+    parts = parts_of(work, depends_on(forall, along))
+    reads = [op for op in parts.ahead if op.name == "vector.transfer_read"]
+    em.emit(parts.shared)
 
     def read(place: Number) -> list[ir.Value]:
         set_place(along, place)
-        em.emit(ahead)
+        em.emit(parts.ahead)
         return [word for op in reads for word in _pack(em, _registers(em, op))]
 
+    if parts.totals:
+        # Else LLVM would ask whether there is a turn behind the totals, and make the first reads there.
+        _assume(build.less(places[along], tasks))
     first = read(places[along])
+    em.emit(parts.totals)
     kinds = [word.type for word in first]
     bounds = [build.number(number) for number in (places[along], tasks, blocks)]
     loop = ir.Operation.create("scf.for", kinds, [*bounds, *first], regions=1)
@@ -52,10 +59,17 @@ def emit_turns(
         nothing = [build.zero(kind) for kind in kinds]
         later = em.choose(build.less(following, tasks), kinds, lambda: read(following), lambda: nothing)
         set_place(along, place)
-        em.emit([op for op in ahead if op not in reads])
+        em.emit([op for op in parts.ahead if op not in reads])
         _bind(em, reads, [value for word in words for value in _unpack(em, word)])
-        em.emit(others)
+        em.emit(parts.others)
         ir.Operation.create("scf.yield", [], later)
+
+
+def _assume(condition: Truth) -> None:
+    """Tell LLVM what holds."""
+    if not isinstance(condition, bool):
+        bundles = {"op_bundle_sizes": ir.DenseI32ArrayAttr.get([])}
+        ir.Operation.create("llvm.intr.assume", [], [condition], bundles)
 
 
 def _registers(em: Emitter, read: ir.Operation) -> list[ir.Value]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 from mlir import ir
 
@@ -38,23 +39,43 @@ def is_ahead(op: ir.Operation, changing: Collection[ir.Value]) -> bool:
     return _is_scalar(op) or (_reads_constant(op) and all(map(_is_position, op.operands)))
 
 
-def parts_of(
-    work: Sequence[ir.Operation], changing: Collection[ir.Value]
-) -> tuple[list[ir.Operation], list[ir.Operation], list[ir.Operation]]:
-    """The ops of a task that it shares, those that can be made ahead, and the others; each in order."""
-    shared: list[ir.Operation] = []
-    ahead: list[ir.Operation] = []
-    others: list[ir.Operation] = []
-    made: set[ir.Value] = set()
+@dataclass(frozen=True)
+class Parts:
+    """The ops of a task, each part in order.
+
+    What it ``shares``, the ``totals`` of that and what comes of them, what can be made ``ahead`` of its turn,
+    and the ``others``.
+    """
+
+    shared: list[ir.Operation] = field(default_factory=list)
+    totals: list[ir.Operation] = field(default_factory=list)
+    ahead: list[ir.Operation] = field(default_factory=list)
+    others: list[ir.Operation] = field(default_factory=list)
+
+
+def parts_of(work: Sequence[ir.Operation], changing: Collection[ir.Value]) -> Parts:
+    """The parts of a task's ops; ``changing`` are the values that change along the loop of its turns."""
+    parts = Parts()
+    made: set[ir.Value] = set()  # by others
+    added: set[ir.Value] = set()  # by totals
     for op in work:
-        if is_shared(op, (*changing, *made)):
-            shared.append(op)
-        elif is_ahead(op, changing) and not any(operand in made for operand in op.operands):
-            ahead.append(op)
+        constant = not any(operand in changing or operand in made for operand in op.operands)
+        if constant and (_is_total(op) or (is_shared(op, ()) and any(each in added for each in op.operands))):
+            parts.totals.append(op)
+            added |= set(op.results)
+        elif constant and is_shared(op, ()):
+            parts.shared.append(op)
+        elif is_ahead(op, changing) and not any(each in made or each in added for each in op.operands):
+            parts.ahead.append(op)
         else:
-            others.append(op)
+            parts.others.append(op)
             made |= set(op.results)
-    return shared, ahead, others
+    return parts
+
+
+def _is_total(op: ir.Operation) -> bool:
+    """Whether an op makes one number of a tile."""
+    return op.name == "vector.multi_reduction" and not is_tile(op.results[0])
 
 
 def _is_scalar(op: ir.Operation) -> bool:
