@@ -83,3 +83,23 @@ def test_bases_that_are_not_aligned() -> None:
     y = torch.randn(70 * 130 + 3)[3:].view(70, 130)
     made = mlopt.jit(product, x, y)(x, y)
     torch.testing.assert_close(made.double(), x.double() @ y.double(), rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("columns", "inner", "dtype"),
+    [(63, 20, torch.float16), (130, 20, torch.bfloat16), (33, 2100, torch.float16)],
+)
+def test_sums_that_are_spread(columns: int, inner: int, dtype: torch.dtype) -> None:
+    """Positions that share a sum add its products up once: FiLM's scale and shift of each channel."""
+    x, y = torch.randn(2, 12, columns, dtype=dtype), torch.randn(2, inner, dtype=dtype) / inner**0.5
+    scale, shift = torch.randn(inner, 12, dtype=dtype), torch.randn(inner, 12, dtype=dtype)
+
+    def film(x: Tensor, y: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+        return (y @ scale)[..., None] * x + (y @ shift)[..., None]
+
+    inputs = (x, y, scale, shift)
+    compiled = mlopt.jit(film, *inputs)
+    assert len([kernel for kernel in compiled.kernels if kernel.function == "main"]) == 1
+    made = on_any_number(lambda: compiled(*inputs))
+    wanted = film(*(value.double() for value in inputs))
+    torch.testing.assert_close(made.double(), wanted, rtol=0, atol=32 * torch.finfo(dtype).eps)

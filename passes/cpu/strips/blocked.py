@@ -169,6 +169,8 @@ def emit_blocks(em: Emitter, blocks: Blocks, inside: Inside) -> None:
                 strip = tuple(chosen.get(dim, UNIT) for dim in range(rank))
                 return list(body(_asked_of(root, strip, total), values) or ())
             how = covers[at]
+            if not _asks_along(root, how.dim, total):  # its positions share their sums
+                return level(at + 1, chosen, values)
             extent = inside.extents[how.dim]
             return cover(
                 em, extent, how, once, values, lambda axis, now: level(at + 1, {**chosen, how.dim: axis}, now)
@@ -204,6 +206,13 @@ def emit_blocks(em: Emitter, blocks: Blocks, inside: Inside) -> None:
         window.finish(em, sums, strips)
     sums.depth = em.depth
     em.scratches[total] = sums
+
+
+def _asks_along(root: ir.OpView, dim: int, target: ir.Value) -> bool:
+    """Whether a root's positions along a dim need other ones of a tile; else that is broadcast along it."""
+    first = [UNIT] * len(sizes_of(root.valueToStore))
+    second = [Axis(offset=1) if each == dim else UNIT for each in range(len(first))]
+    return _asked_of(root, tuple(first), target) != _asked_of(root, tuple(second), target)
 
 
 def _asked_of(root: ir.OpView, strip: Strip, target: ir.Value) -> Strip:
