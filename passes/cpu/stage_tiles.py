@@ -25,8 +25,9 @@ mlopt-cpu-strip-mine emits a nest for each write, with its own lanes: the rows f
 is transposed and no maximum crosses lanes; the values' own dim for the weighted sums. Scores of a few rows
 are sums (a vector.multi_reduction) along a key, and their lanes then the keys. Staged are what a reduction
 makes, and reads beside others, exponentials, what the loop carries, and the factor of a product of which
-neither is contiguous along a dim that stays. A tile that nobody reads any more gives its memory to
-the next of its shape.
+neither is contiguous along a dim that stays, with what is computed of it and of numbers: once, not for each
+block of keys (queries of 12 heads of 197 rows scaled by 0.125: 0.85 of the time on one core). A tile that
+nobody reads any more gives its memory to the next of its shape.
 
 Legal always: the buffers belong to the task. Other kernels are left alone. Effect: attention of 512 rows, 64
 wide, needs 48 KB a task instead of 1 MB of scores a head; 12 heads take 0.78 of the time of four kernels on

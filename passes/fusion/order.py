@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from ..costs.count import bytes_of_element
 from ..tiling.access import Access, Index, Nest
+
+LINE = 64  # bytes of a cache's line
 
 
 def out_of_order(read: Access, nest: Nest) -> str:
@@ -60,3 +63,15 @@ def loops_in_order(read: Access) -> list[int] | None:
     if sum(index.plain or index.unit for index in read.indices) < len(read.indices):
         return None
     return loops if loops == sorted(loops) else None
+
+
+def rows_in_order(read: Access, nest: Nest) -> bool:
+    """Whether a value is read as it lies, or in other order but by whole lines: rows of heads, as queries."""
+    if loops_in_order(read) is not None:
+        return True
+    loops = [loop for index in read.indices for loop in index.loops]
+    inner = max(loops)
+    if read.indices[-1].loops != (inner,) or not all(index.plain or index.unit for index in read.indices):
+        return False
+    extent = nest.extents[inner]
+    return extent is None or extent * bytes_of_element(read.value) >= LINE

@@ -17,7 +17,7 @@ from ..structured import word_for
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
-from .order import as_whole, loops_in_order
+from .order import as_whole, rows_in_order
 from .words import first_word, words_for_readers
 
 _ONLY_POINTWISE = "only element-wise work is computed again for each tile of {}, {} is none"
@@ -75,5 +75,7 @@ def _why_should_not_compute(graph: Graph, producer: Group, value: ir.Value, op: 
 
 def _reads_in_order(graph: Graph, producer: Group) -> bool:
     """Whether loops run through what the ops of ``producer`` read, or parts of it, as it lies in memory."""
-    reads = (access for each in producer.ops for access in graph.nest_of(each).reads if access is not None)
-    return all(loops_in_order(as_whole(access)) is not None for access in reads)
+    nests = [graph.nest_of(op) for op in producer.ops]
+    return all(
+        rows_in_order(as_whole(access), nest) for nest in nests for access in nest.reads if access is not None
+    )

@@ -103,3 +103,36 @@ func.func @of_a_table(%table: tensor<50x32xf32>, %rows: tensor<16xindex>, %w: te
   } -> tensor<16x8xf32>
   return %m : tensor<16x8xf32>
 }
+
+// -----
+
+// Rows of heads of 16 bytes: each line of a cache would be read for four tiles.
+#heads = affine_map<(h, m, d) -> (m, h, d)>
+#id = affine_map<(h, m, d) -> (h, m, d)>
+#a = affine_map<(h, m, n, d) -> (h, m, d)>
+#b = affine_map<(h, m, n, d) -> (h, n, d)>
+#c = affine_map<(h, m, n, d) -> (h, m, n)>
+// CHECK: mlopt.fusion = ["scale -> matmul: matmul would read an operand against its order in memory, again for each tile"]
+// CHECK-LABEL: @narrow_heads
+// GPU: mlopt.fusion = ["scale -> matmul: matmul would read an operand against its order in memory, again for each tile"]
+func.func @narrow_heads(%x: tensor<32x4x4xf32>, %y: tensor<4x8x4xf32>) -> tensor<4x32x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f32
+  %0 = tensor.empty() : tensor<4x32x4xf32>
+  %s = linalg.generic {indexing_maps = [#heads, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<32x4x4xf32>) outs(%0 : tensor<4x32x4xf32>) attrs = {mlopt.op = "scale"} {
+  ^bb0(%in: f32, %out: f32):
+    %t = arith.mulf %in, %half : f32
+    linalg.yield %t : f32
+  } -> tensor<4x32x4xf32>
+  %1 = tensor.empty() : tensor<4x32x8xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<4x32x8xf32>) -> tensor<4x32x8xf32>
+  %m = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%s, %y : tensor<4x32x4xf32>, tensor<4x8x4xf32>) outs(%2 : tensor<4x32x8xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %t = arith.mulf %p, %q : f32
+    %u = arith.addf %out, %t : f32
+    linalg.yield %u : f32
+  } -> tensor<4x32x8xf32>
+  return %m : tensor<4x32x8xf32>
+}

@@ -98,3 +98,39 @@ func.func @shared(%x: tensor<256x256xf32>, %w: tensor<256x128xf32>) -> tensor<25
   } -> tensor<256x128xf32>
   return %m : tensor<256x128xf32>
 }
+
+// -----
+
+// Rows of heads, 256 bytes each, are read as they lie: the order of the rows is no matter.
+#heads = affine_map<(h, m, d) -> (m, h, d)>
+#id = affine_map<(h, m, d) -> (h, m, d)>
+#a = affine_map<(h, m, n, d) -> (h, m, d)>
+#b = affine_map<(h, m, n, d) -> (h, n, d)>
+#c = affine_map<(h, m, n, d) -> (h, m, n)>
+// CHECK: mlopt.fusion = []
+// CHECK-LABEL: @heads
+// CHECK: mlopt.group = 0 : i64, mlopt.op = "scale"
+// CHECK: mlopt.group = 0 : i64, mlopt.op = "matmul"
+// GPU: mlopt.fusion = []
+// GPU-LABEL: @heads
+func.func @heads(%x: tensor<32x4x64xf32>, %y: tensor<4x8x64xf32>) -> tensor<4x32x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f32
+  %0 = tensor.empty() : tensor<4x32x64xf32>
+  %s = linalg.generic {indexing_maps = [#heads, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<32x4x64xf32>) outs(%0 : tensor<4x32x64xf32>) attrs = {mlopt.op = "scale"} {
+  ^bb0(%in: f32, %out: f32):
+    %t = arith.mulf %in, %half : f32
+    linalg.yield %t : f32
+  } -> tensor<4x32x64xf32>
+  %1 = tensor.empty() : tensor<4x32x8xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<4x32x8xf32>) -> tensor<4x32x8xf32>
+  %m = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%s, %y : tensor<4x32x64xf32>, tensor<4x8x64xf32>) outs(%2 : tensor<4x32x8xf32>) attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %t = arith.mulf %p, %q : f32
+    %u = arith.addf %out, %t : f32
+    linalg.yield %u : f32
+  } -> tensor<4x32x8xf32>
+  return %m : tensor<4x32x8xf32>
+}

@@ -27,6 +27,24 @@ def test_queries_that_are_scaled_first(sizes: tuple[int, ...]) -> None:
     assert (compiled(q, k, v) - expected).abs().max() < 1e-5
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_queries_of_heads_that_are_scaled_first(dtype: torch.dtype) -> None:
+    def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return ((q.transpose(1, 2) * 0.3) @ k.permute(0, 2, 3, 1)).softmax(-1) @ v.transpose(1, 2)
+
+    def inputs(rows: int) -> list[Tensor]:
+        return [torch.randn(2, rows, 3, 32, dtype=dtype) for _ in range(3)]
+
+    sizes = ({1: torch.export.Dim("rows", min=2, max=4096)},) * 3
+    compiled = mlopt.jit(attention, *inputs(33), dynamic_shapes=sizes)
+    assert len(compiled.kernels) == 1
+    for rows in (5, 50, 97):
+        given = inputs(rows)
+        expected = attention(*(each.double() for each in given))
+        error, eager = ((made - expected).abs().max() for made in (compiled(*given), attention(*given)))
+        assert error <= max(2 * eager, 1e-5)
+
+
 def test_heads_joined_by_a_view_as_eager_allows() -> None:
     x = torch.randn(2, 33, 64)
 

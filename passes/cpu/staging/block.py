@@ -7,7 +7,7 @@ from mlir.dialects import scf
 
 from ...operations import nested_ops
 from ..strips.fragment import is_vector
-from .choice import is_staged, order_of, read_through_casts, rows_factor
+from .choice import is_staged, ops_from_read, order_of, rows_factor
 from .memory import Buffer, allocate
 
 
@@ -84,11 +84,11 @@ def _in_block(op: ir.Operation, block: ir.Block) -> ir.Operation:
 
 
 def _stage_read(block: ir.Block, value: ir.Value) -> None:
-    """Turn what is read so that its lanes are contiguous; before the loop, if it is the same in each step."""
-    read, *casts = read_through_casts(value)
+    """Turn a factor so that its lanes are contiguous; before the loop, if it is the same in each step."""
+    read, *others = ops_from_read(value)
     loop = read.parent.operation
     if loop.name == "scf.for" and not any(_made_in(operand, loop) for operand in read.operands):
-        for op in (read, *casts):
+        for op in (read, *others):
             op.move_before(loop)
     uses = [(use.owner.operation, use.operand_number) for use in value.uses]
     buffer = allocate(block, value, order_of(value))

@@ -7,11 +7,12 @@ from math import prod
 from mlir import ir
 
 from ...combining import kind_of
-from ...operations import ops_named
+from ...operations import defining_op, ops_named
 from ...structured import has_one_use
 from ..strips.factors import loops_of
 from ..strips.fragment import is_vector, sizes_of
 from ..strips.memory import memory_dims
+from ..strips.registry import ELEMENTWISE_DIALECTS
 
 FEWEST_ROWS = 6  # of fewer, most lanes of a register would be idle
 _MADE_ONCE = ("vector.multi_reduction", "math.exp")
@@ -58,10 +59,15 @@ def is_staged(value: ir.Value) -> bool:
 
 
 def rows_factor(op: ir.Operation) -> ir.Value | None:
-    """A contraction's first factor, if neither factor has lanes: dims that stay, contiguous in memory."""
-    for value, loops in zip(list(op.operands)[:2], loops_of(op.opview), strict=False):
-        read = read_through_casts(value)[0]
-        if read.name != "vector.transfer_read":
+    """A contraction's first factor, if neither factor has lanes: dims that stay, contiguous in memory.
+
+    It may be computed of what is read: that is done once, where its lanes are turned.
+    """
+    for number, loops in enumerate(loops_of(op.opview)[:2]):
+        value = op.operands[number]
+        read, *others = ops_from_read(value)
+        is_cast = all(other.name == "vector.shape_cast" for other in others)
+        if read.name != "vector.transfer_read" or (number and not is_cast):
             return None
         innermost = read.opview.base.type.rank - 1
         tile = zip(sizes_of(read.results[0]), memory_dims(read.opview), strict=True)
@@ -73,14 +79,23 @@ def rows_factor(op: ir.Operation) -> ir.Value | None:
     return op.operands[0]
 
 
-def read_through_casts(value: ir.Value) -> list[ir.Operation]:
-    """The ops from the one that makes a tile to ``value``'s: after the first, those that drop unit dims."""
+def ops_from_read(value: ir.Value) -> list[ir.Operation]:
+    """The ops from the one that reads a tile to ``value``'s.
+
+    After the first, those that drop unit dims, and element-wise ones of the tile and of numbers.
+    """
     owner = value.owner
     if isinstance(owner, ir.Block):
         return [owner.owner.operation]
-    if owner.name != "vector.shape_cast" or not is_vector(owner.operands[0]):
+    if owner.name == "vector.shape_cast":
+        tiles = list(owner.operands)
+    elif owner.name.split(".")[0] in ELEMENTWISE_DIALECTS:
+        tiles = [each for each in owner.operands if defining_op(each, "arith.constant") is None]
+    else:
         return [owner]
-    return [*read_through_casts(owner.operands[0]), owner]
+    if len(tiles) != 1 or not is_vector(tiles[0]):
+        return [owner]
+    return [*ops_from_read(tiles[0]), owner]
 
 
 def order_of(value: ir.Value) -> list[int]:
