@@ -29,7 +29,8 @@ be to known places, and fill whole aligned pieces of memory, but for loads from 
 Effect on sm_80: a flip of 128x1024 in f32 has a load and a store of 16 bytes for four elements, not of 4 for
 each; rotary embeddings of interleaved pairs ask for 1.33 of the least bytes, not 2.22. A gather of 64x1024
 with its checks of the index: 13 instructions an element, not 35, both of a thread's loads on their way at
-once, and its places and results accessed in pairs.
+once, and its places and results accessed in pairs. Where one index says a row, neighbours of f64 are a load
+of 16 bytes, not two of 8, which both ask for all of the sectors: 1.03 of the least bytes, not 1.53.
 """
 
 from __future__ import annotations

@@ -188,6 +188,34 @@ func.func private @gather_neighbours(%n: memref<128x1000xi64>, %x: memref<128x10
 
 // -----
 
+// One index says the row for all: a thread makes its place once, and reads neighbours of it at once.
+// CHECK-LABEL: func.func private @row
+// CHECK: neighbours = array<i64: 4>, tasks = array<i64: 512>
+// THREADS: llvm.func @row(
+// THREADS: llvm.load %arg0 invariant {alignment = 8 : i64} : !llvm.ptr -> i64
+// THREADS-NOT: llvm.load
+// THREADS: cf.cond_br
+// THREADS: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+// THREADS-NOT: llvm.load
+// THREADS: llvm.func @row_unaligned(
+func.func private @row(%n: memref<1xi64>, %x: memref<128x1024xf32>, %out: memref<1024xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  scf.forall (%j) in (1024) {
+    %place = memref.load %n[%c0] : memref<1xi64>
+    %at = arith.index_cast %place : i64 to index
+    %fine = arith.cmpi ult, %at, %c128 : index
+    cf.assert %fine, "IndexError: index out of range"
+    %safe = arith.select %fine, %at, %c0 : index
+    %v = memref.load %x[%safe, %j] : memref<128x1024xf32>
+    %t = vector.broadcast %v : f32 to vector<1xf32>
+    vector.transfer_write %t, %out[%j] {in_bounds = [true]} : vector<1xf32>, memref<1024xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
 // What is read after a write may be what was written: all of a task comes before the branch, and the index is
 // chosen as before.
 // CHECK-LABEL: func.func private @reads_what_it_wrote

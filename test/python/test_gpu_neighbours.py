@@ -83,6 +83,29 @@ def test_buffers_that_are_not_aligned(shift: int) -> None:
     np.testing.assert_array_equal(found, x[:, ::-1])
 
 
+def _row(x: Tensor, rows: Tensor) -> Tensor:
+    return torch.take_along_dim(x, rows[:1, None].expand(-1, x.shape[1]) % 8, 0)
+
+
+@pytest.mark.parametrize(("dtype", "access"), [(torch.float64, "v2.b64"), (torch.bfloat16, "v4.b32")])
+@pytest.mark.parametrize("columns", [1024, 33])
+def test_a_row_that_one_index_says(columns: int, dtype: torch.dtype, access: str) -> None:
+    """All of a thread's tasks have the one index: they read neighbours."""
+    x, rows = numbers((8, columns), dtype), torch.tensor([13, 2])
+    found, ptx = run(_row, x, rows)
+    torch.testing.assert_close(found, _row(x, rows), rtol=0, atol=0, equal_nan=True)
+    assert (f"ld.global.nc.{access}" in ptx) == (columns == 1024)
+
+
+def test_a_row_that_there_is_not() -> None:
+    x = numbers((8, 256), torch.float32)
+    function = mlopt.jit(lambda x, i: x.gather(0, i.expand(1, 256)), x, torch.tensor([[3]]),
+                         target="cuda:sm_80", device="emulator")  # fmt: skip
+    torch.testing.assert_close(function(x, torch.tensor([[3]])), x[3:4], rtol=0, atol=0, equal_nan=True)
+    with pytest.raises(IndexError):
+        function(x, torch.tensor([[8]]))
+
+
 def test_sums_of_places() -> None:
     one, none = Linear(3, {}), Linear()
     assert one.plus(one, -1) == none

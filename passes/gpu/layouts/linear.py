@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from mlir import ir
 
 from ...affine import fold_affine
+from ...constants import scalar_constant
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ def linear_of(value: ir.Value) -> Linear:
     if op.name in ("arith.addi", "arith.subi"):
         first, second = map(linear_of, op.operands)
         return first.plus(second, 1 if op.name == "arith.addi" else -1)
+    if op.name == "arith.select" and isinstance(holds := scalar_constant(op.operands[0]), ir.BoolAttr):
+        return linear_of(op.operands[1 if holds.value else 2])
     if op.name == "arith.muli":
         return _product(*map(linear_of, op.operands)) or own
     if op.name == "affine.apply":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from mlir import ir
@@ -25,7 +25,7 @@ from .builder import Builder, Number
 from .emitter import Buffer, Emitter
 from .grid import Loops
 from .index_type import index_type
-from .joined import join_accesses
+from .neighbours import bind_places, emit_neighbours
 from .straight import emit_straight
 from .turns import emit_turns
 
@@ -264,7 +264,7 @@ def _emit_tasks_of_threads(
     (tasks,) = schedule["tasks"]
     if "neighbours" in schedule:
         group = build.add(build.mul(_index(build, block), threads), _index(build, em.thread_number))
-        _emit_neighbours(em, forall, group, tasks // threads, work)
+        emit_neighbours(em, forall, group, tasks // threads, work)
         return
     total: Number = 1
     for loop in range(loops.rank):
@@ -287,35 +287,8 @@ def _emit_tasks_of_threads(
             em.choose(full or build.less(task, total), [], run)
 
 
-def _emit_neighbours(
-    em: Emitter, forall: ir.Operation, group: Number, each: int, work: Sequence[ir.Operation]
-) -> None:
-    """The thread's group of ``each`` tasks along the last loop, whose accesses become wide ones."""
-    buffers = dict(em.buffers)
-    if em.aligned:  # what is joined is streamed then
-        em.buffers = {value: replace(buffer, streamed=False) for value, buffer in buffers.items()}
-    build, loops = em.build, Loops.of(forall)
-    *counts, last = (loops.count(build, loop, em.number) for loop in range(loops.rank))
-    *places, first = loops.places(build, group, [*counts, build.div(last, each)])
-    first = build.mul(first, each)
-    own = [[*places, build.add(first, number)] for number in range(each)]
-    blocks = emit_straight(em, work, [partial(_bind_places, em, forall, task) for task in own])
-    em.buffers = buffers
-    if em.aligned:
-        for block in blocks:
-            join_accesses(em, block)
-
-
 def _bind_tasks(em: Emitter, forall: ir.Operation, task: Number) -> None:
     """The induction variables from the task's number."""
     loops = Loops.of(forall)
     counts = [loops.count(em.build, loop, em.number) for loop in range(loops.rank)]
-    _bind_places(em, forall, loops.places(em.build, task, counts))
-
-
-def _bind_places(em: Emitter, forall: ir.Operation, places: Sequence[Number]) -> None:
-    """The induction variables from a task's place in each loop."""
-    steps = Loops.of(forall).steps
-    arguments = list(forall.regions[0].blocks[0].arguments)[: len(steps)]
-    for argument, place, step in zip(arguments, places, steps, strict=True):
-        em.set_scalar(argument, em.build.mul(place, step))
+    bind_places(em, forall, loops.places(em.build, task, counts))
