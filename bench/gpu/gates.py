@@ -7,11 +7,13 @@
 | wide | every access to global memory has 128 bits (64-bit elements: two of them), or may be narrower |
 | first | no wide load comes after an instruction that waits for another one of its tile or phase |
 | nc | every load is of memory that the kernel does not write (ld.global.nc) |
-| bytes | memory moves at most 2 % more than must be moved, and that is at most 2 % more than is needed |
+| bytes | memory moves at most 2 % more than must be moved, and that is at most 2 % more than is needed, or \
+of its sectors no byte is used that is not needed |
 | requested | the sectors of all requests are at most twice what must be moved: the caches give them; and a \
 block's warps ask for a sector at most 1.125 times on average: a row that is read again makes that more |
 | banks | no conflicts in shared memory |
-| sectors | no access touches more sectors than its bytes fill: 4 for 4 bytes a lane, 16 for 16 |
+| sectors | no access touches more sectors than its bytes fill: 4 for 4 bytes a lane, 16 for 16; a sector of \
+which the kernel uses few bytes, as of a column, is filled by all of these |
 
 An access may be narrower than 128 bits where each request of a warp touches one sector (a row's result, an
 index, a channel's parameter: it could not be less) and its line touches few of them (a sixteenth of what must
@@ -20,6 +22,11 @@ kernel's widest one, takes as many elements as 128 bits hold of that, and fills 
 make the others more than 128 bits. So they would where a thread has 128 bits of another buffer for fewer of
 this one (`places.smaller_shares`). What an access touches is what the emulator has counted for its line of
 PTX.
+
+An access that has no neighbours may be narrow: no byte beside it, of the 16 aligned ones that it lies in, is
+used, as where every other element is, or one of each row (`Used.has_no_neighbours`). And so may one that
+brings all that a thread has of a buffer, once, in a launch that has not blocks for all multiprocessors: wider
+ones would leave the work to fewer threads, which wait as long (`places.single_accesses`).
 
 A tile's loads all come before the first use of one. Another tile's may come after it if they are on their way
 during a reduction, or if all blocks load the same, as weights: all but the first have them from a cache, and
@@ -30,7 +37,9 @@ however it is loaded, which is not held against the kernel (`places.anywhere`).
 
 What must be moved is each sector that the kernel touches, once: the emulator's ``dram_read`` and
 ``dram_written``. What is needed are the elements that the kernel's maps name (`Kernel.bytes`), and a sector a
-buffer, filled in part; of dynamic sizes that is not known, and not asked. What memory moves: `amounts`.
+buffer, filled in part; of dynamic sizes that is not known, and not asked. Elements may lie apart, in sectors
+of which nothing else is needed: a kernel that uses no more bytes than its elements have touches these sectors
+and no others, since it must load and store all of its elements. What memory moves: `amounts`.
 """
 
 from __future__ import annotations
@@ -41,13 +50,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ...compiled import Compiled
+from ...passes.costs.machine import find_machine, machine_for_code
 from ...runtime.cuda.chips import find_chip
 from ...runtime.cuda.ptxas import find_ptxas, tool_paths
 from ...runtime.emulator.counters import Line
 from ...runtime.emulator.launch import Report
 from .amounts import Amounts
 from .machine_code import Code, parse
-from .places import SECTOR, WIDEST, anywhere, places_of, smaller_shares
+from .places import SECTOR, WIDEST, anywhere, places_of, single_accesses, smaller_shares
 from .residency import wanted_blocks
 
 MOST_OVER = 1.02
@@ -113,11 +123,14 @@ def found_in(
         code, counters, kernel = codes[report.kernel], report.counters, built[report.kernel]
         assert counters is not None and kernel.occupancy is not None and report.trace is not None
         loads, stores = code.named("LDG"), code.named("STG")
-        operands, needed = _declared(compiled.asm["layouts"], report.kernel)
+        operands, needed, slack = _declared(compiled.asm["layouts"], report.kernel)
         amount, times = amounts(report), math.prod(report.grid) / report.blocks
-        places = places_of(counters.lines)
+        places, used = places_of(counters.lines), report.trace.used()
         scattered = anywhere(places)
         may = scattered | smaller_shares(places)
+        may |= {each.line.line for each in places if used.has_no_neighbours(each.line.line, each.width // 8)}
+        if math.prod(report.grid) < find_machine(machine_for_code(gpu.chip)).processors:
+            may |= single_accesses(places, math.prod(report.grid) * math.prod(report.block))
         narrow = narrow_accesses(counters.lines, element_bits(operands), amount.least / times, may)
         aligned = [line for line in counters.lines if line.line not in scattered]
         beyond = SECTOR * sum(line.sectors for line in counters.lines if line.line in scattered)
@@ -132,12 +145,12 @@ def found_in(
                 (_as_wide_as_can_be(code, narrow), len(loads) + len(stores)),
                 code.late_loads(),
                 (sum(".CONSTANT" in each.name for each in loads), len(loads)),
-                needed,
+                max(needed + slack, amount.least if used.bytes * times <= needed else 0),
                 amount.least,
                 amount.moved,
                 amount.requested - times * beyond,
                 counters.bank_conflicts,
-                max(map(_waste, aligned), default=0.0),
+                max((_waste(line, used.filled(line.line)) for line in aligned), default=0.0),
                 kernel.occupancy.blocks >= wanted[report.kernel],
                 report.trace.asked_again(scattered),
                 (report.blocks, math.prod(report.grid)),
@@ -169,18 +182,18 @@ def narrow_accesses(
     return {each for each, may in found.items() if may}
 
 
-def _declared(text: str, kernel: str) -> tuple[str, float]:
-    """The operands of a kernel and the bytes that it needs, as its function in ``text`` says.
+def _declared(text: str, kernel: str) -> tuple[str, float, int]:
+    """The operands of a kernel, the bytes that it needs, and a sector a buffer.
 
-    With a sector a buffer, which may be filled in part; infinity for dynamic sizes.
+    As its function in ``text`` says; infinity for dynamic sizes.
     """
     name = kernel.removesuffix("_unaligned")
     signature = re.search(rf"func private @{name}\((.*)\) attributes (.*)", text)
     assert signature is not None, f"{kernel} is a function"
     operands, known = signature[1], re.search(r"mlopt\.bytes = (\d+)", signature[2])
     if "?" in operands or known is None:
-        return operands, math.inf
-    return operands, int(known[1]) + SECTOR * operands.count("memref<")
+        return operands, math.inf, 0
+    return operands, int(known[1]), SECTOR * operands.count("memref<")
 
 
 def element_bits(operands: str) -> set[int]:
@@ -194,14 +207,14 @@ def _as_wide_as_can_be(code: Code, narrow: set[tuple[str, int]]) -> int:
     return sum(bits == WIDEST or (kind, bits) in narrow for kind, bits in accesses)
 
 
-def _waste(line: Line) -> float:
+def _waste(line: Line, filled: float) -> float:
     """The sectors of a line's requests over those that their bytes fill, one of them in part.
 
-    Lanes of one place fill one sector.
+    Lanes of one place fill one sector; ``filled``: those of which the requests ask for all that is used.
     """
     if not line.requests or not line.sectors:
         return 0.0
-    fills = max(math.ceil(line.bytes / SECTOR), line.requests)
+    fills = max(math.ceil(line.bytes / SECTOR), line.requests, filled)
     return line.sectors / fills
 
 

@@ -9,23 +9,10 @@ _PAIRS = (
     "each element is compared with, or added to, all others of its row or column: they are read again for "
     "each of them; a scan or a sort in log n steps would ask once, and is not done"
 )
-_COLUMN = (
-    "x @ y[:, 0] reads a column of rows of 256 bytes: each element is a sector of its own, of which 2 bytes "
-    "of 32 are used, however it is loaded"
-)
-_EVERY_OTHER = (
-    "x[:, 1:, ::2] takes every other element, 16 bytes of each sector: memory moves twice what is needed, "
-    "however it is loaded; wide loads whose other halves are dropped would hold the gates but bytes, and are "
-    "not done"
-)
 _ODD_ROWS = (
     "rows of three, 515, or 512 elements that are moved by one begin at any 2 bytes of a sector: of the 64 "
     "bytes that a warp asks for three sectors are touched where two would hold them, 1.50; wide accesses "
     "from the sector below, shifted by a lane, would hold the gates, and are not done"
-)
-_SINGLE = (
-    "one element of each row is taken, at a place that is known at run time: a sector of 32 bytes each, of "
-    "which its own bytes are used, however it is loaded"
 )
 _WINDOWS = (
     "windows of 3x3 at every other place begin before the image: their elements are loaded one by one, from "
@@ -43,10 +30,6 @@ MISSES: dict[str, dict[str, str]] = {
         "wide": "sines and cosines of large numbers load digits of 2/pi, words from any on, as a number's "
         "exponent says: they are aligned to no more than 4 bytes; a branch that is seldom taken"
     },
-    "arg_reductions, bf16": {
-        "wide": "64 partial results with their places are a warp's: four of each a thread, of which the "
-        "results are 8 bytes"
-    },
     "softmax_inner, bf16": {
         "residency": "columns are reduced twice: the totals of a thread's eight columns are exchanged beside "
         "their eight elements: with 32 registers ptxas spills 60 bytes a thread, with 40 16, with 48 none"
@@ -57,34 +40,27 @@ MISSES: dict[str, dict[str, str]] = {
         "exchanges them: with 40 registers ptxas spills 600 bytes, with 64 24; a launch of four blocks",
     },
     "matmuls, f16": {
-        "wide": _COLUMN,
-        "bytes": _COLUMN,
-        "sectors": _COLUMN,
-        "requested": "32 blocks of four rows each read the column again, 4 KB of sectors: twice what must be "
-        "moved would leave eight blocks for a chip of 108 multiprocessors",
+        "requested": "x @ y[:, 0]: 32 blocks of four rows each read the column again, 4 KB of sectors: twice "
+        "what must be moved would leave eight blocks for a chip of 108 multiprocessors",
     },
-    "shapes, i32": {"wide": _EVERY_OTHER, "bytes": _EVERY_OTHER, "sectors": _EVERY_OTHER},
+    "shapes, i32": {
+        "wide": "x[:, 1:, ::2] is loaded one element a lane, every other one, and stored as it comes: lanes "
+        "with 16 bytes of results would load from eight elements, of which others have those between"
+    },
     "concat_and_pad, f16": {
         "wide": _ODD_ROWS,
-        "bytes": "of each row three elements are taken, for which memory moves a sector",
+        "bytes": "of each row three elements are taken, two of them by one access and one by another, in "
+        "between which its sector may be gone",
         "sectors": _ODD_ROWS,
         "requested": _ODD_ROWS,
-    },
-    "indexing, f64": {
-        "wide": _SINGLE,
-        "bytes": _SINGLE,
-        "sectors": _SINGLE,
-        "requested": "a row of 512 elements that all have one index is read by two blocks, which load it "
-        "each",
     },
     "scatter, f32": {
         "first": "which rows count is known once the indices have been searched: what was there, or what is "
         "added to it, is loaded behind that",
     },
     "sorting, f64": {
-        "wide": _SINGLE,
-        "bytes": _SINGLE,
-        "sectors": _SINGLE,
+        "wide": "where a gather's index is a sum, each element has a block: its result is 8 bytes",
+        "sectors": "32 rows of three indices are 32 sectors, two of which lie across the ends of warps",
         "requested": _PAIRS,
         "banks": "64 elements of a row are compared with each other: both sides of the square pass through "
         "shared memory in elements of 8 bytes",

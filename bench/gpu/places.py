@@ -95,6 +95,16 @@ def smaller_shares(places: Sequence[Place]) -> set[int]:
     return found
 
 
+def single_accesses(places: Sequence[Place], threads: int) -> set[int]:
+    """The lines by which each of ``threads`` threads has all that it has of a buffer, in one access."""
+    found = set()
+    for each in places:
+        same = [other.width for other in places if (other.kind, other.buffers) == (each.kind, each.buffers)]
+        if sum(same) == each.width and each.line.threads <= threads:
+            found.add(each.line.line)
+    return found
+
+
 def _origins(names: Iterable[str], made: dict[str, list[Line]]) -> tuple[set[str], list[Line]]:
     """The names that some names come from without going through loads, and those loads."""
     seen, loads, waiting = set[str](), list[Line](), list(names)

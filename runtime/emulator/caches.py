@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .ptx import Array
-from .traffic import SECTOR, sectors_of_warps
+from .traffic import SECTOR, bytes_of_warps
+from .used import Used
 
 if TYPE_CHECKING:
     from .context import Context
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 class _Touches(NamedTuple):
     """The sectors that the warps of one access touch, each once a warp; an atomic reads and writes.
 
-    ``line`` is the access's in the PTX.
+    ``line`` is the access's in the PTX, ``bytes`` are the bits of those that a warp touches of a sector.
     """
 
     line: int
     blocks: Array
     step: int
     sectors: Array
+    bytes: Array
     reads: bool
     writes: bool
 
@@ -36,15 +38,24 @@ class Trace:
         self._first = -1  # block of the batch that runs
         self._step = 0
 
-    def access(self, x: Context, line: int, kind: str, addresses: Array) -> int:
-        """Lanes load from, store to or change memory (``kind``); returns their sectors, summed over warps."""
+    def access(self, x: Context, line: int, kind: str, addresses: Array, size: int) -> int:
+        """Lanes load from, store to or change memory (``kind``), ``size`` bytes each.
+
+        Returns their sectors, summed over warps.
+        """
         if x.batch.blocks[0] != self._first:
             self._first, self._step = int(x.batch.blocks[0]), 0
         self._step += 1
-        warps, sectors = sectors_of_warps(x.lanes, addresses)
+        warps, sectors, touched = bytes_of_warps(x.lanes, addresses, size)
         blocks = x.batch.blocks[warps // x.batch.shape.warps_in_block]
-        self._touches.append(_Touches(line, blocks, self._step, sectors, kind != "store", kind != "load"))
+        reads, writes = kind != "store", kind != "load"
+        self._touches.append(_Touches(line, blocks, self._step, sectors, touched, reads, writes))
         return len(sectors)
+
+    def used(self) -> Used:
+        """Which bytes of the sectors the launch has loaded, and stored."""
+        accesses = [(each.line, each.sectors, each.bytes, each.writes) for each in self._touches]
+        return Used.of(accesses)
 
     def asked_again(self, without: Collection[int] = ()) -> float:
         """How often a block asks for a sector, on average: more than once if it reads a row again.

@@ -43,7 +43,7 @@ class Options:
     steps: int = STEPS
     races: bool = True
     registers: int = 0  # of a thread, as ptxas reports them; they limit how many blocks fit
-    trace: bool = False  # keep which sectors each block touches: 20 bytes for each
+    trace: bool = False  # keep which sectors each block touches: 24 bytes for each
     blocks: int = 0  # run only so many, the first ones of the grid; 0: all
 
 

@@ -26,13 +26,25 @@ def sectors(lanes: Lanes, addresses: Array) -> int:
     return 1 + int(np.count_nonzero(key[1:] != key[:-1]))
 
 
-def sectors_of_warps(lanes: Lanes, addresses: Array) -> tuple[Array, Array]:
-    """The sectors that each warp touches, once for each: the warps' numbers, and the sectors'."""
+def bytes_of_warps(lanes: Lanes, addresses: Array, size: int) -> tuple[Array, Array, Array]:
+    """The sectors that each warp touches with ``size`` bytes a lane, once for each.
+
+    The warps' numbers, the sectors', and which of a sector's 32 bytes the warp touches, a bit each. No access
+    crosses a sector's end.
+    """
     key = _keys(lanes.warp, addresses >> np.uint64(SECTOR))
+    ones = np.uint64((1 << min(size, 1 << SECTOR)) - 1)
+    touched = ones << (addresses & np.uint64((1 << SECTOR) - 1))
     if not (key[1:] >= key[:-1]).all():
-        key = _sorted(key, lanes)
-    key = key[np.concatenate([[True], key[1:] != key[:-1]])]
-    return (key >> np.uint64(_PLACE)).astype(np.intp), (key & _PLACES).astype(np.int64)
+        order = np.argsort(key, kind="stable")
+        key, touched = key[order], touched[order]
+    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    key, touched = key[starts], np.bitwise_or.reduceat(touched, starts)
+    return (
+        (key >> np.uint64(_PLACE)).astype(np.intp),
+        (key & _PLACES).astype(np.int64),
+        touched.astype(np.uint32),
+    )
 
 
 def _keys(warp: Array, sector: Array) -> Array:

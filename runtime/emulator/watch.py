@@ -96,7 +96,7 @@ class Watch(Meetings):
         if space == "global":
             self._touch(parts, kind)
             if self.trace is not None:
-                counted.sectors += self.trace.access(x, instruction.line, kind, addresses)
+                counted.sectors += self.trace.access(x, instruction.line, kind, addresses, size)
             else:
                 counted.sectors += traffic.sectors(x.lanes, addresses)
             self._global(x, instruction, kind, size, parts, unchanged)
@@ -220,7 +220,7 @@ class Watch(Meetings):
             kind = {"fetch": "load", "copy": "store"}.get(kind, "atomic")
             self._touch([part], kind)
             if self.trace is not None:
-                self.trace.access(x, instruction.line, kind, part.addresses)
+                self.trace.access(x, instruction.line, kind, part.addresses, unit)
             if self.global_races is not None:
                 bare = self.global_races.unfenced(x, part, unit, self.proxies)
                 if bare.any():

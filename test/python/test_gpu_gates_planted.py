@@ -13,7 +13,7 @@ import numpy as np
 from mlopt import emulator
 from mlopt.bench.gpu.amounts import small
 from mlopt.bench.gpu.gates import FEW, MOST_AGAIN, SECTOR, Found, found_in, narrow_accesses
-from mlopt.bench.gpu.places import anywhere, places_of, smaller_shares
+from mlopt.bench.gpu.places import anywhere, places_of, single_accesses, smaller_shares
 from mlopt.compiled import Compiled
 from mlopt.gpu_report import GpuKernel, GpuReport
 from mlopt.report import Report
@@ -120,6 +120,16 @@ def test_a_thread_may_have_less_of_a_smaller_buffer() -> None:
     assert [smaller_shares(places_of(lines)) for lines in (again, as_many, alone, gaps)] == [set()] * 4
 
 
+def test_a_thread_with_one_element_of_a_buffer() -> None:
+    """In a small launch; not two halves of what one access could bring, and not once more in a loop."""
+    head, narrow = "ld.param.b64 %rd1, [k_param_0]", "ld.global.nc.b64 %rd2, [%rd1]"
+    once = _lines(head, narrow, line1=8192)
+    twice = _lines(head, narrow, narrow.replace("]", "+8]"), line1=8192, line2=8192)
+    assert single_accesses(places_of(once), threads=32) == {1}
+    assert single_accesses(places_of(once), threads=16) == set()
+    assert single_accesses(places_of(twice), threads=32) == set()
+
+
 # A block of 128 threads copies 1024 floats by two wide loads a thread.
 COPY = """
 .version 8.0
@@ -164,8 +174,8 @@ FAR = """
 _BLOCKS = 64
 
 
-def _measured(ptx: str, needed: int = 2 * _BLOCKS * 4096) -> Found:
-    """A kernel as `gates.found_in` finds it, ``needed`` bytes being what it is to move."""
+def _measured(ptx: str, needed: int = 2 * _BLOCKS * 4096, floats: int = 1 << 16) -> Found:
+    """A kernel as `gates.found_in` finds it, ``needed`` bytes of ``floats`` being what it is to move."""
     chip = find_chip("sm_80")
     ptxas = find_ptxas(chip)
     assert ptxas is not None
@@ -183,7 +193,7 @@ def _measured(ptx: str, needed: int = 2 * _BLOCKS * 4096) -> Found:
     compiled = cast(
         Compiled, SimpleNamespace(asm=asm, report=Report(gpu=GpuReport("sm_80", "", (kernel,), ())))
     )
-    x, y = np.zeros(1 << 16, np.float32), np.zeros(1 << 16, np.float32)
+    x, y = np.zeros(floats, np.float32), np.zeros(floats, np.float32)
     with emulator.record(trace=True) as launches:
         emulator.load(ptx).launch("copy", _BLOCKS, 128, [x, y, 0])
     (found,) = found_in("planted", compiled, launches, partial(small, chip="sm_80"))
@@ -197,6 +207,17 @@ def _copy(between: str = "", after: str = "", other: int = 2048, blocks: int = 8
 def test_a_good_kernel_misses_nothing() -> None:
     assert _measured(_copy()).misses == ()
     assert _measured(_copy(after=MEETS.format(step=4))).misses == ()
+
+
+def test_halves_of_sectors_of_which_no_more_is_needed() -> None:
+    """Twice the sectors of a copy, half of each used: a miss only if less is needed, or halves come apart."""
+    apart = _copy(other=4096).replace("+2048", "+4096").replace("%r6, 4", "%r6, 8")
+    needed = 2 * _BLOCKS * 4096
+    found = _measured(apart, needed, 1 << 17)
+    assert (found.least, found.sectors, found.misses) == (2 * needed, 1.0, ())
+    assert _measured(apart, needed - 1, 1 << 17).misses == ("bytes",)
+    halves = apart.replace("+4096", "+16")
+    assert "sectors" in _measured(halves, 4 * needed, 1 << 17).misses
 
 
 def test_a_load_that_waits_for_another_of_its_tile() -> None:
