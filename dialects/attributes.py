@@ -329,6 +329,8 @@ STORED_BY_THREADS = Mark("mlopt.stored_by_threads", STRING, ("vector.transfer_wr
 ROUNDS = Mark("mlopt.rounds", STRING)
 # A maximum that may leave NaN out.
 DROPS_NAN = Mark("mlopt.drops_nan", FLAG)
+# An exponential of a number that is 0 at most, or NaN.
+NOT_POSITIVE = Mark("mlopt.not_positive", FLAG, ("math.exp",))
 # A division by a sum of exponentials relative to their maximum: it is 1 at least, or NaN.
 BY_SOFTMAX_SUM = Mark("mlopt.by_softmax_sum", FLAG, ("arith.divf",))
 ASSERTS = Mark("mlopt.asserts", STRINGS, _MODULE)
@@ -342,8 +344,8 @@ MARKS: dict[str, Mark[Any]] = {
         OP, PART_OF, GROUP, WHOLE, IN_PARTS, FUSION, DECISIONS, APART, TOTALS, SIZES_AGREE, KERNEL, OPS,
         BYTES, FLOPS, BACKWARD, SCHEDULE, CONSIDERED, SUMS, LAST_BLOCKS, JOINED, COUNTED,
         SLOW, RESULT_SIZES, EQUAL_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
-        BY_THREADS, STORED_BY_THREADS, ROUNDS, DROPS_NAN, BY_SOFTMAX_SUM, ASSERTS, DEVICE_KERNELS,
-        LAUNCHES,
+        BY_THREADS, STORED_BY_THREADS, ROUNDS, DROPS_NAN, NOT_POSITIVE, BY_SOFTMAX_SUM, ASSERTS,
+        DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip
 

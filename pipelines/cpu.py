@@ -44,7 +44,8 @@ def cpu_stages(
             "mlopt-cpu-stage-tiles,"
             # Tiles become loops over registers; kernels without a tile rule become plain loops. Sizes of
             # views are those that they were made with: the arena asks for no buffer's size.
-            f"mlopt-cpu-plain-maxima,mlopt-cpu-strip-mine{{vector-bits={vector_bits}}},{_ALL_SCRATCH},"
+            "mlopt-cpu-plain-maxima,mlopt-cpu-softmax-sums,"
+            f"mlopt-cpu-strip-mine{{vector-bits={vector_bits}}},{_ALL_SCRATCH},"
             "convert-linalg-to-loops,resolve-ranked-shaped-type-result-dims,canonicalize,cse,"
             # After the loops exist: half floats compute in f32, then functions become polynomials.
             f"{dots}mlopt-cpu-widen-floats,mlopt-cpu-expand-math{{vector-bits={vector_bits}}},"

@@ -27,12 +27,13 @@ from typing import ClassVar
 
 from mlir import ir
 
+from ...dialects.attributes import NOT_POSITIVE
 from ..base import Pass
 from ..operations import nested_ops
 from ..structured import has_one_use
 from .polynomials import algebra, error_function, exponential, logarithm, power, trigonometry
 from .polynomials.lanes import Lanes, splat
-from .polynomials.registry import ONE_PLUS_TANH, RULES
+from .polynomials.registry import EXP_NOT_POSITIVE, ONE_PLUS_TANH, RULES
 
 # Importing a module registers its rules.
 RULE_MODULES = (algebra, error_function, exponential, logarithm, power, trigonometry)
@@ -55,7 +56,7 @@ class CpuExpandMath(Pass):
     def _expand(self, op: ir.Operation) -> None:
         bits = _float_bits(op)
         tanh = tanh_below(op) if bits == 32 else None
-        rule = RULES.get((op.name if tanh is None else ONE_PLUS_TANH, bits))
+        rule = RULES.get((_name_of(op) if tanh is None else ONE_PLUS_TANH, bits))
         if rule is None or is_in_sum(op):
             return
         with ir.InsertionPoint(op), op.location:
@@ -65,6 +66,11 @@ class CpuExpandMath(Pass):
         op.erase()
         if tanh is not None:
             tanh.erase()
+
+
+def _name_of(op: ir.Operation) -> str:
+    """What the rules call ``op``."""
+    return EXP_NOT_POSITIVE if NOT_POSITIVE.get(op) else op.name
 
 
 def tanh_below(op: ir.Operation) -> ir.Operation | None:

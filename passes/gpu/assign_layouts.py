@@ -42,6 +42,7 @@ from ...dialects.layouts import LINE_BYTES, Layout
 from ..base import Pass, PassError
 from ..combining import reduced_dims
 from ..operations import defining_op, nested_ops
+from ..reshapes import RESHAPES
 from .grids import grids_of
 from .layouts.access import HALVES, WIDE, Access, access_of, bytes_of, is_halved
 from .layouts.anchors import Anchor, anchor_of
@@ -50,7 +51,7 @@ from .layouts.dims import Dims
 from .layouts.mma import makes_factor
 from .layouts.order import last_of_reads, loads_first
 from .layouts.spread import Spread, power_below
-from .layouts.tiles import RESHAPES, is_tile, is_uniform, sizes_of
+from .layouts.tiles import is_tile, is_uniform, sizes_of
 from .layouts.warpgroup import warpgroup_of
 from .layouts.warps import BLOCK_SHARED, warps_of
 

@@ -40,9 +40,9 @@ from ..base import Pass
 from ..combining import kind_of
 from ..constants import splat_of
 from ..operations import block_ops, defining_op, nested_ops
+from ..reshapes import RESHAPES
 from ..structured import has_one_use, is_used
 from .grids import grids_of
-from .layouts.tiles import RESHAPES
 
 LEAST = 1e-30  # with it a difference beyond the largest f32 is at least 10^8, of which exp makes 0
 _AFN = "#arith.fastmath<afn>"

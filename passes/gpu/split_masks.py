@@ -37,11 +37,12 @@ from ...dialects.attributes import MMA
 from ..base import Pass
 from ..constants import index_constant, integer_of, literal_of
 from ..operations import block_ops, defining_op, nested_ops
+from ..reshapes import RESHAPES
 from ..structured import is_used
 from .grids import grids_of
 from .layouts.access import access_of
 from .layouts.linear import Linear, linear_of
-from .layouts.tiles import RESHAPES, is_tile, sizes_of
+from .layouts.tiles import is_tile, sizes_of
 
 _SLT, _SGE = 2, 5  # of arith.cmpi
 _PURE = ("arith.", "vector.step", *RESHAPES)

@@ -6,7 +6,7 @@ from mlir import ir
 from mlir.dialects import arith
 
 from .lanes import Lanes
-from .registry import ONE_PLUS_TANH, expands
+from .registry import EXP_NOT_POSITIVE, ONE_PLUS_TANH, expands
 
 LOG2_E = 1.4426950408889634
 # ln 2 in two parts: the first has few bits, so that its product with n is exact.
@@ -44,8 +44,17 @@ _EXP2 = (
 
 @expands("math.exp")
 def exp(b: Lanes, operands: list[ir.Value]) -> ir.Value:
-    """`2^n * exp(x - n ln2)`; where a register is a table for the powers of two, n is in sixteenths."""
-    x = b.at_least(b.at_most(operands[0], 90.0), -105.0)
+    """From 88.8 on infinite, as that of 90 is."""
+    return exp_not_positive(b, [b.at_most(operands[0], 90.0)])
+
+
+@expands(EXP_NOT_POSITIVE)
+def exp_not_positive(b: Lanes, operands: list[ir.Value]) -> ir.Value:
+    """`2^n * exp(x - n ln2)`; where a register is a table for the powers of two, n is in sixteenths.
+
+    x is at most 90, or NaN.
+    """
+    x = b.at_least(operands[0], -105.0)
     if b.has_lookup:
         return _exp_from_table(b, x)
     n, n_int, r = _reduce(b, x)

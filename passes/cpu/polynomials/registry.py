@@ -11,7 +11,9 @@ from .lanes import Lanes
 # An op's operands to its result.
 Rule = Callable[[Lanes, list[ir.Value]], ir.Value]
 
-ONE_PLUS_TANH = "1 + math.tanh"  # as if it were an op
+# As if they were ops.
+ONE_PLUS_TANH = "1 + math.tanh"
+EXP_NOT_POSITIVE = "math.exp of 0 at most"
 
 RULES: dict[tuple[str, int], Rule] = {}
 

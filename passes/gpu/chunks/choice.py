@@ -9,9 +9,10 @@ from math import prod
 from mlir import ir
 
 from ...combining import reduced_dims
+from ...reshapes import RESHAPES
 from ..layouts.access import access_of, bytes_of
 from ..layouts.dims import Dims
-from ..layouts.tiles import ELEMENTWISE, RESHAPES, is_tile, sizes_of
+from ..layouts.tiles import ELEMENTWISE, is_tile, sizes_of
 
 WORD = 4  # bytes of a register
 _TAKEN = ("vector.transfer_read", "vector.transfer_write", "vector.multi_reduction", "vector.step")

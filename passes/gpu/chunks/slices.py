@@ -8,8 +8,9 @@ from mlir import ir
 from mlir.dialects import arith, vector
 
 from ...combining import kind_of, neutral_of
+from ...reshapes import RESHAPES
 from ..layouts.access import access_of
-from ..layouts.tiles import RESHAPES, is_tile, is_uniform, sizes_of
+from ..layouts.tiles import is_tile, is_uniform, sizes_of
 from .choice import Steps
 
 

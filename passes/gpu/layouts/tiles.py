@@ -8,6 +8,7 @@ from mlir import ir
 
 from ....dialects.attributes import MMA
 from ...combining import kept_dims
+from ...reshapes import RESHAPES
 
 Link = tuple[int, ir.Value, int]  # a dim of an operand; a value and its dim that runs along
 
@@ -22,36 +23,6 @@ def is_tile(value: ir.Value) -> bool:
 def sizes_of(value: ir.Value) -> list[int]:
     """The shape of a tile."""
     return list(ir.VectorType(value.type).shape)
-
-
-def broadcast_dims(op: ir.Operation) -> list[int | None]:
-    """For each dim of a broadcast's result the operand's dim; None where that is stretched or missing."""
-    source, result = op.operands[0], sizes_of(op.results[0])
-    sizes = sizes_of(source) if is_tile(source) else []
-    missing = len(result) - len(sizes)
-    return [None if at < 0 or sizes[at] == 1 else at for at in range(-missing, len(sizes))]
-
-
-def cast_dims(op: ir.Operation) -> list[int | None]:
-    """For each dim of a shape_cast's result the operand's dim; only unit dims may come and go."""
-    source, result = sizes_of(op.operands[0]), sizes_of(op.results[0])
-    wide = [dim for dim, size in enumerate(source) if size != 1]
-    if [source[dim] for dim in wide] != [size for size in result if size != 1]:
-        raise ValueError("a shape_cast of tiles may only add or drop unit dims")
-    rest = iter(wide)
-    return [None if size == 1 else next(rest) for size in result]
-
-
-def transpose_dims(op: ir.Operation) -> list[int | None]:
-    """For each dim of a transpose's result the operand's dim."""
-    return list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
-
-
-RESHAPES = {
-    "vector.broadcast": broadcast_dims,
-    "vector.shape_cast": cast_dims,
-    "vector.transpose": transpose_dims,
-}
 
 
 def contract_loops(op: ir.Operation) -> list[list[int]]:

@@ -11,9 +11,10 @@ from mlir import ir
 from ...combining import kind_of, reduced_dims
 from ...constants import integer_of, is_zero, splat_of
 from ...operations import defining_op, ops_named
+from ...reshapes import RESHAPES
 from ..layouts.access import access_of
 from ..layouts.overlaps import buffer_of
-from ..layouts.tiles import RESHAPES, is_tile, sizes_of
+from ..layouts.tiles import is_tile, sizes_of
 
 _SLT = 2  # arith.cmpi's predicate
 _PURE = ("arith.", "math.", "affine.", "vector.broadcast", "vector.shape_cast", "vector.step")

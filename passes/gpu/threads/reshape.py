@@ -5,7 +5,8 @@ from __future__ import annotations
 from mlir import ir
 
 from ...base import PassError
-from ..layouts.tiles import RESHAPES, sizes_of
+from ...reshapes import RESHAPES
+from ..layouts.tiles import sizes_of
 from .emitter import Emitter
 from .fragment import Fragment, positions_of, uniform
 from .registry import rule

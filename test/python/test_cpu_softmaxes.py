@@ -1,0 +1,44 @@
+"""Softmaxes on CPUs: how their quotients are rounded, and rows that are not finite, on 1, 2 and 5 threads."""
+
+from __future__ import annotations
+
+import math
+
+import mlopt
+import pytest
+import torch
+from torch import Tensor
+
+from .threads import on_any_number
+
+
+def _parts(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    powers = torch.exp(x - x.amax(-1, keepdim=True))
+    total = powers.sum(-1, keepdim=True)
+    return powers / total, powers, total
+
+
+def test_quotients_are_rounded_right() -> None:
+    x = torch.randn(400, 1003) * 20
+    made, powers, total = mlopt.jit(_parts, x)(x)
+    wanted = (powers.double() / total.double()).float()
+    ulps = (made.view(torch.int32) - wanted.view(torch.int32)).abs()
+    assert (wanted < 2.0**-126).any()
+    assert ulps.max() <= 1
+    assert ulps[wanted >= 2.0**-100].count_nonzero() <= 4
+
+
+@pytest.mark.parametrize(
+    ("dim", "dtype", "tolerance"),
+    [(1, torch.float32, 1e-5), (0, torch.float32, 1e-5), (1, torch.float16, 2e-3), (1, torch.bfloat16, 1e-2)],
+)
+def test_rows_that_are_not_finite(dim: int, dtype: torch.dtype, tolerance: float) -> None:
+    x = torch.randn(10, 40)
+    x[0, 3], x[1, 5], x[2], x[3, 4] = math.nan, math.inf, -math.inf, -math.inf
+    x[4], x[4, 1], x[5], x[6, 1:], x[7] = 3e38, -3e38, 1e-40, -math.inf, torch.linspace(-110, 0, 40)
+    x[8, ::2] = -math.nan
+    rows = (x if dim else x.T.contiguous()).to(dtype)
+    compiled = mlopt.jit(lambda x: (x.softmax(dim), x.log_softmax(dim)), rows)
+    made = on_any_number(lambda: torch.stack(compiled(rows)))
+    wanted = torch.stack((rows.softmax(dim), rows.log_softmax(dim)))
+    torch.testing.assert_close(made, wanted, rtol=tolerance, atol=1e-7, equal_nan=True)
