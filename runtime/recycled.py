@@ -12,9 +12,7 @@ those that were used longest ago are left to torch, and freed when they die.
 
 from __future__ import annotations
 
-import ctypes
 import math
-import mmap
 import os
 import sys
 from collections.abc import Sequence
@@ -22,16 +20,14 @@ from dataclasses import dataclass
 
 import torch
 
+from .huge_pages import ask_for_huge_pages
 from .torch_outputs import empty_strided_cpu
 
 LARGE = 1 << 20  # bytes from which on page faults outweigh looking for a storage (some 5 µs)
 MOST_WATCHED = min(1 << 29, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 16)
 MOST_OF_A_SIZE = 8  # all of them are looked at when none is free
 
-_HUGE_PAGE = 1 << 21
 _UNUSED = 2  # references to a storage's Python object: of its `_Watched`, and of the call that counts them
-_madvise = ctypes.CDLL(None, use_errno=True).madvise
-_madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 @dataclass(slots=True, eq=False)
@@ -82,7 +78,7 @@ class Recycler:
                 return result
         watched.extend(reversed(in_use))
         result = empty_strided_cpu(shape, strides, dtype)
-        _ask_for_huge_pages(result.data_ptr(), size)
+        ask_for_huge_pages(result.data_ptr(), size)
         storage = result.untyped_storage()
         watched.append(_Watched(storage, storage.data_ptr(), size))
         self._forget_old(watched)
@@ -112,14 +108,6 @@ def _forget_oldest(watched: list[_Watched]) -> bool:
     except IndexError:
         return False
     return True
-
-
-def _ask_for_huge_pages(address: int, size: int) -> None:
-    """Let the system give pages of 2 MiB, where it does so on request only; a refusal does no harm."""
-    start = -(-address // _HUGE_PAGE) * _HUGE_PAGE
-    length = (address + size - start) // _HUGE_PAGE * _HUGE_PAGE
-    if length > 0:
-        _madvise(start, length, mmap.MADV_HUGEPAGE)
 
 
 recycler = Recycler()

@@ -1,10 +1,14 @@
 """The wrapper around a call: inputs, outputs, statuses, dynamic sizes."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
 from mlopt.errors import InputError
 from mlopt.frontends.program import Input, Mutation, Output, Result
-from mlopt.runtime.executable import Executable
+from mlopt.runtime.executable import ALIGNMENT, AlignedBytes, Executable
+from mlopt.runtime.huge_pages import HUGE_PAGE, LEAST
 from mlopt.runtime.torch_wrapper import TorchWrapper
 from mlopt.test.python.executables import (
     ADD,
@@ -241,3 +245,28 @@ def test_dynamic_sizes():
         add(torch.randn(1), torch.randn(1))
     with pytest.raises(InputError, match=r"float32\[\?\]"):
         add(torch.randn(2, 2), torch.randn(4))
+
+
+def flags_at(address):
+    """What the kernel was told of the memory at ``address``."""
+    is_here = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        word = line.split()[0]
+        if "-" in word and not word.endswith(":"):
+            start, end = (int(part, 16) for part in word.split("-"))
+            is_here = start <= address < end
+        elif is_here and word == "VmFlags:":
+            return line.split()[1:]
+    return []
+
+
+@pytest.mark.parametrize("size", [1, 65, LEAST - 1, LEAST, HUGE_PAGE - 1, HUGE_PAGE, HUGE_PAGE + 1])
+def test_memory_of_workspaces(size):
+    memory = AlignedBytes(size)
+    assert memory.address % (HUGE_PAGE if size >= LEAST else ALIGNMENT) == 0
+    values = memory.view(np.dtype(np.uint8))
+    assert (values.size, values.ctypes.data) == (size, memory.address)
+    values[:] = 7
+    if size >= LEAST and Path("/sys/kernel/mm/transparent_hugepage").exists():
+        assert "hg" in flags_at(memory.address)
+        assert "hg" in flags_at(memory.address + size - 1)
