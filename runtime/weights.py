@@ -1,24 +1,25 @@
 """Weights that live in a module: found again at each call, prepared again when they change.
 
-What a weight was when it was last looked at is kept: the tensor, its address, version, dtype,
-shape and strides. A call compares, and only if something differs binds the weights anew and
-runs @prepare. So an optimizer step, ``load_state_dict`` (``assign=True`` too) and a ``.data``
-swap are all seen; a fused optimizer's step, which raises no version, is told by
-`mlopt.runtime.optimizer_steps`; a submodule that was replaced by another is an error, because its code was
-not what was compiled.
+What the weights were when they were last looked at is kept (`mlopt.runtime.seen`). A call compares, and only
+if something differs binds the weights anew and runs @prepare. So an optimizer step, ``load_state_dict``
+(``assign=True`` too) and a ``.data`` swap are all seen; a fused optimizer's step, which raises no version, is
+told by `mlopt.runtime.optimizer_steps`; a submodule that was replaced by another is an error, because its
+code was not what was compiled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from operator import call, is_
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import torch
 
 from ..errors import InputError
 from .executable import Bound, Executable
 from .optimizer_steps import Watch
+from .seen import Seen
 from .sharing import Region, refuse_sharing, region
 from .torch_inputs import describe
 from .torch_place import TorchPlace, place_of
@@ -48,20 +49,13 @@ class Slot:
     ties: tuple[tuple[Owner, Any], ...] = ()
 
 
-class _Seen(NamedTuple):
-    """``memory`` is an alias of the tensor that keeps what it pointed to: while that is alive, no other
-    memory, of a later ``.data`` say, can have the same address.
-    """
+class _State(NamedTuple):
+    """What was seen of the weights, what was made of them, where they are."""
 
-    owner: Owner
-    key: Any
-    tensor: torch.Tensor
-    pointer: int
-    version: int | None  # None: does not matter
-    dtype: torch.dtype
-    shape: torch.Size
-    stride: tuple[int, ...]
-    memory: torch.Tensor
+    seen: Seen
+    bound: Bound
+    regions: list[Region]
+    watch: Watch
 
 
 class LiveWeights:
@@ -83,40 +77,37 @@ class LiveWeights:
         self.mutated = tuple(mutated)
         self.ties = tuple((slot, *tie) for slot in slots for tie in slot.ties)
         self.prepare_runs = 0
+        self._getters = [slot.owner.get for slot in slots]
+        self._keys = [slot.key for slot in slots]
+        self._submodule_getters = [parent.get for parent, _, _ in structure]
+        self._submodule_keys = [key for _, key, _ in structure]
+        self._submodules = [child for _, _, child in structure]
         # Replaced as a whole: a call in another thread sees the old state or the new one.
-        self._state: tuple[tuple[_Seen, ...], Bound, list[Region], Watch] | None = None
+        self._state: _State | None = None
 
     def current(self) -> Bound:
         """The weights' addresses and what was prepared from them, as of now."""
-        for parent, key, child in self.structure:
-            if parent.get(key) is not child:
-                raise InputError(
-                    f"the submodule '{key}' was replaced after the module was compiled",
-                    remedy=_REMEDY + "; weights may change, the structure may not",
-                )
+        if not all(map(is_, map(call, self._submodule_getters, self._submodule_keys), self._submodules)):
+            self._refuse_structure()
         for slot, owner, key in self.ties:
             if owner.get(key) is not slot.owner.get(slot.key):
                 raise InputError(f"the weight '{slot.name}' is no longer tied to '{key}'", remedy=_REMEDY)
         state = self._unchanged()
-        return self._bind() if state is None else state[1]
+        return self._bind() if state is None else state.bound
 
-    def _unchanged(self) -> tuple[tuple[_Seen, ...], Bound, list[Region], Watch] | None:
+    def _refuse_structure(self) -> NoReturn:
+        key = next(key for parent, key, child in self.structure if parent.get(key) is not child)
+        raise InputError(
+            f"the submodule '{key}' was replaced after the module was compiled",
+            remedy=_REMEDY + "; weights may change, the structure may not",
+        )
+
+    def _unchanged(self) -> _State | None:
         """What is known of the weights, if none of them has changed since."""
         state = self._state
-        if state is None or state[3].stepped:
+        if state is None or state.watch.stepped:
             return None
-        for owner, key, tensor, pointer, version, dtype, shape, stride, _ in state[0]:
-            now = owner.get(key)
-            if (
-                now is not tensor
-                or now.data_ptr() != pointer
-                or (version is not None and now._version != version)
-                or now.dtype is not dtype
-                or now.shape != shape
-                or now.stride() != stride
-            ):
-                return None
-        return state
+        return state if state.seen.are(list(map(call, self._getters, self._keys))) else None
 
     def requires_grad(self) -> bool:
         """Whether eager's results would require grad because of a weight."""
@@ -130,7 +121,7 @@ class LiveWeights:
         """Where the weights are, as of now."""
         state = self._unchanged()
         if state is not None:
-            return state[2]
+            return state.regions
         place = place_of(self.executable.main)
         return _regions(self.slots, [_read(slot, place) for slot in self.slots])
 
@@ -149,7 +140,7 @@ class LiveWeights:
         ]
         # Versions are read before values: a change in between is then seen by the next call.
         watch = Watch(tensor for tensor, m in zip(tensors, matters, strict=True) if m)
-        seen = tuple(map(_look, self.slots, tensors, matters))
+        seen = Seen(tensors, matters)
         held = [
             tensor if _is_plain(tensor) else tensor.detach().resolve_neg().contiguous().clone()
             for tensor in tensors
@@ -167,7 +158,7 @@ class LiveWeights:
         bound = Bound(main, first, addresses, held, prepared)
         # Inference tensors have no version: what is made of their values is made for each call.
         trackable = not any(m and tensor.is_inference() for m, tensor in zip(matters, tensors, strict=True))
-        self._state = (seen, bound, regions, watch) if trackable else None
+        self._state = _State(seen, bound, regions, watch) if trackable else None
         return bound
 
     def _in_prepare(self) -> list[bool]:
@@ -182,48 +173,22 @@ def bind_arguments(executable: Executable) -> Callable[..., Bound]:
     prepare, main = executable.prepare, executable.main
     assert prepare is not None
     first = len(main.signature.args) - len(prepare.signature.results)
-    state: tuple[list[_Seen], Bound, Watch] | None = None
+    state: _State | None = None
 
     def bind(*weights: torch.Tensor) -> Bound:
         nonlocal state
         trackable = not any(tensor.is_inference() for tensor in weights)
-        known = trackable and state is not None and not state[2].stepped
-        if known and state is not None and all(map(_is_seen, state[0], weights)):
-            return state[1]
+        if trackable and state is not None and not state.watch.stepped and state.seen.are(weights):
+            return state.bound
         watch = Watch(weights)
-        seen = [_look(None, tensor, trackable) for tensor in weights]
+        seen = Seen(weights, [True] * len(weights))
         shapes = [tensor.shape for tensor in weights]
         prepared = executable.run_prepare([t.data_ptr() for t in weights], shapes, torch.get_num_threads())
         bound = Bound(main, first, [buffer.address for buffer in prepared], (), prepared)
-        state = (seen, bound, watch) if trackable else None
+        state = _State(seen, bound, [], watch) if trackable else None
         return bound
 
     return bind
-
-
-def _is_seen(seen: _Seen, tensor: torch.Tensor) -> bool:
-    return (
-        seen.tensor is tensor
-        and seen.pointer == tensor.data_ptr()
-        and seen.version == tensor._version
-        and seen.shape == tensor.shape
-    )
-
-
-def _look(slot: Slot | None, tensor: torch.Tensor, matters: bool) -> _Seen:
-    owner, key = (slot.owner, slot.key) if slot else ({}, "")
-    version = tensor._version if matters and not tensor.is_inference() else None
-    return _Seen(
-        owner,
-        key,
-        tensor,
-        tensor.data_ptr(),
-        version,
-        tensor.dtype,
-        tensor.shape,
-        tensor.stride(),
-        tensor.detach(),
-    )
 
 
 def _read(slot: Slot, place: TorchPlace) -> torch.Tensor:

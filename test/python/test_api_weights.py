@@ -90,6 +90,24 @@ def test_weights_are_prepared_again_when_they_change():
         check(runs)
 
 
+def test_weights_of_another_form_at_the_same_address():
+    """Their versions stay what they were; so do modes, and what requires grad, without effect."""
+    module = Scale()
+    module.weight.data = torch.randn(SHAPE[0], 2 * SHAPE[1])[:, : SHAPE[1]]
+    weights, call = live(module, with_weight())
+    x, data = torch.randn(SHAPE), module.weight.data
+    other = data.as_strided(SHAPE, (1, SHAPE[0]))
+    for runs, values in enumerate((data, other, data, other), 1):
+        module.weight.data = values
+        for mode in (torch.inference_mode, torch.no_grad, torch.inference_mode):
+            with mode():
+                assert torch.equal(call(x), x + (values + values))
+        module.weight.requires_grad_(not module.weight.requires_grad)
+        with torch.no_grad():
+            assert torch.equal(call(x), x + (values + values))
+        assert weights.prepare_runs == runs
+
+
 def test_copies_of_weights_are_waited_for(monkeypatch):
     """Calls on other streams read them, and what is made of them."""
     waited = []
