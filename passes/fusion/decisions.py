@@ -85,7 +85,7 @@ class Decisions:
 
         ``again``: the producer is a copy for this reader, and the saving is that of all readers together.
         """
-        pairs = list(self._between(producer, consumer))
+        pairs = self._pairs(producer, consumer)
         if not pairs:
             self._taken.append(_Edge(producer.ops[-1], consumer.ops[-1], "", saving, beside=True))
             return
@@ -101,7 +101,7 @@ class Decisions:
 
         Where it is for what goes along some of the edges between them, each of these has a reason of its own.
         """
-        pairs = list(self._between(producer, consumer))
+        pairs = self._pairs(producer, consumer)
         if not pairs:
             self._note(_Edge(producer.ops[-1], consumer.ops[-1], reason, saving, beside=True))
             return
@@ -139,6 +139,10 @@ class Decisions:
             saving = edge.saving
             yield Decision(one, other, edge.ops, edge.reason, saving.bytes, saving.seconds, edge.places)
 
+    def _pairs(self, producer: Group, consumer: Group) -> list[tuple[ir.Operation, ir.Operation]]:
+        """The ops that make what the other group reads, and those that read it."""
+        return list(dict.fromkeys(read.ops for read in self.graph.reads_between(producer, consumer)))
+
     def _still_apart(self) -> list[_Edge]:
         dead = set(self.graph.dead)
         return [
@@ -157,14 +161,3 @@ class Decisions:
 
     def _copies(self, maker: ir.Operation, reader: ir.Operation) -> tuple[int, int]:
         return self.graph.copy_of(maker), self.graph.copy_of(reader)
-
-    def _between(self, producer: Group, consumer: Group) -> Iterator[tuple[ir.Operation, ir.Operation]]:
-        """The ops that make what the other group reads, and those that read it."""
-        seen = set()
-        for reader in consumer.ops:
-            for _, _, value in self.graph.operands_of(reader):
-                if self.graph.group_of(value) is producer:
-                    pair = (value.owner.operation, reader)
-                    if pair not in seen:
-                        seen.add(pair)
-                        yield pair

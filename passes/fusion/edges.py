@@ -11,7 +11,7 @@ from ..groups import is_init
 from ..moving.gathered import why_not_computed
 from ..structured import DYNAMIC, word_for
 from ..tiling.parts import why_not_together
-from .graph import Graph
+from .graph import Graph, Read
 from .group import Group
 from .kinds import Kind
 from .order import is_turned, loops_in_order, out_of_order
@@ -30,24 +30,18 @@ def edges_apart(
     graph: Graph, producer: Group, consumer: Group
 ) -> Iterator[tuple[tuple[ir.Operation, ir.Operation], str]]:
     """Each two ops of two groups between which a value cannot go inside a kernel, and why."""
-    if producer not in consumer.inputs:
-        return
-    for op, kind in zip(consumer.ops, consumer.kinds, strict=True):
-        for owner, number, value in graph.operands_of(op):
-            if graph.group_of(value) is not producer:
-                continue
-            if owner != op:
-                reason: str | None = why_not_computed(op, value) or GATHER
-            else:
-                reason = _edge_apart(graph, producer, value, op, kind, number)
-            if reason:
-                yield (value.owner.operation, op), reason
+    for read in graph.reads_between(producer, consumer):
+        if read.owner != read.op:
+            reason: str | None = why_not_computed(read.op, read.value) or GATHER
+        else:
+            reason = _edge_apart(graph, producer, read)
+        if reason:
+            yield read.ops, reason
 
 
-def _edge_apart(
-    graph: Graph, producer: Group, value: ir.Value, op: ir.Operation, kind: Kind, number: int
-) -> str | None:
-    made_by = graph.kind_of(value.owner.operation)
+def _edge_apart(graph: Graph, producer: Group, edge: Read) -> str | None:
+    op, _, number, value = edge
+    made_by, kind = graph.kind_of(value.owner.operation), graph.kind_of(op)
     if made_by is Kind.INSERT and kind is Kind.INSERT and number == 1:
         return why_not_together(op)
     if kind in (Kind.INSERT, Kind.PAD) and number == 1:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import partial, reduce
 from operator import itemgetter, or_
-from typing import Any
+from typing import Any, NamedTuple
 
 from mlir import ir
 
@@ -16,6 +16,20 @@ from .group import Group
 from .kinds import Kind, kind_of
 from .pads import pads_of
 from .readers import Readers
+
+
+class Read(NamedTuple):
+    """An op of a group, or an op inside of it (``owner``), has ``value`` as its operand ``number``."""
+
+    op: ir.Operation
+    owner: ir.Operation
+    number: int
+    value: ir.Value
+
+    @property
+    def ops(self) -> tuple[ir.Operation, ir.Operation]:
+        """The op that makes the value, and the one that reads it."""
+        return self.value.owner.operation, self.op
 
 
 class Graph:
@@ -98,6 +112,13 @@ class Graph:
                 if owner is not op:
                     inside.update(owner.results)
         return found
+
+    def reads_between(self, producer: Group, consumer: Group) -> Iterator[Read]:
+        """Each time that an op of ``consumer`` reads what ``producer`` makes."""
+        for op in consumer.ops if producer in consumer.inputs else ():
+            for owner, number, value in self.operands_of(op):
+                if self.group_of(value) is producer:
+                    yield Read(op, owner, number, value)
 
     def _set_values(self, group: Group) -> None:
         """Note what the ops of a new group read and make."""

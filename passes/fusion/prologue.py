@@ -36,17 +36,13 @@ def edges_unwise(
     graph: Graph, producer: Group, consumer: Group
 ) -> Iterator[tuple[tuple[ir.Operation, ir.Operation], str]]:
     """Each two ops of two groups between which a contraction or window should not compute, and why."""
-    if producer not in consumer.inputs:
-        return
-    for op, kind in zip(consumer.ops, consumer.kinds, strict=True):
-        if kind not in (Kind.ANCHOR, Kind.PAD):
-            continue
-        for _, number, value in graph.operands_of(op):
-            if graph.group_of(value) is producer and not (kind is Kind.PAD and number == 1):
-                reader = reader_of_pad(op) if kind is Kind.PAD else op
-                reason = _why_should_not_compute(graph, producer, value, reader)
-                if reason is not None:
-                    yield (value.owner.operation, op), reason
+    for read in graph.reads_between(producer, consumer):
+        kind = graph.kind_of(read.op)
+        if kind is Kind.ANCHOR or (kind is Kind.PAD and read.number != 1):
+            reader = reader_of_pad(read.op) if kind is Kind.PAD else read.op
+            reason = _why_should_not_compute(graph, producer, read.value, reader)
+            if reason is not None:
+                yield read.ops, reason
 
 
 def should_compute(graph: Graph, groups: Sequence[Group]) -> str | None:
