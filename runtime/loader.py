@@ -22,6 +22,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 from llvmlite.utils import get_library_name
 
+from ..errors import MloptError
 from . import library_pages, thread_scratch
 
 OPENMP_SYMBOLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
@@ -30,7 +31,7 @@ OPENMP_SYMBOLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
 LIBGCC_SYMBOLS = ("__extendhfsf2", "__truncsfhf2", "__truncdfhf2")
 
 
-class LoadError(Exception):
+class LoadError(MloptError):
     """An object cannot be linked into this process."""
 
 
@@ -96,7 +97,16 @@ _scratch: dict[str, LoadedObject] = {}
 def _thread_scratch() -> LoadedObject:
     """The function for threads' memory, loaded for the first object that asks for it."""
     if not _scratch:
-        builder = llvm.JITLibraryBuilder().add_ir(thread_scratch.function_text()).add_current_process()
+        try:
+            text = thread_scratch.function_text()
+        except OSError as error:
+            raise LoadError(
+                "a kernel keeps its scratch in memory of each thread, for which this process has no key left",
+                details=str(error),
+                remedy="libraries of this process hold all of its pthread keys (1024 on Linux): load fewer "
+                "of them, or call a compiled function before they take the last one",
+            ) from error
+        builder = llvm.JITLibraryBuilder().add_ir(text).add_current_process()
         jit = _linker()
         tracker = builder.export_symbol(thread_scratch.SYMBOL).link(jit, thread_scratch.SYMBOL)
         # Of threads that load at the same time, one's is kept for all: objects hold addresses, no reference.

@@ -10,17 +10,21 @@ more, and freed when the thread ends.
 from __future__ import annotations
 
 import ctypes
+import os
 
 SYMBOL = "mlopt_scratch"
 
 
 def function_text() -> str:
-    """The function as LLVM IR, with a pthread key of its own: one of it serves all objects of a process."""
+    """The function as LLVM IR, with a pthread key of its own: one of it serves all objects of a process.
+
+    OSError if the process has no key left.
+    """
     libc = ctypes.CDLL(None)
     key = ctypes.c_uint()
     status = libc.pthread_key_create(ctypes.byref(key), ctypes.cast(libc.free, ctypes.c_void_p))
     if status:
-        raise OSError(status, "no pthread key is left for the memory of threads")
+        raise OSError(status, f"pthread_key_create: {os.strerror(status)}")
     return _TEXT.replace("KEY", str(key.value))
 
 

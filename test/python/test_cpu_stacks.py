@@ -101,3 +101,18 @@ def test_threads_that_load_at_once_share_the_function(monkeypatch: pytest.Monkey
     with ThreadPoolExecutor(2) as threads:
         first, second = (each.result() for each in [threads.submit(loader._thread_scratch) for _ in "ab"])
     assert first is second is loader._thread_scratch()
+
+
+def test_a_process_without_keys_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loader, "_scratch", {})
+    libc, key, taken = ctypes.CDLL(None), ctypes.c_uint(), list[int]()
+    try:
+        while not libc.pthread_key_create(ctypes.byref(key), None):
+            taken.append(key.value)
+        with pytest.raises(loader.LoadError, match="no key left") as refused:
+            loader._thread_scratch()
+    finally:
+        for each in taken:
+            libc.pthread_key_delete(each)
+    assert "pthread_key_create" in str(refused.value) and "remedy" in str(refused.value)
+    assert loader._thread_scratch().address("mlopt_scratch")
