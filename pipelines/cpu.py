@@ -7,6 +7,7 @@ the IR after each stage under the stage's name.
 from __future__ import annotations
 
 from ..passes.costs.machine import DEFAULT_CPU
+from ..passes.cpu.strips.scratch import TASK_BYTES
 from ..passes.options import format_pass
 from ..passes.schedule import Schedule
 from ..passes.scheduling.cpu import SCRATCH
@@ -17,9 +18,8 @@ from .stages import Rule, Stage, no_memory_of_type, vectors_of_at_most
 _LOOPS = ("builtin", "func", "memref", "arith", "math", "cf", "scf", "affine", "vector", "ub", "llvm")
 # Four native registers; wider ones make LLVM's time explode and spill.
 _REGISTERS_A_VECTOR = 4
-# Stages, panels, sums and tiles that are kept, of which there are 2 MB at most: no pass after strip-mining
-# makes a task any.
-_ALL_SCRATCH = format_pass(Verify(level="loops", scratch=4 * 1024 * 1024))
+# No pass after strip-mining makes a task any scratch.
+_ALL_SCRATCH = format_pass(Verify(level="loops", scratch=TASK_BYTES))
 _NO_I1 = no_memory_of_type("i1", "loads and stores of i1 abort in finalize-memref-to-llvm")
 
 

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
     from .layout import Layout
 
 LARGEST_BYTES = 32 * 1024
-TASK_BYTES = 2 * 1024 * 1024  # of a task's scratch, up to which tiles are kept
+# All of a task's scratch: stages, panels, sums, kept tiles. A thread has so much for as long as it lives.
+TASK_BYTES = 4 * 1024 * 1024
+# Of it what has been taken when one more tile is kept. A tile can be computed again; for the others, some of
+# which ask after it, there is no other way, and the other half is theirs.
+KEPT_BYTES = TASK_BYTES // 2
 _DEAR = (
     "arith.divf",
     "arith.divsi",
@@ -54,7 +58,7 @@ class Buffer:
     ``depth`` is the loop level from which on it may be read.
     """
 
-    most: int | None = TASK_BYTES
+    most: int | None = KEPT_BYTES
     """How much a task may have with it; without room it is computed again. None: there is no other way."""
 
     def __init__(self, value: ir.Value, kept: Collection[int], depth: int = 0) -> None:
