@@ -26,7 +26,7 @@ from .group import Group
 from .kinds import Kind
 from .legal import can_fuse, is_prologue, may_be_beside
 from .price import Prices
-from .profit import is_mask_of_many, is_one_attention, should_fuse
+from .profit import is_mask_of_many, is_one_attention, should_be_one_task, should_fuse
 from .prologue import should_compute
 from .saving import Saving
 from .sharing import Copies, best_for, is_shared
@@ -120,7 +120,7 @@ class Chooser:
         saving = self.prices.saving(pair, joined.domain)
         assert joined.domain is not None
         again = partial(self.prices.most_repeated, joined.domain)
-        reason = should_fuse(saving, self.prices.machine.tasks, again)
+        reason = should_be_one_task(joined.domain) or should_fuse(saving, self.prices.machine.tasks, again)
         if reason is not None and not self._is_attentions(pair, saving):
             self.decisions.refuse(*pair, reason, saving)
         elif self._worth(saving) < -candidate.rank[0]:

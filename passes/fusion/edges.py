@@ -20,7 +20,6 @@ from .turned import no_turned_store
 from .words import first_word
 
 ROWS_OF_ROWS = "a reduction reads what tasks of other rows reduce"
-ALL_TASKS = "a full reduction is there only when all of its tasks are done"
 PARTS = "a buffer that is written in parts is complete only after its kernels"
 GATHER = "a gather reads any element, so all of them must be there"
 _EPILOGUES = (Kind.POINTWISE, Kind.INSERT)
@@ -73,10 +72,8 @@ def _edge_apart(graph: Graph, producer: Group, edge: Read) -> str | None:
     if order is None:
         return _noted(out_of_order(read, nest), value)
     is_epilogue = (kind in _EPILOGUES and len(order) == len(nest.kinds)) or kind is Kind.ATTENTION
-    if made_by is Kind.BARRIER and not is_epilogue:
-        return ALL_TASKS
-    if producer.has(Kind.ANCHOR, Kind.BARRIER) and not is_epilogue:
-        first = first_word((Kind.ANCHOR, Kind.BARRIER), producer)
+    if producer.has(Kind.ANCHOR) and not is_epilogue:
+        first = first_word((Kind.ANCHOR,), producer)
         apart = f"only element-wise ops over all loops of its result follow {first} in its kernel"
         parts = IN_PARTS.get(value.owner.operation)
         return apart if parts is None else f"{apart}; {parts}"

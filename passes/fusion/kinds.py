@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from math import prod
 
 from mlir import ir
 
 from ..raising.bodies import is_contraction
 from ..structured import ATTENTION, STRUCTURED
 from ..tiling.access import Nest
-
-LONGEST_ROW = 16384  # a full reduction of up to so many elements is one row, not a barrier
 
 
 class Kind(Enum):
@@ -26,8 +23,7 @@ class Kind(Enum):
     FILL = "fill"
     ANCHOR = "contraction or window"  # has an accumulator tile; a kernel has at most one
     ATTENTION = "attention"
-    ROW = "row reduction"  # a task can own whole rows, or columns
-    BARRIER = "reduction over all tasks"
+    ROW = "reduction"  # a task can own whole rows or columns, of which a full reduction has one
     HOST = "host"
 
 
@@ -35,7 +31,11 @@ _BY_NAME = {"linalg.fill": Kind.FILL, "tensor.insert_slice": Kind.INSERT, "tenso
 
 
 def kind_of(op: ir.Operation, nest_of: Callable[[ir.Operation], Nest]) -> Kind:
-    """The part that ``op`` can play."""
+    """The part that ``op`` can play.
+
+    A task can own a row however long it is, one that is all there is included: whether it should is a matter
+    of price. What several tasks reduce are the rows of another op (mlopt-raise makes parts of a total).
+    """
     if op.name not in STRUCTURED:
         return Kind.HOST
     if op.name in _BY_NAME:
@@ -50,7 +50,7 @@ def kind_of(op: ir.Operation, nest_of: Callable[[ir.Operation], Nest]) -> Kind:
         return Kind.GATHER if gathers else Kind.POINTWISE
     if is_contraction(op) or _has_window(nest):
         return Kind.ANCHOR
-    return Kind.ROW if _reduces_rows(nest) else Kind.BARRIER
+    return Kind.ROW
 
 
 def _has_window(nest: Nest) -> bool:
@@ -60,14 +60,3 @@ def _has_window(nest: Nest) -> bool:
         if access is not None
         for index in access.indices
     )
-
-
-def _reduces_rows(nest: Nest) -> bool:
-    """Whether a task can own what is reduced for one result: there are several results, or it is short."""
-    return bool(nest.parallels) or _is_short(nest)
-
-
-def _is_short(nest: Nest) -> bool:
-    extents = [nest.extents[loop] for loop in nest.reductions]
-    known = [extent for extent in extents if extent is not None]
-    return len(known) == len(extents) and prod(known) <= LONGEST_ROW

@@ -24,7 +24,6 @@ MOST_PARTS = 16  # that it writes of buffers
 RESHAPE = "a reshape is between them"
 IN_HOST = " in the host function"
 NO_LOOP = "they have no loop in common that tasks could divide"
-_REDUCTIONS = (Kind.ROW, Kind.BARRIER)
 
 
 def can_fuse(graph: Graph, groups: Sequence[Group], domain: Domain | None = None) -> Group | str:
@@ -148,24 +147,14 @@ def _kinds_apart(producer: Group, consumer: Group) -> str | None:
     kinds = {*producer.kinds, *consumer.kinds}
     if Kind.ATTENTION in kinds:
         return _apart_from_attention(producer, consumer)
-    if Kind.ANCHOR in kinds and kinds & {*_REDUCTIONS, Kind.GATHER}:
-        return _not_beside(Kind.ANCHOR, (*_REDUCTIONS, Kind.GATHER), producer, consumer)
-    if kinds & {Kind.ANCHOR, Kind.BARRIER} and _write_one_buffer(producer, consumer):
-        owner = first_word((Kind.ANCHOR, Kind.BARRIER), producer, consumer)
+    if Kind.ANCHOR in kinds and kinds & {Kind.ROW, Kind.GATHER}:
+        return _not_beside(Kind.ANCHOR, (Kind.ROW, Kind.GATHER), producer, consumer)
+    if Kind.ANCHOR in kinds and _write_one_buffer(producer, consumer):
+        owner = first_word((Kind.ANCHOR,), producer, consumer)
         parts = (producer.kinds + consumer.kinds).count(Kind.INSERT)
         return f"{owner}'s kernel writes one part of a buffer, there would be {parts}"
     if (producer.kinds + consumer.kinds).count(Kind.INSERT) > MOST_PARTS:
         return f"a kernel writes at most {MOST_PARTS} parts of buffers, so that it compiles in bounded time"
-    if producer.has(Kind.BARRIER):
-        if consumer.has(Kind.ROW):  # another total may be beside it: one task makes either
-            total, other = first_word((Kind.BARRIER,), producer), first_word((Kind.ROW,), consumer)
-            return f"{total} needs all tasks: its kernel has no reduction after it, {other} is one"
-    elif Kind.BARRIER in kinds and Kind.ROW in kinds:
-        row, total = first_word((Kind.ROW,), producer), first_word((Kind.BARRIER,), consumer)
-        return f"{total}, a reduction over all tasks, waits for the rows of {row}"
-    if Kind.GATHER in kinds and Kind.BARRIER in kinds:
-        total = first_word((Kind.BARRIER,), producer, consumer)
-        return f"a gather's rows are not kept for {total}, a reduction over all tasks"
     return None
 
 
@@ -186,7 +175,7 @@ def _write_one_buffer(*groups: Group) -> bool:
 
 def _apart_from_attention(producer: Group, consumer: Group) -> str | None:
     """Attention is one kernel with the product of its scores, and with element-wise ops."""
-    others = (*_REDUCTIONS, Kind.GATHER, Kind.INSERT)
+    others = (Kind.ROW, Kind.GATHER, Kind.INSERT)
     if {*producer.kinds, *consumer.kinds} & set(others):
         return _not_beside(Kind.ATTENTION, others, producer, consumer)
     if producer.has(Kind.ATTENTION) and consumer.has(Kind.ATTENTION, Kind.ANCHOR):

@@ -126,4 +126,4 @@ def _is_made_of_moved(op: ir.Operation) -> bool:
 
 def _computes(op: ir.Operation) -> bool:
     """Whether ``op`` is element by element, or a reduction that is no contraction and no window."""
-    return op.name == "linalg.generic" and kind_of(op, nest_of) in (Kind.POINTWISE, Kind.ROW, Kind.BARRIER)
+    return op.name == "linalg.generic" and kind_of(op, nest_of) in (Kind.POINTWISE, Kind.ROW)

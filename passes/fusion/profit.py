@@ -7,7 +7,8 @@ from math import inf
 
 from ..costs.machine import Machine
 from ..costs.roofline import are_enough
-from ..structured import SCORES, label_of
+from ..domain import Domain
+from ..structured import SCORES, label_of, word_for
 from .group import Group
 from .kinds import Kind
 from .saving import Price, Saving
@@ -33,6 +34,20 @@ def should_fuse(saving: Saving, wanted: int, most_repeated: Callable[[], str]) -
     if saving.reread > 0 > saving.bytes:
         return f"rows that no cache keeps would be read again: {saving.reread} bytes"
     return "it saves no time"
+
+
+def should_be_one_task(domain: Domain) -> str | None:
+    """Why the one task that makes a total should not go through all of its elements again, or None.
+
+    That is so where nobody knows how many there are: what the model takes for their number is small.
+    """
+    if not any(nest.reductions and not nest.parallels and None in nest.extents for nest in domain.nests):
+        return None
+    for nest in domain.nests:
+        is_walked = not nest.reductions and any(dim.walked for dim in domain.loops(nest))
+        if is_walked and any(write.value in domain.results for write in nest.writes):
+            return f"one task would make all of {word_for(nest.op)}, and nobody knows how much that is"
+    return None
 
 
 def is_one_attention(producer: Group, consumer: Group, saving: Saving, machine: Machine) -> bool:
