@@ -69,7 +69,7 @@ class Fuse(Pass):
                 compute_counts(function.operation)
                 give_inits_their_fills(function.operation)
                 give_concats_their_buffers(function.operation)
-                compute_padded(function.operation)
+                compute_padded(function.operation, machine)
                 give_windows_their_pads(function.operation)
                 widen_views(function.operation)
                 # A block's tiles stay in registers: it has no memory to compute ahead of a window.

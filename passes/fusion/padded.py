@@ -14,33 +14,38 @@
 All that is element by element is one kernel then, with the reductions that read it; a pad of the caller's is
 one that no kernel fills before (64x60x60 floats in 0.45 of the time). Legal where places are known, and what
 stands beside the elements that are put in may be computed and dropped: nothing divides integers or asserts.
-What another kernel can write to its place in a buffer as it makes it stays so, and special functions where
-the padding would have them computed for many more elements.
+What another kernel can write to its place in a buffer as it makes it stays so, and special functions that
+would be computed for many more elements, unless a copy of what is written over takes longer (`sinking.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from mlir import ir
 
 from ...dialects.attributes import WHOLE
 from ..constants import scalar_constant
+from ..costs.count import bytes_of
+from ..costs.machine import Machine
 from ..groups import is_init
 from ..operations import block_ops, defining_op
-from ..structured import DYNAMIC, elements_of, has_one_use, origin_of_size
+from ..structured import ASSUMED, DYNAMIC, elements_of, has_one_use, origin_of_size
 from ..tiling.access import nest_of
 from ..tiling.stages import is_moved
 from .kinds import Kind, kind_of
 from .pads import can_read_through
 from .placed import Parts, computed
-from .sinking import can_sink, is_in_memory, should_sink, sinks
+from .sinking import can_sink, is_in_memory, should_sink
 
 MOST_PARTS = 4  # each is asked for at each element
 
 
-def compute_padded(func: ir.Operation) -> None:
-    """Let generics stand for what ``func`` pads or writes over, but for pads that windows read through."""
+def compute_padded(func: ir.Operation, machine: Machine) -> None:
+    """Let generics stand for what ``func`` pads or writes over, but for pads that windows read through.
+
+    ``machine``: whose special functions are compared with its bandwidth.
+    """
     for op in block_ops(func):
         parts = parts_of(op) if op.name == "tensor.insert_slice" else None
         if parts is None or not can_compute(parts):
@@ -48,13 +53,16 @@ def compute_padded(func: ir.Operation) -> None:
         readers = _readers_of(parts.whole)
         if not readers:
             continue
-        if should_compute(parts, readers):
-            made = computed(parts)
+        copied = _copied_before(parts)
+        sinking = [value for value in parts.values if can_sink(value)]
+        sunk = [value for value in sinking if should_sink(value, parts.whole, copied, machine)]
+        if should_compute(parts, readers, sunk):
+            made = computed(parts, sunk)
             for use in list(parts.whole.uses):
                 if use.owner.operation in readers:
                     use.owner.operation.operands[use.operand_number] = made
         else:
-            dear = [each for each in parts.values if can_sink(each) and not should_sink(each, parts.whole)]
+            dear = [value for value in sinking if value not in sunk]
             if dear:
                 many, few = len(dear) * elements_of(parts.whole), sum(map(elements_of, dear))
                 WHOLE.set(op, f"special functions would be computed for {many} elements, not for {few}")
@@ -101,9 +109,20 @@ def _has_known_place(op: ir.Operation) -> bool:
     )
 
 
-def should_compute(parts: Parts, readers: Sequence[ir.Operation]) -> bool:
-    """Whether it saves a kernel, and no part would be written to its place as it is made."""
-    at_hand = [is_in_memory(value) or sinks(value, parts.whole) for value in parts.values]
+def _copied_before(parts: Parts) -> int:
+    """The bytes that are moved to copy the tensor that parts are written into, if it is still needed."""
+    base = parts.base
+    is_tensor = isinstance(base.type, ir.RankedTensorType)
+    is_needed = isinstance(base, ir.BlockArgument) or not has_one_use(base)
+    return 2 * bytes_of(base, ASSUMED) if is_tensor and is_needed else 0
+
+
+def should_compute(parts: Parts, readers: Sequence[ir.Operation], sunk: Collection[ir.Value]) -> bool:
+    """Whether it saves a kernel, and no part would be written to its place as it is made.
+
+    Those that are ``sunk`` would be made where they are read.
+    """
+    at_hand = [is_in_memory(value) or value in sunk for value in parts.values]
     compute = all(map(_computes, readers))
     if isinstance(parts.base.type, ir.RankedTensorType):
         return compute and any(at_hand)

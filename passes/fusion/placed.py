@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
@@ -38,7 +38,7 @@ from ..structured import (
 )
 from ..subsets import Size
 from ..tiling.pads import fill_of_pad
-from .sinking import can_sink, sinks
+from .sinking import can_sink
 
 Bounds: TypeAlias = Mapping[int, tuple[int, int]]  # of each dim the first place, and that behind the last
 
@@ -61,13 +61,13 @@ class Parts:
         return [op.operands[0] for op in self.inserts]
 
 
-def computed(parts: Parts) -> ir.Value:
-    """The generic that stands for the tensor."""
+def computed(parts: Parts, sunk: Collection[ir.Value]) -> ir.Value:
+    """The generic that stands for the tensor; what makes those values that are ``sunk`` goes with it."""
     whole = parts.whole
     at = ir.InsertionPoint.after(whole.owner)
     label = label_of(whole.owner) or "insert"
     with whole.owner.location, at:
-        if fill_of_pad(whole.owner) is not None and not sinks(parts.values[0], whole):
+        if fill_of_pad(whole.owner) is not None and parts.values[0] not in sunk:
             # What is read through has its padding.
             init = make_empty(whole, location=whole.owner.location, at=at)
             read = ir.AffineMap.get_identity(whole.type.rank)
@@ -78,7 +78,7 @@ def computed(parts: Parts) -> ir.Value:
         for op in parts.inserts:
             starts, shape = list(op.opview.static_offsets), op.operands[0].type.shape
             placed, value = Placed(starts, sizes), op.operands[0]
-            values.append(placed.place(value) if sinks(value, whole) else placed.padded(value))
+            values.append(placed.place(value) if value in sunk else placed.padded(value))
             bounds.append(
                 {
                     dim: (start, start + size)

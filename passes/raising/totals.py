@@ -54,7 +54,9 @@ from .parts_saving import PartsSaving
 from .ragged import split_raggedly
 from .turns import BLOCK, can_take_turns, take_turns
 
-SMALL = 1 << 14  # elements that one task reduces soon enough
+# Elements that one task reduces soon enough: of a softmax of twice as many, 16 bytes each, the CPU that stands
+# for all has no processor that is done within what it has to itself (`Machine.small`).
+SMALL = 1 << 14
 PARTS = 64  # tasks that a large reduction of everything has, at least
 MOST = 128  # parts of a total that few processors share, which the tasks of its readers add up
 READ_BACK = 512  # the same on a GPU, where each block that goes through it all again adds them up

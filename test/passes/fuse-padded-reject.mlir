@@ -107,3 +107,30 @@ func.func @of_any_size(%x: tensor<?x5xf32>, %y: tensor<?x5xf32>) -> tensor<?x5xf
   %p = tensor.insert_slice %m into %f[0, 0] [%n, 5] [1, 1] {mlopt.op = "pad"} : tensor<?x5xf32> into tensor<?x5xf32>
   return %p : tensor<?x5xf32>
 }
+
+// -----
+
+// 75 times as many powers: they take longer than a copy of what is written over.
+// CHECK: mlopt.fusion = ["{{.*}}special functions would be computed for 19200 elements, not for 256"]
+// CHECK-LABEL: func.func private @kernel_0_copy(
+// CHECK-LABEL: func.func private @kernel_1_pow_insert(
+// CHECK-LABEL: func.func private @kernel_2_neg(
+#id = affine_map<(i, j) -> (i, j)>
+func.func @main(%x: tensor<300x64xf32>, %y: tensor<4x64xf32>) -> tensor<300x64xf32> {
+  %e = tensor.empty() : tensor<4x64xf32>
+  %m = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y : tensor<4x64xf32>) outs(%e : tensor<4x64xf32>) attrs = {mlopt.op = "pow"} {
+  ^bb0(%a: f32, %out: f32):
+    %0 = math.powf %a, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x64xf32>
+  %p = tensor.insert_slice %m into %x[2, 0] [4, 64] [1, 1] {mlopt.op = "insert"} : tensor<4x64xf32> into tensor<300x64xf32>
+  %er = tensor.empty() : tensor<300x64xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%p : tensor<300x64xf32>) outs(%er : tensor<300x64xf32>) attrs = {mlopt.op = "neg"} {
+  ^bb0(%a: f32, %out: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<300x64xf32>
+  return %r : tensor<300x64xf32>
+}
