@@ -54,8 +54,8 @@ from .parts_saving import PartsSaving
 from .ragged import split_raggedly
 from .turns import BLOCK, can_take_turns, take_turns
 
-# Elements that one task reduces soon enough: of a softmax of twice as many, 16 bytes each, the CPU that stands
-# for all has no processor that is done within what it has to itself (`Machine.small`).
+# Elements that one task reduces soon enough: a softmax of so many, not of twice as many, is done within what
+# a processor of the CPU that stands for all has to itself (`Machine.small`).
 SMALL = 1 << 14
 PARTS = 64  # tasks that a large reduction of everything has, at least
 MOST = 128  # parts of a total that few processors share, which the tasks of its readers add up

@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from mlopt.passes.costs.cost import Cost
 from mlopt.passes.costs.machine import find_machine
+from mlopt.passes.costs.roofline import predict
+from mlopt.passes.fusion.profit import should_fuse
+from mlopt.passes.fusion.saving import Saving
+from mlopt.passes.raising.totals import SMALL
 from mlopt.test.python.fusion_programs import elementwise, fused, matmul, program, total
 
 MACHINES = pytest.mark.parametrize("machine", ["cpu", "a100", "h100", "h200"])
@@ -153,3 +158,34 @@ def test_what_is_made_of_many_long_rows_is_stored_and_not_made_again(machine, in
         assert each.reason == f"rows that no cache keeps would be read again: {(inputs - 1) * size} bytes"
         assert each.bytes == (3 - inputs) * size
         assert each.seconds < 0
+
+
+@pytest.mark.parametrize(
+    ("saving", "reason"),
+    [
+        (Saving(8, 1e-9, 1, True, 0.0), None),
+        (Saving(0, 0.0, 16, False, 0.0), "it saves no time"),
+        (Saving(8, -1e-9, 16, False, 0.0, reread=8), "it saves no time"),  # bytes are saved all the same
+        (
+            Saving(-8, -1e-9, 16, False, 0.0, reread=9),
+            "rows that no cache keeps would be read again: 9 bytes",
+        ),
+        (Saving(-8, -1e-9, 1, False, 0.0, reread=8), "only 1 task would be left, 16 are wanted"),
+        (Saving(8, -2e-9, 15, True, 0.0, again=1e-9), "only 15 tasks would be left, 16 are wanted"),
+        (
+            Saving(8, -1e-9, 15, True, 0.0, again=2e-9),
+            "what would be computed again costs more than is saved: exp, 3 times",
+        ),
+        (Saving(8, -1e-9, 1, True, 0.0, "it waits", 2e-9, 8), "it waits"),
+    ],
+)
+def test_the_reason_is_what_costs_most(saving, reason):
+    """What makes a kernel slow, what is computed again, few tasks, rows read again; in this order."""
+    assert should_fuse(saving, 16, lambda: "exp, 3 times") == reason
+
+
+def test_a_total_that_one_task_makes_is_what_a_processor_has_to_itself():
+    """So is a softmax of it, the longest chain of totals that is one kernel: in f32 read and written once."""
+    cpu = find_machine("cpu")
+    alone, twice = (predict(Cost(8 * count), cpu, 1).seconds for count in (SMALL, 2 * SMALL))
+    assert alone <= cpu.small < twice
