@@ -148,12 +148,25 @@ def _edge_lines(explained: Explanation, function: str) -> Iterator[str]:
 
 
 def reasons_of(edge: Mapping[str, Any]) -> list[str]:
-    """Why two kernels are two, a line a reason, with what fusion would save or cost where that is known."""
-    lines: Counter[str] = Counter()
-    for each in edge["reasons"]:
-        ops = f"{each['ops']}{_places(each.get('where', ()))}: " if each["ops"] else ""
-        lines[f"{ops}{each['reason']}" + (_would_save(each) if "seconds_saved" in each else "")] += 1
-    return [line if count == 1 else f"{line} ({count} times)" for line, count in lines.items()]
+    """Why two kernels are two, a line a reason, with what fusion would save or cost where that is known.
+
+    That is what one kernel saves: several reasons against it have it together, in a line of its own.
+    """
+    reasons = edge["reasons"]
+    savings = {_would_save(each) for each in reasons if "seconds_saved" in each}
+    apart = [(_why(each), _would_save(each) if "seconds_saved" in each else "") for each in reasons]
+    if len(savings) == 1 and len({why for why, _ in apart}) > 1:
+        apart = [(why, "") for why, _ in apart]
+    else:
+        savings = set()
+    lines = Counter(map("".join, apart))
+    found = [line if count == 1 else f"{line} ({count} times)" for line, count in lines.items()]
+    return found + [f"one kernel{each.removeprefix(';')}" for each in savings]
+
+
+def _why(reason: Mapping[str, Any]) -> str:
+    ops = f"{reason['ops']}{_places(reason.get('where', ()))}: " if reason["ops"] else ""
+    return f"{ops}{reason['reason']}"
 
 
 def _places(places: Sequence[str]) -> str:

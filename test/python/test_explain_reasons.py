@@ -237,7 +237,8 @@ def test_why_a_softmax_between_products_is_no_attention(file: Path, name: str) -
     assert SCORES[name] in apart["reason"]
     assert apart["ops"] == f"{apart['where'][0]}: softmax"
     elements = 2 * 8192 if name == "one_row" else 2 * 8 * 8
-    assert apart["bytes_saved"] == 4 * 4 * elements  # scores and weights, written and read
+    # Scores and weights, written and read, but for those written that the caller wants.
+    assert apart["bytes_saved"] == (3 if name in ("kept_weights", "returned_scores") else 4) * 4 * elements
     # Two tasks of 380 µs cost more than the bytes of three kernels that share the keys.
     assert (apart["seconds_saved"] < 0) == (name == "one_row")
 
@@ -259,6 +260,14 @@ def test_each_edge_between_two_kernels_has_its_own_reason(file: Path) -> None:
     assert row["mul -> sub"] == "the kernels are two because of mul -> amax"
     assert row["exp -> bmm"] == "only element-wise work is computed again for each tile of bmm, amax is none"
     assert row["where -> div"] == "the kernels are two because of exp -> bmm"
+
+
+def test_what_one_kernel_would_save_is_said_once(file: Path) -> None:
+    """Where several reasons are against it, in a line of its own."""
+    edges = explain.explain(f"{file}:halves", "main", "cpu", "cpu").edges
+    found = [explain_text.reasons_of(edge) for edge in edges]
+    assert all([line for line in lines if "would save" in line] == lines[-1:] for lines in found)
+    assert any(lines[-1].startswith("one kernel would save ") for lines in found)
 
 
 def test_what_attention_reads_is_named(file: Path) -> None:
