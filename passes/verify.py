@@ -7,6 +7,8 @@ No rewrite: the module stays as it is, or each broken rule is an error at its op
   is one scf.forall in normal form that agrees with ``mlopt.schedule`` (or nothing but its return, if it
   has no elements), and allocates nothing but scratch of at most ``scratch`` bytes. One with ``mlopt.sums``
   has two: the parts of a product and what adds them up, of which mlopt-gpu-last-blocks makes one.
+  Scratch is dense, of constant size, and outside of loops, where each turn would take more of the stack;
+  tensors that are computed, and globals that are no constants, would be memory besides it.
 - ``level=tile``: inside the scf.forall stand only the ops of the tile IR, loops carry vectors or
   scalars, reads and writes are of whole buffers padded with zeros, or of scratch, nothing else is read that
   the kernel writes, and the accumulator of a reduction or contraction does not travel through memory.

@@ -12,11 +12,16 @@ from ..operations import nested_ops
 from .problem import Problem
 
 # What may stand beside the scf.forall: sizes, constants, and how arguments are looked at.
-_OUTSIDE = (
-    "affine.", "arith.", "func.return", "memref.alloca", "memref.cast", "memref.dim", "memref.get_global",
-    "memref.load", "tensor.cast", "tensor.dim", "tensor.extract", "ub.poison", "vector.broadcast",
-)  # fmt: skip
-_ALLOCATING = ("memref.alloc", "memref.realloc", "tensor.empty", "bufferization.alloc_tensor")
+_OUTSIDE = frozenset((
+    "affine.apply", "affine.max", "affine.min", "func.return", "memref.alloca", "memref.cast", "memref.dim",
+    "memref.get_global", "memref.load", "tensor.cast", "tensor.dim", "tensor.extract", "ub.poison",
+    "vector.broadcast",
+))  # fmt: skip
+_ALLOCATING = frozenset((
+    "bufferization.alloc_tensor", "gpu.alloc", "llvm.alloca", "memref.alloc", "memref.realloc",
+    "tensor.empty",
+))  # fmt: skip
+_CALLS = ("func.call", "func.call_indirect", "llvm.call", "llvm.invoke")
 
 
 def is_tiled_kernel(function: ir.Operation) -> bool:
@@ -38,7 +43,7 @@ def problems(function: ir.Operation, scratch: int) -> Iterator[Problem]:
     if len(foralls) != allowed and len(top) > 1:  # a kernel without elements is its return alone
         yield Problem(function, f"a kernel must be {wanted}, this one has {len(foralls)}")
     for op in top:
-        if op.name != "scf.forall" and not op.name.startswith(_OUTSIDE):
+        if op.name != "scf.forall" and op.name not in _OUTSIDE and not op.name.startswith("arith."):
             yield Problem(op, f"'{op.name}' may not stand in a kernel beside its scf.forall")
     for forall, schedule in zip(foralls, [*schedules, None], strict=False):
         yield from _loop_problems(forall, schedule)
@@ -65,25 +70,58 @@ def _loop_problems(forall: ir.Operation, on_function: dict[str, tuple[int, ...]]
 def _memory_problems(function: ir.Operation, limit: int) -> Iterator[Problem]:
     used = 0
     for op in nested_ops(function):
-        if op.name == "func.call":
+        if op.name in _CALLS:
             yield Problem(op, "a kernel may not call functions")
         elif op.name in _ALLOCATING:
             yield Problem(op, f"a kernel may allocate scratch only, by memref.alloca, not by '{op.name}'")
+        elif op.name.startswith(("arith.", "math.")) and op.name != "arith.constant" and _makes_tensor(op):
+            yield Problem(op, "a kernel computes vectors and scalars: a tensor would be a buffer of its own")
+        elif op.name == "memref.get_global" and not _is_constant(op):
+            yield Problem(op, "a kernel may read constants: another global is shared by all of its tasks")
         elif op.name == "memref.alloca":
-            size = _bytes_of(op.results[0].type)
+            size = _bytes_of(op)
             if size is None:
                 yield Problem(op, "a kernel's scratch must have a constant size")
+            if not _is_dense(op.results[0].type):
+                yield Problem(op, "a kernel's scratch lies in rows without gaps: give it no layout")
+            if op.parent.operation.name not in ("func.func", "scf.forall"):
+                yield Problem(
+                    op, "a kernel's scratch stands outside of loops: each turn would take more of it"
+                )
             used += size or 0
     if used > limit:
         yield Problem(function, f"the kernel's scratch takes {used} bytes, {limit} are allowed")
 
 
-def _bytes_of(memref: ir.MemRefType) -> int | None:
+def _is_dense(memref: ir.MemRefType) -> bool:
+    return bool(memref.affine_map == ir.AffineMap.get_identity(memref.rank))
+
+
+def _makes_tensor(op: ir.Operation) -> bool:
+    return any(isinstance(result.type, (ir.RankedTensorType, ir.UnrankedTensorType)) for result in op.results)
+
+
+def _is_constant(get: ir.Operation) -> bool:
+    """Whether the global that an op asks for is one, in the symbol table around it."""
+    table = get.parent
+    while table.operation.name != "builtin.module":
+        table = table.operation.parent
+    name = ir.FlatSymbolRefAttr(get.attributes["name"]).value
+    return "constant" in ir.SymbolTable(table.operation)[name].attributes
+
+
+def _bytes_of(alloca: ir.Operation) -> int | None:
     """The bytes of a buffer, as the llvm lowering stores it; None if its size is not constant."""
-    if not memref.has_static_shape:
-        return None
+    memref = alloca.results[0].type
     element = _element_bytes(memref.element_type)
-    return None if element is None else int(prod(memref.shape)) * element
+    if not memref.has_static_shape or element is None:
+        return None
+    size, alignment = int(prod(memref.shape)) * element, alloca.attributes.get("alignment")
+    return size if alignment is None else _up_to(size, ir.IntegerAttr(alignment).value)
+
+
+def _up_to(size: int, multiple: int) -> int:
+    return -(-size // multiple) * multiple
 
 
 def _element_bytes(element: ir.Type) -> int | None:

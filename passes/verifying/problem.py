@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from mlir import ir
 
+from ..operations import ops_named
+
 
 class Problem(NamedTuple):
     """An operation that breaks a rule, and which."""
@@ -16,7 +18,7 @@ class Problem(NamedTuple):
 
 
 def functions_of(module: ir.Operation) -> Iterator[ir.Operation]:
-    """The func.funcs with a body."""
-    for op in module.regions[0].blocks[0].operations:
-        if op.operation.name == "func.func" and len(op.operation.regions[0].blocks) > 0:
-            yield op.operation
+    """The func.funcs with a body, those of modules inside of it, too."""
+    for function in ops_named(module, "func.func"):
+        if len(function.regions[0].blocks) > 0:
+            yield function

@@ -192,3 +192,71 @@ func.func private @carried(%a: tensor<8xf32>, %out: tensor<8xf32>) -> tensor<8xf
   }
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// Loops beside the scf.forall are work that no task does.
+func.func private @beside(%a: memref<64xf32>) attributes {mlopt.kernel} {
+  // expected-error@below {{'affine.for' may not stand in a kernel beside its scf.forall}}
+  affine.for %i = 0 to 64 {}
+  // expected-error@below {{'memref.alloca_scope' may not stand in a kernel beside its scf.forall}}
+  memref.alloca_scope {}
+  scf.forall (%i) = (0) to (64) step (16) {}
+  return
+}
+
+// -----
+
+// Each turn of a loop takes its scratch anew; gaps and alignment are memory, too.
+// expected-error@below {{the kernel's scratch takes 320 bytes, 128 are allowed}}
+func.func private @scratch(%n: index) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.forall (%i) = (0) to (64) step (16) {
+    scf.for %j = %c0 to %n step %c1 {
+      // expected-error@below {{a kernel's scratch stands outside of loops}}
+      %0 = memref.alloca() : memref<8xf32>
+    }
+    // expected-error@below {{a kernel's scratch lies in rows without gaps}}
+    %1 = memref.alloca() : memref<8xf32, strided<[1000000]>>
+    %2 = memref.alloca() {alignment = 256 : i64} : memref<8xf32>
+  }
+  return
+}
+
+// -----
+
+memref.global "private" @shared : memref<1000xf32> = uninitialized
+memref.global "private" constant @known : memref<2xf32> = dense<[1.0, 2.0]>
+func.func private @tensors(%big: tensor<1000xf32>) attributes {mlopt.kernel} {
+  // expected-error@below {{a kernel computes vectors and scalars: a tensor would be a buffer of its own}}
+  %0 = arith.addf %big, %big : tensor<1000xf32>
+  // expected-error@below {{a kernel may read constants: another global is shared by all of its tasks}}
+  %1 = memref.get_global @shared : memref<1000xf32>
+  %2 = memref.get_global @known : memref<2xf32>
+  scf.forall (%i) = (0) to (64) step (16) {
+    // expected-error@below {{a kernel computes vectors and scalars}}
+    %3 = math.exp %big : tensor<1000xf32>
+  }
+  return
+}
+
+// -----
+
+llvm.func @malloc(i64) -> !llvm.ptr
+module @inner {
+  // expected-error@below {{a kernel must be one scf.forall, this one has 0}}
+  func.func private @k() attributes {mlopt.kernel} {
+    %c4 = arith.constant 4 : index
+    return
+  }
+}
+func.func private @outer() attributes {mlopt.kernel} {
+  %n = arith.constant 4 : i64
+  scf.forall (%i) = (0) to (64) step (16) {
+    // expected-error@+2 {{a kernel may not call functions}}
+    // expected-error@+1 {{'llvm.call' is no op of the tile IR}}
+    %p = llvm.call @malloc(%n) : (i64) -> !llvm.ptr
+  }
+  return
+}
