@@ -52,8 +52,9 @@ def cpu_stages(
             # No kernel or host function calls malloc.
             "mlopt-cpu-arena,mlopt-cpu-copies,"
             # Large results go past the caches: tasks are still loops here, and end with a fence. What such
-            # loops read is asked for ahead, and kernels start where the one before has ended.
-            "mlopt-cpu-stream-stores,mlopt-cpu-prefetch-streams,mlopt-cpu-turn-back,"
+            # loops read is asked for ahead, a row is stored while the next one is computed, and kernels start
+            # where the one before has ended.
+            "mlopt-cpu-stream-stores,mlopt-cpu-prefetch-streams,mlopt-cpu-late-stores,mlopt-cpu-turn-back,"
             # Profilers can see the kernels; sizes that are known are not passed on; large scratch leaves the
             # stack, and asserts that there is memory; threads and status reach the functions that need them;
             # then tasks run over threads.

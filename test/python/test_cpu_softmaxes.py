@@ -42,3 +42,15 @@ def test_rows_that_are_not_finite(dim: int, dtype: torch.dtype, tolerance: float
     made = on_any_number(lambda: torch.stack(compiled(rows)))
     wanted = torch.stack((rows.softmax(dim), rows.log_softmax(dim)))
     torch.testing.assert_close(made, wanted, rtol=tolerance, atol=1e-7, equal_nan=True)
+
+
+def test_rows_that_are_stored_late() -> None:
+    """16 MiB, past the caches: rows that are not finite at the ends of tasks and between others."""
+    x = torch.randn(4104, 1024)
+    x[7, 3], x[8], x[4103, 1023] = math.nan, -math.inf, math.inf
+    compiled = mlopt.jit(lambda x: x.softmax(-1), x)
+    assert (
+        compiled.asm["loops"].count("nontemporal") == 2
+    )  # among the next row's exponentials, and of the last
+    made = on_any_number(lambda: compiled(x))
+    torch.testing.assert_close(made, x.double().softmax(-1).float(), rtol=1e-6, atol=1e-9, equal_nan=True)
