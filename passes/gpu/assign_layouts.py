@@ -42,11 +42,11 @@ from ...dialects.layouts import LINE_BYTES, Layout
 from ..base import Pass, PassError
 from ..combining import reduced_dims
 from ..operations import defining_op, nested_ops
-from ..reshapes import RESHAPES
 from .grids import grids_of
 from .layouts.access import HALVES, WIDE, Access, access_of, bytes_of, is_halved
 from .layouts.anchors import Anchor, anchor_of
 from .layouts.coalescing import is_narrow, is_scattered
+from .layouts.cuts import smallest_cuts
 from .layouts.dims import Dims
 from .layouts.mma import makes_factor
 from .layouts.order import last_of_reads, loads_first
@@ -133,15 +133,8 @@ def _dims(block: ir.Block) -> Dims:
         dims = Dims(_laid_out(block))
         if dims.cut is None:
             return dims
-        _copy_operand(*_smallest(dims.cut.op, dims.cut.operand))
-
-
-def _smallest(op: ir.Operation, number: int) -> tuple[ir.Operation, int]:
-    """The operand to copy for a cut: what was stretched, rather than what came of it."""
-    value = op.operands[number]
-    if isinstance(value.owner, ir.Block) or value.owner.name not in RESHAPES or len(list(value.uses)) > 1:
-        return op, number
-    return _smallest(value.owner.operation, 0)
+        for op, number in smallest_cuts(dims.cut.op, dims.cut.operand):
+            _copy_operand(op, number)
 
 
 def _copy_operand(op: ir.Operation, number: int) -> None:

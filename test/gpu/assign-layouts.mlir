@@ -152,6 +152,33 @@ func.func private @cut(%x: memref<16xf32>, %out: memref<16x16xf32>) attributes {
 
 // -----
 
+// A row and a column that are stretched, each for two readers, one of which has them the other way round: the
+// row is copied, and stretched and compared again; no square is.
+// CHECK-LABEL: @stretched
+// CHECK-NOT: "mlopt.convert_layout"{{.*}} -> vector<64x64
+// CHECK: "mlopt.convert_layout"{{.*}} : (vector<64{{(x1)?}}xf32>)
+// CHECK-NOT: "mlopt.convert_layout"{{.*}} -> vector<64x64
+// CHECK: vector.transfer_write
+func.func private @stretched(%x: memref<64xf32>, %out: memref<64x64xi32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (1) step (1) {
+    %v = vector.transfer_read %x[%c0], %pad {in_bounds = [true]} : memref<64xf32>, vector<64xf32>
+    %a = vector.broadcast %v : vector<64xf32> to vector<64x64xf32>
+    %c = vector.shape_cast %v : vector<64xf32> to vector<64x1xf32>
+    %b = vector.broadcast %c : vector<64x1xf32> to vector<64x64xf32>
+    %g = arith.cmpf ogt, %a, %b : vector<64x64xf32>
+    %l = arith.cmpf ole, %b, %a : vector<64x64xf32>
+    %both = arith.andi %g, %l : vector<64x64xi1>
+    %more = arith.ori %l, %both : vector<64x64xi1>
+    %n = arith.extui %more : vector<64x64xi1> to vector<64x64xi32>
+    vector.transfer_write %n, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xi32>, memref<64x64xi32>
+  } {mlopt.schedule = {tile = array<i64: 0, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
 // Reads come first, with the position that the second needs; one at a position that comes from a tile cannot.
 // CHECK-LABEL: @order
 // CHECK: scf.forall
