@@ -91,6 +91,16 @@ class JoinProducts(Pass):
                 DECISIONS.set(op, tuple(decisions))
 
 
+def of_unequal_widths(function: ir.Operation, weights: Set[ir.Value]) -> set[ir.Operation]:
+    """The products that are to be joined and could not share a kernel as they are: their results differ."""
+    found: set[ir.Operation] = set()
+    for products in _alike(function, weights):
+        shapes = {op.results[0].type for op in products}
+        if len(shapes) > 1 and should_join(_chains(products, weights), weights) is None:
+            found.update(products)
+    return found
+
+
 def _decision(products: Sequence[ir.Operation], machine: Machine, reason: str) -> Decision:
     """What one product saves in the place of several, if all read its parts in place."""
     costs = [cost_alone(op, ASSUMED) for op in products]

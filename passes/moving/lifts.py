@@ -21,13 +21,15 @@ read the result: they can then read the original. In the same way a dim is split
     %v = tensor.expand_shape %x into 2x128x3x12x64
     %e = generic {slice} (b, t, h, d) -> (b, t, 1, h, d) ins(%v)
 
-Legal where the sizes of its parts are known, and all of the dim is moved. Done where products and attention
-alone read the parts, which then read them where they are.
+Legal where the sizes of its parts are known, and all of the dim is moved, or a part of it that lies in whole
+blocks of the inner parts: ``h + 8`` of 24 heads is (g + 2, r) of 6 groups of 4. Done where products and
+attention alone read the parts, which then read them where they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from mlir import ir
 from mlir.dialects import tensor
@@ -36,7 +38,16 @@ from ..hoist import made_of_weights
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..raising.reshape import grouped, joined_dims
-from ..structured import has_one_use, make_copy, maps_of, replace_op, sizes_of, structured_ops, word_for
+from ..structured import (
+    DYNAMIC,
+    has_one_use,
+    make_copy,
+    maps_of,
+    replace_op,
+    sizes_of,
+    structured_ops,
+    word_for,
+)
 from ..subsets import Size, split
 from .heads import is_for_products
 from .reads import is_move
@@ -71,13 +82,33 @@ def lift_parts(func: ir.Operation) -> None:
 
 
 def can_lift_parts(move: ir.Operation, parts: Parts) -> bool:
-    """Whether each loop that splits runs through one whole dim of what is moved, and nothing else."""
-    exprs = [expr for expr in maps_of(move)[0].results if not isinstance(expr, ir.AffineConstantExpr)]
-    others = [expr for expr in exprs if not isinstance(expr, ir.AffineDimExpr)]
+    """Whether each loop that splits runs through one dim of what is moved, or blocks of it, and no other."""
+    dims = zip(maps_of(move)[0].results, move.operands[0].type.shape, strict=True)
+    places = [(expr, size) for expr, size in dims if not isinstance(expr, ir.AffineConstantExpr)]
+    others = [expr for expr, _ in places if not isinstance(expr, ir.AffineDimExpr)]
     if not all(isinstance(expr.rhs, ir.AffineConstantExpr) for expr in others):
         return False
-    loops = [loop_of(expr) for expr in exprs]
-    return all(loops.count(loop) == 1 and loop in exprs for loop in map(ir.AffineDimExpr.get, parts))
+    loops = [loop_of(expr) for expr, _ in places]
+    if any(loops.count(ir.AffineDimExpr.get(loop)) != 1 for loop in parts):
+        return False
+    return all(_is_in_blocks(expr, size, _parts_at(expr, parts)) for expr, size in places)
+
+
+def _parts_at(expr: ir.AffineExpr, parts: Parts) -> list[int]:
+    """The parts of the loop that runs through a dim, or a part of it, at ``expr``; none if it stays one."""
+    if isinstance(expr, ir.AffineConstantExpr):
+        return []
+    loop = loop_of(expr)
+    return parts.get(loop.position, []) if isinstance(loop, ir.AffineDimExpr) else []
+
+
+def _is_in_blocks(expr: ir.AffineExpr, extent: int, sizes: list[int]) -> bool:
+    """Whether a dim splits as a loop that runs through a part of it: in whole blocks of the inner parts."""
+    if not sizes or isinstance(expr, ir.AffineDimExpr):
+        return True
+    block = prod(sizes[1:])
+    is_part = isinstance(expr, (ir.AffineAddExpr, ir.AffineModExpr)) and extent != DYNAMIC
+    return is_part and block > 0 and extent % block == expr.rhs.value % block == 0
 
 
 def can_lift(places: list[int], groups: list[list[int]]) -> bool:
@@ -135,14 +166,14 @@ def _lift_parts(expand: ir.Operation, move: ir.Operation, parts: Parts) -> None:
         exprs: list[ir.AffineExpr] = []
         groups: list[list[int]] = []
         for expr, size in zip(maps_of(move)[0].results, sizes_of(move.operands[0]), strict=True):
-            loop = expr.position if isinstance(expr, ir.AffineDimExpr) else -1
-            sizes: Sequence[Size] = parts.get(loop, [size])
+            loops = _parts_at(expr, parts)
+            sizes: Sequence[Size] = _sizes_of(expr, size, loops)
             groups.append(list(range(len(shape), len(shape) + len(sizes))))
             shape += sizes
-            if loop < 0:
-                exprs.append(expr.compose(renumbered))
-            else:
-                exprs += [ir.AffineExpr.get_dim(first[loop] + part) for part in range(len(sizes))]
+            exprs.append(_of_blocks(expr, prod(loops[1:])).compose(renumbered))
+            if loops:
+                start = first[loop_of(expr).position] + 1
+                exprs += [ir.AffineExpr.get_dim(start + part) for part in range(len(loops) - 1)]
         static, dynamic = split(shape)
         kind = ir.RankedTensorType.get(static, element)
         source = tensor.ExpandShapeOp(kind, move.operands[0], grouped(groups), dynamic, static).result
@@ -150,3 +181,20 @@ def _lift_parts(expand: ir.Operation, move: ir.Operation, parts: Parts) -> None:
         where = ir.AffineMap.get(rank, 0, exprs)
     made = make_copy(source, init, where, word_for(move), location=move.location, at=at)
     replace_op(expand, list(made.results))
+
+
+def _sizes_of(expr: ir.AffineExpr, size: Size, loops: list[int]) -> Sequence[Size]:
+    """What a dim of ``size`` splits into that is read at ``expr`` by a loop of parts."""
+    if not loops or isinstance(expr, ir.AffineDimExpr):
+        return loops or [size]
+    assert isinstance(size, int)
+    return [size // prod(loops[1:]), *loops[1:]]
+
+
+def _of_blocks(expr: ir.AffineExpr, block: int) -> ir.AffineExpr:
+    """Where a loop over blocks reads what ``expr`` reads one by one."""
+    if block == 1 or isinstance(expr, ir.AffineDimExpr):
+        return expr
+    number = expr.rhs.value // block
+    is_sum = isinstance(expr, ir.AffineAddExpr)
+    return expr.lhs + number if is_sum else ir.AffineExpr.get_mod(expr.lhs, number)

@@ -253,3 +253,63 @@ func.func @main(%x: tensor<128x512xf32>, %w: tensor<512x1024xf32> {mlopt.weight}
   } -> tensor<128x1024xf32>
   return %q : tensor<128x1024xf32>
 }
+
+// -----
+
+// Products of 1024 and 512 columns that mlopt-join-products makes one: a product reads both.
+// CHECK-LABEL: func.func @main
+// CHECK: mlopt.op = "transpose"
+// CHECK: mlopt.op = "transpose"
+#a = affine_map<(d0, d1, d2) -> (d0, d2)>
+#b = affine_map<(d0, d1, d2) -> (d2, d1)>
+#c = affine_map<(d0, d1, d2) -> (d0, d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#turn = affine_map<(d0, d1) -> (d1, d0)>
+#left = affine_map<(d0, d1, d2) -> (d2, d0)>
+func.func @main(%x: tensor<128x512xf32>, %wq: tensor<1024x512xf32> {mlopt.weight},
+                %wk: tensor<512x512xf32> {mlopt.weight}) -> tensor<1024x512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %eq = tensor.empty() : tensor<512x1024xf32>
+  %tq = linalg.generic {indexing_maps = [#turn, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%wq : tensor<1024x512xf32>) outs(%eq : tensor<512x1024xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%p: f32, %out: f32):
+    linalg.yield %p : f32
+  } -> tensor<512x1024xf32>
+  %iq = tensor.empty() : tensor<128x1024xf32>
+  %fq = linalg.fill ins(%zero : f32) outs(%iq : tensor<128x1024xf32>) -> tensor<128x1024xf32>
+  %q = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %tq : tensor<128x512xf32>, tensor<512x1024xf32>) outs(%fq : tensor<128x1024xf32>)
+      attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %r: f32, %out: f32):
+    %s = arith.mulf %p, %r : f32
+    %t = arith.addf %out, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<128x1024xf32>
+  %ek = tensor.empty() : tensor<512x512xf32>
+  %tk = linalg.generic {indexing_maps = [#turn, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%wk : tensor<512x512xf32>) outs(%ek : tensor<512x512xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%p: f32, %out: f32):
+    linalg.yield %p : f32
+  } -> tensor<512x512xf32>
+  %ik = tensor.empty() : tensor<128x512xf32>
+  %fk = linalg.fill ins(%zero : f32) outs(%ik : tensor<128x512xf32>) -> tensor<128x512xf32>
+  %k = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %tk : tensor<128x512xf32>, tensor<512x512xf32>) outs(%fk : tensor<128x512xf32>)
+      attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %r: f32, %out: f32):
+    %s = arith.mulf %p, %r : f32
+    %t = arith.addf %out, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<128x512xf32>
+  %e = tensor.empty() : tensor<1024x512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1024x512xf32>) -> tensor<1024x512xf32>
+  %y = linalg.generic {indexing_maps = [#left, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<128x1024xf32>, tensor<128x512xf32>) outs(%f : tensor<1024x512xf32>)
+      attrs = {mlopt.op = "matmul"} {
+  ^bb0(%p: f32, %r: f32, %out: f32):
+    %s = arith.mulf %p, %r : f32
+    %t = arith.addf %out, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<1024x512xf32>
+  return %y : tensor<1024x512xf32>
+}

@@ -55,6 +55,21 @@ class Heads(nn.Module):
         return tuple(part.contiguous() for part in parts)
 
 
+class GroupedQueries(nn.Module):
+    """Attention of more heads of queries than of keys and values."""
+
+    def __init__(self, width: int, heads: int, groups: int) -> None:
+        super().__init__()
+        self.each = width // heads
+        self.query = nn.Linear(width, width, bias=False)
+        self.key, self.value = (nn.Linear(width, groups * self.each, bias=False) for _ in range(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        layers = self.query, self.key, self.value
+        q, k, v = (layer(x).unflatten(-1, (-1, self.each)).transpose(1, 2) for layer in layers)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+
 def gates(x: torch.Tensor, w: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
     i, f, g, o = (x @ w).chunk(4, -1)
     return (torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)) * torch.sigmoid(o)
@@ -157,3 +172,17 @@ def test_heads(at_once: bool, target: str) -> None:
         for result, expected in zip(results, layer(IMAGE), strict=True):
             assert result.stride() == expected.stride()
             torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_queries_are_wider_than_keys_and_values(target: str) -> None:
+    names = kernels_of(GroupedQueries(64, 4, 2), (torch.randn(1, 33, 64),), target)
+    assert len(names) == 2, names
+
+
+def test_wide_queries_are_joined_on_cpus_that_would_read_their_weights_in_place() -> None:
+    module, x = GroupedQueries(512, 8, 2).eval(), torch.randn(1, 130, 512)
+    with torch.no_grad():
+        compiled = mlopt.jit(module, x)
+        assert sum(each.calls for each in compiled.report.kernels if each.function == "main") == 2
+        torch.testing.assert_close(compiled(x), module(x), rtol=1e-4, atol=1e-5)
