@@ -28,14 +28,10 @@ from mlir import ir
 from mlir.dialects import arith, cf
 
 from .base import Pass
-from .constants import integer_of
+from .divisions import DIVISIONS, SIGNED_QUOTIENTS, UNSIGNED, may_trap
 from .operations import ops_named
 
 MESSAGE = "RuntimeError: ZeroDivisionError"
-
-_SIGNED_QUOTIENTS = ("arith.divsi", "arith.floordivsi", "arith.ceildivsi")
-_SIGNED = (*_SIGNED_QUOTIENTS, "arith.remsi")
-_UNSIGNED = ("arith.divui", "arith.remui", "arith.ceildivui")
 
 
 @dataclass(frozen=True)
@@ -46,19 +42,10 @@ class GuardDivision(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Guard every scalar integer division that may trap."""
-        for division in ops_named(op, *_SIGNED, *_UNSIGNED):
-            if may_trap(division):
+        for division in ops_named(op, *DIVISIONS):
+            if isinstance(division.results[0].type, ir.IntegerType) and may_trap(division):
                 with ir.InsertionPoint(division), division.location:
                     _guard(division)
-
-
-def may_trap(division: ir.Operation) -> bool:
-    """Whether the divisor of a scalar integer division can be 0, or -1 in a signed one."""
-    divisor = division.operands[1]
-    if not isinstance(divisor.type, ir.IntegerType) or divisor.type.width == 1:
-        return False
-    value = integer_of(divisor)
-    return value in (None, 0) or (value == -1 and division.name in _SIGNED)
 
 
 def _guard(division: ir.Operation) -> None:
@@ -67,12 +54,12 @@ def _guard(division: ir.Operation) -> None:
     zero, one = arith.constant(type_, 0), arith.constant(type_, 1)
     is_zero = arith.cmpi(arith.CmpIPredicate.eq, divisor, zero)
     cf.assert_(arith.cmpi(arith.CmpIPredicate.ne, divisor, zero), MESSAGE)
-    if division.name in _UNSIGNED:
+    if division.name in UNSIGNED:
         division.operands[1] = arith.select(is_zero, one, divisor)
         return
     is_minus_one = arith.cmpi(arith.CmpIPredicate.eq, divisor, arith.constant(type_, -1))
     division.operands[1] = arith.select(arith.ori(is_zero, is_minus_one), one, divisor)
-    if division.name in _SIGNED_QUOTIENTS:
+    if division.name in SIGNED_QUOTIENTS:
         _negate_for_minus_one(division, dividend, is_minus_one)
 
 

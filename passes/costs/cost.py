@@ -7,15 +7,12 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ..divisions import DIVISIONS
+
 # Ops that no processor has one fast instruction for, by what they are called in descriptions of machines.
 SPECIAL = {
     "arith.divf": "div",
-    "arith.divsi": "idiv",
-    "arith.divui": "idiv",
-    "arith.ceildivsi": "idiv",
-    "arith.floordivsi": "idiv",
-    "arith.remsi": "idiv",
-    "arith.remui": "idiv",
+    **dict.fromkeys(DIVISIONS, "idiv"),
     "arith.remf": "rem",
     "math.sqrt": "sqrt",
     "math.rsqrt": "rsqrt",

@@ -14,6 +14,7 @@ from ..costs.cost import Cost
 from ..costs.count import work_of
 from ..costs.machine import Machine
 from ..costs.roofline import arithmetic_of, predict
+from ..divisions import may_trap
 from ..operations import defining_op
 from ..structured import (
     ASSUMED,
@@ -32,7 +33,6 @@ from ..tiling.access import nest_of
 # in one kernel, 92 in two.)
 MOST_MORE = 1.1
 
-_TRAPS = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi", "arith.ceildivsi")
 _PURE = ("arith.", "math.", "linalg.index", "linalg.yield")
 
 
@@ -41,8 +41,8 @@ def can_sink(value: ir.Value) -> bool:
     maker = defining_op(value, "linalg.generic")
     if maker is None or not is_pointwise(maker) or not has_one_use(value) or not inputs_of(maker):
         return False
-    names = [inner.operation.name for inner in body_of(maker).operations]
-    if any(name in _TRAPS or not name.startswith(_PURE) for name in names):
+    work = [inner.operation for inner in body_of(maker).operations]
+    if any(may_trap(inner) or not inner.name.startswith(_PURE) for inner in work):
         return False
     *reads, write = maps_of(maker)
     plain = (ir.AffineDimExpr, ir.AffineConstantExpr)

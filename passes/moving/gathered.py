@@ -18,6 +18,7 @@ from mlir import ir
 from mlir.dialects import tensor
 
 from ..constants import index_constant
+from ..divisions import may_trap
 from ..hoist import made_of_weights
 from ..operations import defining_op
 from ..structured import (
@@ -37,7 +38,6 @@ from .gathers import is_whole
 from .places import maker_behind, read_behind_views
 
 _PURE = ("arith.", "math.", "linalg.index", "linalg.yield", "tensor.extract")
-_CHECKED = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi", "arith.ceildivsi")
 
 
 def compute_what_is_gathered(func: ir.Operation) -> None:
@@ -75,8 +75,8 @@ def can_compute(op: ir.Operation, maker: ir.Operation) -> bool:
     outputs = list(body_of(maker).arguments)[len(inputs_of(maker)) :]
     if any(list(each.uses) for each in outputs):
         return False
-    names = [inner.operation.name for inner in body_of(maker).operations]
-    if not all(name.startswith(_PURE) and name not in _CHECKED for name in names):
+    work = [inner.operation for inner in body_of(maker).operations]
+    if any(may_trap(inner) or not inner.name.startswith(_PURE) for inner in work):
         return False
     maps = maps_of(maker)
     identity = ir.AffineMap.get_identity(maps[0].n_dims, op.context)

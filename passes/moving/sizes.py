@@ -9,16 +9,15 @@ from __future__ import annotations
 from mlir import ir
 
 from ..constants import scalar_constant
+from ..divisions import QUOTIENTS
 from ..groups import entry_ops
 from ..operations import defining_op
-
-_DIVISIONS = ("arith.divsi", "arith.divui", "arith.floordivsi", "arith.ceildivsi", "arith.ceildivui")
 
 
 def fold_sizes(func: ir.Operation) -> None:
     """Replace exact divisions of multiplied sizes in ``func``."""
     for op in entry_ops(func):
-        if op.name in _DIVISIONS and isinstance(op.results[0].type, ir.IndexType):
+        if op.name in QUOTIENTS and isinstance(op.results[0].type, ir.IndexType):
             divisor = scalar_constant(op.operands[1])
             whole = None if divisor is None else _divided(op.operands[0], divisor.value)
             if whole is not None:

@@ -20,6 +20,7 @@ from mlir import ir
 from mlir.dialects import tensor
 
 from ...dialects.attributes import WHOLE
+from ..divisions import may_trap
 from ..operations import defining_op
 from ..structured import (
     CASTS,
@@ -40,7 +41,6 @@ from ..subsets import Size, mixed, split
 from .expansions import rests_on_rows
 
 _PURE = ("arith.", "math.", "linalg.yield")
-_CHECKED = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi", "arith.ceildivsi")
 
 
 def compute_what_is_taken(func: ir.Operation) -> None:
@@ -99,13 +99,13 @@ def can_take(op: ir.Operation) -> str | None:
         return f"{word} makes several tensors at once, not parts of one"
     if "reduction" in kinds_of(op):
         return f"{word} is a reduction, not computed in parts"
-    names = [inner.operation.name for inner in body_of(op).operations]
-    checked = next((name for name in names if name in _CHECKED), None)
+    work = [inner.operation for inner in body_of(op).operations]
+    checked = next(filter(may_trap, work), None)
     if checked is not None:
-        return f"{word} checks all of its divisors ({checked}), so all of it is computed"
-    other = next((name for name in names if not name.startswith(_PURE)), None)
+        return f"{word} checks all of its divisors ({checked.name}), so all of it is computed"
+    other = next((inner for inner in work if not inner.name.startswith(_PURE)), None)
     if other is not None:
-        return f"{word} is made of more than the elements at its own place ({other})"
+        return f"{word} is made of more than the elements at its own place ({other.name})"
     plain = all(isinstance(expr, ir.AffineDimExpr) for where in maps_of(op) for expr in where.results)
     identity = ir.AffineMap.get_identity(len(kinds_of(op)), op.context)
     if not plain or maps_of(op)[-1] != identity or defining_op(inits_of(op)[0], "tensor.empty") is None:

@@ -47,6 +47,30 @@ func.func @main(%x: tensor<60xi64>, %y: tensor<60xi64>) -> tensor<64xi64> {
 
 // -----
 
+// So may one of indices, by each division that there is.
+// CHECK-LABEL: func.func private @kernel_0_fill(
+// CHECK-LABEL: func.func private @kernel_1_div_pad(
+#one = affine_map<(i) -> (i)>
+func.func @main(%x: tensor<60xi32>, %y: tensor<60xi32>) -> tensor<64xi32> {
+  %zero = arith.constant 0 : i32
+  %e = tensor.empty() : tensor<60xi32>
+  %m = linalg.generic {indexing_maps = [#one, #one, #one], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<60xi32>, tensor<60xi32>) outs(%e : tensor<60xi32>) attrs = {mlopt.op = "div"} {
+  ^bb0(%a: i32, %b: i32, %out: i32):
+    %0 = arith.index_cast %a : i32 to index
+    %1 = arith.index_cast %b : i32 to index
+    %2 = arith.ceildivui %0, %1 : index
+    %3 = arith.index_cast %2 : index to i32
+    linalg.yield %3 : i32
+  } -> tensor<60xi32>
+  %ep = tensor.empty() : tensor<64xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%ep : tensor<64xi32>) -> tensor<64xi32>
+  %p = tensor.insert_slice %m into %f[3] [60] [1] {mlopt.op = "pad"} : tensor<60xi32> into tensor<64xi32>
+  return %p : tensor<64xi32>
+}
+
+// -----
+
 // Sums are written to their places as they are made.
 // CHECK-LABEL: func.func private @kernel_0_fill(
 // CHECK-LABEL: func.func private @kernel_1_sum_pad(

@@ -11,21 +11,12 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith
 
+from ...divisions import DIVISIONS
 from .emitter import Emitter
 from .fragment import Fragment, Strip, element_of, is_vector, keys_of, lane_of
 from .masks import lane_mask
 from .registry import rule
 from .vectors import spread
-
-_DIVISIONS = (
-    "arith.divsi",
-    "arith.divui",
-    "arith.remsi",
-    "arith.remui",
-    "arith.ceildivsi",
-    "arith.ceildivui",
-    "arith.floordivsi",
-)
 
 
 def _same_strip(value: ir.Value, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
@@ -48,7 +39,7 @@ def emit_elementwise(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
             for fragment, operand in zip(fragments, op.operands, strict=True)
         )
         lanes = next((value.type.shape[0] for value in inputs if is_vector(value)), 0)
-        if op.operation.name in _DIVISIONS and lanes and lane is not None and strip[lane].limit is not None:
+        if op.operation.name in DIVISIONS and lanes and lane is not None and strip[lane].limit is not None:
             inputs = (inputs[0], _safe_divisor(em, inputs[1], strip, key, lanes))
         if inputs not in built:
             built[inputs] = _clone(em, op, inputs, lanes, element, attributes)

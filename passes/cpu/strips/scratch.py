@@ -16,6 +16,7 @@ from mlir import ir
 from mlir.dialects import memref, vector
 
 from ...combining import kept_dims, reduced_dims
+from ...divisions import DIVISIONS
 from .emitter import Emitter, normal_strip
 from .fragment import Axis, Fragment, Key, Strip, element_of, keys_of, lane_of, sizes_of
 from .types import bits_of, bytes_of
@@ -30,15 +31,7 @@ TASK_BYTES = 4 * 1024 * 1024
 # Of it what has been taken when one more tile is kept. A tile can be computed again; for the others, some of
 # which ask after it, there is no other way, and the other half is theirs.
 KEPT_BYTES = TASK_BYTES // 2
-_DEAR = (
-    "arith.divf",
-    "arith.divsi",
-    "arith.divui",
-    "arith.remsi",
-    "arith.remui",
-    "scf.for",
-    "vector.contract",
-)
+_DEAR = ("arith.divf", *DIVISIONS, "scf.for", "vector.contract")
 _CHEAP_MATH = (
     "math.absf",
     "math.absi",
