@@ -12,8 +12,8 @@
 
 The processor traps on x / 0 and on INT_MIN / -1. Eager raises RuntimeError for the first; the
 second wraps to INT_MIN. A remainder by -1 is that by 1: 0. Unsigned divisions have no second case.
-Applies to scalar integers; those of type index, which compute addresses, are left alone, and so is
-a division by a constant other than 0 and -1. Legal always: quotients that eager has stay what they are.
+Applies to scalar integers and indices. A division by a constant other than 0 and -1, as addresses are
+computed with, is left alone. Legal always: quotients that eager has stay what they are.
 
 Effect: an error of Python's where the process would end by a signal, for two comparisons and two selects
 an element.
@@ -43,7 +43,7 @@ class GuardDivision(Pass):
     def run(self, op: ir.Operation) -> None:
         """Guard every scalar integer division that may trap."""
         for division in ops_named(op, *DIVISIONS):
-            if isinstance(division.results[0].type, ir.IntegerType) and may_trap(division):
+            if not isinstance(division.results[0].type, ir.ShapedType) and may_trap(division):
                 with ir.InsertionPoint(division), division.location:
                     _guard(division)
 

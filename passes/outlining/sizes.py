@@ -93,7 +93,10 @@ def index_expression(value: ir.Value) -> str:
 
 
 def _condition(value: ir.Value) -> str:
-    """A comparison of sizes, which are never negative where the predicate is an unsigned one."""
+    """A comparison of sizes, never negative where the predicate is an unsigned one; or one of two."""
+    either = defining_op(value, "arith.ori")
+    if either is not None:
+        return "({} or {})".format(*map(_condition, either.operands))
     compare = defining_op(value, "arith.cmpi")
     if compare is None:
         raise _unknown(value.owner.owner if isinstance(value, ir.BlockArgument) else value.owner.operation)

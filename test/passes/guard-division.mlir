@@ -45,3 +45,19 @@ func.func @unsigned(%x: i8, %y: i8) -> i8 {
   %r = arith.divui %x, %y : i8
   return %r : i8
 }
+
+// Indices are numbers of 64 bits.
+// CHECK-LABEL: func.func @index
+// CHECK: cf.assert
+// CHECK: %[[MINUS:.*]] = arith.constant -1 : index
+// CHECK: arith.cmpi eq, %{{.*}}, %[[MINUS]] : index
+// CHECK: arith.ceildivsi
+// CHECK: arith.select
+// CHECK: cf.assert
+// CHECK: %[[SAFE:.*]] = arith.select
+// CHECK-NEXT: arith.ceildivui %{{.*}}, %[[SAFE]] : index
+func.func @index(%x: index, %y: index) -> (index, index) {
+  %r = arith.ceildivsi %x, %y : index
+  %s = arith.ceildivui %x, %y : index
+  return %r, %s : index, index
+}

@@ -334,3 +334,24 @@ func.func @sums_and_more(%x: tensor<8xf32>, %n: index) -> (tensor<8xf32>, tensor
   %q = bufferization.to_tensor %k restrict : memref<8xf32> to tensor<8xf32>
   return %p, %q : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// So is that of what is divided by a size, as mlopt-guard-division leaves it.
+#id = affine_map<(d0) -> (d0)>
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: mlopt.result_sizes = ["(a0_0 // (1 if (a1_0 == 0 or a1_0 == -1) else a1_0))"]
+func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %minus = arith.constant -1 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %d = tensor.dim %y, %c0 : tensor<?xf32>
+  %is_zero = arith.cmpi eq, %d, %c0 : index
+  %is_minus = arith.cmpi eq, %d, %minus : index
+  %bad = arith.ori %is_zero, %is_minus : i1
+  %safe = arith.select %bad, %c1, %d : index
+  %q = arith.divsi %n, %safe : index
+  %s = tensor.extract_slice %x[0] [%q] [1] : tensor<?xf32> to tensor<?xf32>
+  return %s : tensor<?xf32>
+}

@@ -49,6 +49,29 @@ def test_an_integer_division_by_zero_raises():
     assert compiled(torch.tensor([7, -8]), torch.tensor([2, 3])).tolist() == [3, -3]
 
 
+def test_so_does_one_of_indices():
+    text = """
+#id = affine_map<(i) -> (i)>
+func.func @main(%x: tensor<5xi32>, %y: tensor<5xi32>) -> tensor<5xi32> {
+  %e = tensor.empty() : tensor<5xi32>
+  %q = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<5xi32>, tensor<5xi32>) outs(%e : tensor<5xi32>) {
+  ^bb0(%a: i32, %b: i32, %o: i32):
+    %n = arith.index_cast %a : i32 to index
+    %d = arith.index_cast %b : i32 to index
+    %r = arith.ceildivsi %n, %d : index
+    %s = arith.index_cast %r : index to i32
+    linalg.yield %s : i32
+  } -> tensor<5xi32>
+  return %q : tensor<5xi32>
+}"""
+    compiled = mlopt.compile_mlir(text)
+    x = np.array([7, -7, 6, 0, -9], np.int32)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        compiled(x, np.array([2, 2, 0, 2, -1], np.int32))
+    assert compiled(x, np.array([2, 2, 3, 2, -1], np.int32)).tolist() == [4, -3, 2, 0, 9]
+
+
 # What cannot be compiled, and what is compared
 
 
