@@ -1,12 +1,15 @@
 """Take out of generics what does no work: splat operands, results that nobody reads, folded casts.
 
+And one op for powers: fpowi has no form for the lanes of a vector.
+
 ::
 
     generic ins(%x, dense<2.0>) { ^(%a, %b): %a * %b }        ->  generic ins(%x) { ^(%a): %a * %cst }
     %m, %i = generic {argmax of which only %m is read}        ->  %m = generic {amax}
     arith.truncf %cst : f64 to f32 of a constant, in a body   ->  the rounded constant
+    math.fpowi %a, %n : f32, i64                              ->  math.powf %a, (sitofp %n)
 
-Each keeps every value that is still read, bit for bit.
+Each keeps every value that is still read, bit for bit; powf, in f32 at least, is nearer than fpowi.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ import math
 import struct
 
 from mlir import ir
-from mlir.dialects import linalg
+from mlir.dialects import arith, linalg
+from mlir.dialects import math as math_ops
 
 from ..constants import constant, scalar_constant, splat_of
 from ..operations import defining_op
@@ -38,6 +42,7 @@ def simplify_generics(func: ir.Operation) -> None:
     for op in reversed(structured_ops(func)):
         _inline_splats(op)
         _fold_casts(op)
+        _raise_to_floats(op)
         _drop_unused(op)
 
 
@@ -67,6 +72,18 @@ def _fold_casts(op: ir.Operation) -> None:
             with ir.InsertionPoint(op), cast.location:
                 cast.results[0].replace_all_uses_with(constant(_rounded(number.value, cast.results[0].type)))
             cast.erase()
+
+
+def _raise_to_floats(op: ir.Operation) -> None:
+    """Let powers of integer exponents be those of floats, which hold them: in f32 up to 2^24."""
+    for power in [each.operation for each in body_of(op).operations if each.operation.name == "math.fpowi"]:
+        base, exponent = power.operands
+        narrow = base.type.width < ir.F32Type.get().width
+        kind = ir.F32Type.get() if narrow else base.type
+        with ir.InsertionPoint(power), power.location:
+            raised = math_ops.powf(arith.extf(kind, base) if narrow else base, arith.sitofp(kind, exponent))
+            power.results[0].replace_all_uses_with(arith.truncf(base.type, raised) if narrow else raised)
+        power.erase()
 
 
 def _can_round(number: ir.FloatAttr, kind: ir.Type) -> bool:

@@ -316,3 +316,33 @@ func.func @one_place(%x: tensor<6x4xf32>, %w: tensor<3x2xf32>) -> tensor<4x1xf32
   } -> tensor<4x1xf32>
   return %r : tensor<4x1xf32>
 }
+
+// -----
+
+// A power by an integer is one by a float, of which there are vectors; a narrow one in f32, which holds the integer.
+// CHECK-LABEL: @powers
+// CHECK: %[[BY:.*]] = arith.constant 5.000000e+00 : f32
+// CHECK: math.powf %{{.*}}, %[[BY]] : f32
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+// CHECK: %[[N:.*]] = arith.sitofp %{{.*}} : i64 to f32
+// CHECK: %[[Y:.*]] = math.powf %[[WIDE]], %[[N]] : f32
+// CHECK: arith.truncf %[[Y]] : f32 to f16
+#id = affine_map<(i) -> (i)>
+func.func @powers(%x: tensor<4xf32>, %h: tensor<4xf16>, %n: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xf16>) {
+  %five = arith.constant 5 : i64
+  %e = tensor.empty() : tensor<4xf32>
+  %eh = tensor.empty() : tensor<4xf16>
+  %p = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = math.fpowi %a, %five : f32, i64
+    linalg.yield %y : f32
+  } -> tensor<4xf32>
+  %q = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+      ins(%h, %n : tensor<4xf16>, tensor<4xi64>) outs(%eh : tensor<4xf16>) {
+  ^bb0(%a: f16, %b: i64, %o: f16):
+    %y = math.fpowi %a, %b : f16, i64
+    linalg.yield %y : f16
+  } -> tensor<4xf16>
+  return %p, %q : tensor<4xf32>, tensor<4xf16>
+}

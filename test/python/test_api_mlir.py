@@ -126,6 +126,8 @@ def test_mlir_that_cannot_be_compiled(text, message):
             "scf.forall (%i) in (4) shared_outs(%o = %x) -> tensor<4x8xf32> { scf.forall.in_parallel { } }",
             "'scf.forall'",
         ),
+        ("math.clampf %x to [%x, %x] : tensor<4x8xf32>", "'math.clampf'"),
+        ("math.isinf %x : tensor<4x8xf32>", "'math.isinf'"),
         ("arith.truncf %x : tensor<4x8xf32> to tensor<4x8xf8E3M4>", "makes a tensor<4x8xf8E3M4>"),
         ("call @main(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>", "@main calls itself"),
         ("call @other(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>", "@other has no body"),
