@@ -59,7 +59,7 @@ def counted() -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("name", ["gpt2_block", "resnet18"])
 def test_bytes_are_no_more_than_inductors(counted: dict[str, dict[str, Any]], name: str) -> None:
     """As bench/bytes_moved.py recorded it: ``--save`` does so again, with another torch."""
-    assert MOVED["versions"]["torch"] == torch.__version__
+    assert MOVED["versions"]["torch"].partition("+")[0] == torch.__version__.partition("+")[0]
     row, total = RECORDED[name], counted[name]
     theirs = [row[side]["bytes"] for side in ("inductor", "inductor, frozen")]
     assert total["bytes"] <= min(theirs)
