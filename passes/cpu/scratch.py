@@ -13,7 +13,8 @@
 
 `@mlopt_scratch` is the loader's (mlopt.runtime.thread_scratch): of a thread's memory, which has as many bytes
 as the first operand says, the address of the byte that the second one says. A thread keeps its memory
-from task to task, and runs one task at a time, so that a task has it to itself.
+from task to task, and runs one task at a time, so that a task has it to itself. The address is no `noalias`:
+the next task gets the same one, and LLVM may have both in one loop.
 
 Legal for scratch of constant size in kernels. Tasks with at most ``stack`` bytes of it keep them on the
 stack. Runs before mlopt-cpu-entry, which gives kernels that may fail their status cell.
@@ -40,9 +41,7 @@ from .strips.types import bytes_of
 
 FUNCTION = "mlopt_scratch"
 ALIGNMENT = 64
-_DECLARATION = (
-    f"func.func private @{FUNCTION}(i64, i64) -> (!llvm.ptr {{llvm.align = {ALIGNMENT} : i64, llvm.noalias}})"
-)
+_DECLARATION = f"func.func private @{FUNCTION}(i64, i64) -> (!llvm.ptr {{llvm.align = {ALIGNMENT} : i64}})"
 
 
 @dataclass(frozen=True)
