@@ -19,6 +19,7 @@ from ..tiling.stages import is_bounded, scratch_of
 from ..tiling.walks import columns_of, kept_bytes
 from .attention import Block, attention_of, choose_attention
 from .common import TASKS, forced, innermost_dims, keep_inside, memory_order, products_at_once
+from .transposed import transposed_sides
 
 LANES = 64  # the widest strip of registers, in f32
 LARGEST_ROW = 1 << 14
@@ -124,12 +125,12 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int, budget: int)
             tiles.setdefault(dim, _lanes(dim.extent, _strips_of_columns(dim.extent or COLUMNS) * LANES))
         tiles |= dict.fromkeys((dim for dim in domain.dims if dim not in tiles), SINGLE)
     used = prod(dim.extent or 1 for dim in memory if tiles.get(dim) == WHOLE)
-    transposed = len([dim for dim in inner if dim not in tiles]) > 1
+    sides = transposed_sides(domain, {dim for dim in inner if dim not in tiles}, budget // used)
     for dim in (*memory, *(dim for dim in domain.dims if dim not in memory)):
         if dim in tiles:
             continue
-        if transposed and dim in inner:
-            tiles[dim] = _lanes(dim.extent, LANES)  # a square: each side's cache lines are used whole
+        if dim in sides:
+            tiles[dim] = _lanes(dim.extent, sides[dim])
             used *= tiles[dim] or dim.extent or 1
             continue
         if dim is memory[0]:

@@ -36,6 +36,43 @@ func.func private @transpose(%x: tensor<1000x1001xf32>, %out: tensor<1001x1000xf
   return %r : tensor<1001x1000xf32>
 }
 
+// What no cache holds is read in longer rows: a cache line of what is written by 8192 elements in all.
+// CHECK-LABEL: @large_transpose
+// CHECK-SAME: tile = array<i64: 512, 16>
+func.func private @large_transpose(%x: tensor<2049x2053xf32>, %out: tensor<2053x2049xf32>) -> tensor<2053x2049xf32> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<2049x2053xf32>) outs(%out : tensor<2053x2049xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<2053x2049xf32>
+  return %r : tensor<2053x2049xf32>
+}
+
+// The rows of three channels leave room for more of the other dim.
+// CHECK-LABEL: @large_transpose_of_few_columns
+// CHECK-SAME: tile = array<i64: 0, 2720>
+func.func private @large_transpose_of_few_columns(%x: tensor<1500000x3xf32>, %out: tensor<3x1500000xf32>) -> tensor<3x1500000xf32> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<1500000x3xf32>) outs(%out : tensor<3x1500000xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<3x1500000xf32>
+  return %r : tensor<3x1500000xf32>
+}
+
+// What is read along what is written, too, would come in pieces of a cache line: squares.
+// CHECK-LABEL: @large_sum_with_transpose
+// CHECK-SAME: tile = array<i64: 64, 64>
+func.func private @large_sum_with_transpose(%x: tensor<2049x2053xf32>, %y: tensor<2053x2049xf32>, %out: tensor<2053x2049xf32>) -> tensor<2053x2049xf32> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<2049x2053xf32>, tensor<2053x2049xf32>) outs(%out : tensor<2053x2049xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<2053x2049xf32>
+  return %r : tensor<2053x2049xf32>
+}
+
 // A column sum: full strips of lanes, the reduced dim whole.
 // CHECK-LABEL: @column_sum
 // CHECK-SAME: tile = array<i64: 256, 0>

@@ -67,6 +67,13 @@ def test_attention_of_nothing() -> None:
     )
 
 
+def test_large_transpose() -> None:
+    """What no cache holds has long tiles; neither side is a multiple of theirs."""
+    x = torch.randn(2049, 2053)
+    compiled = mlopt.jit(Call(lambda x: x.t().contiguous()), x)
+    assert torch.equal(on_any_number(lambda: compiled(x), counts=(2, 5)), x.t())
+
+
 # Channels before and after, height, width.
 IMAGES = [
     (1, 1, 1, 1), (3, 15, 5, 13), (5, 17, 3, 15), (16, 47, 7, 27), (15, 49, 9, 29), (2, 63, 1, 33),
