@@ -47,13 +47,7 @@ MISSES: dict[str, dict[str, str]] = {
         "wide": "x[:, 1:, ::2] is loaded one element a lane, every other one, and stored as it comes: lanes "
         "with 16 bytes of results would load from eight elements, of which others have those between"
     },
-    "concat_and_pad, f16": {
-        "wide": _ODD_ROWS,
-        "bytes": "of each row three elements are taken, two of them by one access and one by another, in "
-        "between which its sector may be gone",
-        "sectors": _ODD_ROWS,
-        "requested": _ODD_ROWS,
-    },
+    "concat_and_pad, f16": dict.fromkeys(("wide", "sectors", "requested"), _ODD_ROWS),
     "scatter, f32": {
         "first": "which rows count is known once the indices have been searched: what was there, or what is "
         "added to it, is loaded behind that",

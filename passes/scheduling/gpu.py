@@ -191,10 +191,26 @@ def _blocks(registers: int, warps: int) -> int:
 
 
 def _by_elements(domain: Domain, tiles: dict[Dim, int]) -> bool:
-    """Whether tasks are single elements: one that cannot have neighbours in memory leaves them to lanes."""
+    """Whether tasks are single elements: one that cannot have neighbours in memory leaves them to lanes.
+
+    In memory in blocks, as of pairs, the neighbours of one task are for the next ones, in one wide access.
+    """
     inner = memory_order(domain)[:1]
     alone = all(dim.kind == "parallel" and not dim.whole for dim in domain.dims)
-    return alone and any(tiles.get(dim) == SINGLE for dim in inner)
+    return alone and any(tiles.get(dim) == SINGLE or _is_in_blocks(domain, dim) for dim in inner)
+
+
+def _is_in_blocks(domain: Domain, inner: Dim) -> bool:
+    """Whether a step along ``inner`` goes to the next block of memory, for each task to another one."""
+    every = {dim for dim in domain.dims if dim.extent != 1}
+    for nest, access in in_memory(domain):
+        dims = [domain.loops(nest)[loop] for index in access.indices for loop in index.loops]
+        last = access.indices[-1] if access.indices else None
+        if last is None or last.loops or last.rest is not None or access.value.type.shape[-1] == 1:
+            continue
+        if dims[-1:] == [inner] and every <= {*dims}:
+            return True
+    return False
 
 
 def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:

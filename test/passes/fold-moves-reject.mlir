@@ -84,12 +84,12 @@ func.func @unknown(%x: tensor<4x?xf32>, %w: tensor<16x?xf32>, %init: tensor<4x16
 
 // -----
 
-// Steps, starts that are not known, and a part of a dynamic dim stay slices; a reshape does not pass a ragged one.
+// Steps that do not divide a dim, starts that are not known, and a part of a dynamic dim stay slices; a reshape does not pass a ragged one.
 // CHECK-LABEL: func.func @slices
 // CHECK-COUNT-4: tensor.extract_slice
 func.func @slices(%x: tensor<8x10xf32>, %y: tensor<?xf32>, %i: index)
-    -> (tensor<4x10xf32>, tensor<2x10xf32>, tensor<4xf32>, tensor<?xf32>, tensor<8x2x3xf32>) {
-  %a = tensor.extract_slice %x[0, 0] [4, 10] [2, 1] : tensor<8x10xf32> to tensor<4x10xf32>
+    -> (tensor<3x10xf32>, tensor<2x10xf32>, tensor<4xf32>, tensor<?xf32>, tensor<8x2x3xf32>) {
+  %a = tensor.extract_slice %x[1, 0] [3, 10] [3, 1] : tensor<8x10xf32> to tensor<3x10xf32>
   %b = tensor.extract_slice %x[%i, 0] [2, 10] [1, 1] : tensor<8x10xf32> to tensor<2x10xf32>
   %c = tensor.extract_slice %y[0] [4] [1] : tensor<?xf32> to tensor<4xf32>
   %d = tensor.extract_slice %y[0] [%i] [1] : tensor<?xf32> to tensor<?xf32>
@@ -97,7 +97,7 @@ func.func @slices(%x: tensor<8x10xf32>, %y: tensor<?xf32>, %i: index)
   // CHECK: tensor.expand_shape
   %e = tensor.extract_slice %x[0, 2] [8, 6] [1, 1] : tensor<8x10xf32> to tensor<8x6xf32>
   %f = tensor.expand_shape %e [[0], [1, 2]] output_shape [8, 2, 3] : tensor<8x6xf32> into tensor<8x2x3xf32>
-  return %a, %b, %c, %d, %f : tensor<4x10xf32>, tensor<2x10xf32>, tensor<4xf32>, tensor<?xf32>, tensor<8x2x3xf32>
+  return %a, %b, %c, %d, %f : tensor<3x10xf32>, tensor<2x10xf32>, tensor<4xf32>, tensor<?xf32>, tensor<8x2x3xf32>
 }
 
 // -----

@@ -34,3 +34,18 @@ def test_windows_over_narrow_elements(target, dtype):
             return (x > 0).unfold(0, 4, 1).any(-1), x.unfold(0, 3, 2).amax(-1), x.unfold(0, 5, 1).contiguous()
 
     main_kernels(Windows(), (500,), target=target, dtype=dtype)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_every_other_element_behind_a_transpose(target, dtype):
+    """Pairs, as of rotary embeddings, are read where a projection wrote them: no kernel only takes them."""
+
+    class Pairs(torch.nn.Module):
+        def forward(self, x, weight, turn):
+            heads = (x @ weight).unflatten(-1, (2, 16)).transpose(1, 2)
+            one, other = heads[..., ::2], heads[..., 1::2]
+            return torch.stack((one * turn - other, one + other * turn), -1).flatten(-2)
+
+    kernels = main_kernels(Pairs(), (2, 5, 24), (24, 32), (5, 8), target=target, dtype=dtype)
+    assert len(kernels) == 2, [kernel.name for kernel in kernels]
