@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mlir import ir
-from mlir.dialects import linalg, tensor
 
 from ..dialects.attributes import BESIDE, DECISIONS, NO_GROUP, Decision
 from .base import Pass
@@ -15,8 +14,9 @@ from .costs.cost import Cost
 from .costs.count import bytes_of, cost_alone
 from .costs.machine import DEFAULT_CPU, Machine, machine_of
 from .costs.roofline import predict
-from .groups import entry_ops, operands_of
+from .groups import entry_ops
 from .hoist import made_of_weights
+from .joined_products import Chain, join_chains
 from .locations import place_of
 from .moving.reads import is_move
 from .operations import defining_op
@@ -33,12 +33,9 @@ from .structured import (
     inputs_of,
     kinds_of,
     label_of,
-    make_generic,
     maps_of,
-    sizes_of,
     word_for,
 )
-from .subsets import Size, split
 
 _VIEWS = (*RESHAPES, "tensor.cast")
 
@@ -84,7 +81,7 @@ class JoinProducts(Pass):
                     reason = should_join(chains, weights)
                     decisions.append(_decision(products, machine, reason or ""))
                     if reason is None:
-                        _join(chains, weights)
+                        join_chains(chains, weights)
                 erase_dead(function)
         if decisions:
             with op.location:
@@ -180,9 +177,6 @@ def _attributes(op: ir.Operation) -> Iterator[tuple[str, ir.Attribute]]:
         yield name, op.attributes[name]
 
 
-Chain = list[ir.Operation]  # a product, and the element-wise ops after it that all have
-
-
 def _chains(products: Sequence[ir.Operation], weights: Set[ir.Value]) -> list[Chain]:
     chains = [[op] for op in products]
     while True:
@@ -244,84 +238,3 @@ def _reader_of_all(value: ir.Value) -> ir.Operation | None:
         if op is not None:
             return op
     return None
-
-
-def _join(chains: Sequence[Chain], weights: Set[ir.Value]) -> None:
-    """One chain in the place of the first, and slices of it."""
-    first = chains[0]
-    start = first[0]
-    lasts = [chain[-1].results[0] for chain in chains]
-    columns = [value.type.shape[-1] for value in lasts]
-    joined: dict[ir.Value, ir.Value] = {}
-    for step, op in enumerate(first):
-        others = [chain[step] for chain in chains]
-        operands = []
-        for number, value in enumerate(inputs_of(op)):
-            if value in weights:
-                operands.append(_concatenated([each.operands[number] for each in others], start))
-            else:
-                operands.append(joined.get(value, value))
-        with op.location, ir.InsertionPoint(start):
-            before = inits_of(start)[0] if step == 0 else joined[first[step - 1].results[0]]
-            sizes: list[Size] = [*sizes_of(before)[:-1], sum(columns)]
-            init = tensor.EmptyOp(sizes, op.results[0].type.element_type).result
-            fill = defining_op(inits_of(op)[0], "linalg.fill")
-            if fill is not None:
-                init = linalg.fill(fill.operands[0], outs=[init])
-        new = make_generic(
-            operands,
-            [init],
-            maps_of(op),
-            kinds_of(op),
-            label_of(op),
-            location=op.location,
-            at=ir.InsertionPoint(start),
-            body=body_of(op),
-        )
-        joined[op.results[0]] = new.results[0]
-    offset = 0
-    for value, width in zip(lasts, columns, strict=True):
-        part = _columns(joined[lasts[0]], offset, value, start)
-        value.replace_all_uses_with(part)
-        offset += width
-    for chain in chains:
-        for op in reversed(chain):
-            op.erase()
-
-
-def _concatenated(parts: Sequence[ir.Value], at: ir.Operation) -> ir.Value:
-    """Weights side by side along their last dim, before ``at``."""
-    for part in parts:
-        _move_before(part, at)
-    with at.location, ir.InsertionPoint(at):
-        kind = parts[0].type
-        shape = [*kind.shape[:-1], sum(part.type.shape[-1] for part in parts)]
-        whole = tensor.EmptyOp(shape, kind.element_type).result
-        offset = 0
-        for part in parts:
-            sizes, rank = list(part.type.shape), part.type.rank
-            starts = [0] * (rank - 1) + [offset]
-            whole = tensor.InsertSliceOp(part, whole, [], [], [], starts, sizes, [1] * rank).result
-            offset += sizes[-1]
-    return whole
-
-
-def _move_before(value: ir.Value, at: ir.Operation) -> None:
-    """Let ``value``, which depends on weights alone, be made before ``at``."""
-    if isinstance(value, ir.BlockArgument) or value.owner.operation.is_before_in_block(at):
-        return
-    op = value.owner.operation
-    for _, _, operand in operands_of(op):
-        if isinstance(operand, ir.BlockArgument) or operand.owner.operation.parent == at.parent:
-            _move_before(operand, at)
-    op.move_before(at)
-
-
-def _columns(whole: ir.Value, offset: int, like: ir.Value, at: ir.Operation) -> ir.Value:
-    """The part of ``whole`` from a column on, of the shape of ``like``."""
-    rank = like.type.rank
-    with at.location, ir.InsertionPoint(at):
-        static, dynamic = split(sizes_of(whole)[:-1])
-        sizes = [*static, like.type.shape[-1]]
-        starts = [0] * (rank - 1) + [offset]
-        return tensor.ExtractSliceOp(like.type, whole, [], dynamic, [], starts, sizes, [1] * rank).result
