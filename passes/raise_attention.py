@@ -10,7 +10,7 @@ from mlir import ir
 
 from ..dialects.attributes import APART, NO_GROUP, Decision
 from .attending.causal import index_mask
-from .attending.guards import is_elementwise
+from .attending.guards import is_arithmetic
 from .attending.match import Attention, attention_of
 from .attending.repeated import unrepeated
 from .attending.rewrite import Rewriter, Splits, can_split, joined, make_attention, numbered
@@ -194,7 +194,7 @@ def _behind(rows: Rows, shape: Shape, result: ir.Value) -> list[Shape]:
             known = all(brought_before(size, at) for size in reader.opview.output_shape)
             split = rows.reshaped(shape, reader) if known else None
             return [] if split is None else [split]
-        if not is_elementwise(reader) or maps_of(reader)[number] != maps_of(reader)[-1]:
+        if not is_arithmetic(reader) or maps_of(reader)[number] != maps_of(reader)[-1]:
             break
         value = reader.results[0]
     return []
@@ -267,7 +267,7 @@ def _follow(old: ir.Value, value: ir.Value, write: Rewriter, splits: Splits) -> 
     while any(factors is not None and len(factors) != 1 for factors in splits) and has_one_use(old):
         (use,) = old.uses
         reader, number = use.owner.operation, use.operand_number
-        if not is_elementwise(reader) or number >= len(inputs_of(reader)):
+        if not is_arithmetic(reader) or number >= len(inputs_of(reader)):
             break
         where = maps_of(reader)[number]
         positions = [expr.position for expr in where.results if isinstance(expr, ir.AffineDimExpr)]

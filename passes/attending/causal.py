@@ -12,7 +12,7 @@ from mlir.dialects import arith, linalg
 from ..constants import scalar_constant
 from ..operations import defining_op
 from ..structured import DYNAMIC, body_of, inputs_of, label_of, make_generic, maps_of
-from .guards import is_elementwise
+from .guards import is_arithmetic
 
 _GREATER_OR_EQUAL = 5  # arith.cmpi sge
 _CASTS = ("arith.index_cast", "arith.trunci", "arith.extsi")
@@ -29,7 +29,7 @@ class Masked:
 
 def index_mask(op: ir.Operation, carried: int, loops: Sequence[Sequence[int]]) -> Masked | None:
     """``where(row >= key, scores, -inf)`` without the mask's tensor; None if ``op`` is something else."""
-    if not is_elementwise(op) or len(inputs_of(op)) != 2:
+    if not is_arithmetic(op) or len(inputs_of(op)) != 2:
         return None
     body = [inner.operation for inner in body_of(op).operations]
     arguments = list(body_of(op).arguments)
@@ -54,7 +54,7 @@ def _row_of(op: ir.Operation) -> int | None:
     if compare is None or len(positions) != 2 or positions[1] != last or positions[0] < 0:
         return None
     body = [inner.operation for inner in body_of(compare).operations]
-    plain = is_elementwise(compare) and len(body) == 2 and body[0].name == "arith.cmpi"
+    plain = is_arithmetic(compare) and len(body) == 2 and body[0].name == "arith.cmpi"
     if not plain or list(body[0].operands) != list(body_of(compare).arguments)[:2]:
         return None
     if body[0].attributes["predicate"].value != _GREATER_OR_EQUAL or len(inputs_of(compare)) != 2:

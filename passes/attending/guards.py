@@ -46,7 +46,7 @@ def without_nans(value: ir.Value) -> ir.Operation | None:
 
 
 def _widens(op: ir.Operation) -> bool:
-    if not is_elementwise(op) or len(inputs_of(op)) != 1 or not is_identity(op, 0):
+    if not is_arithmetic(op) or len(inputs_of(op)) != 1 or not is_identity(op, 0):
         return False
     return [inner.operation.name for inner in body_of(op).operations][:-1] == ["arith.extf"]
 
@@ -57,7 +57,7 @@ def _is_zero_for_nan(op: ir.Operation, value: ir.Value) -> bool:
     if chosen is None or chosen[2] != value or chosen[1] != 0.0:
         return False
     compare = defining_op(chosen[0], "linalg.generic")
-    if compare is None or not is_elementwise(compare) or not has_one_use(chosen[0]):
+    if compare is None or not is_arithmetic(compare) or not has_one_use(chosen[0]):
         return False
     body = [inner.operation for inner in body_of(compare).operations]
     if len(body) != 2 or body[0].name != "arith.cmpf" or list(inputs_of(compare)) != [value, value]:
@@ -69,7 +69,7 @@ def _is_zero_for_nan(op: ir.Operation, value: ir.Value) -> bool:
 
 def _chosen(op: ir.Operation) -> tuple[ir.Value, float, ir.Value] | None:
     """The condition, the number and the other value of where(condition, number, value)."""
-    if not is_elementwise(op) or len(inputs_of(op)) != 2:
+    if not is_arithmetic(op) or len(inputs_of(op)) != 2:
         return None
     body = [inner.operation for inner in body_of(op).operations]
     if len(body) != 2 or body[0].name != "arith.select" or not all(is_identity(op, each) for each in (0, 1)):
@@ -92,7 +92,7 @@ def unguarded(value: ir.Value, number: float, instead: float) -> tuple[ir.Value,
 def _is_equal(condition: ir.Value, value: ir.Value, number: float, wanted: bool = True) -> bool:
     """Whether ``condition`` says that ``value`` is ``number`` (or with ``wanted`` false, that it is not)."""
     op = defining_op(condition, "linalg.generic")
-    if op is None or not is_elementwise(op) or len(inputs_of(op)) != 1 or not has_one_use(condition):
+    if op is None or not is_arithmetic(op) or len(inputs_of(op)) != 1 or not has_one_use(condition):
         return False
     body = [inner.operation for inner in body_of(op).operations]
     if len(body) != 2 or body[0].operands[0] != body_of(op).arguments[0] or not is_identity(op, 0):
@@ -106,8 +106,8 @@ def _is_equal(condition: ir.Value, value: ir.Value, number: float, wanted: bool 
     return negates and _is_equal(op.operands[0], value, number, not wanted)
 
 
-def is_elementwise(op: ir.Operation) -> bool:
-    """Whether a generic computes one value for each of its loops."""
+def is_arithmetic(op: ir.Operation) -> bool:
+    """Whether a generic computes one value for each of its loops, by arithmetic and functions alone."""
     if op.name != "linalg.generic" or "reduction" in kinds_of(op) or len(op.results) != 1:
         return False
     names = [inner.operation.name for inner in body_of(op).operations][:-1]

@@ -13,7 +13,7 @@ from ..raising.bodies import is_contraction
 from ..raising.reshape import RESHAPES
 from ..structured import body_of, fill_value, has_one_use, inits_of, inputs_of, kinds_of, maps_of, word_for
 from .between import is_between_products, is_joined_with_others, keeps_last
-from .guards import is_elementwise, is_identity, unguarded, without_nans
+from .guards import is_arithmetic, is_identity, unguarded, without_nans
 from .products import is_plain_product, is_row_major
 from .reasons import named, why_no_path, why_no_product, why_no_sums, why_no_weights
 
@@ -132,7 +132,7 @@ def _back_to_product(scores: ir.Value) -> tuple[ir.Operation, list[ir.Operation]
         return (op, []) if is_plain_product(op) and is_row_major(op) else None
     if op.name in RESHAPES:
         candidates = [0] if keeps_last(op) else []
-    elif is_elementwise(op):
+    elif is_arithmetic(op):
         candidates = [number for number in range(len(inputs_of(op))) if is_identity(op, number)]
     else:
         return None

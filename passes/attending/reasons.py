@@ -9,7 +9,7 @@ from ..raising.bodies import is_contraction
 from ..raising.reshape import RESHAPES
 from ..structured import has_one_use, inputs_of, word_for
 from .between import is_from_product, keeps_last
-from .guards import is_elementwise, is_identity
+from .guards import is_arithmetic, is_identity
 from .products import is_plain_product, why_not_scores
 
 
@@ -22,7 +22,7 @@ def why_no_product(scores: ir.Value) -> str:
         return f"its scores are of {word_for(op)}, {why_not_scores(op)}"
     if op.name in RESHAPES and not keeps_last(op):
         return "a reshape of its scores changes the length of their rows"
-    if op.name not in RESHAPES and not is_elementwise(op):
+    if op.name not in RESHAPES and not is_arithmetic(op):
         return f"{word_for(op)} makes its scores, neither element by element nor as a product"
     read = [op.operands[0]] if op.name in RESHAPES else inputs_of(op)
     straight = [value for number, value in enumerate(read) if op.name in RESHAPES or is_identity(op, number)]

@@ -21,7 +21,7 @@ class Kind(Enum):
     INSERT = "insert"
     PAD = "pad"  # not made: what reads it in the same kernel reads what was padded
     FILL = "fill"
-    ANCHOR = "contraction or window"  # has an accumulator tile; a kernel has at most one
+    ANCHOR = "contraction or window"  # has an accumulator tile; a kernel has one, or a few siblings
     ATTENTION = "attention"
     ROW = "reduction"  # a task can own whole rows or columns, of which a full reduction has one
     HOST = "host"

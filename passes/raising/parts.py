@@ -20,7 +20,7 @@ def body_ops(op: ir.Operation | None, *names: str) -> list[ir.Operation]:
     return ops if [inner.name for inner in ops] == list(names) else []
 
 
-def is_elementwise(op: ir.Operation) -> bool:
+def reads_as_it_writes(op: ir.Operation) -> bool:
     """Whether a generic reads all its operands as it writes its results."""
     return "reduction" not in kinds_of(op) and all(where == maps_of(op)[-1] for where in maps_of(op))
 

@@ -43,7 +43,7 @@ from ..structured import (
     structured_ops,
 )
 from .extremes import combiner, stages_of
-from .parts import body_ops, elementwise, is_elementwise, is_same, readers_of
+from .parts import body_ops, elementwise, is_same, readers_of, reads_as_it_writes
 from .ragged import passed_over
 
 
@@ -132,7 +132,7 @@ def _is_part(op: ir.Operation) -> bool:
 def _difference_of(op: ir.Operation) -> ir.Operation | None:
     """The difference whose square ``op`` sums."""
     square = defining_op(inputs_of(op)[0], "linalg.generic")
-    if square is None or not body_ops(square, "arith.mulf") or not is_elementwise(square):
+    if square is None or not body_ops(square, "arith.mulf") or not reads_as_it_writes(square):
         return None
     inputs = set(inputs_of(square))
     (product,) = body_ops(square, "arith.mulf")
@@ -154,7 +154,7 @@ def _parts_of_mean(mean: ir.Value) -> tuple[ir.Operation, _Counts] | None:
     """The partial sums that ``mean`` is the sum of, by the number of elements, and how many each is of."""
     quotient = defining_op(mean, "linalg.generic")
     ops = body_ops(quotient, "arith.divf")
-    if quotient is None or not ops or len(inputs_of(quotient)) != 1 or not is_elementwise(quotient):
+    if quotient is None or not ops or len(inputs_of(quotient)) != 1 or not reads_as_it_writes(quotient):
         return None
     count = scalar_constant(ops[0].operands[1])
     total = defining_op(inputs_of(quotient)[0], "linalg.generic")
