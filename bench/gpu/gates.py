@@ -20,8 +20,12 @@ index, a channel's parameter: it could not be less) and its line touches few of 
 be moved, or one in all, as where two numbers are added up), and where it is of a narrower dtype than the
 kernel's widest one, takes as many elements as 128 bits hold of that, and fills its sectors: wider ones would
 make the others more than 128 bits. So they would where a thread has 128 bits of another buffer for fewer of
-this one (`places.smaller_shares`). What an access touches is what the emulator has counted for its line of
-PTX.
+this one (`places.smaller_shares`). A buffer of fewer than 128 bits, as of one result, is no reason: no access
+to it is wide. What an access touches is what the emulator has counted for its line of PTX; what several lanes
+of a warp read fills a sector once.
+
+Tables that are part of the code, as the digits of 2/pi for sines of large numbers, lie in a cache as the code
+does: words of them may be read one by one, if all are few bytes (a sixteenth of what must be moved).
 
 An access that has no neighbours may be narrow: no byte beside it, of the 16 aligned ones that it lies in, is
 used, as where every other element is, or one of each row (`Used.has_no_neighbours`). And so may one that
@@ -132,6 +136,7 @@ def found_in(
         if math.prod(report.grid) < find_machine(machine_for_code(gpu.chip)).processors:
             may |= single_accesses(places, math.prod(report.grid) * math.prod(report.block))
         narrow = narrow_accesses(counters.lines, element_bits(operands), amount.least / times, may)
+        tables = _tables(compiled.asm["ptx"]) <= FEW * amount.least / times
         aligned = [line for line in counters.lines if line.line not in scattered]
         beyond = SECTOR * sum(line.sectors for line in counters.lines if line.line in scattered)
         found.append(
@@ -142,7 +147,7 @@ def found_in(
                 kernel.spills or 0,
                 kernel.occupancy.share,
                 len(code.instructions),
-                (_as_wide_as_can_be(code, narrow), len(loads) + len(stores)),
+                (_as_wide_as_can_be(code, narrow, tables), len(loads) + len(stores)),
                 code.late_loads(),
                 (sum(".CONSTANT" in each.name for each in loads), len(loads)),
                 max(needed + slack, amount.least if used.bytes * times <= needed else 0),
@@ -175,7 +180,7 @@ def narrow_accesses(
         if access is None or not line.requests:
             continue
         bits = int(access["bits"]) * int(access["count"] or 1)
-        fills = bits in narrower and line.bytes == SECTOR * line.sectors
+        fills = bits in narrower and line.distinct == SECTOR * line.sectors
         known = found.get((access["kind"], bits), True)
         few = line.sectors == line.requests and SECTOR * line.sectors <= max(SECTOR, FEW * least)
         found[access["kind"], bits] = known and (few or fills or line.line in may)
@@ -197,14 +202,30 @@ def _declared(text: str, kernel: str) -> tuple[str, float, int]:
 
 
 def element_bits(operands: str) -> set[int]:
-    """The sizes in memory of what a kernel's buffers hold; of complex numbers those of their parts."""
-    dtypes = re.findall(r"memref<(?:[\d?]+x)*(?:complex<)?([a-z]+)(\d*)", operands)
-    return {64 if name == "index" else max(8, int(bits)) for name, bits in dtypes}
+    """The sizes in memory of what a kernel's buffers hold; of complex numbers those of their parts.
+
+    Of buffers of 128 bits or more: there is no wide access to others.
+    """
+    buffers = re.findall(r"memref<((?:[\d?]+x)*)(complex<)?([a-z]+)(\d*)", operands)
+    found = set()
+    for shape, pairs, name, number in buffers:
+        bits = 64 if name == "index" else max(8, int(number))
+        sizes = shape.split("x")[:-1]
+        if "?" in sizes or math.prod(map(int, sizes)) * bits * (2 if pairs else 1) >= WIDEST:
+            found.add(bits)
+    return found
 
 
-def _as_wide_as_can_be(code: Code, narrow: set[tuple[str, int]]) -> int:
-    accesses = [(_CODES[each.name.split(".")[0]], each.bits) for each in code.named(*_CODES)]
-    return sum(bits == WIDEST or (kind, bits) in narrow for kind, bits in accesses)
+def _tables(ptx: str) -> int:
+    """The bytes of the tables that are part of a program's code."""
+    return sum(map(int, re.findall(r"^\.global .*?\.b8 \w+\[(\d+)\] = ", ptx, re.MULTILINE)))
+
+
+def _as_wide_as_can_be(code: Code, narrow: set[tuple[str, int]], tables: bool) -> int:
+    """``tables``: whether those that are part of the code may be read word by word."""
+    of_tables = set(map(id, code.table_loads())) if tables else set()
+    accesses = [(_CODES[each.name.split(".")[0]], each.bits, id(each)) for each in code.named(*_CODES)]
+    return sum(bits == WIDEST or (kind, bits) in narrow or own in of_tables for kind, bits, own in accesses)
 
 
 def _waste(line: Line, filled: float) -> float:

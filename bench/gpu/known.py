@@ -21,15 +21,7 @@ _WINDOWS = (
 )
 
 MISSES: dict[str, dict[str, str]] = {
-    "ten-f32": {
-        "wide": "128 rows are divided by their sums where columns are reduced: a thread has four columns of "
-        "two rows, and so one sum of each, 4 bytes"
-    },
     # The corpus's modules.
-    "transcendental, bf16": {
-        "wide": "sines and cosines of large numbers load digits of 2/pi, words from any on, as a number's "
-        "exponent says: they are aligned to no more than 4 bytes; a branch that is seldom taken"
-    },
     "softmax_inner, bf16": {
         "residency": "columns are reduced twice: the totals of a thread's eight columns are exchanged beside "
         "their eight elements: with 32 registers ptxas spills 60 bytes a thread, with 40 16, with 48 none"

@@ -13,6 +13,7 @@ _REGISTER = re.compile(r"\bR(\d+)(?:\.64)?\b")
 _TARGET = re.compile(r"\.(L_x_\d+)")
 _ANY_REGISTER = re.compile(r"(?<!desc\[)\b(U?R\d+)")
 _CONSTANT = re.compile(r"c\[0x0\]\[(?:R\d+\+)?(0x[0-9a-f]+)\]")
+_SYMBOL = re.compile(r"c\[0x4\]")
 _PARAMETERS = 0x160  # where they begin, or later
 _REPORTS = ("ATOMG.E.CAS", "CALL.ABS")  # ours to the status cell, Triton's call of the driver's assertion
 _EXCHANGES = ("SHFL", "BAR")
@@ -107,6 +108,21 @@ class Code:
                 wide = max(each.bits // 32, 1) if loads else 2 if re.search(r"WIDE|\.64", each.name) else 1
                 written = [f"{own[1]}{int(own[2]) + more}" for more in range(wide)]
                 origins |= dict.fromkeys(written, frozenset({_BLOCK}) if loads else come)
+        return found
+
+    def table_loads(self) -> list[Instruction]:
+        """The loads of tables that are part of the code: addresses come from its symbols (bank 4)."""
+        found, symbols = list[Instruction](), set[str]()
+        for each in self.instructions:
+            first, _, others = each.rest.partition(",")
+            comes = bool(_SYMBOL.search(others)) or not symbols.isdisjoint(_ANY_REGISTER.findall(others))
+            loads = each.name.split(".")[0] in _LOADS
+            if loads and comes:
+                found.append(each)
+            if own := re.fullmatch(r"(U?R)(\d+)", first.strip()):
+                wide = 2 if re.search(r"WIDE|\.64", each.name) else 1
+                written = {f"{own[1]}{int(own[2]) + more}" for more in range(wide)}
+                symbols = symbols | written if comes and not loads else symbols - written
         return found
 
     def loops(self) -> list[Sequence[Instruction]]:

@@ -89,7 +89,7 @@ def smaller_shares(places: Sequence[Place]) -> set[int]:
     found = set()
     for each in places:
         same = [other.width for other in places if (other.kind, other.buffers) == (each.kind, each.buffers)]
-        fills = each.line.bytes == SECTOR * each.line.sectors
+        fills = each.line.distinct == SECTOR * each.line.sectors
         if sum(same) < WIDEST and fills and widest * each.width >= WIDEST * each.line.bytes:
             found.add(each.line.line)
     return found

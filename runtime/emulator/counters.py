@@ -28,6 +28,7 @@ class Traffic:
     lanes: int = 0
     requests: int = 0
     bytes: int = 0
+    distinct: int = 0
     sectors: int = 0
     wavefronts: int = 0
     least_wavefronts: int = 0
@@ -35,7 +36,10 @@ class Traffic:
 
 @dataclass(slots=True)
 class Line:
-    """The counters of one PTX line. Instructions are counted by warps, and by threads."""
+    """The counters of one PTX line. Instructions are counted by warps, and by threads.
+
+    ``distinct`` are the bytes of global memory of a traced launch, each once a warp.
+    """
 
     line: int
     text: str
@@ -49,6 +53,7 @@ class Line:
     wavefronts: int = 0
     conflicts: int = 0
     flops: int = 0
+    distinct: int = 0
 
 
 @dataclass(slots=True)
@@ -130,6 +135,7 @@ class Counters:
         self.barriers += warps if kind == "barrier" else 0
         for traffic in traffics:
             line.bytes += traffic.bytes
+            line.distinct += traffic.distinct
             line.sectors += traffic.sectors
             line.requests += traffic.requests
             line.wavefronts += traffic.wavefronts

@@ -97,6 +97,7 @@ class Watch(Meetings):
             self._touch(parts, kind)
             if self.trace is not None:
                 counted.sectors += self.trace.access(x, instruction.line, kind, addresses, size)
+                counted.distinct += size * traffic.places(x.lanes, addresses)
             else:
                 counted.sectors += traffic.sectors(x.lanes, addresses)
             self._global(x, instruction, kind, size, parts, unchanged)

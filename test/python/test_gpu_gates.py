@@ -129,8 +129,25 @@ def test_what_all_blocks_load_comes_from_a_cache() -> None:
     assert parse(found)["norm"].late_loads() == 1
 
 
+SINE = """
+	.section	.text.sine,"ax",@progbits
+        /*0000*/                   IADD3 R22, P0, R24, c[0x4][0x0], RZ ;
+        /*0010*/                   IADD3.X R23, R26, c[0x4][0x4], RZ, P0, !PT ;
+        /*0020*/                   LDG.E.CONSTANT R22, [R22.64] ;
+        /*0030*/                   LDG.E.CONSTANT R4, [R22.64] ;
+        /*0040*/                   IMAD.WIDE.U32 R22, R0, R1, c[0x0][0x160] ;
+        /*0050*/                   LDG.E.CONSTANT R5, [R22.64] ;
+"""
+
+
+def test_loads_of_tables_come_from_symbols_of_the_code() -> None:
+    loads = parse(SINE)["sine"].table_loads()
+    assert [each.writes for each in loads] == [22]
+
+
 def _line(text: str, lanes: int, bits: int, sectors: int) -> Line:
-    return Line(0, text, "", "memory", 1, lanes, bytes=lanes * bits // 8, sectors=sectors, requests=1)
+    size = lanes * bits // 8
+    return Line(0, text, "", "memory", 1, lanes, bytes=size, sectors=sectors, requests=1, distinct=size)
 
 
 def test_accesses_may_be_narrow_for_a_reason() -> None:
@@ -141,6 +158,8 @@ def test_accesses_may_be_narrow_for_a_reason() -> None:
     assert narrow_accesses([_line(quarter, 32, 32, 5)], {8, 32}) == set()
     assert narrow_accesses([_line(quarter, 32, 32, 4)], {32}) == set()
     one = _line("st.global.v2.b32 [%rd1], {%r1, %r2};", 1, 64, 1)
+    copies = replace(_line(quarter, 32, 32, 4), distinct=64)  # two lanes each: half of the sectors
+    assert narrow_accesses([copies], {8, 32}) == set()
     assert narrow_accesses([one], {32}) == {("st", 64)}
     assert narrow_accesses([one, _line(one.text, 32, 64, 8)], {32}) == set()
 
@@ -154,8 +173,9 @@ def test_copies_on_the_device_are_measured() -> None:
 
 
 def test_bits_of_buffers() -> None:
-    operands = "%a: memref<4x?xindex>, %b: memref<f64>, %n: index, %c: memref<8xi1, strided<[1], offset: ?>>"
+    operands = "%a: memref<4x?xindex>, %b: memref<f64>, %n: index, %c: memref<16xi1, strided<[1], offset: ?>>"
     assert element_bits(operands) == {8, 64}
+    assert element_bits("%a: memref<64xbf16>, %b: memref<64xi32>, %c: memref<i64>") == {16, 32}
     assert element_bits("%a: memref<2x3xcomplex<f32>>, %b: memref<16xf8E4M3FN>") == {8, 32}
 
 

@@ -68,7 +68,9 @@ def _lines(*texts: str, **bytes_of: int) -> list[Line]:
     for number, text in enumerate(texts):
         size = bytes_of.get(f"line{number}", 0)
         sectors, requests = size // SECTOR, size // 128
-        found.append(Line(number, text, "", "", 1, 32, bytes=size, sectors=sectors, requests=requests))
+        found.append(
+            Line(number, text, "", "", 1, 32, bytes=size, sectors=sectors, requests=requests, distinct=size)
+        )
     return found
 
 
@@ -189,7 +191,8 @@ def _measured(ptx: str, needed: int = 2 * _BLOCKS * 4096, floats: int = 1 << 16)
     wanted = re.search(r"\.minnctapersm (\d+)", ptx)
     assert wanted is not None
     threads = f"llvm.func @copy() attributes {{nvvm.minctasm = {wanted[1]} : i32}}"
-    asm = {"threads": threads, "cubin": disassemble_cubin(assembled.cubin), "layouts": layouts}
+    cubin = disassemble_cubin(assembled.cubin)
+    asm = {"ptx": ptx, "threads": threads, "cubin": cubin, "layouts": layouts}
     compiled = cast(
         Compiled, SimpleNamespace(asm=asm, report=Report(gpu=GpuReport("sm_80", "", (kernel,), ())))
     )
