@@ -41,8 +41,8 @@ MISSES: dict[str, dict[str, str]] = {
     },
     "concat_and_pad, f16": dict.fromkeys(("wide", "sectors", "requested"), _ODD_ROWS),
     "scatter, f32": {
-        "first": "which rows count is known once the indices have been searched: what was there, or what is "
-        "added to it, is loaded behind that",
+        "first": "which rows are added is known once the indices have been searched, and how many: what is "
+        "left of fours is loaded two rows at a time, then one",
     },
     "sorting, f64": {
         "wide": "where a gather's index is a sum, each element has a block: its result is 8 bytes",

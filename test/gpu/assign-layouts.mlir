@@ -179,11 +179,13 @@ func.func private @stretched(%x: memref<64xf32>, %out: memref<64x64xi32>) attrib
 
 // -----
 
-// Reads come first, with the position that the second needs; one at a position that comes from a tile cannot.
+// Reads come first, with the position that the second needs; one at a position that comes from a tile cannot,
+// but what is read behind it can.
 // CHECK-LABEL: @order
 // CHECK: scf.forall
 // CHECK-NEXT: vector.transfer_read
 // CHECK-NEXT: arith.addi
+// CHECK-NEXT: vector.transfer_read
 // CHECK-NEXT: vector.transfer_read
 // CHECK-NEXT: vector.transfer_read
 // CHECK-NEXT: math.exp
@@ -205,7 +207,9 @@ func.func private @order(%x: memref<8192xf32>, %out: memref<4096xf32>) attribute
     %k = arith.index_cast %m : i32 to index
     %u = vector.transfer_read %x[%k], %pad {in_bounds = [false]} : memref<8192xf32>, vector<512xf32>
     %t = arith.addf %s, %u : vector<512xf32>
-    vector.transfer_write %t, %out[%i] {in_bounds = [true]} : vector<512xf32>, memref<4096xf32>
+    %last = vector.transfer_read %x[%c4096], %pad {in_bounds = [true]} : memref<8192xf32>, vector<512xf32>
+    %r = arith.addf %t, %last : vector<512xf32>
+    vector.transfer_write %r, %out[%i] {in_bounds = [true]} : vector<512xf32>, memref<4096xf32>
   } {mlopt.schedule = {tile = array<i64: 512>, warps = array<i64: 4>}}
   return
 }

@@ -121,10 +121,12 @@ func.func private @steps(%x: memref<?x256xf32>, %out: memref<256xf32>) attribute
 
 // -----
 
-// A row at an index from memory; a failed check leaves its number in the status cell, once.
+// A row at an index from memory; a failed check leaves its number in the status cell, once, and behind all loads:
+// LLVM would move those that come before a branch behind it.
 // CHECK: module attributes {gpu.container_module, mlopt.asserts = ["IndexError: index out of range"]}
 // CHECK: llvm.func @gather(%{{.*}}, %{{.*}}, %{{.*}}, %[[STATUS:.*]]: !llvm.ptr {mlopt.status})
 // CHECK: %[[I:.*]] = llvm.load %{{.*}} invariant {alignment = 8 : i64} : !llvm.ptr -> i64
+// CHECK: llvm.store
 // CHECK: llvm.cmpxchg %[[STATUS]], %c0_i32, %c1_i32 monotonic monotonic
 // CHECK: func.func private @gather(%{{.*}}: memref<50x64xf32>, %{{.*}}: memref<7xi64>, %{{.*}}: memref<7x64xf32>) attributes
 func.func private @gather(%table: memref<50x64xf32>, %index: memref<7xi64>, %out: memref<7x64xf32>) attributes {mlopt.kernel} {

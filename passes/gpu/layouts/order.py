@@ -1,5 +1,7 @@
 """Reads come first in their block: all of a task's loads are on their way before one is waited for.
 
+But those whose places are read themselves, or computed from tiles.
+
 Not the factors of a product behind a loop that multiplies, of its last, ragged step: their fragments would
 fill registers beside the loop's sums and its own factors. A product of 4095x4093 and 4093x4097 bf16 had 255
 registers and spilled 624 bytes.
@@ -56,10 +58,12 @@ def loads_first(block: ir.Block, warps: int) -> None:
             moved, behind = [], op
         if op.name != _READ or (multiplied and is_multiplied(op)):
             continue
+        before = _needed(op, block)
+        if before is None:
+            continue
         tile = op.results[0]
         left -= bytes_of(tile.type.element_type) * prod(sizes_of(tile))
-        before = _needed(op, block)
-        if left < 0 or before is None or is_own(op.operands[0]):
+        if left < 0 or is_own(op.operands[0]):
             break
         if not written.isdisjoint(
             buffer_of(each.operands[0]) for each in (*before, op) if each.name in _LOADS

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from mlir import ir
 
 from .emitter import Emitter
@@ -18,10 +21,23 @@ def emit_assert(em: Emitter, op: ir.Operation) -> None:
         em.messages.append(message)
     number = em.messages.index(message) + 1
     holds = em.scalar(op.operands[0])
-    if em.held is None:
+    if em.held is None or op.parent.operation.name != "scf.forall":
         report(em, number, holds)
     else:
         em.held[number] = em.build.both(em.held.get(number, True), holds)
+
+
+@contextmanager
+def told_last(em: Emitter) -> Iterator[None]:
+    """What a task asserts outside of its loops is told behind it.
+
+    LLVM moves loads behind a branch that comes before their first use, also the one that tells.
+    """
+    em.held = {}
+    yield
+    held, em.held = em.held, None
+    for number, holds in held.items():
+        report(em, number, em.build.truth(holds))
 
 
 def report(em: Emitter, number: int, holds: ir.Value) -> None:

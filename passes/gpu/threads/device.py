@@ -21,6 +21,7 @@ from ...base import PassError
 from ...operations import defining_op, nested_ops, ops_named
 from ..layouts.boxes import Box, boxes_of
 from ..layouts.warps import blocks_with_registers, producers_of, registers_of, warps_of
+from .asserts import told_last
 from .builder import Builder, Number
 from .emitter import Buffer, Emitter
 from .grid import Loops
@@ -137,7 +138,8 @@ def _emit(
                 emit_turns(em, forall, _index(build, number), work, (along, blocks))
             else:
                 _bind_tasks(em, forall, _index(build, number))
-                em.emit(work)
+                with told_last(em):
+                    em.emit(work)
         marker.erase()
     return em
 
