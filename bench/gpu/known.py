@@ -28,6 +28,8 @@ MISSES: dict[str, dict[str, str]] = {
     },
     "cumulative, f16": {
         "requested": _PAIRS,
+        "wide": "which elements a sum has is read from a table of booleans, one a lane: eight different "
+        "bytes of one sector a load, which lanes share, in 4 KB of 24 that must be moved",
         "residency": "sums of blocks and within them: a thread has 32 elements, and 16 sums, when it "
         "exchanges them: with 40 registers ptxas spills 600 bytes, with 64 24; a launch of four blocks",
     },
