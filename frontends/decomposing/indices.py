@@ -90,6 +90,11 @@ def not_negative(index: Tensor, size: int) -> Tensor:
     return torch.arange(size).index_select(0, index.reshape(count(index.shape))).reshape(index.shape)
 
 
+def _hits(index: Tensor, rows: int) -> Tensor:
+    """Which of ``rows`` each index names: [rows, indices]."""
+    return _checked(index, rows) == torch.arange(rows).unsqueeze(1)
+
+
 def _put_rows(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Any:
     """x[index[k]] = values[k] for a 1-D ``index``; of equal indices the last wins, or all add up."""
     if not static(x.shape, values.shape):
@@ -99,16 +104,22 @@ def _put_rows(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Any
     if not should_compare(rows, given, width, added=accumulate):
         return NotImplemented if runs_loops() else _put_sorted(x, _checked(index, rows), values, accumulate)
     rest = [1] * (x.dim() - 1)
-    hit = _checked(index, rows) == torch.arange(rows).unsqueeze(1)
+    hit = _hits(index, rows)
     if accumulate:
         zero = torch.zeros((), dtype=x.dtype)
         added = torch.where(hit.reshape(rows, given, *rest), values.unsqueeze(0), zero)
         return x + added.sum(1, dtype=x.dtype)
+    return _where_hit(x, 0, hit, values)
+
+
+def _where_hit(x: Tensor, dim: int, hit: Tensor, values: Tensor) -> Tensor:
+    """``values`` at those places along a dim of ``x`` that an index hits, the last one that does."""
+    rows, given = hit.shape
     if given == 0 or x.numel() == 0:
         return x.clone()
     source = torch.where(hit, torch.arange(given), -1).amax(1)
-    taken = values[source.clamp(min=0)]
-    return torch.where((source >= 0).reshape(rows, *rest), taken, x)
+    taken = values.index_select(dim, source.clamp(min=0))
+    return torch.where((source >= 0).reshape(rows, *[1] * (x.dim() - dim - 1)), taken, x)
 
 
 def _put_sorted(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Tensor:
@@ -158,6 +169,8 @@ def _put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bo
         after = math.prod(first.shape)
         spread = values.expand(shape).reshape(*x.shape[:dim], after, *x.shape[dim + 1 :])
         index = first.reshape(after)
+        if not accumulate and static(values.shape) and should_compare(x.shape[dim], after):
+            return _where_hit(x, dim, _hits(index, x.shape[dim]), spread)  # nothing has to be moved
         moved, spread = x.movedim(dim, 0), spread.movedim(dim, 0)
         out = _put_rows(moved, index, spread, accumulate)
         if out is NotImplemented and dim > 0:  # the loops take a leading index only
