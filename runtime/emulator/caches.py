@@ -38,10 +38,10 @@ class Trace:
         self._first = -1  # block of the batch that runs
         self._step = 0
 
-    def access(self, x: Context, line: int, kind: str, addresses: Array, size: int) -> int:
+    def access(self, x: Context, line: int, kind: str, addresses: Array, size: int) -> tuple[int, int]:
         """Lanes load from, store to or change memory (``kind``), ``size`` bytes each.
 
-        Returns their sectors, summed over warps.
+        Returns their sectors, and the bytes, each once a warp, summed over warps.
         """
         if x.batch.blocks[0] != self._first:
             self._first, self._step = int(x.batch.blocks[0]), 0
@@ -50,7 +50,7 @@ class Trace:
         blocks = x.batch.blocks[warps // x.batch.shape.warps_in_block]
         reads, writes = kind != "store", kind != "load"
         self._touches.append(_Touches(line, blocks, self._step, sectors, touched, reads, writes))
-        return len(sectors)
+        return len(sectors), int(np.bitwise_count(touched).sum())
 
     def used(self) -> Used:
         """Which bytes of the sectors the launch has loaded, and stored."""

@@ -11,7 +11,7 @@ from .ptx import Array
 SECTOR = 5  # bits: 32 bytes
 BANKS = 32
 _ALL_BANKS = np.uint32((1 << BANKS) - 1)
-_PLACE = 43  # bits of a sector's number, or of an address
+_PLACE = 43  # bits of a sector's number
 _PLACES = np.uint64((1 << _PLACE) - 1)
 
 
@@ -23,12 +23,6 @@ def sectors(lanes: Lanes, addresses: Array) -> int:
     if ((touched[1:] >= touched[:-1]) | ~same_warp).all():
         return 1 + int(np.count_nonzero((touched[1:] != touched[:-1]) | ~same_warp))
     key = _sorted(_keys(warp, touched), lanes)
-    return 1 + int(np.count_nonzero(key[1:] != key[:-1]))
-
-
-def places(lanes: Lanes, addresses: Array) -> int:
-    """How many addresses the lanes of each warp access, each once a warp, summed over the warps."""
-    key = _sorted(_keys(lanes.warp, addresses), lanes)
     return 1 + int(np.count_nonzero(key[1:] != key[:-1]))
 
 
@@ -54,7 +48,7 @@ def bytes_of_warps(lanes: Lanes, addresses: Array, size: int) -> tuple[Array, Ar
 
 
 def _keys(warp: Array, sector: Array) -> Array:
-    """Numbers that sort by the warp, then by the sector or address."""
+    """Numbers that sort by the warp, then by the sector."""
     return (warp.astype(np.uint64) << np.uint64(_PLACE)) | (sector & _PLACES)
 
 

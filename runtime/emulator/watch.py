@@ -96,8 +96,9 @@ class Watch(Meetings):
         if space == "global":
             self._touch(parts, kind)
             if self.trace is not None:
-                counted.sectors += self.trace.access(x, instruction.line, kind, addresses, size)
-                counted.distinct += size * traffic.places(x.lanes, addresses)
+                sectors, distinct = self.trace.access(x, instruction.line, kind, addresses, size)
+                counted.sectors += sectors
+                counted.distinct += distinct
             else:
                 counted.sectors += traffic.sectors(x.lanes, addresses)
             self._global(x, instruction, kind, size, parts, unchanged)
