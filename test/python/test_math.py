@@ -179,6 +179,21 @@ def test_one_plus_tanh(lanes: int, vector_bits: int) -> None:
 
 
 @pytest.mark.parametrize(("lanes", "vector_bits"), SHAPES)
+def test_sigmoid(lanes: int, vector_bits: int) -> None:
+    body = """
+        %one = arith.constant ONE : TYPE
+        %minus = arith.negf %x0 : TYPE
+        %e = math.exp %minus : TYPE
+        %s = arith.addf %e, %one : TYPE
+        %y = arith.divf %one, %s : TYPE""".replace("ONE", "1.0" if lanes == 1 else "dense<1.0>")
+    x = samples(20011)
+    x[x < -87] = 0  # a little below, exp(-x) is infinite in f32, and the result 0, as eager's
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = 1 / (1 + np.exp(-x.astype(np.float64)))
+    check(x, build(loop(lanes, "f32", body), vector_bits)(x, dtype=np.float32), expected, 2.9)
+
+
+@pytest.mark.parametrize(("lanes", "vector_bits"), SHAPES)
 def test_powers(lanes: int, vector_bits: int) -> None:
     function = build(loop(lanes, "f32", "%y = math.powf %x0, %x1 : TYPE", operands=2), vector_bits)
     random = np.random.default_rng(0)
