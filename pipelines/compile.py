@@ -15,6 +15,7 @@ from ..errors import UnsupportedOpError
 from ..passes.base import UnsupportedError
 from ..runtime import progress
 from ..runtime.codegen import Target, generate
+from ..runtime.ir_text import printed
 from . import metadata
 from .accept import accept
 from .cpu import cpu_stages
@@ -105,7 +106,7 @@ def _lower(lowered: Lowered, stages: Sequence[Stage], entries_after: str) -> Non
             known["kernels"] = metadata.kernels(module)
         if stage == entries_after:
             metadata.add_entries(module, known["functions"])
-        lowered.texts[stage] = operation.get_asm(assume_verified=True) + program_line(stage, known)
+        lowered.texts[stage] = printed(operation, assume_verified=True) + program_line(stage, known)
 
     with refusals():
         run_stages(module.operation, stages, after_stage=after_stage)

@@ -20,6 +20,7 @@ from ..passes.options import OptionError, parse_options
 from ..passes.registry import UnknownPassError, did_you_mean, find_pass, is_ours, pass_names
 from ..passes.remembered import forget_attributes
 from ..runtime import progress
+from ..runtime.ir_text import printed
 from .capi import PassTree, operation_at, verify_operation
 from .diagnostics import Diagnostic, PipelineError, captured_diagnostics, note_pass
 from .text import NestNode, PassNode, parse_pipeline
@@ -183,7 +184,7 @@ class _Run:
 
 def _text(address: int) -> str:
     """The operation printed. It has just been verified: to print it as such takes half the time."""
-    return operation_at(address).get_asm(assume_verified=True)
+    return printed(operation_at(address), assume_verified=True)
 
 
 def _is_upstream(element: PassNode | NestNode) -> bool:

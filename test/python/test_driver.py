@@ -15,6 +15,7 @@ from mlopt.pipelines.diagnostics import Diagnostic, PipelineError
 from mlopt.pipelines.driver import PassEvent, run_pipeline
 from mlopt.pipelines.stages import Stage, no_memory_of_type, run_stages, vectors_of_at_most
 from mlopt.pipelines.text import PipelineSyntaxError, parse_pipeline
+from mlopt.runtime.ir_text import printed
 
 PLANTED = Path(__file__).parent.parent / "tools" / "Inputs" / "planted.py"
 TEXT = """
@@ -308,3 +309,12 @@ def test_a_pass_may_run_on_any_operation(module: ir.Module, tmp_path: Path) -> N
     finally:
         del registry._plugins[Anywhere.name]
     assert str(module).count("test.seen") == 3
+
+
+@pytest.mark.parametrize("flags", [{}, {"enable_debug_info": True}, {"assume_verified": True}], ids=str)
+def test_text_is_what_the_bindings_print(flags: dict[str, bool]) -> None:
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(f'{TEXT}\nfunc.func private @h() loc("given.py":3:1)')
+        text = printed(module.operation, **flags)
+        assert text == module.operation.get_asm(**flags)
+        assert ("given.py" in text) == ("enable_debug_info" in flags)
