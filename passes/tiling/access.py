@@ -87,12 +87,12 @@ class Nest:
         """The body of a generic."""
         return self.op.regions[0].blocks[0] if self.op.name == "linalg.generic" else None
 
-    @property
+    @cached_property
     def reductions(self) -> tuple[int, ...]:
         """The numbers of the reduction loops."""
         return tuple(number for number, kind in enumerate(self.kinds) if kind == "reduction")
 
-    @property
+    @cached_property
     def parallels(self) -> tuple[int, ...]:
         """The numbers of the parallel loops."""
         return tuple(number for number, kind in enumerate(self.kinds) if kind == "parallel")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakKeyDictionary
 
 from mlir import ir
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from .emitter import Emitter
 
 WHOLE, SINGLE = 0, 1
+
+_known: WeakKeyDictionary[Nest, tuple[str | None, ...]] = WeakKeyDictionary()
 
 
 class Rule(Protocol):
@@ -48,7 +51,15 @@ def _rules() -> tuple[Rule, ...]:
 
 def rule_of(nest: Nest) -> Rule:
     """The rule that takes ``nest``; there is one (`can_tile`)."""
-    return next(rule for rule in _rules() if rule.can_tile(nest) is None)
+    return _rules()[_reasons(nest).index(None)]
+
+
+def _reasons(nest: Nest) -> tuple[str | None, ...]:
+    """What each rule says of ``nest``; fusion asks again for each kernel that it might be in."""
+    found = _known.get(nest)
+    if found is None:
+        found = _known[nest] = tuple(rule.can_tile(nest) for rule in _rules())
+    return found
 
 
 def _diagonal(nest: Nest) -> str | None:
@@ -75,7 +86,7 @@ def can_tile(domain: Domain) -> str | None:
         problem = body_problem(nest) or _diagonal(nest)
         if problem is not None:
             return problem
-        reasons = [rule.can_tile(nest) for rule in _rules()]
+        reasons = _reasons(nest)
         if None not in reasons:
             return next(reason for reason in reversed(reasons) if reason)
         for loop, size in rule_of(nest).needs(nest).items():
