@@ -170,7 +170,8 @@ def test_bytes(given: int, places: int, width: int) -> None:
             options=emulator.Options(order),
         )
         assert not ran.findings and ran.counters.bank_conflicts == 0
-    assert all(torch.equal(compiled(x, index, y), each) for each in results)
+    wanted = compiled(x, index, y)
+    assert all(torch.equal(wanted, each) for each in results)
     (found,) = measured(index_add, x, index, y)
     assert found.moved <= 1.02 * found.least and found.requested <= 2 * found.least
     assert found.wide[0] == found.wide[1] and found.sectors == 1 and found.resident
