@@ -43,7 +43,8 @@ class Decision:
     in parts: their ops come with a place ("file:line: matmul | matmul").
     ``reason`` says why they stayed apart, and is empty if they are one group now. ``bytes`` and ``seconds``
     are what the fusion saves or would save, less than nothing if it costs. ``places`` are the source lines of
-    the two ops, or of all products, "file:line" each, or empty.
+    the two ops, or of all products, "file:line" each, or empty. ``kept``: bytes that @prepare makes for it,
+    whenever weights change, and keeps.
     """
 
     producer: int
@@ -53,6 +54,7 @@ class Decision:
     bytes: int
     seconds: float
     places: tuple[str, ...] = ()
+    kept: int = 0
 
     @property
     def beside(self) -> bool:
@@ -154,17 +156,18 @@ def _read_decisions(attribute: ir.Attribute) -> tuple[Decision, ...] | None:
         return None
     found = []
     for each in attribute:
-        names = {named.name for named in each} - {"where"}
+        names = {named.name for named in each} - {"where", "kept"}
         if names != {"from", "to", "ops", "reason", "bytes", "seconds"}:
             return None
         numbers = [_read_integer(each[name]) for name in ("from", "to", "bytes")]
+        kept = _read_integer(each["kept"]) if "kept" in each else 0
         words = _read_string(each["ops"]), _read_string(each["reason"])
         places = _read_strings(each["where"]) if "where" in each else ()
         seconds = each["seconds"]
-        if None in (*numbers, *words, places) or not isinstance(seconds, ir.FloatAttr):
+        if None in (*numbers, *words, places, kept) or not isinstance(seconds, ir.FloatAttr):
             return None
         producer, consumer, size = numbers
-        found.append(Decision(producer, consumer, *words, size, float(seconds.value), places))  # type: ignore[arg-type]
+        found.append(Decision(producer, consumer, *words, size, float(seconds.value), places, kept))  # type: ignore[arg-type]
     return tuple(found)
 
 
@@ -181,11 +184,24 @@ def _build_decisions(decisions: tuple[Decision, ...]) -> ir.Attribute:
                     "bytes": _build_integer(each.bytes),
                     "seconds": ir.FloatAttr.get(real, each.seconds),
                     **({"where": _build_strings(each.places)} if each.places else {}),
+                    **({"kept": _build_integer(each.kept)} if each.kept else {}),
                 }
             )
             for each in decisions
         ]
     )
+
+
+def _read_rewrites(attribute: ir.Attribute) -> dict[str, tuple[Decision, ...]] | None:
+    if not isinstance(attribute, ir.DictAttr):
+        return None
+    found = {named.name: _read_decisions(named.attr) for named in attribute}
+    known = {name: decisions for name, decisions in found.items() if decisions is not None}
+    return known if len(known) == len(found) else None
+
+
+def _build_rewrites(rewrites: dict[str, tuple[Decision, ...]]) -> ir.Attribute:
+    return ir.DictAttr.get({name: _build_decisions(decisions) for name, decisions in rewrites.items()})
 
 
 def _read_launches(attribute: ir.Attribute) -> tuple[dict[str, Any], ...] | None:
@@ -261,9 +277,12 @@ LAUNCHES_KIND: Kind[tuple[dict[str, Any], ...]] = Kind(
 )
 DECISIONS_KIND: Kind[tuple[Decision, ...]] = Kind(
     "an array of {from = group, to = group, ops = string, reason = string, bytes = integer, seconds = float, "
-    "where = [strings], which may be missing}",
+    "where = [strings], kept = integer, which may both be missing}",
     _read_decisions,
     _build_decisions,
+)
+REWRITES_KIND: Kind[dict[str, tuple[Decision, ...]]] = Kind(
+    "a dictionary of decisions, by the names of passes", _read_rewrites, _build_rewrites
 )
 
 # What a structured op does, in the user's words, for names and reports.
@@ -282,10 +301,8 @@ IN_PARTS = Mark("mlopt.in_parts", STRING, ("linalg.generic",))
 FUSION = Mark("mlopt.fusion", STRINGS, _MODULE)
 # Each fusion made or refused, and each joining of products, with what that saves; mlopt-outline takes it off.
 DECISIONS = Mark("mlopt.decisions", DECISIONS_KIND, _MODULE)
-# Softmaxes between two products that did not become one op with them.
-APART = Mark("mlopt.apart", DECISIONS_KIND, _MODULE)
-# Reductions of few results, made in parts or not.
-TOTALS = Mark("mlopt.totals", DECISIONS_KIND, _MODULE)
+# What passes rewrote before there were kernels, or left, and what that saves, by the names of the passes.
+REWRITES = Mark("mlopt.rewrites", REWRITES_KIND, _MODULE)
 # The front end has shown that sizes agree wherever ops want it: mlopt-check-sizes has nothing to do.
 SIZES_AGREE = Mark("mlopt.sizes_agree", FLAG, _MODULE)
 # A function that is one kernel, what it fuses, and what it costs.
@@ -341,7 +358,7 @@ LAUNCHES = Mark("mlopt.launches", LAUNCHES_KIND, _MODULE)
 MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
-        OP, PART_OF, GROUP, WHOLE, IN_PARTS, FUSION, DECISIONS, APART, TOTALS, SIZES_AGREE, KERNEL, OPS,
+        OP, PART_OF, GROUP, WHOLE, IN_PARTS, FUSION, DECISIONS, REWRITES, SIZES_AGREE, KERNEL, OPS,
         BYTES, FLOPS, BACKWARD, SCHEDULE, CONSIDERED, SUMS, LAST_BLOCKS, JOINED, COUNTED,
         SLOW, RESULT_SIZES, EQUAL_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
         BY_THREADS, STORED_BY_THREADS, ROUNDS, DROPS_NAN, NOT_POSITIVE, BY_SOFTMAX_SUM, ASSERTS,

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import DECISIONS, FUSION, IN_PARTS, WHOLE
+from ..dialects.attributes import DECISIONS, FUSION, IN_PARTS, WHOLE, Decision
 from .base import Pass
 from .costs.machine import DEFAULT_CPU, machine_of
 from .fusion.buffers import give_concats_their_buffers
@@ -24,6 +24,7 @@ from .fusion.widened import widen_views
 from .groups import entry_ops, give_inits_their_fills, is_init, set_group
 from .layers.members import layers_of_each
 from .operations import ops_named
+from .rewrites import note_rewrites
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Fuse(Pass):
     (`passes/tiling/stages.py`), and a GPU's where it reads (`passes/tiling/at_reads.py`), again for each of
     its positions.
     The module gets each decision with its numbers as ``mlopt.decisions``, after those of mlopt-join-products
-    about products that are not in one kernel now, and the reasons against as ``mlopt.fusion``.
+    about products that are not in one kernel now, and the reasons against as ``mlopt.fusion``;
+    what is padded or written over, computed where it is read or not, as ``mlopt.rewrites``.
     Numbers of places of which nobody knows how many there are, as torch.arange makes them, are computed by
     what reads them (`passes/fusion/counts.py`).
     What is only made wider, as half floats are f32 again, is cast by those that read it, also behind a view
@@ -63,14 +65,15 @@ class Fuse(Pass):
         machine = machine_of(op, self.machine)
         made: list[Decisions] = []
         functions: list[ir.Operation] = []
+        padded: list[Decision] = []
         number = 0
         for function in op.regions[0].blocks[0].operations:
             if function.operation.name == "func.func" and len(function.operation.regions[0].blocks) == 1:
                 compute_counts(function.operation)
                 give_inits_their_fills(function.operation)
                 give_concats_their_buffers(function.operation)
-                compute_padded(function.operation, machine)
-                give_windows_their_pads(function.operation)
+                padded += compute_padded(function.operation, machine)
+                padded += give_windows_their_pads(function.operation, machine)
                 widen_views(function.operation)
                 # A block's tiles stay in registers: it has no memory to compute ahead of a window.
                 graph = _graph_of(function.operation, has_scratch=not machine.chips)
@@ -90,6 +93,7 @@ class Fuse(Pass):
             FUSION.set(op, tuple(lines))
             before = without_fused(DECISIONS.get(op) or (), functions)
             DECISIONS.set(op, (*before, *(decision for each in made for decision in each.all())))
+        note_rewrites(op, self.name, padded)
         for each in made:
             each.graph.erase_dead()
         for noted in ops_named(op, *WHOLE.on):  # those of IN_PARTS are among them

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import APART, DECISIONS, GROUP, KERNEL, TOTALS
+from ..dialects.attributes import DECISIONS, GROUP, KERNEL, REWRITES
 from .base import Pass, PassError
 from .groups import give_inits_their_fills, sort_by_groups
 from .outlining.host import (
@@ -55,8 +55,7 @@ class Outline(Pass):
     def run(self, op: ir.Operation) -> None:
         if not self.keep_groups:
             DECISIONS.drop(op)
-        for mark in (APART, TOTALS):
-            mark.drop(op)
+        REWRITES.drop(op)
         kernels = _Kernels(self.keep_groups)
         for function in [each.operation for each in op.regions[0].blocks[0].operations]:
             if function.name == "func.func" and not KERNEL.get(function):

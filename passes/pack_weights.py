@@ -10,7 +10,9 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
+from ..dialects.attributes import Decision
 from .base import Pass
+from .costs.count import bytes_of
 from .fusion.pads import can_read_through
 from .hoist import made_of_weights, weights_factor
 from .moving.collapses import sink
@@ -19,7 +21,9 @@ from .moving.reads import original
 from .moving.splits import can_split, groups_of, parts_of
 from .operations import defining_op
 from .raising.reshape import grouped
+from .rewrites import note_rewrites, rewrite_of
 from .structured import (
+    ASSUMED,
     ATTENTION,
     body_of,
     erase_dead,
@@ -36,6 +40,7 @@ from .structured import (
     replace_op,
     sizes_of,
     structured_ops,
+    word_for,
 )
 from .tiling.analysis import loops_in
 from .tiling.pads import fill_of_pad
@@ -64,7 +69,9 @@ class PackWeights(Pass):
     Legal where one factor is made of weights and has the columns alone, a multiple of 64 of them. The columns
     of heads are strips already, 32 of them as well: only their rows are put in order. Done where
     there are several strips, and the element-wise ops after the product can run on strips as well, so that
-    they stay in its kernel. For CPUs: a strip is read from first to last, where its rows were far apart in
+    they stay in its kernel. Each product with a factor that weights make, packed or not, is in
+    ``mlopt.rewrites``: the bytes of the weights are at stake, the cost model sees no order in memory.
+    For CPUs: a strip is read from first to last, where its rows were far apart in
     memory, or were copied into a panel at each call. One thread of a Zen 4 core, 768 to 3072 columns, in
     GFLOP/s: 1 row 27 to 46, 4 rows 96 to 116, 8 rows 98 to 117, 128 rows 98 to 110, 512 rows 94 to 113;
     1 by 4096 by 4096 7.0 to 2.1 ms; ResNet-18 41.4 to 38.5 ms.
@@ -73,10 +80,12 @@ class PackWeights(Pass):
     name: ClassVar[str] = "mlopt-pack-weights"
 
     def run(self, op: ir.Operation) -> None:
+        decisions: list[Decision] = []
         for each in op.regions[0].blocks[0].operations:
             function = each.operation
             if function.name == "func.func" and len(function.regions[0].blocks) == 1:
-                _pack_all(function)
+                decisions += _pack_all(function)
+        note_rewrites(op, self.name, decisions)
 
 
 @dataclass(frozen=True)
@@ -92,55 +101,68 @@ class Packing:
     parts: int
 
 
-def _pack_all(function: ir.Operation) -> None:
+def _pack_all(function: ir.Operation) -> list[Decision]:
     weights = made_of_weights(function)
     least = least_rows(function, weights)
     followers: set[ir.Value] = set()
     in_strips: set[ir.Value] = set()
+    decisions = []
     for op in structured_ops(function):
-        packing = can_pack(op, weights)
-        if packing is None or (can_read(op, packing.operand) and should_read(op, packing.operand, least)):
-            continue  # weights that are read as they lie: nothing of them is kept
-        if should_pack(op, packing):
-            if packing.extent <= COLUMNS:
-                _order(op, packing)
-                continue
-            followers |= followers_of(op.results[0]) or set()
-            in_strips.add(_pack(op, packing))
+        operand = weights_factor(op, weights)
+        if operand is None:
+            continue
+        packing = packing_of(op, operand)
+        if can_read(op, operand) and should_read(op, operand, least):
+            reason = "it has rows enough to read them as they lie"  # and nothing of them is kept
+        else:
+            reason = packing if isinstance(packing, str) else why_not_packed(op, packing) or ""
+        kept = bytes_of(op.operands[operand], ASSUMED)
+        decisions.append(rewrite_of(op, reason, 0, 0.0, kept=kept, word=f"weights of {word_for(op)}"))
+        if reason or isinstance(packing, str):
+            continue
+        if packing.extent <= COLUMNS:
+            _order(op, packing)
+            continue
+        followers |= followers_of(op.results[0]) or set()
+        in_strips.add(_pack(op, packing))
     for op in structured_ops(function):
         if op.results[0] in followers:
             in_strips.update(_follow(op, in_strips))
     if in_strips:
         lift_expansions(function)
         erase_dead(function)
+    return decisions
 
 
-def can_pack(op: ir.Operation, weights: Set[ir.Value]) -> Packing | None:
-    """What to pack of ``op``: the factor made of weights, if it alone has the columns, a known number."""
-    operand = weights_factor(op, weights)
-    if operand is None or defining_op(inits_of(op)[0], "linalg.fill") is None:
-        return None
+def packing_of(op: ir.Operation, operand: int) -> Packing | str:
+    """How to pack the weights, factor ``operand`` of ``op``; why not, if others have their columns, too."""
+    if defining_op(inits_of(op)[0], "linalg.fill") is None:
+        return "the product is added to something"
     maps = maps_of(op)
     data, own, written = maps[1 - operand], maps[operand], maps[2]
     if not all(isinstance(expr, ir.AffineDimExpr) for where in (own, written) for expr in where.results):
-        return None
+        return "they are not read, or the result is not written, at one place of each loop"
     loops = {expr.position for expr in own.results}
     elsewhere = {loop for expr in data.results for loop in loops_in(expr)}
     columns = [expr.position for expr in written.results if expr.position in loops - elsewhere]
     extents = [loop_extents(op)[column] for column in columns]
     known = [extent for extent in extents if extent is not None]
     if not known or len(known) != len(columns) or len(loops) != len(own.results):
-        return None
+        return "they have no columns of their own, of known number"
     *others, extent = known
     whole = extent % COLUMNS == 0 or (others and extent == COLUMNS // 2)
-    return Packing(operand, columns[-1], extent, prod(others)) if whole else None
+    if not whole:
+        return f"{extent} columns are no multiple of {COLUMNS}"
+    return Packing(operand, columns[-1], extent, prod(others))
 
 
-def should_pack(op: ir.Operation, packing: Packing) -> bool:
-    """Whether there are several strips, and no reader in the kernel of ``op`` that would be kept apart."""
+def why_not_packed(op: ir.Operation, packing: Packing) -> str | None:
+    """Why packing does not pay: one strip, or a reader in the kernel of ``op`` that would be kept apart."""
     if packing.extent <= COLUMNS:
-        return packing.parts > 1
-    return followers_of(op.results[0]) is not None
+        return None if packing.parts > 1 else f"{packing.extent} columns are one strip as they lie"
+    if followers_of(op.results[0]) is None:
+        return "what follows in its kernel cannot run on strips"
+    return None
 
 
 def followers_of(value: ir.Value) -> set[ir.Value] | None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import TOTALS, Decision
+from ..dialects.attributes import Decision
 from .base import Pass
 from .costs.machine import DEFAULT_CPU, Machine, machine_of
 from .raising.asserts import check_as_eager
@@ -30,6 +30,7 @@ from .raising.unit_dims import drop_unit_dims
 from .raising.unit_reshapes import cancel_unit_dims
 from .raising.variances import combine_variances
 from .raising.windows import lower_windows
+from .rewrites import note_rewrites
 from .structured import erase_dead
 
 
@@ -47,7 +48,7 @@ class Raise(Pass):
         %c = linalg.generic {mlopt.op = "add"} ins(%m, %bias) outs(tensor.empty) …
 
     ``machine`` decides how few rows leave so many of its processors idle that each is reduced in parts; each
-    such decision, with its numbers, is in ``mlopt.totals`` of the module.
+    such decision, with its numbers, is in ``mlopt.rewrites`` of the module.
     Legal always: each step keeps what is computed; only the order in which a contraction's terms are added
     to its init changes. Run canonicalize and cse after it: they fold the reshapes that it leaves.
 
@@ -63,9 +64,7 @@ class Raise(Pass):
         for func in op.regions[0].blocks[0].operations:
             if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
                 totals += _raise(func.operation, machine)
-        if totals:
-            with op.location:
-                TOTALS.set(op, tuple(totals))
+        note_rewrites(op, self.name, totals)
 
 
 def _raise(func: ir.Operation, machine: Machine) -> list[Decision]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import APART, NO_GROUP, Decision
+from ..dialects.attributes import NO_GROUP, Decision
 from .attending.causal import index_mask
 from .attending.guards import is_arithmetic
 from .attending.match import Attention, attention_of
@@ -25,6 +25,7 @@ from .locations import place_of
 from .moving.reads import is_move
 from .operations import brought_before, defining_op
 from .raising.reshape import RESHAPES
+from .rewrites import note_rewrites
 from .structured import (
     ASSUMED,
     DYNAMIC,
@@ -73,11 +74,11 @@ class RaiseAttention(Pass):
     mlopt-fold-moves, which reads queries, keys and values in place.
 
     A softmax may be written as the exp of a log_softmax, and zeros may stand for its NaN (torch.nan_to_num).
-    One between two products that stays as it is leaves a decision in ``mlopt.apart`` of the module: where its
-    exp is, why, and what one op would save (`passes/attending/saving.py`).
+    One between two products that stays as it is leaves a decision in ``mlopt.rewrites`` of the module: where
+    its exp is, why, and what one op would save (`passes/attending/saving.py`).
 
     A CPU's task also has the few rows of one matrix, as in decoding, with its lanes along a key, if there are
-    tasks enough (`are_enough`): else several kernels share the keys, and ``mlopt.apart`` says so.
+    tasks enough (`are_enough`): else several kernels share the keys, and ``mlopt.rewrites`` says so.
 
     Effect: 1 kernel for 4, and 2 * rows * keys * 4 bytes less to move in either direction. One row of 12
     heads, 512 keys of 64 elements, one Zen 5 core: 37 µs for 40 in three kernels, 98 for 110 where the keys
@@ -99,9 +100,7 @@ class RaiseAttention(Pass):
                     if decision is not None:
                         apart.append(decision)
                 erase_dead(func.operation)
-        if apart:
-            with op.location:
-                APART.set(op, tuple(apart))
+        note_rewrites(op, self.name, apart)
 
 
 def _try(exp: ir.Operation, machine: Machine) -> Decision | None:

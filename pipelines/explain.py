@@ -12,7 +12,6 @@ from typing import Any
 from mlir import ir
 
 from ..dialects.attributes import (
-    APART,
     CONSIDERED,
     DECISIONS,
     GROUP,
@@ -21,9 +20,9 @@ from ..dialects.attributes import (
     LAST_BLOCKS,
     NO_GROUP,
     OPS,
+    REWRITES,
     SCHEDULE,
     SLOW,
-    TOTALS,
     Decision,
 )
 from ..passes.costs.cost import Cost
@@ -48,6 +47,7 @@ from .metadata import ENTRY_FUNCTIONS
 from .stages import Stage, run_stages
 from .user_passes import user_passes
 
+_TOTALS, _ATTENTION = "mlopt-raise", "mlopt-raise-attention"  # whose decisions are told apart
 _FUSE, _OUTLINE, _TILE = "mlopt-fuse", "mlopt-outline", "mlopt-tile"
 
 
@@ -86,7 +86,9 @@ def explain_text(
                        or one product now, "where": all of their lines, "reason" why they stayed several or
                        "", "bytes_saved", "seconds_saved"}],
          "apart": the same of each softmax between two products that is not one op with them,
-         "totals": the same of each reduction of few results, "ops": "file:line: sum in 64 parts"}
+         "totals": the same of each reduction of few results, "ops": "file:line: sum in 64 parts",
+         "rewrites": the same of all else that a "pass" has rewritten before there were kernels, or left:
+                     "ops": "transpose"; "bytes_kept": what @prepare makes for it}
 
     Bytes and FLOPs count dynamic sizes as "assumed", which is 0 where there are none.
     """
@@ -100,7 +102,7 @@ def explain_text(
         run_stages(module.operation, (linalg, grouping))
         machine = find_machine(machine_for_code(chip))
         decisions = DECISIONS.get(module.operation) or ()
-        apart, totals = (mark.get(module.operation) or () for mark in (APART, TOTALS))
+        rewrites = {name: [*each] for name, each in (REWRITES.get(module.operation) or {}).items()}
         groups = _groups(module, decisions)
         run_stages(module.operation, (outline,))
         reasons: dict[tuple[int, int], list[Decision]] = {}
@@ -135,8 +137,13 @@ def explain_text(
         "calls": calls,
         "edges": edges,
         "products": products,
-        "apart": [as_dict(each) for each in apart],
-        "totals": [as_dict(each) for each in totals],
+        "apart": [as_dict(each) for each in rewrites.pop(_ATTENTION, ())],
+        "totals": [as_dict(each) for each in rewrites.pop(_TOTALS, ())],
+        "rewrites": [
+            {"pass": name, **as_dict(each), "bytes_kept": each.kept}
+            for name, decisions in rewrites.items()
+            for each in decisions
+        ],
     }
 
 

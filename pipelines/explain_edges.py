@@ -59,7 +59,8 @@ def edges_of(
         if is_host_work(op):
             for value in dict.fromkeys(value for _, _, value in operands_of(op)):
                 for source in sources.get(value, ()):
-                    edges.setdefault((source.call, op), []).append(_Use(source, _of_host(op)))
+                    saved = program.bytes_through(source.result, value, op)
+                    edges.setdefault((source.call, op), []).append(_Use(source, _of_host(op), saved))
             for value in written_by(op):
                 sources[value] = [_Source(op, value)]
         elif op in numbers:
@@ -128,11 +129,11 @@ def _reasons(
     one, other = GROUP.get(maker), GROUP.get(reader)
     if one is not None and other is not None and (one, other) in refused:
         return [as_dict(each) for each in refused[one, other]]
-    if is_host_work(maker) or is_host_work(reader):
-        return [{"ops": "", "reason": reason} for reason in dict.fromkeys(use.reason for use in uses)]
     # mlopt-outline makes kernels without a group: fills of results, copies of what is returned twice.
     unknown = NOT_TRIED if one is not None and other is not None else COPY
-    found = {COPY} if other is None else {unknown if use.reason == NOT_TRIED else use.reason for use in uses}
+    found = {unknown if use.reason == NOT_TRIED else use.reason for use in uses}
+    if other is None and not is_host_work(maker) and not is_host_work(reader):
+        found = {COPY}
     saved = sum({use.source.result: use.bytes_saved for use in uses}.values())
     seconds = program.seconds_saved((maker, reader), saved)
     return [
@@ -155,7 +156,9 @@ def as_dict(decision: Decision) -> dict[str, Any]:
 def _use_of(source: _Source, program: Program, reader: ir.Operation, place: int) -> _Use:
     """What keeps a value from being made in the kernel that takes it as its argument ``place``."""
     if is_host_work(source.call):
-        return _Use(source, _of_host(source.call))
+        value = reader.operands[place]
+        saved = program.bytes_through(source.result, value, reader)
+        return _Use(source, _of_host(source.call), saved)
     saved = program.bytes_saved(source.result, reader, place)
     if source.through:
         return _Use(source, why_behind(source.through), saved)

@@ -60,12 +60,12 @@ def kernels(machine: str, own: str = "", early: str = "", float8: bool = False) 
         # Queries, keys and values of one tensor: one product with all weights, of which readers take parts.
         f"{early}mlopt-join-products{{machine={machine}}},"
         # Slices and transposes become reads at other places; it sees through folded reshapes only.
-        "mlopt-fold-moves,canonicalize,cse,"
+        f"mlopt-fold-moves{{machine={machine}}},canonicalize,cse,"
         # i1 has no layout in memory; an integer division by zero must not trap.
         "mlopt-bool-storage,mlopt-guard-division,canonicalize,cse,"
         # What depends on weights alone leaves @main before it could be fused into it; batch norms go into
         # the weights of the convolutions before them.
-        f"mlopt-fold-scales,{own}mlopt-hoist,mlopt-fuse{{machine={machine}}},"
+        f"mlopt-fold-scales{{machine={machine}}},{own}mlopt-hoist,mlopt-fuse{{machine={machine}}},"
         # Which of a kernel's ops are a softmax together: for its name, and for mlopt explain.
         "mlopt-raise-named,mlopt-outline,"
         # Dims that a kernel runs through together become one: long rows for vectors and wide accesses.

@@ -105,6 +105,7 @@ class Explanation:
     apart: tuple[Mapping[str, Any], ...] = ()  # softmaxes between two products that are no attention
     products: tuple[Mapping[str, Any], ...] = ()  # of one tensor, joined or not
     totals: tuple[Mapping[str, Any], ...] = ()  # reductions of few results, in parts or not
+    rewrites: tuple[Mapping[str, Any], ...] = ()  # by passes before there were kernels, made or not
     entry: str = "main"  # what the source calls @main
     tuning: Tuning = Tuning()
 
@@ -133,6 +134,7 @@ class Explanation:
             "products": [dict(each) for each in self.products],
             "totals": [dict(each) for each in self.totals],
             "attention_apart": [dict(each) for each in self.apart],
+            "rewrites": [dict(each) for each in self.rewrites],
             "tuning": asdict(self.tuning),
             "total": total(self.of("main")),
         }
@@ -171,7 +173,7 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
     decided = [each for call in found["calls"] for each in call["fused"]]
     refused = [reason for edge in found["edges"] for reason in edge["reasons"]]
     before = [*found["products"], *found["apart"], *found["totals"]]
-    for each in (*decided, *refused, *before):
+    for each in (*decided, *refused, *before, *found["rewrites"]):
         if "where" in each:
             each["where"] = [in_source(source, place) for place in each["where"]]
     for each in before:
@@ -184,10 +186,8 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
         _explained(by_name[name], function, tuple(each), chosen) for (function, name), each in calls.items()
     ]
     edges, tuning_of = tuple(found["edges"]), Tuning(options.tune, tuned)
-    apart, products, totals = (tuple(found[name]) for name in ("apart", "products", "totals"))
-    return Explanation(
-        source, target, chosen, tuple(kernels), edges, apart, products, totals, func, tuning_of
-    )
+    made = {name: tuple(found[name]) for name in ("apart", "products", "totals", "rewrites")}
+    return Explanation(source, target, chosen, tuple(kernels), edges, **made, entry=func, tuning=tuning_of)
 
 
 def _explained(

@@ -45,6 +45,7 @@ def notes(explained: Explanation) -> dict[str, list[str]]:
         "products that read one tensor:": [_decided(each, "one product, ") for each in explained.products],
         "softmaxes that are kernels of their own between two products:": map(_decided, explained.apart),
         "reductions of few results:": map(_decided, explained.totals),
+        "rewritten before there were kernels, or left:": _rewritten(explained.rewrites),
     }
     counts = {heading: Counter(lines) for heading, lines in found.items()}
     return {
@@ -52,6 +53,24 @@ def notes(explained: Explanation) -> dict[str, list[str]]:
         for heading, lines in counts.items()
         if lines
     }
+
+
+def _rewritten(rewrites: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for all that a pass has done, and one for each reason why it left something."""
+    alike: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for each in rewrites:
+        alike.setdefault((each["pass"], each["reason"]), []).append(each)
+    for (name, reason), same in alike.items():
+        counts = Counter(each["ops"] for each in same)
+        ops = ", ".join(ops + (f" ({count} times)" if count > 1 else "") for ops, count in counts.items())
+        places = _places([place for each in same for place in each.get("where", ())], ", ")
+        size, seconds, kept = (
+            sum(each[name] for each in same) for name in ("bytes_saved", "seconds_saved", "bytes_kept")
+        )
+        save, keep = ("would save", "would keep") if reason else ("saves", "keeps")
+        numbers = [f"{save} {saving(size, seconds)}"] if size or seconds else []
+        numbers += [f"{keep} {mega(kept)} MB made of weights"] if kept else []
+        yield f"{name}: {ops}{places}: {'; '.join(filter(None, (reason, *numbers)))}"
 
 
 def _function_lines(explained: Explanation, function: str, kernels: Sequence[Explained]) -> Iterator[str]:
@@ -169,14 +188,14 @@ def _why(reason: Mapping[str, Any]) -> str:
     return f"{ops}{reason['reason']}"
 
 
-def _places(places: Sequence[str]) -> str:
-    """Where the two ops of an edge come from, a file once."""
+def _places(places: Sequence[str], between: str = " -> ") -> str:
+    """Where the ops of an edge, or other ones, come from, a file once."""
     known = list(dict.fromkeys(place for place in places if place))
     if not known:
         return ""
     file = known[0].rpartition(":")[0]
     lines = [place.removeprefix(f"{file}:") if file else place for place in known[1:]]
-    return f" ({' -> '.join([known[0], *lines])})"
+    return f" ({between.join([known[0], *lines])})"
 
 
 def _decided(found: Mapping[str, Any], taken: str = "") -> str:

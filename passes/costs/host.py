@@ -39,6 +39,21 @@ def stores_of(op: ir.Operation, unknown: int = 1) -> int:
     return sum(times for inner, times in _runs_of(op, unknown) if inner.name == _STORE)
 
 
+def accessed_by(op: ir.Operation, value: ir.Value, unknown: int = 1) -> int:
+    """The bytes of ``value`` that such an op reads and writes; ``unknown`` as for `cost_of_host_work`."""
+    if op.name == COPY:
+        return bytes_of(value, unknown)
+    accesses = ((where, times) for inner, times in _runs_of(op, unknown) for where in _moved(inner))
+    return sum(times * bytes_of(element) for (place, element), times in accesses if place == value)
+
+
+def _moved(op: ir.Operation) -> list[tuple[ir.Value, ir.Value]]:
+    """Where ``op`` reads or writes an element, and the element."""
+    if op.name in _READS:
+        return [(op.operands[0], op.results[0])]
+    return [(op.operands[1], op.operands[0])] if op.name == _STORE else []
+
+
 def cost_of_host_work(op: ir.Operation, unknown: int = 1) -> Cost:
     """Its cost: each access and each operation as often as it runs.
 
@@ -50,10 +65,7 @@ def cost_of_host_work(op: ir.Operation, unknown: int = 1) -> Cost:
     moved = 0
     work: dict[str, Counter[str]] = {"contracted": Counter(), "elementwise": Counter(), "special": Counter()}
     for inner, times in _runs_of(op, unknown):
-        if inner.name in _READS:
-            moved += times * bytes_of(inner.results[0])
-        elif inner.name == _STORE:
-            moved += times * bytes_of(inner.operands[0])
+        moved += sum(times * bytes_of(element) for _, element in _moved(inner))
         count_op(inner, times, work)
     return Cost(moved, **{kind: dict(part) for kind, part in work.items()})
 

@@ -16,6 +16,8 @@ one that no kernel fills before (64x60x60 floats in 0.45 of the time). Legal whe
 stands beside the elements that are put in may be computed and dropped: nothing divides integers or asserts.
 What another kernel can write to its place in a buffer as it makes it stays so, and special functions that
 would be computed for many more elements, unless a copy of what is written over takes longer (`sinking.py`).
+Each such tensor is a decision: computed, it is neither written nor read, which is a kernel less; what is
+computed beside the elements that are put in is the price.
 """
 
 from __future__ import annotations
@@ -24,48 +26,75 @@ from collections.abc import Collection, Sequence
 
 from mlir import ir
 
-from ...dialects.attributes import WHOLE
+from ...dialects.attributes import WHOLE, Decision
 from ..constants import scalar_constant
+from ..costs.cost import Cost
 from ..costs.count import bytes_of
 from ..costs.machine import Machine
+from ..costs.roofline import arithmetic_of, busy_part
 from ..groups import is_init
 from ..operations import block_ops, defining_op
-from ..structured import ASSUMED, DYNAMIC, elements_of, has_one_use, origin_of_size
+from ..rewrites import rewrite_of, seconds_of
+from ..structured import ASSUMED, DYNAMIC, elements_of, has_one_use, origin_of_size, word_for
 from ..tiling.access import nest_of
 from ..tiling.stages import is_moved
 from .kinds import Kind, kind_of
 from .pads import can_read_through
 from .placed import Parts, computed
-from .sinking import can_sink, is_in_memory, should_sink
+from .sinking import can_sink, is_in_memory, should_sink, work_beside
 
 MOST_PARTS = 4  # each is asked for at each element
 
 
-def compute_padded(func: ir.Operation, machine: Machine) -> None:
+def compute_padded(func: ir.Operation, machine: Machine) -> list[Decision]:
     """Let generics stand for what ``func`` pads or writes over, but for pads that windows read through.
 
-    ``machine``: whose special functions are compared with its bandwidth.
+    ``machine``: whose special functions are compared with its bandwidth. Returns what was decided about each.
     """
+    decisions = []
     for op in block_ops(func):
         parts = parts_of(op) if op.name == "tensor.insert_slice" else None
-        if parts is None or not can_compute(parts):
-            continue
+        if parts is None or all(
+            _is_written(use.owner.operation, use.operand_number) for use in parts.whole.uses
+        ):
+            continue  # unread, or part of what is completed later
         readers = _readers_of(parts.whole)
         if not readers:
+            continue
+        reason = why_not_computed(parts)
+        if reason is not None:
+            decisions.append(_decision(op, reason, 0, (), machine))
             continue
         copied = _copied_before(parts)
         sinking = [value for value in parts.values if can_sink(value)]
         sunk = [value for value in sinking if should_sink(value, parts.whole, copied, machine)]
         if should_compute(parts, readers, sunk):
+            decisions.append(_decision(op, "", copied, sunk, machine))
             made = computed(parts, sunk)
             for use in list(parts.whole.uses):
                 if use.owner.operation in readers:
                     use.owner.operation.operands[use.operand_number] = made
         else:
-            dear = [value for value in sinking if value not in sunk]
+            dear, reason = [value for value in sinking if value not in sunk], _why_made(readers)
             if dear:
                 many, few = len(dear) * elements_of(parts.whole), sum(map(elements_of, dear))
-                WHOLE.set(op, f"special functions would be computed for {many} elements, not for {few}")
+                reason = f"special functions would be computed for {many} elements, not for {few}"
+                WHOLE.set(op, reason)
+            decisions.append(_decision(op, reason, copied, sinking, machine))
+    return decisions
+
+
+def _decision(
+    op: ir.Operation, reason: str, copied: int, sunk: Collection[ir.Value], machine: Machine
+) -> Decision:
+    """What it saves to compute what ``op`` completes, and not to copy so many bytes; ``sunk`` as it reads."""
+    whole = op.results[0]
+    size = 2 * bytes_of(whole, ASSUMED) + copied
+    more = sum((work_beside(value, whole) for value in sunk), Cost(0))
+    seconds = seconds_of(Cost(size), machine) - sum(arithmetic_of(more, machine)) / busy_part(
+        machine, machine.tasks
+    )
+    return rewrite_of(op, reason, size, seconds, word=f"{word_for(op)} computed where it is read")
 
 
 def parts_of(op: ir.Operation) -> Parts | None:
@@ -82,13 +111,24 @@ def parts_of(op: ir.Operation) -> Parts | None:
     return Parts(tuple(inserts), base if fill is None else fill.operands[0])
 
 
-def can_compute(parts: Parts) -> bool:
-    """Whether there are few parts, their places are known, and nothing more is written over them."""
-    return (
-        len(parts.inserts) <= MOST_PARTS
-        and not any(_is_written(use.owner.operation, use.operand_number) for use in parts.whole.uses)
-        and all(map(_has_known_place, parts.inserts))
-    )
+def why_not_computed(parts: Parts) -> str | None:
+    """Why not, if there are many parts, or their places are not known, or more is written over them."""
+    if len(parts.inserts) > MOST_PARTS:
+        return f"each element would be looked for in {len(parts.inserts)} parts"
+    if any(_is_written(use.owner.operation, use.operand_number) for use in parts.whole.uses):
+        return "it is written over once more"
+    if not all(map(_has_known_place, parts.inserts)):
+        return "nobody knows where its parts lie before a call"
+    return None
+
+
+def _why_made(readers: Sequence[ir.Operation]) -> str:
+    """Why the tensor stays in memory for its ``readers``, if nothing would be dear to compute there."""
+    reader = next((each for each in readers if not _computes(each)), None)
+    if reader is None:
+        return "its parts are written to their places as they are made"
+    word = "the caller" if reader.name == "func.return" else word_for(reader)
+    return f"{word} takes it from memory, where parts can be written as they are made"
 
 
 def _is_written(op: ir.Operation, number: int) -> bool:

@@ -64,10 +64,15 @@ def should_sink(value: ir.Value, whole: ir.Value, copied: int, machine: Machine)
     """
     if elements_of(whole) <= MOST_MORE * elements_of(value):
         return True
-    more = _special_work(value).repeated(elements_of(whole) / max(elements_of(value), 1) - 1)
+    more = work_beside(value, whole)
     if not more.special:
         return True
     return bool(copied) and sum(arithmetic_of(more, machine)) <= predict(Cost(copied), machine).seconds
+
+
+def work_beside(value: ir.Value, whole: ir.Value) -> Cost:
+    """What it takes to make ``value`` for all of ``whole`` that it would not take otherwise."""
+    return _special_work(value).repeated(elements_of(whole) / max(elements_of(value), 1) - 1)
 
 
 def _special_work(value: ir.Value) -> Cost:

@@ -33,6 +33,7 @@ from ..structured import (
     maps_of,
     shows_all_loops,
     structured_ops,
+    word_for,
 )
 
 
@@ -45,20 +46,38 @@ def read_originals(func: ir.Operation) -> None:
 
 
 def _read_original(op: ir.Operation, number: int, weights: Set[ir.Value]) -> None:
-    move = defining_op(op.operands[number], "linalg.generic")
-    if move is None or not is_move(move):
+    move = _move_read(op, number)
+    if move is None or why_not_read(op, number, weights) is not None:
         return
-    maps = maps_of(op)
-    composed = _composed(maps_of(move)[0], maps[number], loop_extents(op))
-    new = [*maps[:number], composed, *maps[number + 1 :]]
-    if not shows_all_loops(new):
-        return
-    turned = move.operands[0] not in weights and should_turn(op, new)
-    if not turned and not should_read(op, move, maps[number], composed):
-        return
-    op.operands[number] = move.operands[0]
+    op.operands[number], new = move.operands[0], _maps_without(op, number, move)
     with op.location:
         op.attributes["indexing_maps"] = indexing_maps(new)
+
+
+def why_not_read(op: ir.Operation, number: int, weights: Set[ir.Value]) -> str | None:
+    """Why ``op`` takes operand ``number`` as it was moved; None if it was not, or ``op`` can do without."""
+    move = _move_read(op, number)
+    if move is None:
+        return None
+    new = _maps_without(op, number, move)
+    if not shows_all_loops(new):
+        return f"without it nothing says how long a loop of {word_for(op)} is"
+    turned = move.operands[0] not in weights and should_turn(op, new)
+    if not turned and not should_read(op, move, maps_of(op)[number], new[number]):
+        return f"{word_for(op)} would not read along rows without it"
+    return None
+
+
+def _move_read(op: ir.Operation, number: int) -> ir.Operation | None:
+    move = defining_op(op.operands[number], "linalg.generic")
+    return move if move is not None and is_move(move) else None
+
+
+def _maps_without(op: ir.Operation, number: int, move: ir.Operation) -> list[ir.AffineMap]:
+    """Where ``op`` reads if it reads what ``move`` does in place of operand ``number``."""
+    maps = maps_of(op)
+    composed = _composed(maps_of(move)[0], maps[number], loop_extents(op))
+    return [*maps[:number], composed, *maps[number + 1 :]]
 
 
 def is_move(op: ir.Operation) -> bool:

@@ -35,6 +35,7 @@ func.func @weight(%x: tensor<4x8xf32>, %w: tensor<16x8xf32> {mlopt.weight}, %ini
 #a = affine_map<(m, n, k) -> (k, m)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
+// CHECK: mlopt.rewrites = {"mlopt-fold-moves" = [{bytes = 1024 : i64, {{.*}}ops = "transpose", reason = "generic would not read along rows without it", seconds = {{[1-9]}}
 // CHECK-LABEL: func.func @columns
 // CHECK: %[[T:.*]] = linalg.generic {{.*}}{mlopt.op = "transpose"}
 // CHECK: linalg.generic {{.*}} ins(%arg0, %[[T]] :
@@ -85,6 +86,7 @@ func.func @unknown(%x: tensor<4x?xf32>, %w: tensor<16x?xf32>, %init: tensor<4x16
 // -----
 
 // Steps that do not divide a dim, starts that are not known, and a part of a dynamic dim stay slices; a reshape does not pass a ragged one.
+// CHECK: reason = "it starts at places that each call computes, or takes steps", seconds = {{[1-9]}}
 // CHECK-LABEL: func.func @slices
 // CHECK-COUNT-4: tensor.extract_slice
 func.func @slices(%x: tensor<8x10xf32>, %y: tensor<?xf32>, %i: index)

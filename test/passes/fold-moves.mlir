@@ -8,6 +8,7 @@
 #c = affine_map<(b, m, n, k) -> (b, m, n)>
 // CHECK-DAG: #[[Q:.*]] = affine_map<(d0, d1, d2, d3) -> (d1, d0 mod 8, d3)>
 // CHECK-DAG: #[[V:.*]] = affine_map<(d0, d1, d2, d3) -> (d3, d0 + 4, d2)>
+// CHECK: mlopt.rewrites = {"mlopt-fold-moves" = [{bytes = 8192 : i64, {{.*}}ops = "transpose", reason = "", seconds = {{[1-9].*}}ops = "slice", reason = ""
 // CHECK-LABEL: func.func @heads
 // CHECK: %[[E:.*]] = tensor.expand_shape %arg0 {{.*}} into tensor<16x8x16xf32>
 // CHECK-NOT: extract_slice

@@ -7,6 +7,7 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #n = affine_map<(d0, d1) -> (d1)>
 #m = affine_map<(d0, d1) -> (d0)>
+// CHECK: mlopt.rewrites = {"mlopt-fold-scales" = [{bytes = {{[0-9]+}} : i64, {{.*}}ops = "matmul -> mul", reason = "what is scaled is read by others, too", seconds = {{[1-9]}}
 // CHECK-LABEL: func.func @main
 // CHECK: %[[M:.*]] = linalg.generic {{.*}} ins(%arg0, %arg1 : {{.*}}mlopt.op = "matmul"
 // CHECK: linalg.generic {{.*}} ins(%[[M]], %arg2 : {{.*}}mlopt.op = "mul"
@@ -45,6 +46,7 @@ func.func @main(%x: tensor<5x8xf32>, %w: tensor<8x16xf32> {mlopt.weight}, %scale
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #n = affine_map<(d0, d1) -> (d1)>
 #m = affine_map<(d0, d1) -> (d0)>
+// CHECK-NOT: mlopt.rewrites
 // CHECK-LABEL: func.func @main
 // CHECK: %[[M:.*]] = linalg.generic {{.*}} ins(%arg0, %arg1 : {{.*}}mlopt.op = "matmul"
 // CHECK: linalg.generic {{.*}} ins(%[[M]], %arg2 : {{.*}}mlopt.op = "mul"
@@ -77,6 +79,7 @@ func.func @main(%x: tensor<5x8xf32>, %w: tensor<8x16xf32> {mlopt.weight}, %scale
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #n = affine_map<(d0, d1) -> (d1)>
 #m = affine_map<(d0, d1) -> (d0)>
+// CHECK: mlopt.rewrites = {"mlopt-fold-scales" = [{bytes = {{[0-9]+}} : i64, {{.*}}ops = "matmul -> mul", reason = "matmul has no factor that is a weight, read at one place of each loop", seconds = {{[1-9]}}
 // CHECK-LABEL: func.func @main
 // CHECK: %[[M:.*]] = linalg.generic {{.*}} ins(%arg0, %arg1 : {{.*}}mlopt.op = "matmul"
 // CHECK: linalg.generic {{.*}} ins(%[[M]], %arg2 : {{.*}}mlopt.op = "mul"
@@ -109,6 +112,7 @@ func.func @main(%x: tensor<5x8xf32>, %w: tensor<8x16xf32>, %scale: tensor<16xf32
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #n = affine_map<(d0, d1) -> (d1)>
 #m = affine_map<(d0, d1) -> (d0)>
+// CHECK: mlopt.rewrites = {"mlopt-fold-scales" = [{bytes = {{[0-9]+}} : i64, {{.*}}ops = "matmul -> mul", reason = "the scale runs along a dim that the weight does not have", seconds = {{[1-9]}}
 // CHECK-LABEL: func.func @main
 // CHECK: %[[M:.*]] = linalg.generic {{.*}} ins(%arg0, %arg1 : {{.*}}mlopt.op = "matmul"
 // CHECK: linalg.generic {{.*}} ins(%[[M]], %arg2 : {{.*}}mlopt.op = "mul"
@@ -141,6 +145,7 @@ func.func @main(%x: tensor<5x8xf32>, %w: tensor<8x16xf32> {mlopt.weight}, %scale
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #n = affine_map<(d0, d1) -> (d1)>
 #m = affine_map<(d0, d1) -> (d0)>
+// CHECK: mlopt.rewrites = {"mlopt-fold-scales" = [{bytes = {{[0-9]+}} : i64, {{.*}}ops = "matmul -> mul", reason = "a scaled weight that is not f32 or f64, as all else, would be rounded once more", seconds = {{[1-9]}}
 // CHECK-LABEL: func.func @main
 // CHECK: %[[M:.*]] = linalg.generic {{.*}} ins(%arg0, %arg1 : {{.*}}mlopt.op = "matmul"
 // CHECK: linalg.generic {{.*}} ins(%[[M]], %arg2 : {{.*}}mlopt.op = "mul"

@@ -8,6 +8,7 @@
 #id = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 #co = affine_map<(d0, d1, d2, d3) -> (d1)>
 // CHECK-DAG: #[[LAST:.*]] = affine_map<(d0, d1, d2, d3) -> (d3)>
+// CHECK: mlopt.rewrites = {"mlopt-fold-scales" = [{bytes = 128 : i64, from = -1 : i64, kept = 4672 : i64, ops = "conv2d -> mul", reason = "", seconds = {{[1-9]}}
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: %[[X:arg0]]: {{.*}}, %[[W:arg1]]: {{.*}}, %[[BIAS:arg2]]: {{.*}}, %[[SCALE:arg3]]: {{.*}}, %[[SHIFT:arg4]]: tensor
 // CHECK: %[[V:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #[[LAST]], #{{.*}}], {{.*}} ins(%[[W]], %[[SCALE]] : {{.*}}mlopt.op = "mul"

@@ -1,4 +1,5 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse,mlopt-outline)' --split-input-file | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse)' --split-input-file | FileCheck %s --check-prefix=DECIDED
 
 #one = affine_map<(i) -> (i)>
 #id = affine_map<(i, j) -> (i, j)>
@@ -6,6 +7,7 @@
 
 // Twice as many exps to save a kernel: a fill, and what computes and inserts them.
 // CHECK: mlopt.fusion = ["fill -> pad: fill writes all of the buffer that pad writes a part of, before: special functions would be computed for 120 elements, not for 60"]
+// DECIDED: mlopt.rewrites = {"mlopt-fuse" = [{bytes = 960 : i64, {{.*}}ops = "pad computed where it is read", reason = "special functions would be computed for 120 elements, not for 60", seconds = {{[1-9]}}
 // CHECK-LABEL: func.func private @kernel_0_fill(
 // CHECK-LABEL: func.func private @kernel_1_exp_pad(
 // CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<60xf32>)

@@ -1,4 +1,5 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse,mlopt-outline)' --split-input-file | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-fuse)' --split-input-file | FileCheck %s --check-prefix=DECIDED
 
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
@@ -7,6 +8,7 @@
 // What is padded is computed at the places of the padded tensor, and chosen there; its other operand is padded
 // along its one dim. All is one kernel, with the sum of rows.
 // CHECK-DAG: #[[ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// DECIDED: mlopt.rewrites = {"mlopt-fuse" = [{bytes = 4096 : i64, {{.*}}ops = "pad computed where it is read", reason = "", seconds = {{[1-9]}}
 // CHECK-LABEL: func.func private @kernel_0_pad_mul_pad_sum(
 // CHECK-SAME: %[[X:.*]]: tensor<8x60xf32>, %[[W:.*]]: tensor<60xf32>
 // CHECK-DAG: %[[P:.*]] = tensor.insert_slice %[[X]] into %{{.*}}[0, 3] [8, 60] [1, 1] {{.*}} into tensor<8x64xf32>

@@ -4,6 +4,7 @@
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-NOT: mlopt.rewrites
 // CHECK-LABEL: func.func @not_a_weight
 // CHECK: mlopt.op = "matmul"
 func.func @not_a_weight(%x: tensor<16x32xf32>, %w: tensor<32x128xf32>) -> tensor<16x128xf32> {
@@ -26,6 +27,7 @@ func.func @not_a_weight(%x: tensor<16x32xf32>, %w: tensor<32x128xf32>) -> tensor
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK: mlopt.rewrites = {"mlopt-pack-weights" = [{bytes = 0 : i64, {{.*}}kept = 8192 : i64, ops = "weights of matmul", reason = "64 columns are one strip as they lie"
 // CHECK-LABEL: func.func @one_strip
 // CHECK: mlopt.op = "matmul"
 func.func @one_strip(%x: tensor<16x32xf32>, %w: tensor<32x64xf32> {mlopt.weight}) -> tensor<16x64xf32> {
@@ -48,6 +50,7 @@ func.func @one_strip(%x: tensor<16x32xf32>, %w: tensor<32x64xf32> {mlopt.weight}
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK: mlopt.rewrites = {"mlopt-pack-weights" = [{bytes = 0 : i64, {{.*}}kept = 20480 : i64, ops = "weights of matmul", reason = "160 columns are no multiple of 64"
 // CHECK-LABEL: func.func @ragged
 // CHECK: mlopt.op = "matmul"
 func.func @ragged(%x: tensor<16x32xf32>, %w: tensor<32x160xf32> {mlopt.weight}) -> tensor<16x160xf32> {
@@ -70,6 +73,7 @@ func.func @ragged(%x: tensor<16x32xf32>, %w: tensor<32x160xf32> {mlopt.weight}) 
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK: mlopt.rewrites = {"mlopt-pack-weights" = [{bytes = 0 : i64, {{.*}}kept = 16384 : i64, ops = "weights of matmul", reason = "what follows in its kernel cannot run on strips"
 // CHECK-LABEL: func.func @part
 // CHECK: mlopt.op = "matmul"
 func.func @part(%x: tensor<16x32xf32>, %w: tensor<32x128xf32> {mlopt.weight}, %to: tensor<16x256xf32>) -> tensor<16x256xf32> {
@@ -93,6 +97,7 @@ func.func @part(%x: tensor<16x32xf32>, %w: tensor<32x128xf32> {mlopt.weight}, %t
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
 #c = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK: mlopt.rewrites = {"mlopt-pack-weights" = [{bytes = 0 : i64, {{.*}}kept = 16384 : i64, ops = "weights of matmul", reason = "what follows in its kernel cannot run on strips"
 // CHECK-LABEL: func.func @index
 // CHECK: mlopt.op = "matmul"
 func.func @index(%x: tensor<16x32xf32>, %w: tensor<32x128xf32> {mlopt.weight}) -> tensor<16x128xf32> {

@@ -11,6 +11,7 @@
 // CHECK-DAG: #[[X:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d3)>
 // CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2, d3) -> (d1, d3, d2)>
 // CHECK-DAG: #[[OUT:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+// CHECK: mlopt.rewrites = {"mlopt-pack-weights" = [{bytes = 0 : i64, {{.*}}kept = 24576 : i64, ops = "weights of matmul", reason = ""
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: %[[ARG:[^:]+]]: tensor<?x32xf32>, %[[WT:[^:]+]]: tensor<192x32xf32>
 // CHECK-NOT: "transpose"

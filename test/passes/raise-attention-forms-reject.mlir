@@ -35,7 +35,7 @@ func.func @nans_are_one(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor
 // -----
 
 // The weights are asked for, NaN and all.
-// CHECK: mlopt.apart = [{{.*}}ops = "{{.*}}: softmax", reason = "its weights are read by where, compare and the caller: by more than the second product"
+// CHECK: mlopt.rewrites = {{.*}}"mlopt-raise-attention" = [{{.*}}ops = "{{.*}}: softmax", reason = "its weights are read by where, compare and the caller: by more than the second product"
 // CHECK-LABEL: func.func @nans_kept
 func.func @nans_kept(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8x9xf32>) {
   %zero = arith.constant 0.0 : f32
@@ -69,7 +69,7 @@ func.func @nans_kept(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x
 // -----
 
 // The logarithms of the weights are needed elsewhere.
-// CHECK: mlopt.apart = [{{.*}}ops = "{{.*}}: softmax", reason = "more is done with its log_softmax than to take the exp of it"
+// CHECK: mlopt.rewrites = {{.*}}"mlopt-raise-attention" = [{{.*}}ops = "{{.*}}: softmax", reason = "more is done with its log_softmax than to take the exp of it"
 // CHECK-LABEL: func.func @logarithms_kept
 func.func @logarithms_kept(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8x9xf32>) {
   %zero = arith.constant 0.0 : f32
@@ -98,7 +98,7 @@ func.func @logarithms_kept(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: ten
 // -----
 
 // An attention sink: a score that no value belongs to, which takes its part of the weights.
-// CHECK: mlopt.apart = [{{.*}}ops = "{{.*}}: softmax", reason = "its scores are joined with others, as with an attention sink, that no values belong to"
+// CHECK: mlopt.rewrites = {{.*}}"mlopt-raise-attention" = [{{.*}}ops = "{{.*}}: softmax", reason = "its scores are joined with others, as with an attention sink, that no values belong to"
 // CHECK-LABEL: func.func @sink
 func.func @sink(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x4xf32>, %sink: tensor<2x8x1xf32>) -> tensor<2x8x4xf32> {
   %zero = arith.constant 0.0 : f32

@@ -1,7 +1,7 @@
 // RUN: mlopt-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(convert-elementwise-to-linalg),mlopt-raise,mlopt-fold-moves,canonicalize,cse,mlopt-raise-attention)' | FileCheck %s --implicit-check-not=mlopt.attention
 
 // The weights are needed elsewhere, as for a backward pass; the module says so.
-// CHECK: mlopt.apart = [{{.*}}ops = "{{.*}}:[[#@LINE+15]]: softmax", reason = "its weights are read by bmm and the caller: by more than the second product"
+// CHECK: mlopt.rewrites = {{.*}}"mlopt-raise-attention" = [{{.*}}ops = "{{.*}}:[[#@LINE+15]]: softmax", reason = "its weights are read by bmm and the caller: by more than the second product"
 // CHECK-LABEL: func.func @weights_kept
 // CHECK: math.exp
 func.func @weights_kept(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x4xf32>, %other: tensor<2x8x9xf32>, %row: tensor<2x8xf32>) -> (tensor<2x8x4xf32>, tensor<2x8x9xf32>) {
@@ -29,7 +29,7 @@ func.func @weights_kept(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor
 // -----
 
 // So are the scores.
-// CHECK: mlopt.apart = [{{.*}}ops = "{{.*}}: softmax", reason = "its scores are read by the caller, too"
+// CHECK: mlopt.rewrites = {{.*}}"mlopt-raise-attention" = [{{.*}}ops = "{{.*}}: softmax", reason = "its scores are read by the caller, too"
 // CHECK-LABEL: func.func @scores_kept
 // CHECK: math.exp
 func.func @scores_kept(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x4xf32>, %other: tensor<2x8x9xf32>, %row: tensor<2x8xf32>) -> (tensor<2x8x4xf32>, tensor<2x8x9xf32>) {
@@ -57,7 +57,7 @@ func.func @scores_kept(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<
 // -----
 
 // And the maximum.
-// CHECK: mlopt.apart = [{{.*}}ops = "{{.*}}:[[#@LINE+15]]: softmax", reason = "the greatest scores of its rows are read by others, too"
+// CHECK: mlopt.rewrites = {{.*}}"mlopt-raise-attention" = [{{.*}}ops = "{{.*}}:[[#@LINE+15]]: softmax", reason = "the greatest scores of its rows are read by others, too"
 // CHECK-LABEL: func.func @maximum_kept
 // CHECK: math.exp
 func.func @maximum_kept(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x4xf32>, %other: tensor<2x8x9xf32>, %row: tensor<2x8xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>) {
@@ -166,7 +166,7 @@ func.func @other_divisor(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tenso
 // -----
 
 // A task would hold too much of each row.
-// CHECK: mlopt.apart = [{{.*}}ops = "{{.*}}: softmax", reason = "keys and values have 1 to 256 elements in a task, not 4 and 300"
+// CHECK: mlopt.rewrites = {{.*}}"mlopt-raise-attention" = [{{.*}}ops = "{{.*}}: softmax", reason = "keys and values have 1 to 256 elements in a task, not 4 and 300"
 // CHECK-LABEL: func.func @wide_values
 // CHECK: math.exp
 func.func @wide_values(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x300xf32>, %other: tensor<2x8x9xf32>, %row: tensor<2x8xf32>) -> (tensor<2x8x300xf32>) {

@@ -3,7 +3,7 @@
 // Rows that are read again: a task owns each.
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
-// CHECK: mlopt.totals = [{{.*}}: reduce in 64 parts", reason = "its rows are read more than once, by the 4 tasks that have them"
+// CHECK: mlopt.rewrites = {"mlopt-raise" = [{{.*}}: reduce in 64 parts", reason = "its rows are read more than once, by the 4 tasks that have them"
 // CHECK-LABEL: func.func @read_back
 // CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<4x1048576xf32>) outs(%{{.*}} : tensor<4xf32>) {{.*}}{mlopt.op = "reduce"}
 func.func @read_back(%x: tensor<4x1048576xf32>) -> tensor<4x1048576xf32> {
@@ -50,7 +50,7 @@ func.func @made_of_rows(%x: tensor<4x1048576xf32>) -> tensor<4xf32> {
 // -----
 
 // What one task reduces soon enough: a short vector, and short columns, of which there are many.
-// CHECK: mlopt.totals = [{{.*}}: reduce in 64 parts", reason = "one task reduces 16384 elements soon enough", seconds = -{{.*}}where = ["{{[^"]*}}"]}]}
+// CHECK: mlopt.rewrites = {"mlopt-raise" = [{{.*}}: reduce in 64 parts", reason = "one task reduces 16384 elements soon enough", seconds = -{{.*}}where = ["{{[^"]*}}"]}]}}
 // CHECK-LABEL: func.func @short
 // CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<16384xf32>) outs(%{{.*}} : tensor<f32>)
 // CHECK: linalg.generic {{.*}} ins(%arg1 : tensor<4096x8192xf32>) outs(%{{.*}} : tensor<8192xf32>)

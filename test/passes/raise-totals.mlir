@@ -46,7 +46,7 @@ func.func @vector(%x: tensor<1048576xf32>) -> tensor<f32> {
 #column = affine_map<(d0, d1) -> (d1)>
 // CHECK-DAG: #[[IN:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 // CHECK-DAG: #[[PARTS:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
-// CHECK: mlopt.totals = [{bytes = -131072 : i64, {{.*}}ops = "{{.*}}: sum in 32 parts", reason = "", seconds = {{[0-9]}}
+// CHECK: mlopt.rewrites = {"mlopt-raise" = [{bytes = -131072 : i64, {{.*}}ops = "{{.*}}: sum in 32 parts", reason = "", seconds = {{[0-9]}}
 // CHECK-LABEL: func.func @columns
 // CHECK: %[[X:.*]] = tensor.expand_shape %arg0 {{.*}} output_shape [32, 625, 512]
 // CHECK: %[[P:.*]] = linalg.generic {indexing_maps = [#[[IN]], #[[PARTS]]], iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[X]] : tensor<32x625x512xf32>)

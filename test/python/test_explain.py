@@ -94,6 +94,19 @@ class Softmax(nn.Module):
 def softmax():
     return Softmax(), torch.ones(3, 16)
 
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(4, 128, 3, padding=1), nn.BatchNorm2d(128)
+        self.last = nn.Conv2d(128, 32, 1)
+
+    def forward(self, x):
+        y = self.last(self.norm(self.conv(x)))
+        return y.transpose(2, 3) * 2, nn.functional.pad(x, (1, 1)) + 1, x[0, 0].T.contiguous()
+
+def block():
+    return Block().eval(), torch.ones(2, 4, 6, 6)
+
 def joined():
     return Scores(False), torch.ones(3, 16)
 
@@ -280,6 +293,37 @@ def test_modules_of_torch_are_named_by_their_paths(file: Path) -> None:
     assert places == {"Sequential.0: Conv1d", "Sequential.1.0: Conv1d"}
 
 
+def test_rewrites_before_kernels_are_decisions_with_numbers(file: Path) -> None:
+    """Moves, folded scales, packed weights and pads, made or left; a line of text for all that are alike."""
+    found = explain.explain(f"{file}:block", "main", "cpu", "cpu")
+    rewrites = found.as_dict()["rewrites"]
+    assert all(each["where"][0].startswith(f"{file}:") for each in rewrites)
+    told = {(each["pass"], each["ops"], each["reason"]): each for each in rewrites}
+    launch, bandwidth = (
+        found.machine.launch,
+        found.machine.bandwidth * 8,
+    )  # of the 16 processors it stands for
+    padded = 2 * 2 * 4 * 8 * 8 * 4
+    for key, size in {
+        ("mlopt-fold-moves", "transpose", ""): 2 * 2 * 32 * 6 * 6 * 4,
+        ("mlopt-fold-moves", "transpose", "the caller gets it"): 2 * 6 * 6 * 4,
+        ("mlopt-fuse", "pad read through by conv2d", ""): padded,
+        ("mlopt-fuse", "pad computed where it is read", ""): padded * 6 // 8,
+    }.items():
+        assert told[key]["bytes_saved"] == size, key
+        assert told[key]["seconds_saved"] == pytest.approx(launch + size / bandwidth), key
+    folded = told["mlopt-fold-scales", "conv2d -> mul", ""]
+    assert folded["bytes_saved"] == 2 * 128 * 4  # the scale and the shift
+    assert folded["bytes_kept"] == (128 * 4 * 9 + 128) * 4 and folded["seconds_saved"] > 0
+    assert told["mlopt-pack-weights", "weights of conv2d", ""]["bytes_kept"] == 128 * 4 * 9 * 4
+    few = told["mlopt-pack-weights", "weights of conv2d", "32 columns are no multiple of 64"]
+    assert (few["bytes_kept"], few["bytes_saved"]) == (128 * 32 * 4, 0)
+    text = explain_text.text(found).partition("or left:\n")[2]
+    lines = [line.replace(f"{file}:", "") for line in text.splitlines()]
+    assert "    mlopt-pack-weights: weights of conv2d (83): keeps 0.018 MB made of weights" in lines
+    assert "; would keep 0.016 MB made of weights" in text and ": the caller gets it; would save " in text
+
+
 def test_loops_of_the_host_function_are_shown(file: Path, tmp_path: Path) -> None:
     """An index_add of more elements than comparisons are worth is a loop, into what a kernel copies."""
     drawing = tmp_path / "kernels.svg"
@@ -295,14 +339,19 @@ def test_loops_of_the_host_function_are_shown(file: Path, tmp_path: Path) -> Non
     named = {kernel.calls[0]["ops"][0]["op"]: kernel for kernel in found.kernels}
     assert named["copy"].cost.bytes == 2 * 70000 * 512 * 4
     last = named["mul"].name
-    for pair in (
-        (named["relu"].name, "host_0_loop"),
-        (named["copy"].name, "host_0_loop"),
-        ("host_0_loop", last),
-    ):
+    added, whole = 3 * 512 * 4, 70000 * 512 * 4
+    through = {  # what nobody else reads is not written, either; a buffer is, and read as it is added to
+        (named["relu"].name, "host_0_loop"): 2 * added,
+        (named["copy"].name, "host_0_loop"): 2 * added,
+        ("host_0_loop", last): whole,
+    }
+    for pair in through:
         writes = f"{explain_edges.HOST}a loop that writes 1536 elements where indices say"
-        assert [each["reason"] for each in pairs[pair]["reasons"]] == [writes]
-    assert pairs["host_0_loop", last]["bytes"] == 70000 * 512 * 4
+        (reason,) = pairs[pair]["reasons"]
+        assert reason["reason"] == writes
+        assert reason["bytes_saved"] == through[pair] and reason["seconds_saved"] != 0
+    assert pairs["host_0_loop", last]["bytes"] == whole
+    assert f"{writes}; would save 0.012 MB and cost " in text
     for name in (named["copy"].name, "host_0_loop"):
         assert f"\n{name} " in text
         assert f">{name}<" in drawing.read_text()
