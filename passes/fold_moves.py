@@ -29,7 +29,8 @@ from .moving.slices import lower_slices
 from .moving.steps import split_steps
 from .moving.told import Moves
 from .moving.views import move_views
-from .moving.writes import make_in_order
+from .moving.wraps import read_wraps
+from .moving.writes import gather_in_order, make_in_order
 from .rewrites import note_rewrites
 from .structured import erase_dead
 
@@ -56,8 +57,9 @@ class FoldMoves(Pass):
     computed part by part, and of an element-wise result only the parts that are taken. A product whose
     columns are read apart, by element-wise ops alone, becomes one product for each part. Rows that were moved
     for a product stay where they are, and what reads the product finds them there. Of a slice in steps, as of
-    pairs, each element is one of a block. Moves that are gone, and those that stay and why, are in
-    ``mlopt.rewrites`` with what they would cost on ``machine`` as kernels of their own (`moving/told.py`).
+    pairs, each element is one of a block. A roll of which a view is read, or along several dims, is a gather.
+    Moves that are gone, and those that stay and why, are in ``mlopt.rewrites`` with what they would cost on
+    ``machine`` as kernels of their own (`moving/told.py`).
 
     Effect: a GPT-2 block (128 tokens, 768 wide) is 7 kernels that move 38.6 MB; without this pass 11, and
     41.7 MB. A Llama-like one (512 wide): 7 and 16.3 MB instead of 8 and 16.8.
@@ -74,6 +76,7 @@ class FoldMoves(Pass):
                 fold_sizes(func.operation)
                 shorten_reshapes(func.operation)
                 gathers_to_moves(func.operation)
+                read_wraps(func.operation)
                 compute_what_is_taken(func.operation)
                 split_steps(func.operation)
                 lower_slices(func.operation)
@@ -89,6 +92,7 @@ class FoldMoves(Pass):
                 sink_collapses(func.operation)
                 lift_expansions(func.operation)
                 lift_collapses(func.operation)
+                gather_in_order(func.operation)  # before moves are read through: then several ops read them
                 read_originals(func.operation)
                 erase_dead(func.operation)  # moves that nothing reads now are no readers, either
                 if part_columns(func.operation):

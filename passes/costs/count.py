@@ -15,7 +15,7 @@ from ..operations import nested_ops
 from ..raising.bodies import is_contraction
 from ..structured import ATTENTION, CASTS, STRUCTURED
 from ..tiling.access import Access, Nest, nest_of, shape_of
-from ..tiling.analysis import loops_in
+from ..tiling.analysis import loops_behind, loops_in
 from ..tiling.attention import causal_loop
 from ..tiling.contraction import stored_types, total_type
 from .cost import SPECIAL, Cost
@@ -124,8 +124,15 @@ def work_of(nest: Nest, unknown: int = 1, tf32: bool = False) -> Cost:
     points = _points(nest.extents, unknown)
     multiplied = _multiplied(nest, tf32) if is_contraction(nest.op) else None
     for inner in nested_ops(nest.op):
-        count_op(inner, points, work, multiplied)
+        count_op(inner, _times(nest, inner, points, unknown), work, multiplied)
     return Cost(0, **{kind: dict(part) for kind, part in work.items()})
+
+
+def _times(nest: Nest, op: ir.Operation, points: int, unknown: int) -> int:
+    """How often ``op`` of a body is computed: places in a tensor once where loops do not change them."""
+    if op.block != nest.body or not op.results or not isinstance(op.results[0].type, ir.IndexType):
+        return points
+    return _points((nest.extents[loop] for loop in loops_behind(nest, op.results[0])), unknown)
 
 
 def count_op(

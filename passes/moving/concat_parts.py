@@ -19,14 +19,17 @@ class Concat:
     places: tuple[tuple[int, int], ...]
 
 
-def concat_of(value: ir.Value) -> Concat | None:
-    """What ``value`` is put together from; None if it is not one tensor after the other, of known sizes."""
+def concat_of(value: ir.Value, *, thin: bool = False) -> Concat | None:
+    """What ``value`` is put together from; None if it is not one tensor after the other, of known sizes.
+
+    ``thin``: parts of one element along a dim may lack that dim.
+    """
     op = defining_op(value, "tensor.insert_slice")
     values: list[ir.Value] = []
     places: list[tuple[int, int]] = []
-    dim = None if op is None else _dim_of_part(op)
+    dim = None if op is None else _dim_of_part(op, thin)
     end = None if dim is None else value.type.shape[dim]
-    while op is not None and dim is not None and _dim_of_part(op) == dim:
+    while op is not None and dim is not None and _dim_of_part(op, thin) == dim:
         start, size = op.opview.static_offsets[dim], op.opview.static_sizes[dim]
         if DYNAMIC in (start, size, end) or start + size != end:
             return None
@@ -45,10 +48,12 @@ def _is_for_parts(value: ir.Value) -> bool:
     return all(use.owner.name == "tensor.insert_slice" and use.operand_number == 1 for use in value.uses)
 
 
-def _dim_of_part(op: ir.Operation) -> int | None:
+def _dim_of_part(op: ir.Operation, thin: bool) -> int | None:
     """The one dim along which a tensor.insert_slice puts a part and not all of what it is put into."""
     view, whole = op.opview, op.operands[1].type
-    if op.operands[0].type.rank != whole.rank or any(step != 1 for step in view.static_strides):
+    if not thin and op.operands[0].type.rank != whole.rank:
+        return None
+    if any(step != 1 for step in view.static_strides):
         return None
     known = zip(view.static_offsets, view.static_sizes, whole.shape, strict=True)
     dims = [dim for dim, (start, size, extent) in enumerate(known) if start != 0 or size != extent]

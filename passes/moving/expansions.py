@@ -76,9 +76,11 @@ def why_not_lifted(expand: ir.Operation) -> str | None:
 def can_lift(value: ir.Value, dims: Sequence[int]) -> bool:
     """Whether what makes ``value``, and must be in its kernel, can be made with ``dims`` in parts."""
     op = defining_op(value, "linalg.generic")
-    if op is None or len(op.results) != 1 or not has_one_use(value) or not can_split(op):
+    if op is None or len(op.results) != 1 or not has_one_use(value):
         return False
     loops = {maps_of(op)[-1].results[dim].position for dim in dims}
+    if not can_split(op, loops):
+        return False
     if is_contraction(op):
         both = [{expr.position for expr in where.results} for where in maps_of(op)[:2]]
         return loops <= both[0] & both[1] and defining_op(inits_of(op)[0], "linalg.fill") is not None

@@ -9,7 +9,8 @@
 
 The loss of a class is then computed from the row of scores, and no row of log-probabilities is written to
 memory. Legal where the element-wise body checks nothing: each element is computed as before, bit for bit.
-Done where no more elements are read than there were, and not for what weights alone determine.
+Done where no more elements are read than there were, or than before where whole rows are gathered that nobody
+else reads; not for what weights alone determine.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ..operations import defining_op
 from ..structured import (
     body_of,
     elements_of,
+    has_one_use,
     inits_of,
     inputs_of,
     kinds_of,
@@ -34,6 +36,7 @@ from ..structured import (
     structured_ops,
     word_for,
 )
+from .expansions import rests_on_rows
 from .gathers import is_whole
 from .places import maker_behind, read_behind_views
 
@@ -51,7 +54,7 @@ def compute_what_is_gathered(func: ir.Operation) -> None:
                 (
                     _computed(gather, read_behind_views(extract), maker)
                     for extract, maker in _tables(gather)
-                    if can_compute(gather, maker) and should_compute(gather, maker, weights) is None
+                    if can_compute(gather, maker) and should_compute(gather, extract, maker, weights) is None
                 ),
                 None,
             )
@@ -86,27 +89,40 @@ def can_compute(op: ir.Operation, maker: ir.Operation) -> bool:
     )
 
 
-def should_compute(op: ir.Operation, maker: ir.Operation, weights: set[ir.Value]) -> str | None:
+def should_compute(
+    op: ir.Operation, extract: ir.Operation, maker: ir.Operation, weights: set[ir.Value]
+) -> str | None:
     """Why not: it would read more than ``maker`` writes, across memory, or at each call what is kept now."""
-    tables = 0
+    tables, last = 0, len(kinds_of(maker)) - 1
     for where in maps_of(maker)[: len(inputs_of(maker))]:
         loops = [expr.position for expr in where.results if isinstance(expr, ir.AffineDimExpr)]
-        if loops != sorted(loops):
+        if loops != sorted(loops) and loops[-1] != last:
             return f"{word_for(maker)} at the places of a gather would be read across memory"
         tables += len(loops) > 0
-    reads, writes = elements_of(op.results[0]) * max(tables, 1), elements_of(maker.results[0])
-    if reads > writes:
+    count, writes = elements_of(op.results[0]), elements_of(maker.results[0])
+    reads = count * max(tables, 1)
+    if reads > writes and not (count <= writes and _goes_with(extract, maker)):
         word = word_for(maker)
         return f"{word} at the places of a gather would read {reads} elements to save writing {writes}"
     return "it is made of weights alone" if maker.results[0] in weights else None
 
 
+def _goes_with(extract: ir.Operation, maker: ir.Operation) -> bool:
+    """Whether ``maker``, which reads what is in memory anyway, is there for the rows of ``extract`` alone."""
+    value, row = extract.operands[0], defining_op(extract.operands[-1], "linalg.index")
+    while value != maker.results[0] and has_one_use(value):
+        value = value.owner.operands[0]
+    alone = value == maker.results[0] and has_one_use(value)
+    return alone and row is not None and not any(map(rests_on_rows, inputs_of(maker)))
+
+
 def why_not_computed(op: ir.Operation, value: ir.Value) -> str | None:
     """Why ``op``, a gather from ``value``, does not compute what it reads; None if it could not."""
-    maker = defining_op(value, "linalg.generic")
-    if maker is None or not can_compute(op, maker):
+    tables = (table for table in _tables(op) if table[0].operands[0] == value)
+    extract, maker = next(tables, (None, None))
+    if extract is None or maker is None or not can_compute(op, maker):
         return None
-    return should_compute(op, maker, set())
+    return should_compute(op, extract, maker, set())
 
 
 def _computed(op: ir.Operation, extract: ir.Operation, maker: ir.Operation) -> ir.Operation:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from mlir import ir
-from mlir.dialects import linalg, tensor
+from collections.abc import Collection
 
+from mlir import ir
+from mlir.dialects import arith, linalg, tensor
+
+from ..constants import index_constant
 from ..operations import defining_op
 from ..raising.reshape import grouped
-from ..structured import DYNAMIC, body_of, inputs_of, kinds_of, label_of, make_generic, maps_of, sizes_of
+from ..structured import (
+    DYNAMIC,
+    body_of,
+    inputs_of,
+    kinds_of,
+    label_of,
+    make_generic,
+    maps_of,
+    replace_op,
+    sizes_of,
+)
 
 Parts = dict[int, list[int]]  # the static sizes that a loop splits into
 
@@ -31,10 +44,17 @@ def parts_of(reshape: ir.Operation, where: ir.AffineMap) -> Parts | None:
     return parts
 
 
-def can_split(op: ir.Operation) -> bool:
-    """Whether each dim of what ``op`` reads and writes is one loop, of which it needs no number."""
+def can_split(op: ir.Operation, loops: Collection[int] | None = None) -> bool:
+    """Whether each dim of what ``op`` reads and writes is one loop, of which it needs no number.
+
+    Where it is known which ``loops`` would split, it may compute with their numbers, and read rows along
+    others.
+    """
     for inner in body_of(op).operations:
-        if inner.operation.name == "linalg.index":
+        if inner.operation.name == "linalg.index" and (
+            loops is None
+            or (inner.operation.attributes["dim"].value in loops and _is_of_row(inner.operation))
+        ):
             return False
     return all(isinstance(expr, ir.AffineDimExpr) for where in maps_of(op) for expr in where.results)
 
@@ -60,6 +80,7 @@ def split(op: ir.Operation, parts: Parts) -> list[ir.Value]:
             at=ir.InsertionPoint(op),
             body=body_of(op),
         )
+    _renumber(new, first, parts)
     return list(new.results)
 
 
@@ -83,6 +104,27 @@ def _places(count: int, parts: Parts) -> list[list[int]]:
         places.append(list(range(total, total + more)))
         total += more
     return places
+
+
+def _is_of_row(index: ir.Operation) -> bool:
+    """Whether rows of a tensor are read along a loop, of which this is the number."""
+    readers = (use.owner for use in index.results[0].uses)
+    return any(
+        reader.name == "tensor.extract" and reader.operands[-1] == index.results[0] for reader in readers
+    )
+
+
+def _renumber(op: ir.Operation, first: list[list[int]], parts: Parts) -> None:
+    """Let the body of ``op`` compute the numbers of loops from those of their parts."""
+    for inner in [each.operation for each in body_of(op).operations]:
+        if inner.name != "linalg.index":
+            continue
+        loop = inner.attributes["dim"].value
+        with inner.location, ir.InsertionPoint(inner):
+            number = linalg.IndexOp(first[loop][0]).result
+            for place, size in zip(first[loop][1:], parts.get(loop, [])[1:], strict=True):
+                number = arith.addi(arith.muli(number, index_constant(size)), linalg.IndexOp(place).result)
+        replace_op(inner, [number])
 
 
 def _expanded(value: ir.Value, where: ir.AffineMap, parts: Parts) -> ir.Value:

@@ -8,8 +8,9 @@
 
 Legal where all of it is element-wise and each tensor between has one reader: their loops have no order. Nor
 have those of a product that starts from a fill: its rows, but not what is in them, are made in the reader's
-order. Done for the whole chain of what the reader reads, where no more tensors are read across rows than
-before, and nothing leaves the kernel of what made its input: a reduction's rows stay with it.
+order, and so are those of a gather that are moved before others read them. Done for the whole chain of what
+the reader reads, where no more tensors are read across rows than before, and nothing leaves the kernel of
+what made its input: a reduction's rows stay with it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ..structured import (
     indexing_maps,
     inits_of,
     inputs_of,
+    is_used,
     kinds_of,
     maps_of,
     replace_op,
@@ -55,19 +57,48 @@ def make_in_order(func: ir.Operation) -> None:
             replace_op(op, [op.operands[0]])
 
 
+def gather_in_order(func: ir.Operation) -> None:
+    """Let gathers of ``func`` have their rows where moves alone would put them, for all who read those."""
+    for move in structured_ops(func):
+        turn = maps_of(move)[0]
+        if is_move(move) and can_gather_in_order(move.operands[0], turn):
+            _turn(move, 0, turn)
+            replace_op(move, [move.operands[0]])
+
+
+def can_gather_in_order(value: ir.Value, turn: ir.AffineMap) -> bool:
+    """Whether a gather makes ``value``, for this reader alone, and would read the same rows in its order."""
+    maker = _maker_alone(value, turn)
+    last = ir.AffineDimExpr.get(turn.n_dims - 1, turn.context)
+    return maker is not None and _is_element_by_itself(maker) and _gathers(maker) and turn.results[-1] == last
+
+
 def can_turn(value: ir.Value, turn: ir.AffineMap) -> bool:
     """Whether ``value``, read at ``turn``, can be made in the order of the reader's loops instead."""
-    maker = defining_op(value, "linalg.generic")
-    if maker is None or turn == _identity(turn) or not turn.is_permutation:
+    maker = _maker_alone(value, turn)
+    if maker is None:
         return False
-    if len(maker.results) != 1 or not has_one_use(value) or not _is_made_in_order(maker):
-        return False
-    block = body_of(maker)
     if "reduction" in kinds_of(maker):
         return _keeps_rows(maker, turn)
-    starts_from_init = any(True for _ in list(block.arguments)[-1].uses)
-    extracts = any(inner.operation.name.startswith("tensor.") for inner in block.operations)
-    return not starts_from_init and not extracts
+    return _is_element_by_itself(maker) and not _gathers(maker)
+
+
+def _maker_alone(value: ir.Value, turn: ir.AffineMap) -> ir.Operation | None:
+    """What makes ``value``, in order and for one reader, which reads it at ``turn``, another order."""
+    maker = defining_op(value, "linalg.generic")
+    if maker is None or turn == _identity(turn) or not turn.is_permutation:
+        return None
+    alone = len(maker.results) == 1 and has_one_use(value) and _is_made_in_order(maker)
+    return maker if alone else None
+
+
+def _is_element_by_itself(maker: ir.Operation) -> bool:
+    """Whether nothing is reduced, and no element starts from what was there."""
+    return "reduction" not in kinds_of(maker) and not is_used(list(body_of(maker).arguments)[-1])
+
+
+def _gathers(maker: ir.Operation) -> bool:
+    return any(inner.operation.name.startswith("tensor.") for inner in body_of(maker).operations)
 
 
 def _is_made_in_order(maker: ir.Operation) -> bool:

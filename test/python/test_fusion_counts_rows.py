@@ -133,3 +133,30 @@ def test_the_loss_of_one_row_of_a_prime_number_of_classes(classes: int) -> None:
     scores[0, -1] = math.nan
     assert compiled(scores, torch.tensor([0])).isnan()
     assert compiled(torch.full_like(scores, -math.inf), torch.tensor([0])).isnan()
+
+
+class ShiftedWindows(nn.Module):
+    """Windows of 3x2 places, shifted along both dims, through a linear layer, and back."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        b, h, w, c = x.shape
+        x = torch.roll(x, (-1, -1), (1, 2)).view(b, h // 3, 3, w // 2, 2, c)
+        x = self.linear(x.permute(0, 1, 3, 2, 4, 5).reshape(-1, 6, c)).view(b, h // 3, w // 2, 3, 2, c)
+        return torch.roll(x.permute(0, 1, 3, 2, 4, 5).reshape(b, h, w, c), (1, 1), (1, 2))
+
+
+@FLOATS
+def test_shifted_windows(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(2, 9, 10, 21).to(dtype)
+    check(ShiftedWindows(21).to(dtype), x, scale=21, most=3)
+    check(
+        lambda x: F.gelu(torch.roll(x, (4, -3), (2, 1)).view(2, 3, 3, 5, 2, 21).transpose(2, 3).contiguous()),
+        x,
+        scale=16,
+        most=1,
+    )
