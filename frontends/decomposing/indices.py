@@ -95,21 +95,28 @@ def _hits(index: Tensor, rows: int) -> Tensor:
     return _checked(index, rows) == torch.arange(rows).unsqueeze(1)
 
 
-def _put_rows(x: Tensor, index: Tensor, values: Tensor, accumulate: bool) -> Any:
-    """x[index[k]] = values[k] for a 1-D ``index``; of equal indices the last wins, or all add up."""
+def _put_along(x: Tensor, dim: int, index: Tensor, values: Tensor, accumulate: bool) -> Any:
+    """x[index[k]] = values[k] along a dim, for a 1-D ``index``; of equal ones the last wins, or all add up."""
     if not static(x.shape, values.shape):
         return NotImplemented
-    rows, given = x.shape[0], index.shape[0]
-    width = math.prod(x.shape[1:]) if accumulate else 1
-    if not should_compare(rows, given, width, added=accumulate):
-        return NotImplemented if runs_loops() else _put_sorted(x, _checked(index, rows), values, accumulate)
-    rest = [1] * (x.dim() - 1)
-    hit = _hits(index, rows)
-    if accumulate:
-        zero = torch.zeros((), dtype=x.dtype)
-        added = torch.where(hit.reshape(rows, given, *rest), values.unsqueeze(0), zero)
-        return x + added.sum(1, dtype=x.dtype)
-    return _where_hit(x, 0, hit, values)
+    rows, given = x.shape[dim], index.shape[0]
+    width = math.prod((*x.shape[:dim], *x.shape[dim + 1 :])) if accumulate else 1
+    compare = should_compare(rows, given, width, added=accumulate)
+    if compare and not accumulate:
+        return _where_hit(x, dim, _hits(index, rows), values)  # nothing has to be moved
+    if not compare and runs_loops():
+        return NotImplemented
+    moved, values = x.movedim(dim, 0), values.movedim(dim, 0)
+    if compare:
+        return _add_where_hit(moved, _hits(index, rows), values).movedim(0, dim)
+    return _put_sorted(moved, _checked(index, rows), values, accumulate).movedim(0, dim)
+
+
+def _add_where_hit(x: Tensor, hit: Tensor, values: Tensor) -> Tensor:
+    """``values`` added up in those rows of ``x`` that an index hits."""
+    zero = torch.zeros((), dtype=x.dtype)
+    added = torch.where(hit.reshape(*hit.shape, *[1] * (x.dim() - 1)), values.unsqueeze(0), zero)
+    return x + added.sum(1, dtype=x.dtype)
 
 
 def _where_hit(x: Tensor, dim: int, hit: Tensor, values: Tensor) -> Tensor:
@@ -169,13 +176,11 @@ def _put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bo
         after = math.prod(first.shape)
         spread = values.expand(shape).reshape(*x.shape[:dim], after, *x.shape[dim + 1 :])
         index = first.reshape(after)
-        if not accumulate and static(values.shape) and should_compare(x.shape[dim], after):
-            return _where_hit(x, dim, _hits(index, x.shape[dim]), spread)  # nothing has to be moved
-        moved, spread = x.movedim(dim, 0), spread.movedim(dim, 0)
-        out = _put_rows(moved, index, spread, accumulate)
+        out = _put_along(x, dim, index, spread, accumulate)
         if out is NotImplemented and dim > 0:  # the loops take a leading index only
-            out = aten.index_put(moved, [index], spread, accumulate)
-        return out if out is NotImplemented else out.movedim(0, dim)
+            moved = aten.index_put(x.movedim(dim, 0), [index], spread.movedim(dim, 0), accumulate)
+            return moved.movedim(0, dim)
+        return out
     if used != list(range(len(used))):
         return NotImplemented
     given = torch.broadcast_tensors(*[index for index in indices if index is not None])
@@ -185,7 +190,7 @@ def _put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bo
     rest = x.shape[len(used) :]
     spread = values.expand(*given[0].shape, *rest).reshape(count(given[0].shape), *rest)
     rows = x.reshape(count(x.shape[: len(used)]), *rest)
-    out = _put_rows(rows, flat.reshape(count(flat.shape)), spread, accumulate)
+    out = _put_along(rows, 0, flat.reshape(count(flat.shape)), spread, accumulate)
     return out if out is NotImplemented else out.reshape(x.shape)
 
 
