@@ -30,7 +30,7 @@ from .tiling.access import Access, Nest, nest_of
 from .tiling.pads import read_through_pads
 from .tiling.stages import Stage, find_stages, without_stages
 
-_SHORT_TOTAL = 4096  # elements that a task reduces beside its own work
+_SHORT_TOTAL = 4096  # elements that a task should reduce again: half as many as a CPU's has of its own
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def _finish(ties: Ties, extents: dict[Loop, int | None]) -> Domain:
         if nest.reductions:
             own = {ties.find((number, loop)) for loop in nest.parallels}
             reduced = {ties.find((number, loop)) for loop in nest.reductions}
-            whole |= parallel & reduced if _is_short_total(nest) else parallel - own
+            whole |= parallel & reduced if _should_repeat(nest) else parallel - own
     whole = {name for name in whole if extents[name] != 1}
     root_first = [
         *reversed(of_results),
@@ -216,8 +216,12 @@ def _finish(ties: Ties, extents: dict[Loop, int | None]) -> Domain:
     return Domain(ties.nests, list(dims.values()), of_loop, ties.results)
 
 
-def _is_short_total(nest: Nest) -> bool:
-    """Whether each task can compute the (one) result of a reduction again, instead of one task all."""
+def _should_repeat(nest: Nest) -> bool:
+    """Whether each task makes the (one) result of a reduction again, or else one task makes everything.
+
+    Both are legal, and mlopt-fuse prices what it gets (`fusion/repeats.py`). Passes behind it build the same
+    domain, on no machine: what is decided here cannot depend on one.
+    """
     sizes = [nest.extents[loop] for loop in nest.reductions]
     known = [size for size in sizes if size is not None]
     return not nest.parallels and len(known) == len(sizes) and math.prod(known) <= _SHORT_TOTAL

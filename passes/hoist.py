@@ -12,7 +12,7 @@ from mlir.dialects import func
 
 from ..dialects.attributes import PREPARED, WEIGHT, argument_attributes
 from .base import Pass
-from .fusion.widened import can_widen_late, only_widens
+from .fusion.widened import only_widens, should_widen_late
 from .groups import entry_ops, operands_of
 from .raising.bodies import is_contraction
 from .structured import ATTENTION, DYNAMIC, erase_dead, inputs_of
@@ -119,7 +119,7 @@ def _constant_ops(main: ir.Operation) -> set[ir.Operation]:
 
 def _is_widened_late(op: ir.Operation) -> bool:
     """Whether ``op`` is a cast that costs nothing where it is read, and more bytes if it is kept."""
-    return only_widens(op) and can_widen_late(op.results[0])
+    return only_widens(op) and should_widen_late(op.results[0])
 
 
 def _is_from(value: ir.Value, main: ir.Operation) -> bool:

@@ -39,7 +39,7 @@ from .structured import (
     structured_ops,
 )
 
-WIDEST = 256  # elements of one key or value, that a task holds for each of its rows
+WIDEST = 256  # elements of one key or value, that a task should hold for each of its rows
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,9 @@ def _try(exp: ir.Operation, machine: Machine) -> Decision | None:
     found = attention_of(exp)
     if found is None:
         return None
-    reason = found if isinstance(found, str) else reason_against(found, machine) or _raise(found)
+    reason = (
+        found if isinstance(found, str) else can_hold(found) or should_raise(found, machine) or _raise(found)
+    )
     if reason is None:
         return None
     size, seconds = saving_of(found, exp.results[0], machine)
@@ -117,21 +119,24 @@ def _try(exp: ir.Operation, machine: Machine) -> Decision | None:
     return Decision(NO_GROUP, NO_GROUP, word, reason, size, seconds, (place,) if place else ())
 
 
-def reason_against(found: Attention, machine: Machine) -> str | None:
-    """Why one task cannot hold a row, or should not: there are too few rows, or too few tasks with them."""
-    scores = maps_of(found.product)[-1]
-    widths = (found.product.operands[0].type.shape[-1], found.sums.results[0].type.shape[-1])
-    if any(width == DYNAMIC or not 0 < width <= WIDEST for width in widths):
-        return (
-            f"keys and values have 1 to {WIDEST} elements in a task, not {' and '.join(map(_size, widths))}"
-        )
+def can_hold(found: Attention) -> str | None:
+    """Why a task cannot have whole keys and values: nobody knows how wide they are, or they are empty."""
+    if all(width > 0 for width in _widths(found)):
+        return None
+    return f"a task has keys and values of a known number of elements, not {_sizes(found)}"
+
+
+def should_raise(found: Attention, machine: Machine) -> str | None:
+    """Why several kernels are quicker: rows are wide, or few, or too few tasks have them; None if one is."""
+    if any(width > WIDEST for width in _widths(found)):
+        return f"keys and values have 1 to {WIDEST} elements in a task, not {_sizes(found)}"
     rows, matrices = rows_of(found)
     if not has_few_rows(rows):
         return None
     few = "1 row is" if rows == 1 else f"{rows} rows are"
     if machine.chips:
         return f"{few} too few to share what a task reads of the keys; it takes {FEWEST_ROWS}"
-    if scores.n_dims < 3:
+    if maps_of(found.product)[-1].n_dims < 3:
         return "1 row of one matrix would be one task"
     return _too_few_tasks(found, tasks_of(matrices), machine)
 
@@ -146,8 +151,13 @@ def _too_few_tasks(found: Attention, tasks: int, machine: Machine) -> str | None
     return f"tasks of {each} should be {machine.tasks // 2} or more, the few rows of each matrix make {tasks}"
 
 
-def _size(size: int) -> str:
-    return "an unknown number" if size == DYNAMIC else str(size)
+def _widths(found: Attention) -> tuple[int, int]:
+    """The elements of a key and of a value; less than none if nobody knows how many."""
+    return found.product.operands[0].type.shape[-1], found.sums.results[0].type.shape[-1]
+
+
+def _sizes(found: Attention) -> str:
+    return " and ".join("an unknown number" if size == DYNAMIC else str(size) for size in _widths(found))
 
 
 def _raise(found: Attention) -> str | None:

@@ -19,7 +19,7 @@ from mlir import ir
 from .raising.bodies import is_contraction
 from .structured import DYNAMIC, kinds_of, maps_of, word_for
 
-MOST = 4  # tiles of products that a task makes
+MOST = 4  # tiles of products that a task should make: more would not stay in its registers and caches
 
 
 def have_one_factor(one: ir.Operation, other: ir.Operation) -> bool:
@@ -43,11 +43,11 @@ def not_siblings(anchors: Sequence[ir.Operation]) -> str | None:
     if unlike is not None and have_one_factor(first, unlike) and _shape(first) != _shape(unlike):
         shapes = f"{_shape(first)} and {_shape(unlike)}"
         return f"products of one left factor share a kernel's tasks if they have one shape, not {shapes}"
-    if unlike is not None:
-        kind = "contraction" if all(map(is_contraction, anchors)) else "contraction or window"
-        several = ", or several of one left factor and shape" if len(anchors) > 2 else ""
-        return f"a kernel has one {kind}{several}, not {' and '.join(map(word_for, anchors))}"
-    return f"a kernel has at most {MOST} products" if len(anchors) > MOST else None
+    if unlike is None:
+        return None
+    kind = "contraction" if all(map(is_contraction, anchors)) else "contraction or window"
+    several = ", or several of one left factor and shape" if len(anchors) > 2 else ""
+    return f"a kernel has one {kind}{several}, not {' and '.join(map(word_for, anchors))}"
 
 
 def _shape(product: ir.Operation) -> str:

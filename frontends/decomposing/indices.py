@@ -96,7 +96,7 @@ def _hits(index: Tensor, rows: int) -> Tensor:
 
 
 def _put_along(x: Tensor, dim: int, index: Tensor, values: Tensor, accumulate: bool) -> Any:
-    """x[index[k]] = values[k] along a dim, for a 1-D ``index``; of equal ones the last wins, or all add up."""
+    """x[index[k]] = values[k] along a dim for a 1-D ``index``; of equal ones the last wins, or all add up."""
     if not static(x.shape, values.shape):
         return NotImplemented
     rows, given = x.shape[dim], index.shape[0]

@@ -26,8 +26,13 @@ from .group import Group
 from .kinds import Kind
 from .legal import can_fuse, is_prologue, may_be_beside
 from .price import Prices
-from .profit import is_mask_of_many, is_one_attention, should_be_one_task, should_fuse
-from .prologue import should_compute
+from .profit import (
+    is_mask_of_many,
+    is_one_attention,
+    should_be_one_task,
+    should_fuse,
+    should_go_together,
+)
 from .saving import Saving
 from .sharing import Copies, best_for, is_shared
 from .widened import is_widened
@@ -112,7 +117,7 @@ class Chooser:
             heappush(self._shared, (-self.graph.last_position(shared), shared.bits, shared))
             return
         joined = can_fuse(self.graph, pair, candidate.domain)
-        against = joined if isinstance(joined, str) else should_compute(self.graph, pair)
+        against = joined if isinstance(joined, str) else should_go_together(self.graph, pair)
         if against is not None:
             self.decisions.refuse(*pair, against, self.prices.refused(*pair))
             return

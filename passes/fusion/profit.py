@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 
 from ..costs.machine import Machine
 from ..costs.roofline import are_enough
 from ..domain import Domain
+from ..siblings import MOST
 from ..structured import SCORES, label_of, word_for
+from .graph import Graph
 from .group import Group
 from .kinds import Kind
+from .prologue import should_compute
 from .saving import Price, Saving
 
 _MASK = 1 / 8  # of the time of attention, that its tasks may spend on a mask or a bias
+
+
+def should_go_together(graph: Graph, groups: Sequence[Group]) -> str | None:
+    """Why tasks should not do the work of all ``groups``, whatever the model says of its time, or None."""
+    products = sum(group.kinds.count(Kind.ANCHOR) for group in groups)
+    if products > MOST:
+        return f"a task would make tiles of {products} products, and has room for {MOST}"
+    return should_compute(graph, groups)
 
 
 def should_fuse(saving: Saving, wanted: int, most_repeated: Callable[[], str]) -> str | None:

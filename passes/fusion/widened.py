@@ -54,16 +54,16 @@ def widen_views(func: ir.Operation) -> None:
     """Let casts of ``func`` come after the views of what they make."""
     for view in [op for op in entry_ops(func) if op.name in RESHAPES]:
         cast = defining_op(view.operands[0], "linalg.generic")
-        if cast is not None and only_widens(cast) and can_widen_late(view.results[0]):
+        if cast is not None and only_widens(cast) and should_widen_late(view.results[0]):
             _swap(cast, view)
 
 
-def can_widen_late(value: ir.Value) -> bool:
-    """Whether all that read ``value``, or views of it, can make it wider themselves: no products do."""
+def should_widen_late(value: ir.Value) -> bool:
+    """Whether all that read ``value``, or views of it, have the cast in their kernels: products do not."""
     for use in value.uses:
         reader = use.owner.operation
         if reader.name in RESHAPES:
-            if not can_widen_late(reader.results[0]):
+            if not should_widen_late(reader.results[0]):
                 return False
             continue
         if reader.name != "linalg.generic" or is_contraction(reader):

@@ -90,7 +90,7 @@ func.func @turned(%x: tensor<17x33xf32>, %t: tensor<33x17xf32>, %w: tensor<33x54
 #second = affine_map<(m, n, k) -> (k, n + 27)>
 #c = affine_map<(m, n, k) -> (m, n)>
 #id = affine_map<(i, j) -> (i, j)>
-// CHECK: mlopt.decisions = [{{.*}}reason = "a kernel has at most 4 products"
+// CHECK: mlopt.decisions = [{{.*}}reason = "a task would make tiles of 5 products, and has room for 4"
 // CHECK-LABEL: @five
 func.func @five(%x: tensor<17x33xf32>, %wa: tensor<33x27xf32>, %wb: tensor<33x27xf32>, %wc: tensor<33x27xf32>, %wd: tensor<33x27xf32>, %we: tensor<33x27xf32>) -> (tensor<17x27xf32>, tensor<17x27xf32>, tensor<17x27xf32>, tensor<17x27xf32>, tensor<17x27xf32>) {
   %zero = arith.constant 0.0 : f32
