@@ -43,13 +43,17 @@ from .pads import can_read_through
 from .placed import Parts, computed
 from .sinking import can_sink, is_in_memory, should_sink, work_beside
 
-MOST_PARTS = 4  # each is asked for at each element
+MOST_PARTS = 16  # all are code in each reader, which is to compile in bounded time
+# Instructions to tell of an element whether it is in a part of its row. (Two Zen 5 cores, columns written
+# over in 4096x3072 floats from memory, then doubled: 2.3 ms for one part, 0.9 for each more; in three kernels
+# 5.8 to 7.9 for up to six. In 512x768 floats a part of whole rows takes 2 µs, one of columns 25.)
+TESTED = 3
 
 
 def compute_padded(func: ir.Operation, machine: Machine) -> list[Decision]:
     """Let generics stand for what ``func`` pads or writes over, but for pads that windows read through.
 
-    ``machine``: whose special functions are compared with its bandwidth. Returns what was decided about each.
+    ``machine``: whose arithmetic is compared with its bandwidth. Returns what was decided about each.
     """
     decisions = []
     for op in block_ops(func):
@@ -63,34 +67,38 @@ def compute_padded(func: ir.Operation, machine: Machine) -> list[Decision]:
             continue
         reason = why_not_computed(parts)
         if reason is not None:
-            decisions.append(_decision(op, reason, 0, (), machine))
+            decisions.append(_decision(parts, reason, 0, (), machine))
             continue
         copied = _copied_before(parts)
         sinking = [value for value in parts.values if can_sink(value)]
         sunk = [value for value in sinking if should_sink(value, parts.whole, copied, machine)]
-        if should_compute(parts, readers, sunk):
-            decisions.append(_decision(op, "", copied, sunk, machine))
+        is_quick = should_test(parts, machine)
+        if is_quick and should_compute(parts, readers, sunk):
+            decisions.append(_decision(parts, "", copied, sunk, machine))
             made = computed(parts, sunk)
             for use in list(parts.whole.uses):
                 if use.owner.operation in readers:
                     use.owner.operation.operands[use.operand_number] = made
         else:
             dear, reason = [value for value in sinking if value not in sunk], _why_made(readers)
-            if dear:
+            if not is_quick:
+                reason = f"telling in which of {len(parts.inserts)} parts an element is takes too long"
+                WHOLE.set(op, reason)
+            elif dear:
                 many, few = len(dear) * elements_of(parts.whole), sum(map(elements_of, dear))
                 reason = f"special functions would be computed for {many} elements, not for {few}"
                 WHOLE.set(op, reason)
-            decisions.append(_decision(op, reason, copied, sinking, machine))
+            decisions.append(_decision(parts, reason, copied, sinking, machine))
     return decisions
 
 
 def _decision(
-    op: ir.Operation, reason: str, copied: int, sunk: Collection[ir.Value], machine: Machine
+    parts: Parts, reason: str, copied: int, sunk: Collection[ir.Value], machine: Machine
 ) -> Decision:
-    """What it saves to compute what ``op`` completes, and not to copy so many bytes; ``sunk`` as it reads."""
-    whole = op.results[0]
+    """What it saves to compute the tensor, and not to copy so many bytes; ``sunk``: what it makes itself."""
+    op, whole = parts.inserts[0], parts.whole
     size = 2 * bytes_of(whole, ASSUMED) + copied
-    more = sum((work_beside(value, whole) for value in sunk), Cost(0))
+    more = sum((work_beside(value, whole) for value in sunk), _tests_of(parts))
     seconds = seconds_of(Cost(size), machine) - sum(arithmetic_of(more, machine)) / busy_part(
         machine, machine.tasks
     )
@@ -155,6 +163,19 @@ def _copied_before(parts: Parts) -> int:
     is_tensor = isinstance(base.type, ir.RankedTensorType)
     is_needed = isinstance(base, ir.BlockArgument) or not has_one_use(base)
     return 2 * bytes_of(base, ASSUMED) if is_tensor and is_needed else 0
+
+
+def should_test(parts: Parts, machine: Machine) -> bool:
+    """Whether telling in which part each element is takes no longer than storing and loading the tensor."""
+    moved = seconds_of(Cost(2 * bytes_of(parts.whole, ASSUMED)), machine)
+    return sum(arithmetic_of(_tests_of(parts), machine)) / busy_part(machine, machine.tasks) <= moved
+
+
+def _tests_of(parts: Parts) -> Cost:
+    """What it takes to tell of each element in which part of its row it is; of whole rows next to nothing."""
+    width = parts.whole.type.shape[-1:]
+    in_rows = sum(value.type.shape[-1:] != width for value in parts.values)
+    return Cost(0, elementwise={"f32": TESTED * in_rows * elements_of(parts.whole)})
 
 
 def should_compute(parts: Parts, readers: Sequence[ir.Operation], sunk: Collection[ir.Value]) -> bool:

@@ -160,3 +160,28 @@ func.func @main(%x: tensor<300x64xf32>, %y: tensor<4x64xf32>) -> tensor<300x64xf
   } -> tensor<300x64xf32>
   return %r : tensor<300x64xf32>
 }
+
+// -----
+
+// Six tests for each float are more than its store and its load.
+// CHECK: mlopt.fusion = ["{{.*}}telling in which of 6 parts an element is takes too long"]
+// CHECK-LABEL: func.func private @kernel_0_copy(
+// CHECK-LABEL: func.func private @kernel_1_insert(
+// CHECK-LABEL: func.func private @kernel_2_neg(
+#one = affine_map<(i) -> (i)>
+func.func @main(%x: tensor<40000xf32>, %y0: tensor<400xf32>, %y1: tensor<400xf32>, %y2: tensor<400xf32>, %y3: tensor<400xf32>, %y4: tensor<400xf32>, %y5: tensor<400xf32>) -> tensor<40000xf32> {
+  %p0 = tensor.insert_slice %y0 into %x[0] [400] [1] {mlopt.op = "insert"} : tensor<400xf32> into tensor<40000xf32>
+  %p1 = tensor.insert_slice %y1 into %p0[800] [400] [1] {mlopt.op = "insert"} : tensor<400xf32> into tensor<40000xf32>
+  %p2 = tensor.insert_slice %y2 into %p1[1600] [400] [1] {mlopt.op = "insert"} : tensor<400xf32> into tensor<40000xf32>
+  %p3 = tensor.insert_slice %y3 into %p2[2400] [400] [1] {mlopt.op = "insert"} : tensor<400xf32> into tensor<40000xf32>
+  %p4 = tensor.insert_slice %y4 into %p3[3200] [400] [1] {mlopt.op = "insert"} : tensor<400xf32> into tensor<40000xf32>
+  %p5 = tensor.insert_slice %y5 into %p4[4000] [400] [1] {mlopt.op = "insert"} : tensor<400xf32> into tensor<40000xf32>
+  %e = tensor.empty() : tensor<40000xf32>
+  %r = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
+      ins(%p5 : tensor<40000xf32>) outs(%e : tensor<40000xf32>) attrs = {mlopt.op = "neg"} {
+  ^bb0(%a: f32, %out: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<40000xf32>
+  return %r : tensor<40000xf32>
+}

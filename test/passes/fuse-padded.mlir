@@ -127,3 +127,26 @@ func.func @main(%x: tensor<300x64xf32>, %y: tensor<4x64xf32>) -> tensor<300x64xf
   } -> tensor<300x64xf32>
   return %r : tensor<300x64xf32>
 }
+
+// -----
+
+// In which of six parts a whole row is, is told once.
+// CHECK-LABEL: func.func private @kernel_0_pad_insert_neg(
+// CHECK-LABEL: func.func @main
+#id = affine_map<(i, j) -> (i, j)>
+func.func @main(%x: tensor<200x500xf32>, %y0: tensor<10x500xf32>, %y1: tensor<10x500xf32>, %y2: tensor<10x500xf32>, %y3: tensor<10x500xf32>, %y4: tensor<10x500xf32>, %y5: tensor<10x500xf32>) -> tensor<200x500xf32> {
+  %p0 = tensor.insert_slice %y0 into %x[0, 0] [10, 500] [1, 1] {mlopt.op = "insert"} : tensor<10x500xf32> into tensor<200x500xf32>
+  %p1 = tensor.insert_slice %y1 into %p0[20, 0] [10, 500] [1, 1] {mlopt.op = "insert"} : tensor<10x500xf32> into tensor<200x500xf32>
+  %p2 = tensor.insert_slice %y2 into %p1[40, 0] [10, 500] [1, 1] {mlopt.op = "insert"} : tensor<10x500xf32> into tensor<200x500xf32>
+  %p3 = tensor.insert_slice %y3 into %p2[60, 0] [10, 500] [1, 1] {mlopt.op = "insert"} : tensor<10x500xf32> into tensor<200x500xf32>
+  %p4 = tensor.insert_slice %y4 into %p3[80, 0] [10, 500] [1, 1] {mlopt.op = "insert"} : tensor<10x500xf32> into tensor<200x500xf32>
+  %p5 = tensor.insert_slice %y5 into %p4[100, 0] [10, 500] [1, 1] {mlopt.op = "insert"} : tensor<10x500xf32> into tensor<200x500xf32>
+  %e = tensor.empty() : tensor<200x500xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%p5 : tensor<200x500xf32>) outs(%e : tensor<200x500xf32>) attrs = {mlopt.op = "neg"} {
+  ^bb0(%a: f32, %out: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<200x500xf32>
+  return %r : tensor<200x500xf32>
+}

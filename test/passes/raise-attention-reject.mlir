@@ -190,3 +190,31 @@ func.func @wide_values(%q: tensor<2x8x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<
   %o = linalg.batch_matmul ins(%p, %v : tensor<2x8x9xf32>, tensor<2x9x300xf32>) outs(%f4 : tensor<2x8x300xf32>) -> tensor<2x8x300xf32>
   return %o : tensor<2x8x300xf32>
 }
+
+// -----
+
+// Nobody knows how much of each row a task would hold.
+// CHECK: mlopt.rewrites = {{.*}}"mlopt-raise-attention" = [{{.*}}ops = "{{.*}}: softmax", reason = "a task has keys and values of a known number of elements, not an unknown number and 300"
+// CHECK-LABEL: func.func @queries_of_any_width
+// CHECK: math.exp
+func.func @queries_of_any_width(%q: tensor<2x8x?xf32>, %k: tensor<2x?x9xf32>, %v: tensor<2x9x300xf32>, %other: tensor<2x8x9xf32>, %row: tensor<2x8xf32>) -> (tensor<2x8x300xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %e1 = tensor.empty() : tensor<2x8x9xf32>
+  %e2 = tensor.empty() : tensor<2x8xf32>
+  %e3 = tensor.empty() : tensor<2x8x300xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<2x8x9xf32>) -> tensor<2x8x9xf32>
+  %t = linalg.batch_matmul ins(%q, %k : tensor<2x8x?xf32>, tensor<2x?x9xf32>) outs(%f1 : tensor<2x8x9xf32>) -> tensor<2x8x9xf32>
+  %f2 = linalg.fill ins(%low : f32) outs(%e2 : tensor<2x8xf32>) -> tensor<2x8xf32>
+  %top = linalg.reduce { arith.maximumf } ins(%t : tensor<2x8x9xf32>) outs(%f2 : tensor<2x8xf32>) dimensions = [2]
+  %bt = linalg.broadcast ins(%top : tensor<2x8xf32>) outs(%e1 : tensor<2x8x9xf32>) dimensions = [2]
+  %d = arith.subf %t, %bt : tensor<2x8x9xf32>
+  %w = math.exp %d : tensor<2x8x9xf32>
+  %f3 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<2x8xf32>) -> tensor<2x8xf32>
+  %sum = linalg.reduce { arith.addf } ins(%w : tensor<2x8x9xf32>) outs(%f3 : tensor<2x8xf32>) dimensions = [2]
+  %bs = linalg.broadcast ins(%sum : tensor<2x8xf32>) outs(%e1 : tensor<2x8x9xf32>) dimensions = [2]
+  %p = arith.divf %w, %bs : tensor<2x8x9xf32>
+  %f4 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<2x8x300xf32>) -> tensor<2x8x300xf32>
+  %o = linalg.batch_matmul ins(%p, %v : tensor<2x8x9xf32>, tensor<2x9x300xf32>) outs(%f4 : tensor<2x8x300xf32>) -> tensor<2x8x300xf32>
+  return %o : tensor<2x8x300xf32>
+}
