@@ -37,6 +37,14 @@ def is_softmax_sum(total: ir.Operation) -> bool:
     )
 
 
+def maximum_of(total: ir.Operation) -> ir.Operation:
+    """The maximum that the exponentials of a softmax's sum are relative to."""
+    difference = total.operands[0].owner.operands[0].owner
+    maximum = _behind_reshapes(difference.operands[1])[0]
+    assert maximum is not None
+    return maximum
+
+
 def _behind_reshapes(value: ir.Value) -> tuple[ir.Operation | None, list[int | None]]:
     """What made a tile before it was stretched or reshaped, and which of that one's dims each dim is."""
     places: list[int | None] = list(range(ir.VectorType(value.type).rank))

@@ -54,3 +54,32 @@ def test_rows_that_are_stored_late() -> None:
     )  # among the next row's exponentials, and of the last
     made = on_any_number(lambda: compiled(x))
     torch.testing.assert_close(made, x.double().softmax(-1).float(), rtol=1e-6, atol=1e-9, equal_nan=True)
+
+
+def test_sums_of_long_rows() -> None:
+    """One loop finds the maximum and the sum: rows of blocks and a masked strip, not finite at either end."""
+    x = torch.randn(12, 33011) * 20
+    x[0, 33010], x[1, 5], x[1, 20000], x[2], x[3, 33010], x[4, 0] = (
+        math.nan,
+        math.inf,
+        math.inf,
+        -math.inf,
+        200,
+        90,
+    )
+    x[5, :20000], x[6, :33010], x[7, 1:] = -math.inf, -math.inf, -math.inf
+    x[8], x[8, 7], x[9, 5], x[9, 40], x[10] = (
+        -3.4028234663852886e38,
+        3e38,
+        -math.nan,
+        math.inf,
+        x[10].sort()[0],
+    )
+    x[11, 16384:] -= 300
+    compiled = mlopt.jit(lambda x: (x.amax(-1), (x - x.amax(-1, keepdim=True)).exp().sum(-1)), x)
+    assert "arith.cmpf ugt" in compiled.asm["loops"]  # the maximum rises
+    made = on_any_number(lambda: torch.cat(compiled(x)))
+    rows = x.double()
+    highest = rows.amax(-1)
+    wanted = torch.cat([highest, (rows - highest[:, None]).exp().sum(-1)])
+    torch.testing.assert_close(made, wanted.float(), rtol=1e-6, atol=0, equal_nan=True)

@@ -30,7 +30,7 @@ from .emitter import Emitter
 from .fragment import UNIT, Axis, Fragment, Strip, element_of, is_vector, keys_of, sizes_of
 from .layout import Layout
 from .panel import is_far_apart
-from .reduce import looped_dims, source_strip
+from .reductions import looped_dims, source_strip
 from .types import bits_of, bytes_of, combine
 from .vectors import spread
 

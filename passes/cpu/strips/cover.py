@@ -102,21 +102,25 @@ def cover_blocks(
     how: Cover,
     block: int,
     carried: Sequence[ir.Value],
-    start: Sequence[ir.Value],
+    start: Callable[[Sequence[ir.Value]], list[ir.Value]],
     body: Body,
     join: Join,
 ) -> list[ir.Value]:
-    """Strips in blocks of ``block``, each with carried values of its own from ``start`` on, then joined."""
+    """Strips in blocks of ``block``, each with carried values of its own, then joined to those before.
+
+    A block's are first what ``start`` makes of those before.
+    """
     width = how.width
     step, full = block * width, Axis(None, 0, how.count, how.lanes)
     whole, main = size // step * step, size // width * width
     with em.loop(em.index(0), em.index(whole), em.index(step), carried) as loop:
         first = loop.induction_variable
-        apart = _loop(em, first, em.plus(first, step), width, None, full, list(start), body)
-        em.close(join(list(loop.inner_iter_args), apart))
+        before = list(loop.inner_iter_args)
+        apart = _loop(em, first, em.plus(first, step), width, None, full, start(before), body)
+        em.close(join(before, apart))
     values = list(loop.results)
     if main > whole:
-        rest = _loop(em, em.index(whole), em.index(main), width, None, full, list(start), body)
+        rest = _loop(em, em.index(whole), em.index(main), width, None, full, start(values), body)
         values = join(values, rest)
     if size > main:
         values = body(_part(replace(full, offset=main), size - main), values)

@@ -22,12 +22,13 @@ from mlir import ir
 from mlir.dialects import arith, vector
 
 from ....dialects.attributes import DROPS_NAN
-from ...combining import kind_of, neutral_of, reduced_dims
+from ...combining import kind_of, neutral_of
 from .cover import Cover, cover, cover_blocks, known_extent
 from .emitter import Emitter
-from .fragment import UNIT, Axis, Fragment, Key, Strip, element_of, is_vector, keys_of, lane_of, sizes_of
-from .masks import lane_mask
+from .fragment import Axis, Fragment, Strip, element_of, is_vector, keys_of, lane_of, sizes_of
+from .online import emit_online, online_sum_of
 from .prefetch_row import prefetch_reduced
+from .reductions import counted, looped_dims, source_key, source_strip, tree
 from .registry import rule
 from .scratch import Scratch
 from .types import LARGER, SMALLER, combine
@@ -43,24 +44,13 @@ def _uses(value: ir.Value, strip: Strip) -> Sequence[tuple[ir.Value, Strip]]:
     return [(value.owner.operands[1], strip)]
 
 
-def looped_dims(op: ir.OpView) -> list[int]:
-    """The dims of the source that a multi_reduction takes away, unit dims left out."""
-    sizes = sizes_of(op.operands[0])
-    return [dim for dim in reduced_dims(op) if sizes[dim] != 1]
-
-
-def source_strip(op: ir.OpView, kept: Strip, reduced: dict[int, Axis]) -> Strip:
-    """The source's strip for the result's strip and the positions in the reduced dims."""
-    gone, rest = reduced_dims(op), iter(kept)
-    return tuple(
-        reduced.get(dim, UNIT) if dim in gone else next(rest) for dim in range(len(sizes_of(op.operands[0])))
-    )
-
-
 @rule("vector.multi_reduction", uses=_uses)
 def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     """Loops over the reduced dims, then the lanes' tree if they were reduced."""
     op = value.owner.opview
+    total = online_sum_of(em, op, strip)
+    if total is not None:
+        return emit_online(em, total, value, strip)
     kind = LARGER if DROPS_NAN.get(op) else kind_of(op)
     element = element_of(op.source)
     start = em.constant(neutral_of(kind_of(op), element), element)
@@ -78,7 +68,7 @@ def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
         asked = source_strip(op, strip, reduced)
         fragment = em.emit(op.source, asked)
         prefetch_reduced(em, op, asked)
-        read = [_counted(em, values[0], fragment[_source_key(op, key)], asked, start) for key in keys]
+        read = [counted(em, values[0], fragment[source_key(op, key)], asked, start) for key in keys]
         with em.here():
             totals = [combine(inner, *pair, element) for pair in zip(values, read, strict=False)]
             return [*totals, *([_marked(values[-1], read[0])] if marks else [])]
@@ -100,7 +90,7 @@ def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
             return nest(at + 1, places, carried)
 
         if rounds and sizes[how.dim] // how.width > BLOCK:
-            return cover_blocks(em, sizes[how.dim], how, BLOCK, values, neutral, turn, join)
+            return cover_blocks(em, sizes[how.dim], how, BLOCK, values, lambda _: neutral, turn, join)
         return cover(em, known_extent(sizes[how.dim]), how, True, values, turn)
 
     with ExitStack() as filling:
@@ -113,7 +103,7 @@ def emit_reduction(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
         with em.here():
             totals = [_marked(total, mark)]
     if kept_lane is None and lanes:
-        totals = [_tree(em, kind, total, element) for total in totals]
+        totals = [tree(em, kind, total, element) for total in totals]
     first = em.emit(op.acc, strip)
     with em.here():
         joined = [
@@ -133,37 +123,6 @@ def _covers(em: Emitter, op: vector.MultiDimReductionOp, lanes_free: bool) -> li
     return [*(Cover(dim) for dim in dims if dim != lane), Cover(lane, 1, width)]
 
 
-def _source_key(op: vector.MultiDimReductionOp, key: Key) -> Key:
-    gone, rest = reduced_dims(op), iter(key)
-    return tuple(0 if dim in gone else next(rest) for dim in range(len(sizes_of(op.source))))
-
-
-def _counted(em: Emitter, total: ir.Value, value: ir.Value, strip: Strip, start: ir.Value) -> ir.Value:
-    """``value`` as wide as ``total``, and ``start`` in the lanes that do not count."""
-    lane = lane_of(strip)
-    mask = None
-    if lane is not None:
-        at = tuple(0 for _ in strip)
-        mask = lane_mask(em, strip, at)
-    if not is_vector(total):
-        return value
-    with em.here():
-        lanes = total.type.shape[0]
-        value = spread(value, lanes)
-        return value if mask is None else arith.SelectOp(mask, value, spread(start, lanes)).result
-
-
 def _marked(kept: ir.Value, value: ir.Value) -> ir.Value:
     """``value`` where it is NaN, else what is ``kept``."""
     return arith.select(arith.cmpf(arith.CmpFPredicate.UNO, value, value), value, kept)
-
-
-def _tree(em: Emitter, kind: str, value: ir.Value, element: ir.Type) -> ir.Value:
-    with em.here():
-        lanes = value.type.shape[0]
-        while lanes > 1:
-            lanes //= 2
-            low = vector.ShuffleOp(value, value, list(range(lanes))).result
-            high = vector.ShuffleOp(value, value, list(range(lanes, 2 * lanes))).result
-            value = combine(kind, low, high, element)
-        return vector.ExtractOp(value, [], [0]).result
