@@ -98,6 +98,7 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
         scaled = arith.MulFOp(sums, emitter.arrange(kept, rows, outs, wide)).result
         return [new, total, _weighted(emitter, nest, weights, scaled)]
 
+    emitter.ahead(nest, {emitter.dim(nest, keys)})
     _, total, sums = emitter.chunks(
         emitter.dim(nest, keys),
         emitter.tiles[emitter.dim(nest, keys).id] or BLOCK,

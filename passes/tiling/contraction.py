@@ -233,6 +233,7 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     assert stepped is not None
     around = [loop for loop in nest.reductions if loop != stepped]
     fill_stages(emitter, nest)
+    emitter.ahead(nest, {emitter.dim(nest, loop) for loop in nest.reductions})
     for access in factor_accesses(nest):
         for index in access.indices:
             if index.start and index.rest is None and not {*index.loops} & {*nest.reductions}:

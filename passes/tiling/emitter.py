@@ -16,6 +16,7 @@ from math import prod
 from mlir import ir
 from mlir.dialects import memref, scf, tensor, vector
 
+from ..base import PassError
 from ..constants import literal_of
 from ..domain import Dim, Domain
 from .access import Access, Nest, shape_of
@@ -80,11 +81,21 @@ class Emitter(Place):
         known = self.recall(key)
         if known is not None:
             return known
+        self._check_whole(nest)
         with nest.op.location:
             tiles = rule_of(nest).emit(self, nest)
         for write, made in zip(nest.writes, tiles, strict=True):
             self.remember(self._key(write.value), made)
         return self._memo[-1][key]
+
+    def _check_whole(self, nest: Nest) -> None:
+        """Refuse to reduce a part of a dim for all of it, in a loop along that dim, say."""
+        for loop in nest.reductions:
+            dim = self.dim(nest, loop)
+            span = self._spans[-1].get(dim)
+            if span is not None and (span.start != 0 or span.size != max(dim.extent or 0, 1)):
+                reason = f"loop {loop} would be reduced in part: the task is at a part of that dim here"
+                raise PassError(nest.op, reason)
 
     def assume(self, value: ir.Value, tile: ir.Value) -> None:
         """Let ``tile`` be what the kernel would make of ``value`` where we are, in its own order of dims."""

@@ -13,7 +13,7 @@ from mlir import ir
 from ..structured import word_for
 from .access import Nest
 from .analysis import body_problem
-from .walks import loops_problem, walk_problem
+from .walks import loops_problem, parts_problem, walk_problem
 
 if TYPE_CHECKING:
     from ..domain import Dim, Domain
@@ -40,6 +40,8 @@ class Rule(Protocol):
 # The first that takes an op wins: the cheaper form before the more general one.
 _RULES = ("fill", "slices", "elementwise", "attention", "contraction", "reduction", "window")
 _IN_STEPS = ("fill", "elementwise", "reduction")  # those that can run along a row of unknown length
+
+_IN_LOOPS = ("attention", "contraction", "window")  # those that run all of their reduced loops themselves
 
 _STEPPING = ("reduction", "window")  # those that can run through a reduced dim one element at a time
 
@@ -107,6 +109,11 @@ def can_tile(domain: Domain) -> str | None:
                 return _not_both(single, whole)
             if size == WHOLE and dim.extent is None and not dim.walked:
                 return f"a task would need all of {_loop_of(nest, loop)}, whose length is not known"
+    looping = [rule for name, rule in zip(_RULES, _rules(), strict=True) if name in _IN_LOOPS]
+    for nest in domain.nests:
+        problem = parts_problem(domain, nest) if rule_of(nest) in looping else None
+        if problem is not None:
+            return problem
     if not any(dim.walked for dim in domain.dims):
         return loops_problem(domain)
     stepping = [rule for name, rule in zip(_RULES, _rules(), strict=True) if name in _IN_STEPS]

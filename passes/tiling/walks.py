@@ -56,6 +56,29 @@ def loops_problem(domain: Domain) -> str | None:
     return None
 
 
+def parts_problem(domain: Domain, nest: Nest) -> str | None:
+    """Why what ``nest`` reads cannot be made around its loops over what it reduces, or None.
+
+    Before them all is made what has none of their dims (`Emitter.ahead`). In the argmax of e / e.sum(0), e
+    made here too, over rows and columns, each step is at one row, and the sum at a column needs all of them.
+    """
+    stepped = {domain.loops(nest)[loop] for loop in nest.reductions}
+    stepped = {dim for dim in stepped if dim.extent != 1}
+    waiting, seen = [nest], {nest}
+    while len(stepped) > 1 and waiting:
+        for access in waiting.pop().reads:
+            made = None if access is None else domain.writer(access.value)
+            if access is None or made is None or made[0] in seen:
+                continue
+            if not stepped & set(domain.value_dims(access.value)):
+                continue
+            if stepped & {domain.loops(made[0])[loop] for loop in made[0].reductions}:
+                return "a reduction would be made in steps along some of what it reduces"
+            seen.add(made[0])
+            waiting.append(made[0])
+    return None
+
+
 def _stepped(domain: Domain, nest: Nest) -> set[Dim]:
     """The dims of unknown length along which a task makes one step after the other for ``nest``."""
     loops = domain.loops(nest)

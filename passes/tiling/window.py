@@ -2,7 +2,7 @@
 
 For windows (pooling, depthwise convolution), whose elements lie at ``i + k``, and for bodies whose results
 depend on each other (argmax, max_pool with indices): the body runs as it is, with the carried vectors as its
-accumulators.
+accumulators. What needs all of a reduced dim is made before the loops: softmax's sum, of an argmax behind it.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def needs(nest: Nest) -> dict[int, int]:
 def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     """The accumulators after the last element."""
     fill_stages(emitter, nest)
+    emitter.ahead(nest, {emitter.dim(nest, loop) for loop in nest.reductions})
     found = combiners(nest)
     if found is not None:
         starts = start_of(emitter, nest, found)

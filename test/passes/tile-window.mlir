@@ -88,3 +88,53 @@ func.func private @argmax(%x: tensor<100x77xf32>, %m: tensor<100xf32>, %i: tenso
   } -> (tensor<100xf32>, tensor<100xi64>)
   return %r#0, %r#1 : tensor<100xf32>, tensor<100xi64>
 }
+
+// What needs all of the row is made before the loop along it: the sum that the searched elements are divided by.
+// CHECK-LABEL: @argmax_of_normalized
+// CHECK: %[[ROW:.*]] = vector.transfer_read {{.*}} : tensor<100x77xf32>, vector<4x77xf32>
+// CHECK: %[[ALL:.*]] = math.exp %[[ROW]]
+// CHECK: %[[SUM:.*]] = vector.multi_reduction <add>, %[[ALL]], {{.*}} : vector<4x77xf32> to vector<4xf32>
+// CHECK: scf.for
+// CHECK-NOT: vector.multi_reduction
+// CHECK:   %[[E:.*]] = math.exp {{.*}} : vector<4x1xf32>
+// CHECK:   %[[S:.*]] = vector.shape_cast %[[SUM]]
+// CHECK:   arith.divf %[[E]], %[[S]] : vector<4x1xf32>
+func.func private @argmax_of_normalized(%x: tensor<100x77xf32>, %m: tensor<100xf32>, %i: tensor<100xi64>) -> (tensor<100xf32>, tensor<100xi64>) attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 4, 0>}} {
+  %least = arith.constant 0xFF800000 : f32
+  %none = arith.constant 0.0 : f32
+  %zero = arith.constant 0 : i64
+  %row = tensor.empty() : tensor<100xf32>
+  %all = tensor.empty() : tensor<100x77xf32>
+  %n = linalg.fill ins(%none : f32) outs(%row : tensor<100xf32>) -> tensor<100xf32>
+  %e = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<100x77xf32>) outs(%all : tensor<100x77xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = math.exp %a : f32
+    linalg.yield %y : f32
+  } -> tensor<100x77xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a)>], iterator_types = ["parallel", "reduction"]}
+      ins(%e : tensor<100x77xf32>) outs(%n : tensor<100xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = arith.addf %a, %o : f32
+    linalg.yield %y : f32
+  } -> tensor<100xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]}
+      ins(%e, %s : tensor<100x77xf32>, tensor<100xf32>) outs(%all : tensor<100x77xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %y = arith.divf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<100x77xf32>
+  %f = linalg.fill ins(%least : f32) outs(%m : tensor<100xf32>) -> tensor<100xf32>
+  %g = linalg.fill ins(%zero : i64) outs(%i : tensor<100xi64>) -> tensor<100xi64>
+  %r:2 = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a)>, affine_map<(a, b) -> (a)>], iterator_types = ["parallel", "reduction"]}
+      ins(%p : tensor<100x77xf32>) outs(%f, %g : tensor<100xf32>, tensor<100xi64>) {
+  ^bb0(%a: f32, %v: f32, %w: i64):
+    %k = linalg.index 1 : index
+    %j = arith.index_cast %k : index to i64
+    %c = arith.cmpf ogt, %a, %v : f32
+    %y = arith.select %c, %a, %v : f32
+    %z = arith.select %c, %j, %w : i64
+    linalg.yield %y, %z : f32, i64
+  } -> (tensor<100xf32>, tensor<100xi64>)
+  return %r#0, %r#1 : tensor<100xf32>, tensor<100xi64>
+}

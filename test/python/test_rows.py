@@ -201,6 +201,23 @@ def test_unknown_number_of_rows(name: str) -> None:
         verifier.check(compiled(x))
 
 
+def _searches(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    made = [ROWS[name](x) for name in ("softmax", "layer_norm")]
+    return tuple(found for y in made for found in (*y.max(-1), y.argmin(-1)))
+
+
+@pytest.mark.parametrize("device", [None, "emulator"])
+def test_places_in_rows_that_a_total_of_each_has_changed(device: str | None) -> None:
+    """Of so many rows as no-one knows, a search goes along each, and the total is of all of it."""
+    options = {} if device is None else {"target": "cuda:sm_80", "device": device}
+    batch, x = torch.export.Dim("batch", max=64), draw((6, 5), torch.float32)
+    module = Module(_searches if device is None else lambda x: x.softmax(-1).max(-1))
+    compiled = mlopt.jit(module, x, dynamic_shapes={"args": ({0: batch},)}, **options)
+    for rows in (1, 9):
+        x = draw((rows, 5), torch.float32)
+        Verifier(module, (x,), {}).check(compiled(x))
+
+
 @pytest.fixture
 def threads() -> Iterator[Callable[[int], None]]:
     """Sets torch's threads; as they were afterwards."""
