@@ -29,6 +29,23 @@ def _of_one(pool: Any, x: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Te
     return values.squeeze(0), places.squeeze(0)
 
 
+@ours(aten.avg_pool1d.default)
+def _avg_pool1d(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Channels without a batch: torch-mlir wants the batch."""
+    return _mean_of_one(aten.avg_pool1d, x, *args, **kwargs) if x.dim() == 2 else NotImplemented
+
+
+@ours(aten.avg_pool2d.default)
+def _avg_pool2d(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """One image without a batch."""
+    return _mean_of_one(aten.avg_pool2d, x, *args, **kwargs) if x.dim() == 3 else NotImplemented
+
+
+def _mean_of_one(pool: Any, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    means: Tensor = pool(x.unsqueeze(0), *args, **kwargs)
+    return means.squeeze(0)
+
+
 @ours(aten.avg_pool3d.default)
 def _avg_pool3d(x: Tensor, *args: Any, **kwargs: Any) -> Any:
     """Each channel as a volume of its own: torch-mlir puts the channels last, and back."""

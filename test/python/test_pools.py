@@ -167,6 +167,14 @@ def test_an_adaptive_average_of_unknown_height_is_refused():
         mlopt.jit(lambda x: F.adaptive_avg_pool2d(x, (3, 5)), x, dynamic_shapes=({2: height},))
 
 
+def test_averages_without_a_batch():
+    def function(x):
+        return F.avg_pool2d(x, 3, 1, 1, count_include_pad=False), F.avg_pool1d(x[0], 3, 2, 1, ceil_mode=True)
+
+    x = torch.randn(4, 6, 5)
+    torch.testing.assert_close(mlopt.jit(function, x)(x), function(x))
+
+
 @pytest.mark.parametrize("include", [False, True])
 @pytest.mark.parametrize("args", [(3, 2, 1), ((1, 2, 3), 1, 0), (2, 2, 0, True), (3, 2, 1, True)], ids=str)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
