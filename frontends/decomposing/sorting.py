@@ -4,11 +4,13 @@ torch-mlir lowers a sort to scalar loops. A rank is how many elements come befor
 reduction over comparisons, which fuses and runs over threads, and whose work is the square of the size. Rows
 for which that is more than `LIMIT` are cut into parts, and parts merged two by two. An element of two parts
 merged finds its source by a binary search, as many gathers as the part's size has bits, twice: no element
-waits for another one, and a merge is a kernel. Parts keep as many elements as are asked for.
+waits for another one, and a merge is a kernel. Parts keep as many elements as are asked for. Rows of dynamic
+size have ranks, however long: torch-mlir's loops compare as often, and lose NaN and the order of equals.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -18,6 +20,7 @@ from .registry import aten, ours
 
 LIMIT = 1 << 22  # comparisons
 PART = 64
+ROWS = 64  # where their number is dynamic
 
 
 def _not_after(one: Tensor, other: Tensor, descending: bool) -> Tensor:
@@ -40,25 +43,33 @@ def _order(x: Tensor, descending: bool) -> Tensor:
 
 def first(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
     """The first ``most`` elements of each sorted row, and where they were."""
-    size = x.shape[-1]
-    merges = (-(-size // PART) - 1).bit_length() if x.numel() * size > LIMIT else 0
-    if merges == 0:
+    if not _should_merge(x):
         order = _order(x, descending)[..., :most]
         return torch.gather(x, -1, order), order
+    size = x.shape[-1]
+    merges = (-(-size // PART) - 1).bit_length()
     part, parts = -(-size // 2**merges), 2**merges
     keys = x.to(torch.uint8) if x.dtype == torch.bool else x
     keys = aten.constant_pad_nd(keys, [0, part * parts - size], _last(keys.dtype, descending))
-    keys = keys.reshape(-1, parts, part)
+    keys = keys.reshape(*x.shape[:-1], parts, part)
     order = _order(keys, descending)[..., :most]
     keys = torch.gather(keys, -1, order)
     order = (order + torch.arange(parts).unsqueeze(1) * part).to(torch.int32)
     for _ in range(merges):
-        shape = (keys.shape[0], keys.shape[1] // 2, 2 * keys.shape[2])
+        shape = (*x.shape[:-1], keys.shape[-2] // 2, 2 * keys.shape[-1])
         source = _merged(keys.reshape(shape), most, descending)
         keys, order = (torch.gather(each.reshape(shape), -1, source) for each in (keys, order))
-    shape = (*x.shape[:-1], keys.shape[-1])
-    keys, order = (each.reshape(shape)[..., :most] for each in (keys, order))
+    keys, order = (each.squeeze(-2)[..., :most] for each in (keys, order))
     return keys.to(x.dtype), order.to(torch.int64)
+
+
+def _should_merge(x: Tensor) -> bool:
+    """Whether ranks are too many comparisons, and rows have a size that can be cut into parts."""
+    *outer, size = x.shape
+    if not isinstance(size, int) or size <= PART:
+        return False
+    rows = math.prod(outer) if all(isinstance(each, int) for each in outer) else ROWS
+    return rows * size * size > LIMIT
 
 
 def _last(dtype: torch.dtype, descending: bool) -> float:
@@ -100,10 +111,6 @@ def _sorted(x: Tensor, dim: int, most: int, descending: bool) -> Any:
     return values.movedim(-1, dim), order.movedim(-1, dim)
 
 
-def _sorts(x: Tensor) -> bool:
-    return x.dim() > 0 and all(isinstance(size, int) for size in x.shape)
-
-
 @ours(aten.sort.default, aten.sort.stable)
 def _sort(x: Tensor, *args: Any, **kwargs: Any) -> Any:
     stable = kwargs.pop("stable", None)
@@ -111,10 +118,10 @@ def _sort(x: Tensor, *args: Any, **kwargs: Any) -> Any:
         args = args[1:]
     dim = args[0] if args else kwargs.get("dim", -1)
     descending = args[1] if len(args) > 1 else kwargs.get("descending", False)
-    return _sorted(x, dim, x.shape[dim], descending) if _sorts(x) else NotImplemented
+    return _sorted(x, dim, x.shape[dim], descending) if x.dim() > 0 else NotImplemented
 
 
 @ours(aten.topk.default)
 def _topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, *_: Any, **__: Any) -> Any:
     """Always sorted."""
-    return _sorted(x, dim, k, largest) if _sorts(x) and isinstance(k, int) else NotImplemented
+    return _sorted(x, dim, k, largest) if x.dim() > 0 and isinstance(k, int) else NotImplemented
