@@ -168,21 +168,21 @@ def _put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bo
         mask = first.reshape(*first.shape, *[1] * (x.dim() - first.dim()))
         value = values.reshape(()).to(x.dtype)
         return torch.where(mask, x + value if accumulate else value, x)
-    if not static(x.shape):
+    leads = used == list(range(len(used)))
+    if not leads and any(index is not None and index.dtype == torch.bool for index in indices):
         return NotImplemented
+    if not static(x.shape):
+        return NotImplemented if leads else _put_inside(x, used, indices, values, accumulate)
     if len(used) == 1:
         dim = used[0]
         shape = (*x.shape[:dim], *first.shape, *x.shape[dim + 1 :])
         after = math.prod(first.shape)
         spread = values.expand(shape).reshape(*x.shape[:dim], after, *x.shape[dim + 1 :])
-        index = first.reshape(after)
-        out = _put_along(x, dim, index, spread, accumulate)
-        if out is NotImplemented and dim > 0:  # the loops take a leading index only
-            moved = aten.index_put(x.movedim(dim, 0), [index], spread.movedim(dim, 0), accumulate)
-            return moved.movedim(0, dim)
-        return out
-    if used != list(range(len(used))):
-        return NotImplemented
+        out = _put_along(x, dim, first.reshape(after), spread, accumulate)
+        if out is not NotImplemented or leads:
+            return out
+    if not leads:
+        return _put_inside(x, used, indices, values, accumulate)
     given = torch.broadcast_tensors(*[index for index in indices if index is not None])
     flat = torch.zeros((), dtype=torch.int64)
     for d, index in enumerate(given):
@@ -192,6 +192,20 @@ def _put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bo
     rows = x.reshape(count(x.shape[: len(used)]), *rest)
     out = _put_along(rows, 0, flat.reshape(count(flat.shape)), spread, accumulate)
     return out if out is NotImplemented else out.reshape(x.shape)
+
+
+def _put_inside(
+    x: Tensor, used: list[int], indices: list[Tensor | None], values: Tensor, accumulate: bool
+) -> Tensor:
+    """What has an index to the front and back: torch-mlir's loops take leading indices only."""
+    given = torch.broadcast_tensors(*[index for index in indices if index is not None])
+    rest = [size for d, size in enumerate(x.shape) if d not in used]
+    # What is indexed stands where the indices do, but in front where they are not side by side.
+    at = used[0] if used[-1] - used[0] == len(used) - 1 else 0
+    front, shape = list(range(len(used))), given[0].shape
+    spread = values.expand(*rest[:at], *shape, *rest[at:])
+    spread = spread.movedim(list(range(at, at + len(shape))), list(range(len(shape))))
+    return aten.index_put(x.movedim(used, front), given, spread, accumulate).movedim(front, used)
 
 
 @ours(aten.index_add.default)

@@ -43,6 +43,8 @@ CASES = {
     "scatter_rows": (lambda x, i: x.scatter(1, i, x * 2), (rows(4), lambda n: torch.arange(4).repeat(n, 1))),
     "scatter_add": (lambda x, i: torch.zeros(20, 9).scatter_add(0, i, x), (rows(9), indices(20, 9))),
     "index_add": (lambda x, i: torch.zeros(20, 9).index_add(0, i, x), (rows(9), indices(20))),
+    "index_copy": (lambda x, y: x.index_copy(1, torch.tensor([3, 0]), y), (rows(4, 3), rows(2, 3))),
+    "fold": (lambda x: torch.nn.functional.fold(x, (3, 4), (2, 2)), (rows(8, 6),)),
     # The number of rows is not that of any argument of the kernel.
     "ones": (lambda x: torch.ones(x.shape[0], 9).sum(0) + torch.arange(x.shape[0]).sum(), ONE),
     # Sizes that are computed with comparisons.

@@ -261,6 +261,16 @@ def test_scatters_into_many_columns():
         mlopt.jit(function, x, i, y)(x, i + 21, y)
 
 
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_indices_behind_other_dimensions(accumulate):
+    def function(x, i, j, y):
+        beside = torch.ops.aten.index_put(x, [None, i, j], y.movedim(2, 0)[..., :1], accumulate)
+        return beside, torch.ops.aten.index_put(x, [None, i, None, j], y, accumulate)
+
+    i, j = torch.tensor([[0], [-1]]), torch.tensor([4, 1, 2])
+    assert_as_eager(function, torch.randn(3, 4, 5, 6), i, j, torch.randn(2, 3, 3, 5))
+
+
 def test_scatters_of_many_on_gpus():
     """No loops there."""
 
