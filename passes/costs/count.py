@@ -41,6 +41,8 @@ def cost_of(kernel: ir.Operation, tf32: bool = False, unknown: int = 1) -> Cost:
     reads, work = Reads(unknown), Cost(0)
     masked = _masked(ops)
     for op in ops:
+        if op.name == "tensor.dim":
+            continue  # it reads a size, not the elements
         if op.name not in STRUCTURED:
             for value in op.operands:
                 if _is_tensor_argument(value):

@@ -55,10 +55,11 @@ class Moves:
         return [*(each for same in gone.values() for each in same), *left]
 
     def _all(self, weights: Set[ir.Value]) -> Iterator[tuple[ir.Operation, list[ir.Operation]]]:
-        """Each move, and what reads it."""
+        """Each move, and what reads its elements."""
         ops = structured_ops(self._func), *(structured_ops(self._func, name) for name in _MOVES)
         for op in (op for named in ops for op in named):
-            readers = [use.owner.operation for use in op.results[0].uses]
+            users = (use.owner.operation for use in op.results[0].uses)
+            readers = [user for user in users if user.name != "tensor.dim"]
             if readers and op.results[0] not in weights and _is_move(op, readers):
                 yield op, readers
 
