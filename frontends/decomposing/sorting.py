@@ -125,3 +125,12 @@ def _sort(x: Tensor, *args: Any, **kwargs: Any) -> Any:
 def _topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, *_: Any, **__: Any) -> Any:
     """Always sorted."""
     return _sorted(x, dim, k, largest) if x.dim() > 0 and isinstance(k, int) else NotImplemented
+
+
+@ours(aten.kthvalue.default)
+def _kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """Of equals, the place of the one that a stable sort has there."""
+    if x.dim() == 0 or not isinstance(k, int):
+        return NotImplemented
+    values, order = (each.narrow(dim, k - 1, 1) for each in _sorted(x, dim, k, False))
+    return (values, order) if keepdim else (values.squeeze(dim), order.squeeze(dim))

@@ -36,6 +36,7 @@ OF_FLOATS = {
         x.sort(1).values,
         x.sort(dim=1, descending=True, stable=True).indices,
         x.topk(2).values,
+        x.kthvalue(3),
     ),
     "powers": lambda x: (x**2, x**5, x**-1, x**-2, x**0.5, x**1.5, x**0.0, 2**x, x ** x.abs(), x.rsqrt()),
     "quotients": lambda x: (1 / x, x // 0.7, x % 0.7, x.fmod(0.7), torch.div(x, -2, rounding_mode="trunc")),
