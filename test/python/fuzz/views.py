@@ -150,23 +150,21 @@ def concat(maker: Maker) -> bool:
 
 
 def pad(maker: Maker) -> bool:
-    """Zeros or another number around a value."""
+    """Zeros around a value."""
     x = maker.pick(least_rank=1)
     shape, element = maker.shape(x), maker.graph.element
     low, high = ([maker.rng.choice((0, 0, 1, 3)) for _ in shape] for _ in range(2))
     made = [size + maker.fixed(a + b) for size, a, b in zip(shape, low, high, strict=True)]
-    number = maker.rng.choice((0, 0, 1, -2))
 
     def text(out: str, name: str) -> str:
         indices = ", ".join(f"%i{dim}: index" for dim in range(len(shape)))
         return (
-            f"{constant(f'{out}_c', number, element)}\n  {out} = tensor.pad {name} low{low} high{high} {{\n"
+            f"{constant(f'{out}_c', 0, element)}\n  {out} = tensor.pad {name} low{low} high{high} {{\n"
             f"  ^bb0({indices}):\n    tensor.yield {out}_c : {element}\n"
             f"  }} : {tensor(shape, element)} to {tensor(made, element)}"
         )
 
-    around = list(zip(low, high, strict=True))
-    return maker.add([x], lambda a: np.pad(a, around, constant_values=number), text)
+    return maker.add([x], lambda a: np.pad(a, list(zip(low, high, strict=True))), text)
 
 
 def flip(maker: Maker) -> bool:
