@@ -20,7 +20,7 @@ from .prologue import edges_unwise, reader_of_pad, why_cannot_compute
 from .words import first_word, word_for_group
 
 LARGEST = 256  # ops of a kernel
-MOST_PARTS = 16  # that it writes of buffers
+MOST_INSERTS = 16  # that it writes of buffers
 RESHAPE = "a reshape is between them"
 IN_HOST = " in the host function"
 NO_LOOP = "they have no loop in common that tasks could divide"
@@ -153,8 +153,8 @@ def _kinds_apart(producer: Group, consumer: Group) -> str | None:
         owner = first_word((Kind.ANCHOR,), producer, consumer)
         parts = (producer.kinds + consumer.kinds).count(Kind.INSERT)
         return f"{owner}'s kernel writes one part of a buffer, there would be {parts}"
-    if (producer.kinds + consumer.kinds).count(Kind.INSERT) > MOST_PARTS:
-        return f"a kernel writes at most {MOST_PARTS} parts of buffers, so that it compiles in bounded time"
+    if (producer.kinds + consumer.kinds).count(Kind.INSERT) > MOST_INSERTS:
+        return f"a kernel writes at most {MOST_INSERTS} parts of buffers, so that it compiles in bounded time"
     return None
 
 

@@ -43,7 +43,7 @@ from .pads import can_read_through
 from .placed import Parts, computed
 from .sinking import can_sink, is_in_memory, should_sink, work_beside
 
-MOST_PARTS = 16  # all are code in each reader, which is to compile in bounded time
+MOST_TESTED = 16  # all are code in each reader, which is to compile in bounded time
 # Instructions to tell of an element whether it is in a part of its row. (Two Zen 5 cores, columns written
 # over in 4096x3072 floats from memory, then doubled: 2.3 ms for one part, 0.9 for each more; in three kernels
 # 5.8 to 7.9 for up to six. In 512x768 floats a part of whole rows takes 2 µs, one of columns 25.)
@@ -121,7 +121,7 @@ def parts_of(op: ir.Operation) -> Parts | None:
 
 def why_not_computed(parts: Parts) -> str | None:
     """Why not, if there are many parts, or their places are not known, or more is written over them."""
-    if len(parts.inserts) > MOST_PARTS:
+    if len(parts.inserts) > MOST_TESTED:
         return f"each element would be looked for in {len(parts.inserts)} parts"
     if any(_is_written(use.owner.operation, use.operand_number) for use in parts.whole.uses):
         return "it is written over once more"

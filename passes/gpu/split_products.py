@@ -45,7 +45,7 @@ from ..tiling import contraction
 from ..tiling.registry import rule_of
 
 STEP = 64  # elements: whole steps of every block
-MOST_PARTS = 64
+MOST_DIVIDED = 64
 GAIN = 0.9  # of the time of the whole; less is not worth another kernel
 SUM_BYTES = 4  # of a partial sum
 
@@ -100,7 +100,7 @@ class Parts(NamedTuple):
 def parts_of(product: Product, machine: str, shared: int, warpgroups: bool = False) -> Parts | None:
     """The parts that the depth is worth dividing into, if it is."""
     whole = product_estimates(product, machine, shared, warpgroups=warpgroups)
-    numbers = [number for number in range(2, MOST_PARTS + 1) if product.depth % (number * STEP) == 0]
+    numbers = [number for number in range(2, MOST_DIVIDED + 1) if product.depth % (number * STEP) == 0]
     times = {number: _seconds(product, number, machine, shared, warpgroups) for number in numbers}
     if not whole or not times:
         return None

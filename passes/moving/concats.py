@@ -44,7 +44,7 @@ from .casts import repeat_casts
 from .concat_parts import Concat, concat_of
 from .reads import is_move
 
-MOST_PARTS = 8  # each repeats the code of all that reads it
+MOST_COPIES = 8  # each repeats the code of all that reads it
 
 
 def split_by_concats(func: ir.Operation) -> bool:
@@ -58,7 +58,7 @@ def split_by_concats(func: ir.Operation) -> bool:
         concat = concat_of(op.results[0])
         if concat is None or len(concat.values) < 2 or not is_used(op.results[0]):
             continue
-        if len(concat.values) > MOST_PARTS:
+        if len(concat.values) > MOST_COPIES:
             WHOLE.set(
                 op, f"for each of its {len(concat.values)} parts the code of its readers would be repeated"
             )

@@ -42,7 +42,7 @@ from ..structured import (
 )
 from .concat_parts import Concat, concat_of
 
-MOST_PARTS = 4  # each one more comparison for each row
+MOST_ROLLED = 4  # each one more comparison for each row
 SHORTEST = 16  # elements of a row
 
 
@@ -69,7 +69,7 @@ def sliced(whole: ir.Value, concat: Concat) -> ir.Value | None:
 def should_read(whole: ir.Value, concat: Concat, source: ir.Value) -> bool:
     """Whether rows are long, few places are told apart, and parts would keep ``whole`` out of its readers."""
     row = prod(SHORTEST if size == DYNAMIC else size for size in whole.type.shape[concat.dim + 1 :])
-    if row < SHORTEST or len(concat.values) > MOST_PARTS:
+    if row < SHORTEST or len(concat.values) > MOST_ROLLED:
         return False
     before = concat_of(source, thin=True)
     is_second = before is not None and sliced(source, before) is not None
