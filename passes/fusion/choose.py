@@ -117,7 +117,7 @@ class Chooser:
             heappush(self._shared, (-self.graph.last_position(shared), shared.bits, shared))
             return
         joined = can_fuse(self.graph, pair, candidate.domain)
-        against = joined if isinstance(joined, str) else should_go_together(self.graph, pair)
+        against = joined if isinstance(joined, str) else should_go_together(self.graph, pair, joined.domain)
         if against is not None:
             self.decisions.refuse(*pair, against, self.prices.refused(*pair))
             return

@@ -53,8 +53,6 @@ def _edge_apart(graph: Graph, producer: Group, edge: Read) -> str | None:
         return why_cannot_compute(producer, reader_of_pad(op))
     if kind is Kind.ANCHOR:
         return why_cannot_compute(producer, op)
-    if kind is Kind.ATTENTION and number == 1:
-        return f"attention's values, which {word_for(value.owner)} makes, would be made again for each tile"
     if kind is Kind.SLICE:
         return _noted(f"a slice {_taken(op)} is read from memory", value)
     if kind is Kind.FILL or made_by is Kind.FILL:

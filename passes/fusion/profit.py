@@ -10,6 +10,7 @@ from ..costs.roofline import are_enough
 from ..domain import Domain
 from ..siblings import MOST
 from ..structured import SCORES, label_of, word_for
+from ..tiling.registry import should_step
 from .graph import Graph
 from .group import Group
 from .kinds import Kind
@@ -19,12 +20,16 @@ from .saving import Price, Saving
 _MASK = 1 / 8  # of the time of attention, that its tasks may spend on a mask or a bias
 
 
-def should_go_together(graph: Graph, groups: Sequence[Group]) -> str | None:
-    """Why tasks should not do the work of all ``groups``, whatever the model says of its time, or None."""
+def should_go_together(graph: Graph, groups: Sequence[Group], domain: Domain | None) -> str | None:
+    """Why tasks should not do the work of all ``groups``, whatever the model says of its time, or None.
+
+    ``domain``: that of one kernel of them, if it is known.
+    """
     products = sum(group.kinds.count(Kind.ANCHOR) for group in groups)
     if products > MOST:
         return f"a task would make tiles of {products} products, and has room for {MOST}"
-    return should_compute(graph, groups)
+    reason = should_compute(graph, groups)
+    return should_step(domain) if reason is None and domain is not None else reason
 
 
 def should_fuse(saving: Saving, wanted: int, most_repeated: Callable[[], str]) -> str | None:

@@ -35,10 +35,13 @@ def why_cannot_compute(producer: Group, op: ir.Operation) -> str | None:
 def edges_unwise(
     graph: Graph, producer: Group, consumer: Group
 ) -> Iterator[tuple[tuple[ir.Operation, ir.Operation], str]]:
-    """Each two ops of two groups between which a contraction or window should not compute, and why."""
+    """Each two ops of two groups of which a contraction, window or attention should not make one, and why."""
     for read in graph.reads_between(producer, consumer):
         kind = graph.kind_of(read.op)
-        if kind is Kind.ANCHOR or (kind is Kind.PAD and read.number != 1):
+        if kind is Kind.ATTENTION and read.number == 1:
+            maker = word_for(read.value.owner)
+            yield read.ops, f"attention's values, which {maker} makes, would be made again for each tile"
+        elif kind is Kind.ANCHOR or (kind is Kind.PAD and read.number != 1):
             reader = reader_of_pad(read.op) if kind is Kind.PAD else read.op
             reason = _why_should_not_compute(graph, producer, read.value, reader)
             if reason is not None:

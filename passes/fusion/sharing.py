@@ -58,7 +58,7 @@ def _copies(graph: Graph, prices: Prices, shared: Group, readers: Sequence[Group
     possible = []
     for reader in readers:
         domain = can_copy(graph, shared, reader)
-        if isinstance(domain, str) or should_go_together(graph, (shared, reader)) is not None:
+        if isinstance(domain, str) or should_go_together(graph, (shared, reader), domain) is not None:
             continue
         price = prices.with_copy(shared, reader, domain)
         possible.append((reader, price))
@@ -78,7 +78,7 @@ def _together(
 ) -> tuple[Group, Saving] | None:
     groups = (shared, *readers)
     joined = can_fuse(graph, groups)
-    if isinstance(joined, str) or should_go_together(graph, groups) is not None:
+    if isinstance(joined, str) or should_go_together(graph, groups, joined.domain) is not None:
         return None
     return joined, prices.saving(groups, joined.domain)
 
@@ -86,6 +86,6 @@ def _together(
 def _alone(graph: Graph, prices: Prices, shared: Group, reader: Group) -> float:
     pair = shared, reader
     joined = can_fuse(graph, pair)
-    if isinstance(joined, str) or should_go_together(graph, pair) is not None:
+    if isinstance(joined, str) or should_go_together(graph, pair, joined.domain) is not None:
         return 0.0
     return prices.saving(pair, joined.domain).seconds

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import combinations
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
@@ -133,6 +134,16 @@ def stepped_dims(domain: Domain) -> set[Dim]:
     }
 
 
+def should_step(domain: Domain) -> str | None:
+    """Why a task should not make one element after the other to reduce them: down columns; else None."""
+    for nest in domain.nests:
+        single = [loop for loop in nest.parallels if _is_single(domain, nest, loop)]
+        kinds = [domain.loops(nest)[loop].kind for loop in single]
+        if ("reduction", "parallel") in combinations(kinds, 2):
+            return "columns would be reduced one at a time, against their order in memory"
+    return None
+
+
 def _is_single(domain: Domain, nest: Nest, loop: int) -> bool:
     return domain.loops(nest)[loop].extent != 1 and rule_of(nest).needs(nest).get(loop) == SINGLE
 
@@ -147,14 +158,9 @@ def _single_problem(
     whole = next((each for each in reducing if rule_of(each) not in stepping), None)
     if dim.whole and whole is None:
         whole = next(each for each in (*reducing, *reversed(domain.nests)) if dim in domain.loops(each))
-    if whole is not None:
-        return _not_both(_loop_of(nest, loop), _loop_of(whole, domain.loops(whole).index(dim)))
-    if not reducing:
+    if whole is None:
         return None
-    inner = [each for each in nest.parallels if each > loop and _is_single(domain, nest, each)]
-    if any(domain.loops(nest)[each].kind == "parallel" for each in inner):
-        return "columns would be reduced one at a time, against their order in memory"
-    return None
+    return _not_both(_loop_of(nest, loop), _loop_of(whole, domain.loops(whole).index(dim)))
 
 
 def _not_both(single: str, whole: str) -> str:

@@ -162,13 +162,14 @@ func.func @step(%x: tensor<64x128xf32>) -> (tensor<64x64xf32>, tensor<64xf32>) {
 
 // -----
 
-// An attention's values are read from memory, and a reduction of its result runs later.
+// An attention's values are read from memory: a task goes through them across their rows. A reduction of its
+// result runs later.
 #weights = affine_map<(b, m, d, n) -> (b, m, n)>
 #values = affine_map<(b, m, d, n) -> (b, n, d)>
 #sums = affine_map<(b, m, d, n) -> (b, m, d)>
 #id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 #row = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK: "exp -> attention: attention's values, which exp makes, would be made again for each tile"
+// CHECK: "exp -> attention: what is made in the kernel is read there transposed: its dims are loops 0, 3, 2 of the reader"
 // CHECK-SAME: "attention -> sum: attention's kernel has only element-wise ops beside it, sum is none"
 // CHECK-LABEL: func.func @attention
 func.func @attention(%t: tensor<12x128x128xf32>, %v: tensor<12x128x64xf32>) -> tensor<12x128xf32> {
@@ -190,6 +191,28 @@ func.func @attention(%t: tensor<12x128x128xf32>, %v: tensor<12x128x64xf32>) -> t
     linalg.yield %p : f32
   } -> tensor<12x128xf32>
   return %y : tensor<12x128xf32>
+}
+
+// -----
+
+// Values that lie the other way round could be made by each task, which would make all of its matrix again.
+#weights = affine_map<(b, m, d, n) -> (b, m, n)>
+#values = affine_map<(b, m, d, n) -> (b, d, n)>
+#sums = affine_map<(b, m, d, n) -> (b, m, d)>
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK: mlopt.fusion = ["exp -> attention: attention's values, which exp makes, would be made again for each tile"]
+// CHECK-LABEL: func.func @values
+func.func @values(%t: tensor<12x128x128xf32>, %v: tensor<12x64x128xf32>) -> tensor<12x128x64xf32> {
+  %e = tensor.empty() : tensor<12x64x128xf32>
+  %w = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%v : tensor<12x64x128xf32>) outs(%e : tensor<12x64x128xf32>) attrs = {mlopt.op = "exp"} {
+  ^bb0(%a: f32, %c: f32):
+    %p = math.exp %a : f32
+    linalg.yield %p : f32
+  } -> tensor<12x64x128xf32>
+  %o = tensor.empty() : tensor<12x128x64xf32>
+  %r = "mlopt.attention"(%t, %w, %o) {indexing_maps = [#weights, #values, #sums], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], mlopt.op = "attention", zero_rows = true, zero_nans = false, causal = -1 : i64} : (tensor<12x128x128xf32>, tensor<12x64x128xf32>, tensor<12x128x64xf32>) -> tensor<12x128x64xf32>
+  return %r : tensor<12x128x64xf32>
 }
 
 // -----
