@@ -110,7 +110,7 @@ def test_composites(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_wrong_is_said() -> None:
-    graph = make_graph(0)
+    graph = make_graph(1)
     (outcome,) = run([graph])
     assert not isinstance(outcome, str)
     right = outcome[0]

@@ -8,8 +8,8 @@ import numpy as np
 
 from .graphs import Array, Graph, as_numbers_of
 
-SHARE = {"f32": 1e-5, "f16": 2e-3, "bf16": 1.6e-2}
-SMALLEST = {"f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133}  # subnormals are that far apart
+SHARE = {"f32": 1e-5, "f16": 2e-3, "bf16": 1.6e-2, "i32": 0.0}
+SMALLEST = {"f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133, "i32": 0.0}  # subnormals are that far apart
 SAMPLES = 8
 STEP = 2.0**-20
 UNSTEADY = 0.25  # how much slopes may differ; a jump seen from twice as far has half the slope
@@ -17,18 +17,11 @@ UNSTEADY = 0.25  # how much slopes may differ; a jump seen from twice as far has
 
 def difference(graph: Graph, call: int, results: Sequence[Array]) -> str | None:
     """Which result of a call is how wrong; None if all are as they should be."""
-    exact = graph.evaluate(call, np.float64, lambda value: value)
-    eager = graph.evaluate(call, np.float32, lambda value: as_numbers_of(graph.element, value))
-    for number, (ours, right, near, terms) in enumerate(
-        zip(results, exact, eager, _terms(graph, call, exact), strict=True)
-    ):
+    for number, (ours, (right, near, allowed)) in enumerate(zip(results, bounds(graph, call), strict=True)):
         if ours.shape != right.shape:
             return f"result {number} has the shape {ours.shape}, not {right.shape}"
         with np.errstate(invalid="ignore"):  # of infinite ones
-            allowed = np.maximum(
-                2 * np.abs(near - right), SHARE[graph.element] * np.nan_to_num(terms, posinf=0)
-            )
-            close = np.abs(ours.astype(np.float64) - right) <= allowed + SMALLEST[graph.element]
+            close = np.abs(ours.astype(np.float64) - right) <= allowed
         wrong = ~np.where(np.isfinite(right) & np.isfinite(near), close, _is_as_special(ours, near, right))
         if wrong.any():
             place = tuple(int(each) for each in np.argwhere(wrong)[0])
@@ -38,6 +31,20 @@ def difference(graph: Graph, call: int, results: Sequence[Array]) -> str | None:
                 " {!r}, op by op {!r}, in float64 {!r}".format(*values)
             )
     return None
+
+
+def bounds(graph: Graph, call: int) -> list[tuple[Array, Array, Array]]:
+    """Of each result its float64s, its numbers op by op, and how far from the former it may be."""
+    exact = graph.evaluate(call, np.float64, lambda value: value)
+    eager = graph.evaluate(call, np.float32, lambda value: as_numbers_of(graph.element, value))
+    found = []
+    for right, near, terms in zip(exact, eager, _terms(graph, call, exact), strict=True):
+        with np.errstate(invalid="ignore"):  # of infinite ones
+            allowed = np.maximum(
+                2 * np.abs(near - right), SHARE[graph.element] * np.nan_to_num(terms, posinf=0)
+            )
+        found.append((right, near, allowed + SMALLEST[graph.element]))
+    return found
 
 
 def _is_as_special(ours: Array, near: Array, right: Array) -> Array:

@@ -9,11 +9,12 @@ import math
 
 import numpy as np
 
-from .element_wise import EXP, SUBTRACT, binary, broadcast, element_wise, unary
+from .element_wise import binary, broadcast, element_wise, unary
 from .graphs import Graph, as_numbers_of, dims
 from .maker import Maker
 from .products import product
 from .reductions import across, reduce, reduction, softmax
+from .scalars import EXP, SUBTRACT
 from .views import concat, merge, slices, split, transpose
 
 

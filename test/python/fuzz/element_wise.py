@@ -2,62 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import numpy as np
-
-from .graphs import Array, Operand, constant, dims, empty, generic
+from .graphs import Operand, constant, dims, empty, generic
 from .maker import Maker
+from .scalars import BINARY, INTEGER_BINARY, INTEGER_UNARY, UNARY, Scalar
 
-# numpy's function, the constant %c, and what makes %y of %a, %b and %c; E stands for the type.
-Scalar = tuple[Callable[..., Array], float | None, str]
-SUBTRACT: Scalar = (np.subtract, None, "%y = arith.subf %a, %b : E")
-DIVIDE: Scalar = (np.divide, None, "%y = arith.divf %a, %b : E")
-EXP: Scalar = (np.exp, None, "%y = math.exp %a : E")
-UNARY: tuple[Scalar, ...] = (
-    (lambda a: np.maximum(a, 0), 0, "%y = arith.maximumf %a, %c : E"),
-    (lambda a: -a, None, "%y = arith.negf %a : E"),
-    (np.abs, None, "%y = math.absf %a : E"),
-    (np.tanh, None, "%y = math.tanh %a : E"),
-    (lambda a: a * 0.5, 0.5, "%y = arith.mulf %a, %c : E"),
-    (lambda a: a + 1.5, 1.5, "%y = arith.addf %a, %c : E"),
-    (lambda a: a * a, None, "%y = arith.mulf %a, %a : E"),
-    (lambda a: np.exp(np.minimum(a, 2)), 2, "%m = arith.minimumf %a, %c : E %y = math.exp %m : E"),
-    (
-        lambda a: np.sqrt(np.abs(a) + 0.5),
-        0.5,
-        "%m = math.absf %a : E %n = arith.addf %m, %c : E %y = math.sqrt %n : E",
-    ),
-    (
-        lambda a: 1 / (1 + np.exp(-a)),
-        1,
-        "%m = arith.negf %a : E %n = math.exp %m : E %p = arith.addf %n, %c : E %y = arith.divf %c, %p : E",
-    ),
-)
-BINARY: tuple[Scalar, ...] = (
-    (np.add, None, "%y = arith.addf %a, %b : E"),
-    SUBTRACT,
-    (np.multiply, None, "%y = arith.mulf %a, %b : E"),
-    (np.maximum, None, "%y = arith.maximumf %a, %b : E"),
-    (np.minimum, None, "%y = arith.minimumf %a, %b : E"),
-    (
-        lambda a, b: a / (np.abs(b) + 0.5),
-        0.5,
-        "%m = math.absf %b : E %n = arith.addf %m, %c : E %y = arith.divf %a, %n : E",
-    ),
-)
+
+def of_one(maker: Maker) -> Scalar:
+    """A function of one number of the graph's type."""
+    return maker.rng.choice(INTEGER_UNARY if maker.is_integer else UNARY)
+
+
+def of_two(maker: Maker) -> Scalar:
+    """A function of two of them."""
+    return maker.rng.choice(INTEGER_BINARY if maker.is_integer else BINARY)
 
 
 def unary(maker: Maker) -> bool:
     x = maker.pick()
-    return element_wise(maker, [x], maker.rng.choice(UNARY), [dims(len(maker.shape(x)))])
+    return element_wise(maker, [x], of_one(maker), [dims(len(maker.shape(x)))])
 
 
 def binary(maker: Maker) -> bool:
     """Of two tensors of one shape."""
     x = maker.pick()
     where = dims(len(maker.shape(x)))
-    return element_wise(maker, [x, maker.operand(maker.shape(x))], maker.rng.choice(BINARY), [where] * 2)
+    return element_wise(maker, [x, maker.operand(maker.shape(x))], of_two(maker), [where] * 2)
 
 
 def broadcast(maker: Maker) -> bool:
@@ -73,7 +44,7 @@ def broadcast(maker: Maker) -> bool:
         other = list(shape[first:])
         where = ", ".join(f"d{dim}" for dim in range(first, len(shape)))
     pair, wheres = [x, maker.operand(other)], [dims(len(shape)), where]
-    scalar = maker.rng.choice(BINARY)
+    scalar = of_two(maker)
     if maker.rng.random() < 0.3:
         function = scalar[0]
         scalar = (lambda a, b: function(b, a), *scalar[1:])

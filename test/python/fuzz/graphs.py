@@ -176,15 +176,18 @@ def empty(name: str, shape: Shape, element: str, sources: Sequence[Operand]) -> 
     return "\n".join([*lines, f"  {name} = tensor.empty({dynamic}) : {tensor(shape, element)}"])
 
 
-INFINITIES = {
-    "-inf": {"f32": "0xFF800000", "f16": "0xFC00", "bf16": "0xFF80"},
-    "inf": {"f32": "0x7F800000", "f16": "0x7C00", "bf16": "0x7F80"},
+INFINITIES = {  # of integers the least and the greatest
+    "-inf": {"f32": "0xFF800000", "f16": "0xFC00", "bf16": "0xFF80", "i32": str(-(2**31))},
+    "inf": {"f32": "0x7F800000", "f16": "0x7C00", "bf16": "0x7F80", "i32": str(2**31 - 1)},
 }
 
 
 def constant(name: str, value: float | str, element: str) -> str:
     """``value`` is a number of the type, or "-inf" or "inf"."""
-    written = INFINITIES[value][element] if isinstance(value, str) else float(value)
+    if isinstance(value, str):
+        written = INFINITIES[value][element]
+    else:
+        written = str(int(value) if element.startswith("i") else float(value))
     return f"  {name} = arith.constant {written} : {element}"
 
 

@@ -18,14 +18,14 @@ DTYPES = ("f32", "f16", "bf16")
 SIZES = (1, 2, 3, 4, 8, 17, 24, 33)
 MOST_ELEMENTS = 3000
 LARGEST = 100.0
-MOST_STEPS = 7
+MOST_STEPS = 6
 
 DYNAMIC = 0.2  # of the graphs are called twice, with other sizes
 MOST_DYNAMIC_STEPS = 3  # each takes three times as long to compile
-LONG = 0.05  # of them have a dim of LONG_SIZES: totals are split, kernels have several tasks
+LONG = 0.07  # of them have a dim of LONG_SIZES: totals are split, kernels have several tasks
 LONG_SIZES = (257, 389, 1009, 4099, 20011, 65536, 100003)
 MOST_OF_LONG = 200_000
-LARGEST_OF_LONG = {"f32": 1e6, "f16": 3e4, "bf16": 1e6}  # sums of so many are no small numbers
+LARGEST_OF_LONG = {"f32": 1e6, "f16": 3e4, "bf16": 1e6, "i32": 1e6}  # sums of so many are no small numbers
 SPECIAL_EVERY = 10  # of the graphs one gets what is no ordinary number
 SPECIALS = (math.nan, math.inf, -math.inf, 0.0, -0.0)
 
@@ -35,12 +35,12 @@ Op = Callable[["Maker"], bool]
 class Maker:
     """Adds random nodes to a graph; knows the float64 values of each, at each call."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, element: str | None = None) -> None:
         self.rng = random.Random(seed)
         self.numbers = np.random.default_rng(seed)
         calls = 2 if self.rng.random() < DYNAMIC else 1
         self.is_long = self.rng.random() < LONG
-        self.graph = Graph(seed, DTYPES[seed % len(DTYPES)], calls)
+        self.graph = Graph(seed, element or DTYPES[seed % len(DTYPES)], calls)
         self.values: list[list[Array]] = []
         self.late = 0.5  # how often the newest value is read
         self.one = self.fixed(1)
@@ -54,9 +54,18 @@ class Maker:
         made = [number for number, node in enumerate(self.graph.nodes) if node.function is not None]
         others = min(len(made) - 1, self.rng.choice((0, 0, 1, 2)))
         self.graph.results = made[-1:] + self.rng.sample(made[:-1], others)
-        if self.graph.seed % SPECIAL_EVERY == 0:
+        if self.is_special:
             self._add_specials()
         return self.graph
+
+    @property
+    def is_integer(self) -> bool:
+        return self.graph.element == "i32"
+
+    @property
+    def is_special(self) -> bool:
+        """Whether there will be NaN, infinities and zeros of both signs among the inputs."""
+        return not self.is_integer and self.graph.seed % SPECIAL_EVERY == 0
 
     def _add_specials(self) -> None:
         """Put NaN, infinities and zeros of both signs at a few places of the inputs."""
@@ -104,7 +113,8 @@ class Maker:
     def leaf(self, shape: Shape) -> int:
         """A new input."""
         shapes = zip(*(size.calls for size in shape), strict=True) if shape else [()] * self.graph.calls
-        numbers = [self.numbers.standard_normal(each) for each in shapes]
+        scale = 4 if self.is_integer else 1
+        numbers = [scale * self.numbers.standard_normal(each) for each in shapes]
         values = [as_numbers_of(self.graph.element, each) for each in map(np.asarray, numbers)]
         return self._append(Node(tuple(shape), given=tuple(values)), values)
 

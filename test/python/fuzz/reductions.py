@@ -7,24 +7,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .element_wise import BINARY, DIVIDE, EXP, SUBTRACT, element_wise
+from .element_wise import element_wise, of_two
 from .graphs import Array, Operand, dims, empty, filled, generic
 from .maker import Maker
+from .scalars import DIVIDE, EXP, SUBTRACT
 
 KINDS = ("sum", "sum", "squares", "maximum")
 
 
 class Extreme(NamedTuple):
-    """A maximum or a minimum: in numpy, as an op, and what it starts from."""
+    """A maximum or a minimum: in numpy, as an op of floats and of integers, and what it starts from."""
 
     function: Callable[..., Array]
     name: str
+    integer_name: str
     start: str
 
 
 EXTREMES = {
-    "maximum": Extreme(np.max, "maximumf", "-inf"),
-    "minimum": Extreme(np.min, "minimumf", "inf"),
+    "maximum": Extreme(np.max, "maximumf", "maxsi", "-inf"),
+    "minimum": Extreme(np.min, "minimumf", "minsi", "inf"),
 }
 
 
@@ -53,7 +55,7 @@ def across(maker: Maker) -> bool:
     if not reduce(maker, x, rng.choice(KINDS), tuple(sorted(axes)), keep=True):
         return False
     where = ", ".join("0" if dim in axes else f"d{dim}" for dim in range(len(shape)))
-    scaled = element_wise(maker, [x, maker.last], rng.choice(BINARY), [dims(len(shape)), where])
+    scaled = element_wise(maker, [x, maker.last], of_two(maker), [dims(len(shape)), where])
     return scaled and reduce(maker, maker.last, rng.choice(KINDS), tuple(sorted(others)), keep=False)
 
 
@@ -77,7 +79,7 @@ def reduce(maker: Maker, x: int, kind: str, axes: tuple[int, ...], *, keep: bool
     """A sum, a sum of squares or an extreme; sums of half floats are f32 until they are complete."""
     shape, element = maker.shape(x), maker.graph.element
     extreme = EXTREMES.get(kind)
-    wide = "f32" if extreme is None else element
+    wide = "f32" if extreme is None and not maker.is_integer else element
 
     def function(a: Array) -> Array:
         if extreme is not None:
@@ -96,9 +98,10 @@ def reduce(maker: Maker, x: int, kind: str, axes: tuple[int, ...], *, keep: bool
         body = "%w = arith.extf %a : E to f32\n    " if wide != element else ""
         value = "%w" if wide != element else "%a"
         if kind == "squares":
-            body += f"%s = arith.mulf {value}, {value} : f32\n    "
+            body += f"%s = arith.{'muli' if maker.is_integer else 'mulf'} {value}, {value} : {wide}\n    "
             value = "%s"
-        body += f"%y = arith.{'addf' if extreme is None else extreme.name} %o, {value} : {wide}"
+        names = ("addf", "addi") if extreme is None else (extreme.name, extreme.integer_name)
+        body += f"%y = arith.{names[maker.is_integer]} %o, {value} : {wide}"
         reads = [Operand(name, shape, element, dims(len(shape)))]
         lines = [
             filled(f"{out}_i", 0 if extreme is None else extreme.start, total.shape, wide, reads),

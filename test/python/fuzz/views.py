@@ -32,10 +32,12 @@ def transpose(maker: Maker) -> bool:
 def merge(maker: Maker) -> bool:
     """Two neighbouring dims become one."""
     x = maker.pick(least_rank=2)
-    if x is None:
-        return False
+    return x is not None and join(maker, x, maker.rng.randrange(len(maker.shape(x)) - 1))
+
+
+def join(maker: Maker, x: int, at: int) -> bool:
+    """The dims ``at`` and the next one become one."""
     shape = maker.shape(x)
-    at = maker.rng.randrange(len(shape) - 1)
     one = shape[at] * shape[at + 1]
     if one.is_dynamic != (shape[at].is_dynamic or shape[at + 1].is_dynamic):
         return False  # 4 times 17 in one call, 2 times 34 in the other
@@ -48,11 +50,20 @@ def split(maker: Maker) -> bool:
     x = maker.pick(least_rank=1, most_rank=3)
     if x is None:
         return False
-    shape, rng = maker.shape(x), maker.rng
-    at = rng.randrange(len(shape))
+    at = maker.rng.randrange(len(maker.shape(x)))
+    whole = maker.shape(x)[at]
+    return part(maker, x, at, maker.rng.choice([*factors(maker, whole, (1, 2, 3, 4)), whole]))
+
+
+def factors(maker: Maker, size: Size, among: Sequence[int]) -> list[Size]:
+    """Those that divide ``size``."""
+    return [maker.fixed(factor) for factor in among if all(each % factor == 0 for each in size.calls)]
+
+
+def part(maker: Maker, x: int, at: int, factor: Size) -> bool:
+    """The dim ``at`` becomes ``factor`` groups, and how many are in each."""
+    shape = maker.shape(x)
     whole = shape[at]
-    factors = [maker.fixed(factor) for factor in (1, 2, 3, 4) if all(n % factor == 0 for n in whole.calls)]
-    factor = rng.choice([*factors, whole])
 
     def function(a: Array) -> Array:
         halves = (-1, 1) if factor is whole else (factor.calls[0], -1)
@@ -150,21 +161,23 @@ def concat(maker: Maker) -> bool:
 
 
 def pad(maker: Maker) -> bool:
-    """Zeros around a value."""
+    """Zeros or another number around a value."""
     x = maker.pick(least_rank=1)
     shape, element = maker.shape(x), maker.graph.element
     low, high = ([maker.rng.choice((0, 0, 1, 3)) for _ in shape] for _ in range(2))
     made = [size + maker.fixed(a + b) for size, a, b in zip(shape, low, high, strict=True)]
+    number = maker.rng.choice((0, 0, 1, -2))
 
     def text(out: str, name: str) -> str:
         indices = ", ".join(f"%i{dim}: index" for dim in range(len(shape)))
         return (
-            f"{constant(f'{out}_c', 0, element)}\n  {out} = tensor.pad {name} low{low} high{high} {{\n"
+            f"{constant(f'{out}_c', number, element)}\n  {out} = tensor.pad {name} low{low} high{high} {{\n"
             f"  ^bb0({indices}):\n    tensor.yield {out}_c : {element}\n"
             f"  }} : {tensor(shape, element)} to {tensor(made, element)}"
         )
 
-    return maker.add([x], lambda a: np.pad(a, list(zip(low, high, strict=True))), text)
+    around = list(zip(low, high, strict=True))
+    return maker.add([x], lambda a: np.pad(a, around, constant_values=number), text)
 
 
 def flip(maker: Maker) -> bool:
