@@ -1,7 +1,8 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-cpu-strip-mine,canonicalize,cse)' | FileCheck %s
 
-// The weights of a task have 1.03 MB: all rows take a turn of %kh, whose sums are in a buffer, before the next. What
-// is asked for is what this task multiplies by in the next turn; in the last one, the next task in its first.
+// The weights of a task have 541 KB, so that L2 has no room for the next ones: all rows take a turn of %kh, whose sums
+// are in a buffer, before the next. What is asked for is what this task multiplies by in the next turn; in the last
+// one, the next task in its first.
 // CHECK-LABEL: @conv
 // CHECK: scf.forall (%[[TASK:.*]]) in (8)
 // CHECK: %[[SUMS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1x7x7x64xf32>
@@ -30,20 +31,20 @@
 // CHECK: arith.ori
 // CHECK: vector.store %{{.*}}, %[[SUMS]]
 // CHECK: return
-func.func @conv(%x: memref<1408x7x7xf32>, %w: memref<8x3x1408x64xf32>, %out: memref<8x64x7x7xf32>) attributes {mlopt.kernel} {
+func.func @conv(%x: memref<704x7x7xf32>, %w: memref<8x3x704x64xf32>, %out: memref<8x64x7x7xf32>) attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %none = arith.constant dense<0.0> : vector<1x64x7x7xf32>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
   %c4 = arith.constant 4 : index
-  %channels = arith.constant 1408 : index
+  %channels = arith.constant 704 : index
   scf.forall (%t) in (8) {
     %sum = scf.for %kh = %c0 to %c3 step %c1 iter_args(%a = %none) -> (vector<1x64x7x7xf32>) {
       %part = scf.for %ci = %c0 to %channels step %c4 iter_args(%c = %a) -> (vector<1x64x7x7xf32>) {
         %h = affine.apply affine_map<(d0) -> (d0 - 1)>(%kh)
-        %p = vector.transfer_read %x[%ci, %h, %c0], %zero {in_bounds = [true, false, true]} : memref<1408x7x7xf32>, vector<4x7x7xf32>
-        %f = vector.transfer_read %w[%t, %kh, %ci, %c0], %zero {in_bounds = [true, true, true, true]} : memref<8x3x1408x64xf32>, vector<1x1x4x64xf32>
+        %p = vector.transfer_read %x[%ci, %h, %c0], %zero {in_bounds = [true, false, true]} : memref<704x7x7xf32>, vector<4x7x7xf32>
+        %f = vector.transfer_read %w[%t, %kh, %ci, %c0], %zero {in_bounds = [true, true, true, true]} : memref<8x3x704x64xf32>, vector<1x1x4x64xf32>
         %g = vector.shape_cast %f : vector<1x1x4x64xf32> to vector<1x4x64xf32>
         %s = vector.contract {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d4, d2, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>],
             iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"], kind = #vector.kind<add>} %p, %g, %c : vector<4x7x7xf32>, vector<1x4x64xf32> into vector<1x64x7x7xf32>
@@ -61,20 +62,20 @@ func.func @conv(%x: memref<1408x7x7xf32>, %w: memref<8x3x1408x64xf32>, %out: mem
 // CHECK-NOT: arith.ori
 // CHECK: vector.fma
 // CHECK: iter_args(%{{.*}} = %false) -> (i1)
-func.func @one_row_for_each_turn(%x: memref<1408x1x7xf32>, %w: memref<8x3x1408x64xf32>, %out: memref<8x64x3x7xf32>) attributes {mlopt.kernel} {
+func.func @one_row_for_each_turn(%x: memref<704x1x7xf32>, %w: memref<8x3x704x64xf32>, %out: memref<8x64x3x7xf32>) attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %none = arith.constant dense<0.0> : vector<1x64x3x7xf32>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
   %c4 = arith.constant 4 : index
-  %channels = arith.constant 1408 : index
+  %channels = arith.constant 704 : index
   scf.forall (%t) in (8) {
     %sum = scf.for %kh = %c0 to %c3 step %c1 iter_args(%a = %none) -> (vector<1x64x3x7xf32>) {
       %part = scf.for %ci = %c0 to %channels step %c4 iter_args(%c = %a) -> (vector<1x64x3x7xf32>) {
         %h = affine.apply affine_map<(d0) -> (d0 - 2)>(%kh)
-        %p = vector.transfer_read %x[%ci, %h, %c0], %zero {in_bounds = [true, false, true]} : memref<1408x1x7xf32>, vector<4x3x7xf32>
-        %f = vector.transfer_read %w[%t, %kh, %ci, %c0], %zero {in_bounds = [true, true, true, true]} : memref<8x3x1408x64xf32>, vector<1x1x4x64xf32>
+        %p = vector.transfer_read %x[%ci, %h, %c0], %zero {in_bounds = [true, false, true]} : memref<704x1x7xf32>, vector<4x3x7xf32>
+        %f = vector.transfer_read %w[%t, %kh, %ci, %c0], %zero {in_bounds = [true, true, true, true]} : memref<8x3x704x64xf32>, vector<1x1x4x64xf32>
         %g = vector.shape_cast %f : vector<1x1x4x64xf32> to vector<1x4x64xf32>
         %s = vector.contract {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d4, d2, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>],
             iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"], kind = #vector.kind<add>} %p, %g, %c : vector<4x3x7xf32>, vector<1x4x64xf32> into vector<1x64x3x7xf32>
@@ -93,20 +94,20 @@ func.func @one_row_for_each_turn(%x: memref<1408x1x7xf32>, %w: memref<8x3x1408x6
 // CHECK: memref.prefetch
 // CHECK: vector.fma
 // CHECK: iter_args(%{{.*}} = %false) -> (i1)
-func.func @rows_of_padding(%x: memref<1408x7x7xf32>, %w: memref<8x3x1408x64xf32>, %out: memref<8x64x3x7xf32>) attributes {mlopt.kernel} {
+func.func @rows_of_padding(%x: memref<704x7x7xf32>, %w: memref<8x3x704x64xf32>, %out: memref<8x64x3x7xf32>) attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %none = arith.constant dense<0.0> : vector<1x64x3x7xf32>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
   %c4 = arith.constant 4 : index
-  %channels = arith.constant 1408 : index
+  %channels = arith.constant 704 : index
   scf.forall (%t) in (8) {
     %sum = scf.for %kh = %c0 to %c3 step %c1 iter_args(%a = %none) -> (vector<1x64x3x7xf32>) {
       %part = scf.for %ci = %c0 to %channels step %c4 iter_args(%c = %a) -> (vector<1x64x3x7xf32>) {
         %h = affine.apply affine_map<(d0) -> (d0 - 3)>(%kh)
-        %p = vector.transfer_read %x[%ci, %h, %c0], %zero {in_bounds = [true, false, true]} : memref<1408x7x7xf32>, vector<4x3x7xf32>
-        %f = vector.transfer_read %w[%t, %kh, %ci, %c0], %zero {in_bounds = [true, true, true, true]} : memref<8x3x1408x64xf32>, vector<1x1x4x64xf32>
+        %p = vector.transfer_read %x[%ci, %h, %c0], %zero {in_bounds = [true, false, true]} : memref<704x7x7xf32>, vector<4x3x7xf32>
+        %f = vector.transfer_read %w[%t, %kh, %ci, %c0], %zero {in_bounds = [true, true, true, true]} : memref<8x3x704x64xf32>, vector<1x1x4x64xf32>
         %g = vector.shape_cast %f : vector<1x1x4x64xf32> to vector<1x4x64xf32>
         %s = vector.contract {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d4, d2, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>],
             iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"], kind = #vector.kind<add>} %p, %g, %c : vector<4x3x7xf32>, vector<1x4x64xf32> into vector<1x64x3x7xf32>
@@ -124,20 +125,20 @@ func.func @rows_of_padding(%x: memref<1408x7x7xf32>, %w: memref<8x3x1408x64xf32>
 // CHECK: vector.fma
 // CHECK-NOT: scf.if
 // CHECK: return
-func.func @without_padding(%x: memref<1408x9x7xf32>, %w: memref<8x3x1408x64xf32>, %out: memref<8x64x7x7xf32>) attributes {mlopt.kernel} {
+func.func @without_padding(%x: memref<704x9x7xf32>, %w: memref<8x3x704x64xf32>, %out: memref<8x64x7x7xf32>) attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %none = arith.constant dense<0.0> : vector<1x64x7x7xf32>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
   %c4 = arith.constant 4 : index
-  %channels = arith.constant 1408 : index
+  %channels = arith.constant 704 : index
   scf.forall (%t) in (8) {
     %sum = scf.for %kh = %c0 to %c3 step %c1 iter_args(%a = %none) -> (vector<1x64x7x7xf32>) {
       %part = scf.for %ci = %c0 to %channels step %c4 iter_args(%c = %a) -> (vector<1x64x7x7xf32>) {
         %h = affine.apply affine_map<(d0) -> (d0 - 0)>(%kh)
-        %p = vector.transfer_read %x[%ci, %h, %c0], %zero {in_bounds = [true, true, true]} : memref<1408x9x7xf32>, vector<4x7x7xf32>
-        %f = vector.transfer_read %w[%t, %kh, %ci, %c0], %zero {in_bounds = [true, true, true, true]} : memref<8x3x1408x64xf32>, vector<1x1x4x64xf32>
+        %p = vector.transfer_read %x[%ci, %h, %c0], %zero {in_bounds = [true, true, true]} : memref<704x9x7xf32>, vector<4x7x7xf32>
+        %f = vector.transfer_read %w[%t, %kh, %ci, %c0], %zero {in_bounds = [true, true, true, true]} : memref<8x3x704x64xf32>, vector<1x1x4x64xf32>
         %g = vector.shape_cast %f : vector<1x1x4x64xf32> to vector<1x4x64xf32>
         %s = vector.contract {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d4, d2, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>],
             iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"], kind = #vector.kind<add>} %p, %g, %c : vector<4x7x7xf32>, vector<1x4x64xf32> into vector<1x64x7x7xf32>
@@ -150,24 +151,24 @@ func.func @without_padding(%x: memref<1408x9x7xf32>, %w: memref<8x3x1408x64xf32>
   return
 }
 
-// Up to 1 MB stays in L2.
+// Up to 512 KB leave L2 room for the next ones.
 // CHECK-LABEL: @held_by_the_cache
 // CHECK-NOT: memref.alloca
 // CHECK: return
-func.func @held_by_the_cache(%x: memref<1364x7x7xf32>, %w: memref<8x3x1364x64xf32>, %out: memref<8x64x7x7xf32>) attributes {mlopt.kernel} {
+func.func @held_by_the_cache(%x: memref<680x7x7xf32>, %w: memref<8x3x680x64xf32>, %out: memref<8x64x7x7xf32>) attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %none = arith.constant dense<0.0> : vector<1x64x7x7xf32>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
   %c4 = arith.constant 4 : index
-  %channels = arith.constant 1364 : index
+  %channels = arith.constant 680 : index
   scf.forall (%t) in (8) {
     %sum = scf.for %kh = %c0 to %c3 step %c1 iter_args(%a = %none) -> (vector<1x64x7x7xf32>) {
       %part = scf.for %ci = %c0 to %channels step %c4 iter_args(%c = %a) -> (vector<1x64x7x7xf32>) {
         %h = affine.apply affine_map<(d0) -> (d0 - 1)>(%kh)
-        %p = vector.transfer_read %x[%ci, %h, %c0], %zero {in_bounds = [true, false, true]} : memref<1364x7x7xf32>, vector<4x7x7xf32>
-        %f = vector.transfer_read %w[%t, %kh, %ci, %c0], %zero {in_bounds = [true, true, true, true]} : memref<8x3x1364x64xf32>, vector<1x1x4x64xf32>
+        %p = vector.transfer_read %x[%ci, %h, %c0], %zero {in_bounds = [true, false, true]} : memref<680x7x7xf32>, vector<4x7x7xf32>
+        %f = vector.transfer_read %w[%t, %kh, %ci, %c0], %zero {in_bounds = [true, true, true, true]} : memref<8x3x680x64xf32>, vector<1x1x4x64xf32>
         %g = vector.shape_cast %f : vector<1x1x4x64xf32> to vector<1x4x64xf32>
         %s = vector.contract {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d4, d2, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>],
             iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"], kind = #vector.kind<add>} %p, %g, %c : vector<4x7x7xf32>, vector<1x4x64xf32> into vector<1x64x7x7xf32>

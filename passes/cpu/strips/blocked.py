@@ -121,11 +121,13 @@ def plan_turns(
 ) -> Blocks | None:
     """How to cut the outermost loop of a window, whose ``weights`` in bytes each of ``rows`` reads again.
 
-    Where a cache holds less, twice ``half``: a block is to leave room for the next one beside it.
+    Where they are more than ``half`` of a cache: those of the next block or task, asked for meanwhile, are to
+    have room beside them. (256 channels of 14x14 to 512 by 3x3 with a stride of 2, 590 KB, on a Zen 4:
+    0.95 of the time on one thread, 0.75 on two.)
     """
     loops = contraction_loops(layout, root)
     place = next(at for at, how in enumerate(covers) if how.dim == lane)
-    if len(loops) != 1 or weights <= 2 * half or rows <= _rows_at_once(covers, place):
+    if len(loops) != 1 or weights <= half or rows <= _rows_at_once(covers, place):
         return None
     first, end, step = (integer_of(operand) for operand in loops[0].operands[:3])
     sums = rows * covers[place].width * bytes_of(element_of(loops[0].results[0]))

@@ -1,13 +1,14 @@
-"""Windows whose weights L2 does not hold: all rows of a task take some turns before any takes the next.
+"""Windows whose weights fill half of L2: all rows of a task take some turns before any takes the next.
 
     for rows: sums[row] = zeros
     for %kh in blocks: for rows: sums[row] += the block's turns, by weights that L2 holds meanwhile
     if any of the sums is not finite: for rows: sums[row] += what comes of padding
 
-The weights of 512 channels by 3x3 are 1.2 MB for 64 others; each of 7 rows read them again from L3. One that
-is infinite or NaN, of which padding's zero makes NaN, leaves no sum finite that it is multiplied for: where
-all are, no weight is read for padding. So it is where each turn has a row of the task in memory, and all rows
-are valid.
+The weights of 512 channels by 3x3 are 1.2 MB for 64 others; each of 7 rows reads them again from L3; so it
+does where L2 holds them, but not the next task's beside them, which are asked for meanwhile. A weight that is
+infinite or NaN, of which padding's zero makes NaN, leaves no sum finite that it is multiplied for: where all
+are, no weight is read for padding. So it is where each turn has a row of the task in memory, and all rows are
+valid.
 
 An element's products are added in the same order as without blocks. One Zen 5 core: ResNet-18's convolutions
 of 512 channels of 7x7 1.09 to 0.88 ms, the model 0.95 of the time.
