@@ -24,6 +24,7 @@ from .fusion.widened import widen_views
 from .groups import entry_ops, give_inits_their_fills, is_init, set_group
 from .layers.members import layers_of_each
 from .operations import ops_named
+from .outlining.host import give_results_memory
 from .rewrites import note_rewrites
 
 
@@ -50,6 +51,8 @@ class Fuse(Pass):
     The module gets each decision with its numbers as ``mlopt.decisions``, after those of mlopt-join-products
     about products that are not in one kernel now, and the reasons against as ``mlopt.fusion``;
     what is padded or written over, computed where it is read or not, as ``mlopt.rewrites``.
+    A tensor that is returned twice, as itself or as a view, or is an argument, is copied here
+    (`passes/outlining/host.py`), so that what makes or reads it may write the copy, too.
     Numbers of places of which nobody knows how many there are, as torch.arange makes them, are computed by
     what reads them (`passes/fusion/counts.py`).
     What is only made wider, as half floats are f32 again, is cast by those that read it, also behind a view
@@ -69,6 +72,7 @@ class Fuse(Pass):
         number = 0
         for function in op.regions[0].blocks[0].operations:
             if function.operation.name == "func.func" and len(function.operation.regions[0].blocks) == 1:
+                give_results_memory(function.operation)
                 compute_counts(function.operation)
                 give_inits_their_fills(function.operation)
                 give_concats_their_buffers(function.operation)

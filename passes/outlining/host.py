@@ -20,21 +20,37 @@ _NOT_WRITTEN = ("arith.constant", "tensor.empty")
 
 
 def give_results_memory(function: ir.Operation) -> None:
-    """Copy each returned value that would share memory with an argument, a constant or another result."""
+    """Copy each returned value that would share memory with an argument, a constant or another result::
+
+        %v = tensor.expand_shape %y …                  %c = copy %y
+        return %y, %v                          ->      %v = tensor.expand_shape %c …
+                                                       return %y, %v
+
+    What makes %y may so write both, for it is %y that is copied, and not a view of it.
+    """
     terminator = _terminator(function)
+    at, location = ir.InsertionPoint(terminator), terminator.location
     taken: set[ir.Value] = set()
     for number, value in enumerate(terminator.operands):
         base = _base(value)
         shared = isinstance(base, ir.BlockArgument) or base.owner.operation.name in _NOT_WRITTEN
         if isinstance(value.type, ir.RankedTensorType) and (shared or base in taken):
-            at, location = ir.InsertionPoint(terminator), terminator.location
-            empty = make_empty(value, location=location, at=at)
-            read = ir.AffineMap.get_identity(value.type.rank, context=function.context)
-            with location:
-                terminator.operands[number] = make_copy(
-                    value, empty, read, "copy", location=location, at=at
-                ).results[0]
+            terminator.operands[number] = _copied(value, at, location)
         taken.add(base)
+
+
+def _copied(value: ir.Value, at: ir.InsertionPoint, location: ir.Location) -> ir.Value:
+    """``value`` in memory of its own; of a reshape, the same reshape of a copy."""
+    view = defining_op(value, *RESHAPES)
+    if view is not None:
+        source = _copied(view.operands[0], at, location)
+        again = view.clone(at).operation
+        again.operands[0] = source
+        return again.results[0]
+    empty = make_empty(value, location=location, at=at)
+    read = ir.AffineMap.get_identity(value.type.rank, context=value.type.context)
+    with location:
+        return make_copy(value, empty, read, "copy", location=location, at=at).results[0]
 
 
 def give_destinations_memory(function: ir.Operation) -> None:
