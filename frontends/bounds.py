@@ -38,6 +38,8 @@ def bounds(graph: Graph) -> Iterator[tuple[Any, Node]]:
             part = node if node.target in (aten.select.int, aten.slice.Tensor) else args.pop(0)
             parted = _select if node.target in _SELECTS else _slice
             conditions += parted(x.meta["val"].shape, part.meta["val"].shape, *args)
+        if node.target is aten._unsafe_index_put.default:
+            conditions += _put(*node.args)
         yield from ((condition, node) for condition in conditions if condition is not sympy.true)
 
 
@@ -78,6 +80,8 @@ def _sizes(node: Node, known: set[Any]) -> Iterator[Any]:
 
 
 def _select(shape: Sequence[Any], _: Sequence[Any], dim: int, index: Any) -> Iterator[Any]:
+    if isinstance(index, Node) and not index.meta["val"].node.has_hint():
+        return  # it is data, and checked when the program runs
     size, place = _number(shape[dim]), _number(index)
     yield _sign(place)
     place = _from_start(place, size)
@@ -118,6 +122,14 @@ def _slice(
         yield _at_most(first, last)
     steps = _number(step).expr
     yield sympy.Eq(_number(part[dim]).expr, FloorDiv(last.expr - first.expr + steps - 1, steps))
+
+
+def _put(_: Node, indices: Sequence[Node | None], *__: Any) -> Iterator[Any]:
+    """torch-mlir's loops write through one index at least."""
+    for index in indices:
+        yield from (
+            _at_most(_ONE, _number(size)) for size in (() if index is None else index.meta["val"].shape)
+        )
 
 
 def _sign(place: _Number) -> Any:

@@ -28,7 +28,7 @@ def lines_of_equalities(graph: Graph) -> dict[tuple[str, int], dict[str, str]]:
     return found
 
 
-def described(equal: Mapping[ShapeEnv, Mapping[sympy.Basic, str]]) -> list[str]:
+def described_equalities(equal: Mapping[ShapeEnv, Mapping[sympy.Basic, str]]) -> list[str]:
     """``x.shape[0] == y.shape[0] at file:line`` of each equality that has a line."""
     return [
         f"{_readable(env, expr)} is wanted at {line}"

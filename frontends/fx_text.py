@@ -23,7 +23,7 @@ from torch.fx import Graph, Node
 
 from .fx_operands import DTYPE_ASM, Operands, float_asm
 from .source_lines import source_line
-from .unsupported import unsupported_ops
+from .unsupported import NUMBER_REMEDY, unsupported_ops
 
 # Python operators on sizes: the aten op of the same meaning on ints.
 _SIZE_OPS: dict[Any, str] = {
@@ -151,6 +151,8 @@ class _Writer(Operands):
 
     def _aten(self, node: Node, target: torch._ops.OpOverload) -> None:
         args: Sequence[Any] = node.args
+        if target is torch.ops.aten._local_scalar_dense.default:
+            raise unsupported_ops([("a number that is read from a tensor", self.line)], NUMBER_REMEDY)
         if target in _WRONG:
             raise unsupported_ops([(f"{target.overloadpacket} {_WRONG[target]}", self.line)])
         if target in RENAMED:

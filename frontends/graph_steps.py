@@ -12,6 +12,7 @@ import torch
 from torch.fx import Graph, Node
 
 from .empties import resolve_empties
+from .places_of_data import gather_places_of_data
 from .source_lines import source_line
 from .widen import make_formats_explicit
 
@@ -52,6 +53,7 @@ def list_ops(graph: Graph) -> tuple[tuple[str, str], ...]:
 
 def simplify(graph: Graph) -> None:
     """What torch-mlir would compute when the program runs, or not do as eager does, is said by the graph."""
+    gather_places_of_data(graph)
     _drop_size_checks(graph)
     resolve_empties(graph)
     _name_what_expands(graph)

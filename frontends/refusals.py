@@ -32,6 +32,7 @@ _FILLED = {aten.full: 1, aten.full_like: 1, aten.new_full: 2, aten.fill: 1, aten
 _EXTREMES = {aten.max, aten.min, aten.amax, aten.amin, aten.argmax, aten.argmin, aten.aminmax}
 _REFUSAL = re.compile(
     r"not implemented for '|not support|only support|only applicable|is not .*supported|without overflow"
+    r"|same dtype|should be the same|expected scalar type"
 )
 
 
@@ -50,7 +51,7 @@ def check_refusals(graph: Graph) -> None:
 
 
 def _of_dtypes(node: Node) -> str:
-    """What eager says to one element of each operand; nothing where all are floats of 16 bits or more."""
+    """What eager says to one element of each operand; nothing where all are one float of 16 bits or more."""
     tags = node.target.tags  # type: ignore[union-attr]
     known = torch.Tag.pointwise in tags or node.target.overloadpacket in _ROWS_AND_PRODUCTS  # type: ignore[union-attr]
     values = [operand.meta.get("val") for operand in node.all_input_nodes]
@@ -58,7 +59,8 @@ def _of_dtypes(node: Node) -> str:
     known = known or any(value.dtype in EIGHT_BITS for value in tensors)
     if not known or torch.Tag.nondeterministic_seeded in tags:
         return ""
-    if len(tensors) < len(values) or all(map(_is_plain, tensors)):
+    same = len({value.dtype for value in tensors}) == 1
+    if len(tensors) < len(values) or (same and all(map(_is_plain, tensors))):
         return ""
 
     def one(operand: Node) -> torch.Tensor:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Protocol
+from unittest import mock
 
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
 from torch.fx import Graph, Node
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, PendingUnbackedSymbolNotFound
 from torch.utils import _pytree as pytree
 
 from ..errors import CompileError, MloptError, UnsupportedOpError
@@ -23,7 +26,7 @@ from .arguments import Arguments
 from .conditions import Fact, facts, noted_answers, positive_sizes
 from .decomposing.indices import used_loops
 from .decompositions import decomposed
-from .equalities import described, lines_of_equalities
+from .equalities import described_equalities, lines_of_equalities
 from .fx_operands import DTYPE_ASM
 from .fx_text import graph_to_text
 from .graph_code import code_on_demand
@@ -35,7 +38,10 @@ from .results import Results
 from .sizes import Sizes
 from .source_lines import source_line
 from .tracing import one_at_a_time
-from .unsupported import EAGER_REMEDY, check_dense, unsupported_dtype, unsupported_ops
+from .unsupported import EAGER_REMEDY, NUMBER_REMEDY, check_dense, unsupported_dtype, unsupported_ops
+from .untraced import described, untraced
+
+_RANDOM_REMEDY = "random ops run in eager only (fallback=True); or pass the numbers as an input"
 
 
 class Keeper(Protocol):
@@ -70,7 +76,7 @@ def capture(
         known = kept.load() if kept is not None else None
         if known is not None:
             return known
-        program = replace(program_of(exported, type(module).__name__), loops=used_loops())
+        program = replace(program_of(exported, module._get_name()), loops=used_loops())
         if kept is not None:
             kept.store(program)
         return program
@@ -94,8 +100,8 @@ def _check_arguments(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dic
         given = signature.bind(*args, **kwargs).arguments
     except TypeError as error:
         raise CompileError(
-            f"{type(module).__name__} cannot be called with these example inputs: {error}",
-            details=f"its forward takes {signature}, and {len(args)} example inputs were given",
+            f"{module._get_name()} cannot be called with these example inputs: {error}",
+            details=f"it takes {signature}, and these were given: {described((args, kwargs))}",
             remedy="give one example input for each argument, in their order, or by name (example_kwargs)",
         ) from error
     for kind, values in (("input", given), ("weight", named_tensors(module))):
@@ -123,16 +129,18 @@ def _export(
 ) -> ExportedProgram:
     wanted: Callable[[], Any] = dict
     try:
-        with noted_answers() as wanted:
+        with noted_answers() as wanted, _no_graphs():
             return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
     except MloptError:
         raise
     except Exception as error:
-        raise CompileError(
-            f"torch.export cannot trace {type(module).__name__}: {type(error).__name__}",
-            details="\n".join([str(error).rstrip(), *described(wanted())]),
-            remedy="run it in eager (fallback=True), or rewrite the part that depends on data",
-        ) from error
+        equalities = described_equalities(wanted())
+        raise untraced(module._get_name(), error, (args, kwargs), dynamic_shapes, equalities) from error
+
+
+def _no_graphs() -> AbstractContextManager[Any]:
+    """torch.export prints what it has of a graph before it raises."""
+    return mock.patch("torch.export._trace.print", lambda *_, **__: None, create=True)
 
 
 def _decompose(exported: ExportedProgram, name: str) -> ExportedProgram:
@@ -140,6 +148,13 @@ def _decompose(exported: ExportedProgram, name: str) -> ExportedProgram:
         return decomposed(exported)
     except MloptError:
         raise
+    except (GuardOnDataDependentSymNode, PendingUnbackedSymbolNotFound) as error:
+        read = exported.graph.find_nodes(op="call_function", target=torch.ops.aten.item.default)
+        raise UnsupportedOpError(
+            f"the ops of {name} cannot be decomposed: what they read or write depends on a tensor's values",
+            where=next((str(source_line(node) or "") for node in read), ""),
+            remedy=NUMBER_REMEDY,
+        ) from error
     except Exception as error:
         raise UnsupportedOpError(
             f"the ops of {name} cannot be decomposed: {type(error).__name__}",
@@ -204,10 +219,6 @@ def _program(
 
 
 def _refuse_random_ops(graph: Graph) -> None:
-    random = [
-        (f"the random op {node.target} (random ops run in eager only)", source_line(node))
-        for node in graph.nodes
-        if is_random(node)
-    ]
+    random = [(f"the random op {node.target}", source_line(node)) for node in graph.nodes if is_random(node)]
     if random:
-        raise unsupported_ops(random)
+        raise unsupported_ops(random, _RANDOM_REMEDY)

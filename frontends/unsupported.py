@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     import torch
 
 EAGER_REMEDY = "run this part in eager (fallback=True), or write it with other ops"
+NUMBER_REMEDY = (
+    "compute with the tensor itself, without .item(), int() or .tolist(), "
+    "or run this in eager (fallback=True)"
+)
 _DENSE = (
     "pass a dense tensor (to_dense(), dequantize(), to_padded_tensor()), "
     "or run this part in eager (fallback=True)"
@@ -21,7 +25,7 @@ _DENSE = (
 _DTYPES = "f64, f32, f16, bf16, float8_e4m3fn, float8_e5m2, int8 to int64, uint8 and bool can be compiled"
 
 
-def unsupported_ops(ops: Sequence[tuple[str, object]]) -> UnsupportedOpError:
+def unsupported_ops(ops: Sequence[tuple[str, object]], remedy: str = EAGER_REMEDY) -> UnsupportedOpError:
     """``ops`` are pairs (name, source line or None); equal pairs are listed once."""
     lines = list(dict.fromkeys(f"{name} at {line}" if line else name for name, line in ops))
     names = list(dict.fromkeys(name for name, _ in ops))
@@ -29,7 +33,8 @@ def unsupported_ops(ops: Sequence[tuple[str, object]]) -> UnsupportedOpError:
     if len(names) > 3:
         what += f" and {len(names) - 3} more kinds of op"
     where = next((str(line) for _, line in ops if line), "")
-    return UnsupportedOpError(what, where=where, details="\n".join(lines), remedy=EAGER_REMEDY)
+    details = "\n".join(lines) if len(lines) > 1 else ""
+    return UnsupportedOpError(what, where=where, details=details, remedy=remedy)
 
 
 def unsupported_dtype(dtype: str, line: object) -> UnsupportedOpError:

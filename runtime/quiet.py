@@ -1,7 +1,7 @@
 """What torch says while it traces, and nobody needs to read.
 
 Fake tensors, and torch.export.load, log a traceback of each exception before they raise it; the exception is
-enough.
+enough. So is that of a size that no name of the user's stands for.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from contextlib import AbstractContextManager, contextmanager
 
 _FAKES = logging.getLogger("torch._subclasses.fake_tensor")
 _LOADS = logging.getLogger("torch.export")
+_SIZES = logging.getLogger("torch.fx.experimental.symbolic_shapes")
 
 
 @contextmanager
-def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """Drop what ``logger`` itself logs in this thread."""
+def _quiet(logger: logging.Logger, beginning: str = "") -> Iterator[None]:
+    """Drop what ``logger`` itself logs in this thread, of messages with this ``beginning``."""
     thread = threading.get_ident()
 
     def is_of_another(record: logging.LogRecord) -> bool:
-        return record.thread != thread
+        return record.thread != thread or not str(record.msg).startswith(beginning)
 
     logger.addFilter(is_of_another)
     try:
@@ -44,6 +45,6 @@ def quiet_load() -> AbstractContextManager[None]:
 @contextmanager
 def quiet_export() -> Iterator[None]:
     """As `quiet_fakes`, and without warnings of torch's own use of what it deprecates, at each export."""
-    with warnings.catch_warnings(), quiet_fakes():
+    with warnings.catch_warnings(), quiet_fakes(), _quiet(_SIZES, "Unable to find user code"):
         warnings.filterwarnings("ignore", message=".*LeafSpec", category=FutureWarning)
         yield

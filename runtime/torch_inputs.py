@@ -151,6 +151,13 @@ def _from_number(value: bool | int | float, spec: Input) -> torch.Tensor:
     return torch.tensor(value, dtype=spec.dtype)
 
 
+def _wider(name: str, size: int, low: int) -> str:
+    """How to compile for ``size``: a hint, such as Dim.DYNAMIC, is a range from 2 on."""
+    bound = "min" if size < low else "max"
+    unless = ", unless the module itself refuses no elements" if low == 1 > size else ""
+    return f'compile again with Dim("{name}", {bound}={size}) in dynamic_shapes{unless}'
+
+
 def _check_sizes(tensors: Sequence[torch.Tensor], specs: Sequence[Input]) -> dict[str, int]:
     """Check ranks and static sizes first; then ranges, and sizes that must equal others. All by name."""
     names: dict[str, int] = {}
@@ -170,7 +177,7 @@ def _check_sizes(tensors: Sequence[torch.Tensor], specs: Sequence[Input]) -> dic
                 limit = f"at least {low}" if high is None else f"{low} to {high}"
                 raise InputError(
                     f"size {dim} of input '{spec.name}' is {tensor.shape[dim]}, compiled for {limit}",
-                    remedy="compile again with other dynamic_shapes",
+                    remedy=_wider(f"{spec.name}_{dim}", tensor.shape[dim], low),
                 )
         names |= {f"a{number}_{dim}": size for dim, size in enumerate(tensor.shape)}
     for tensor, spec in zip(tensors, specs, strict=True):

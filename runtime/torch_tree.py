@@ -145,6 +145,9 @@ class FunctionModule(torch.nn.Module):
         else:
             self.forward = lambda *args, **kwargs: function(*args, **kwargs)
 
+    def _get_name(self) -> str:
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
 
 def _as_forward(function: Any) -> Any:
     """The same function by the name of a module's: of other frames, torch notes no source lines."""

@@ -15,6 +15,7 @@ from ..options import Options
 from ..passes.costs.cost import Cost
 from ..passes.costs.machine import DEFAULT_CPU, Machine, find_machine, machine_for_chip, machine_names
 from ..passes.costs.roofline import Prediction, predict
+from ..processors import did_you_mean
 from ..runtime import pool, requests, tuning
 from ..runtime.cuda.chips import chip_of, is_cuda
 from .programs import check_func
@@ -237,10 +238,13 @@ def choose_machine(target: str, name: str) -> Machine:
 
         found: Machine | None = host_machine()
     elif name:
-        try:
-            found = find_machine(name)
-        except LookupError as error:
-            raise InputError(f"there is no description of a machine '{name}'", remedy=str(error)) from None
+        known = (HOST, *machine_names())
+        if name not in known:
+            raise InputError(
+                f"there is no description of a machine '{name}'{did_you_mean(name, known)}",
+                remedy=f"use one of: {', '.join(known)}",
+            )
+        found = find_machine(name)
     else:
         found = machine_for_chip(chip_of(target).name)
     if found is None:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ..compiled import Compiled
 from ..compiler import compile_mlir, jit
 from ..errors import InputError, MloptError, user_line
+from ..processors import did_you_mean
+
+_TUPLE = "it returns a tuple, the module and its example inputs"
+_REMEDY = "pass FILE.py:FUNCTION, where FUNCTION returns a module and its example inputs"
 
 
 def compile_source(source: str, func: str, **options: Any) -> Compiled:
@@ -71,6 +77,8 @@ def why_unread(error: Exception) -> str:
     """What an error on reading a file says, without the file's name."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is no text in UTF-8 (byte {error.start})"
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
@@ -98,11 +106,12 @@ def _write(path: Path, text: str) -> Path:
 def call_factory(path: Path, name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """The module and the example inputs that function ``name`` of a .py file returns."""
     if not path.is_file():
-        raise InputError(f"{path} is not there")
+        raise InputError(f"{path} is {'a folder' if path.is_dir() else 'not there'}", remedy=_REMEDY)
     try:
-        factory = getattr(_import_file(path), name, None)
+        module = _import_file(path)
+        factory = getattr(module, name, None)
         if not callable(factory):
-            raise InputError(f"{path} has no function '{name}'")
+            raise _no_factory(path, name, module)
         made = factory()
     except MloptError:
         raise
@@ -110,16 +119,35 @@ def call_factory(path: Path, name: str) -> tuple[Callable[..., Any], tuple[Any, 
         raise InputError(
             f"{path}:{name} failed: {type(error).__name__}: {error}",
             where=user_line(error),
-            remedy="mend it; it must return a tuple: the module and its example inputs",
+            remedy=f"mend it: {_TUPLE}",
         ) from error
     if callable(made):
         return made, ()
     if not isinstance(made, tuple) or not made or not callable(made[0]):
         raise InputError(
             f"{path}:{name} returned no module, but something of type {type(made).__name__}",
-            remedy="return a tuple: the module and its example inputs",
+            remedy=_TUPLE,
         )
     return made[0], made[1:]
+
+
+def _no_factory(path: Path, name: str, module: ModuleType) -> InputError:
+    """The error that says which functions of the file's own can be called without arguments."""
+    names = [
+        each
+        for each, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and _needs_nothing(value)
+    ]
+    remedy = f"name one of its functions: {', '.join(names)}" if names else f"write one: {_TUPLE}"
+    return InputError(f"{path} has no function '{name}'{did_you_mean(name, names)}", remedy=remedy)
+
+
+def _needs_nothing(function: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return False
+    return True
 
 
 def _import_file(path: Path) -> Any:

@@ -151,6 +151,8 @@ def _index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumula
     out = _put(x, indices, values, accumulate)
     if out is not NotImplemented or any(i is not None and i.dtype == torch.bool for i in indices):
         return out
+    if any(i is not None and 0 in i.shape for i in indices):
+        return x.clone()
     checked = [i if i is None else _checked(i, x.shape[d]) for d, i in enumerate(indices)]
     wide = compute_dtype(x.dtype) if accumulate else x.dtype
     return aten._unsafe_index_put(x.to(wide), checked, values.to(wide), accumulate).to(x.dtype)

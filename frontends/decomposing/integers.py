@@ -58,24 +58,36 @@ def _bitwise_xor(x: Tensor, number: int) -> Tensor:
     return x ^ torch.full((), number, dtype=x.dtype)
 
 
-def _promoted(x: Tensor, count: Any) -> tuple[Tensor, Tensor]:
-    """What is shifted, and by how much, in the dtype of the result."""
+def _promoted(x: Any, count: Any) -> tuple[Tensor, Tensor]:
+    """What is shifted, and by how much, in the result's dtype and shape: prims broadcast numbers alone."""
     if isinstance(count, int):
         return x, torch.full((), count, dtype=x.dtype)
+    x = x if isinstance(x, Tensor) else torch.full((), x, dtype=count.dtype)
     common = torch.result_type(x, count)
-    return x.to(common), count.to(common)
+    x, count = torch.broadcast_tensors(x.to(common), count.to(common))
+    return x, count
 
 
-@ours(aten.bitwise_left_shift.Tensor, aten.__lshift__.Tensor, aten.__lshift__.Scalar)
-def _shift_left(x: Tensor, count: Any) -> Tensor:
+@ours(
+    aten.bitwise_left_shift.Tensor,
+    aten.bitwise_left_shift.Scalar_Tensor,
+    aten.__lshift__.Tensor,
+    aten.__lshift__.Scalar,
+)
+def _shift_left(x: Any, count: Any) -> Tensor:
     """A shift by the width or more, or by a negative number, gives 0."""
     x, count = _promoted(x, count)
     inside = (count >= 0) & (count < torch.iinfo(x.dtype).bits)
     return torch.where(inside, torch.ops.prims.shift_left(x, torch.where(inside, count, 0)), 0)
 
 
-@ours(aten.bitwise_right_shift.Tensor, aten.__rshift__.Tensor, aten.__rshift__.Scalar)
-def _shift_right(x: Tensor, count: Any) -> Tensor:
+@ours(
+    aten.bitwise_right_shift.Tensor,
+    aten.bitwise_right_shift.Scalar_Tensor,
+    aten.__rshift__.Tensor,
+    aten.__rshift__.Scalar,
+)
+def _shift_right(x: Any, count: Any) -> Tensor:
     """A shift by the width or more, or by a negative number, leaves copies of the sign."""
     x, count = _promoted(x, count)
     bits = torch.iinfo(x.dtype).bits

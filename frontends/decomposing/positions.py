@@ -1,4 +1,4 @@
-"""Positions as floats: torch-mlir computes how many there are, and their steps, in the result's dtype."""
+"""Positions as floats and bytes: torch-mlir computes in their dtype how many there are, and their steps."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from .registry import aten, ours
 
 @ours(aten.arange.start_step)
 def _arange(start: Any, end: Any, step: Any = 1, *, dtype: torch.dtype | None = None, **others: Any) -> Any:
-    """Of integers in integers, rounded once: f16 has no 2049, and no 65520, for a number of elements."""
+    """Of integers in int64, rounded once: f16 has no 2049, and no 65520, for a number of elements.
+
+    torch-mlir crashes on positions in 8 bits.
+    """
     whole = all(isinstance(each, (int, torch.SymInt)) for each in (start, end, step))
-    if dtype is None or not dtype.is_floating_point or not whole:
+    if dtype is None or not (dtype.is_floating_point or dtype.itemsize == 1) or not whole:
         return NotImplemented
     return torch.arange(start, end, step, dtype=torch.int64, device=others.get("device")).to(dtype)

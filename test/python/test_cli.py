@@ -63,7 +63,8 @@ def test_the_environment_beats_defaults(file, monkeypatch, name, value, words) -
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (":nothing", "has no function 'nothing'"),
+        (":nothing", "has no function 'nothing'\n  remedy: name one of its functions: mlp, number, fails,"),
+        (":mpl", "has no function 'mpl'; did you mean 'mlp'"),
         (":number", "something of type int"),
         ("", "is Python"),
     ],
@@ -96,9 +97,18 @@ def test_what_the_users_code_raises_is_shown_with_its_line(file: Path) -> None:
         assert "programs.py" not in done.stderr
 
 
-def test_a_missing_file_is_named() -> None:
-    with pytest.raises(InputError, match="is not there"):
-        programs.compile_source("no/such/file.py:f", "main")
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    folder, bytes_ = tmp_path / "folder.py", tmp_path / "bytes.mlir"
+    folder.mkdir()
+    bytes_.write_bytes(b"ab\xff")
+    for source, message in (
+        ("no/such/file.py:f", "is not there"),
+        (f"{folder}:f", "is a folder"),
+        (str(tmp_path), "cannot be read: Is a directory"),
+        (str(bytes_), r"cannot be read: it is no text in UTF-8 \(byte 2\)"),
+    ):
+        with pytest.raises(InputError, match=f"{message}\n  remedy: "):
+            programs.compile_source(source, "main")
 
 
 # --- doctor

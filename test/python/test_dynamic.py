@@ -70,6 +70,31 @@ def test_dynamic_rows(name):
         torch.testing.assert_close(compiled(*inputs), function(*inputs), rtol=2e-5, atol=2e-5)
 
 
+WRITES = {
+    "index_put": lambda x, i, y: x.index_put((i[:, 0],), y),
+    "index_put_each": lambda x, i, y: x.index_put((i[:, :1], i), y, accumulate=True),
+    "scatter": lambda x, i, y: x.scatter(0, i, y),
+    "index_fill": lambda x, i, y: x.index_fill(0, i[:, 0], 2.0),
+    "own": lambda x, i, y: y.scatter(1, i, y * 2),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_through_no_index_are_refused(name):
+    """torch-mlir's loops write one element then, wherever that is."""
+
+    def make(size):
+        return torch.randn(9, 9), torch.stack([torch.arange(9)] * 4)[:size], torch.randn(size, 9)
+
+    rows = {0: Dim("rows", min=0)}
+    compiled = mlopt.jit(WRITES[name], *make(4), dynamic_shapes=(None, rows, rows))
+    for size in (3, 1):
+        inputs = make(size)
+        assert torch.equal(compiled(*inputs), WRITES[name](*inputs))
+    with pytest.raises(InputError, match=r"shape\[0\] >= 1"):
+        compiled(*make(0))
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int8], ids=str)
 def test_an_addend_whose_rows_are_read_across(dtype):
     def make(*shape):
@@ -341,6 +366,18 @@ def test_a_size_that_a_line_has_fixed_is_named():
     with pytest.raises(InputError, match=re.escape("is float32[7, 5], compiled for float32[?, 3]")) as error:
         compiled(torch.randn(7, 5))
     assert f"test_dynamic.py:{triples.__code__.co_firstlineno + 1}" in str(error.value)
+
+
+def test_a_size_out_of_range_is_named_with_the_range_that_has_it():
+    compiled = mlopt.jit(torch.nn.ReLU(), torch.randn(4, 3), dynamic_shapes=({0: Dim.DYNAMIC},))
+    with pytest.raises(InputError, match="is 0, compiled for at least 2") as error:
+        compiled(torch.randn(0, 3))
+    assert ", min=0) in dynamic_shapes" in error.value.remedy
+    compiled = mlopt.jit(torch.nn.ReLU(), torch.randn(4, 3), dynamic_shapes=({0: Dim("rows", min=0, max=8)},))
+    assert compiled(torch.randn(0, 3)).shape == (0, 3)
+    with pytest.raises(InputError, match="is 9, compiled for 0 to 8") as error:
+        compiled(torch.randn(9, 3))
+    assert ", max=9) in dynamic_shapes" in error.value.remedy
 
 
 def test_what_is_read_past_the_end_is_named():

@@ -37,7 +37,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (":mlp", "tpu", "", CompileError, "target='tpu' is not known"),
         (":mlp", "cuda:sm_80", "cpu", InputError, "is a CPU"),
         (":mlp", "cpu", "h100", InputError, "is a GPU"),
-        (":mlp", "cpu", "h10", InputError, "no description of a machine 'h10'"),
+        (":mlp", "cpu", "h10", InputError, "machine 'h10'; did you mean .*'h100'.*\n.*one of: host,"),
         (":mlp", "cuda:sm_120", "", InputError, "no description of a GPU with cuda:sm_120"),
     ],
 )

@@ -122,7 +122,8 @@ def test_special_values(monkeypatch, name):
 def test_shifts_of_the_width_and_more(monkeypatch, dtype):
     class Module(nn.Module):
         def forward(self, x, n):
-            return x << n, x >> n, x << 3, x >> 2
+            bits = torch.arange(8, dtype=x.dtype)
+            return x << n, x >> n, x << 3, x >> 2, x[:, None] >> bits, 1 << bits, 100 >> bits
 
     x = torch.tensor([-9, 9, 100, -1, 77, 5]).to(dtype)
     n = torch.tensor([3, 64, 8, 63, -1, 31]).to(dtype)

@@ -186,6 +186,20 @@ def test_wrong_values_raise_as_in_eager(name):
     assert_raises_as_eager(*WRONG_VALUES[name])
 
 
+def test_a_place_that_is_data():
+    def both(x, s, i):
+        return x[s.argmax()], x[:, i] + 1, x[i, 1]
+
+    x, s = torch.randn(4, 3), torch.randn(4)
+    compiled = mlopt.jit(both, x, s, torch.tensor(1, dtype=torch.int32))
+    for place in (2, -1):
+        i = torch.tensor(place, dtype=torch.int32)
+        assert_same(compiled(x, s, i), both(x, s, i))
+    for place in (3, -4):
+        with pytest.raises(IndexError, match="index out of range"):
+            compiled(x, s, torch.tensor(place, dtype=torch.int32))
+
+
 # Eager raises IndexError or RuntimeError; all of ours are IndexError.
 NO_NEGATIVE = {
     "index_copy": lambda x, i: x.index_copy(0, i, x[:2]),

@@ -7,6 +7,7 @@ from mlopt.errors import CompileError, UnsupportedOpError
 from mlopt.frontends.torch import capture
 from mlopt.test.python.frontend_graphs import import_text, line_of
 from torch import nn
+from torch.export import Dim
 
 
 def test_complex_is_a_named_error():
@@ -61,14 +62,25 @@ def test_a_bound_that_does_not_fit_is_refused_as_in_eager():
     assert caught.value.where == line_of(__file__, "more than 255")
 
 
-def test_a_row_at_a_place_that_is_data_is_a_named_error():
+def test_a_number_of_a_tensor_is_a_named_error():
     class Module(nn.Module):
         def forward(self, x, i):
-            return x[i]  # depends on data
+            return x * i.item()  # a number
 
-    with pytest.raises(UnsupportedOpError, match="_local_scalar_dense") as caught:
-        import_text(capture(Module(), (torch.randn(5, 3), torch.tensor(3))))
-    assert caught.value.where == line_of(__file__, "depends on data")
+    class Writes(nn.Module):
+        def forward(self, x, i):
+            y = x.clone()
+            y[i.item()].add_(1)  # a place
+            return y
+
+    for module, line, what in (
+        (Module(), "a number", "cannot compile a number that is read from a tensor"),
+        (Writes(), "a place", "depends on a tensor's values"),
+    ):
+        with pytest.raises(UnsupportedOpError, match=what) as caught:
+            capture(module, (torch.randn(5, 3), torch.tensor(3)))
+        assert caught.value.where == line_of(__file__, line)
+        assert "item()" in caught.value.remedy
 
 
 def test_windows_of_a_dynamic_volume_are_a_named_error():
@@ -77,7 +89,7 @@ def test_windows_of_a_dynamic_volume_are_a_named_error():
             return nn.functional.adaptive_max_pool3d(x, 2)  # a depth that is not known
 
     with pytest.raises(UnsupportedOpError, match="adaptive_max_pool3d with dynamic depth") as caught:
-        capture(Module(), (torch.randn(2, 3, 4, 4, 4),), dynamic_shapes=({2: torch.export.Dim("d", min=2)},))
+        capture(Module(), (torch.randn(2, 3, 4, 4, 4),), dynamic_shapes=({2: Dim("d", min=2)},))
     assert caught.value.where == line_of(__file__, "a depth that is not known")
 
 
@@ -118,6 +130,8 @@ def test_random_ops_are_named_unless_in_evaluation():
     with pytest.raises(UnsupportedOpError, match="random") as caught:
         capture(Module().train(), (torch.randn(3),))
     assert caught.value.where == line_of(__file__, "drops")
+    assert str(caught.value).count("random op ") == 1
+    assert "eager only" in caught.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -135,13 +149,50 @@ def test_example_inputs_that_forward_does_not_take(given, named, why):
     assert "(x, y=None)" in str(caught.value)
 
 
-def test_data_dependent_control_flow():
+def test_data_dependent_control_flow(capfd):
     class Module(nn.Module):
         def forward(self, x):
             return x if x.sum() > 0 else -x
 
-    with pytest.raises(CompileError, match="torch\\.export cannot trace Module"):
-        capture(Module(), (torch.randn(3),))
+    class Loss(nn.Module):
+        def forward(self, x, y, var):
+            return nn.functional.gaussian_nll_loss(x, y, var)
+
+    asks = "gaussian_nll_loss of torch asks: elif torch.any(var < 0):"
+    for module, count, details in ((Module(), 1, ""), (Loss(), 3, asks)):
+        given = [torch.ones(3)] * count
+        with pytest.raises(CompileError, match=r"cannot trace \w+: Python asks for the values") as caught:
+            capture(module, given)
+        assert caught.value.details == details
+        assert "torch.where" in caught.value.remedy
+    assert "def forward" not in capfd.readouterr().err
+
+
+def test_example_inputs_that_ops_refuse():
+    module = nn.Linear(4, 3)
+    with pytest.raises(CompileError, match="cannot trace Linear: RuntimeError") as caught:
+        capture(module, (torch.ones(2, 5),))
+    assert "the example inputs are (float32[2, 5])" in caught.value.details
+    assert "example inputs that the module takes in eager" in caught.value.remedy
+    for dtype in (torch.float64, torch.int64):
+        with pytest.raises(CompileError, match=r"eager refuses this aten\.linear\.default: .*same dtype"):
+            capture(module, (torch.ones(2, 4, dtype=dtype),))
+
+
+@pytest.mark.parametrize(
+    ("rows", "dim", "message"),
+    [(3, Dim("rows"), "specialized it to be a constant"), (1, Dim.DYNAMIC, "0/1 specialized")],
+)
+def test_dynamic_shapes_that_do_not_fit(rows, dim, message):
+    class Module(nn.Module):
+        def forward(self, x):
+            return x.view(3, 4) if x.shape[0] == 3 else x
+
+    with pytest.raises(CompileError, match="cannot trace Module with these dynamic_shapes") as caught:
+        capture(Module(), (torch.ones(rows, 4),), dynamic_shapes=({0: dim},))
+    assert message in caught.value.details
+    assert "TORCH_LOGS" not in caught.value.details
+    assert "only sizes that may vary" in caught.value.remedy
 
 
 def test_data_dependent_sizes():

@@ -26,8 +26,8 @@
 // CUDA: kernel_1_matmul {{.*}} compute {{.*}} warps=
 // JSON: "bound_by": "compute"
 // JSON: "from_kernel": "kernel_0_matmul_div_exp"
-// NAME: there is no description of a machine 'cpv'
-// NAME: remedy: did you mean cpu? There are a100, cpu, h100, h200
+// NAME: there is no description of a machine 'cpv'; did you mean 'cpu'?
+// NAME: remedy: use one of: host, a100, cpu, h100, h200
 // KIND: the target is cpu, and NVIDIA A100 80 GB (SXM) is a GPU
 // CHIP: there is no description of a GPU with cuda:sm_89
 // CHIP: remedy: pass --machine with one of: a100, h100, h200
