@@ -41,7 +41,7 @@ from ..tiling.stages import is_moved
 from .kinds import Kind, kind_of
 from .pads import can_read_through
 from .placed import Parts, computed
-from .sinking import can_sink, is_in_memory, should_sink, work_beside
+from .sinking import can_sink, is_in_memory, is_made_once, should_sink, work_beside
 
 MOST_TESTED = 16  # all are code in each reader, which is to compile in bounded time
 # Instructions to tell of an element whether it is in a part of its row. (Two Zen 5 cores, columns written
@@ -70,7 +70,7 @@ def compute_padded(func: ir.Operation, machine: Machine) -> list[Decision]:
             decisions.append(_decision(parts, reason, 0, (), machine))
             continue
         copied = _copied_before(parts)
-        sinking = [value for value in parts.values if can_sink(value)]
+        sinking = [value for value in parts.values if can_sink(value) and is_made_once(value)]
         sunk = [value for value in sinking if should_sink(value, parts.whole, copied, machine)]
         is_quick = should_test(parts, machine)
         if is_quick and should_compute(parts, readers, sunk):

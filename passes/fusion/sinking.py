@@ -39,7 +39,7 @@ _PURE = ("arith.", "math.", "linalg.index", "linalg.yield")
 def can_sink(value: ir.Value) -> bool:
     """Whether ``value`` can be made at other places, and something beside it, of what is at hand."""
     maker = defining_op(value, "linalg.generic")
-    if maker is None or not is_pointwise(maker) or not has_one_use(value) or not inputs_of(maker):
+    if maker is None or not is_pointwise(maker) or not inputs_of(maker):
         return False
     work = [inner.operation for inner in body_of(maker).operations]
     if any(may_trap(inner) or not inner.name.startswith(_PURE) for inner in work):
@@ -52,6 +52,13 @@ def can_sink(value: ir.Value) -> bool:
         and all(isinstance(expr, plain) for where in reads for expr in where.results)
         and all(_runs_through(value, where, each) for where, each in zip(reads, maker.operands, strict=False))
         and all(is_in_memory(each) or can_sink(each) for each in inputs_of(maker))
+    )
+
+
+def is_made_once(value: ir.Value) -> bool:
+    """Whether nobody else reads ``value`` or what it is made of, which would be computed again for them."""
+    return has_one_use(value) and all(
+        is_in_memory(each) or is_made_once(each) for each in inputs_of(value.owner)
     )
 
 
