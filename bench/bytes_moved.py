@@ -28,23 +28,22 @@ import argparse
 import datetime
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import mlopt
 import torch
+from mlopt.bench.inductor_graphs import graphs_shown_to, kernels_of
 from mlopt.tables import aligned
 from mlopt.test.corpus import DEMO
 from mlopt.test.python.test_fusion_counts import ROWS
-from torch._inductor import config, ir
+from torch._inductor import config
 from torch._inductor.graph import GraphLowering
 from torch._inductor.mkldnn_ir import MKLPackedLinear
-from torch._inductor.scheduler import BaseSchedulerNode, NopKernelSchedulerNode
+from torch._inductor.scheduler import BaseSchedulerNode
 
 RESULTS = Path(__file__).parent / "results" / "bytes_moved.json"
 KEPT = """# Kernels and bytes of one call, beside torch.compile's
@@ -83,30 +82,15 @@ def inductors(module: Module, inputs: Inputs, *, freezing: bool) -> Counted:
     counted = Counted()
     torch._dynamo.reset()
     settings = {"freezing": freezing, "fx_graph_cache": False, "compile_threads": 1}
-    with config.patch(settings), _graphs_shown_to(lambda graph: _count(graph, counted)):
+    with config.patch(settings), graphs_shown_to(lambda graph: _count(graph, counted)):
         torch.compile(module)(*inputs)
     return counted
 
 
-@contextmanager
-def _graphs_shown_to(look: Callable[[GraphLowering], None]) -> Iterator[None]:
-    """Call ``look`` with each graph that Inductor has just generated code for."""
-    generate = GraphLowering.compile_to_module
-
-    def looked_at(graph: GraphLowering) -> Any:
-        made = generate(graph)
-        look(graph)
-        return made
-
-    with mock.patch.object(GraphLowering, "compile_to_module", looked_at):
-        yield
-
-
 def _count(graph: GraphLowering, counted: Counted) -> None:
-    for node in graph.scheduler.nodes:
-        if not isinstance(node, NopKernelSchedulerNode) and not isinstance(node.node, ir.MultiOutput):
-            counted.kernels += 1
-            counted.bytes += _bytes_of(graph, node)
+    for node in kernels_of(graph):
+        counted.kernels += 1
+        counted.bytes += _bytes_of(graph, node)
 
 
 def _bytes_of(graph: GraphLowering, node: BaseSchedulerNode) -> int:

@@ -37,12 +37,14 @@ class Job:
 class Built:
     """``seconds`` from the module to the first result; ``error`` of a result against float64 eager.
 
-    ``peak``: the most memory that one process held meanwhile, this one or one that it started.
+    ``peak``: the most memory that one process held meanwhile, this one or one that it started. ``kernels``:
+    as in `Peer`.
     """
 
     seconds: float
     error: float
     peak: int
+    kernels: int | None
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Child:
         error = error_of(self._peer.array(self._call()), np.load(self._task.exact, mmap_mode="r"))
         if not error <= LARGEST_ERROR:
             raise ValueError(f"its result is wrong: the error against float64 is {error:.1e}")
-        return Built(seconds, error, peak)
+        return Built(seconds, error, peak, self._peer.kernels)
 
     def turn(self, seconds: float) -> Turn:
         """Call for so long, at least once, after a call that does not count."""

@@ -18,7 +18,7 @@ class Figures:
     row): seconds from the module to the first result with nothing cached; ``warm``: with all of it cached, in
     a new process; ``export``: to make the file that it starts from, which are not in ``build``. ``memory``:
     bytes held at most while it is called, by all of its processes; ``build_memory``: of the largest process
-    while it was built.
+    while it was built. ``kernels`` (beside ``build``): how many a call runs.
     """
 
     seconds: float | None = None
@@ -30,6 +30,7 @@ class Figures:
     export: float | None = None
     memory: int | None = None
     build_memory: int | None = None
+    kernels: int | None = None
     problem: str = ""
 
 

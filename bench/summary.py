@@ -66,7 +66,10 @@ def text(run: Run) -> str:
     for threads in sorted({record.threads for record in run.records}):
         records = [record for record in run.records if record.threads == threads]
         parts += [f"\n{_count(threads)}, milliseconds a call", *times(records)]
-    parts += ["\ncompilation, seconds (with nothing cached / from the cache), peak memory of calls, MB"]
+    parts += [
+        "\ncompilation, seconds (with nothing cached / from the cache), peak memory of calls, MB, "
+        "kernels of a call (torch.compile's: the nodes of its schedule, calls of libraries among them)"
+    ]
     parts += compilations(run.records)
     parts += ["\nbest peer / mlopt, by group", *goals(run.records)]
     parts += [f"\nnot installed: {name} ({why})" for name, why in run.absent.items()]
@@ -103,11 +106,13 @@ def times(records: Sequence[Record]) -> list[str]:
 
 
 def compilations(records: Sequence[Record]) -> list[str]:
-    """For each workload: compile times and memory, of the rows with the most threads."""
+    """For each workload: compile times, memory and kernels, of the rows with the most threads."""
     most = max((record.threads for record in records), default=0)
     chosen = [record for record in records if record.threads == most and record.faults]
     peers = _peers(chosen)
-    rows: list[tuple[str, ...]] = [("workload", *peers, *(f"{peer}, MB" for peer in peers))]
+    telling = [peer for peer in peers if any(_kernels(record, peer) is not None for record in chosen)]
+    more = [*(f"{peer}, MB" for peer in peers), *(f"{peer}, kernels" for peer in telling)]
+    rows: list[tuple[str, ...]] = [("workload", *peers, *more)]
     for record in chosen:
         found = [record.peers.get(peer, Figures()) for peer in peers]
         rows.append(
@@ -115,6 +120,7 @@ def compilations(records: Sequence[Record]) -> list[str]:
                 record.title,
                 *(_compiled(each) for each in found),
                 *(_number(each.memory, 1e-6, 0) for each in found),
+                *(_number(_kernels(record, peer), 1, 0) for peer in telling),
             )
         )
     return aligned(rows, left=(0,))
@@ -209,6 +215,10 @@ def _peers(records: Sequence[Record]) -> list[str]:
 
 def _seconds(record: Record, peer: str) -> float | None:
     return record.peers[peer].seconds if peer in record.peers else None
+
+
+def _kernels(record: Record, peer: str) -> int | None:
+    return record.peers[peer].kernels if peer in record.peers else None
 
 
 def _number(value: float | None, scale: float, digits: int) -> str:

@@ -117,6 +117,7 @@ class Contestants:
                 figures.error = built["error"]
                 if cold:
                     figures.build, figures.build_memory = built["seconds"], built["peak"]
+                    figures.kernels = built["kernels"]
 
     def race(self, meter: Process, pace: Pace) -> None:
         """All rounds; right before and after each of mlopt's turns the machine is measured."""

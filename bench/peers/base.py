@@ -73,6 +73,7 @@ class Peer(ABC):
 
     ``requirements`` are what pip installs, ``needs`` what must then be there to import. ``keeps``: compiled
     code is kept on disk, in ``cache`` as `environment` says. ``exported``: it reads the task's ONNX file.
+    ``kernels``: how many a call runs, once it is built; None of a peer that does not tell.
     """
 
     name: ClassVar[str]
@@ -80,6 +81,7 @@ class Peer(ABC):
     needs: ClassVar[tuple[str, ...]] = ()
     keeps: ClassVar[bool] = False
     exported: ClassVar[bool] = False
+    kernels: int | None = None
 
     @staticmethod
     def environment(threads: int, cache: Path) -> dict[str, str]:

@@ -21,6 +21,11 @@ class Inductor(Eager):
     def build(self, task: Task) -> Call:
         import torch
 
+        from ..inductor_graphs import graphs_shown_to, kernels_of
+
         module, inputs = torch.compile(task.module), task.inputs
-        module(*inputs)
+        counts: list[int] = []
+        with graphs_shown_to(lambda graph: counts.append(len(kernels_of(graph)))):
+            module(*inputs)
+        self.kernels = sum(counts) if counts else None
         return lambda: module(*inputs)

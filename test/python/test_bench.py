@@ -112,7 +112,15 @@ def test_compile_times_of_the_model_are_compared():
     row.peers = {NAME: Figures(build=3.0, warm=0.5), "torch.compile": Figures(build=10.0, warm=5.0)}
     assert "torch.compile's: 0.30 (goal 0.50), from the cache 0.10 (goal 0.20)" in summary.goals([row])[-1]
     table = summary.compilations([row, record(name="other", threads=1)])
-    assert len(table) == 2 and "3.0 / 0.5" in table[1]
+    assert len(table) == 2 and "3.0 / 0.5" in table[1] and "kernels" not in table[0]
+
+
+def test_kernels_stand_beside_those_of_peers_that_tell():
+    row = record(mlopt=1.0, eager=1.0, torch_compile=1.0)
+    row.peers[NAME].kernels, row.peers["torch.compile"].kernels = 1, 3
+    head, line = summary.compilations([row])
+    assert head.endswith("mlopt, kernels  torch.compile, kernels")
+    assert line.split()[-2:] == ["1", "3"]
 
 
 def test_a_limit_is_the_largest_part():
@@ -168,6 +176,7 @@ def own_settings():
 
 @pytest.mark.parametrize("peer", INSTALLED)
 def test_peers_are_right(peer, tmp_path, monkeypatch, own_settings):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))  # what is cached tells no kernels
     for name in SMALL if peer != "torch.compile" else ["softmax"]:  # it takes seconds for each
         workload = Workload(name, name, ROWS, SMALL[name])
         monkeypatch.setitem(WORKLOADS, name, workload)
@@ -184,6 +193,7 @@ def test_peers_are_right(peer, tmp_path, monkeypatch, own_settings):
         runner = PEERS[peer]()
         runner.load(1)
         call = runner.build(Task(name, 1, folder))
+        assert (runner.kernels is None) != (peer in ("mlopt", "torch.compile")), name
         for _ in range(2):
             assert error_of(runner.array(call()), exact.numpy()) < 1e-5, name
 
@@ -226,6 +236,7 @@ def test_the_process_of_a_peer(tmp_path):
     assert row.peers["eager"].seconds > 0 and row.peers["eager"].warm is None
     assert row.peers["eager"].memory > 50e6
     assert row.peers["eager"].error < 1e-6
+    assert (row.peers["eager"].kernels, row.peers[NAME].kernels) == (None, 1)
     assert "its result is wrong" in row.peers[NAME].problem  # of the second time
     assert row.peers["eager"].problem == ""
 
