@@ -20,6 +20,19 @@ llvm.func @f(%i: i64) -> i32 {
 }
 """
 
+# What it calls is compiled from IR in the process that loads it.
+CALLER = """
+llvm.func @SYMBOL(TYPES) -> RESULT
+llvm.func @f(ARGUMENTS) -> RESULT {
+  %r = llvm.call @SYMBOL(VALUES) : (TYPES) -> RESULT
+  llvm.return %r : RESULT
+}
+"""
+CALLED = {
+    "mlopt_scratch": ("i64, i64", "!llvm.ptr"),
+    "__truncsfbf2": ("f32", "bf16"),
+}
+
 # Holes of a page are left high up; what needs more lies gigabytes below them, as beside large tensors.
 PROGRAM = """
 import ctypes, mmap, sys
@@ -75,3 +88,14 @@ def test_code_reaches_its_constants(table):
 
 def test_what_linking_does_not_need_of_llvm_is_not_kept(table):
     assert 0 < int(run(RESIDENT, table)) < 20000
+
+
+@pytest.mark.parametrize("symbol", CALLED)
+def test_what_compiling_ir_does_not_need_of_llvm_is_not_kept(symbol, tmp_path):
+    types, result = CALLED[symbol]
+    each = types.split(", ")
+    text = CALLER.replace("SYMBOL", symbol).replace("TYPES", types).replace("RESULT", result)
+    text = text.replace("ARGUMENTS", ", ".join(f"%a{i}: {one}" for i, one in enumerate(each)))
+    path = tmp_path / "caller.o"
+    path.write_bytes(generate(text.replace("VALUES", ", ".join(f"%a{i}" for i in range(len(each))))).object)
+    assert 0 < int(run(RESIDENT, path)) < 20000
