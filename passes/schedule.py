@@ -33,7 +33,7 @@ two GPT-2 blocks on a CPU.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from mlir import ir
@@ -56,16 +56,17 @@ CANDIDATES = {"cpu": len(cpu.CANDIDATES), "cuda": tensor_blocks.CANDIDATES}
 
 @dataclass(frozen=True)
 class Schedule(Pass):
-    """Choose tile sizes for ``target``; ``tasks``: how many a big kernel should have at least on a CPU;
-    ``choices``: which candidates to take; ``machine``: whose times decide for a GPU; ``shared``: the
-    bytes of shared memory of its multiprocessors; ``tf32``: whether its products may round f32 to 11 bits;
-    ``warpgroups``: whether it has wgmma.
+    """Choose tile sizes for ``target``; ``tasks``: how many a big kernel should have at least on a CPU, whose
+    registers have ``vector-bits``; ``choices``: which candidates to take; ``machine``: whose times decide for
+    a GPU; ``shared``: the bytes of shared memory of its multiprocessors; ``tf32``: whether its products may
+    round f32 to 11 bits; ``warpgroups``: whether it has wgmma.
     """
 
     name: ClassVar[str] = "mlopt-schedule"
     target: str = "cpu"
     tasks: int = TASKS
     choices: str = ""
+    vector_bits: int = 512
     machine: str = DEFAULT_GPU
     shared: int = SHARED
     tf32: bool = False
@@ -117,7 +118,9 @@ class Schedule(Pass):
         if self.target == "cuda":
             self._schedule_blocks(function, domain, candidate)
             return
-        chosen = cpu.choose_tiles(domain, self.tasks, cpu.CANDIDATES[candidate])
+        strips = cpu.WIDE_STRIPS if self.vector_bits >= 512 else cpu.NARROW_STRIPS
+        sizes = replace(cpu.CANDIDATES[candidate], strips=strips)
+        chosen = cpu.choose_tiles(domain, self.tasks, sizes)
         SCHEDULE.set(function, {"tile": tuple(chosen[dim] for dim in domain.dims)})
 
     def _problem(self, domain: Domain) -> str | None:

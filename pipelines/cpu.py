@@ -36,7 +36,7 @@ def cpu_stages(
         LINALG,
         # Strips of registers read weights in one order; the tiles of a GPU pass through shared memory.
         kernels(DEFAULT_CPU, own="mlopt-pack-weights,", early="mlopt-weights-in-place,"),
-        tile(format_pass(Schedule(choices=choices)), fast_math, SCRATCH),
+        tile(format_pass(Schedule(choices=choices, vector_bits=vector_bits)), fast_math, SCRATCH),
         Stage(
             "loops",
             f"{BUFFERIZE},"

@@ -181,7 +181,7 @@ def _initialize() -> None:
 
 
 def _give_back_pages() -> None:
-    """Of LLVM's library: starting it takes 40 MB of them, compiling IR 30, linking an object 8; 0.4 to 1 ms."""
+    """Of LLVM's library: its start takes 40 MB of them, compiling IR 30, linking an object 8; 0.4 to 1 ms."""
     library_pages.give_back(get_library_name())
 
 

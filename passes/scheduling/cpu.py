@@ -39,11 +39,28 @@ STAGED_PIXELS = 4  # times as many pixels of a convolution with a stage
 
 
 @dataclass(frozen=True)
+class Strip:
+    """The columns of a product's task of one strip, the rows of its register tile, an element's ``time``."""
+
+    columns: int
+    rows: int
+    time: float = 1.0
+
+
+# Four registers of 512 bits by four rows, or three by eight if that is quicker.
+WIDE_STRIPS = (Strip(LANES, 4), Strip(LANES // 4 * 3, 8))
+# With 16 registers of 256 bits, twelve sums of three registers by four rows need the fewest loads of a shape
+# (`strips/products.py`); twice its columns a task: 1024^3 on a Zen 3 core 67 GFLOP/s, 2 by 6 registers of 64
+# columns 56 to 58, 2 by 4 59, eager 63, in one run.
+NARROW_STRIPS = (Strip(LANES // 4 * 3, 4), Strip(LANES, 6, 1.15))
+
+
+@dataclass(frozen=True)
 class Sizes:
     """How much a task has.
 
     ``elements`` of an element-wise kernel; of a matrix product ``rows`` at most, and ``panel`` elements of
-    the factor that is kept in L2; ``pixels`` of a convolution; a block of ``attention``.
+    the factor that is kept in L2, in ``strips``; ``pixels`` of a convolution; a block of ``attention``.
     """
 
     elements: int = 8192
@@ -52,6 +69,7 @@ class Sizes:
     pixels: int = 64
     # 16 KB each of queries, scores and sums
     attention: Block = field(default=Block(rows=(64, 48, 32), keys=64, step=0))
+    strips: tuple[Strip, ...] = WIDE_STRIPS
 
 
 # The first is the cost model's choice; `tune=True` measures the others beside it.
@@ -194,12 +212,13 @@ def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks
     reduced = prod(loops[loop].extent or LANES for loop in nest.reductions)
     at_once = products_at_once(domain)
     if lanes not in tiles:
-        wanted = LANES if windows else LANES * max(sizes.panel // max(reduced * at_once, 1) // LANES, 1)
-        if wanted == LANES and not windows:
+        strip = LANES if windows else sizes.strips[0].columns
+        wanted = strip if windows else strip * max(sizes.panel // max(reduced * at_once, 1) // strip, 1)
+        if wanted == strip and not windows:
             shared = contraction.strip_loops(nest) | contraction.batch_loops(nest)
             own = [loops[loop] for loop in nest.parallels if loop not in shared and loops[loop] != lanes]
             height = min(prod(dim.extent or UNKNOWN_ROWS for dim in own), sizes.rows)
-            wanted = _strip(lanes.extent, height)
+            wanted = _strip(lanes.extent, height, sizes.strips)
             if at_once > 1 and height >= FEWEST_ROWS and _is_wide(nest):
                 wanted = max(wanted // at_once, LANES // 4)  # as many tasks, and panels of as many bytes
         tiles[lanes] = _lanes(lanes.extent, wanted)
@@ -280,20 +299,20 @@ def _rows(extent: int | None, wanted: int) -> int:
     return 8 * ceil(extent / ceil(extent / wanted) / 8)
 
 
-def _strip(extent: int | None, rows: int) -> int:
-    """The columns of a task of one strip: four registers by four rows, or three by eight if that is quicker.
+def _strip(extent: int | None, rows: int, strips: Sequence[Strip]) -> int:
+    """The columns of a task of one strip: the first of ``strips``, or another one if that is quicker.
 
     A strip takes as long as its register tiles, also what is empty of the last ones, and the panel that it
     fills, whose rows are in other pages however short they are. (300x700x130: 96 GFLOP/s for 69.)
     """
     if extent is None:
-        return LANES
-    narrow = LANES // 4 * 3
+        return strips[0].columns
 
-    def time(width: int, height: int) -> int:
-        return ceil(extent / width) * (width * height * ceil(rows / height) + LANES * PANEL_ROWS)
+    def time(strip: Strip) -> float:
+        tiles = strip.columns * strip.rows * ceil(rows / strip.rows) * strip.time
+        return ceil(extent / strip.columns) * (tiles + LANES * PANEL_ROWS)
 
-    return narrow if time(narrow, 8) < time(LANES, 4) else LANES
+    return min(strips, key=time).columns
 
 
 def _lanes(extent: int | None, wanted: int) -> int:

@@ -1,6 +1,7 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule)' | FileCheck %s
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{choices=3})' | FileCheck %s --check-prefix=ALL
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{choices="conv:1 relu:4"})' | FileCheck %s --check-prefix=SOME
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{vector-bits=256})' | FileCheck %s --check-prefix=NARROW
 
 // Another candidate than the first: for all kernels, or for some.
 // ALL: @relu{{.*}} mlopt.schedule = {tile = array<i64: 13, 0>}
@@ -92,6 +93,9 @@ func.func private @column_sum(%x: tensor<1001x1000xf32>, %out: tensor<1000xf32>)
 // CHECK-LABEL: @matmul
 // CHECK-SAME: mlopt.bytes = 3975256 : i64, mlopt.flops = 197628000 : i64
 // CHECK-SAME: tile = array<i64: 0, 64, 8>
+// Sixteen registers hold sums of three by four; a task has two such strips.
+// NARROW-LABEL: @matmul
+// NARROW-SAME: tile = array<i64: 68, 48, 8>
 func.func private @matmul(%a: tensor<129x766xf32>, %b: tensor<766x1000xf32>, %out: tensor<129x1000xf32>) -> tensor<129x1000xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%out : tensor<129x1000xf32>) -> tensor<129x1000xf32>
@@ -281,4 +285,20 @@ func.func private @dynamic_columns(%x: tensor<?x600xf32>, %out: tensor<?x600xf32
     linalg.yield %y : f32
   } -> tensor<?x600xf32>
   return %r : tensor<?x600xf32>
+}
+
+// Of columns that fill no second strip of 48, one of 64.
+// NARROW-LABEL: @few_columns
+// NARROW-SAME: tile = array<i64: 20, 0, 8>
+func.func private @few_columns(%a: tensor<300x1024xf32>, %b: tensor<1024x64xf32>, %out: tensor<300x64xf32>) -> tensor<300x64xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<300x64xf32>) -> tensor<300x64xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<300x1024xf32>, tensor<1024x64xf32>) outs(%f : tensor<300x64xf32>) {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %p = arith.mulf %x, %y : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<300x64xf32>
+  return %r : tensor<300x64xf32>
 }

@@ -25,11 +25,11 @@ def product(x: Tensor, y: Tensor) -> Tensor:
     return x @ y
 
 
-def check(function: Layer | None, inputs: tuple[Tensor, ...]) -> None:
+def check(function: Layer | None, inputs: tuple[Tensor, ...], cpu: str = "host") -> None:
     """Against float64, and the same bits on 1, 2 and 5 threads and again."""
     called = function or product
     with torch.no_grad():
-        compiled = mlopt.jit(called, *inputs)
+        compiled = mlopt.jit(called, *inputs, cpu=cpu)
         made = on_any_number(lambda: compiled(*inputs))
         wide = [value.double() for value in inputs]
         wanted = function.double()(*wide) if function else product(*wide)
@@ -57,6 +57,14 @@ def check(function: Layer | None, inputs: tuple[Tensor, ...]) -> None:
 def test_edges_of_tiles(rows: int, inner: int, outer: int) -> None:
     check(Layer(inner, outer).eval(), (torch.randn(rows, inner), torch.randn(rows, outer)))
     check(None, (torch.randn(rows, inner), torch.randn(inner, outer)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "inner", "outer"), [(3, 130, 47), (33, 300, 300), (129, 1030, 191), (301, 2047, 145)]
+)
+def test_edges_of_tiles_of_sixteen_registers(rows: int, inner: int, outer: int) -> None:
+    check(Layer(inner, outer).eval(), (torch.randn(rows, inner), torch.randn(rows, outer)), "x86-64-v3")
+    check(None, (torch.randn(rows, inner), torch.randn(inner, outer)), "x86-64-v3")
 
 
 @pytest.mark.parametrize(("rows", "inner", "outer"), [(0, 5, 7), (5, 0, 7), (5, 7, 0), (1, 1, 1)])
