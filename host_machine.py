@@ -41,11 +41,16 @@ _BODIES = {
     %y = arith.sitofp %j : i32 to f32""",
 }
 
+MEASURING = "measuring this CPU, once: a quarter of a minute if it is idle (--machine cpu does without)"
+
 Measure = Callable[[str, list[Any]], float]
 
 
-def host_machine(options: Options | None = None) -> Machine:
-    """The `Machine` of this processor: kept in the cache, or measured (and kept, if ``options`` say so)."""
+def host_machine(options: Options | None = None, tell: Callable[[str], object] = lambda _: None) -> Machine:
+    """The `Machine` of this processor: kept in the cache, or measured (and kept, if ``options`` say so).
+
+    ``tell``: who is told that it is measured now, which takes a while.
+    """
     options = options or Options.resolve()
     threads = default_threads()
     processor = host_processor()
@@ -57,6 +62,7 @@ def host_machine(options: Options | None = None) -> Machine:
     found = folder.get(key) if folder is not None else None
     if found is not None:
         return Machine(**json.loads(found[1]))
+    tell(MEASURING)
     machine = measure(_seconds, threads)
     if folder is not None:
         content = json.dumps(machine.as_dict()).encode()

@@ -6,8 +6,10 @@ explain_text.py and explain_svg.py show it.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from ..errors import InputError
@@ -236,7 +238,7 @@ def choose_machine(target: str, name: str) -> Machine:
     if name == HOST or (not name and not is_cuda(target)):
         from ..host_machine import host_machine
 
-        found: Machine | None = host_machine()
+        found: Machine | None = host_machine(tell=partial(print, file=sys.stderr, flush=True))
     elif name:
         known = (HOST, *machine_names())
         if name not in known:

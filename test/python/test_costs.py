@@ -270,7 +270,9 @@ def test_the_host_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(host_machine, "_SIDE", 64)
     monkeypatch.setattr(host_machine, "_REPEATS", 1)
     options = Options.resolve(cache_dir=str(tmp_path))
-    measured = host_machine.host_machine(options)
+    told: list[str] = []
+    measured = host_machine.host_machine(options, tell=told.append)
+    assert told == [host_machine.MEASURING]
     numbers = [measured.bandwidth, *measured.vector.values(), *measured.special.values()]
     assert all(1e5 < number < 1e14 for number in numbers), measured
     assert 0 <= measured.launch < 1e-2
@@ -280,7 +282,8 @@ def test_the_host_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise AssertionError("measured again")
 
     monkeypatch.setattr(host_machine, "_seconds", again)
-    assert host_machine.host_machine(options) == measured
+    assert host_machine.host_machine(options, tell=told.append) == measured
+    assert len(told) == 1
     monkeypatch.setattr(host_machine, "default_threads", lambda: 1234)
     with pytest.raises(AssertionError, match="measured again"):
         host_machine.host_machine(options)
