@@ -21,6 +21,7 @@ import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, Node
 
+from .decomposing.scaled import mm_float8
 from .fx_operands import DTYPE_ASM, Operands, float_asm
 from .source_lines import source_line
 from .unsupported import NUMBER_REMEDY, unsupported_ops
@@ -55,7 +56,7 @@ RENAMED: dict[Any, tuple[Any, int]] = {
     # The result's type says that the products are summed, and stay, in f32.
     torch.ops.aten.mm.dtype: (torch.ops.aten.mm.default, 2),
     torch.ops.aten.bmm.dtype: (torch.ops.aten.bmm.default, 2),
-    torch.ops.mlopt.mm_float8.default: (torch.ops.aten.mm.default, 2),
+    mm_float8: (torch.ops.aten.mm.default, 2),
     torch.ops.prims.shift_left.default: (torch.ops.aten.bitwise_left_shift.Tensor, 2),
     torch.ops.prims.shift_right_arithmetic.default: (torch.ops.aten.bitwise_right_shift.Tensor, 2),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import sympy
@@ -39,7 +40,8 @@ def is_random(node: Node) -> bool:
 def op_name(node: Node) -> str:
     """The op; of one that is wrapped to keep its place among others with side effects, the inner one."""
     wrapped = node.target is torch.ops.higher_order.with_effects
-    return str(node.args[1] if wrapped else node.target)
+    op = node.args[1] if wrapped else node.target
+    return op.__name__ if isinstance(op, (FunctionType, BuiltinFunctionType)) else str(op)
 
 
 def list_ops(graph: Graph) -> tuple[tuple[str, str], ...]:

@@ -27,13 +27,14 @@ def _shape_of_product(a: Tensor, b: Tensor) -> Tensor:
 
 
 _library.impl("mm_float8", _shape_of_product, "Meta")
+mm_float8 = torch.ops.mlopt.mm_float8.default
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
     """Of two formats one of f16, which has all numbers of both."""
     if a.dtype != b.dtype:
         return sum_mm(a.to(torch.float16), b.to(torch.float16))
-    return torch.ops.mlopt.mm_float8(a, b)
+    return mm_float8(a, b)
 
 
 @ours(aten._scaled_mm.default)

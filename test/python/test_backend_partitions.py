@@ -55,6 +55,22 @@ def test_a_view_that_cannot_be_compiled_is_blamed_and_not_its_reader():
     assert names == {"aten.as_strided.default", "aten.as_strided_scatter.default"}
 
 
+def test_arithmetic_of_sizes_is_named():
+    def function(x):
+        return x.var(-1, unbiased=False) * x.shape[1]
+
+    compiled = torch.compile(function, backend="mlopt", dynamic=True)
+    for rows, columns in ((9, 5), (3, 7)):
+        x = torch.randn(rows, columns)
+        ours, eager = (x.clone().requires_grad_() for _ in range(2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            compiled(ours).sum().backward()
+        function(eager).sum().backward()
+        torch.testing.assert_close(ours.grad, eager.grad)
+    assert {"sym_float", "truediv"} <= {op.name for op in report().eager}
+
+
 def test_without_fallback_it_is_an_error():
     def function(x):
         return torch.special.bessel_j0(x) + 1

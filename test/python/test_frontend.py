@@ -142,3 +142,11 @@ def test_capture_of_the_demo_is_quick(name):
     assert time.perf_counter() - start < 10
     assert len(program.text) < 300_000
     assert sum(numpy.prod(weight.tensor.shape) for weight in program.weights) > 7e6
+
+
+@pytest.mark.parametrize("name", ["graph", "partition", "torch"])
+def test_ways_in_may_be_imported_first(name):
+    done = subprocess.run(
+        [sys.executable, "-c", f"import mlopt.frontends.{name}"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
