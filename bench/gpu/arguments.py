@@ -10,13 +10,13 @@ from .gates import missing
 
 
 def parse_arguments(
-    parser: argparse.ArgumentParser, arguments: Sequence[str], results: Path
+    parser: argparse.ArgumentParser, arguments: Sequence[str], results: Path, chip: str = "sm_80"
 ) -> argparse.Namespace:
     """``only``, ``chip`` and ``save``, beside what ``parser`` has; it ends if they cannot be met."""
     parser.add_argument(
         "only", nargs="*", metavar="PART", help="operations whose names have it; default: all"
     )
-    parser.add_argument("--chip", default="sm_80", help="default: sm_80")
+    parser.add_argument("--chip", default=chip, help=f"default: {chip}")
     parser.add_argument("--save", action="store_true", help=f"write {results.name}; only with all operations")
     options = parser.parse_args(arguments)
     if options.save and options.only:

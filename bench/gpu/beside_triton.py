@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from ...runtime.cuda.chips import Chip
 from ...runtime.cuda.ptxas import KernelCode, assemble, disassemble_cubin, find_ptxas
 from .machine_code import Code, parse
+
+HERE = Path(__file__).parent
+TRITON = Path(".venv-triton/bin/python")
+
+
+def made_by_triton(
+    python: str, script: str, chip: Chip, asked: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """What a script here prints of kernels that it is asked for; OSError if that Python makes none."""
+    command = [python, str(HERE / script), chip.name]
+    done = subprocess.run(command, input=json.dumps(asked), check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise OSError(f"{python} makes no Triton kernels: {done.stderr}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def assembled(ptx: str, chip: Chip) -> tuple[Code, KernelCode]:

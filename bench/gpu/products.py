@@ -15,22 +15,15 @@ Triton's; `OVER` has those that are known, with the reason, and must be true.
 from __future__ import annotations
 
 import argparse
-import json
-import re
 import statistics
-import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import mlopt
-import torch
 from mlir import ir
-from torch import nn
 
 from ...dialects.context import make_context
 from ...pipelines.compile import lower_text
@@ -39,13 +32,11 @@ from ...pipelines.device_code import take_ptx
 from ...runtime.cuda.chips import Chip, find_chip
 from ...runtime.cuda.ptxas import find_ptxas
 from .arguments import parse_arguments
-from .beside_triton import assembled, with_reasons
+from .beside_triton import TRITON, assembled, made_by_triton, with_reasons
 from .machine_code import Code, parse
+from .product_problems import PROBLEMS, Problem, compile_problem, told
 
-HERE = Path(__file__).parent
-RESULTS = HERE.parent / "results" / "gpu_products.md"
-TRITON = Path(".venv-triton/bin/python")
-DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "i8": torch.int8, "tf32": torch.float32}
+RESULTS = Path(__file__).parent.parent / "results" / "gpu_products.md"
 MULTIPLIES = ("HMMA", "IMMA")
 ROUNDING = ", Triton rounds, too"  # behind the name of a row
 _EXACT = (
@@ -59,76 +50,6 @@ OVER: dict[tuple[str, str], str] = {
     **{(_TF32 + turned, "loop"): _EXACT for turned in ("", " bT", " aT", " aT bT")},
     **{(_TF32 + turned, "registers"): _HELD for turned in ("", " aT", " aT bT")},
 }
-_BLOCK = re.compile(r"(\d+)x(\d+)x(\d+), (\d+) warps, (\d+) stages")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """``left`` and ``right`` say which factor is transposed in memory."""
-
-    m: int
-    n: int
-    k: int
-    kind: str = "bf16"
-    left: bool = False
-    right: bool = False
-    epilogue: str = ""
-
-    @property
-    def name(self) -> str:
-        """In one line."""
-        turned = [word for word, is_turned in (("aT", self.left), ("bT", self.right)) if is_turned]
-        return " ".join([f"{self.m}x{self.n}x{self.k}", self.kind, *turned, self.epilogue]).strip()
-
-
-PROBLEMS = (
-    *(
-        Problem(4096, 4096, 4096, kind, left, right)
-        for kind in DTYPES
-        for left in (False, True)
-        for right in (False, True)
-    ),
-    Problem(4096, 4096, 4096, epilogue="bias, relu"),
-    Problem(4096, 4096, 4096, epilogue="residual"),
-    Problem(8192, 8192, 8192, "f16", epilogue="bias, relu"),
-    Problem(16384, 4096, 4096, right=True),
-    Problem(4000, 4040, 4072),
-    Problem(4095, 4097, 4093),
-    Problem(4095, 4097, 4093, "f16", right=True),
-    Problem(4095, 4097, 4093, left=True),
-    Problem(2048, 2048, 2048),
-    Problem(128, 4096, 4096),
-    Problem(128, 4096, 4096, epilogue="bias, relu"),
-    Problem(128, 4096, 14336, right=True),
-    Problem(64, 4096, 4096, "f16"),
-    Problem(16, 14336, 4096),
-    Problem(16, 4096, 14336),
-    Problem(16, 4096, 4096, epilogue="bias, relu"),
-    Problem(16, 14336, 4096, "i8", right=True),
-    Problem(8, 4096, 4096, right=True),
-    Problem(1, 4096, 4096),
-    Problem(1, 14336, 4096),
-)
-
-
-class Product(nn.Module):
-    """What a problem asks for."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__()
-        self.problem = problem
-
-    def forward(
-        self, a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor, residual: torch.Tensor
-    ) -> torch.Tensor:
-        """The product and its epilogue."""
-        left, right = (a.T if self.problem.left else a), (b.T if self.problem.right else b)
-        if self.problem.kind == "i8":
-            return left.int() @ right.int()
-        result = left @ right
-        if self.problem.epilogue == "bias, relu":
-            return torch.relu(result + bias)
-        return result + residual if self.problem.epilogue == "residual" else result
 
 
 @dataclass(frozen=True)
@@ -173,23 +94,12 @@ class Row:
 
 def compile_ours(problem: Problem, chip: Chip) -> tuple[str, Kernel, float]:
     """The block that the schedule chose, the kernel, and the CPU time from linalg to PTX."""
-    dtype, (m, n, k) = DTYPES[problem.kind], (problem.m, problem.n, problem.k)
-    shapes = ((k, m) if problem.left else (m, k), (n, k) if problem.right else (k, n), (n,), (m, n))
-    tensors = [torch.empty(shape, dtype=dtype) for shape in shapes]
-    tf32 = problem.kind == "tf32"
-    with _rounding(tf32):
-        compiled = mlopt.jit(Product(problem), *tensors, target=f"cuda:{chip.name}", device="emulator")
-    gpu = compiled.report.gpu
-    assert gpu is not None, "the target is a GPU"
-    # Where both factors are transposed, another kernel turns one of them first.
-    kernels = [each for each in gpu.kernels if "matmul" in each.name]
-    (kernel,) = (each for each in kernels if not each.name.endswith("_unaligned"))
-    considered = re.search(r'mlopt.considered = \["([^:]*):', compiled.asm["tile"])
-    assert considered is not None, "the product runs on tensor cores"
+    block, compiled, kernel = compile_problem(problem, chip)
+    assert compiled.report.gpu is not None, "the target is a GPU"
     code = parse(compiled.asm["cubin"])[kernel.name]
-    spills = max(each.spills or 0 for each in gpu.kernels)
+    spills = max(each.spills or 0 for each in compiled.report.gpu.kernels)
     made = Kernel.of(code, kernel.registers or 0, spills, kernel.shared)
-    return considered[1], made, seconds_to_ptx(compiled.asm["linalg"], chip, tf32)
+    return block, made, seconds_to_ptx(compiled.asm["linalg"], chip, problem.kind == "tf32")
 
 
 def seconds_to_ptx(linalg: str, chip: Chip, tf32: bool) -> float:
@@ -200,26 +110,6 @@ def seconds_to_ptx(linalg: str, chip: Chip, tf32: bool) -> float:
         lowered = lower_text(linalg, "main", stages, entries_after="threads")
         take_ptx(lowered.module)
         return time.process_time() - start
-
-
-@contextmanager
-def _rounding(tf32: bool) -> Iterator[None]:
-    """Torch's products of f32 may round their factors to tf32."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if tf32 else before)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
-
-
-def _asked(problem: Problem, block: str, rounds: bool) -> dict[str, Any]:
-    """What Triton is told: the problem, its block, and whether it rounds factors, which tl.dot does not."""
-    sizes = _BLOCK.fullmatch(block)
-    assert sizes is not None
-    names = ("rows", "columns", "step", "warps", "stages")
-    parts = dict(zip(names, map(int, sizes.groups()), strict=True))
-    return {**asdict(problem), **parts, "rounds": rounds}
 
 
 def compile_triton(launch: dict[str, Any], chip: Chip) -> Kernel:
@@ -291,14 +181,11 @@ def main(arguments: Sequence[str]) -> int:
         for at, problem in enumerate(problems)
         for rounds in ((False, True) if problem.kind == "tf32" else (False,))
     ]
-    asked = [_asked(problems[at], ours[at][0], rounds) for at, rounds in pairs]
-    command = [options.triton, str(HERE / "triton_products.py"), chip.name]
+    asked = [{**told(problems[at], ours[at][0]), "rounds": rounds} for at, rounds in pairs]
     try:
-        done = subprocess.run(command, input=json.dumps(asked), check=True, capture_output=True, text=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        reason = getattr(error, "stderr", None) or error
-        parser.error(f"{options.triton} makes no Triton kernels: {reason}")
-    triton = json.loads(done.stdout)
+        triton = made_by_triton(options.triton, "triton_products.py", chip, asked)
+    except OSError as error:
+        parser.error(str(error))
     rows = [
         Row(problems[at].name + ROUNDING * rounds, block, kernel, compile_triton(launch, chip), seconds)
         for (at, rounds), launch in zip(pairs, triton["kernels"], strict=True)

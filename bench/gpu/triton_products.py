@@ -19,6 +19,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 BAND = 8
+PTX = 88  # the version: what both ptxas read, Triton's own and the one that assembles ours
 TYPES = {
     "bf16": ("bf16", "bf16"), "f16": ("fp16", "fp16"), "i8": ("i8", "i32"), "tf32": ("fp32", "fp32"),
 }  # fmt: skip
@@ -104,7 +105,9 @@ def ptx(problem: dict, chip: int) -> dict:
     aligned = {(at,): [["tt.divisibility", 16]] for at in range(len(types))}
     # Triton's stages count the step that is multiplied from registers: it keeps one tile less.
     stages = problem["stages"] + 1
-    options = {"num_warps": problem["warps"], "num_stages": stages, "enable_fp_fusion": False}
+    options = {
+        "num_warps": problem["warps"], "num_stages": stages, "enable_fp_fusion": False, "ptx_version": PTX
+    }  # fmt: skip
     source = ASTSource(product, signature, constants, aligned)
     made = triton.compile(source, target=GPUTarget("cuda", chip, 32), options=options)
     return {"ptx": str(made.asm["ptx"]), "shared": made.metadata.shared}

@@ -196,6 +196,55 @@ func.func private @with_residual(%a: memref<128x512xbf16>, %b: memref<256x512xbf
   return
 }
 
+// A function of 128 sums spills in 168 registers, which would be enough for the sums alone.
+// CHECK-LABEL: @with_function
+// THREAD-LABEL: llvm.func @with_function(
+// CHECK: "mlopt.set_registers"() {count = 40 : i64, more = 0 : i64}
+// CHECK: "mlopt.set_registers"() {count = 232 : i64, more = 1 : i64}
+func.func private @with_function(%a: memref<128x512xbf16>, %b: memref<256x512xbf16>, %out: memref<128x256xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<128x256xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c512 step %c64 iter_args(%s = %zero) -> (vector<128x256xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<128x512xbf16>, vector<128x64xbf16>
+      %y = vector.transfer_read %b[%c0, %k], %pad {in_bounds = [true, true]} : memref<256x512xbf16>, vector<256x64xbf16>
+      %t = vector.contract {indexing_maps = [#a, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<128x64xbf16>, vector<256x64xbf16> into vector<128x256xf32>
+      scf.yield %t : vector<128x256xf32>
+    }
+    %e = math.erf %d : vector<128x256xf32>
+    vector.transfer_write %e, %out[%c0, %c0] : vector<128x256xf32>, memref<128x256xf32>
+  } {mlopt.schedule = {warps = array<i64: 8>, stages = array<i64: 3>}}
+  return
+}
+
+// The same sums as they are: one warp copies, and takes no registers from the others.
+// CHECK-LABEL: @without_function
+// THREAD-LABEL: llvm.func @without_function(
+// CHECK-NOT: mlopt.set_registers
+// CHECK: roles = array<i64: 1, 1>
+func.func private @without_function(%a: memref<128x512xbf16>, %b: memref<256x512xbf16>, %out: memref<128x256xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<128x256xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c512 step %c64 iter_args(%s = %zero) -> (vector<128x256xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<128x512xbf16>, vector<128x64xbf16>
+      %y = vector.transfer_read %b[%c0, %k], %pad {in_bounds = [true, true]} : memref<256x512xbf16>, vector<256x64xbf16>
+      %t = vector.contract {indexing_maps = [#a, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<128x64xbf16>, vector<256x64xbf16> into vector<128x256xf32>
+      scf.yield %t : vector<128x256xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] : vector<128x256xf32>, memref<128x256xf32>
+  } {mlopt.schedule = {warps = array<i64: 8>, stages = array<i64: 3>}}
+  return
+}
+
 // THREAD-LABEL: func.func private @product(
 // THREAD: %[[MORE:c160[_a-z0-9]*]] = arith.constant 160 : i64
 // THREAD: gpu.launch_func @kernels::@product {{.*}} threads in (%[[MORE]],

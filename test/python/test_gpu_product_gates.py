@@ -12,7 +12,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from mlopt.bench.gpu.products import OVER, PROBLEMS, RESULTS, ROUNDING, Kernel, Row, surprises
+from mlopt.bench.gpu.product_problems import PROBLEMS
+from mlopt.bench.gpu.products import OVER, RESULTS, ROUNDING, Kernel, Row, surprises
 
 sys.path.insert(0, str(Path(__file__).parent))
 from gpu_product_cases import Case, drawn, problems
