@@ -20,9 +20,9 @@ steps ahead, where elements of 3 channels come through registers one by one. Wha
 both factors: an infinity beside a window stays outside of it.
 
 Legal for tensors of known sizes and convolutions of one group, padded with zeros or not at all. Done where
-channels are no multiple of 8, and the copy of the rows and the convolution behind it are predicted to take
-less time (`tensor_blocks`). Runs before mlopt-gpu-channels-last, which turns the result for what comes next,
-and before mlopt-hoist, which takes the weights to @prepare.
+windows overlap, channels are no multiple of 8, and the copy of the rows and the convolution behind it are
+predicted to take less time (`tensor_blocks`). Runs before mlopt-gpu-channels-last, which turns the result for
+what comes next, and before mlopt-hoist, which takes the weights to @prepare.
 
 Effect: ResNet's first layer with bias and relu, 32 images of 3x224x224 in bf16: 86 µs are predicted behind
 a copy of 27, and 537 without (an A100; no GPU was there). Its loop has 133 instructions for 32 products.
@@ -148,6 +148,8 @@ def can_copy(op: ir.Operation) -> Row | None:
     size, wide = extents[place] or 0, extents[channel] or 0
     if not all(dim <= row for dim in _dims_of(dims, place)) or size < 2 or wide % PIECE == 0:
         return None
+    if not _overlap(read, column, place, size):
+        return None
     kept = tuple(dim for dim, loops in enumerate(dims) if not loops & row)
     outer = tuple(loop for loop in filters if loop not in (*row, *made))
     return Row(column, place, channel, filled(size, wide), kept, outer, tuple(made))
@@ -182,6 +184,16 @@ def _has_zeros_beside(image: ir.Value) -> bool:
     pad = defining_op(image, "tensor.insert_slice")
     fill = None if pad is None else fill_of_pad(pad)
     return fill is None or is_zero(scalar_constant(fill.operands[0]))
+
+
+def _overlap(read: ir.AffineMap, column: int, place: int, places: int) -> bool:
+    """Whether a window has the first place of the next one; patches lie apart."""
+
+    def at(loop: int, number: int) -> list[ir.AffineExpr]:
+        where = [ir.AffineConstantExpr.get(number if each == loop else 0) for each in range(read.n_dims)]
+        return [expr.compose(ir.AffineMap.get(0, 0, where)) for expr in read.results]
+
+    return any(at(column, 1) == at(place, number) for number in range(1, places))
 
 
 def _dims_of(dims: Sequence[set[int]], loop: int) -> list[set[int]]:

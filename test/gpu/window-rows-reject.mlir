@@ -1,5 +1,6 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-window-rows)' | FileCheck %s
 #x = affine_map<(n, o, i, j, c, k, l) -> (n, c, i + k, j + l)>
+#p = affine_map<(n, o, i, j, c, k, l) -> (n, c, i + k floordiv 4, k mod 4, j + l floordiv 4, l mod 4)>
 #g = affine_map<(n, o, i, j, c, k, l) -> (n, o, c, i + k, j + l)>
 #w = affine_map<(n, o, i, j, c, k, l) -> (c, k, l, o)>
 #y = affine_map<(n, o, i, j, c, k, l) -> (n, o, i, j)>
@@ -56,6 +57,24 @@ func.func @narrow(%x: tensor<32x3x56x56xbf16>, %w: tensor<3x3x1x64xbf16>) -> ten
     linalg.yield %s : bf16
   } -> tensor<32x64x54x56xbf16>
   return %c : tensor<32x64x54x56xbf16>
+}
+
+// Patches, which do not overlap, are no windows with rows in common.
+// CHECK-LABEL: func.func @patches
+// CHECK-NOT: "rows"
+// CHECK: return
+func.func @patches(%x: tensor<32x3x14x4x14x4xbf16>, %w: tensor<3x4x4x64xbf16>) -> tensor<32x64x14x14xbf16> {
+  %zero = arith.constant 0.0 : bf16
+  %e = tensor.empty() : tensor<32x64x14x14xbf16>
+  %f = linalg.fill ins(%zero : bf16) outs(%e : tensor<32x64x14x14xbf16>) -> tensor<32x64x14x14xbf16>
+  %c = linalg.generic {indexing_maps = [#p, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<32x3x14x4x14x4xbf16>, tensor<3x4x4x64xbf16>) outs(%f : tensor<32x64x14x14xbf16>) attrs = {mlopt.op = "conv2d"} {
+  ^bb0(%a: bf16, %u: bf16, %o: bf16):
+    %m = arith.mulf %a, %u : bf16
+    %s = arith.addf %o, %m : bf16
+    linalg.yield %s : bf16
+  } -> tensor<32x64x14x14xbf16>
+  return %c : tensor<32x64x14x14xbf16>
 }
 
 // Each result has channels of its own.

@@ -78,7 +78,7 @@ FEW = [
     (nn.Conv2d(3, 24, 3, 1, 1), (2, 3, 9, 13)),
     (nn.Conv2d(4, 16, 3, 2, 1), (3, 4, 12, 10)),
     (nn.Conv2d(3, 16, 5, dilation=2), (1, 3, 15, 17)),
-    (nn.Conv1d(1, 16, 9), (2, 1, 40)),
+    (nn.Conv1d(3, 16, 15), (2, 3, 70)),
 ]
 
 
@@ -92,7 +92,9 @@ def test_few_channels(module: nn.Module, shape: tuple[int, ...], dtype: torch.dt
     with torch.no_grad():
         compiled = mlopt.jit(module, x, target="cuda:sm_80", device="emulator")
         assert '"rows"' in compiled.asm["kernels"]
-        assert "mma.sync" in compiled.asm["ptx"] and "cp.async.cg.shared.global" in compiled.asm["ptx"]
+        assert "mma.sync" in compiled.asm["ptx"]
+        # The one step of a window of one row has nothing to come ahead of.
+        assert ("cp.async.cg.shared.global" in compiled.asm["ptx"]) == (x.dim() > 3)
         assert compiled.report.gpu.spills == 0
         Verifier(module, (x,), {}).check(compiled(x))
         x.view(-1)[torch.randperm(x.numel())[:3]] = torch.tensor(
