@@ -63,6 +63,8 @@ def cuda_stages(
         kernels(
             machine_for_code(chip),
             "mlopt-gpu-compute-positions,"
+            # Before channels go last: afterwards those of first layers are enough for that.
+            f"mlopt-gpu-window-rows{{machine={machine_for_code(chip)} shared={limits.shared}}},"
             # While the sum of a product's parts can be fused with what comes after it.
             f"mlopt-gpu-channels-last{{machine={machine_for_code(chip)} shared={limits.shared}}},"
             f"mlopt-gpu-split-products{{machine={machine_for_code(chip)} shared={limits.shared}"

@@ -30,7 +30,7 @@ cp.async, which they cannot otherwise, and one has 44 registers instead of 95; a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from mlir import ir
@@ -38,9 +38,8 @@ from mlir.dialects import linalg, tensor
 
 from ...dialects.attributes import WHOLE
 from ..base import Pass
-from ..costs.machine import DEFAULT_GPU, find_machine, machine_of
+from ..costs.machine import DEFAULT_GPU, machine_of
 from ..cpu.functions import hosts_of
-from ..domain import Domain
 from ..groups import entry_ops, is_init
 from ..moving.reads import is_move
 from ..operations import defining_op
@@ -48,8 +47,8 @@ from ..raising.bodies import is_contraction
 from ..raising.reshape import joined_dims
 from ..raising.slices import insert
 from ..raising.strides import expanded
-from ..scheduling.gpu_products import tensor_product
-from ..scheduling.tensor_blocks import LATENCY, SHARED, estimates
+from ..scheduling.copied_images import times_of
+from ..scheduling.tensor_blocks import SHARED
 from ..structured import (
     DYNAMIC,
     body_of,
@@ -69,11 +68,9 @@ from ..structured import (
     structured_ops,
     word_for,
 )
-from ..tiling import contraction
 from ..tiling.access import nest_of
 from ..tiling.analysis import loops_in
 from ..tiling.pads import fill_of_pad
-from ..tiling.registry import rule_of
 from .layouts.access import WIDE
 
 HALF = 2  # bytes of an element
@@ -158,27 +155,8 @@ def gain_of_copy(op: ir.Operation, image: ir.Value, machine: str, shared: int) -
 
     None if that is no less.
     """
-    domain = Domain.build([op], list(op.results))
-    if isinstance(domain, str) or rule_of(domain.nests[0]) is not contraction:
-        return None
-    product = tensor_product(domain, domain.nests[0])
-    if product is None:
-        return None
-    known = find_machine(machine)
-    size = 2 * HALF * elements_of(image)
-    rate = known.cache_bandwidth if size < known.cache / 2 else known.bandwidth
-    turned = replace(
-        product, rows=product.rows * product.count, count=1, loose=False, turned=(False, True), extents=()
-    )
-    before, after = (estimates(each, machine, shared) for each in (product, turned))
-    if not after:
-        return None
-    whole, copy = after[0].seconds, known.launch + LATENCY + size / rate
-    if before and whole + copy >= before[0].seconds:
-        return None
-    alone = f"{before[0].seconds * 1e6:.1f}" if before else "without a block on tensor cores"
-    times = f"{whole * 1e6:.1f} µs behind a copy of {copy * 1e6:.1f}"
-    return f"{word_for(op)} takes {times} with channels last, alone {alone}"
+    times = times_of(op, 2 * HALF * elements_of(image), machine, shared)
+    return f"{word_for(op)} {times.told('channels last')}" if times is not None and times.saved > 0 else None
 
 
 def root_of(value: ir.Value, dim: int) -> tuple[ir.Value, int] | None:

@@ -17,6 +17,7 @@ from ..domain import Dim, Domain
 from ..gpu.layouts.warps import MOST_BLOCKS, REGISTERS
 from ..tiling import contraction, elementwise, fill, reduction, slices, window
 from ..tiling.access import Access
+from ..tiling.analysis import loops_in
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from ..tiling.walks import columns_of
 from .attention import attention_of
@@ -193,11 +194,34 @@ def _blocks(registers: int, warps: int) -> int:
 def _by_elements(domain: Domain, tiles: dict[Dim, int]) -> bool:
     """Whether tasks are single elements: one that cannot have neighbours in memory leaves them to lanes.
 
-    In memory in blocks, as of pairs, the neighbours of one task are for the next ones, in one wide access.
+    So of copied windows, where it has less than a sector of them. In memory in blocks, as of pairs, the
+    neighbours of one task are for the next ones, in one wide access.
     """
     inner = memory_order(domain)[:1]
     alone = all(dim.kind == "parallel" and not dim.whole for dim in domain.dims)
-    return alone and any(tiles.get(dim) == SINGLE or _is_in_blocks(domain, dim) for dim in inner)
+    single = any(tiles.get(dim) == SINGLE or _is_in_blocks(domain, dim) for dim in inner)
+    return alone and (single or _is_short(domain, tiles))
+
+
+def _is_short(domain: Domain, tiles: dict[Dim, int]) -> bool:
+    """Whether a step along a window's places, one by one, passes less than a sector of memory."""
+    run = bytes_in_memory(domain)
+    for dim in memory_order(domain):
+        if tiles.get(dim) == SINGLE:
+            return run < SECTOR and _is_in_window(domain, dim)
+        run *= dim.extent or ROW
+    return False
+
+
+def _is_in_window(domain: Domain, dim: Dim) -> bool:
+    """Whether what is read along ``dim`` is read again along another dim."""
+    for nest, access in inputs_of(domain):
+        loops = domain.loops(nest)
+        for index in access.indices:
+            inside = {*index.loops, *(loops_in(index.rest) if index.rest is not None else ())}
+            if len(inside) > 1 and dim in {loops[loop] for loop in inside}:
+                return True
+    return False
 
 
 def _is_in_blocks(domain: Domain, inner: Dim) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from pathlib import Path
 
@@ -69,3 +70,35 @@ def test_modules(name: str) -> None:
         assert all(kernel.spills == 0 for kernel in compiled.report.gpu.kernels)
         x = torch.randn(shape, dtype=dtype)
         Verifier(module, (x,), {}).check(compiled(x))
+
+
+FEW = [
+    (nn.Conv2d(3, 40, 7, 2, 3), (1, 3, 18, 22)),
+    (nn.Conv2d(3, 64, 7, 2, 3), (2, 3, 17, 21)),
+    (nn.Conv2d(3, 24, 3, 1, 1), (2, 3, 9, 13)),
+    (nn.Conv2d(4, 16, 3, 2, 1), (3, 4, 12, 10)),
+    (nn.Conv2d(3, 16, 5, dilation=2), (1, 3, 15, 17)),
+    (nn.Conv1d(3, 16, 15), (2, 3, 70)),
+]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("module", "shape"), FEW, ids=lambda each: "x".join(map(str, each)) if isinstance(each, tuple) else ""
+)
+def test_few_channels(module: nn.Module, shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    """A row of the window in one step: infinities beside a window stay outside of it."""
+    module, x = copy.deepcopy(module).to(dtype), torch.randn(shape, dtype=dtype)
+    with torch.no_grad():
+        compiled = mlopt.jit(module, x, target="cuda:sm_80", device="emulator")
+        assert '"rows"' in compiled.asm["kernels"]
+        assert "mma.sync" in compiled.asm["ptx"]
+        # The one step of a window of one row has nothing to come ahead of.
+        assert ("cp.async.cg.shared.global" in compiled.asm["ptx"]) == (x.dim() > 3)
+        assert compiled.report.gpu.spills == 0
+        Verifier(module, (x,), {}).check(compiled(x))
+        x.view(-1)[torch.randperm(x.numel())[:3]] = torch.tensor(
+            [torch.inf, -torch.inf, torch.nan], dtype=dtype
+        )
+        made, wanted = compiled(x), module.double()(x.double())
+    assert torch.equal(made.isfinite(), wanted.isfinite()) and torch.equal(made.isnan(), wanted.isnan())
