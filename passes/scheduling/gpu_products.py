@@ -23,6 +23,7 @@ from .warpgroup_blocks import product_estimates
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
 CONTRACTION_STEP = 8  # so that both factors of a step fit a thread beside its square
 
+STAGED = 2  # bytes of elements that are stored through shared memory (mlopt-gpu-tma-stores)
 UNKNOWN_DEPTH = 1024  # what a dynamic one is taken for
 
 
@@ -102,6 +103,7 @@ def tensor_product(domain: Domain, nest: Nest, tf32: bool = False) -> Product | 
         sums=products_at_once(domain),
         turned=(bool(along & {*sides[0]}), bool(along & {*sides[1]})),
         extents=tuple(dim.extent or ROW for dim in sides[0]) if len(sides[0]) > 1 else (),
+        staged=STAGED if any(bytes_of(each) == STAGED for _, each in _written(domain)) else 0,
     )
 
 
@@ -180,13 +182,18 @@ def _further_rows(domain: Domain, nest: Nest, side: Sequence[Dim]) -> list[Dim]:
 
 def _result_bytes(domain: Domain, product: Nest, dims: Collection[Dim]) -> int:
     """What is written, and read beside the factors, for an element of the product."""
-    written = [(nest, each) for nest in domain.nests for each in nest.writes if leaves(domain, each.value)]
+    written = _written(domain)
     read = [(nest, each) for nest, each in inputs_of(domain) if nest is not product]
     return sum(
         bytes_of(access)
         for nest, access in (*read, *written)
         if {*dims} <= {domain.loops(nest)[loop] for index in access.indices for loop in index.loops}
     )
+
+
+def _written(domain: Domain) -> list[tuple[Nest, Access]]:
+    """What the kernel leaves in memory."""
+    return [(nest, each) for nest in domain.nests for each in nest.writes if leaves(domain, each.value)]
 
 
 def _sides(nest: Nest) -> tuple[list[int], list[int]]:
