@@ -50,7 +50,9 @@ is stored in up to four parts, of columns that each thread has as many of (`can_
 are more tasks than blocks at once (`should_persist`): each but the first would wait for memory at its
 beginning, and for its stores at its end.
 
-Effect by the model of an H100, 4096 x 4096 x 4096 in bf16 with a bias: TODO
+Effect by the model of an H100, 4096 x 4096 in bf16: 191 µs, not 199, with a depth of 4096, and 28 µs, not 36,
+with one of 512. As many registers as before (168), and 3 % more lines of PTX. 16 blocks that make 64 tiles
+need as many bytes from memory as 64 blocks do, in bands or not (emulated).
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ func.func private @rows(%a: memref<2048x512xbf16>, %b: memref<4096x512xbf16>, %o
   return
 }
 
-// Blocks of attention may have other numbers of steps; those without warps that copy have nobody who runs ahead.
+// Blocks without warps that copy have nobody who runs ahead.
 // CHECK-LABEL: @no_roles
 // CHECK: "mlopt.tma_turn"
 func.func private @no_roles(%a: memref<2048x512xbf16>, %b: memref<2048x512xbf16>, %out: memref<2048x2048xf32>) attributes {mlopt.kernel} {
