@@ -235,11 +235,10 @@ def _rewrite(forall: ir.Operation, parts: int, blocks: int) -> None:
 def _steps(loop: ir.Operation) -> ir.Value:
     """How many steps the loop has."""
     first, end, step = list(loop.operands)[:3]
-    numbers = [integer_of(each) for each in (first, end)]
-    length = integer_of(step)
+    begin, behind, length = map(integer_of, (first, end, step))
     assert length is not None, "mlopt-gpu-warpgroup-products has asked"
-    if None not in numbers:
-        return index_constant(-(-(numbers[1] - numbers[0]) // length))
+    if begin is not None and behind is not None:
+        return index_constant(-(-(behind - begin) // length))
     passed = ir.AffineDimExpr.get(1) - ir.AffineDimExpr.get(0)
     where = ir.AffineMap.get(2, 0, [ir.AffineExpr.get_ceil_div(passed, length)])
     return affine.AffineApplyOp(where, [first, end]).result

@@ -69,7 +69,8 @@ class Product:
     registers, element by element, in the step that multiplies them. ``sums``: so many tiles of results at
     once, of products side by side, which count ``around``, too. ``turned``: whether in memory the factor of
     the rows, and that of the columns, runs along these rather than along the depth. ``staged``: the bytes of
-    an element of a result that comes through shared memory when it is stored; 0 if none does.
+    an element of a result that comes through shared memory when it is stored, ``exchanged``: of what is read
+    beside the factors and comes through it; 0 if nothing does.
     """
 
     rows: int
@@ -85,6 +86,7 @@ class Product:
     turned: tuple[bool, bool] = (False, False)
     extents: tuple[int, ...] = ()
     staged: int = 0
+    exchanged: int = 0
 
 
 @dataclass(frozen=True)

@@ -60,10 +60,13 @@ class WarpgroupBlock(Block):
         return machine.matrix[product.kind]
 
     def persists(self, product: Product, resident: int, shared: int) -> bool:
-        """Whether warps copy alone, and there is room for a tile, or a part of it, beside the rings."""
+        """Whether warps copy alone, and beside the rings there is room for what changes hands behind them.
+
+        So do a tile that is stored, or a part of it, and what is read as a whole.
+        """
         parts = PARTS[-1] if self.part[1] == self.columns else 1
-        staged = self.rows * self.columns * product.staged // parts
-        block = self.slot(product.bytes) * self.stages + PATTERN_BYTES + staged + RESERVED
+        tiles = self.rows * self.columns * (product.staged / parts + product.exchanged)
+        block = self.slot(product.bytes) * self.stages + PATTERN_BYTES + tiles + RESERVED
         sums = prod(self.part) / WARP * (2 if product.kind == FLOAT8 else 1)
         return resident * block <= shared and roles_for(self.warps, resident, sums + BESIDE) is not None
 

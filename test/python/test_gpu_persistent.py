@@ -143,6 +143,14 @@ EPILOGUE = """
 """
 
 
+def gelu_and_residual(size: tuple[int, int, int]) -> str:
+    """``gelu(a @ b.T + bias) + residual`` in bf16."""
+    m, n, _ = size
+    head = stores.text(size, "bf16").partition("  %q = ")[0]
+    head = head.replace("%out: tensor", f"%residual: tensor<{m}x{n}xbf16>, %out: tensor")
+    return head + EPILOGUE.format(m=m, n=n)
+
+
 @pytest.mark.parametrize(
     ("size", "schedule", "blocks", "pairs"),
     [
@@ -160,9 +168,7 @@ def test_gelu_and_residual(
 ) -> None:
     """What is read behind the product belongs to the tile."""
     m, n, _ = size
-    head, _, _ = stores.text(size, "bf16").partition("  %q = ")
-    head = head.replace("%out: tensor", f"%residual: tensor<{m}x{n}xbf16>, %out: tensor")
-    text = head + EPILOGUE.format(m=m, n=n)
+    text = gelu_and_residual(size)
     (a, b, bias, _), _, bound = drawn(size, "bf16", False, True, rng)
     residual = to_bf16(rng.standard_normal((m, n)))
     exact = wide(a).astype(np.float64) @ wide(b).astype(np.float64).T + bias
@@ -224,10 +230,24 @@ def test_bands_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     assert persistent[1] < 0.85 * persistent[0]
 
 
-def test_a_large_product() -> None:
-    """The schedule's own block: as many registers as with a block for each tile, and nothing spilled."""
-    kernel = compile_kernel(stores.text((4096, 4096, 4096), "bf16"), chip=CHIP.name)
-    assert "132 : i64" in kernel.threads and kernel.ptx.count("cp.async.bulk.wait_group.read") == 3
+LARGE = (4096, 4096, 4096)
+
+
+@pytest.mark.parametrize(
+    ("text", "stages", "waits"),
+    [
+        (stores.text(LARGE, "bf16"), 4, 3),  # beside four stages there is room for half of a tile
+        (product(*LARGE, "bf16", right=True), 4, 0),  # of f32: stored by threads
+        (gelu_and_residual(LARGE), 3, 0),  # the residual changes hands as a whole
+    ],
+    ids=["relu", "f32", "residual"],
+)
+def test_large_products(text: str, stages: int, waits: int) -> None:
+    """The schedule's own block is one that leaves room; as many registers as without, and nothing spilled."""
+    kernel = compile_kernel(text, chip=CHIP.name)
+    assert f"stages = array<i64: {stages}>, tile = array<i64: 128, 256, 64>" in kernel.tile
+    assert "arith.constant 132 : i64" in kernel.threads
+    assert not waits or kernel.ptx.count("cp.async.bulk.wait_group.read") == waits
     assert _check_code(kernel)["product"] == 168
 
 
