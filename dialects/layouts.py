@@ -153,6 +153,17 @@ class Layout:
         axes = tuple(Axis(axis.extent, longer(axis.step)) for axis in self.registers)
         return Layout(self.rank, axes, tuple(map(longer, self.bits)))
 
+    def cut(self, dim: int, parts: int) -> Layout | None:
+        """The layout of the first of ``parts`` along ``dim``; None if threads have not as much of each."""
+        if parts == 1:
+            return self
+        along = [axis for axis in self.registers if _only(axis.step, dim)]
+        last = max(along, key=lambda axis: axis.step[dim], default=None)
+        if last is None or last.extent % parts or last.extent * last.step[dim] != self.covered[dim]:
+            return None
+        axes = [Axis(axis.extent // parts, axis.step) if axis is last else axis for axis in self.registers]
+        return Layout(self.rank, tuple(axis for axis in axes if axis.extent > 1), self.bits)
+
     def same_place(self, other: Layout) -> bool:
         """Whether each thread holds the same positions in both, in whatever registers."""
         return self.bits == other.bits and set(self.register_positions) == set(other.register_positions)

@@ -133,6 +133,16 @@ irdl.dialect @mlopt {
     %truth = irdl.is i1
     irdl.results(copies: %truth, first: %truth, twin: %truth)
   }
+  // how many tasks a block of a persistent grid has, one after the other: between mlopt-gpu-persistent-grid and
+  // mlopt-gpu-distribute. From an mlopt.task on the arguments of the scf.forall are the places of that one of them;
+  irdl.operation @turns {
+    %index = irdl.is index
+    irdl.results(turns: %index)
+  }
+  irdl.operation @task {
+    %index = irdl.is index
+    irdl.operands(turn: %index)
+  }
   // a wait of all threads of a cluster for each other, behind which no block accesses another one's memory;
   irdl.operation @pair_wait {
   }
@@ -143,11 +153,15 @@ irdl.dialect @mlopt {
     irdl.attributes {"count" = %count, "more" = %more}
   }
   // and a tile in shared memory, in rows from which its vector.transfer_write is made by boxes: between
-  // mlopt-gpu-tma-stores and mlopt-gpu-distribute. In a kernel's twin it is an mlopt.convert_layout.
+  // mlopt-gpu-tma-stores and mlopt-gpu-distribute. In a kernel's twin it is an mlopt.convert_layout. ``cut``, if it
+  // is there, says along which dim it is stored in how many parts;
   irdl.operation @tma_tile {
     %tile = irdl.base "!builtin.vector"
     irdl.operands(source: %tile)
     irdl.results(result: %tile)
+  }
+  // a wait until what the block stores so has been read from shared memory, of a persistent grid.
+  irdl.operation @tma_stored {
   }
 
   // Whether the block is the last one of its tile, of which ``parts`` blocks come: between mlopt-gpu-last-blocks

@@ -50,9 +50,10 @@ def cuda_stages(
     )
     roles = f"mlopt-gpu-warp-roles{{shared={limits.shared}}}"
     pairs = f"mlopt-gpu-pair-blocks{{machine={machine_for_code(chip)}}}"
+    persistent = f"mlopt-gpu-persistent-grid{{machine={machine_for_code(chip)} shared={limits.shared}}}"
     loads = (
         f"mlopt-gpu-attention-loads{block},mlopt-gpu-warpgroup-loads{block},"
-        f"mlopt-gpu-tma-loads,{roles},{pairs},mlopt-gpu-tma-stores{block},"
+        f"mlopt-gpu-tma-loads,{roles},{pairs},mlopt-gpu-tma-stores{block},{persistent},"
         if has
         else ""
     )

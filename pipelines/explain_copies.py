@@ -29,12 +29,13 @@ def copies_of(module: ir.Operation) -> dict[str, list[dict[str, Any]]]:
          "copy": the same or None, "tma": whether it copies,
          "why": the reasons why warpgroups do not multiply, or why threads copy for them, and not TMA,
          "rings": [{"type", "stages", "bytes", "both"}], "barriers": [{"slots", "arrivals"}],
-         "cluster": blocks, "stores": [{"type", "why"}]}
+         "cluster": blocks, "persistent": blocks or None, "stores": [{"type", "why"}]}
 
     ``copy`` are warps that do nothing else, None where those that multiply ask for copies. ``registers`` are
     what setmaxnreg gives a thread, None where all have as many. ``both``: a block copies its part of it to
     all of its cluster. ``arrivals``: how many the mbarrier of a slot waits for until it is full and, where
-    there are roles, until it has been read. ``stores`` are the results of warpgroups, and why threads store
+    there are roles, until it has been read. ``persistent``: the most blocks of a launch, which make tile
+    after tile; None where each makes one. ``stores`` are the results of warpgroups, and why threads store
     them; None where TMA does.
     """
     found: dict[str, list[dict[str, Any]]] = {}
@@ -59,6 +60,7 @@ def _copies(forall: ir.Operation, ops: Sequence[ir.Operation]) -> dict[str, Any]
         "rings": [_ring(op) for op in _named(ops, "mlopt.shared_ring")],
         "barriers": [_barriers(op) for op in _named(ops, "mlopt.tma_barriers")],
         "cluster": (SCHEDULE.get(forall) or {}).get("cluster", (1,))[0],
+        "persistent": next(iter((SCHEDULE.get(forall) or {}).get("persistent", ())), None),
         "stores": [found for op in _named(ops, "vector.transfer_write") if (found := _store(op)) is not None],
     }
 

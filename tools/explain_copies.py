@@ -32,6 +32,8 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     if found["cluster"] > 1:
         shared = ", ".join(ring["type"] for ring in found["rings"] if ring["both"])
         yield f"clusters of {found['cluster']} blocks: each copies its part of {shared} to all (multicast)"
+    if found["persistent"] is not None:
+        yield f"{found['persistent']} blocks at most, each of which makes tile after tile (a persistent grid)"
     for each in found["stores"]:
         is_kept = each["why"] is not None
         yield (

@@ -99,26 +99,43 @@ def create(name: str, operands: Sequence[ir.Value] = (), **numbers: int) -> None
     ir.Operation.create(name, [], list(operands), attributes)
 
 
-def slot_of(at: ir.Value, first: ir.Value, step: int, ahead: int, stages: int) -> ir.Value:
-    """The slot of the step that is ``ahead`` of the one at ``at``."""
-    return _turn_of(at, first, step, ahead, stages)
+def slot_of(
+    at: ir.Value, first: ir.Value, step: int, ahead: int, stages: int, before: ir.Value | None = None
+) -> ir.Value:
+    """The slot of the step that is ``ahead`` of the one at ``at``, which so many steps came ``before``.
+
+    Those before are of other tasks of the block, none if they are not given.
+    """
+    return _turn_of(at, first, (step, 1), ahead, stages, before)
 
 
-def round_of(at: ir.Value, first: ir.Value, step: int, stages: int, more: int = 0) -> ir.Value:
+def round_of(
+    at: ir.Value, first: ir.Value, step: int, stages: int, more: int = 0, before: ir.Value | None = None
+) -> ir.Value:
     """Whether the step at ``at`` comes after an even (0) or an odd (1) number of rounds through all slots.
 
-    Counted with so many ``more``.
+    Counted with so many ``more``, and with the steps ``before``, as `slot_of` has them.
     """
-    return _turn_of(at, first, step * stages, more, 2)
+    return _turn_of(at, first, (step, stages), more, 2, before)
 
 
-def _turn_of(at: ir.Value, first: ir.Value, each: int, ahead: int, count: int) -> ir.Value:
-    """Which of ``count`` that take turns, for ``each`` positions one, it is at ``at``, ``ahead`` of it."""
-    number = integer_of(first)
+def _turn_of(
+    at: ir.Value, first: ir.Value, each: tuple[int, int], ahead: int, count: int, before: ir.Value | None
+) -> ir.Value:
+    """Which of ``count`` that take turns it is at ``at``, ``ahead`` of it.
+
+    ``each``: how many positions a step is, and how many steps a turn.
+    """
+    number, (step, steps) = integer_of(first), each
+    operands = [at, *([first] if number is None else []), *([] if before is None else [before])]
     begin = ir.AffineDimExpr.get(1) if number is None else ir.AffineConstantExpr.get(number)
-    place = ir.AffineExpr.get_floor_div(ir.AffineDimExpr.get(0) - begin, each) + ahead
-    operands = [at, first] if number is None else [at]
-    where = ir.AffineMap.get(len(operands), 0, [ir.AffineExpr.get_mod(place, count)])
+    passed = ir.AffineDimExpr.get(0) - begin
+    if before is None:
+        turn = ir.AffineExpr.get_floor_div(passed, step * steps)
+    else:
+        done = ir.AffineExpr.get_floor_div(passed, step) + ir.AffineDimExpr.get(len(operands) - 1)
+        turn = ir.AffineExpr.get_floor_div(done, steps)
+    where = ir.AffineMap.get(len(operands), 0, [ir.AffineExpr.get_mod(turn + ahead, count)])
     return affine.AffineApplyOp(where, operands).result
 
 

@@ -44,7 +44,7 @@ from .grids import grids_of
 from .layouts.access import Access, access_of
 from .layouts.boxes import TILE, box_problem, stored
 from .layouts.tiles import sizes_of
-from .layouts.warpgroup import HELD, PATTERN, PRODUCT, can_swizzle
+from .layouts.warpgroup import HELD, PATTERN, PRODUCT, Factor, can_swizzle
 from .layouts.warps import BLOCK_SHARED
 from .threads.tma_store import matrices_for
 
@@ -100,12 +100,15 @@ def _shape_problem(access: Access) -> str | None:
     if len(order) != 2:
         return f"a tile has {len(order)} dims of more than one element, not rows and columns"
     inner, outer = order
-    length = sizes[inner] * access.element_bytes
+    return rows_problem(Factor(tuple(sizes), access.element_bytes, outer, inner, inner))
+
+
+def rows_problem(tile: Factor) -> str | None:
+    """Why rows of a tile, or of a part of it, are no whole ones of the swizzle's pattern."""
+    length, rows = tile.sizes[tile.inner] * tile.element_bytes, tile.sizes[tile.outer]
     if not can_swizzle(length):
         return f"rows of a tile have {length} bytes, not 32, 64 or a multiple of 128"
-    if sizes[outer] % PATTERN:
-        return f"a tile has {sizes[outer]} rows, no multiple of {PATTERN}"
-    return None
+    return f"a tile has {rows} rows, no multiple of {PATTERN}" if rows % PATTERN else None
 
 
 def _box_problem(write: ir.Operation, turned: ir.Operation) -> str | None:
@@ -113,13 +116,13 @@ def _box_problem(write: ir.Operation, turned: ir.Operation) -> str | None:
     problem = box_problem(*stored(write), "the result")
     if problem is not None:
         return problem
-    layout = _layout_of(turned.operands[0])
+    layout = layout_of(turned.operands[0])
     if layout is None or matrices_for(layout, stored(write)[1]) is None:
         return "what threads have of a tile are no matrices"
     return None
 
 
-def _layout_of(tile: ir.Value) -> Layout | None:
+def layout_of(tile: ir.Value) -> Layout | None:
     """How threads have a tile; None if it is one scalar, or carried by a loop."""
     if isinstance(tile.owner, ir.Block):
         return None

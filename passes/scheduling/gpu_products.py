@@ -23,6 +23,7 @@ from .warpgroup_blocks import product_estimates
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
 CONTRACTION_STEP = 8  # so that both factors of a step fit a thread beside its square
 
+HALF = 2  # bytes of elements up to which tiles change hands, and that boxes store (mlopt-gpu-tma-stores)
 UNKNOWN_DEPTH = 1024  # what a dynamic one is taken for
 
 
@@ -89,6 +90,8 @@ def tensor_product(domain: Domain, nest: Nest, tf32: bool = False) -> Product | 
     depth = loops[stepped].extent or UNKNOWN_DEPTH
     along = {loops[loop] for each in contraction.factor_accesses(nest) for loop in _inner_loops(each)}
     products = sum(are_siblings(nest.op, each.op) for each in domain.nests)  # this one, too
+    own = {dim for side in sides for dim in side}
+    written, read = (_along(domain, each, own) for each in (_written(domain), _read(domain, nest)))
     return Product(
         rows,
         columns,
@@ -96,12 +99,14 @@ def tensor_product(domain: Domain, nest: Nest, tf32: bool = False) -> Product | 
         count=prod(loops[loop].extent or ROW for loop in nest.parallels) // (rows * columns),
         kind=instruction.machine_kind,
         bytes=instruction.element_bytes,
-        result_bytes=_result_bytes(domain, nest, {dim for side in sides for dim in side}),
+        result_bytes=sum(map(bytes_of, (*read, *written))),
         loose=any(_is_loose(domain, access) for access in contraction.factor_accesses(nest)),
         around=products * prod(loops[loop].extent or 1 for loop in nest.reductions if loop != stepped),
         sums=products_at_once(domain),
         turned=(bool(along & {*sides[0]}), bool(along & {*sides[1]})),
         extents=tuple(dim.extent or ROW for dim in sides[0]) if len(sides[0]) > 1 else (),
+        staged=max((each for each in map(bytes_of, written) if each == HALF), default=0),
+        exchanged=max((each for each in map(bytes_of, read) if each <= HALF), default=0),
     )
 
 
@@ -178,15 +183,23 @@ def _further_rows(domain: Domain, nest: Nest, side: Sequence[Dim]) -> list[Dim]:
     return found if len(found) > 1 else []
 
 
-def _result_bytes(domain: Domain, product: Nest, dims: Collection[Dim]) -> int:
-    """What is written, and read beside the factors, for an element of the product."""
-    written = [(nest, each) for nest in domain.nests for each in nest.writes if leaves(domain, each.value)]
-    read = [(nest, each) for nest, each in inputs_of(domain) if nest is not product]
-    return sum(
-        bytes_of(access)
-        for nest, access in (*read, *written)
+def _written(domain: Domain) -> list[tuple[Nest, Access]]:
+    """What the kernel leaves in memory."""
+    return [(nest, each) for nest in domain.nests for each in nest.writes if leaves(domain, each.value)]
+
+
+def _read(domain: Domain, product: Nest) -> list[tuple[Nest, Access]]:
+    """What it reads beside the factors."""
+    return [(nest, each) for nest, each in inputs_of(domain) if nest is not product]
+
+
+def _along(domain: Domain, accesses: Sequence[tuple[Nest, Access]], dims: Collection[Dim]) -> list[Access]:
+    """Those of which there is an element for each of the product, whose dims these are."""
+    return [
+        access
+        for nest, access in accesses
         if {*dims} <= {domain.loops(nest)[loop] for index in access.indices for loop in index.loops}
-    )
+    ]
 
 
 def _sides(nest: Nest) -> tuple[list[int], list[int]]:

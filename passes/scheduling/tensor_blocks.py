@@ -7,7 +7,8 @@ fits shared memory. How many of them a multiprocessor holds follows from both. T
 
     step     multiply-adds at the tensor cores' peak, bytes to and from shared memory, bytes from the L2
              cache, the latency of memory by the steps that are on their way, and that of what a step does
-    wave     latency + steps x the step of the blocks that share a multiprocessor + stores of results
+    wave     latency + steps x the step of the blocks that share a multiprocessor + stores of results;
+             of a persistent grid the latency once, and stores while the next wave's steps are made
     blocks   full waves + the last one, which has fewer blocks on each multiprocessor
     total    blocks; what all blocks read, out of the L2 cache; what a wave does not find there, out of memory
 
@@ -67,7 +68,9 @@ class Product:
     element of the result costs to write, and to read of what is done to it. ``loose``: factors come through
     registers, element by element, in the step that multiplies them. ``sums``: so many tiles of results at
     once, of products side by side, which count ``around``, too. ``turned``: whether in memory the factor of
-    the rows, and that of the columns, runs along these rather than along the depth.
+    the rows, and that of the columns, runs along these rather than along the depth. ``staged``: the bytes of
+    an element of a result that comes through shared memory when it is stored, ``exchanged``: of what is read
+    beside the factors and comes through it; 0 if nothing does.
     """
 
     rows: int
@@ -82,6 +85,8 @@ class Product:
     sums: int = 1
     turned: tuple[bool, bool] = (False, False)
     extents: tuple[int, ...] = ()
+    staged: int = 0
+    exchanged: int = 0
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,11 @@ class Block:
         """The bytes of a step that come from the L2 cache."""
         del machine
         return self.slot(product.bytes)
+
+    def persists(self, product: Product, resident: int, shared: int) -> bool:
+        """Whether so many on a multiprocessor go on with another tile while one is stored."""
+        del product, resident, shared
+        return False
 
     def passed(self, size: int) -> int:
         """Bytes to and from shared memory in a step."""
@@ -221,7 +231,7 @@ def estimates(
             fewest, twin = (block.registers(product, even, FEWEST_ADDRESSES) for even in (True, False))
             if product.around > product.sums:  # what a twin's places in windows take, only ptxas knows
                 twin = REGISTERS // (least * block.warps * WARP)
-            estimate = _estimate(product, block, resident, least, known)
+            estimate = _estimate(product, block, resident, least, known, shared)
             found.append(replace(estimate, registers=(fewest, twin)))
     return sorted(found, key=lambda each: each.seconds)
 
@@ -296,7 +306,9 @@ def _sides_for(extent: int, least: int, together: int) -> list[int]:
     return [side for number, side in enumerate(sides) if number == 0 or sides[number - 1] < extent]
 
 
-def _estimate(product: Product, block: Block, resident: int, least: int, machine: Machine) -> Estimate[Block]:
+def _estimate(
+    product: Product, block: Block, resident: int, least: int, machine: Machine, shared: int
+) -> Estimate[Block]:
     size, processors = product.bytes, machine.processors
     steps = product.around * ceil(product.depth / block.step)
     high = ceil(product.rows / block.rows)
@@ -319,14 +331,21 @@ def _estimate(product: Product, block: Block, resident: int, least: int, machine
     if product.loose:  # a block stores what it has loaded, then multiplies; another one may do the other
         storing = block.slot(WORD) / machine.shared_bandwidth * processors  # a bank takes one at once
         alone["latency of a step"] += each["arithmetic"] + storing
-    stores = block.rows * block.columns * product.result_bytes / machine.bandwidth * processors
+    written = block.rows * block.columns * product.result_bytes * processors
+    stores, passing = written / machine.bandwidth, written / machine.shared_bandwidth
+    goes_on = blocks > processors * resident and block.persists(product, resident, shared)
 
     def wave(held: int) -> float:
         step = overlapped(*(held * seconds for seconds in each.values()), *alone.values())
+        if goes_on:
+            return overlapped(steps * step, held * stores) + held * passing
         return LATENCY + steps * step + held * stores
 
     full, rest = divmod(blocks, processors * resident)
-    busy = full * wave(resident) + (wave(ceil(rest / processors)) if rest else 0)
+    last = ceil(rest / processors) if rest else resident
+    busy = full * wave(resident) + (wave(last) if rest else 0)
+    if goes_on:
+        busy += LATENCY + last * stores
     read = blocks * steps * brought / machine.cache_bandwidth
     moved = _memory_bytes(product, block, grid, processors * resident, machine.cache) / machine.bandwidth
     held = min(resident, ceil(blocks / processors))

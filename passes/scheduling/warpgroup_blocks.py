@@ -4,7 +4,8 @@ A block's warpgroups stand below each other as far as there are 64 rows for each
 `layouts/warpgroup` has them. Factors stay in shared memory, where each 64 rows read the columns again; a
 thread has sums and addresses alone. One step's product runs while the copies for all other stages are on
 their way (mlopt-gpu-warp-roles). Where rows of blocks are even, and blocks enough, two below each other
-bring their columns for both (mlopt-gpu-pair-blocks).
+bring their columns for both (mlopt-gpu-pair-blocks). Of more tiles than there are blocks at once each block
+makes some, one after the other (mlopt-gpu-persistent-grid).
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from ..costs.machine import Machine
-from ..gpu.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS, words_for
+from ..gpu.layouts.warpgroup import MOST_COLUMNS, PATTERN_BYTES, ROWS, WARPS, words_for
+from ..gpu.layouts.warps import RESERVED
 from ..gpu.pair_blocks import BLOCKS
+from ..gpu.persistent_grid import PARTS
+from ..gpu.warp_roles import ADDRESSES as BESIDE
+from ..gpu.warp_roles import roles_for
 from ..gpu.warpgroup_products import STAGES
 from .tensor_blocks import ADDRESSES, FLOAT8, REGISTER_STEP, TWIN, WARP, Block, Estimate, Product, estimates
 
@@ -53,6 +58,17 @@ class WarpgroupBlock(Block):
     def peak(self, product: Product, machine: Machine) -> float:
         """All of the machine's."""
         return machine.matrix[product.kind]
+
+    def persists(self, product: Product, resident: int, shared: int) -> bool:
+        """Whether warps copy alone, and beside the rings there is room for what changes hands behind them.
+
+        So do a tile that is stored, or a part of it, and what is read as a whole.
+        """
+        parts = PARTS[-1] if self.part[1] == self.columns else 1
+        tiles = self.rows * self.columns * (product.staged / parts + product.exchanged)
+        block = self.slot(product.bytes) * self.stages + PATTERN_BYTES + tiles + RESERVED
+        sums = prod(self.part) / WARP * (2 if product.kind == FLOAT8 else 1)
+        return resident * block <= shared and roles_for(self.warps, resident, sums + BESIDE) is not None
 
     def passed(self, size: int) -> int:
         """Bytes to shared memory, and from there for each 64 rows of a warpgroup."""

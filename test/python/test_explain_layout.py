@@ -153,6 +153,7 @@ def test_roles_ring_and_pairs_of_a_product(file: Path) -> None:
         f"ring of 4 steps, {4 * (128 + 256) * 64 * 2} bytes: 128x64xbf16, 64x256xbf16",
         "mbarriers: 4 for full slots (2 arrivals each), 4 for read ones (16 arrivals each)",
         "clusters of 2 blocks: each copies its part of 64x256xbf16 to all (multicast)",
+        "132 blocks at most, each of which makes tile after tile (a persistent grid)",
         "TMA stores 128x256xbf16, from shared memory (stmatrix)",
     ]
 
@@ -177,6 +178,7 @@ def test_why_threads_copy_for_warpgroups() -> None:
             "rings": [{"type": "64x64xf16", "stages": 3, "bytes": 24576, "both": False}],
             "barriers": [],
             "cluster": 1,
+            "persistent": None,
             "stores": [{"type": "64x64xf32", "why": "elements have 4 bytes, those of stmatrix 2"}],
         }
     )

@@ -17,7 +17,7 @@ from .access import DYNAMIC, WIDE, Access, access_of
 from .tiles import sizes_of
 from .warpgroup import PATTERN, Factor, factor_of_ring
 
-TILE = "mlopt.tma_tile"  # what is stored by boxes
+TILE, CUT = "mlopt.tma_tile", "cut"  # what is stored by boxes, and in which parts
 _LOAD, _WRITE = "mlopt.tma_load", "vector.transfer_write"
 MOST_SIZE = 1 << 30  # elements of a dim: positions, also those beyond its end, have 32 bits and a sign
 _MOST_RANK = 5
@@ -63,10 +63,24 @@ def copied(copy: ir.Operation) -> tuple[Access, Factor]:
 
 
 def stored(write: ir.Operation) -> tuple[Access, Factor]:
-    """What a vector.transfer_write of rows and columns writes, and how its tile lies in shared memory."""
-    access = access_of(write)
+    """What a vector.transfer_write of rows and columns writes, and how its tile lies in shared memory.
+
+    Or each part of it, as `cut_of` says.
+    """
+    access, (dim, parts) = access_of(write), cut_of(write)
     inner, outer = access.order()
-    return access, Factor(tuple(sizes_of(access.tile)), access.element_bytes, outer, inner, inner)
+    sizes = sizes_of(access.tile)
+    sizes[dim] //= parts
+    return access, Factor(tuple(sizes), access.element_bytes, outer, inner, inner)
+
+
+def cut_of(write: ir.Operation) -> tuple[int, int]:
+    """The dim along which a tile is stored by boxes part by part, and in how many."""
+    tile = defining_op(write.operands[0], TILE)
+    if tile is None or CUT not in tile.attributes:
+        return 0, 1
+    dim, parts = ir.DenseI64ArrayAttr(tile.attributes[CUT])
+    return dim, parts
 
 
 def box_problem(access: Access, factor: Factor, what: str = "a factor") -> str | None:

@@ -84,6 +84,7 @@ class Emitter:
         self.mbarriers: dict[ir.Value, Region] = {}  # the slots', by mlopt.tma_barriers
         self.maps: dict[Box, ir.Value] = {}  # the addresses of tensor maps
         self.staged: dict[ir.Value, Region] = {}  # where tiles are that are stored by boxes
+        self.staging: Region | None = None  # what a persistent grid keeps for these
         self._fragments: dict[ir.Value, Fragment] = {}
         self._scalars: dict[ir.Value, Number] = {}
         self._memo: list[dict[Hashable, object]] = [{}]

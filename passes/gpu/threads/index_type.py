@@ -56,7 +56,7 @@ def _tasks(block: ir.Block) -> Iterator[Known]:
     for op in ops_named(block, "scf.forall"):
         loops, schedule = Loops.of(op), SCHEDULE.get(op) or {}
         count, counts = loops.static_count(), loops.static_counts()
-        more = sum(schedule.get("tasks", (1,))) + sum(schedule.get("turns", ()))
+        more = sum(sum(schedule.get(name, ())) for name in ("tasks", "turns", "persistent")) + 1
         band = 0 if loops.group is None else loops.group[2] * (counts[loops.group[1]] or 0)
         yield None if count is None else (0, count + more + band)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mlir import ir
 from mlir.dialects import arith, cf, llvm, memref, scf
@@ -33,8 +33,7 @@ def write_launcher(function: ir.Operation, forall: ir.Operation, module: str, de
     loops = Loops.of(forall)
     if loops.static_count() != 0:
         with ir.InsertionPoint(forall), forall.location:
-            turns = (SCHEDULE.get(forall) or {}).get("turns")
-            _launch(block, loops, module, devices, turns)
+            _launch(block, loops, module, devices, SCHEDULE.get(forall) or {})
     for op in reversed(list(block.operations)[:-1]):
         unused = all(not list(result.uses) for result in op.operation.results)
         if op.operation == forall or (unused and op.operation.name.startswith(_PURE)):
@@ -42,20 +41,21 @@ def write_launcher(function: ir.Operation, forall: ir.Operation, module: str, de
 
 
 def _launch(
-    block: ir.Block, loops: Loops, module: str, devices: Devices, turns: tuple[int, ...] | None
+    block: ir.Block, loops: Loops, module: str, devices: Devices, schedule: Mapping[str, tuple[int, ...]]
 ) -> None:
     long = ir.IntegerType.get_signless(64)
-    count = _count(loops, long, devices.tasks, turns)
+    count = _count(loops, long, devices.tasks, schedule.get("turns"))
+    most = schedule.get("persistent")
     if loops.static_count() is None:
         some = arith.cmpi(arith.CmpIPredicate.sgt, count, _constant(long, 0))
         branch = scf.IfOp(some)
         with ir.InsertionPoint(branch.then_block):
             fits = arith.cmpi(arith.CmpIPredicate.ule, count, _constant(long, _MOST_BLOCKS))
             cf.AssertOp(fits, f"RuntimeError: kernel '{devices.name}' {_TOO_MANY}")
-            _launch_some(block, count, module, devices)
+            _launch_some(block, count, module, devices, most)
             scf.YieldOp([])
     else:
-        _launch_some(block, count, module, devices)
+        _launch_some(block, count, module, devices, most)
 
 
 def _count(loops: Loops, long: ir.Type, each: int, turns: tuple[int, ...] | None) -> ir.Value:
@@ -81,7 +81,10 @@ def _count(loops: Loops, long: ir.Type, each: int, turns: tuple[int, ...] | None
     return arith.divui(arith.addi(total, _constant(long, each - 1)), _constant(long, each))
 
 
-def _launch_some(block: ir.Block, count: ir.Value, module: str, devices: Devices) -> None:
+def _launch_some(
+    block: ir.Block, count: ir.Value, module: str, devices: Devices, most: tuple[int, ...] | None
+) -> None:
+    """Launch a block for each task; of a persistent grid ``most``, but of its twin."""
     long = ir.IntegerType.get_signless(64)
     pointer = ir.Type.parse("!llvm.ptr")
     arguments: list[ir.Value] = []
@@ -113,15 +116,16 @@ def _launch_some(block: ir.Block, count: ir.Value, module: str, devices: Devices
             last = arith.subi(size, _constant(long, 1))
             fits = arith.cmpi(arith.CmpIPredicate.ult, last, _constant(long, MOST_SIZE))
             aligned = arith.andi(aligned, fits)
+    blocks = count if most is None else arith.minui(count, _constant(long, most[0]))
     branch = scf.IfOp(aligned, has_else=True)
     ways = (
-        (branch.then_block, devices.name, devices.threads, devices.boxes),
-        (branch.else_block, devices.unaligned, devices.twin_threads, ()),
+        (branch.then_block, devices.name, blocks, devices.threads, devices.boxes),
+        (branch.else_block, devices.unaligned, count, devices.twin_threads, ()),
     )
-    for inner, name, threads, boxes in ways:
+    for inner, name, launched, threads, boxes in ways:
         with ir.InsertionPoint(inner):
             maps = [_map(block.arguments[box.buffer], arguments[box.buffer], box, name) for box in boxes]
-            _call(module, name, count, [*arguments, *maps], threads, devices.shared)
+            _call(module, name, launched, [*arguments, *maps], threads, devices.shared)
             scf.YieldOp([])
 
 

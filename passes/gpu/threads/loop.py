@@ -54,7 +54,7 @@ def emit_loop(em: Emitter, op: ir.Operation) -> None:
     if steps is not None:
         _write_out(em, op, steps, places, starts)
         return
-    if _is_remainder(op):
+    if _is_remainder(op) or _is_single_task(op, numbers):
         _bind(em, op, list(op.results), places, _emit_once(em, op, numbers, places, starts))
         return
     bounds = [em.build.number(number) for number in numbers]
@@ -79,6 +79,11 @@ def _is_remainder(op: ir.Operation) -> bool:
     where = ir.AffineMapAttr(whole.attributes["map"]).value
     operand = ir.AffineDimExpr.get(0) if where.n_dims else ir.AffineSymbolExpr.get(0)
     return where.results[0] == ir.AffineExpr.get_floor_div(operand, length) * length
+
+
+def _is_single_task(op: ir.Operation, bounds: Sequence[Number]) -> bool:
+    """Whether a loop runs through a block's tasks, of which it has one, as in a persistent grid's twin."""
+    return op.regions[0].blocks[0].operations[0].operation.name == "mlopt.task" and bounds == [0, 1, 1]
 
 
 def _emit_once(

@@ -31,6 +31,7 @@ class Positions:
     def __init__(self, block: ir.Block) -> None:
         self._known: dict[ir.Value, Known] = {}
         self.made: list[Known] = []
+        self._tasks: int | None = None  # of the scf.forall
         self._enter(block)
 
     def of(self, value: ir.Value) -> Known:
@@ -59,6 +60,7 @@ class Positions:
 
     def _enter_tasks(self, op: ir.Operation) -> None:
         body, loops = op.regions[0].blocks[0], Loops.of(op)
+        self._tasks = loops.static_count()
         for argument, bound, step in zip(list(body.arguments), loops.bounds, loops.steps, strict=False):
             self._set(argument, self._until((0, 0), self._number(bound), (step, step)))
         self._enter(body)
@@ -115,6 +117,8 @@ class Positions:
             return hull(self._where(condition, chosen), self.of(other))
         if op.name == "memref.dim":
             return self._size(op)
+        if op.name == "mlopt.turns":
+            return None if self._tasks is None else (1, max(self._tasks, 1))
         if op.name == "scf.if":
             return hull(
                 *(self.of(list(each.blocks[0].operations)[-1].operands[number]) for each in op.regions)

@@ -19,7 +19,7 @@ Rule = Callable[["Emitter", ir.Operation], None]
 # The files that register rules.
 _FILES = (
     "arrivals", "asserts", "asynchronous", "compress", "contract", "convert", "elementwise",
-    "extract", "kept", "leaves", "loop", "read", "reduce", "reshape",
+    "extract", "kept", "leaves", "loop", "persistent", "read", "reduce", "reshape",
     "scalars", "serial", "tma", "tma_store", "warpgroup", "write",
 )  # fmt: skip
 _RULES: dict[str, Rule] = {}

@@ -8,7 +8,9 @@ from functools import partial, reduce
 from mlir import ir
 
 from ....dialects.layouts import Position
+from ...operations import defining_op
 from ..layouts.access import access_of
+from ..layouts.boxes import TILE
 from ..layouts.overlaps import must_wait
 from .builder import Truth
 from .emitter import Emitter
@@ -26,7 +28,7 @@ def emit_write(em: Emitter, op: ir.Operation) -> None:
     A barrier comes before a tile that covers another one: other threads may have written or read that.
     """
     access = access_of(op)
-    if access.tile in em.staged:
+    if em.aligned and defining_op(access.tile, TILE) is not None:
         store_boxes(em, op)
         return
     if not (em.alone or em.buffers[access.buffer].is_shared) and must_wait(op):
