@@ -244,6 +244,8 @@ def _divides(op: ir.Operation, value: ir.Value) -> bool:
 def _is_weighted_sum(op: ir.Operation) -> bool:
     """Whether the second product's weights are rows (rows, keys), and its result has (rows, own dim)."""
     weights, values, result = maps_of(op)
+    if not result.results:
+        return False  # one row and one column: a number
     rows = list(weights.results)[:-1]
     keys = ir.AffineDimExpr.get(kinds_of(op).index("reduction"), op.context)
     own = result.results[-1]

@@ -218,3 +218,31 @@ func.func @queries_of_any_width(%q: tensor<2x8x?xf32>, %k: tensor<2x?x9xf32>, %v
   %o = linalg.batch_matmul ins(%p, %v : tensor<2x8x9xf32>, tensor<2x9x300xf32>) outs(%f4 : tensor<2x8x300xf32>) -> tensor<2x8x300xf32>
   return %o : tensor<2x8x300xf32>
 }
+
+// -----
+
+// One query and one column of values: their product is a number, which has no rows.
+// CHECK: mlopt.rewrites = {{.*}}"mlopt-raise-attention" = [{{.*}}reason = "
+// CHECK-LABEL: func.func @number
+// CHECK: math.exp
+func.func @number(%q: tensor<1x33xf32>, %k: tensor<33x2xf32>, %v: tensor<2x1xf32>) -> tensor<1x1xf32> {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %e1 = tensor.empty() : tensor<1x2xf32>
+  %e2 = tensor.empty() : tensor<1xf32>
+  %e3 = tensor.empty() : tensor<1x1xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<1x2xf32>) -> tensor<1x2xf32>
+  %t = linalg.matmul ins(%q, %k : tensor<1x33xf32>, tensor<33x2xf32>) outs(%f1 : tensor<1x2xf32>) -> tensor<1x2xf32>
+  %f2 = linalg.fill ins(%low : f32) outs(%e2 : tensor<1xf32>) -> tensor<1xf32>
+  %top = linalg.reduce { arith.maximumf } ins(%t : tensor<1x2xf32>) outs(%f2 : tensor<1xf32>) dimensions = [1]
+  %bt = linalg.broadcast ins(%top : tensor<1xf32>) outs(%e1 : tensor<1x2xf32>) dimensions = [1]
+  %d = arith.subf %t, %bt : tensor<1x2xf32>
+  %w = math.exp %d : tensor<1x2xf32>
+  %f3 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<1xf32>) -> tensor<1xf32>
+  %sum = linalg.reduce { arith.addf } ins(%w : tensor<1x2xf32>) outs(%f3 : tensor<1xf32>) dimensions = [1]
+  %bs = linalg.broadcast ins(%sum : tensor<1xf32>) outs(%e1 : tensor<1x2xf32>) dimensions = [1]
+  %p = arith.divf %w, %bs : tensor<1x2xf32>
+  %f4 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<1x1xf32>) -> tensor<1x1xf32>
+  %o = linalg.matmul ins(%p, %v : tensor<1x2xf32>, tensor<2x1xf32>) outs(%f4 : tensor<1x1xf32>) -> tensor<1x1xf32>
+  return %o : tensor<1x1xf32>
+}
