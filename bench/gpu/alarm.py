@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+# Seconds until it is raised once more: it may be lost in a destructor, or the signal wake another thread.
+_AGAIN = 1.0
+
 
 class TimeUpError(BaseException):
     """The time is up. No Exception: a compiler that tries something else after one would go on."""
@@ -23,7 +26,7 @@ def within(seconds: float) -> Iterator[None]:
         raise TimeUpError
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), _AGAIN)
     try:
         yield
     finally:

@@ -187,13 +187,14 @@ def _has_zeros_beside(image: ir.Value) -> bool:
 
 
 def _overlap(read: ir.AffineMap, column: int, place: int, places: int) -> bool:
-    """Whether a window has the first place of the next one; patches lie apart."""
+    """Whether a window has the first place of one behind it; patches lie apart."""
 
     def at(loop: int, number: int) -> list[ir.AffineExpr]:
         where = [ir.AffineConstantExpr.get(number if each == loop else 0) for each in range(read.n_dims)]
         return [expr.compose(ir.AffineMap.get(0, 0, where)) for expr in read.results]
 
-    return any(at(column, 1) == at(place, number) for number in range(1, places))
+    inside = [at(place, number) for number in range(1, places)]
+    return any(at(column, number) in inside for number in range(1, places + 1))
 
 
 def _dims_of(dims: Sequence[set[int]], loop: int) -> list[set[int]]:

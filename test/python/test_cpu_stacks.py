@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -64,15 +65,19 @@ def test_small_stacks_of_callers_and_of_the_team() -> None:
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-def test_two_megabytes_are_kept() -> None:
-    """Three tiles of 1 MB could be; nine were more than any thread's stack, and ended the process."""
+def test_megabytes_are_kept() -> None:
+    """Three tiles of 1 MB could be; nine were more than any thread's stack, and ended the process.
+
+    One and a half, or two, by the width of registers.
+    """
 
     def softmaxes(x: torch.Tensor) -> torch.Tensor:
         return x.softmax(0) + (x * 2).softmax(0) + (x * 3).softmax(0)
 
     x = torch.randn(4096, 64)
     compiled = mlopt.jit(softmaxes, x)
-    assert "no memory for the 2097152 bytes" in compiled.asm["loops"]
+    (kept,) = {int(size) for size in re.findall(r"no memory for the (\d+) bytes", compiled.asm["loops"])}
+    assert 1 << 20 < kept <= 2 << 20
     torch.testing.assert_close(on_small_stack(lambda: compiled(x)), softmaxes(x), rtol=1e-4, atol=1e-5)
 
 
