@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...errors import CompileTimeout
-from .arguments import parse_arguments
+from .arguments import finish, parse_arguments
 from .gates import Found
 from .measured import all_rows
 from .table import surprises, table
@@ -40,13 +40,9 @@ def main(arguments: Sequence[str]) -> int:
         except CompileTimeout as error:
             late[name] = error
     text = table(found, options.chip, {name: error.what for name, error in late.items()})
-    print(text)
-    if options.save:
-        RESULTS.write_text(text + "\n", encoding="utf-8")
     wrong = [line for name, kernels in found.items() for line in surprises(name, kernels)]
     wrong += [f"{name}: not measured: {error}" for name, error in late.items()]
-    print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
-    return bool(wrong)
+    return finish(text, RESULTS if options.save else None, wrong)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from torch.utils import _pytree as pytree
 from ...runtime.cuda.chips import Chip, find_chip
 from ...runtime.cuda.ptxas import find_ptxas
 from ...test.corpus.basic import Function
-from .arguments import parse_arguments
+from .arguments import finish, parse_arguments
 from .attentions import ATTENTIONS
 from .beside_triton import assembled, with_reasons
 from .machine_code import Code, Instruction, parse
@@ -276,13 +276,7 @@ def main(arguments: Sequence[str]) -> int:
         for name, launches in triton["operations"].items()
         if not options.only or any(part in name for part in options.only)
     ]
-    text = table(rows, chip, triton["version"])
-    print(text)
-    if options.save:
-        RESULTS.write_text(text + "\n", encoding="utf-8")
-    wrong = surprises(rows)
-    print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
-    return bool(wrong)
+    return finish(table(rows, chip, triton["version"]), RESULTS if options.save else None, surprises(rows))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""The arguments of commands that make a table of operations: which, for what chip, and if it is kept."""
+"""Commands that make a table of operations: which, for what chip, if it is kept, what is not as known."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,3 +26,12 @@ def parse_arguments(
     if lacks is not None:
         parser.error(f"this needs {lacks}")
     return options
+
+
+def finish(text: str, kept: Path | None, wrong: Sequence[str]) -> int:
+    """Print a table, keep it in ``kept``, and say what is ``wrong``; the command's status."""
+    print(text)
+    if kept is not None:
+        kept.write_text(text + "\n", encoding="utf-8")
+    print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
+    return int(bool(wrong))

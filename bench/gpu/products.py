@@ -31,7 +31,7 @@ from ...pipelines.cuda import cuda_stages
 from ...pipelines.device_code import take_ptx
 from ...runtime.cuda.chips import Chip, find_chip
 from ...runtime.cuda.ptxas import find_ptxas
-from .arguments import parse_arguments
+from .arguments import finish, parse_arguments
 from .beside_triton import TRITON, assembled, made_by_triton, with_reasons
 from .machine_code import Code, parse
 from .product_problems import PROBLEMS, Problem, compile_problem, told
@@ -191,13 +191,7 @@ def main(arguments: Sequence[str]) -> int:
         for (at, rounds), launch in zip(pairs, triton["kernels"], strict=True)
         for block, kernel, seconds in [ours[at]]
     ]
-    text = table(rows, chip, triton["version"])
-    print(text)
-    if options.save:
-        RESULTS.write_text(text + "\n", encoding="utf-8")
-    wrong = surprises(rows)
-    print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
-    return bool(wrong)
+    return finish(table(rows, chip, triton["version"]), RESULTS if options.save else None, surprises(rows))
 
 
 if __name__ == "__main__":

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 
 import triton
 import triton.language as tl
+from triton import JITFunction
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
@@ -104,21 +106,24 @@ def ptx(problem: dict, chip: int) -> dict:
     signature = dict(zip(product.arg_names, types, strict=False)) | dict.fromkeys(constants, "constexpr")
     aligned = {(at,): [["tt.divisibility", 16]] for at in range(len(types))}
     # Triton's stages count the step that is multiplied from registers: it keeps one tile less.
-    stages = problem["stages"] + 1
+    return compiled(product, (signature, constants, aligned), chip, problem["warps"], problem["stages"] + 1)
+
+
+def compiled(kernel: JITFunction, form: tuple[dict, dict, dict], chip: int, warps: int, stages: int) -> dict:
+    """The PTX of a kernel with such a signature, constants and attributes, and its bytes of shared memory."""
     options = {
-        "num_warps": problem["warps"], "num_stages": stages, "enable_fp_fusion": False, "ptx_version": PTX
+        "num_warps": warps, "num_stages": stages, "enable_fp_fusion": False, "ptx_version": PTX
     }  # fmt: skip
-    source = ASTSource(product, signature, constants, aligned)
-    made = triton.compile(source, target=GPUTarget("cuda", chip, 32), options=options)
+    made = triton.compile(ASTSource(kernel, *form), target=GPUTarget("cuda", chip, 32), options=options)
     return {"ptx": str(made.asm["ptx"]), "shared": made.metadata.shared}
 
 
-def main(chip: str) -> None:
+def main(chip: str, make: Callable[[dict, int], dict]) -> None:
     """Print the version, and what becomes of each problem."""
     number = int(chip.removeprefix("sm_").rstrip("af"))
-    made = [ptx(problem, number) for problem in json.load(sys.stdin)]
+    made = [make(problem, number) for problem in json.load(sys.stdin)]
     print(json.dumps({"version": triton.__version__, "kernels": made}))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], ptx)

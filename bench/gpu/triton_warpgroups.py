@@ -10,14 +10,11 @@ stored.
 
 from __future__ import annotations
 
-import json
 import sys
 
 import triton
 import triton.language as tl
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
-from triton_products import BAND, PTX
+from triton_products import BAND, compiled, main
 
 TYPES = {
     "bf16": ("bf16", "bf16"), "f16": ("fp16", "fp16"), "i8": ("i8", "i32"), "e4m3": ("fp8e4nv", "bf16"),
@@ -97,21 +94,8 @@ def ptx(problem: dict, chip: int) -> dict:
         (at,): [["tt.divisibility", 16]] for at, name in enumerate(signature) if signature[name][0] == "*"
     }
     signature |= dict.fromkeys(constants, "constexpr")
-    options = {
-        "num_warps": problem["warps"], "num_stages": problem["stages"], "enable_fp_fusion": False,
-        "ptx_version": PTX,
-    }  # fmt: skip
-    source = ASTSource(product, signature, constants, aligned)
-    made = triton.compile(source, target=GPUTarget("cuda", chip, 32), options=options)
-    return {"ptx": str(made.asm["ptx"]), "shared": made.metadata.shared}
-
-
-def main(chip: str) -> None:
-    """Print the version, and what becomes of each problem."""
-    number = int(chip.removeprefix("sm_").rstrip("af"))
-    made = [ptx(problem, number) for problem in json.load(sys.stdin)]
-    print(json.dumps({"version": triton.__version__, "kernels": made}))
+    return compiled(product, (signature, constants, aligned), chip, problem["warps"], problem["stages"])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], ptx)

@@ -26,7 +26,7 @@ from ...passes.gpu.layouts.access import WIDE
 from ...passes.gpu.layouts.warpgroup import ROWS
 from ...runtime.cuda.chips import Chip, find_chip
 from ...runtime.cuda.ptxas import find_ptxas
-from .arguments import parse_arguments
+from .arguments import finish, parse_arguments
 from .beside_triton import TRITON, assembled, made_by_triton, with_reasons
 from .machine_code import Code, parse
 from .product_problems import DTYPES, HOPPER_PROBLEMS, Problem, compile_problem, told
@@ -210,13 +210,7 @@ def main(arguments: Sequence[str]) -> int:
         launches = zip(some, made["kernels"], strict=True)
         triton |= {problem: compile_triton(launch, chip) for problem, launch in launches}
     rows = [Row(problem, *ours[problem], triton[problem]) for problem in problems]
-    text = table(rows, chip, version)
-    print(text)
-    if options.save:
-        RESULTS.write_text(text + "\n", encoding="utf-8")
-    wrong = surprises(rows)
-    print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
-    return bool(wrong)
+    return finish(table(rows, chip, version), RESULTS if options.save else None, surprises(rows))
 
 
 if __name__ == "__main__":
