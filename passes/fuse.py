@@ -8,13 +8,14 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import DECISIONS, FUSION, IN_PARTS, WHOLE, Decision
+from ..dialects.attributes import DECISIONS, FUSION, IN_PARTS, REWRITES, WHOLE, Decision
 from .base import Pass
 from .costs.machine import DEFAULT_CPU, machine_of
 from .fusion.buffers import give_concats_their_buffers
 from .fusion.choose import Chooser
 from .fusion.counts import compute_counts
-from .fusion.decisions import Decisions, without_fused
+from .fusion.decisions import Decisions
+from .fusion.earlier import with_fused_moves, without_fused_products
 from .fusion.graph import Graph
 from .fusion.kinds import Kind
 from .fusion.padded import compute_padded
@@ -50,7 +51,8 @@ class Fuse(Pass):
     its positions.
     The module gets each decision with its numbers as ``mlopt.decisions``, after those of mlopt-join-products
     about products that are not in one kernel now, and the reasons against as ``mlopt.fusion``;
-    what is padded or written over, computed where it is read or not, as ``mlopt.rewrites``.
+    what is padded or written over, computed where it is read or not, as ``mlopt.rewrites``, where a copy that
+    was left, but is fused now, costs nothing any more (`passes/fusion/earlier.py`).
     A tensor that is returned twice, as itself or as a view, or is an argument, is copied here
     (`passes/outlining/host.py`), so that what makes or reads it may write the copy, too.
     Numbers of places of which nobody knows how many there are, as torch.arange makes them, are computed by
@@ -95,8 +97,10 @@ class Fuse(Pass):
         lines = [line if count == 1 else f"{line} ({count} times)" for line, count in counts.items()]
         with op.location:
             FUSION.set(op, tuple(lines))
-            before = without_fused(DECISIONS.get(op) or (), functions)
+            before = without_fused_products(DECISIONS.get(op) or (), functions)
             DECISIONS.set(op, (*before, *(decision for each in made for decision in each.all())))
+            if rewrites := REWRITES.get(op):
+                REWRITES.set(op, with_fused_moves(rewrites, functions))
         note_rewrites(op, self.name, padded)
         for each in made:
             each.graph.erase_dead()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mlir import ir
 
 from ...dialects.attributes import BESIDE, GROUP, Decision
-from ..groups import entry_ops
 from ..locations import place_of
-from ..raising.bodies import is_contraction
 from ..structured import word_for
 from .behind import Behind
 from .graph import Graph
@@ -41,34 +39,6 @@ class _Edge:
     def places(self) -> tuple[str, str]:
         """The source lines of the two."""
         return place_of(self.maker.location), place_of(self.reader.location)
-
-
-def without_fused(products: Iterable[Decision], functions: Iterable[ir.Operation]) -> list[Decision]:
-    """The decisions about ``products`` of one tensor, but for those refused that are in one kernel now.
-
-    Passes between have made others of the products: what they read, and their source lines, say which they
-    are. Where a line has products in one kernel and products in several, all decisions stay.
-    """
-    known = list(products)
-    if not any(each.reason for each in known):
-        return known
-    reading: dict[ir.Value, dict[int | None, Counter[str]]] = {}
-    for op in (op for function in functions for op in entry_ops(function)):
-        if is_contraction(op):
-            groups = reading.setdefault(op.operands[0], {})
-            groups.setdefault(GROUP.get(op), Counter())[place_of(op.location)] += 1
-    return [each for each in known if not each.reason or not _are_fused(each, reading.values())]
-
-
-def _are_fused(products: Decision, reading: Iterable[Mapping[int | None, Counter[str]]]) -> bool:
-    """Whether one group has all of them, wherever they are; ``reading``: of each tensor, lines by groups."""
-    lines = Counter(products.places)
-    together = [
-        any(lines <= inside for inside in groups.values())
-        for groups in reading
-        if lines <= sum(groups.values(), Counter[str]())
-    ]
-    return "" not in lines and any(together) and all(together)
 
 
 class Decisions:
