@@ -33,7 +33,7 @@ two GPT-2 blocks on a CPU.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from mlir import ir
@@ -118,9 +118,7 @@ class Schedule(Pass):
         if self.target == "cuda":
             self._schedule_blocks(function, domain, candidate)
             return
-        strips = cpu.WIDE_STRIPS if self.vector_bits >= 512 else cpu.NARROW_STRIPS
-        sizes = replace(cpu.CANDIDATES[candidate], strips=strips)
-        chosen = cpu.choose_tiles(domain, self.tasks, sizes)
+        chosen = cpu.choose_tiles(domain, self.tasks, cpu.sizes_for(self.vector_bits, candidate))
         SCHEDULE.set(function, {"tile": tuple(chosen[dim] for dim in domain.dims)})
 
     def _problem(self, domain: Domain) -> str | None:

@@ -35,7 +35,11 @@ def cpu_stages(
     return (
         LINALG,
         # Strips of registers read weights in one order; the tiles of a GPU pass through shared memory.
-        kernels(DEFAULT_CPU, own="mlopt-pack-weights,", early="mlopt-weights-in-place,"),
+        kernels(
+            DEFAULT_CPU,
+            own=f"mlopt-pack-weights{{vector-bits={vector_bits}}},",
+            early="mlopt-weights-in-place,",
+        ),
         tile(format_pass(Schedule(choices=choices, vector_bits=vector_bits)), fast_math, SCRATCH),
         Stage(
             "loops",

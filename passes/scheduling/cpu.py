@@ -22,6 +22,7 @@ from .common import TASKS, forced, innermost_dims, keep_inside, memory_order, pr
 from .transposed import transposed_sides
 
 LANES = 64  # the widest strip of registers, in f32
+WIDE_BITS = 512  # of registers, of which there are 32; of others there are 16
 LARGEST_ROW = 1 << 14
 # Columns that are summed, at most, and tasks if there are enough: a Zen 4 core reads 4 KB a row at 18 GB/s
 # and more, 1 KB at 13, 256 B at 9.
@@ -60,7 +61,8 @@ class Sizes:
     """How much a task has.
 
     ``elements`` of an element-wise kernel; of a matrix product ``rows`` at most, and ``panel`` elements of
-    the factor that is kept in L2, in ``strips``; ``pixels`` of a convolution; a block of ``attention``.
+    the factor that is kept in L2, in ``strips``; ``pixels`` of a convolution, whose packed weights have
+    ``window_lanes`` a strip; a block of ``attention``.
     """
 
     elements: int = 8192
@@ -70,6 +72,7 @@ class Sizes:
     # 16 KB each of queries, scores and sums
     attention: Block = field(default=Block(rows=(64, 48, 32), keys=64, step=0))
     strips: tuple[Strip, ...] = WIDE_STRIPS
+    window_lanes: int = LANES
 
 
 # The first is the cost model's choice; `tune=True` measures the others beside it.
@@ -80,6 +83,17 @@ CANDIDATES = (
     Sizes(16384, 64, 1 << 16, 16, Block(rows=(96, 64), keys=64, step=0)),
     Sizes(32768, 512, 1 << 18, 256, Block(rows=(128, 64), keys=32, step=0)),
 )
+
+
+def sizes_for(vector_bits: int, candidate: int) -> Sizes:
+    """The sizes of a ``candidate`` on a CPU with such registers."""
+    strips = WIDE_STRIPS if vector_bits >= WIDE_BITS else NARROW_STRIPS
+    return replace(CANDIDATES[candidate], strips=strips, window_lanes=window_lanes(vector_bits))
+
+
+def window_lanes(vector_bits: int) -> int:
+    """The columns of a strip of a window's packed weights, in f32: those of a register tile."""
+    return LANES if vector_bits >= WIDE_BITS else 2 * vector_bits // 32
 
 
 def choose_tiles(domain: Domain, tasks: int, sizes: Sizes = CANDIDATES[0]) -> dict[Dim, int]:
@@ -222,17 +236,18 @@ def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks
             if at_once > 1 and height >= FEWEST_ROWS and _is_wide(nest):
                 wanted = max(wanted // at_once, LANES // 4)  # as many tasks, and panels of as many bytes
         tiles[lanes] = _lanes(lanes.extent, wanted)
-    if lanes.extent == LANES:  # perhaps packed weights: what the next strip reads lies elsewhere
+    packed = sizes.window_lanes if windows else LANES
+    if lanes.extent == packed:  # perhaps packed weights: what the next strip reads lies elsewhere
         for loop in contraction.strip_loops(nest):
             tiles.setdefault(loops[loop], SINGLE)
     for loop in contraction.batch_loops(nest):
         tiles.setdefault(loops[loop], SINGLE)  # each has factors of its own: nothing to share in a task
     rows = [loops[loop] for loop in reversed(nest.parallels) if loops[loop] not in tiles]
-    left = sizes.pixels if windows else sizes.rows
+    left = sizes.pixels * (LANES // packed) if windows else sizes.rows
     if lanes.whole and lanes.extent is not None:  # the block is rows that are reduced, too
         left = max(sizes.elements // lanes.extent, 8)
     for dim in rows:
-        if windows and dim is rows[0] and dim.extent is not None and dim.extent <= 2 * sizes.pixels:
+        if windows and dim is rows[0] and dim.extent is not None and dim.extent <= 2 * left:
             tiles[dim] = WHOLE
         else:
             tiles[dim] = _near(dim.extent, max(left, 1)) if windows else _rows(dim.extent, max(left, 1))

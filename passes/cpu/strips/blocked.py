@@ -21,6 +21,7 @@ from mlir.dialects import arith, scf
 
 from ...constants import integer_of
 from ...operations import ops_named
+from .borders import knowing
 from .carried import run_loop
 from .cover import Cover, Inside, cover
 from .emitter import Emitter, normal_strip
@@ -41,19 +42,27 @@ _SHORT_BLOCK = 4
 # The buffer of sums, and the least positions that a packed block is worth.
 _SUMS_BYTES = 256 * 1024
 _LEAST_BLOCK = 64
+# Turns of a block of channels: with fewer LLVM keeps a pointer for each element that is read.
+_FEWEST_TURNS = 8
 
 
 @dataclass(frozen=True)
 class Blocks:
     """The loop that is cut, positions of its variable in a block, inside how many covers it lies.
 
-    ``window``: it is that of a window (`turns.py`).
+    ``window``: it is that of a window (`turns.py`); the loop inside of it is cut if there are ``channels``.
     """
 
     loop: scf.ForOp
     size: int
     depth: int
     window: bool = False
+    channels: scf.ForOp | None = None
+
+    @property
+    def cut(self) -> scf.ForOp:
+        """The loop whose turns are taken in blocks."""
+        return self.channels or self.loop
 
 
 class Sums(Buffer):
@@ -138,6 +147,29 @@ def plan_turns(
     return Blocks(loops[0], next(sizes, 1), place + 1, window=True)
 
 
+def plan_channels(
+    layout: Layout, root: ir.OpView, covers: Sequence[Cover], lane: int, rows: int, weights: int, most: int
+) -> Blocks | None:
+    """How to cut the innermost loop of a window, whose ``weights`` in bytes few rows of a tile share.
+
+    A block of them, ``most`` bytes, stays in L1 for all of the task's ``rows``, as do the rows that it is
+    multiplied by, which lie in a page of their own for each channel.
+    """
+    loops = contraction_loops(layout, root)
+    place = next(at for at, how in enumerate(covers) if how.dim == lane)
+    if len(loops) != 1 or weights <= most or rows <= _rows_at_once(covers, place):
+        return None
+    (channels,) = (op.operation.parent.opview for op in ops_named(loops[0], "vector.contract"))
+    first, end, step = (integer_of(operand) for operand in channels.operands[:3])
+    sums = rows * covers[place].width * bytes_of(element_of(loops[0].results[0]))
+    if first is None or end is None or step is None or end <= first or sums > _SUMS_BYTES:
+        return None
+    wanted = max((end - first) * most // weights // step, _FEWEST_TURNS) * step
+    even = (size for size in range(wanted, wanted // 2, -step) if (end - first) % size == 0)
+    size = next(even, wanted)
+    return Blocks(loops[0], size, place + 1, True, channels) if 0 < size < end - first else None
+
+
 def whole_block(
     loop: scf.ForOp, covers: Sequence[Cover], lane: int, rows: int, element: ir.Type
 ) -> Blocks | None:
@@ -187,16 +219,20 @@ def emit_blocks(em: Emitter, blocks: Blocks, inside: Inside) -> None:
         sums.store(em, strip, window.start(em, strip, first) if blocks.window else first)
 
     strips(False, start)
-    lower, upper, step = (em.scalar(operand) for operand in loop.operands[:3])
+    lower, upper, step = (em.scalar(operand) for operand in blocks.cut.operands[:3])
     with em.loop(lower, upper, em.index(blocks.size)) as block:
         first = block.induction_variable
         with em.here():
             end = arith.MinSIOp(em.sum(first, em.index(blocks.size)), upper).result
-        em.block = (first, end)
+        em.block = None if blocks.channels else (first, end)
 
         def add(strip: Strip, _: Sequence[ir.Value]) -> None:
             before = sums.load(em, strip)
-            if blocks.window:
+            if blocks.channels:
+                turns = [em.scalar(operand) for operand in loop.operands[:3]]
+                with knowing(em, bounds={blocks.channels.operation: (first, end)}):
+                    after = run_turns(em, total, strip, before, turns)
+            elif blocks.window:
                 after = run_turns(em, total, strip, before, (first, end, step))
             else:
                 after = run_loop(em, total, strip, {0: before}, (first, end, step))

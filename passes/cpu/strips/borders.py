@@ -19,13 +19,14 @@ class Border:
     """``within``: reads, with dims of their tiles, all of whose positions lie in memory.
 
     ``outside``: reads of padding alone. ``cut``: loops that leave out positions in the padding. ``pinned``:
-    loops of which one turn alone is made.
+    loops of which one turn alone is made; ``bounds``: others', where not all turns are.
     """
 
     within: frozenset[tuple[ir.Operation, int]] = frozenset()
     outside: frozenset[ir.Operation] = frozenset()
     cut: Mapping[ir.Operation, Edge] = field(default_factory=dict)
     pinned: Mapping[ir.Operation, int] = field(default_factory=dict)
+    bounds: Mapping[ir.Operation, tuple[ir.Value, ir.Value]] = field(default_factory=dict)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from mlir import ir
 from mlir.dialects import arith
@@ -70,7 +71,7 @@ def cover(
     if extent.static is None and extent.most <= width and lanes:
         return body(Axis(None, 0, how.count, lanes, extent.value, extent.bound), values)
     if extent.static is not None and how.apart != (0, 0):
-        return _cover_apart(em, extent.static, how, once, full, values, body)
+        return _cover_apart(em, extent.static, how, full, values, body)
     whole = extent.multiple % width == 0
     total = em.index(extent.static) if extent.static is not None else extent.value
     assert total is not None
@@ -128,22 +129,26 @@ def cover_blocks(
 
 
 def _cover_apart(
-    em: Emitter, size: int, how: Cover, once: bool, full: Axis, values: list[ir.Value], body: Body
+    em: Emitter, size: int, how: Cover, full: Axis, values: list[ir.Value], body: Body
 ) -> list[ir.Value]:
-    """Strips at known positions before and after a loop over the others."""
+    """Strips at known positions before and after a loop over the others; the last two share what is left.
+
+    Few positions have few sums, which would wait for one another.
+    """
     width, (before, after) = how.width, how.apart
     count, rest = divmod(size, width)
-    end = max(count - after, before)
+    end = max(count - max(after, 1 if rest else 0), before)
     for strip in range(min(before, count)):
         values = body(replace(full, offset=strip * width), values)
     if end > before:
         start, stop = em.index(before * width), em.index(end * width)
         values = _loop(em, start, stop, width, None, full, values, body)
-    for strip in range(end, count):
-        values = body(replace(full, offset=strip * width), values)
-    if rest and once:
-        return body(_part(replace(full, offset=count * width), rest), values)
-    return body(replace(full, offset=size - width), values) if rest else values
+    starts = [strip * width for strip in range(end, count)]
+    if rest:
+        starts.append(size - (width + rest) // 2 if starts else count * width)
+    for first, following in pairwise([*starts, size]):
+        values = body(_part(replace(full, offset=first), following - first), values)
+    return values
 
 
 def _part(full: Axis, size: int) -> Axis:

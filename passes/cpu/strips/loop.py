@@ -34,6 +34,7 @@ def emit_loop(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     if loop in em.border.pinned:
         return run_loop(em, value, strip, {}, turn_of(em, em.border.pinned[loop]))
     bounds = [em.scalar(operand) for operand in loop.operands[:3]]
+    bounds[:2] = em.border.bounds.get(loop, bounds[:2])
     edge, row = find_edge(em, value, strip), find_row(em, value, strip)
     if edge is None and row is None:
         return run_loop(em, value, strip, {}, bounds)
