@@ -11,6 +11,7 @@ from ..dialects.attributes import KERNEL, SCHEDULE
 from ..passes.cpu.functions import with_calls
 from ..passes.options import format_pass
 from ..passes.schedule import CANDIDATES, Schedule
+from ..runtime.codegen import Target
 from ..runtime.cuda.chips import find_chip
 from .accept import accept
 from .compile import looking
@@ -34,13 +35,14 @@ def candidate_schedules(
 ) -> dict[str, Any]:
     """What there is to choose from for the kernels that @main calls.
 
-    On a CPU, or the GPU ``chip`` ("sm_80"), whose tensor cores may round factors of f32 (``tf32``).
+    On this CPU, or the GPU ``chip`` ("sm_80"), whose tensor cores may round factors of f32 (``tf32``).
     ``passes`` and ``plugins`` are those of `mlopt.pipelines.compile.lower_text`. Returns::
 
         {"kernels": {name: its text before mlopt-schedule, without the name},
          "schedules": [{name: schedule}, …] for the choices 0, 1, … of mlopt-schedule}
     """
-    target = cuda_stages(chip, find_chip(chip).ptx, tf32=tf32) if chip else cpu_stages()
+    bits = Target.resolve().vector_bits
+    target = cuda_stages(chip, find_chip(chip).ptx, tf32=tf32) if chip else cpu_stages(bits)
     found = []
     with looking():
         module = accept(linalg_text, func_name)
@@ -49,7 +51,8 @@ def candidate_schedules(
         texts = {_name(kernel): _nameless(kernel) for kernel in _kernels(module.operation)}
         for number in range(CANDIDATES["cuda" if chip else "cpu"]):
             choices = str(number)
-            schedule = cuda_schedule(chip, tf32, choices) if chip else Schedule(choices=choices)
+            on_cpu = Schedule(choices=choices, vector_bits=bits)
+            schedule = cuda_schedule(chip, tf32, choices) if chip else on_cpu
             copy = module.operation.clone()
             run_pipeline(copy, f"builtin.module({format_pass(schedule)})")
             found.append(

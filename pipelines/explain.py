@@ -36,6 +36,7 @@ from ..passes.moving.reads import is_move
 from ..passes.naming.parts import by_named_ops
 from ..passes.structured import ASSUMED, word_for
 from ..passes.tile import kernel_domain
+from ..runtime.codegen import Target
 from ..runtime.cuda.chips import find_chip
 from .accept import accept
 from .compile import looking
@@ -56,6 +57,7 @@ def explain_text(
     *,
     func_name: str = "main",
     chip: str = "",
+    cpu: str = "host",
     tf32: bool = False,
     choices: str = "",
     passes: Sequence[str] = (),
@@ -63,7 +65,8 @@ def explain_text(
 ) -> dict[str, Any]:
     """The kernels of the module ``linalg_text`` and the edges between their calls.
 
-    For a CPU, or the GPU ``chip`` ("sm_80"), whose tensor cores may round factors of f32 (``tf32``);
+    For the ``cpu`` of this LLVM name ("host": this machine's), or the GPU ``chip`` ("sm_80"), whose tensor
+    cores may round factors of f32 (``tf32``);
     ``choices`` are mlopt-schedule's; ``passes`` and ``plugins`` are those of
     `mlopt.pipelines.compile.lower_text`. Returns::
 
@@ -95,7 +98,7 @@ def explain_text(
     if chip:
         target = cuda_stages(chip, find_chip(chip).ptx, tf32=tf32, choices=choices)
     else:
-        target = cpu_stages(choices=choices)
+        target = cpu_stages(Target.resolve(cpu).vector_bits, choices=choices)
     with looking(), user_passes(target, passes, plugins) as stages:
         linalg, grouping, outline, schedule = _stages(stages)
         module = accept(linalg_text, func_name)

@@ -169,7 +169,7 @@ def explain(source: str, func: str, target: str | None = None, machine: str = ""
     program = read(source, func, options)
     tuned = program.choices(options)
     choices = tuning.text_of(tuned or {}) if options.tune else ""
-    found: dict[str, Any] = ask(_EXPLAIN, program.linalg, func, options, choices=choices)
+    found: dict[str, Any] = ask(_EXPLAIN, program.linalg, func, options, choices=choices, cpu=options.cpu)
     ops = [op for call in found["calls"] for op in call["ops"]]
     for each in (*ops, *(member for op in ops for member in op.get("members", ()))):
         each["where"] = in_source(source, each["where"])
