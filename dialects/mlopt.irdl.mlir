@@ -143,6 +143,17 @@ irdl.dialect @mlopt {
     %index = irdl.is index
     irdl.operands(turn: %index)
   }
+  // which of its warpgroups that take turns with a block's tiles (mlopt-gpu-ping-pong) a thread is of, and an
+  // arrival of each warp in the slot of another one of them, which multiplies then;
+  irdl.operation @consumer {
+    %index = irdl.is index
+    irdl.results(own: %index)
+  }
+  irdl.operation @pass_on {
+    %barriers = irdl.base "!builtin.memref"
+    %index = irdl.is index
+    irdl.operands(barriers: %barriers, slot: %index)
+  }
   // a wait of all threads of a cluster for each other, behind which no block accesses another one's memory;
   irdl.operation @pair_wait {
   }

@@ -23,8 +23,8 @@ should hold (nvvm.minctasm); a reduction has ``most_registers`` (nvvm.maxnreg) i
 more than it needs; a product on tensor cores has ``stages``, the steps whose factors are in shared
 memory at once, ``registers``, with which a thread makes do, and one of the kernel's twin for what is not
 aligned; its kernel has ``mlopt.considered``: the blocks that were compared, and the time that was predicted
-for each. A sum of rows that indices name has ``listed``: how many of them are read at
-once. How sizes are chosen: ``passes/scheduling``.
+for each. ``ping_pong`` says how many warpgroups are to take turns with a block's tiles. A sum of rows that
+indices name has ``listed``: how many of them are read at once. How sizes are chosen: ``passes/scheduling``.
 
 Lowering: mlopt-tile writes no kernel that has no schedule. Its own compile time is 0.02 s for the kernels of
 two GPT-2 blocks on a CPU.
@@ -133,6 +133,7 @@ class Schedule(Pass):
         found |= {"most_registers": (choice.most_registers,)} if choice.most_registers else {}
         found |= {"beyond": (1,)} if choice.beyond else {}
         found |= {"listed": (choice.listed,)} if choice.listed else {}
+        found |= {"ping_pong": (choice.consumers,)} if choice.consumers > 1 else {}
         SCHEDULE.set(function, found | ({"tf32": (1,)} if choice.tf32 else {}))
         if choice.considered:
             CONSIDERED.set(function, choice.considered)

@@ -50,7 +50,10 @@ def cuda_stages(
     )
     roles = f"mlopt-gpu-warp-roles{{shared={limits.shared}}}"
     pairs = f"mlopt-gpu-pair-blocks{{machine={machine_for_code(chip)}}}"
-    persistent = f"mlopt-gpu-persistent-grid{{machine={machine_for_code(chip)} shared={limits.shared}}}"
+    persistent = (
+        f"mlopt-gpu-persistent-grid{{machine={machine_for_code(chip)} shared={limits.shared}}},"
+        f"mlopt-gpu-ping-pong{{shared={limits.shared}}}"
+    )
     loads = (
         f"mlopt-gpu-attention-loads{block},mlopt-gpu-warpgroup-loads{block},"
         f"mlopt-gpu-tma-loads,{roles},{pairs},mlopt-gpu-tma-stores{block},{persistent},"
@@ -103,7 +106,8 @@ def cuda_stages(
             "mlopt-gpu-tensor-cores,mlopt-gpu-late-scales,mlopt-gpu-hoist-factors,mlopt-gpu-split-masks,"
             # While the places of its steps are numbers.
             f"mlopt-gpu-join-loops,{products}"
-            # Nothing upstream runs after it: canonicalize would merge constants of different layouts.
+            # Nothing upstream runs after it: canonicalize would merge constants of different layouts. Blocks
+            # must have many tiles before warpgroups take turns with these.
             f"mlopt-gpu-assign-layouts{block},{loads}"
             f"mlopt-gpu-pipeline-loads{block},"
             # Once all of a product is there, its parts and their sums are one grid.

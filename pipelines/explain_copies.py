@@ -13,7 +13,7 @@ from ..passes.gpu.grids import grids_of
 from ..passes.gpu.layouts.access import bytes_of
 from ..passes.gpu.layouts.boxes import TILE
 from ..passes.gpu.layouts.warpgroup import HELD, PRODUCT, WARPS
-from ..passes.gpu.layouts.warps import producers_of, warps_of
+from ..passes.gpu.layouts.warps import consumers_of, producers_of, warps_of
 from ..passes.operations import defining_op, nested_ops
 
 _LOAD = "mlopt.tma_load"
@@ -29,14 +29,16 @@ def copies_of(module: ir.Operation) -> dict[str, list[dict[str, Any]]]:
          "copy": the same or None, "tma": whether it copies,
          "why": the reasons why warpgroups do not multiply, or why threads copy for them, and not TMA,
          "rings": [{"type", "stages", "bytes", "both"}], "barriers": [{"slots", "arrivals"}],
-         "cluster": blocks, "persistent": blocks or None, "stores": [{"type", "why"}]}
+         "cluster": blocks, "persistent": blocks or None, "consumers": tiles at once,
+         "stores": [{"type", "why"}]}
 
     ``copy`` are warps that do nothing else, None where those that multiply ask for copies. ``registers`` are
     what setmaxnreg gives a thread, None where all have as many. ``both``: a block copies its part of it to
     all of its cluster. ``arrivals``: how many the mbarrier of a slot waits for until it is full and, where
-    there are roles, until it has been read. ``persistent``: the most blocks of a launch, which make tile
-    after tile; None where each makes one. ``stores`` are the results of warpgroups, and why threads store
-    them; None where TMA does.
+    there are roles, until it has been read; of those by which warpgroups take turns, until it is one's turn.
+    ``persistent``: the most blocks of a launch, which make tile after tile; None where each makes one;
+    ``consumers``: how many of those that multiply take turns with these. ``stores`` are the results of
+    warpgroups, and why threads store them; None where TMA does.
     """
     found: dict[str, list[dict[str, Any]]] = {}
     for forall in grids_of(module):
@@ -51,9 +53,10 @@ def _copies(forall: ir.Operation, ops: Sequence[ir.Operation]) -> dict[str, Any]
     given = _named(ops, "mlopt.set_registers")
     registers = {bool(_integer(op, "more")): _integer(op, "count") for op in given}
     reasons = [reason for op in ops for mark in (BY_WARPS, BY_THREADS) if (reason := mark.get(op))]
-    producers, in_groups = producers_of(forall), any(op.name in _WARPGROUPS for op in ops)
+    producers, consumers = producers_of(forall), consumers_of(forall)
+    in_groups = any(op.name in _WARPGROUPS for op in ops)
     return {
-        "multiply": _role(warps_of(forall), in_groups, registers.get(True)),
+        "multiply": _role(consumers * warps_of(forall), in_groups, registers.get(True)),
         "copy": _role(producers, producers == WARPS, registers.get(False)) if producers else None,
         "tma": bool(_named(ops, _LOAD)),
         "why": list(dict.fromkeys(reasons)),
@@ -61,6 +64,7 @@ def _copies(forall: ir.Operation, ops: Sequence[ir.Operation]) -> dict[str, Any]
         "barriers": [_barriers(op) for op in _named(ops, "mlopt.tma_barriers")],
         "cluster": (SCHEDULE.get(forall) or {}).get("cluster", (1,))[0],
         "persistent": next(iter((SCHEDULE.get(forall) or {}).get("persistent", ())), None),
+        "consumers": consumers,
         "stores": [found for op in _named(ops, "vector.transfer_write") if (found := _store(op)) is not None],
     }
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _SLOTS = ("full slots", "read ones")
+_TURNS = ("turns",)
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -23,8 +24,9 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
         rings = [ring for ring in found["rings"] if ring["stages"] == stages]
         tiles = f"{sum(ring['bytes'] for ring in rings)} bytes: {', '.join(ring['type'] for ring in rings)}"
         yield f"ring of {stages} steps, {tiles}" if stages > 1 else f"copied once, {tiles}"
-    for each in found["barriers"]:
-        slots = zip(each["arrivals"], _SLOTS, strict=False)
+    for number, each in enumerate(found["barriers"]):
+        is_order = found["consumers"] > 1 and number > 0
+        slots = zip(each["arrivals"], _TURNS if is_order else _SLOTS, strict=False)
         yield "mbarriers: " + ", ".join(
             f"{each['slots']} for {what} ({count} arrival{'s' if count > 1 else ''} each)"
             for count, what in slots
@@ -34,6 +36,8 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"clusters of {found['cluster']} blocks: each copies its part of {shared} to all (multicast)"
     if found["persistent"] is not None:
         yield f"{found['persistent']} blocks at most, each of which makes tile after tile (a persistent grid)"
+    if found["consumers"] > 1:
+        yield "its warpgroups take turns with these: one multiplies while the other ends its own (ping-pong)"
     for each in found["stores"]:
         is_kept = each["why"] is not None
         yield (

@@ -72,14 +72,14 @@ from ..costs.machine import DEFAULT_GPU, Machine, machine_of
 from ..moving.gathered import clone
 from ..operations import block_ops, nested_ops, ops_named
 from .grids import grids_of
-from .layouts.access import bytes_of
 from .layouts.boxes import CUT, TILE, stored
-from .layouts.warpgroup import HELD, PATTERN_BYTES
-from .layouts.warps import BLOCK_SHARED, RESERVED
+from .layouts.warpgroup import HELD
+from .layouts.warps import BLOCK_SHARED, RESERVED, wanted_consumers
+from .persistent.roles import Roles, ops_of, roles_in
+from .persistent.room import taken, writes_of
 from .rings import at_later, create, round_of, slot_of
 from .threads.grid import Loops
 from .threads.tma_store import matrices_for
-from .tma_loads import products_of
 from .tma_stores import layout_of, rows_problem
 from .turns.reads import depends_on
 
@@ -113,36 +113,22 @@ class PersistentGrid(Pass):
                 _rewrite(forall, cut, blocks_at_once(forall, machine))
 
 
-@dataclass(frozen=True)
-class _Roles:
-    """Who does what in a kernel: the bodies of those who copy and of the others."""
-
-    branch: ir.Operation
-    copies: ir.Block
-    others: ir.Block
-    twin: ir.Value
-
-    @property
-    def loop(self) -> ir.Operation:
-        """The one that multiplies."""
-        (found,) = (op for op in nested_ops(self.others) if op.name == "scf.for" and products_of(op))
-        return found
-
-
 def can_persist(forall: ir.Operation, shared: int) -> int | None:
     """In how many parts blocks store a tile so that there is room for it beside the rings, or None."""
     schedule = SCHEDULE.get(forall) or {}
     if "roles" not in schedule or SUMS.name in forall.parent.attributes or ops_named(forall, HELD):
         return None
-    roles = _roles_of(forall)
-    loops = [op for op in _ops(roles.others) if op.name == "scf.for"]
-    rest = [op for op in _ops(roles.others) if op not in loops and roles.twin not in list(op.operands)]
+    roles = roles_in(forall)
+    loops = [op for op in ops_of(roles.others) if op.name == "scf.for"]
+    rest = [op for op in ops_of(roles.others) if op not in loops and roles.twin not in list(op.operands)]
     if len(loops) > 1 or not all(op.name.startswith(_PLAIN) for op in rest):
         return None
     if not _own_values(forall).isdisjoint(list(loops[0].operands)[:3]):
         return None
     room = shared // schedule["roles"][1] - RESERVED
-    return next((parts for parts in PARTS if _bytes(forall, parts) <= room), None)
+    made = [parts for parts in PARTS if all(_cut(write, parts) is not None for write in writes_of(forall))]
+    ways = [(parts, tiles) for tiles in dict.fromkeys((wanted_consumers(forall), 1)) for parts in made]
+    return next((parts for parts, tiles in ways if taken(forall, parts, tiles) <= room), None)
 
 
 def should_persist(forall: ir.Operation, machine: Machine) -> bool:
@@ -158,39 +144,9 @@ def blocks_at_once(forall: ir.Operation, machine: Machine) -> int:
     return machine.processors * schedule["roles"][1] // cluster * cluster
 
 
-def _roles_of(forall: ir.Operation) -> _Roles:
-    (roles,) = ops_named(forall, "mlopt.warp_roles")
-    copies, first, twin = roles.results
-    (branch,), (alone,) = ([use.owner.operation for use in role.uses] for role in (copies, first))
-    return _Roles(branch, alone.regions[0].blocks[0], branch.regions[1].blocks[0], twin)
-
-
-def _ops(block: ir.Block) -> list[ir.Operation]:
-    return [op.operation for op in block.operations]
-
-
 def _own_values(forall: ir.Operation) -> set[ir.Value]:
     """What differs from task to task."""
     return set[ir.Value]().union(*(depends_on(forall, loop) for loop in range(Loops.of(forall).rank)))
-
-
-def _bytes(forall: ir.Operation, parts: int) -> float:
-    """What a block takes of shared memory if it stores tiles in so many parts; none can be made: infinite."""
-    writes = [use.owner.operation for tile in ops_named(forall, TILE) for use in tile.results[0].uses]
-    cuts = [_cut(write, parts) for write in writes]
-    if None in cuts:
-        return float("inf")
-    rings = [_size(op.results[0]) for op in ops_named(forall, "mlopt.shared_ring")]
-    barriers = [_size(each) for op in ops_named(forall, "mlopt.tma_barriers") for each in op.results]
-    staged = max((stored(write)[1].bytes // parts for write in writes), default=0)
-    exchanged = max((_size(op.results[0]) for op in ops_named(forall, "mlopt.convert_layout")), default=0)
-    whole = [-(-each // PATTERN_BYTES) * PATTERN_BYTES for each in (*rings, sum(barriers), staged)]
-    return sum(whole) + exchanged
-
-
-def _size(value: ir.Value) -> int:
-    kind = ir.ShapedType(value.type)
-    return prod(kind.shape) * bytes_of(kind.element_type)
 
 
 def _cut(write: ir.Operation, parts: int) -> int | None:
@@ -209,7 +165,7 @@ def _cut(write: ir.Operation, parts: int) -> int | None:
 
 def _rewrite(forall: ir.Operation, parts: int, blocks: int) -> None:
     """Let both roles run through the block's tasks."""
-    roles = _roles_of(forall)
+    roles = roles_in(forall)
     own = _own_values(forall)
     places = [op for op in block_ops(forall) if not op.regions and not own.isdisjoint(op.results)]
     for tile in ops_named(forall, TILE) if parts > 1 else ():
@@ -220,7 +176,7 @@ def _rewrite(forall: ir.Operation, parts: int, blocks: int) -> None:
     with ir.InsertionPoint(roles.branch), roles.branch.location:
         turns = ir.Operation.create("mlopt.turns", [ir.IndexType.get()]).results[0]
         steps = _steps(roles.loop)
-    _repeat(roles.copies, turns, steps, places)
+    _repeat(roles.asks, turns, steps, places)
     before = _repeat(roles.others, turns, steps, places)
     _free_last(roles, before)
     _release_in_twin(roles)
@@ -246,7 +202,7 @@ def _steps(loop: ir.Operation) -> ir.Value:
 
 def _repeat(body: ir.Block, turns: ir.Value, steps: ir.Value, places: Sequence[ir.Operation]) -> ir.Value:
     """Let a role's ops run for each task; the steps of those before, by which slots and rounds count on."""
-    ops = [op for op in _ops(body)[:-1] if op.name != "mlopt.set_registers"]
+    ops = [op for op in ops_of(body)[:-1] if op.name != "mlopt.set_registers"]
     known: dict[ir.Value, ir.Value] = {}
     with ir.InsertionPoint.at_block_terminator(body), turns.owner.location:
         loop = scf.ForOp(index_constant(0), turns, index_constant(1))
@@ -296,7 +252,7 @@ def _replace(value: ir.Value, other: ir.Value) -> None:
     value.owner.erase()
 
 
-def _free_last(roles: _Roles, before: ir.Value) -> None:
+def _free_last(roles: Roles, before: ir.Value) -> None:
     """Say that the last step's slot has been read, once its product is there."""
     loop = roles.loop
     if not _is_running(loop):
@@ -305,15 +261,15 @@ def _free_last(roles: _Roles, before: ir.Value) -> None:
     first, end, step = list(loop.operands)[:3]
     length, empty = integer_of(step), free.operands[0]
     assert length is not None, "mlopt-gpu-warpgroup-products has asked"
-    last = [op for op in _ops(loop.block) if op.name == _RESULT][-1]
+    last = [op for op in ops_of(loop.block) if op.name == _RESULT][-1]
     with ir.InsertionPoint.after(last), last.location:
         slot = slot_of(at_later(end, -1), first, length, 0, ir.MemRefType(empty.type).shape[0], before)
         create("mlopt.tma_free", [empty, slot, first, end])
 
 
-def _release_in_twin(roles: _Roles) -> None:
+def _release_in_twin(roles: Roles) -> None:
     """The next task's copies go on in the rings: only the twin, whose blocks have one, gives them back."""
-    releases = [op for op in _ops(roles.loop.block) if op.name == _RELEASE]
+    releases = [op for op in ops_of(roles.loop.block) if op.name == _RELEASE]
     with ir.InsertionPoint(releases[0]), releases[0].location:
         branch = scf.IfOp(roles.twin)
         with ir.InsertionPoint(branch.then_block):

@@ -111,7 +111,11 @@ def parts_of(product: Product, machine: str, shared: int, warpgroups: bool = Fal
 def _seconds(product: Product, parts: int, machine: str, shared: int, warpgroups: bool) -> float:
     """The time of the partial products, and of their sum."""
     divided = replace(
-        product, depth=product.depth // parts, count=product.count * parts, result_bytes=SUM_BYTES
+        product,
+        depth=product.depth // parts,
+        count=product.count * parts,
+        result_bytes=SUM_BYTES,
+        goes_on=False,
     )
     found = product_estimates(divided, machine, shared, warpgroups=warpgroups)
     known = find_machine(machine)

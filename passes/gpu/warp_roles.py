@@ -90,7 +90,7 @@ _WORD = 4
 ADDRESSES = 24  # registers for places and counters, as ptxas has them in such kernels
 FUNCTIONS = 24  # registers for what functions (erf, tanh, exp) of several sums at once are made of
 WEIGHT = 3  # registers for two weights of attention and their scores, some of which are weights already
-_FEW = 40  # registers of a thread that copies: more than it needs, the least that others use
+FEW = 40  # registers of a thread that copies: more than it needs, the least that others use
 _MOST = 240  # that setmaxnreg gives
 _ORDER = ("mlopt.tma_turn", "mlopt.tma_commit")  # of copies by threads
 
@@ -125,10 +125,15 @@ class Roles:
 
 def find_roles(forall: ir.Operation, shared: int) -> Roles | None:
     """The fewest warps that can copy for the others, with no fewer blocks on a multiprocessor than before."""
-    body, warps = block_ops(forall), warps_of(forall)
+    body = block_ops(forall)
     rings = [ir.MemRefType(op.results[0].type) for op in _named(body, "mlopt.shared_ring")]
     ring = sum(prod(each.shape) * bytes_of(each.element_type) for each in rings)
     blocks = min(blocks_with_registers(forall), max(shared // (ring + RESERVED), 1))
+    return roles_of(body, warps_of(forall), blocks)
+
+
+def roles_of(body: Sequence[ir.Operation], warps: int, blocks: int) -> Roles | None:
+    """The fewest warps that can copy for those that run ``body``, of so many blocks on a multiprocessor."""
     needed = _registers(body) + ADDRESSES
     # Functions of the sums spill where these leave just room for themselves, but may do without more.
     return roles_for(warps, blocks, needed + _for_functions(body)) or roles_for(warps, blocks, needed)
@@ -140,8 +145,8 @@ def roles_for(warps: int, blocks: int, needed: float) -> Roles | None:
         return Roles(1, blocks)
     all_warps = warps + WARPS
     given = registers_for(blocks * all_warps) // REGISTER_STEP * REGISTER_STEP
-    most = (given * all_warps - _FEW * WARPS) // warps // REGISTER_STEP * REGISTER_STEP
-    return Roles(WARPS, blocks, min(most, _MOST)) if given > _FEW and most >= needed else None
+    most = (given * all_warps - FEW * WARPS) // warps // REGISTER_STEP * REGISTER_STEP
+    return Roles(WARPS, blocks, min(most, _MOST)) if given > FEW and most >= needed else None
 
 
 def _registers(body: Sequence[ir.Operation]) -> int:
@@ -196,7 +201,7 @@ def _rewrite(forall: ir.Operation, barriers: ir.Operation, roles: Roles) -> None
         branch = scf.IfOp(copies, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             if roles.registers is not None:
-                create("mlopt.set_registers", count=_FEW, more=0)
+                create("mlopt.set_registers", count=FEW, more=0)
             alone = scf.IfOp(first)
             with ir.InsertionPoint(alone.then_block):
                 ring.fill(loads)

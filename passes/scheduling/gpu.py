@@ -83,7 +83,7 @@ class Choice:
     what each was predicted to take, this one first. ``tf32``: factors are rounded. ``most_registers``: what
     a thread may have where its blocks leave it more than it needs; 0: as many as they leave. ``beyond``: a
     product's last step reaches beyond its depth. ``listed``: the rows that are read at once where only those
-    that count are read.
+    that count are read. ``consumers``: how often a block has its warps, each time with a tile of their own.
     """
 
     tiles: dict[Dim, int]
@@ -96,6 +96,7 @@ class Choice:
     most_registers: int = 0
     beyond: bool = False
     listed: int = 0
+    consumers: int = 1
 
 
 def problem(domain: Domain) -> str | None:
@@ -149,6 +150,7 @@ def choose(
         return Choice(
             tiles, block.warps, best.least, block.stages, best.registers, compared(found), rounds,
             beyond=isinstance(block, WarpgroupBlock),
+            consumers=block.consumers if isinstance(block, WarpgroupBlock) else 1,
         )  # fmt: skip
     rows = reduces(domain)
     in_steps = all(rule_of(nest) in _IN_STEPS for nest in domain.nests)

@@ -6,15 +6,19 @@ On tensor cores the block is the one that is predicted to be the fastest (`tenso
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from math import prod
 
+from ..costs.count import work_of
+from ..costs.machine import Machine, find_machine
+from ..costs.roofline import arithmetic_of
 from ..domain import Dim, Domain
 from ..gpu.layouts.access import WIDE
 from ..gpu.layouts.mma import Instruction, instruction_for
 from ..siblings import are_siblings
-from ..tiling import contraction
+from ..tiling import contraction, elementwise, fill
 from ..tiling.access import Access, Nest, shape_of
-from ..tiling.registry import SINGLE
+from ..tiling.registry import SINGLE, rule_of
 from .common import ROW, products_at_once
 from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, bytes_of, inputs_of, leaves, part_of, power_above
 from .tensor_blocks import MOST_ROWS, Block, Estimate, Product, row_parts, with_first
@@ -24,6 +28,7 @@ CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))
 CONTRACTION_STEP = 8  # so that both factors of a step fit a thread beside its square
 
 HALF = 2  # bytes of elements up to which tiles change hands, and that boxes store (mlopt-gpu-tma-stores)
+_PLAIN = (elementwise, fill)
 UNKNOWN_DEPTH = 1024  # what a dynamic one is taken for
 
 
@@ -60,6 +65,7 @@ def choose_tensor_block(
     product = tensor_product(domain, nest, tf32)
     if product is None:
         return ()
+    product = replace(product, behind=_behind(domain, nest, find_machine(machine)) / _results(domain, nest))
     loops, sides = domain.loops(nest), _divided_sides(domain, nest)
     owned = [
         next((tiles.get(dim) or dim.extent or ROW for dim in side if dim.whole or dim in tiles), None)
@@ -91,12 +97,13 @@ def tensor_product(domain: Domain, nest: Nest, tf32: bool = False) -> Product | 
     along = {loops[loop] for each in contraction.factor_accesses(nest) for loop in _inner_loops(each)}
     products = sum(are_siblings(nest.op, each.op) for each in domain.nests)  # this one, too
     own = {dim for side in sides for dim in side}
+    count = _results(domain, nest) // (rows * columns)
     written, read = (_along(domain, each, own) for each in (_written(domain), _read(domain, nest)))
     return Product(
         rows,
         columns,
         depth,
-        count=prod(loops[loop].extent or ROW for loop in nest.parallels) // (rows * columns),
+        count=count,
         kind=instruction.machine_kind,
         bytes=instruction.element_bytes,
         result_bytes=sum(map(bytes_of, (*read, *written))),
@@ -107,7 +114,18 @@ def tensor_product(domain: Domain, nest: Nest, tf32: bool = False) -> Product | 
         extents=tuple(dim.extent or ROW for dim in sides[0]) if len(sides[0]) > 1 else (),
         staged=max((each for each in map(bytes_of, written) if each == HALF), default=0),
         exchanged=max((each for each in map(bytes_of, read) if each <= HALF), default=0),
+        goes_on=_goes_on(domain, nest, count),
     )
+
+
+def _goes_on(domain: Domain, product: Nest, count: int) -> bool:
+    """Whether blocks may make other results, too: nothing but what is element by element is done to them.
+
+    Of several products' sums others may be made in the same kernel, if they are parts (mlopt-gpu-join-sums).
+    """
+    if any(rule_of(each) not in _PLAIN for each in domain.nests if each is not product):
+        return False
+    return count == 1 or all(bytes_of(access) <= HALF for _, access in _written(domain))
 
 
 def _inner_loops(access: Access) -> Collection[int]:
@@ -191,6 +209,20 @@ def _written(domain: Domain) -> list[tuple[Nest, Access]]:
 def _read(domain: Domain, product: Nest) -> list[tuple[Nest, Access]]:
     """What it reads beside the factors."""
     return [(nest, each) for nest, each in inputs_of(domain) if nest is not product]
+
+
+def _behind(domain: Domain, product: Nest, machine: Machine) -> float:
+    """The seconds of all processors for what is computed of a product's results."""
+    own = {dim for side in _divided_sides(domain, product) for dim in side}
+    later = domain.nests[domain.nests.index(product) + 1 :]
+    nests = [each for each in later if own <= {*domain.loops(each)} and rule_of(each) is not contraction]
+    return sum(sum(arithmetic_of(work_of(each, ROW), machine)) for each in nests)
+
+
+def _results(domain: Domain, product: Nest) -> int:
+    """How many there are."""
+    loops = domain.loops(product)
+    return prod(loops[loop].extent or ROW for loop in product.parallels)
 
 
 def _along(domain: Domain, accesses: Sequence[tuple[Nest, Access]], dims: Collection[Dim]) -> list[Access]:

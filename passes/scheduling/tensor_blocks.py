@@ -7,8 +7,10 @@ fits shared memory. How many of them a multiprocessor holds follows from both. T
 
     step     multiply-adds at the tensor cores' peak, bytes to and from shared memory, bytes from the L2
              cache, the latency of memory by the steps that are on their way, and that of what a step does
-    wave     latency + steps x the step of the blocks that share a multiprocessor + stores of results;
-             of a persistent grid the latency once, and stores while the next wave's steps are made
+    wave     latency + steps x the step of the blocks that share a multiprocessor + what is computed of
+             results, and stores; of a persistent grid the latency once, and stores while the next wave's
+             steps are made, and what is computed, too, if warpgroups take turns with tiles. (Blocks of a
+             multiprocessor may fall into such turns, too, or multiply at once: that is not counted.)
     blocks   full waves + the last one, which has fewer blocks on each multiprocessor
     total    blocks; what all blocks read, out of the L2 cache; what a wave does not find there, out of memory
 
@@ -70,7 +72,9 @@ class Product:
     once, of products side by side, which count ``around``, too. ``turned``: whether in memory the factor of
     the rows, and that of the columns, runs along these rather than along the depth. ``staged``: the bytes of
     an element of a result that comes through shared memory when it is stored, ``exchanged``: of what is read
-    beside the factors and comes through it; 0 if nothing does.
+    beside the factors and comes through it; 0 if nothing does. ``behind``: the seconds of all processors for
+    what is computed of an element of the result. ``goes_on``: whether blocks may make other results, too, as
+    nothing comes behind the product but what is done element by element.
     """
 
     rows: int
@@ -87,6 +91,8 @@ class Product:
     extents: tuple[int, ...] = ()
     staged: int = 0
     exchanged: int = 0
+    behind: float = 0.0
+    goes_on: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,16 @@ class Block:
     def size(self) -> tuple[int, int]:
         """What blocks are told apart by."""
         return self.rows, self.columns
+
+    @property
+    def all_warps(self) -> int:
+        """Those that multiply, also other tiles of a block at the same time."""
+        return self.warps
+
+    @property
+    def alternates(self) -> bool:
+        """Whether what comes behind the product of a tile is done while the next one's is made."""
+        return False
 
     @property
     def part(self) -> tuple[int, int]:
@@ -165,9 +181,9 @@ class Block:
         if registers + easing > MOST_REGISTERS + 1 or ring > shared - RESERVED:
             return 0
         return min(
-            REGISTERS // (registers * self.warps * WARP),
+            REGISTERS // (registers * self.all_warps * WARP),
             shared // (ring + RESERVED),
-            HELD_WARPS // self.warps,
+            HELD_WARPS // self.all_warps,
         )
 
 
@@ -331,21 +347,26 @@ def _estimate(
     if product.loose:  # a block stores what it has loaded, then multiplies; another one may do the other
         storing = block.slot(WORD) / machine.shared_bandwidth * processors  # a bank takes one at once
         alone["latency of a step"] += each["arithmetic"] + storing
-    written = block.rows * block.columns * product.result_bytes * processors
+    results = block.rows * block.columns * processors
+    written, computed = results * product.result_bytes, results * product.behind
     stores, passing = written / machine.bandwidth, written / machine.shared_bandwidth
     goes_on = blocks > processors * resident and block.persists(product, resident, shared)
 
     def wave(held: int) -> float:
         step = overlapped(*(held * seconds for seconds in each.values()), *alone.values())
+        behind = held * (passing + computed)
+        if goes_on and block.alternates:
+            return overlapped(steps * step, held * stores, behind)
         if goes_on:
-            return overlapped(steps * step, held * stores) + held * passing
-        return LATENCY + steps * step + held * stores
+            return overlapped(steps * step, held * stores) + behind
+        return LATENCY + steps * step + held * (stores + computed)
 
     full, rest = divmod(blocks, processors * resident)
     last = ceil(rest / processors) if rest else resident
     busy = full * wave(resident) + (wave(last) if rest else 0)
     if goes_on:
         busy += LATENCY + last * stores
+        busy += last * (passing + computed) if block.alternates else 0
     read = blocks * steps * brought / machine.cache_bandwidth
     moved = _memory_bytes(product, block, grid, processors * resident, machine.cache) / machine.bandwidth
     held = min(resident, ceil(blocks / processors))

@@ -5,7 +5,8 @@ A block's warpgroups stand below each other as far as there are 64 rows for each
 thread has sums and addresses alone. One step's product runs while the copies for all other stages are on
 their way (mlopt-gpu-warp-roles). Where rows of blocks are even, and blocks enough, two below each other
 bring their columns for both (mlopt-gpu-pair-blocks). Of more tiles than there are blocks at once each block
-makes some, one after the other (mlopt-gpu-persistent-grid).
+makes some, one after the other (mlopt-gpu-persistent-grid): of small ones two warpgroups make one each, and
+what comes behind the product of one takes its time beside the other's (mlopt-gpu-ping-pong).
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, prod
 
-from ..costs.machine import Machine
+from ..costs.machine import Machine, find_machine
 from ..gpu.layouts.warpgroup import MOST_COLUMNS, PATTERN_BYTES, ROWS, WARPS, words_for
-from ..gpu.layouts.warps import RESERVED
+from ..gpu.layouts.warps import CONSUMERS, RESERVED
 from ..gpu.pair_blocks import BLOCKS
 from ..gpu.persistent_grid import PARTS
 from ..gpu.warp_roles import ADDRESSES as BESIDE
@@ -36,10 +37,24 @@ LINE = 128  # bytes of columns that lie together in shared memory, of one warpgr
 
 @dataclass(frozen=True)
 class WarpgroupBlock(Block):
-    """A block of whole warpgroups."""
+    """A block of whole warpgroups; ``consumers``: how often it has them, each time with another tile."""
+
+    consumers: int = 1
 
     def __str__(self) -> str:
-        return f"{self.rows}x{self.columns}x{self.step}, {words_for(self.warps)}, {self.stages} stages"
+        turns = " in turn" if self.alternates else ""
+        groups = f"{words_for(self.all_warps)}{turns}"
+        return f"{self.rows}x{self.columns}x{self.step}, {groups}, {self.stages} stages"
+
+    @property
+    def all_warps(self) -> int:
+        """Those of all tiles."""
+        return self.warps * self.consumers
+
+    @property
+    def alternates(self) -> bool:
+        """Whether another tile is multiplied while one is stored."""
+        return self.consumers > 1
 
     @property
     def part(self) -> tuple[int, int]:
@@ -65,10 +80,10 @@ class WarpgroupBlock(Block):
         So do a tile that is stored, or a part of it, and what is read as a whole.
         """
         parts = PARTS[-1] if self.part[1] == self.columns else 1
-        tiles = self.rows * self.columns * (product.staged / parts + product.exchanged)
+        tiles = self.consumers * self.rows * self.columns * (product.staged / parts + product.exchanged)
         block = self.slot(product.bytes) * self.stages + PATTERN_BYTES + tiles + RESERVED
         sums = prod(self.part) / WARP * (2 if product.kind == FLOAT8 else 1)
-        return resident * block <= shared and roles_for(self.warps, resident, sums + BESIDE) is not None
+        return resident * block <= shared and roles_for(self.all_warps, resident, sums + BESIDE) is not None
 
     def passed(self, size: int) -> int:
         """Bytes to shared memory, and from there for each 64 rows of a warpgroup."""
@@ -101,12 +116,22 @@ def product_estimates(
 
     What no warpgroup multiplies of 8-bit floats is f16, made of them in registers.
     """
-    others = tuple(warpgroup_blocks(product, rows, columns)) if warpgroups and not product.extents else ()
+    blocks = warpgroup_blocks(product, rows, columns) if warpgroups and not product.extents else ()
+    others = tuple(each for each in blocks if _has_turns(each, product, find_machine(machine), shared))
     found = estimates(product, machine, shared, rows, columns, others=others)
     if product.kind != FLOAT8:
         return found
     halves = estimates(replace(product, kind="f16", loose=True), machine, shared, rows, columns)
     return sorted([*found, *halves], key=lambda each: each.seconds)
+
+
+def _has_turns(block: WarpgroupBlock, product: Product, machine: Machine, shared: int) -> bool:
+    """Whether there are tiles for warpgroups to take turns with, and room; or whether these do not."""
+    if not block.alternates:
+        return True
+    resident = block.resident(product, shared)
+    tiles = product.count * ceil(product.rows / block.rows) * ceil(product.columns / block.columns)
+    return tiles > machine.processors * resident > 0 and block.persists(product, resident, shared)
 
 
 def warpgroup_blocks(product: Product, rows: int | None, columns: int | None) -> Iterator[WarpgroupBlock]:
@@ -130,3 +155,5 @@ def warpgroup_blocks(product: Product, rows: int | None, columns: int | None) ->
         steps = ceil(product.depth / step)
         for stages in (each for each in _STAGES if each <= max(steps, STAGES)):
             yield WarpgroupBlock(high, wide, step, WARPS * groups, stages)
+        if groups == 1 and product.goes_on:  # the ring has steps of the next tile, too
+            yield from (WarpgroupBlock(high, wide, step, WARPS, each, CONSUMERS) for each in _STAGES)

@@ -31,6 +31,10 @@ def large():
     x = torch.ones(4096, 4096, dtype=torch.bfloat16)
     return (lambda x, y: x @ y), x, x
 
+def short():
+    x = torch.ones(4096, 512, dtype=torch.bfloat16)
+    return (lambda x, y, z: torch.nn.functional.gelu(x @ y.t()) + z), x, x, torch.ones(4096, 4096).bfloat16()
+
 def attention():
     x = torch.ones(4, 8, 2048, 128, dtype=torch.bfloat16)
     return torch.nn.functional.scaled_dot_product_attention, x, x, x
@@ -158,6 +162,20 @@ def test_roles_ring_and_pairs_of_a_product(file: Path) -> None:
     ]
 
 
+def test_warpgroups_take_turns_where_much_comes_behind_the_product(file: Path) -> None:
+    assert described(f"{file}:short") == [
+        "2 warpgroups multiply (wgmma), with 232 registers a thread; "
+        "one more warpgroup copies by TMA, with 40 (setmaxnreg)",
+        f"ring of 8 steps, {8 * (128 + 128) * 32 * 2} bytes: 128x32xbf16, 128x32xbf16",
+        "mbarriers: 8 for full slots (2 arrivals each), 8 for read ones (8 arrivals each)",
+        "mbarriers: 2 for turns (4 arrivals each)",
+        "clusters of 2 blocks: each copies its part of 128x32xbf16 to all (multicast)",
+        "132 blocks at most, each of which makes tile after tile (a persistent grid)",
+        "its warpgroups take turns with these: one multiplies while the other ends its own (ping-pong)",
+        "TMA stores 128x128xbf16, from shared memory (stmatrix)",
+    ]
+
+
 def test_roles_of_attention_have_registers(file: Path) -> None:
     roles, once, ring, *_ = described(f"{file}:attention")
     assert roles == (
@@ -179,6 +197,7 @@ def test_why_threads_copy_for_warpgroups() -> None:
             "barriers": [],
             "cluster": 1,
             "persistent": None,
+            "consumers": 1,
             "stores": [{"type": "64x64xf32", "why": "elements have 4 bytes, those of stmatrix 2"}],
         }
     )

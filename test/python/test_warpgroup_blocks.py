@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from mlir import ir
 from mlopt.dialects.context import make_context
 from mlopt.passes.costs.machine import find_machine
 from mlopt.passes.scheduling.tensor_blocks import Product, estimates
-from mlopt.passes.scheduling.warpgroup_blocks import WarpgroupBlock, warpgroup_blocks
+from mlopt.passes.scheduling.warpgroup_blocks import WarpgroupBlock, product_estimates, warpgroup_blocks
 from mlopt.pipelines.driver import run_pipeline
 from mlopt.runtime.cuda.chips import find_chip
 
@@ -71,3 +72,24 @@ def test_blocks_are_made(kind: str, left: bool, right: bool) -> None:
             run_pipeline(module.operation, to_threads)
             groups = block.columns // block.part[1]
             assert f'"m64n{block.columns // groups}k' in str(module), block
+
+
+@pytest.mark.parametrize(
+    ("size", "behind", "wanted"),
+    [
+        ((4096, 4096, 512), 36, True),  # a GELU takes as long as 8 steps
+        ((4096, 4096, 4096), 36, False),
+        ((4096, 4096, 512), 3, False),
+        ((4096, 4096, 128), 3, True),
+        ((512, 512, 512), 36, False),  # less than a tile for each multiprocessor
+    ],
+)
+def test_warpgroups_take_turns(size: tuple[int, int, int], behind: int, wanted: bool) -> None:
+    """Where what comes behind the product takes long beside it; never where other than elements come."""
+    seconds = behind / (find_machine(MACHINE).vector["f32"] / 2)
+    one = plain(*size, staged=2, behind=seconds, goes_on=True)
+    best, *others = product_estimates(one, MACHINE, SHARED, warpgroups=True)
+    assert best.block.alternates == (" in turn, " in str(best)) == wanted
+    assert any(each.block.alternates for each in others) == (size[0] > 512)
+    last = product_estimates(replace(one, goes_on=False), MACHINE, SHARED, warpgroups=True)
+    assert not any(each.block.alternates for each in last)

@@ -15,6 +15,7 @@ RESERVED = 1024  # bytes of shared memory for each block, which the driver takes
 PARTS = 4  # of a multiprocessor's registers, each for every fourth warp
 REGISTER_STEP = 8  # they are handed out by so many
 MOST_REGISTERS = 255  # that a thread can have
+CONSUMERS = 2  # that take turns with a block's tiles (mlopt-gpu-ping-pong), each with a block's warps
 _DEFAULT = 4
 
 
@@ -29,7 +30,7 @@ def warps_of(forall: ir.Operation) -> int:
 
 def registers_of(forall: ir.Operation) -> int:
     """The registers that a thread may have, as `blocks_with_registers` leave them to it."""
-    return REGISTERS // (blocks_with_registers(forall) * warps_of(forall) * WARP)
+    return REGISTERS // (blocks_with_registers(forall) * consumers_of(forall) * warps_of(forall) * WARP)
 
 
 def blocks_with_registers(forall: ir.Operation, aligned: bool = True) -> int:
@@ -40,6 +41,7 @@ def blocks_with_registers(forall: ir.Operation, aligned: bool = True) -> int:
     address for each element takes registers, too.
     """
     schedule, warps = SCHEDULE.get(forall) or {}, warps_of(forall)
+    warps *= wanted_consumers(forall) if aligned else 1
     if aligned and "roles" in schedule:
         return schedule["roles"][1]
     (blocks,) = schedule.get("min_blocks", (1,))
@@ -53,6 +55,16 @@ def blocks_with_registers(forall: ir.Operation, aligned: bool = True) -> int:
 def producers_of(forall: ir.Operation) -> int:
     """The warps of a block that copy for the others, beside those that the schedule gives to it."""
     return (SCHEDULE.get(forall) or {}).get("roles", (0, 0))[0]
+
+
+def wanted_consumers(forall: ir.Operation) -> int:
+    """How often a block is to have its warps, each time with a tile of their own (mlopt-gpu-ping-pong)."""
+    return (SCHEDULE.get(forall) or {}).get("ping_pong", (1,))[0]
+
+
+def consumers_of(forall: ir.Operation) -> int:
+    """How often it has them; the kernel's twin for what is unaligned has them once."""
+    return (SCHEDULE.get(forall) or {}).get("consumers", (1,))[0]
 
 
 def registers_for(warps: int) -> int:

@@ -20,7 +20,7 @@ from ....dialects.layouts import WARP
 from ...base import PassError
 from ...operations import defining_op, nested_ops, ops_named
 from ..layouts.boxes import Box, boxes_of
-from ..layouts.warps import blocks_with_registers, producers_of, registers_of, warps_of
+from ..layouts.warps import blocks_with_registers, consumers_of, producers_of, registers_of, warps_of
 from .asserts import told_last
 from .builder import Builder, Number
 from .emitter import Buffer, Emitter
@@ -69,7 +69,7 @@ def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str
     boxes = tuple(first.maps)
     threads = first.warps * WARP
     return Devices(
-        name, twin, threads + producers_of(forall) * WARP, threads, block.used, multiples, tasks,
+        name, twin, _threads(forall), threads, block.used, multiples, tasks,
         block.alignment, boxes,
     )  # fmt: skip
 
@@ -99,7 +99,7 @@ def _emit(
     if asserts:
         kinds.append(ir.Type.parse("!llvm.ptr"))
         attributes.append(STATUS.added(None, True))
-    threads = (warps + (producers_of(forall) if aligned else 0)) * WARP
+    threads = _threads(forall) if aligned else warps * WARP
     device = _function(name, kinds, attributes, threads, blocks_with_registers(forall, aligned))
     if arrivals:
         COUNTED.set(device, ir.IntegerAttr(arrivals[0].attributes["tiles"]).value)
@@ -122,6 +122,8 @@ def _emit(
             status = arguments.pop() if asserts else None
             counters = arguments.pop() if arrivals else None
             em = Emitter(build, thread, warps, aligned, messages, status, shared)
+            if aligned:
+                em.divide(consumers_of(forall))
             em.counters = counters
             em.maps = dict(zip(boxes, arguments[len(arguments) - len(boxes) :], strict=True))
             _bind(em, function, arguments, written)
@@ -141,7 +143,13 @@ def _emit(
                 with told_last(em):
                     em.emit(work)
         marker.erase()
+        em.shared.close()
     return em
+
+
+def _threads(forall: ir.Operation) -> int:
+    """Those of a block: each that multiplies, and those that copy."""
+    return (consumers_of(forall) * warps_of(forall) + producers_of(forall)) * WARP
 
 
 def _written(block: ir.Block) -> set[int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from mlir import ir
 
 from ....dialects.attributes import LAYOUT
-from ....dialects.layouts import Layout
+from ....dialects.layouts import WARP, Layout
 from ...base import PassError
 from .builder import Builder, Number, Truth
 from .fragment import Fragment, uniform
@@ -64,13 +64,15 @@ class Emitter:
         shared: int,
     ) -> None:
         self.build = build
-        self.thread_number = thread
+        self.thread_number = self.block_thread = thread  # of those that share a tile, and of the block
         self.warps = warps
         self.aligned = aligned
         self.messages = messages
         self.registers = 0  # that a thread may have
         self.alone = False  # whether each thread runs a task of its own
         self.cluster = 1  # blocks that share their memory
+        self.consumers = 1  # parts of a block's threads that multiply, each a tile of its own
+        self.consumer: Number = 0  # the thread's part
         self.status = status
         self.counters: ir.Value | None = None  # of blocks that have come, by tile
         self.arrived = False  # whether all that blocks have written before is there for the task's threads
@@ -88,6 +90,14 @@ class Emitter:
         self._fragments: dict[ir.Value, Fragment] = {}
         self._scalars: dict[ir.Value, Number] = {}
         self._memo: list[dict[Hashable, object]] = [{}]
+
+    def divide(self, consumers: int) -> None:
+        """Number threads in each of so many parts that make tiles of their own."""
+        self.consumers = consumers
+        if consumers > 1:
+            last = self.build.constant(self.block_thread.type, self.warps * WARP - 1)
+            with self.build.at_entry():
+                self.thread_number = self.build.op("arith.andi", [self.block_thread, last])
 
     # -- values --
 

@@ -83,7 +83,7 @@ def _is_remainder(op: ir.Operation) -> bool:
 
 def _is_single_task(op: ir.Operation, bounds: Sequence[Number]) -> bool:
     """Whether a loop runs through a block's tasks, of which it has one, as in a persistent grid's twin."""
-    return op.regions[0].blocks[0].operations[0].operation.name == "mlopt.task" and bounds == [0, 1, 1]
+    return op.regions[0].blocks[0].operations[0].operation.name == "mlopt.task" and bounds[:2] == [0, 1]
 
 
 def _emit_once(

@@ -14,6 +14,7 @@ from ...affine import fold_affine
 from ...constants import integer_of
 from ...operations import defining_op
 from ..layouts.tiles import sizes_of
+from ..layouts.warps import CONSUMERS
 from .grid import Loops
 from .intervals import Known, below, combine, hull
 
@@ -119,6 +120,8 @@ class Positions:
             return self._size(op)
         if op.name == "mlopt.turns":
             return None if self._tasks is None else (1, max(self._tasks, 1))
+        if op.name == "mlopt.consumer":
+            return 0, CONSUMERS - 1
         if op.name == "scf.if":
             return hull(
                 *(self.of(list(each.blocks[0].operations)[-1].operands[number]) for each in op.regions)

@@ -47,6 +47,21 @@ class Region:
         return self.start < other.end and other.start < self.end
 
 
+@dataclass(frozen=True)
+class _Divided:
+    """Bytes from ``start`` on, of which each of ``parts`` of the threads has some of its own.
+
+    ``distance`` is the constant by which they are apart, ``further`` how far the thread's are from those of
+    the first part, ``number`` that of its part's barrier.
+    """
+
+    parts: int
+    start: int
+    distance: ir.Operation
+    further: ir.Value
+    number: ir.Value
+
+
 class Shared:
     """The shared memory of one kernel; ``used`` is what it needs in all, ``limit`` what a block may have.
 
@@ -64,6 +79,32 @@ class Shared:
         self._written: list[Region] = []
         self._uses = 0
         self._base: ir.Value | None = None
+        self._divided: _Divided | None = None
+
+    def divide(self, parts: int, own: ir.Value) -> None:
+        """Give each of so many parts of the threads bytes of its own from here on; ``own``: which part it is.
+
+        They meet by themselves, too. How far the bytes of a part are from those of the next one is known when
+        the last of them are given out (`close`).
+        """
+        start = -(-self.used // self.alignment) * self.alignment
+        self._live.append(Region(0, start))
+        self.limit = start + (self.limit - start) // parts // self.alignment * self.alignment
+        unknown = {"value": ir.IntegerAttr.get(own.type, 0)}
+        distance = self._build.op("arith.constant", [], own.type, unknown)
+        further = self._build.op("arith.muli", [own, distance])
+        number = self._build.op("arith.addi", [own, self._build.constant(own.type, _BARRIER)])
+        self._divided = _Divided(parts, start, distance.owner.operation, further, number)
+
+    def close(self) -> None:
+        """Say how far the bytes of parts are from each other."""
+        if self._divided is None:
+            return
+        parts, start, distance = self._divided.parts, self._divided.start, self._divided.distance
+        each = -(-(self.used - start) // self.alignment) * self.alignment
+        kind = distance.results[0].type
+        distance.attributes["value"] = ir.IntegerAttr.get(kind, each)
+        self.used = start + parts * each
 
     def alloc(self, size: int, alignment: int = ALIGNMENT) -> Region:
         """``size`` bytes that nobody else has until they are freed; preferably such that need no barrier.
@@ -112,8 +153,9 @@ class Shared:
             ir.Operation.create("nvvm.barrier0")
         else:
             word = ir.IntegerType.get_signless(32)
-            numbers = [self._build.constant(word, each) for each in (_BARRIER, self.threads)]
-            nvvm.BarrierOp(None, barrierId=numbers[0], numberOfThreads=numbers[1])
+            first, count = (self._build.constant(word, each) for each in (_BARRIER, self.threads))
+            number = first if self._divided is None else self._divided.number
+            nvvm.BarrierOp(None, barrierId=number, numberOfThreads=count)
         self._read, self._written = [], []
 
     @contextmanager
@@ -149,7 +191,10 @@ class Shared:
                 # whole pieces where a tile's last elements end in one, and read what nobody wrote.
                 zero = self._build.op("nvvm.read.ptx.sreg.ctaid.z", [], ir.IntegerType.get_signless(32))
                 self._base = self._build.offset(symbol, byte, zero)
-        return self._build.offset(self._base, byte, region.start)
+        divided = self._divided
+        if divided is None or region.start < divided.start:
+            return self._build.offset(self._base, byte, region.start)
+        return self._build.offset(self._build.offset(self._base, byte, divided.further), byte, region.start)
 
     def _fit(self, size: int, alignment: int, taken: list[Region]) -> int:
         """The lowest place for ``size`` bytes beside those taken."""

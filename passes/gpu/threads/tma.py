@@ -54,7 +54,9 @@ def emit_barriers(em: Emitter, op: ir.Operation) -> None:
         ir.Operation.create("nvvm.fence.mbarrier.init")
         return []
 
-    em.choose(_one(em), [], make)
+    word = em.block_thread.type
+    is_first = em.build.equal(em.block_thread, em.build.constant(word, 0)) if em.consumers > 1 else _one(em)
+    em.choose(is_first, [], make)
     asynchronous.fence_proxies()  # of what was in the slots before
     em.shared.barrier()
     if em.cluster > 1:
@@ -80,13 +82,41 @@ def emit_roles(em: Emitter, op: ir.Operation) -> None:
         em.set_scalar(copies, False)
         em.set_scalar(first, False)
         return
-    build, word = em.build, em.thread_number.type
-    own = build.op("arith.shrui", [em.thread_number, build.constant(word, LANE_BITS)])
+    build, word, warps = em.build, em.block_thread.type, em.consumers * em.warps
+    own = build.op("arith.shrui", [em.block_thread, build.constant(word, LANE_BITS)])
     lanes = [build.constant(word, -1), own, build.constant(word, 0), build.constant(word, WARP - 1)]
     warp = build.op("nvvm.shfl.sync", lanes, word, {"kind": ir.Attribute.parse("#nvvm<shfl_kind idx>")})
-    em.set_scalar(copies, build.compare(_UGE, warp, build.constant(word, em.warps)))
-    em.set_scalar(first, build.equal(em.thread_number, build.constant(word, em.warps * WARP)))
+    em.set_scalar(copies, build.compare(_UGE, warp, build.constant(word, warps)))
+    em.set_scalar(first, build.equal(em.block_thread, build.constant(word, warps * WARP)))
     em.shared.threads = em.warps * WARP
+    if em.consumers > 1:
+        em.consumer = build.op("arith.shrui", [warp, build.constant(word, em.warps.bit_length() - 1)])
+        em.shared.divide(em.consumers, em.consumer)
+
+
+@rule("mlopt.consumer")
+def emit_consumer(em: Emitter, op: ir.Operation) -> None:
+    """Which of the warpgroups that take turns this is; of the twin the only one."""
+    own, index = em.consumer, em.build.index
+    if not isinstance(own, int) and own.type != index:
+        own = em.build.op("arith.extui", [own], index)
+    em.set_scalar(op.results[0], own)
+
+
+@rule("mlopt.pass_on")
+def emit_pass_on(em: Emitter, op: ir.Operation) -> None:
+    """One lane of each warp arrives."""
+    if not em.aligned:
+        return
+    build, (barriers, slot) = em.build, op.operands
+    word = em.thread_number.type
+    lane = build.op("arith.andi", [em.thread_number, build.constant(word, WARP - 1)])
+
+    def arrive() -> list[ir.Value]:
+        _arrive(em, barriers, slot)
+        return []
+
+    em.choose(build.equal(lane, build.constant(word, 0)), [], arrive)
 
 
 @rule("mlopt.set_registers")
@@ -180,16 +210,21 @@ def emit_free(em: Emitter, op: ir.Operation) -> None:
     lane = build.op("arith.andi", [em.thread_number, build.constant(word, WARP - 1)])
 
     def arrive() -> list[ir.Value]:
-        mbarrier = _mbarrier(em, em.mbarriers[barriers], em.number(slot))
         if em.cluster > 1:
+            mbarrier = _mbarrier(em, em.mbarriers[barriers], em.number(slot))
             address = build.op("llvm.ptrtoint", [mbarrier], word)
             write_asm([], _ARRIVE, "r,r", [address, lane])
         else:
-            build.op("nvvm.mbarrier.arrive", [mbarrier], ir.IntegerType.get_signless(64))
+            _arrive(em, barriers, slot)
         return []
 
     acts = build.compare(_ULT, lane, build.constant(word, em.cluster))
     em.choose(build.both(acts, build.less(em.number(at), em.number(end))), [], arrive)
+
+
+def _arrive(em: Emitter, barriers: ir.Value, slot: ir.Value) -> None:
+    mbarrier = _mbarrier(em, em.mbarriers[barriers], em.number(slot))
+    em.build.op("nvvm.mbarrier.arrive", [mbarrier], ir.IntegerType.get_signless(64))
 
 
 def _meet() -> None:
