@@ -48,14 +48,6 @@ _SHORT = (
 MISSED: dict[tuple[str, str], str] = {
     **{("4096x4096x4096 tf32 bT", gate): _ROUNDED for gate in ("columns", "boxes")},
     **{("4095x4097x4093 bf16", gate): _SHORT for gate in ("columns", "boxes")},
-    ("8192x8192x8192 f16 bias, relu", "warnings"): (
-        "the twin's: where the bias is read in single elements ptxas reads sums while products run, and lets "
-        "each product end before the next one (C7514); the kernel itself has none"
-    ),
-    ("4000x4040x4072 bf16 residual", "the twin's spills"): (
-        "single elements of the residual, 128 of a thread, are loaded behind a branch each before the first "
-        "one is added, beside 128 sums; a thread has 255 registers"
-    ),
 }
 
 

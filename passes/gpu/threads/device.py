@@ -26,6 +26,7 @@ from .builder import Builder, Number
 from .emitter import Buffer, Emitter
 from .grid import Loops
 from .index_type import index_type
+from .late import should_slice
 from .neighbours import bind_places, emit_neighbours
 from .straight import emit_straight
 from .turns import emit_turns
@@ -130,6 +131,7 @@ def _emit(
             ops = [op.operation for op in block.operations]
             em.alone, em.cluster = "tasks" in schedule, cluster
             em.registers = registers_of(forall)
+            em.sliced = not aligned or should_slice(forall)
             em.emit(ops[: ops.index(forall)])
             inner = forall.regions[0].blocks[0]
             work = [op.operation for op in list(inner.operations)[:-1]]

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from mlir import ir
 
 from ....dialects.attributes import BY_SOFTMAX_SUM
+from ....dialects.layouts import Position
 from .emitter import Emitter
 from .fragment import Fragment, positions_of, uniform
 from .index_type import long_source
+from .late import can_wait, late_values, should_compute_late
 from .registry import rule
 
 
@@ -32,11 +34,15 @@ def emit_elementwise(em: Emitter, op: ir.Operation) -> None:
         em.set_fragment(result, uniform(apply([fragment[()] for fragment in fragments])))
         return
     layout = em.layout(result)
-    values = {
-        position: apply([fragment[position] for fragment in fragments])
-        for position in positions_of(layout, result)
-    }
-    em.set_fragment(result, Fragment(layout, values))
+
+    def make(position: Position) -> ir.Value:
+        return apply([fragment[position] for fragment in fragments])
+
+    wanted = positions_of(layout, result)
+    if can_wait(em, op) and should_compute_late(em, op, fragments):
+        em.set_fragment(result, Fragment(layout, late_values(em, result, wanted, make)))
+    else:
+        em.set_fragment(result, Fragment(layout, {position: make(position) for position in wanted}))
 
 
 @rule("arith.cmpi")

@@ -79,6 +79,12 @@ class Emitter:
         self.held: dict[int, Truth] | None = None  # by message: what is asserted together
         self.shared = Shared(build, shared)
         self.in_pieces = False  # whether a loop's steps are being written out
+        self.sliced = False  # whether what follows a product is made a few registers at a time
+        self.making, self.made, self.fences = (
+            False,
+            0,
+            0,
+        )  # what waits for others, and the registers since the last fence
         self.wide = False  # whether an access rests on the buffers' alignment
         self.multiples: set[Buffer] = set()  # those whose innermost size must be a multiple of 16 bytes
         self.buffers: dict[ir.Value, Buffer] = {}

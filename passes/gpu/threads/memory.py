@@ -19,7 +19,8 @@ from .emitter import Buffer, Emitter
 class Place:
     """One tile's accesses in one layout: ``width`` elements at a time along the tile's dim ``inner``.
 
-    Of short rows ``rows`` at once, along the dim ``outer``.
+    Of short rows ``rows`` at once, along the dim ``outer``. ``together``: of how many neighbours, from a
+    multiple of their number on, all are inside or none is, so that accesses of them have one condition.
     """
 
     em: Emitter
@@ -30,6 +31,7 @@ class Place:
     inner: int | None
     rows: int
     outer: int | None
+    together: int
 
     @property
     def count(self) -> int:
@@ -149,8 +151,13 @@ class Place:
         """The accesses that begin at ``positions``, by what must hold for all of their elements."""
         found: dict[Truth, list[Position]] = {}
         for position in filter(self.leads, positions):
-            found.setdefault(self.inside(position, self.width, writes), []).append(position)
+            first = self.first_together(position)
+            found.setdefault(self.inside(first, self.together, writes), []).append(position)
         return found
+
+    def first_together(self, position: Position) -> Position:
+        """The first register of those that have one condition with that at ``position``."""
+        return tuple(at - at % self.together if dim == self.inner else at for dim, at in enumerate(position))
 
     def inside(self, position: Position, width: int, writes: bool) -> Truth:
         """Whether the ``width`` elements from a register's position on may be accessed.
@@ -180,13 +187,11 @@ class Place:
         """Whether an access may begin inside and end outside."""
         if self.inner is None or self.width == 1:
             return False
-        access, memory = self.access, self.access.dims[self.inner]
-        if sizes_of(access.tile)[self.inner] % self.width:
+        if sizes_of(self.access.tile)[self.inner] % self.width:
             return True
-        if access.in_bounds[self.inner]:
-            return False
-        size = self.buffer.sizes[memory]
-        return not self.access.rests_on_size and (not isinstance(size, int) or size % self.width != 0)
+        return not self.access.rests_on_size and not _ends_whole(
+            self.access, self.buffer, self.inner, self.width
+        )
 
 
 def place_of(em: Emitter, access: Access, layout: Layout) -> Place:
@@ -201,4 +206,16 @@ def place_of(em: Emitter, access: Access, layout: Layout) -> Place:
             if access.rests_on_size:
                 em.multiples.add(buffer)
     outer = access.order()[1] if rows > 1 else None
-    return Place(em, access, layout, buffer, width, inner, rows, outer)
+    together = width
+    if inner is not None and width == 1:
+        neighbours = min(layout.run(inner), access.width())
+        together = neighbours if _ends_whole(access, buffer, inner, neighbours) else 1
+    return Place(em, access, layout, buffer, width, inner, rows, outer, together)
+
+
+def _ends_whole(access: Access, buffer: Buffer, inner: int, count: int) -> bool:
+    """Whether the tile, and memory where it ends within the tile, have a multiple of ``count`` neighbours."""
+    if sizes_of(access.tile)[inner] % count:
+        return False
+    size = buffer.sizes[access.dims[inner]]
+    return access.in_bounds[inner] or (isinstance(size, int) and size % count == 0)

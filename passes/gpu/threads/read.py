@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 
 from mlir import ir
 
@@ -13,6 +13,7 @@ from ..layouts.overlaps import must_wait
 from .builder import Truth
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
+from .late import can_load_late, late_loads, should_load_late
 from .memory import Place, place_of
 from .registry import rule
 from .windows import (
@@ -39,6 +40,10 @@ def emit_read(em: Emitter, op: ir.Operation) -> None:
     result = op.results[0]
     layout = em.layout(result)
     wanted = positions_of(layout, result)
+    place = place_of(em, access_of(op), layout)
+    if can_load_late(em, place) and should_load_late(place):
+        em.set_fragment(result, Fragment(layout, late_loads(place, wanted, partial(_load, place, True))))
+        return
     acts = em.only(layout.copies) if _only_passes(em, op) else True
     em.set_fragment(result, Fragment(layout, load_positions(em, op, layout, wanted, acts)))
 

@@ -20,7 +20,7 @@ from .builder import Number
 from .emitter import Emitter
 from .registry import rule
 from .shared import Region
-from .warpgroup import write_asm
+from .written_text import write_asm
 
 _MBARRIER = 8  # bytes
 _TICKS = 10_000_000  # nanoseconds for which a thread that waits may be suspended; then it looks again

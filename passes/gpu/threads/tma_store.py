@@ -27,7 +27,8 @@ from .emitter import Emitter
 from .matrices import Matrices, matrices_of, store_matrices
 from .passage import Passage
 from .registry import rule
-from .warpgroup import arrangement_of, write_asm
+from .warpgroup import arrangement_of
+from .written_text import write_asm
 
 # Of a streamed buffer: it leaves the cache first, as by st.global.cs.
 _FIRST = "createpolicy.fractional.L2::evict_first.b64 $0, 1.0;"

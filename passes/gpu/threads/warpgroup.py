@@ -36,8 +36,10 @@ from ..layouts.warpgroup import (
 from .arrangement import Arrangement
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
+from .late import fence
 from .passage import Passage
 from .registry import rule
+from .written_text import write_asm
 
 _SWIZZLES = {128: 1, 64: 2, 32: 3}
 _LINE = 128  # bytes that the swizzle's pattern counts by
@@ -97,6 +99,8 @@ def emit_result(em: Emitter, op: ir.Operation) -> None:
     values = [source[place] for place in places]
     register = "f" if isinstance(values[0].type, ir.FloatType) else "r"
     made = _tied(em, values, "wgmma.wait_group.sync.aligned 0;", register, [])
+    if em.sliced:
+        fence(em)
     em.set_fragment(op.results[0], Fragment(layout, dict(zip(places, made, strict=True))))
 
 
@@ -288,15 +292,3 @@ def _tied(
         em.build.op("llvm.extractvalue", [made], kind, {"position": ir.DenseI64ArrayAttr.get([at])})
         for at in range(count)
     ]
-
-
-def write_asm(
-    kinds: Sequence[ir.Type], text: str, constraints: str, operands: Sequence[ir.Value]
-) -> ir.Operation:
-    """Text with side effects: its place among others of them is kept."""
-    attributes = {
-        "asm_string": ir.StringAttr.get(text),
-        "constraints": ir.StringAttr.get(constraints),
-        "has_side_effects": ir.UnitAttr.get(),
-    }
-    return ir.Operation.create("llvm.inline_asm", list(kinds), list(operands), attributes)
