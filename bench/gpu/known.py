@@ -14,11 +14,6 @@ _ODD_ROWS = (
     "bytes that a warp asks for three sectors are touched where two would hold them, 1.50; wide accesses "
     "from the sector below, shifted by a lane, would hold the gates, and are not done"
 )
-_WINDOWS = (
-    "windows of 3x3 at every other place begin before the image: their elements are loaded one by one, from "
-    "the L1 cache where two windows share them; four results of a column a thread would ask for 9 rows of 8, "
-    "and the column before is the lane's before: a shuffle of it would hold the gates, and is not done"
-)
 
 MISSES: dict[str, dict[str, str]] = {
     # The corpus's modules.
@@ -63,7 +58,6 @@ MISSES: dict[str, dict[str, str]] = {
         "residency": "seven results of two inputs, of each of which a thread has 16 elements in a register "
         "each: with 32 registers ptxas spills 196 bytes, with 64 88; a launch of 64 blocks",
     },
-    "pools, f32": dict.fromkeys(("wide", "requested", "sectors"), _WINDOWS),
     "resnet_small, f16": {
         "requested": "windows of 3x3 at every other place share rows and columns, which come from the L1 "
         "cache; so do those of 7x7 whose rows are copied",

@@ -19,6 +19,10 @@ changes it, before it is made wider (an argmax of columns stores 4 bytes a resul
 two passes for one). On scf.for the attribute is an array, one layout a result. Tiles that are one scalar at
 all positions have none.
 
+Windows that overlap along memory (``layouts/windows.py``) give a thread the part of a row that an access
+holds, and neighbouring rows where windows share them: mlopt-gpu-distribute loads each part once, and takes
+the rest from the lanes beside.
+
 Reads come first in their block (``layouts/order.py``).
 
 Legal for tile IR on memrefs; the warps are the schedule's. Until mlopt-gpu-distribute nothing may rewrite
@@ -54,10 +58,12 @@ from .layouts.spread import Spread, power_below
 from .layouts.tiles import is_tile, is_uniform, sizes_of
 from .layouts.warpgroup import warpgroup_of
 from .layouts.warps import BLOCK_SHARED, warps_of
+from .layouts.windows import overlap_of
 
 TRANSFERS = ("vector.transfer_read", "vector.transfer_write")
 # The operands that ops want spread over threads even if they are one scalar.
 _SPREAD_OPERANDS = {"vector.transfer_write": (0,), "vector.multi_reduction": (0,), "vector.contract": (0, 1)}
+MOST_ROWS = 8  # of windows that share rows: a thread asks for 17 of 16 then
 _WIDENING = ("arith.extsi", "arith.extui", "arith.extf", "arith.sitofp", "arith.uitofp")
 
 
@@ -187,9 +193,10 @@ def _fill(
         order = classes_of(found[0]) if found else []
         order += sorted((each for each in one if each not in order), key=lambda each: -dims.extents[each])
         width = _width(found, dims) if found else 1
+        rows = _rows(found[0], width, spread) if found else 1
         if one & reduced and one.isdisjoint(sized[0]) and elements(one) == elements(sized[0]):
             width = min(width, power_below(elements(one) >> len(spread.bits)))
-        spread.fill(order, width, reduced)
+        spread.fill(order, width, reduced, rows=rows)
 
 
 def _width(accesses: Sequence[Access], dims: Dims) -> int:
@@ -198,7 +205,9 @@ def _width(accesses: Sequence[Access], dims: Dims) -> int:
     Of as many narrow as wide ones the narrow ones decide: they take an instruction an element in any case,
     and so would the way through shared memory. Of windows that lie side by side as many as an access holds.
     """
-    main = accesses[0]
+    main, overlap = accesses[0], overlap_of(accesses[0])
+    if overlap is not None:
+        return WIDE // (main.element_bytes * overlap.step)
     inner = main.contiguous()
     if inner is None:
         window = main.window()
@@ -214,6 +223,15 @@ def _width(accesses: Sequence[Access], dims: Dims) -> int:
     return min(widths[(len(widths) - 1) // 2], WIDE // max(access.element_bytes for access in alike))
 
 
+def _rows(access: Access, width: int, spread: Spread) -> int:
+    """The neighbouring rows that a thread should have of windows that share rows: all that it has, if few."""
+    overlap = overlap_of(access)
+    if overlap is None or not overlap.rows:
+        return 1
+    own = prod(sizes_of(access.tile)) // (width << len(spread.bits))
+    return power_below(min(own, sizes_of(access.tile)[access.order()[1]], MOST_ROWS))
+
+
 def _mark(
     ops: Sequence[ir.Operation], dims: Dims, spread: Spread, accesses: dict[ir.Operation, Access]
 ) -> None:
@@ -222,7 +240,7 @@ def _mark(
     ``accesses`` are those of tiles that may change hands: others keep the kernel's layout.
     """
     have: dict[ir.Value, Layout] = {}
-    windows = any(access.window() > 1 for access in accesses.values())
+    windows = any(access.window() > 1 or overlap_of(access) is not None for access in accesses.values())
 
     def spread_of(value: ir.Value) -> Layout:
         return spread.layout(dims.of(value))

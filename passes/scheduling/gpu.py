@@ -62,6 +62,7 @@ from .gpu_tiles import (
     reduced_in_tiles,
     widest_bytes,
 )
+from .gpu_windows import warps_of_windows
 from .tensor_blocks import SECTOR, SHARED, Estimate, Sized, compared
 from .warpgroup_blocks import WarpgroupBlock
 
@@ -164,6 +165,7 @@ def choose(
         warps = max(warps, lengthen_steps(domain, tiles))
     if heavy is None and attention is None and (in_steps or reduced_in_tiles(domain)):
         warps = min(warps, warps_with_accesses(domain, tiles))
+    warps = min(warps, warps_of_windows(domain, tiles) or warps)
     many = results_of(domain) > MOST_RESULTS
     short = 0 if many else short_steps(domain, tiles, warps)
     warps = short or warps

@@ -401,3 +401,34 @@ func.func private @side_by_side(%flags: memref<1024xi8>, %losses: memref<1024xf3
   } {mlopt.schedule = {tile = array<i64: 0, 0>, warps = array<i64: 4>, min_blocks = array<i64: 8>}}
   return
 }
+
+// -----
+
+// Windows of 3x3 at every other place: a thread has two results, whose windows begin in one access, of each of four
+// rows below each other. Results change hands, so that they are stored 16 bytes at once.
+// CHECK-LABEL: @overlapping
+// CHECK: vector.transfer_read {{.*}}mlopt.layout = "reg 4:(0,1,0) 2:(0,0,1) lane 16:(0,0,2) 2:(0,4,0) warp 2:(0,8,0)"
+// CHECK: "mlopt.convert_layout"(%{{.*}}) {mlopt.layout = "reg {{.*}}4:(0,0,1) lane 8:(0,0,4)
+func.func private @overlapping(%x: memref<8x32x2x32x2xf32>, %out: memref<8x32x32xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %pad = arith.constant 0xFF800000 : f32
+  %low = arith.constant dense<0xFF800000> : vector<1x16x32xf32>
+  scf.forall (%n, %i) = (0, 0) to (8, 32) step (1, 16) {
+    %m = scf.for %k = %c0 to %c3 step %c1 iter_args(%a = %low) -> (vector<1x16x32xf32>) {
+      %r = scf.for %l = %c0 to %c3 step %c1 iter_args(%b = %a) -> (vector<1x16x32xf32>) {
+        %row = affine.apply affine_map<(d0, d1) -> (d0 + (d1 + 1) floordiv 2 - 1)>(%i, %k)
+        %odd = affine.apply affine_map<(d0) -> ((d0 + 1) mod 2)>(%k)
+        %column = affine.apply affine_map<(d0) -> ((d0 + 1) floordiv 2 - 1)>(%l)
+        %right = affine.apply affine_map<(d0) -> ((d0 + 1) mod 2)>(%l)
+        %v = vector.transfer_read %x[%n, %row, %odd, %column, %right], %pad {in_bounds = [true, false, false], permutation_map = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d3)>} : memref<8x32x2x32x2xf32>, vector<1x16x32xf32>
+        %y = arith.maximumf %b, %v : vector<1x16x32xf32>
+        scf.yield %y : vector<1x16x32xf32>
+      }
+      scf.yield %r : vector<1x16x32xf32>
+    }
+    vector.transfer_write %m, %out[%n, %i, %c0] {in_bounds = [true, true, true]} : vector<1x16x32xf32>, memref<8x32x32xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 16, 0, 1, 1>, warps = array<i64: 2>, min_blocks = array<i64: 4>}}
+  return
+}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ....dialects.layouts import SECTOR_BYTES, Layout, sectors
-from .access import Access
+from .access import WIDE, Access
 from .tiles import sizes_of
+from .windows import overlap_of
 
 WORTH_TURNING = 1 << 8  # bytes of a tile from which on it pays to turn it through shared memory
 TOO_MANY = 2  # times the sectors that are needed
@@ -26,8 +27,11 @@ def waste(access: Access, layout: Layout) -> float:
 
     Where every other element is wanted, those between are among the bytes.
     """
-    inner, beside = access.contiguous(), access.beside(layout)
-    width = beside if inner is None else min(layout.run(inner), access.width()) * access.rows_in(layout)
+    inner, beside, overlap = access.contiguous(), access.beside(layout), overlap_of(access)
+    if overlap is not None and overlap.step * layout.run(overlap.dim) * access.element_bytes % WIDE == 0:
+        width = overlap.step * layout.run(overlap.dim)
+    else:
+        width = beside if inner is None else min(layout.run(inner), access.width()) * access.rows_in(layout)
     sizes = sizes_of(access.tile)
     positions = set(layout.lane_positions)
     inside = [

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mlir import ir
 
 from ...affine import fold_affine
 from ...constants import scalar_constant
+
+_NONE: Mapping[ir.Value, int] = {}
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,13 @@ class Linear:
         return Linear(self.constant + times * other.constant, kept)
 
 
-def linear_of(value: ir.Value) -> Linear:
-    """An integer as a sum; what else it comes from is a value of its own."""
+def linear_of(value: ir.Value, known: Mapping[ir.Value, int] = _NONE) -> Linear:
+    """An integer as a sum; what else it comes from is a value of its own.
+
+    ``known``: values that are numbers.
+    """
+    if value in known:
+        return Linear(known[value])
     own = Linear(0, {value: 1})
     if isinstance(value.owner, ir.Block):
         return own
@@ -36,15 +44,15 @@ def linear_of(value: ir.Value) -> Linear:
     if op.name == "arith.constant":
         return Linear(ir.IntegerAttr(op.attributes["value"]).value)
     if op.name in ("arith.addi", "arith.subi"):
-        first, second = map(linear_of, op.operands)
+        first, second = (linear_of(operand, known) for operand in op.operands)
         return first.plus(second, 1 if op.name == "arith.addi" else -1)
     if op.name == "arith.select" and isinstance(holds := scalar_constant(op.operands[0]), ir.BoolAttr):
-        return linear_of(op.operands[1 if holds.value else 2])
+        return linear_of(op.operands[1 if holds.value else 2], known)
     if op.name == "arith.muli":
-        return _product(*map(linear_of, op.operands)) or own
+        return _product(*(linear_of(operand, known) for operand in op.operands)) or own
     if op.name == "affine.apply":
         where = ir.AffineMapAttr(op.attributes["map"]).value
-        operands: list[Linear | None] = [linear_of(operand) for operand in op.operands]
+        operands: list[Linear | None] = [linear_of(operand, known) for operand in op.operands]
         return fold_affine(where.results[0], operands, where.n_dims, Linear, _combine) or own
     return own
 
@@ -60,4 +68,7 @@ def _combine(kind: str, left: Linear | None, right: Linear | None) -> Linear | N
         return None
     if kind == "+":
         return left.plus(right)
+    if kind in ("floordiv", "mod") and not left.terms and not right.terms and right.constant > 0:
+        quotient, rest = divmod(left.constant, right.constant)
+        return Linear(quotient if kind == "floordiv" else rest)
     return _product(left, right) if kind == "*" else None

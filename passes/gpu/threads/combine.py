@@ -31,11 +31,20 @@ def tree(build: Builder, kind: str, values: list[ir.Value]) -> ir.Value:
 
 def shuffle(build: Builder, value: ir.Value, lanes: int) -> ir.Value:
     """The value of the lane whose number differs in the bits ``lanes``."""
+    return _moved(build, value, "bfly", lanes, _LAST_LANE)
+
+
+def from_beside(build: Builder, value: ir.Value, side: int) -> ir.Value:
+    """The value of the lane before (``side`` is -1), or behind; of the first, or last, lane its own."""
+    return _moved(build, value, "up", 1, 0) if side < 0 else _moved(build, value, "down", 1, _LAST_LANE)
+
+
+def _moved(build: Builder, value: ir.Value, how: str, lanes: int, bound: int) -> ir.Value:
     kind = value.type
     words = to_words(build, value)
     word = ir.IntegerType.get_signless(32)
-    attributes = {"kind": ir.Attribute.parse("#nvvm<shfl_kind bfly>")}
-    numbers = [build.constant(word, number) for number in (_FULL, lanes, _LAST_LANE)]
+    attributes = {"kind": ir.Attribute.parse(f"#nvvm<shfl_kind {how}>")}
+    numbers = [build.constant(word, number) for number in (_FULL, lanes, bound)]
     moved = [
         build.op("nvvm.shfl.sync", [numbers[0], one, *numbers[1:]], one.type, attributes) for one in words
     ]

@@ -15,6 +15,7 @@ from .emitter import Emitter
 from .fragment import Fragment, positions_of
 from .late import can_load_late, late_loads, should_load_late
 from .memory import Place, place_of
+from .overlapping import load_overlapping, overlapping_rows
 from .registry import rule
 from .windows import (
     can_load_first,
@@ -79,6 +80,9 @@ def load_positions(
     place = place_of(em, access_of(op), layout)
     if place.count == 1:
         acts = True  # LLVM packs single elements in all threads, from registers that would have no value
+    rows = overlapping_rows(place) if acts is True else None
+    if rows is not None:
+        return load_overlapping(rows, wanted)
     groups = place.by_condition(wanted, writes=False)
     values: dict[Position, ir.Value] = {}
     for whole, positions in groups.items():

@@ -96,22 +96,26 @@ def load_nearest(place: Place, whole: ir.Value, positions: Sequence[Position]) -
     padding = build.vector([build.constant(kind, place.access.padding)] * place.count)
     values: list[ir.Value] = []
     for position in positions:
-        loaded = build.load(_nearest(place, position), kind, place.count, place.alignment, constant=True)
+        address = nearest(place, place.pointer(position), position)
+        loaded = build.load(address, kind, place.count, place.alignment, constant=True)
         chosen = build.op("arith.select", [whole, build.vector(loaded), padding], padding.type)
         values += build.elements(chosen)
     return values
 
 
-def _nearest(place: Place, position: Position) -> ir.Value:
-    """The address of an access, moved to the first or last element along dims where it is beside memory."""
+def nearest(place: Place, pointer: ir.Value, position: Position, but: int | None = None) -> ir.Value:
+    """The address of an access, moved to the first or last element along dims where it is beside memory.
+
+    Not along the dim ``but``.
+    """
     em, build, access, strides = place.em, place.em.build, place.access, place.strides()
     moved: Number = 0
     for dim, (at, memory, inside) in enumerate(zip(position, access.dims, access.in_bounds, strict=True)):
-        if inside:
+        if inside or dim == but:
             continue
         start = build.add(em.number(access.indices[memory]), em.thread(place.layout, dim))
         here = build.add(start, at)
         last = build.sub(place.buffer.sizes[memory], 1)
         missing = build.sub(build.most(0, build.least(here, last)), here)
         moved = build.add(moved, build.mul(missing, strides[memory]))
-    return build.offset(place.pointer(position), place.buffer.element, moved)
+    return build.offset(pointer, place.buffer.element, moved)
