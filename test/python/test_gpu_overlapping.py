@@ -110,6 +110,14 @@ def test_buffers_that_are_not_aligned(case: Windows, dtype: torch.dtype) -> None
     torch.testing.assert_close(found, want, rtol=0, atol=0, equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_threads_beyond_the_tile_load_nothing(dtype: torch.dtype) -> None:
+    """At the end of a row that is not there, neither."""
+    x = numbers((1, 3, 5, 28), dtype)
+    found, _ = compiled(lambda x: F.max_pool2d(x, 2, (2, 1), (1, 0), 2), x)
+    torch.testing.assert_close(found, F.max_pool2d(x, 2, (2, 1), (1, 0), 2), rtol=0, atol=0, equal_nan=True)
+
+
 @pytest.mark.parametrize("width", [16, 128, 260])
 def test_what_is_fused(width: int) -> None:
     x, w, causal = torch.randn(2, 6, width), torch.randn(6, 1, 3), torch.randn(6, 1, 4)

@@ -144,7 +144,7 @@ def _beside(rows: Rows, part: Position, side: int, at: int) -> ir.Value:
             column = build.add(_column(rows, part, side), side * rows.own + at)
             inside = build.less(column, build.mul(place.buffer.sizes[memory], rows.step))
         address = build.offset(pointer, kind, further)
-        there = build.both(build.both(inside, is_end), _row_inside(rows, part))
+        there = build.both(build.both(inside, is_end), _row_inside(rows, part, beyond=True))
         size = place.access.element_bytes
         return em.choose(
             there, [kind], lambda: build.load(address, kind, 1, size, constant=True), lambda: [value]
@@ -202,12 +202,14 @@ def _within_memory(rows: Rows, address: ir.Value, part: Position) -> ir.Value:
     return build.offset(address, place.buffer.element, moved)
 
 
-def _row_inside(rows: Rows, part: Position) -> Truth:
-    """Whether a row is in memory; of one beyond the tile nobody has the elements."""
+def _row_inside(rows: Rows, part: Position, beyond: bool = False) -> Truth:
+    """Whether a row is in memory; that of a thread beyond the tile is asked for if ``beyond``."""
     place, em = rows.place, rows.place.em
     found: Truth = True
     for dim, (at, memory) in enumerate(zip(part, place.access.dims, strict=True)):
-        if dim != rows.dim and not place.access.in_bounds[dim]:
+        size = sizes_of(place.access.tile)[dim]
+        ragged = not place.access.in_bounds[dim]
+        if dim != rows.dim and (ragged or (beyond and at + place.layout.thread_reach(dim) >= size)):
             start = em.number(place.access.indices[memory])
             inside = em.below(place.layout, dim, at, place.buffer.sizes[memory], start)
             found = em.build.both(found, inside)
