@@ -67,6 +67,8 @@ _WRONG: dict[Any, str] = {
     torch.ops.aten._adaptive_avg_pool2d.default: "with dynamic height or width, or without windows",
     torch.ops.aten._adaptive_avg_pool3d.default: "with dynamic depth, height or width, or without windows",
 }
+# What ends its process where elements are integers.
+_OF_FLOATS = (torch.ops.aten.max_pool3d_with_indices.default,)
 
 
 def graph_to_text(graph: Graph, result_sizes: Sequence[str] = ()) -> str:
@@ -156,6 +158,8 @@ class _Writer(Operands):
             raise unsupported_ops([("a number that is read from a tensor", self.line)], NUMBER_REMEDY)
         if target in _WRONG:
             raise unsupported_ops([(f"{target.overloadpacket} {_WRONG[target]}", self.line)])
+        if target in _OF_FLOATS and not node.args[0].meta["val"].is_floating_point():
+            raise unsupported_ops([(f"{target.overloadpacket} of integers", self.line)])
         if target in RENAMED:
             target, kept = RENAMED[target]
             args = args[:kept]

@@ -1,4 +1,4 @@
-"""Pooling: images and volumes without a batch, windows of uneven sizes, sums of volumes."""
+"""Pooling: images and volumes without a batch, bytes, windows of uneven sizes, sums of volumes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,22 @@ from .registry import aten, compute_dtype, count, ours
 
 @ours(aten.max_pool2d_with_indices.default)
 def _max_pool2d(x: Tensor, *args: Any, **kwargs: Any) -> Any:
-    """One image without a batch: torch-mlir wants the batch."""
-    return _of_one(aten.max_pool2d_with_indices, x, *args, **kwargs) if x.dim() == 3 else NotImplemented
+    return _max_pool(aten.max_pool2d_with_indices, 2, x, *args, **kwargs)
 
 
 @ours(aten.max_pool3d_with_indices.default)
 def _max_pool3d(x: Tensor, *args: Any, **kwargs: Any) -> Any:
-    """The same for a volume."""
-    return _of_one(aten.max_pool3d_with_indices, x, *args, **kwargs) if x.dim() == 4 else NotImplemented
+    return _max_pool(aten.max_pool3d_with_indices, 3, x, *args, **kwargs)
+
+
+def _max_pool(pool: Any, dims: int, x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Images without a batch get one, as torch-mlir wants it; it would take bytes for signed."""
+    if x.dim() == dims + 1:
+        return _of_one(pool, x, *args, **kwargs)
+    if x.dtype != torch.uint8:
+        return NotImplemented
+    values, places = pool(x.to(torch.int32), *args, **kwargs)
+    return values.to(x.dtype), places
 
 
 def _of_one(pool: Any, x: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:

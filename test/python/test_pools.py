@@ -75,6 +75,25 @@ def test_places_of_each_dtype(target, dtype):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64], ids=str)
+def test_largest_integers(target, dtype):
+    """Bytes from 128 on are more than those below."""
+
+    def function(x):
+        return F.max_pool2d(x, 3, 2, 1), F.max_pool2d(x[0], 2)
+
+    low = 0 if dtype is torch.uint8 else -100
+    x = torch.randint(low, low + 256 if dtype is torch.uint8 else 100, (2, 3, 9, 14)).to(dtype)
+    check(mlopt.jit(function, x, **TARGETS[target]), function, x)
+
+
+def test_volumes_of_integers_are_refused():
+    x = torch.randint(-9, 9, (1, 2, 5, 6, 7))
+    with pytest.raises(UnsupportedOpError, match="max_pool3d_with_indices of integers"):
+        mlopt.jit(lambda x: F.max_pool3d(x, 3, 2, 1), x)
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_places_of_dynamic_images(target):
     def function(x):
         return F.max_pool2d(x, 3, 2, 1, return_indices=True), F.max_pool1d(x[0], 2, return_indices=True)[1]
