@@ -158,7 +158,7 @@ class _Writer(Operands):
             raise unsupported_ops([("a number that is read from a tensor", self.line)], NUMBER_REMEDY)
         if target in _WRONG:
             raise unsupported_ops([(f"{target.overloadpacket} {_WRONG[target]}", self.line)])
-        if target in _OF_FLOATS and not node.args[0].meta["val"].is_floating_point():
+        if target in _OF_FLOATS and not node.all_input_nodes[0].meta["val"].is_floating_point():
             raise unsupported_ops([(f"{target.overloadpacket} of integers", self.line)])
         if target in RENAMED:
             target, kept = RENAMED[target]

@@ -65,13 +65,12 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import scf
 
-from ...dialects.attributes import LAYOUT, SCHEDULE
-from ...dialects.layouts import Layout
+from ...dialects.attributes import SCHEDULE
 from ..base import Pass
 from ..constants import integer_of
 from ..operations import block_ops, nested_ops
 from .grids import grids_of
-from .layouts.access import bytes_of, is_copied
+from .layouts.access import bytes_of, is_copied, words_of
 from .layouts.tiles import is_tile
 from .layouts.warpgroup import HELD, WARPS
 from .layouts.warps import (
@@ -86,7 +85,6 @@ from .rings import create, read_at, round_of, slot_of
 from .tma_loads import products_of
 
 _BARRIERS, _LOAD = "mlopt.tma_barriers", "mlopt.tma_load"
-_WORD = 4
 ADDRESSES = 24  # registers for places and counters, as ptxas has them in such kernels
 FUNCTIONS = 24  # registers for what functions (erf, tanh, exp) of several sums at once are made of
 WEIGHT = 3  # registers for two weights of attention and their scores, some of which are weights already
@@ -163,8 +161,8 @@ def _registers(body: Sequence[ir.Operation]) -> int:
     reads = [op for op in body if op.name == "vector.transfer_read" and not is_copied(op)]
     ahead, behind = list[int](), [0]
     for op in (op for op in reads if is_tile(op.results[0])):
-        (ahead if op.is_before_in_block(last) else behind).append(_words(op.results[0]))
-    return sum(map(_words, sums)) + max(sum(ahead), *behind) + WEIGHT * sum(map(_words, weights))
+        (ahead if op.is_before_in_block(last) else behind).append(words_of(op.results[0]))
+    return sum(map(words_of, sums)) + max(sum(ahead), *behind) + WEIGHT * sum(map(words_of, weights))
 
 
 def _for_functions(body: Sequence[ir.Operation]) -> int:
@@ -175,14 +173,6 @@ def _for_functions(body: Sequence[ir.Operation]) -> int:
 def _is_added(result: ir.Operation) -> bool:
     """Whether a step's product is a sum of its own, which is added to another one."""
     return any(use.owner.name != "scf.yield" for use in result.results[0].uses)
-
-
-def _words(tile: ir.Value) -> int:
-    """The registers of a thread that a tile fills."""
-    result = ir.OpResult(tile)
-    text = (LAYOUT.get(result.owner) or ())[result.result_number]
-    size = bytes_of(ir.VectorType(tile.type).element_type)
-    return len(Layout.parse(text).register_positions) * size // _WORD
 
 
 def _loops_of(body: Sequence[ir.Operation]) -> list[ir.Operation]:

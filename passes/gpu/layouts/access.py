@@ -12,6 +12,7 @@ from math import gcd, prod
 
 from mlir import ir
 
+from ....dialects.attributes import LAYOUT
 from ....dialects.layouts import Layout
 from ...constants import integer_of
 from ...divisors import divisor
@@ -198,6 +199,13 @@ def is_halved(op: ir.Operation) -> bool:
 def is_copied(op: ir.Operation) -> bool:
     """Whether what ``op`` reads goes to shared memory by itself, so that no thread holds it."""
     return any(use.owner.name in COPIES for use in op.results[0].uses)
+
+
+def words_of(tile: ir.Value) -> int:
+    """The registers of a thread that a result with a layout fills, of 4 bytes."""
+    result = ir.OpResult(tile)
+    text = (LAYOUT.get(result.owner) or ())[result.result_number]
+    return len(Layout.parse(text).register_positions) * bytes_of(ir.VectorType(tile.type).element_type) // 4
 
 
 def bytes_of(element: ir.Type) -> int:

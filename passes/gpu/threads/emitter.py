@@ -80,11 +80,8 @@ class Emitter:
         self.shared = Shared(build, shared)
         self.in_pieces = False  # whether a loop's steps are being written out
         self.sliced = False  # whether what follows a product is made a few registers at a time
-        self.making, self.made, self.fences = (
-            False,
-            0,
-            0,
-        )  # what waits for others, and the registers since the last fence
+        self.making = False  # whether a part of what waited is being made
+        self.made = self.fences = 0  # registers of such parts since the last fence, and fences until now
         self.wide = False  # whether an access rests on the buffers' alignment
         self.multiples: set[Buffer] = set()  # those whose innermost size must be a multiple of 16 bytes
         self.buffers: dict[ir.Value, Buffer] = {}

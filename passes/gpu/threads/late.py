@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mlir import ir
 
-from ....dialects.attributes import LAYOUT, MMA
-from ....dialects.layouts import Layout, Position
+from ....dialects.attributes import MMA
+from ....dialects.layouts import Position
 from ...operations import block_ops, nested_ops
-from ..layouts.access import bytes_of
+from ..layouts.access import words_of
 from ..layouts.order import is_multiplied
 from ..layouts.tiles import is_tile
 from ..layouts.warpgroup import HELD, PRODUCT
@@ -129,11 +129,10 @@ def should_compute_late(em: Emitter, op: ir.Operation, operands: Sequence[Fragme
 def should_slice(forall: ir.Operation) -> bool:
     """Whether sums, what is read to be combined with functions of them, and these take too many registers."""
     ops = nested_ops(forall)
-    sums = [_words(result) for op in ops if _is_product_loop(op) for result in op.results if is_tile(result)]
+    made = [result for op in ops if _is_product_loop(op) for result in op.results if is_tile(result)]
     behind = [op for op in ops if op.results and is_tile(op.results[0]) and is_behind_product(op)]
-    read = [
-        _words(op.results[0]) for op in behind if op.name == "vector.transfer_read" and not is_multiplied(op)
-    ]
+    loaded = [op for op in behind if op.name == "vector.transfer_read" and not is_multiplied(op)]
+    sums, read = list(map(words_of, made)), [words_of(op.results[0]) for op in loaded]
     functions = any(op.name.startswith("math.") for op in behind)
     narrow = any(_is_narrowed(op) for op in behind)
     return (
@@ -149,13 +148,6 @@ def _is_narrowed(op: ir.Operation) -> bool:
     if isinstance(made, ir.OpView) and made.operation.name == "mlopt.warpgroup_result":
         made = made.operation.operands[0].owner
     return isinstance(made, ir.OpView) and _is_product_loop(made.operation)
-
-
-def _words(tile: ir.Value) -> int:
-    """The registers of a thread that a tile fills."""
-    result = ir.OpResult(tile)
-    text = (LAYOUT.get(result.owner) or ())[result.result_number]
-    return len(Layout.parse(text).register_positions) * bytes_of(ir.VectorType(tile.type).element_type) // 4
 
 
 def is_behind_product(op: ir.Operation) -> bool:
