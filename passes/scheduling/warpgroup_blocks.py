@@ -134,6 +134,9 @@ def _has_turns(block: WarpgroupBlock, product: Product, machine: Machine, shared
     return tiles > machine.processors * resident > 0 and block.persists(product, resident, shared)
 
 
+_LEAST_IN_TURN = 128  # columns
+
+
 def warpgroup_blocks(product: Product, rows: int | None, columns: int | None) -> Iterator[WarpgroupBlock]:
     """The blocks that warpgroups can make of a plain product; ``rows`` and ``columns``: those it must have.
 
@@ -155,5 +158,6 @@ def warpgroup_blocks(product: Product, rows: int | None, columns: int | None) ->
         steps = ceil(product.depth / step)
         for stages in (each for each in _STAGES if each <= max(steps, STAGES)):
             yield WarpgroupBlock(high, wide, step, WARPS * groups, stages)
-        if groups == 1 and product.goes_on:  # the ring has steps of the next tile, too
+        # The ring has steps of the next tile, too. Narrow tiles would read much for their ends to be beside others.
+        if groups == 1 and product.goes_on and wide >= _LEAST_IN_TURN:
             yield from (WarpgroupBlock(high, wide, step, WARPS, each, CONSUMERS) for each in _STAGES)
