@@ -158,6 +158,6 @@ def warpgroup_blocks(product: Product, rows: int | None, columns: int | None) ->
         steps = ceil(product.depth / step)
         for stages in (each for each in _STAGES if each <= max(steps, STAGES)):
             yield WarpgroupBlock(high, wide, step, WARPS * groups, stages)
-        # The ring has steps of the next tile, too. Narrow tiles would read much for their ends to be beside others.
+        # The ring has steps of the next tile, too. Narrow tiles would read too much.
         if groups == 1 and product.goes_on and wide >= _LEAST_IN_TURN:
             yield from (WarpgroupBlock(high, wide, step, WARPS, each, CONSUMERS) for each in _STAGES)
