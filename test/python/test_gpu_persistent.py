@@ -1,40 +1,38 @@
 """Blocks that make tile after tile (a persistent grid): right, and as fast as they can be, without a GPU."""
 
-# ruff: noqa: E501 (MLIR as text)
+# ruff: noqa: E501 (tables of cases)
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from mlopt import emulator
-from mlopt.bench.gpu.machine_code import parse
-from mlopt.passes.gpu import pair_blocks, persistent_grid
-from mlopt.runtime.cuda.chips import find_chip
-from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
 
 sys.path.insert(0, str(Path(__file__).parent))
 import test_gpu_tma_stores as stores
-from gpu_kernels import Kernel, compile_kernel, run_kernel
-from gpu_numbers import to_bf16, wide
-from gpu_products import DTYPES, drawn, product
+from gpu_kernels import compile_kernel, run_kernel
+from gpu_numbers import wide
+from gpu_persistent import (
+    ALL,
+    CHIP,
+    ONE,
+    Gelu,
+    blocks_are,
+    check_code,
+    check_dynamic_sizes,
+    check_products,
+    check_results_by_boxes,
+    gelu_and_residual,
+)
+from gpu_products import product
 
-CHIP = find_chip("sm_90a")
 BLOCK = (
     "beyond = array<i64: 1>, warps = array<i64: {}>, min_blocks = array<i64: 1>, stages = array<i64: {}>, "
     "tile = array<i64: {}>"
 )
-ONE, ALL = ("random",), ("together", "ahead", "random", "round-robin")
-
-
-def blocks_are(count: int, monkeypatch: pytest.MonkeyPatch, pairs: bool = False) -> None:
-    """Let so many blocks run at once, in clusters of two if ``pairs``."""
-    monkeypatch.setattr(persistent_grid, "blocks_at_once", lambda *_: count)
-    monkeypatch.setattr(pair_blocks, "should_pair", lambda *_: pairs)
-
 
 # Types, sizes (not the block's multiples), whether columns lie along memory, blocks of the launch, orders of warps.
 # Four stages of 128x256 leave room for half of a tile, which is stored in two parts; two stages free their own slot.
@@ -60,24 +58,8 @@ def test_results_by_boxes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What a block for each tile makes, to the bit; the twin has those."""
-    text = stores.text(size, kind, turned)
-    arguments, want, bound = stores.arguments_of(size, kind, turned, rng)
-    plain = run_kernel(compile_kernel(text, chip=CHIP.name, schedule=schedule), arguments)[0]
-    assert (np.abs(wide(plain) - want) <= bound).all()
-    blocks_are(blocks, monkeypatch)
-    kernel = compile_kernel(text, chip=CHIP.name, schedule=schedule)
-    with emulator.record() as reports:
-        for order in orders:
-            (found,) = run_kernel(kernel, arguments, options=emulator.Options(schedule=order, seed=7))
-            assert np.array_equal(found, plain), order
-        (twin,) = run_kernel(kernel, arguments, shift=4)
-    assert np.array_equal(twin, plain)
-    grids = {name: grid for name, grid, *_ in kernel.launches}
-    assert grids["product"] == blocks < grids["product_unaligned"]
-    assert not [finding for report in reports for finding in report.findings]
-    counters = reports[0].counters
-    assert counters is not None and counters.bank_conflicts == 0
-    _check_code(kernel)
+    launches = check_results_by_boxes(kind, size, turned, schedule, blocks, False, orders, rng, monkeypatch)
+    assert launches["product"][0] == blocks < launches["product_unaligned"][0]
 
 
 # Types, transposes, sizes, blocks, those of the launch, whether in pairs: results of 4 bytes, which threads store.
@@ -106,49 +88,8 @@ def test_products(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Under each order of warps, without a finding."""
-    blocks_are(blocks, monkeypatch, pairs)
-    kernel = compile_kernel(product(*size, kind, left, right), chip=CHIP.name, schedule=schedule)
-    assert ("multicast" in kernel.ptx) == pairs
-    arguments, want, bound = drawn(size, kind, left, right, rng)
-    with emulator.record() as reports:
-        for order in ALL:
-            (found,) = run_kernel(kernel, arguments, options=emulator.Options(schedule=order, seed=5))
-            assert (np.abs(found - want) <= bound).all(), order
-    assert {grid for _, grid, *_ in kernel.launches} == {blocks}
-    assert not [finding for report in reports for finding in report.findings]
-    _check_code(kernel)
-
-
-EPILOGUE = """
-  %q = linalg.generic {{indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n)>, affine_map<(m, n) -> (m, n)>,
-                                        affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}}
-      ins(%r, %bias, %residual : tensor<{m}x{n}xf32>, tensor<{n}xf32>, tensor<{m}x{n}xbf16>) outs(%out : tensor<{m}x{n}xbf16>) {{
-  ^bb0(%x: f32, %y: f32, %z: bf16, %s: bf16):
-    %p = arith.addf %x, %y : f32
-    %root = arith.constant 0.70710678 : f32
-    %one = arith.constant 1.0 : f32
-    %half = arith.constant 0.5 : f32
-    %u = arith.mulf %p, %root : f32
-    %e1 = math.erf %u : f32
-    %e2 = arith.addf %e1, %one : f32
-    %e3 = arith.mulf %e2, %half : f32
-    %g = arith.mulf %p, %e3 : f32
-    %w = arith.extf %z : bf16 to f32
-    %t = arith.addf %g, %w : f32
-    %h = arith.truncf %t : f32 to bf16
-    linalg.yield %h : bf16
-  }} -> tensor<{m}x{n}xbf16>
-  return %q : tensor<{m}x{n}xbf16>
-}}
-"""
-
-
-def gelu_and_residual(size: tuple[int, int, int]) -> str:
-    """``gelu(a @ b.T + bias) + residual`` in bf16."""
-    m, n, _ = size
-    head = stores.text(size, "bf16").partition("  %q = ")[0]
-    head = head.replace("%out: tensor", f"%residual: tensor<{m}x{n}xbf16>, %out: tensor")
-    return head + EPILOGUE.format(m=m, n=n)
+    launches = check_products(kind, left, right, size, schedule, blocks, pairs, rng, monkeypatch)
+    assert {grid for grid, _ in launches} == {blocks}
 
 
 @pytest.mark.parametrize(
@@ -167,40 +108,23 @@ def test_gelu_and_residual(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What is read behind the product belongs to the tile."""
-    m, n, _ = size
-    text = gelu_and_residual(size)
-    (a, b, bias, _), _, bound = drawn(size, "bf16", False, True, rng)
-    residual = to_bf16(rng.standard_normal((m, n)))
-    exact = wide(a).astype(np.float64) @ wide(b).astype(np.float64).T + bias
-    gelu = exact * 0.5 * (1 + np.vectorize(math.erf)(exact * np.sqrt(0.5)))
-    results = []
+    drawn, results = Gelu.drawn(size, rng), []
     for count in (1 << 20, blocks):
         blocks_are(count, monkeypatch, pairs)
-        kernel = compile_kernel(text, chip=CHIP.name, schedule=schedule)
-        arguments = [a, b, bias, residual, np.zeros((m, n), DTYPES["bf16"])]
+        kernel = compile_kernel(gelu_and_residual(size), chip=CHIP.name, schedule=schedule)
         with emulator.record() as reports:
-            results += run_kernel(kernel, arguments, options=emulator.Options(schedule="random", seed=3))
+            options = emulator.Options(schedule="random", seed=3)
+            results += run_kernel(kernel, drawn.arguments, options=options)
         assert not [finding for report in reports for finding in report.findings]
     assert kernel.launches[0][1] == blocks
     assert np.array_equal(*results)
-    total = gelu + wide(residual)
-    assert (np.abs(wide(results[1]) - total) <= 2 * bound + np.abs(total) * 2.0**-8 + 2.0**-8).all()
-    _check_code(kernel)
+    assert (np.abs(wide(results[1]) - drawn.total) <= drawn.bound).all()
+    check_code(kernel)
 
 
 def test_sizes_are_known_at_the_call(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """One kernel for fewer tiles than blocks, as many, and more."""
-    blocks_are(4, monkeypatch)
-    schedule = BLOCK.format(4, 3, "64, 64, 32")
-    kernel = compile_kernel(stores.text((0, 0, 72), "f16", dynamic=True), chip=CHIP.name, schedule=schedule)
-    for m, n, tiles in ((40, 72, 2), (128, 120, 4), (200, 136, 12), (72, 392, 14)):
-        arguments, want, bound = stores.arguments_of((m, n, 72), "f16", False, rng)
-        kernel.launches.clear()
-        with emulator.record() as reports:
-            (found,) = run_kernel(kernel, arguments, options=emulator.Options(schedule="random", seed=1))
-        assert (np.abs(wide(found) - want) <= bound).all()
-        assert kernel.launches[0][1] == min(tiles, 4)
-        assert not reports[0].findings
+    check_dynamic_sizes(BLOCK.format(4, 3, "64, 64, 32"), rng, monkeypatch)
 
 
 def test_bands_stay(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,16 +172,4 @@ def test_large_products(text: str, stages: int, waits: int) -> None:
     assert f"stages = array<i64: {stages}>, tile = array<i64: 128, 256, 64>" in kernel.tile
     assert "arith.constant 132 : i64" in kernel.threads
     assert not waits or kernel.ptx.count("cp.async.bulk.wait_group.read") == waits
-    assert _check_code(kernel)["product"] == 168
-
-
-def _check_code(kernel: Kernel) -> dict[str, int]:
-    """Nothing is spilled or serialised, and TMA copies; the registers of a thread of each kernel."""
-    ptxas = find_ptxas(CHIP)
-    assert ptxas is not None, "the tests' environment has one"
-    assembled = assemble(kernel.ptx, CHIP, ptxas)
-    assert not assembled.warnings  # C75xx: wgmma would be serialised
-    assert all(made.spill_stores == made.stack == 0 for made in assembled.kernels.values())
-    for name, code in parse(disassemble_cubin(assembled.cubin)).items():
-        assert bool(code.named("UTMALDG")) != name.endswith("_unaligned")
-    return {name: made.registers for name, made in assembled.kernels.items()}
+    assert check_code(kernel)["product"] == 168
