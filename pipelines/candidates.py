@@ -51,8 +51,9 @@ def candidate_schedules(
         texts = {_name(kernel): _nameless(kernel) for kernel in _kernels(module.operation)}
         for number in range(CANDIDATES["cuda" if chip else "cpu"]):
             choices = str(number)
-            on_cpu = Schedule(choices=choices, vector_bits=bits)
-            schedule = cuda_schedule(chip, tf32, choices) if chip else on_cpu
+            schedule = (
+                cuda_schedule(chip, tf32, choices) if chip else Schedule(choices=choices, vector_bits=bits)
+            )
             copy = module.operation.clone()
             run_pipeline(copy, f"builtin.module({format_pass(schedule)})")
             found.append(

@@ -75,7 +75,7 @@ from .grids import grids_of
 from .layouts.boxes import CUT, TILE, stored
 from .layouts.warpgroup import HELD
 from .layouts.warps import BLOCK_SHARED, RESERVED, wanted_consumers
-from .persistent.roles import Roles, ops_of, roles_in
+from .persistent.roles import RoleBodies, ops_of, roles_in
 from .persistent.room import taken, writes_of
 from .rings import at_later, create, round_of, slot_of
 from .threads.grid import Loops
@@ -252,7 +252,7 @@ def _replace(value: ir.Value, other: ir.Value) -> None:
     value.owner.erase()
 
 
-def _free_last(roles: Roles, before: ir.Value) -> None:
+def _free_last(roles: RoleBodies, before: ir.Value) -> None:
     """Say that the last step's slot has been read, once its product is there."""
     loop = roles.loop
     if not _is_running(loop):
@@ -267,7 +267,7 @@ def _free_last(roles: Roles, before: ir.Value) -> None:
         create("mlopt.tma_free", [empty, slot, first, end])
 
 
-def _release_in_twin(roles: Roles) -> None:
+def _release_in_twin(roles: RoleBodies) -> None:
     """The next task's copies go on in the rings: only the twin, whose blocks have one, gives them back."""
     releases = [op for op in ops_of(roles.loop.block) if op.name == _RELEASE]
     with ir.InsertionPoint(releases[0]), releases[0].location:

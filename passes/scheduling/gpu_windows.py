@@ -16,10 +16,9 @@ from ..tiling import window
 from ..tiling.access import Access, Index, Nest
 from ..tiling.analysis import loops_in
 from ..tiling.registry import SINGLE, rule_of
+from .gpu_threads import WARP, WIDE
 from .gpu_tiles import bytes_of, inputs_of, largest_tile, power_above
 
-WARP = 32
-WIDE = 16  # bytes an access
 ROWS = 4  # of a thread, below each other
 
 

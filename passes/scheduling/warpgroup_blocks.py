@@ -33,6 +33,7 @@ _STAGES = (2, 3, 4, 8)
 _STEP_BYTES = (64, 128)
 _KINDS = ("bf16", "f16", "i8", FLOAT8)
 LINE = 128  # bytes of columns that lie together in shared memory, of one warpgroup
+_LEAST_IN_TURN = 128  # columns: an instruction of fewer reads 64 rows of a factor for few of them
 
 
 @dataclass(frozen=True)
@@ -134,9 +135,6 @@ def _has_turns(block: WarpgroupBlock, product: Product, machine: Machine, shared
     return tiles > machine.processors * resident > 0 and block.persists(product, resident, shared)
 
 
-_LEAST_IN_TURN = 128  # columns
-
-
 def warpgroup_blocks(product: Product, rows: int | None, columns: int | None) -> Iterator[WarpgroupBlock]:
     """The blocks that warpgroups can make of a plain product; ``rows`` and ``columns``: those it must have.
 
@@ -158,6 +156,6 @@ def warpgroup_blocks(product: Product, rows: int | None, columns: int | None) ->
         steps = ceil(product.depth / step)
         for stages in (each for each in _STAGES if each <= max(steps, STAGES)):
             yield WarpgroupBlock(high, wide, step, WARPS * groups, stages)
-        # The ring has steps of the next tile, too. Narrow tiles would read too much.
+        # The ring has steps of the next tile, too.
         if groups == 1 and product.goes_on and wide >= _LEAST_IN_TURN:
             yield from (WarpgroupBlock(high, wide, step, WARPS, each, CONSUMERS) for each in _STAGES)

@@ -85,12 +85,13 @@ def product_nest(
     rows = [dim for dim in range(len(sizes)) if mine[dim] and mine[dim] not in shared]
     order = memory_dims(root)
     rows.sort(key=lambda dim: order[dim] or 0)
+    is_wide = vector_bits >= 512
     native = max(vector_bits // max(bits_of(element_of(op.acc)), 8), 1)
     row_size, all_rows = sizes[rows[-1]] if rows else 1, prod(sizes[dim] for dim in rows)
     is_tall = most_lanes >= TALL_SHAPES[0][0] * native
     of_window = _window_bytes(op, operand)
     a_lane = of_window or _column_bytes(layout, op, operand)
-    if vector_bits < 512:
+    if not is_wide:
         registers, count, blocks = _narrow_tile(row_size, sizes[lane], native, most_lanes)
     elif is_tall and a_lane * most_lanes >= _TALL_BYTES:
         registers, count, blocks = _tall_tile(row_size, sizes[lane], native)
@@ -117,7 +118,7 @@ def product_nest(
     if rows and count > 1:
         along = _reads_along(layout, op.operands, mine[rows[-1]])
         # The tests of few rows take as long as the rows.
-        turns = _turns_around(op) if vector_bits >= 512 else 0
+        turns = _turns_around(op) if is_wide else 0
         apart = strips_apart(along, row_size, count, turns)
         covers = [replace(how, apart=apart) if how.dim == rows[-1] else how for how in covers]
     covers.sort(key=place)
@@ -132,7 +133,7 @@ def product_nest(
     nest = Nest(tuple(covers), lanes)
     if of_window and len(products) == 1 and not plan_panels(products[0][1], how):
         half = vector_bits * _PANEL_BYTES_A_BIT
-        plan, most = (plan_turns, half) if vector_bits >= 512 else (plan_channels, _CHANNELS_BYTES)
+        plan, most = (plan_turns, half) if is_wide else (plan_channels, _CHANNELS_BYTES)
         cut = plan(layout, root, covers, lane, all_rows, of_window * width, most)
         if cut is not None:
             return replace(nest, blocks=(cut,))

@@ -11,7 +11,7 @@ from ..tma_loads import products_of
 
 
 @dataclass(frozen=True)
-class Roles:
+class RoleBodies:
     """The bodies of those who copy, of the one thread of them that asks, and of those who multiply.
 
     ``marker`` says who is who, ``branch`` is the scf.if between the two, ``twin`` whether this is the
@@ -31,12 +31,12 @@ class Roles:
         return found
 
 
-def roles_in(forall: ir.Operation) -> Roles:
+def roles_in(forall: ir.Operation) -> RoleBodies:
     """Those of a kernel that has roles."""
     (roles,) = ops_named(forall, "mlopt.warp_roles")
     copies, first, twin = roles.results
     (branch,), (alone,) = ([use.owner.operation for use in role.uses] for role in (copies, first))
-    return Roles(roles, branch, alone.regions[0].blocks[0], branch.regions[1].blocks[0], twin)
+    return RoleBodies(roles, branch, alone.regions[0].blocks[0], branch.regions[1].blocks[0], twin)
 
 
 def ops_of(block: ir.Block) -> list[ir.Operation]:

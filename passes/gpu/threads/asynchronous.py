@@ -92,7 +92,7 @@ def emit_copy(em: Emitter, op: ir.Operation) -> None:
                 em.choose(acts, [], partial(_bypass, place, passage, base, pairs))
         else:
             acts = em.only(source.copies)
-            values = load_positions(em, read, source, list(names), acts)
+            values = load_positions(place, list(names), acts)
             passage.store(em, Fragment(passage.source, {names[each]: values[each] for each in names}), base)
         return []
 

@@ -7,7 +7,7 @@ from functools import partial, reduce
 
 from mlir import ir
 
-from ....dialects.layouts import Layout, Position
+from ....dialects.layouts import Position
 from ..layouts.access import HALVES, access_of, is_copied, is_halved
 from ..layouts.overlaps import must_wait
 from .builder import Truth
@@ -46,7 +46,7 @@ def emit_read(em: Emitter, op: ir.Operation) -> None:
         em.set_fragment(result, Fragment(layout, late_loads(place, wanted, partial(_load, place, True))))
         return
     acts = em.only(layout.copies) if _only_passes(em, op) else True
-    em.set_fragment(result, Fragment(layout, load_positions(em, op, layout, wanted, acts)))
+    em.set_fragment(result, Fragment(layout, load_positions(place, wanted, acts)))
 
 
 def _only_passes(em: Emitter, op: ir.Operation) -> bool:
@@ -69,15 +69,13 @@ def emit_halves(em: Emitter, op: ir.Operation) -> None:
         wanted = positions_of(layout, result)
         places = {each: (*each[:row], 2 * each[row] + number) for each in wanted}
         read = op.operands[0].owner.operation
-        values = load_positions(em, read, layout.spread_out(row, 2), list(places.values()))
-        em.set_fragment(result, Fragment(layout, {each: values[place] for each, place in places.items()}))
+        place = place_of(em, access_of(read), layout.spread_out(row, 2))
+        values = load_positions(place, list(places.values()))
+        em.set_fragment(result, Fragment(layout, {each: values[at] for each, at in places.items()}))
 
 
-def load_positions(
-    em: Emitter, op: ir.Operation, layout: Layout, wanted: Sequence[Position], acts: Truth = True
-) -> dict[Position, ir.Value]:
-    """The elements at the positions ``wanted`` of what ``op`` reads; padding where ``acts`` does not hold."""
-    place = place_of(em, access_of(op), layout)
+def load_positions(place: Place, wanted: Sequence[Position], acts: Truth = True) -> dict[Position, ir.Value]:
+    """The elements at the positions ``wanted`` of what is read; padding where ``acts`` does not hold."""
     if place.count == 1:
         acts = True  # LLVM packs single elements in all threads, from registers that would have no value
     rows = overlapping_rows(place) if acts is True else None

@@ -108,15 +108,14 @@ def emit_pass_on(em: Emitter, op: ir.Operation) -> None:
     """One lane of each warp arrives."""
     if not em.aligned:
         return
-    build, (barriers, slot) = em.build, op.operands
-    word = em.thread_number.type
-    lane = build.op("arith.andi", [em.thread_number, build.constant(word, WARP - 1)])
+    barriers, slot = op.operands
 
     def arrive() -> list[ir.Value]:
         _arrive(em, barriers, slot)
         return []
 
-    em.choose(build.equal(lane, build.constant(word, 0)), [], arrive)
+    lane = _lane(em)
+    em.choose(em.build.equal(lane, em.build.constant(lane.type, 0)), [], arrive)
 
 
 @rule("mlopt.set_registers")
@@ -206,8 +205,8 @@ def emit_free(em: Emitter, op: ir.Operation) -> None:
     if not em.aligned:
         return
     build, (barriers, slot, at, end) = em.build, op.operands
-    word = em.thread_number.type
-    lane = build.op("arith.andi", [em.thread_number, build.constant(word, WARP - 1)])
+    lane = _lane(em)
+    word = lane.type
 
     def arrive() -> list[ir.Value]:
         if em.cluster > 1:
@@ -220,6 +219,12 @@ def emit_free(em: Emitter, op: ir.Operation) -> None:
 
     acts = build.compare(_ULT, lane, build.constant(word, em.cluster))
     em.choose(build.both(acts, build.less(em.number(at), em.number(end))), [], arrive)
+
+
+def _lane(em: Emitter) -> ir.Value:
+    """The thread's number in its warp."""
+    last = em.build.constant(em.thread_number.type, WARP - 1)
+    return em.build.op("arith.andi", [em.thread_number, last])
 
 
 def _arrive(em: Emitter, barriers: ir.Value, slot: ir.Value) -> None:
