@@ -107,7 +107,7 @@ def strip_mine(block: ir.Block, vector_bits: int) -> None:
     if not any(is_vector(value) for op in nested_ops(block) for value in (*op.results, *op.operands)):
         return
     layout = Layout(block)
-    mine_block(Emitter(block, layout), layout, ops, vector_bits)
+    mine_block(Emitter(block, layout, vector_bits), layout, ops, vector_bits)
     for op in reversed(ops):
         written = op.operation.name == "cf.assert" or _has_roots(op)
         unused = all(not list(result.uses) for result in op.results)

@@ -48,10 +48,14 @@ class Level:
 
 
 class Emitter:
-    """The state of strip-mining one scf.forall's body; ``lanes``: the lanes of a full strip."""
+    """The state of strip-mining one scf.forall's body, for a CPU with registers of ``vector_bits``.
 
-    def __init__(self, block: ir.Block, layout: Layout) -> None:
+    ``lanes``: the lanes of a full strip.
+    """
+
+    def __init__(self, block: ir.Block, layout: Layout, vector_bits: int) -> None:
         self.layout = layout
+        self.vector_bits = vector_bits
         self.lanes = 1
         self.scratches: dict[ir.Value, Scratch | Sums] = {}
         self.packed: dict[ir.Operation, PanelPlan] = {}
