@@ -20,7 +20,7 @@ func.func @rows(%a: memref<4x40xf32>, %b: memref<4x40xf32, strided<[48, 1], offs
 // One byte an element: 64 lanes.
 // CHECK-LABEL: func.func @dynamic_rows
 // CHECK: %[[D:.*]] = memref.dim
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: vector.load {{.*}}, vector<64xi8>
 func.func @dynamic_rows(%a: memref<?xi8, strided<[1], offset: ?>>, %b: memref<?xi8>) {
   memref.copy %a, %b : memref<?xi8, strided<[1], offset: ?>> to memref<?xi8>

@@ -25,7 +25,7 @@ func.func private @kernel(%x: memref<?x4xf32>) attributes {mlopt.kernel} {
 // CHECK: %[[SCALE:.*]] = memref.load %{{.*}}[] : memref<f32>
 // CHECK: llvm.getelementptr %[[ARGS]][2]
 // CHECK: %[[OUT:.*]] = memref.reinterpret_cast %{{.*}} to offset: [0], sizes: [2, 3], strides: [3, 1]
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: memref.store %[[SCALE]], %[[OUT]]
 func.func @main(%x: memref<?x4xf32>, %scale: f32, %out: memref<2x3xf32>, %ws: memref<?xi8> {mlopt.workspace}) attributes {mlopt.workspace = 640 : i64} {
   %zero = arith.constant 0 : index

@@ -3,7 +3,7 @@
 // Stores that go through the caches do not wait.
 // CHECK-LABEL: func.func private @cached
 // CHECK: vector.reduction
-// CHECK-NEXT: scf.for
+// CHECK-NEXT: scf.for %
 func.func private @cached(%x: memref<8x64xf32>, %out: memref<8x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -39,7 +39,7 @@ func.func private @cached(%x: memref<8x64xf32>, %out: memref<8x64xf32>) attribut
 // The loops go over other strips.
 // CHECK-LABEL: func.func private @other_strips
 // CHECK: vector.reduction
-// CHECK-NEXT: scf.for
+// CHECK-NEXT: scf.for %
 func.func private @other_strips(%x: memref<8x64xf32>, %out: memref<8x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -75,7 +75,7 @@ func.func private @other_strips(%x: memref<8x64xf32>, %out: memref<8x64xf32>) at
 // What is read was kept under another number.
 // CHECK-LABEL: func.func private @another_strip
 // CHECK: vector.reduction
-// CHECK-NEXT: scf.for
+// CHECK-NEXT: scf.for %
 func.func private @another_strip(%x: memref<8x64xf32>, %out: memref<8x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -111,7 +111,7 @@ func.func private @another_strip(%x: memref<8x64xf32>, %out: memref<8x64xf32>) a
 // What is stored is made anew from what is read.
 // CHECK-LABEL: func.func private @not_kept
 // CHECK: vector.reduction
-// CHECK-NEXT: scf.for
+// CHECK-NEXT: scf.for %
 func.func private @not_kept(%x: memref<8x64xf32>, %out: memref<8x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -147,7 +147,7 @@ func.func private @not_kept(%x: memref<8x64xf32>, %out: memref<8x64xf32>) attrib
 // The row's results are read in the next row.
 // CHECK-LABEL: func.func private @read_again
 // CHECK: vector.reduction
-// CHECK-NEXT: scf.for
+// CHECK-NEXT: scf.for %
 func.func private @read_again(%x: memref<8x64xf32>, %out: memref<8x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -2,7 +2,7 @@
 
 // What is read 4 KB later, at most the last full strip: each of its lines. What is left over has no prefetch.
 // CHECK-LABEL: func.func private @chain
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK:   %[[AT:.*]] = arith.addi
 // CHECK:   %[[LATER:.*]] = arith.addi %[[AT]], %c1024
 // CHECK:   %[[AHEAD:.*]] = arith.minsi %[[LATER]], %c4194272

@@ -71,7 +71,7 @@ func.func private @columns(%x: memref<100x128xf32>, %out: memref<128xf32>) attri
 
 // A row's maximum is a result, too: stored once a row, not reduced twice.
 // CHECK-LABEL: @two_results
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK:   scf.for {{.*}} iter_args
 // CHECK-NOT: iter_args
 // CHECK:   scf.for

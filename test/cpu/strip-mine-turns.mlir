@@ -27,7 +27,7 @@
 // CHECK: %[[ODD:.*]] = scf.for %{{.*}} = %c0 to %c7 step %c1 iter_args(%{{.*}} = %false) -> (i1)
 // CHECK: vector.reduction <or>
 // CHECK: scf.if %[[ODD]] {
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: arith.ori
 // CHECK: vector.store %{{.*}}, %[[SUMS]]
 // CHECK: return

@@ -128,7 +128,7 @@ func.func private @two_wide(%x: memref<64x1024xf32>, %y: memref<64x1024xf32>, %o
 // CHECK: vector.broadcast %[[V]]
 // CHECK: %[[C:.*]] = "mlopt.convert_layout"(%[[V]])
 // CHECK: vector.shape_cast %[[C]]
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: } {mlopt.layout = ["reg {{.*}}", ""]}
 func.func private @cut(%x: memref<16xf32>, %out: memref<16x16xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
@@ -298,7 +298,7 @@ func.func private @triples(%x: memref<3x64x32xf32>, %out: memref<64x32x3xf32>) a
 // CHECK-LABEL: @last_step
 // CHECK: vector.transfer_read %arg2
 // CHECK-NOT: vector.transfer_read
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK-COUNT-2: vector.transfer_read
 // CHECK: scf.yield
 // CHECK-COUNT-2: vector.transfer_read

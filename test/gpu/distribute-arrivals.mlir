@@ -19,7 +19,7 @@
 // CHECK: nvvm.barrier0
 // CHECK: llvm.load {{.*}} : !llvm.ptr<3> -> i32
 // CHECK: scf.if
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
 
 // The address of counters comes with each call, behind the stream.

@@ -103,7 +103,7 @@ func.func private @odd_rows(%x: memref<64x30xf32>, %out: memref<64x30xf32>) attr
 
 // A window of five is a loop, in which its places are no numbers.
 // CHECK: llvm.func @long(
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK-NOT: nvvm.shfl
 // CHECK: func.func private @long
 func.func private @long(%x: memref<64x256xf32>, %out: memref<64x256xf32>) attributes {mlopt.kernel} {

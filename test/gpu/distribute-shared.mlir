@@ -36,7 +36,7 @@ func.func private @twice(%x: memref<10x515xf32>, %out: memref<10x515xf32>) attri
 
 // In a loop: before a step writes, all must have read what the last one wrote.
 // CHECK-LABEL: llvm.func @loop
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: nvvm.barrier0
 // CHECK: llvm.store %{{.*}} !llvm.ptr<3>
 // CHECK: nvvm.barrier0
@@ -134,10 +134,10 @@ func.func private @again(%x: memref<64x128xf32>, %one: memref<128x64xf32>, %othe
 
 // A row that is kept: four elements at once, and one barrier, though loops come between.
 // CHECK-LABEL: llvm.func @kept
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK:   llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
 // CHECK: nvvm.barrier0
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK:   llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
 // CHECK-NOT: nvvm.barrier0
 // CHECK: llvm.func @kept_unaligned

@@ -4,7 +4,7 @@
 // CHECK: #[[UNROLL:.*]] = #llvm.loop_unroll<count = 4 : i32>
 // CHECK: #[[STEPS:.*]] = #llvm.loop_annotation<unroll = #[[UNROLL]]>
 // CHECK-LABEL: llvm.func @columns
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK-COUNT-4: llvm.load {{.*}} -> vector<4xf32>
 // CHECK: } {llvm.loop_annotation = #[[STEPS]]}
 func.func private @columns(%x: memref<2048x1024xf32>, %out: memref<1024xf32>) attributes {mlopt.kernel} {
@@ -147,7 +147,7 @@ func.func private @rest(%x: memref<?x1024xf32>, %out: memref<1024xf32>) attribut
 // CHECK: #[[ALONE:.*]] = #llvm.loop_unroll<disable = true>
 // CHECK: #[[STEP:.*]] = #llvm.loop_annotation<unroll = #[[ALONE]]>
 // CHECK-LABEL: llvm.func @product
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: nvvm.barrier0
 // CHECK: math.fma
 // CHECK: } {llvm.loop_annotation = #[[STEP]]}

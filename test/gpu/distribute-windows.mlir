@@ -115,7 +115,7 @@ func.func private @triples(%x: memref<64x128x3xf32>, %out: memref<64x128xf32>) a
 
 // Many steps stay a loop.
 // CHECK: llvm.func @many(
-// CHECK: scf.for
+// CHECK: scf.for %
 func.func private @many(%x: memref<64x128x8xf32>, %out: memref<64x128xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

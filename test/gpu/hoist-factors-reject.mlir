@@ -6,7 +6,7 @@
 
 // A product without tensor cores: nothing would hold the factor in registers.
 // CHECK-LABEL: @plain
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: vector.transfer_read %arg0
 func.func private @plain(%q: memref<512x64xbf16>, %k: memref<500x64xbf16>, %v: memref<500x64xbf16>, %o: memref<512x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
@@ -50,7 +50,7 @@ func.func private @plain(%q: memref<512x64xbf16>, %k: memref<500x64xbf16>, %v: m
 
 // Its place depends on the step.
 // CHECK-LABEL: @moving
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: vector.transfer_read %arg0
 func.func private @moving(%q: memref<512x64xbf16>, %k: memref<500x64xbf16>, %v: memref<500x64xbf16>, %o: memref<512x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
@@ -94,7 +94,7 @@ func.func private @moving(%q: memref<512x64xbf16>, %k: memref<500x64xbf16>, %v: 
 
 // The kernel writes to the buffer.
 // CHECK-LABEL: @written
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: vector.transfer_read %arg0
 func.func private @written(%q: memref<512x64xbf16>, %k: memref<500x64xbf16>, %v: memref<500x64xbf16>, %o: memref<512x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
@@ -139,7 +139,7 @@ func.func private @written(%q: memref<512x64xbf16>, %k: memref<500x64xbf16>, %v:
 
 // It stores single elements there.
 // CHECK-LABEL: @stored
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: vector.transfer_read %arg0
 func.func private @stored(%q: memref<512x64xbf16>, %k: memref<500x64xbf16>, %v: memref<500x64xbf16>, %o: memref<512x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
@@ -183,7 +183,7 @@ func.func private @stored(%q: memref<512x64xbf16>, %k: memref<500x64xbf16>, %v: 
 
 // It writes there through a view, in each step.
 // CHECK-LABEL: @written_as_a_view
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: vector.transfer_read %arg0
 func.func private @written_as_a_view(%q: memref<512x64xbf16>, %k: memref<500x64xbf16>, %v: memref<500x64xbf16>, %o: memref<512x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index

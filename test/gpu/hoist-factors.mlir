@@ -3,7 +3,7 @@
 // Queries are read once for all keys.
 // CHECK-LABEL: @queries
 // CHECK: %[[Q:.*]] = vector.transfer_read %arg0
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK-NOT: vector.transfer_read %arg0
 // CHECK: vector.transfer_read %arg1
 // CHECK: vector.contract {{.*}} %[[Q]],
@@ -57,7 +57,7 @@ func.func private @queries(%q: memref<512x64xbf16>, %k: memref<500x64xbf16>, %v:
 // CHECK: arith.extf
 // CHECK: arith.mulf
 // CHECK: %[[Q:.*]] = arith.truncf
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: vector.contract {{.*}} %[[Q]],
 func.func private @scaled_queries(%q: memref<512x64xbf16>, %k: memref<500x64xbf16>, %v: memref<500x64xbf16>, %o: memref<512x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index

@@ -39,7 +39,7 @@ func.func @part(%a: memref<6xi1, strided<[2], offset: 3>>) {
 
 // In a loop, and in a kernel.
 // CHECK-LABEL: func.func @loop
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: cf.assert
 func.func @loop(%a: memref<6xi1>) {
   %c0 = arith.constant 0 : index

@@ -5,7 +5,7 @@
 
 // The sums are doubled between the loops.
 // CHECK-LABEL: @between
-// CHECK-COUNT-2: scf.for
+// CHECK-COUNT-2: scf.for %
 func.func private @between(%x: memref<3x64x128xbf16>, %w: memref<128x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -32,8 +32,10 @@ func.func private @between(%x: memref<3x64x128xbf16>, %w: memref<128x64xbf16>, %
 }
 
 // The inner loop begins anew with zeros.
+// Each step of the inner loop adds what the outer one's step began with.
+
 // CHECK-LABEL: @anew
-// CHECK-COUNT-2: scf.for
+// CHECK-COUNT-2: scf.for %
 func.func private @anew(%x: memref<3x64x128xbf16>, %w: memref<128x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -60,7 +62,7 @@ func.func private @anew(%x: memref<3x64x128xbf16>, %w: memref<128x64xbf16>, %out
 
 // Nobody knows how many steps the inner loop has.
 // CHECK-LABEL: @unknown
-// CHECK-COUNT-2: scf.for
+// CHECK-COUNT-2: scf.for %
 func.func private @unknown(%x: memref<3x64x?xbf16>, %w: memref<?x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -87,7 +89,7 @@ func.func private @unknown(%x: memref<3x64x?xbf16>, %w: memref<?x64xbf16>, %out:
 
 // It is for no tensor cores.
 // CHECK-LABEL: @scalars
-// CHECK-COUNT-2: scf.for
+// CHECK-COUNT-2: scf.for %
 func.func private @scalars(%x: memref<3x64x128xf32>, %w: memref<128x64xf32>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

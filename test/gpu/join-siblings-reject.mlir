@@ -7,7 +7,7 @@
 
 // The second one begins with what the first one has made.
 // CHECK-LABEL: @sum_of_the_first
-// CHECK-COUNT-2: scf.for
+// CHECK-COUNT-2: scf.for %
 func.func private @sum_of_the_first(%x: memref<64x512xbf16>, %w: memref<64x512xbf16>, %v: memref<64x512xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 64 : index
@@ -38,7 +38,7 @@ func.func private @sum_of_the_first(%x: memref<64x512xbf16>, %w: memref<64x512xb
 
 // Each has factors of its own.
 // CHECK-LABEL: @no_factor
-// CHECK-COUNT-2: scf.for
+// CHECK-COUNT-2: scf.for %
 func.func private @no_factor(%x: memref<64x512xbf16>, %w: memref<64x512xbf16>, %v: memref<64x512xbf16>, %out2: memref<64x512xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 64 : index
@@ -69,7 +69,7 @@ func.func private @no_factor(%x: memref<64x512xbf16>, %w: memref<64x512xbf16>, %
 
 // The second one is shorter.
 // CHECK-LABEL: @other_steps
-// CHECK-COUNT-2: scf.for
+// CHECK-COUNT-2: scf.for %
 func.func private @other_steps(%x: memref<64x512xbf16>, %w: memref<64x512xbf16>, %v: memref<64x512xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 64 : index
@@ -101,7 +101,7 @@ func.func private @other_steps(%x: memref<64x512xbf16>, %w: memref<64x512xbf16>,
 
 // What the second one reads may have been written by then.
 // CHECK-LABEL: @written
-// CHECK-COUNT-2: scf.for
+// CHECK-COUNT-2: scf.for %
 func.func private @written(%x: memref<64x512xbf16>, %w: memref<64x512xbf16>, %v: memref<64x512xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 64 : index

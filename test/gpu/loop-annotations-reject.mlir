@@ -1,7 +1,7 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-loop-annotations)' | FileCheck %s
 
 // Before the loop is branches the attribute is where convert-scf-to-cf looks for it.
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: } {llvm.loop_annotation = #{{.*}}}
 #four = #llvm.loop_annotation<unroll = <count = 4 : i32>>
 func.func private @loop(%x: memref<8xi32>, %v: i32) {

@@ -28,7 +28,7 @@
 // CHECK-NEXT: affine.apply #[[BEFORE]](%[[TURN]])
 // CHECK: %[[NUMBER:[0-9]+]] = affine.apply #[[ROUND]](%[[TURN]])
 // CHECK-NEXT: "mlopt.tma_wait"(%[[ORDER]], %[[OWN]], %[[NUMBER]])
-// CHECK-NEXT: scf.for
+// CHECK-NEXT: scf.for %
 // CHECK: "mlopt.warpgroup_mma"
 // CHECK: scf.yield
 // CHECK-NEXT: }

@@ -70,7 +70,7 @@ func.func private @product(%a: memref<64x512xbf16>, %b: memref<512x64xbf16>, %ou
 // CHECK: "mlopt.async_copy"(%{{.*}}, %[[A]],
 // CHECK: "mlopt.async_commit"
 // CHECK-NOT: mlopt.convert_layout
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: mlopt.async_wait
 // CHECK: %[[X:[a-z0-9_]+]] = "mlopt.shared_tile"(%[[A]],
 // CHECK: vector.contract {{.*}} %[[X]],
@@ -100,7 +100,7 @@ func.func private @stays(%a: memref<64x256xbf16>, %b: memref<512x256xbf16>, %out
 // CHECK-LABEL: @held
 // CHECK-NOT: memref<1x
 // CHECK: "mlopt.convert_layout"
-// CHECK: scf.for
+// CHECK: scf.for %
 func.func private @held(%a: memref<64x64xbf16>, %b: memref<512x64xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
@@ -124,7 +124,7 @@ func.func private @held(%a: memref<64x64xbf16>, %b: memref<512x64xbf16>, %out: m
 // CHECK-LABEL: @masked
 // CHECK: %[[A:[a-z0-9_]+]] = "mlopt.shared_ring"() : () -> memref<2x64x64xbf16, #gpu.address_space<workgroup>>
 // CHECK: %[[M:[a-z0-9_]+]] = "mlopt.shared_ring"() : () -> memref<2x64x64xbf16, #gpu.address_space<workgroup>>
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: %[[Y:[a-z0-9_]+]] = "mlopt.shared_tile"(%[[A]],
 // CHECK: "mlopt.async_copy"(%{{.*}}, %[[A]],
 // CHECK: "mlopt.async_copy"(%{{.*}}, %[[M]],

@@ -39,7 +39,7 @@ func.func private @diagonal(%x: memref<500x500xf32>, %out: memref<500xf32>) attr
 // CHECK-NOT: scf.for
 // CHECK-LABEL: func.func private @trace_then_1(
 // CHECK: scf.forall (%[[I:.*]]) in (%{{.*}}) {
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK-LABEL: @main
 // CHECK: call @trace(%[[X:.*]], %[[OUT:.*]])
 // CHECK-NEXT: call @trace_then_1(%[[X]], %[[OUT]])

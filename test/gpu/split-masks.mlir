@@ -131,7 +131,7 @@ func.func private @causal(%q: memref<512x64xbf16>, %k: memref<500x64xbf16>, %v: 
 // CHECK-NOT: arith.cmpi
 // CHECK: vector.transfer_read %arg1[%[[N]], %{{.*}} {in_bounds = [true, true]}
 // CHECK: vector.transfer_read %arg2[%[[N]], %{{.*}} {in_bounds = [true, true]}
-// CHECK: scf.for
+// CHECK: scf.for %
 func.func private @two(%q: memref<512x64xbf16>, %k: memref<500x64xbf16>, %v: memref<500x64xbf16>, %o: memref<512x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index

@@ -159,7 +159,7 @@ func.func @dear(%x: tensor<4096x2050xf32>, %w: tensor<9xf32>) -> tensor<4096x204
 // CHECK: %[[STAGE:.*]] = memref.alloca()
 // CHECK: vector.transfer_read %[[X]]{{.*}}, vector<32x66xf32>
 // CHECK: vector.transfer_write %{{.*}}, %[[STAGE]]
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: vector.transfer_read %[[STAGE]]
 // GPU-LABEL: func.func private @kernel_0_part_conv(
 // GPU: vector.transfer_read %{{.*}}: tensor<70x80xf32>

@@ -24,7 +24,7 @@ func.func private @never_called(%x: memref<4xf32>) attributes {mlopt.kernel} {
 
 // A function in between passes the hook on, after its own arguments.
 // CHECK: func.func private @part(%{{.*}}: memref<4xf32>, %[[H:.*]]: !llvm.ptr {mlopt.hook})
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK-NEXT: call @softmax_0(%{{.*}}, %[[H]])
 func.func private @part(%x: memref<4xf32>) {
   %c0 = arith.constant 0 : index

@@ -114,8 +114,8 @@ func.func @main(%x: tensor<?x3xf32>) -> (tensor<?x8xf32>, tensor<?x3xf32>, tenso
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: mlopt.result_sizes = ["(a0_0 if a0_0 < 8 else 8)"]
 // CHECK: memref.alloc
-// CHECK: scf.for
-// CHECK: scf.for
+// CHECK: scf.for %
+// CHECK: scf.for %
 // CHECK: bufferization.to_tensor
 // CHECK: call @kernel_1_negf_addf
 func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {

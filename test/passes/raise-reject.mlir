@@ -20,7 +20,7 @@ func.func @read_before(%x: tensor<f32>, %alloc: memref<f32>) -> tensor<f32> {
 
 // What stands in a loop stays as it is.
 // CHECK-LABEL: func.func @in_a_loop
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK: linalg.add
 func.func @in_a_loop(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index

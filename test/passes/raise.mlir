@@ -215,7 +215,7 @@ func.func @total(%x: tensor<256x128xf32>) -> tensor<f32> {
 // The tensor that a buffer becomes is taken behind the loop that fills the buffer.
 // CHECK-LABEL: func.func @cumulative
 // CHECK: %[[A:.*]] = memref.alloc
-// CHECK-NEXT: scf.for
+// CHECK-NEXT: scf.for %
 // CHECK: %[[T:.*]] = bufferization.to_tensor %[[A]]
 // CHECK-NEXT: return %[[T]]
 func.func @cumulative(%x: tensor<8xf32>) -> tensor<8xf32> {

@@ -94,7 +94,7 @@ func.func private @argmax(%x: tensor<100x77xf32>, %m: tensor<100xf32>, %i: tenso
 // CHECK: %[[ROW:.*]] = vector.transfer_read {{.*}} : tensor<100x77xf32>, vector<4x77xf32>
 // CHECK: %[[ALL:.*]] = math.exp %[[ROW]]
 // CHECK: %[[SUM:.*]] = vector.multi_reduction <add>, %[[ALL]], {{.*}} : vector<4x77xf32> to vector<4xf32>
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK-NOT: vector.multi_reduction
 // CHECK:   %[[E:.*]] = math.exp {{.*}} : vector<4x1xf32>
 // CHECK:   %[[S:.*]] = vector.shape_cast %[[SUM]]

@@ -107,12 +107,12 @@ func.func private @ones(%n: index, %out: tensor<128xf32>) -> tensor<128xf32> att
 // Rows whose length is not known, summed around their maximum: the maximum's loop comes before the sum's.
 // CHECK-LABEL: @around_the_maximum
 // CHECK: scf.forall
-// CHECK: scf.for
-// CHECK: scf.for
+// CHECK: scf.for %
+// CHECK: scf.for %
 // CHECK: %[[M:.*]] = vector.multi_reduction <maximumf>
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK:   vector.shape_cast %[[M]]
-// CHECK: scf.for
+// CHECK: scf.for %
 // CHECK:   vector.shape_cast %[[M]]
 // CHECK: vector.multi_reduction <add>
 func.func private @around_the_maximum(%x: tensor<32x?xf32>, %out: tensor<32xf32>) -> tensor<32xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 8, 0, 0>}} {
