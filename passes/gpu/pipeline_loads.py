@@ -87,9 +87,9 @@ class PipelineLoads(Pass):
                     stages = min(wanted, self.shared // sum(map(_slot_bytes, turned)))
                     if stages > 1:
                         _pipeline(loop, turned, stages)
-            for op in [each for each in nested_ops(forall) if each.name == _CONVERT]:
-                if should_stay(op) and can_stay(op, self.shared):
-                    _stay(op)
+            for conversion in [each for each in nested_ops(forall) if each.name == _CONVERT]:
+                if should_stay(conversion) and can_stay(conversion, self.shared):
+                    _stay(conversion)
 
 
 def can_pipeline(loop: ir.Operation) -> list[ir.Operation] | str:

@@ -103,8 +103,6 @@ def _mask(loop: ir.Operation, op: ir.Operation) -> Mask | None:
     less, more = (left, right) if predicate == _SLT else (right, left)
     end = more.first.plus(less.first, -1).plus(Linear(int(predicate == _SGE) - less.more))
     position = loop.regions[0].blocks[0].arguments[0]
-    if end.terms.get(position) != -1:
-        return None
     return Mask(op, end.plus(Linear(0, {position: 1})))
 
 

@@ -67,12 +67,11 @@ class SplitProducts(Pass):
         for function in hosts_of(op):
             for generic in structured_ops(function):
                 product = can_split(generic)
-                found = None if product is None else self._parts_of(product)
-                if found is not None:
+                if product is None:
+                    continue
+                found = best_parts(product, self.machine, self.shared, self.warpgroups)
+                if found is not None and should_split(found):
                     _split(generic, found)
-
-    def _parts_of(self, product: Product) -> Parts | None:
-        return parts_of(product, self.machine, self.shared, self.warpgroups)
 
 
 def can_split(op: ir.Operation) -> Product | None:
@@ -97,15 +96,19 @@ class Parts(NamedTuple):
     whole: float
 
 
-def parts_of(product: Product, machine: str, shared: int, warpgroups: bool = False) -> Parts | None:
-    """The parts that the depth is worth dividing into, if it is."""
+def best_parts(product: Product, machine: str, shared: int, warpgroups: bool = False) -> Parts | None:
+    """The parts of the depth that are predicted to be the fastest, if it can be divided."""
     whole = product_estimates(product, machine, shared, warpgroups=warpgroups)
     numbers = [number for number in range(2, MOST_DIVIDED + 1) if product.depth % (number * STEP) == 0]
     times = {number: _seconds(product, number, machine, shared, warpgroups) for number in numbers}
     if not whole or not times:
         return None
-    found = Parts(*min(times.items(), key=lambda each: each[1]), whole[0].seconds)
-    return found if found.seconds < GAIN * found.whole else None
+    return Parts(*min(times.items(), key=lambda each: each[1]), whole[0].seconds)
+
+
+def should_split(parts: Parts) -> bool:
+    """Whether they save enough of the time."""
+    return parts.seconds < GAIN * parts.whole
 
 
 def _seconds(product: Product, parts: int, machine: str, shared: int, warpgroups: bool) -> float:

@@ -80,9 +80,7 @@ def _attention(domain: Domain, nest: Nest, scores: Nest, size: int) -> Attention
         kind=str(contraction.factor_types(scores)[0]),
         bytes=size,
         score_bytes=sum(map(bytes_of, masks)),
-        mask_bytes=sum(
-            bytes_of(each) * prod(size or UNKNOWN_DEPTH for size in shape_of(each.value)) for each in masks
-        ),
+        mask_bytes=sum(map(_bytes, masks)),
         causal=attention.causal_loop(nest) is not None,
     )
 

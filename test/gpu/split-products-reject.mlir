@@ -41,12 +41,12 @@ func.func @shallow(%a: tensor<512x512xbf16>, %b: tensor<512x512xbf16>) -> tensor
 // No number of parts leaves whole steps.
 // CHECK-LABEL: @ragged
 // CHECK-NOT: tensor.expand_shape
-func.func @ragged(%a: tensor<512x8191xbf16>, %b: tensor<8191x512xbf16>) -> tensor<512x512xf32> {
+func.func @ragged(%a: tensor<512x8176xbf16>, %b: tensor<8176x512xbf16>) -> tensor<512x512xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<512x512xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<512x512xf32>) -> tensor<512x512xf32>
   %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%a, %b : tensor<512x8191xbf16>, tensor<8191x512xbf16>) outs(%f : tensor<512x512xf32>) attrs = {mlopt.op = "matmul"} {
+      ins(%a, %b : tensor<512x8176xbf16>, tensor<8176x512xbf16>) outs(%f : tensor<512x512xf32>) attrs = {mlopt.op = "matmul"} {
   ^bb0(%x: bf16, %y: bf16, %s: f32):
     %xw = arith.extf %x : bf16 to f32
     %yw = arith.extf %y : bf16 to f32
