@@ -60,7 +60,7 @@ def sliced(whole: ir.Value, concat: Concat) -> ir.Value | None:
     """The tensor of which all parts are slices along the concat's dim alone; None if there is none."""
     sources = [_source(part, concat.dim) for part in concat.values]
     source, rank, dim = sources[0], whole.type.rank, concat.dim
-    if source is None or len(sources) < 2 or any(other != source for other in sources):
+    if source is None or len(sources) < 2 or any(other is None or other != source for other in sources):
         return None
     shapes = [[*kind.shape[:dim], *kind.shape[dim + 1 :]] for kind in (source.type, whole.type)]
     return source if source.type.rank == rank and shapes[0] == shapes[1] else None

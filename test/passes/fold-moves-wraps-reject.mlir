@@ -58,3 +58,33 @@ func.func @narrower(%x: tensor<6x17xf32>) -> tensor<2x3x16xf32> {
   %r = linalg.exp ins(%v : tensor<2x3x16xf32>) outs(%e : tensor<2x3x16xf32>) -> tensor<2x3x16xf32>
   return %r : tensor<2x3x16xf32>
 }
+
+// -----
+
+// The first part is a whole tensor, the other one a slice in steps.
+// CHECK-LABEL: @steps
+// CHECK-NOT: tensor.extract %
+// CHECK-COUNT-2: tensor.insert_slice
+func.func @steps(%x: tensor<4x16xf32>, %y: tensor<8x16xf32>) -> tensor<2x4x16xf32> {
+  %a = tensor.extract_slice %y[0, 0] [4, 16] [2, 1] : tensor<8x16xf32> to tensor<4x16xf32>
+  %c = tensor.concat dim(0) %x, %a : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+  %v = tensor.expand_shape %c [[0, 1], [2]] output_shape [2, 4, 16] : tensor<8x16xf32> into tensor<2x4x16xf32>
+  %e = tensor.empty() : tensor<2x4x16xf32>
+  %r = linalg.exp ins(%v : tensor<2x4x16xf32>) outs(%e : tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
+  return %r : tensor<2x4x16xf32>
+}
+
+// -----
+
+// So it is where the slice is cut in another dim, too.
+// CHECK-LABEL: @cut
+// CHECK-NOT: tensor.extract %
+// CHECK-COUNT-2: tensor.insert_slice
+func.func @cut(%x: tensor<4x16xf32>, %y: tensor<4x20xf32>) -> tensor<2x4x16xf32> {
+  %a = tensor.extract_slice %y[0, 2] [4, 16] [1, 1] : tensor<4x20xf32> to tensor<4x16xf32>
+  %c = tensor.concat dim(0) %x, %a : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+  %v = tensor.expand_shape %c [[0, 1], [2]] output_shape [2, 4, 16] : tensor<8x16xf32> into tensor<2x4x16xf32>
+  %e = tensor.empty() : tensor<2x4x16xf32>
+  %r = linalg.exp ins(%v : tensor<2x4x16xf32>) outs(%e : tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
+  return %r : tensor<2x4x16xf32>
+}
