@@ -316,6 +316,24 @@ func.func private @lean(%x: memref<64x256xf32>, %out: memref<64x256xf32>) attrib
 
 // -----
 
+// No more blocks than a multiprocessor has threads for, whatever room their registers leave: 2048.
+// CHECK: llvm.func @leaner(
+// CHECK-SAME: nvvm.minctasm = 16 : i32
+// CHECK: llvm.func @leaner_unaligned(
+// CHECK-SAME: nvvm.minctasm = 16 : i32
+func.func private @leaner(%x: memref<64x256xf32>, %out: memref<64x256xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (64) step (4) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<64x256xf32>, vector<4x256xf32>
+    %y = arith.addf %v, %v : vector<4x256xf32>
+    vector.transfer_write %y, %out[%i, %c0] {in_bounds = [true, true]} : vector<4x256xf32>, memref<64x256xf32>
+  } {mlopt.schedule = {tile = array<i64: 4, 0>, warps = array<i64: 4>, min_blocks = array<i64: 4>, registers = array<i64: 24, 24>}}
+  return
+}
+
+// -----
+
 // One block of 1024 threads leaves 64 registers to each: a number tells that 48 are enough, also for the twin.
 // CHECK: llvm.func @long_row(
 // CHECK-SAME: nvvm.maxnreg = 48 : i32, nvvm.maxntid = array<i32: 1024, 1, 1>, nvvm.minctasm = 1 : i32

@@ -10,6 +10,7 @@ from ...base import PassError
 
 REGISTERS = 1 << 16  # of a multiprocessor, of every GPU since compute capability 3.5
 MOST_BLOCKS = 32  # of a multiprocessor of sm_80 and sm_90
+MOST_THREADS = 2048  # of a multiprocessor of these
 BLOCK_SHARED = 163 * 1024  # bytes of shared memory that a block can have, of compute capability 8.0
 RESERVED = 1024  # bytes of shared memory for each block, which the driver takes
 PARTS = 4  # of a multiprocessor's registers, each for every fourth warp
@@ -36,9 +37,9 @@ def registers_of(forall: ir.Operation) -> int:
 def blocks_with_registers(forall: ir.Operation, aligned: bool = True) -> int:
     """For how many blocks a multiprocessor should have registers: those that the schedule wants to be there.
 
-    More if it says that a thread needs fewer ``registers`` than these leave to it: where shared memory fills
-    first, ptxas would take what nobody else has a use for. Of a twin for what is not aligned fewer, as an
-    address for each element takes registers, too.
+    More if it says that a thread needs fewer ``registers`` than these leave to it, as long as there can be as
+    many threads: where shared memory fills first, ptxas would take what nobody else has a use for. Of a twin
+    for what is not aligned fewer, as an address for each element takes registers, too.
     """
     schedule, warps = SCHEDULE.get(forall) or {}, warps_of(forall)
     warps *= wanted_consumers(forall) if aligned else 1
@@ -49,7 +50,7 @@ def blocks_with_registers(forall: ir.Operation, aligned: bool = True) -> int:
     if "registers" not in schedule:
         return blocks
     needed = schedule["registers"][0 if aligned else 1]
-    return max(blocks, REGISTERS // (needed * warps * WARP))
+    return max(blocks, min(REGISTERS // needed, MOST_THREADS) // (warps * WARP))
 
 
 def producers_of(forall: ir.Operation) -> int:
