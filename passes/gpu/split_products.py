@@ -29,7 +29,7 @@ from mlir import ir
 
 from ...dialects.attributes import IN_PARTS, OP
 from ..base import Pass
-from ..costs.machine import DEFAULT_GPU, find_machine, machine_of
+from ..costs.machine import DEFAULT_GPU, Machine, find_machine, machine_of
 from ..cpu.functions import hosts_of
 from ..domain import Domain
 from ..moving.expansions import rests_on_rows
@@ -98,14 +98,27 @@ class Parts(NamedTuple):
 
 
 def parts_of(product: Product, machine: str, shared: int, warpgroups: bool = False) -> Parts | None:
-    """The parts that the depth is worth dividing into, if it is."""
+    """The parts that the depth is worth dividing into, if it is.
+
+    Blocks are compared for those alone whose sum leaves time for the arithmetic at the peak: none of a
+    product that keeps the machine busy.
+    """
     whole = product_estimates(product, machine, shared, warpgroups=warpgroups)
-    numbers = [number for number in range(2, MOST_DIVIDED + 1) if product.depth % (number * STEP) == 0]
-    times = {number: _seconds(product, number, machine, shared, warpgroups) for number in numbers}
-    if not whole or not times:
+    if not whole:
         return None
-    found = Parts(*min(times.items(), key=lambda each: each[1]), whole[0].seconds)
-    return found if found.seconds < GAIN * found.whole else None
+    known, most = find_machine(machine), GAIN * whole[0].seconds
+    flops = 2 * product.rows * product.columns * product.depth * product.count * product.around
+    left = most - flops / known.matrix[product.kind]
+    numbers = [number for number in range(2, MOST_DIVIDED + 1) if product.depth % (number * STEP) == 0]
+    times = {
+        number: _seconds(product, number, machine, shared, warpgroups)
+        for number in numbers
+        if _sum_seconds(product, number, known) < left
+    }
+    if not times:
+        return None
+    number, seconds = min(times.items(), key=lambda each: each[1])
+    return Parts(number, seconds, whole[0].seconds) if seconds < most else None
 
 
 def _seconds(product: Product, parts: int, machine: str, shared: int, warpgroups: bool) -> float:
@@ -118,10 +131,14 @@ def _seconds(product: Product, parts: int, machine: str, shared: int, warpgroups
         goes_on=False,
     )
     found = product_estimates(divided, machine, shared, warpgroups=warpgroups)
-    known = find_machine(machine)
-    size = SUM_BYTES * divided.count * product.rows * product.columns
-    rate = known.cache_bandwidth if size < known.cache / 2 else known.bandwidth
-    return found[0].seconds + known.launch + LATENCY + size / rate if found else float("inf")
+    return found[0].seconds + _sum_seconds(product, parts, find_machine(machine)) if found else float("inf")
+
+
+def _sum_seconds(product: Product, parts: int, machine: Machine) -> float:
+    """The time of the sum of so many partial products."""
+    size = SUM_BYTES * product.count * parts * product.rows * product.columns
+    rate = machine.cache_bandwidth if size < machine.cache / 2 else machine.bandwidth
+    return machine.launch + LATENCY + size / rate
 
 
 def _split(op: ir.Operation, parts: Parts) -> None:
