@@ -27,7 +27,8 @@ No thread computes addresses, compares them with a buffer's end or waits to fill
 had 12 cp.async a thread. Slots are filled again as before, when all threads have met behind the wait for the
 product that read them; what is asked for then need not have come when a step begins, but when it multiplies.
 In the kernel's twin for what is unaligned threads copy as before: commits and what a turn waits for are its.
-What is copied once, before the loop, as attention's queries, has an mbarrier of its own.
+What is copied once, before the loop, as attention's queries, has an mbarrier of its own. Factors of TF32 are
+rounded on the way: the type of their tensor maps says so, and the twin's threads do it.
 
 Legal behind mlopt-gpu-warpgroup-loads, on sm_90a, for a loop that a block runs once, if all that it reads
 comes by boxes: from arguments of the kernel that it does not write to, of five dims at most, whose rows are

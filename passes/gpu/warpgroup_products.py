@@ -27,8 +27,9 @@ they load.) Kernels whose products are factors of others, as attention, are left
 mlopt-gpu-warpgroup-attention. What stays has the reason in mlopt.by_warps, which `mlopt explain --layout`
 tells. Runs after mlopt-gpu-tensor-cores; mlopt-gpu-warpgroup-loads copies the factors.
 
-Effect: 4096x4096x4096 in f16 has 1662 instructions of PTX instead of 2259, and no ldmatrix instead of 64
-(sm_90a).
+Effect: 4096x4096x4096 in f16 has 1662 instructions of PTX instead of 2259, and no ldmatrix instead of 64;
+in TF32, with both factors along the depth, a step has 68 of SASS instead of 452, and 154 registers instead of
+241 (sm_90a).
 """
 
 from __future__ import annotations
