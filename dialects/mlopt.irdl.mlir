@@ -189,7 +189,7 @@ irdl.dialect @mlopt {
 
   // Where the host has a tensor map for such copies from a buffer at an address, and whether the driver has made
   // it: between mlopt-gpu-distribute and mlopt-gpu-launch. ``sizes`` are the buffer's, dynamic ones as operands;
-  // ``box`` its part that a copy moves, whose rows have ``span`` bytes.
+  // ``box`` its part that a copy moves, whose rows have ``span`` bytes; f32 ``rounds`` to TF32 on the way.
   irdl.operation @tensor_map {
     %address = irdl.any
     %size = irdl.is i64

@@ -15,26 +15,19 @@ Triton's; `OVER` has those that are known, with the reason, and must be true.
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlir import ir
-
-from ...dialects.context import make_context
-from ...pipelines.compile import lower_text
-from ...pipelines.cuda import cuda_stages
-from ...pipelines.device_code import take_ptx
 from ...runtime.cuda.chips import Chip, find_chip
 from ...runtime.cuda.ptxas import find_ptxas
 from .arguments import finish, parse_arguments
 from .beside_triton import TRITON, assembled, made_by_triton, with_reasons
 from .machine_code import Code, parse
 from .product_problems import PROBLEMS, Problem, compile_problem, told
+from .to_ptx import seconds_to_ptx, told_seconds
 
 RESULTS = Path(__file__).parent.parent / "results" / "gpu_products.md"
 MULTIPLIES = ("HMMA", "IMMA")
@@ -102,16 +95,6 @@ def compile_ours(problem: Problem, chip: Chip) -> tuple[str, Kernel, float]:
     return block, made, seconds_to_ptx(compiled.asm["linalg"], chip, problem.kind == "tf32")
 
 
-def seconds_to_ptx(linalg: str, chip: Chip, tf32: bool) -> float:
-    """The CPU time of all passes from ``linalg`` on, and of LLVM; parsing the text counts, too."""
-    with make_context(), ir.Location.unknown():
-        start = time.process_time()
-        stages = cuda_stages(chip.name, chip.ptx, False, tf32)
-        lowered = lower_text(linalg, "main", stages, entries_after="threads")
-        take_ptx(lowered.module)
-        return time.process_time() - start
-
-
 def compile_triton(launch: dict[str, Any], chip: Chip) -> Kernel:
     """Triton's kernel from its PTX."""
     code, made = assembled(launch["ptx"], chip)
@@ -121,7 +104,6 @@ def compile_triton(launch: dict[str, Any], chip: Chip) -> Kernel:
 def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
     """The rows in Markdown, and why some are above."""
     ptxas = find_ptxas(chip)
-    seconds = [row.seconds for row in rows]
     head = [
         f"# Products on tensor cores beside Triton's, for {chip.name}, without a GPU",
         "Made by `python -m mlopt.bench.gpu.products --save`.",
@@ -129,9 +111,7 @@ def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
         f"chose, and as many steps in shared memory; both through ptxas {ptxas.version if ptxas else '?'}. "
         "`loop`: SASS of the main loop, of which so many are HMMA or IMMA; it makes one step of "
         "the block on either side.",
-        f"From linalg to PTX, passes and LLVM, a row takes {statistics.median(seconds):.2f} s of CPU time in "
-        f"the middle and {max(seconds):.2f} s at most, in a process that has made one before "
-        "(`seconds_to_ptx`).",
+        told_seconds([row.seconds for row in rows]),
     ]
     lines = [
         "| product | block | registers | Triton | ratio | shared memory | Triton | ratio | loop | Triton "

@@ -161,7 +161,7 @@ def _tensor_map(op: ir.Operation) -> TensorMap:
     sizes, box = (list(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("sizes", "box"))
     known = tuple(None if size == DYNAMIC else size for size in sizes)
     element_bytes, span = (ir.IntegerAttr(op.attributes[name]).value for name in ("element_bytes", "span"))
-    return TensorMap(known, tuple(box), element_bytes, span)
+    return TensorMap(known, tuple(box), element_bytes, span, "rounds" in op.attributes)
 
 
 def _call(

@@ -18,20 +18,25 @@ WORDS = 16  # of 64 bits, of a map
 _ODD = -7046029254386353131  # 2^64 / the golden ratio: its multiples' high bits are spread evenly
 
 # Numbers of cuda.h: CUtensorMapDataType by an element's bytes, as zeros are zeros in any type;
-# CUtensorMapSwizzle by a row's; CU_TENSOR_MAP_L2_PROMOTION_L2_128B.
+# CU_TENSOR_MAP_DATA_TYPE_TFLOAT32; CUtensorMapSwizzle by a row's; CU_TENSOR_MAP_L2_PROMOTION_L2_128B.
 _TYPES = {1: 0, 2: 1}
+_TF32 = 11
 _SWIZZLES = {32: 1, 64: 2, 128: 3}
 _PROMOTION = 2
 
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A buffer's ``sizes`` (None: given at the call), from the outermost on, and the box of it."""
+    """A buffer's ``sizes`` (None: given at the call), from the outermost on, and the box of it.
+
+    ``rounds``: what is copied of f32 becomes the nearest TF32.
+    """
 
     sizes: tuple[int | None, ...]
     box: tuple[int, ...]
     element_bytes: int
     span: int
+    rounds: bool = False
 
 
 def map_text(name: str, tensor: TensorMap) -> str:
@@ -153,7 +158,8 @@ def _encode(tensor: TensorMap) -> list[str]:
         lines += _numbers({f"box{number}": size, f"step{number}": 1}, "i32")
         lines += _put("box", number, f"%box{number}", rank, "i32")
         lines += _put("steps", number, f"%step{number}", rank, "i32")
-    words = {"type": _TYPES[tensor.element_bytes], "rank": rank, "plain": 0}
+    kind = _TF32 if tensor.rounds else _TYPES[tensor.element_bytes]
+    words = {"type": kind, "rank": rank, "plain": 0}
     lines += _numbers({**words, "swizzle": _SWIZZLES[tensor.span], "promotion": _PROMOTION}, "i32")
     arguments = (
         "%to, %type, %rank, %address, %dims, %strides, %box, %steps, %plain, %swizzle, %promotion, %plain"

@@ -47,7 +47,7 @@ from .grids import grids_of
 from .group_tasks import last_loops
 from .layouts.boxes import copied, halves_of
 from .layouts.mma import MACHINE_KINDS
-from .layouts.warpgroup import HELD, factor_in
+from .layouts.warpgroup import HELD, factor_in, kind_of
 from .rings import create
 from .threads.grid import Loops
 from .turns.reads import depends_on, is_shared
@@ -100,7 +100,7 @@ def should_pair(forall: ir.Operation, machine: Machine) -> bool:
     (product, *_) = ops_named(forall, "mlopt.warpgroup_mma")
     left, right = (factor_in(product, number) for number in (0, 1))
     counts = [count or machine.processors for count in Loops.of(forall).static_counts()]
-    kind = ir.StringAttr(product.attributes["instruction"]).value.rpartition(".")[2]
+    kind = kind_of(product)
     steps = left.sizes[left.own] * right.sizes[right.own] * left.sizes[left.depth]
     arithmetic = 2 * steps / machine.matrix[MACHINE_KINDS.get(kind, kind)]
     cache = (left.bytes + right.bytes) / machine.cache_bandwidth

@@ -29,7 +29,7 @@ from mlir import ir
 
 from ...dialects.attributes import IN_PARTS, OP
 from ..base import Pass
-from ..costs.machine import DEFAULT_GPU, find_machine, machine_of
+from ..costs.machine import DEFAULT_GPU, Machine, find_machine, machine_of
 from ..cpu.functions import hosts_of
 from ..domain import Domain
 from ..moving.expansions import rests_on_rows
@@ -97,13 +97,24 @@ class Parts(NamedTuple):
 
 
 def best_parts(product: Product, machine: str, shared: int, warpgroups: bool = False) -> Parts | None:
-    """The parts of the depth that are predicted to be the fastest, if it can be divided."""
+    """The parts of the depth that are predicted to be the fastest, if it can be divided.
+
+    Blocks are compared for those alone whose sum leaves time for the arithmetic at the peak: none of a
+    product that keeps the machine busy.
+    """
     whole = product_estimates(product, machine, shared, warpgroups=warpgroups)
-    numbers = [number for number in range(2, MOST_DIVIDED + 1) if product.depth % (number * STEP) == 0]
-    times = {number: _seconds(product, number, machine, shared, warpgroups) for number in numbers}
-    if not whole or not times:
+    if not whole:
         return None
-    return Parts(*min(times.items(), key=lambda each: each[1]), whole[0].seconds)
+    known = find_machine(machine)
+    flops = 2 * product.rows * product.columns * product.depth * product.count * product.around
+    left = GAIN * whole[0].seconds - flops / known.matrix[product.kind]
+    numbers = [number for number in range(2, MOST_DIVIDED + 1) if product.depth % (number * STEP) == 0]
+    times = {
+        number: _seconds(product, number, machine, shared, warpgroups)
+        for number in numbers
+        if _sum_seconds(product, number, known) < left
+    }
+    return Parts(*min(times.items(), key=lambda each: each[1]), whole[0].seconds) if times else None
 
 
 def should_split(parts: Parts) -> bool:
@@ -121,10 +132,14 @@ def _seconds(product: Product, parts: int, machine: str, shared: int, warpgroups
         goes_on=False,
     )
     found = product_estimates(divided, machine, shared, warpgroups=warpgroups)
-    known = find_machine(machine)
-    size = SUM_BYTES * divided.count * product.rows * product.columns
-    rate = known.cache_bandwidth if size < known.cache / 2 else known.bandwidth
-    return found[0].seconds + known.launch + LATENCY + size / rate if found else float("inf")
+    return found[0].seconds + _sum_seconds(product, parts, find_machine(machine)) if found else float("inf")
+
+
+def _sum_seconds(product: Product, parts: int, machine: Machine) -> float:
+    """The time of the sum of so many partial products."""
+    size = SUM_BYTES * product.count * parts * product.rows * product.columns
+    rate = machine.cache_bandwidth if size < machine.cache / 2 else machine.bandwidth
+    return machine.launch + LATENCY + size / rate
 
 
 def _split(op: ir.Operation, parts: Parts) -> None:

@@ -27,7 +27,8 @@ No thread computes addresses, compares them with a buffer's end or waits to fill
 had 12 cp.async a thread. Slots are filled again as before, when all threads have met behind the wait for the
 product that read them; what is asked for then need not have come when a step begins, but when it multiplies.
 In the kernel's twin for what is unaligned threads copy as before: commits and what a turn waits for are its.
-What is copied once, before the loop, as attention's queries, has an mbarrier of its own.
+What is copied once, before the loop, as attention's queries, has an mbarrier of its own. Factors of TF32 are
+rounded on the way: the type of their tensor maps says so, and the twin's threads do it.
 
 Legal behind mlopt-gpu-warpgroup-loads, on sm_90a, for a loop that a block runs once, if all that it reads
 comes by boxes: from arguments of the kernel that it does not write to, of five dims at most, whose rows are
@@ -39,7 +40,7 @@ Effect on sm_90a, 4096 x 4096 x 4096 in bf16 by blocks of 128x256x64: 154 regist
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -51,8 +52,9 @@ from ..constants import index_constant, integer_of
 from ..operations import block_ops, nested_ops
 from .buffers import buffer_of, written_by
 from .grids import grids_of
+from .layouts.access import Access
 from .layouts.boxes import box_problem, copied
-from .layouts.warpgroup import HELD, PRODUCT, slots_of
+from .layouts.warpgroup import HELD, PRODUCT, Factor, slots_of
 from .rings import SPACE, create, round_of
 
 _COPY = "mlopt.async_copy"
@@ -96,14 +98,21 @@ def can_load(
     forall: ir.Operation, loops: Sequence[ir.Operation], products: Sequence[ir.Operation]
 ) -> str | None:
     """Why threads copy what loops multiply, or None."""
+    return boxes_problem(forall, loops, map(copied, _copies(_rings(products))))
+
+
+def boxes_problem(
+    forall: ir.Operation, loops: Sequence[ir.Operation], tiles: Iterable[tuple[Access, Factor]]
+) -> str | None:
+    """Why the tiles that loops of a kernel multiply cannot come by boxes, or None."""
     body = forall.regions[0].blocks[0]
     if any(loop.block != body for loop in loops) or "turns" in (SCHEDULE.get(forall) or {}):
         return "a block runs its loop several times"
     written = written_by(nested_ops(forall))
-    for copy in _copies(_rings(products)):
-        if buffer_of(copy.operands[0].owner.operation.operands[0]) in written:
+    for access, factor in tiles:
+        if buffer_of(access.buffer) in written:
             return "its kernel writes to what a factor is read from"
-        if (problem := box_problem(*copied(copy))) is not None:
+        if (problem := box_problem(access, factor)) is not None:
             return problem
     return None
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from ..costs.machine import Machine, find_machine
-from ..gpu.layouts.warpgroup import MOST_COLUMNS, PATTERN_BYTES, ROWS, WARPS, words_for
+from ..gpu.layouts.mma import TF32
+from ..gpu.layouts.warpgroup import MOST_COLUMNS, PATTERN_BYTES, ROWS, TURNABLE, WARPS, words_for
 from ..gpu.layouts.warps import CONSUMERS, RESERVED
 from ..gpu.pair_blocks import BLOCKS
 from ..gpu.persistent_grid import PARTS
@@ -31,7 +32,7 @@ _WIDES = (32, 64, 128, 256)
 _GROUPS = (1, 2)
 _STAGES = (2, 3, 4, 8)
 _STEP_BYTES = (64, 128)
-_KINDS = ("bf16", "f16", "i8", FLOAT8)
+_KINDS = ("bf16", "f16", "i8", FLOAT8, TF32)
 LINE = 128  # bytes of columns that lie together in shared memory, of one warpgroup
 _LEAST_IN_TURN = 128  # columns: an instruction of fewer reads 64 rows of a factor for few of them
 
@@ -143,7 +144,7 @@ def warpgroup_blocks(product: Product, rows: int | None, columns: int | None) ->
     """
     if product.loose or product.sums > 1 or product.around > 1 or product.kind not in _KINDS:
         return
-    if product.bytes == 1 and any(product.turned):
+    if product.bytes != TURNABLE and any(product.turned):
         return
     highs = [side for side in _HIGHS if side <= product.rows and rows in (None, side)]
     wides = [side for side in _WIDES if side <= product.columns and columns in (None, side)]

@@ -23,6 +23,12 @@ func.func @main(%x: !llvm.ptr, %rows: i64, %stream: !llvm.ptr {mlopt.stream}) {
   gpu.launch_func <%stream : !llvm.ptr> @kernels::@first blocks in (%one, %one, %one) threads in (%one, %one, %one) args(%x : !llvm.ptr, %map : !llvm.ptr)
   return
 }
+
+func.func @rounded(%x: !llvm.ptr, %stream: !llvm.ptr {mlopt.stream}) {
+  %map, %made = "mlopt.tensor_map"(%x) {sizes = array<i64: 64, 96>, box = array<i64: 64, 32>, element_bytes = 4 : i64, rounds, span = 128 : i64} : (!llvm.ptr) -> (!llvm.ptr, i1)
+  cf.assert %made, "none"
+  return
+}
 }
 
 // 64 places: the map, its key, whether a thread is at it.
@@ -67,3 +73,8 @@ func.func @main(%x: !llvm.ptr, %rows: i64, %stream: !llvm.ptr {mlopt.stream}) {
 // CHECK: llvm.select %[[THERE]],
 // CHECK: llvm.store %{{.*}}, %[[BUSY]] atomic release
 // CHECK: llvm.return %[[THERE]]
+
+// Of f32 that is to be rounded the type is TF32.
+// CHECK: llvm.func internal @mlopt_map_1(
+// CHECK: %[[TF32:.*]] = llvm.mlir.constant(11 : i32)
+// CHECK: llvm.call %{{.*}}(%{{.*}}, %[[TF32]],

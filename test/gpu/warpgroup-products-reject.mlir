@@ -122,25 +122,77 @@ func.func private @odd_rows(%a: memref<512x512xbf16>, %b: memref<512x512xbf16>, 
   return
 }
 
-// Factors of f32 would be cut off, not rounded.
-// CHECK-LABEL: @tf32
-// CHECK: mlopt.by_warps = "f32 would not be rounded, but cut off"
+// f32 that runs along the rows: no instruction turns it.
+// CHECK-LABEL: @turned_f32
+// CHECK: mlopt.by_warps = "rows of a factor whose elements have not two bytes must run along the depth"
 // CHECK-NOT: mlopt.mma = "m64
-func.func private @tf32(%a: memref<512x512xf32>, %b: memref<512x512xf32>, %out: memref<512x512xf32>) attributes {mlopt.kernel} {
+func.func private @turned_f32(%a: memref<512x64xf32>, %b: memref<64x512xf32>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
   %step = arith.constant 32 : index
   %end = arith.constant 512 : index
   %pad = arith.constant 0.0 : f32
   %zero = arith.constant dense<0.0> : vector<64x64xf32>
-  scf.forall (%i, %j) = (0, 0) to (512, 512) step (64, 64) {
+  scf.forall (%i) in (1) {
     %d = scf.for %k = %c0 to %end step %step iter_args(%s = %zero) -> (vector<64x64xf32>) {
-      %x = vector.transfer_read %a[%i, %k], %pad {in_bounds = [true, true]} : memref<512x512xf32>, vector<64x32xf32>
-      %y = vector.transfer_read %b[%j, %k], %pad {in_bounds = [true, true]} : memref<512x512xf32>, vector<64x32xf32>
+      %x = vector.transfer_read %a[%k, %c0], %pad {in_bounds = [true, true]} : memref<512x64xf32>, vector<32x64xf32>
+      %y = vector.transfer_read %b[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xf32>, vector<64x32xf32>
+      %r = vector.contract {indexing_maps = [#t, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<32x64xf32>, vector<64x32xf32> into vector<64x64xf32>
+      scf.yield %r : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tf32 = array<i64: 1>, stages = array<i64: 3>, warps = array<i64: 4>}}
+  return
+}
+
+// Threads would copy f32 of six dims, and its last bits be cut off.
+// CHECK-LABEL: @six_dims_f32
+// CHECK: mlopt.by_warps = "only boxes round its f32 while they copy, and a factor's buffer has 6 dims, a tensor map 5 at most"
+// CHECK-NOT: mlopt.mma = "m64
+func.func private @six_dims_f32(%a: memref<2x2x2x2x64x512xf32>, %b: memref<64x512xf32>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %step = arith.constant 32 : index
+  %end = arith.constant 512 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %end step %step iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %x = vector.transfer_read %a[%i, %c0, %c0, %c0, %c0, %k], %pad {in_bounds = [true, true]} : memref<2x2x2x2x64x512xf32>, vector<64x32xf32>
+      %y = vector.transfer_read %b[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xf32>, vector<64x32xf32>
       %r = vector.contract {indexing_maps = [#a, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
           %x, %y, %s : vector<64x32xf32>, vector<64x32xf32> into vector<64x64xf32>
       scf.yield %r : vector<64x64xf32>
     }
-    vector.transfer_write %d, %out[%i, %j] : vector<64x64xf32>, memref<512x512xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tf32 = array<i64: 1>, stages = array<i64: 3>, warps = array<i64: 4>}}
+  return
+}
+
+// So they would where its loop is run again.
+// CHECK-LABEL: @again_f32
+// CHECK: mlopt.by_warps = "only boxes round its f32 while they copy, and a block runs its loop several times"
+// CHECK-NOT: mlopt.mma = "m64
+func.func private @again_f32(%a: memref<64x512xf32>, %b: memref<64x512xf32>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %step = arith.constant 32 : index
+  %end = arith.constant 512 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %e = scf.for %n = %c0 to %end step %c1 iter_args(%q = %zero) -> (vector<64x64xf32>) {
+      %d = scf.for %k = %c0 to %end step %step iter_args(%s = %q) -> (vector<64x64xf32>) {
+        %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xf32>, vector<64x32xf32>
+        %y = vector.transfer_read %b[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xf32>, vector<64x32xf32>
+        %r = vector.contract {indexing_maps = [#a, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+            %x, %y, %s : vector<64x32xf32>, vector<64x32xf32> into vector<64x64xf32>
+        scf.yield %r : vector<64x64xf32>
+      }
+      scf.yield %d : vector<64x64xf32>
+    }
+    vector.transfer_write %e, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
   } {mlopt.schedule = {tf32 = array<i64: 1>, stages = array<i64: 3>, warps = array<i64: 4>}}
   return
 }

@@ -147,3 +147,25 @@ func.func private @float8(%a: memref<512x512xi8>, %b: memref<512x512xi8>, %out: 
   } {mlopt.schedule = {warps = array<i64: 4>, stages = array<i64: 3>}}
   return
 }
+
+// f32 that may be rounded, of which boxes make TF32.
+// CHECK-LABEL: @tf32
+// CHECK: vector.contract {{.*}}mlopt.mma = "m64n64k8.tf32"
+func.func private @tf32(%a: memref<64x512xf32>, %b: memref<64x512xf32>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %step = arith.constant 32 : index
+  %end = arith.constant 512 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %end step %step iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xf32>, vector<64x32xf32>
+      %y = vector.transfer_read %b[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xf32>, vector<64x32xf32>
+      %r = vector.contract {indexing_maps = [#a, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x32xf32>, vector<64x32xf32> into vector<64x64xf32>
+      scf.yield %r : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tf32 = array<i64: 1>, stages = array<i64: 3>, warps = array<i64: 4>}}
+  return
+}

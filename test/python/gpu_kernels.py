@@ -231,4 +231,5 @@ def tensor_map(op: ir.Operation, address: int, *sizes: int) -> bytes:
     size, span = (op.attributes[name].value for name in ("element_bytes", "span"))
     strides = [size * math.prod(dims[: number + 1]) for number in range(len(dims) - 1)]
     box = list(op.attributes["box"])[::-1]
-    return emulator.tiled(f"u{8 * size}", address, dims, strides, box, swizzle=f"{span}B")
+    kind = "tf32" if "rounds" in op.attributes else f"u{8 * size}"
+    return emulator.tiled(kind, address, dims, strides, box, swizzle=f"{span}B")

@@ -44,7 +44,8 @@ func.func private @product(%a: tensor<{a}x{kind}>, %b: tensor<{b}x{kind}>, %bias
 DTYPES = {
     "f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": np.uint16, "i32": np.int32, "i8": np.int8,
 }  # fmt: skip
-WIDE = {"f16": "f32", "bf16": "f32", "i8": "i32", "e4m3": "f32", "e5m2": "f32"}
+TF32 = "tf32"  # f32 that is rounded
+WIDE = {TF32: "f32", "f16": "f32", "bf16": "f32", "i8": "i32", "e4m3": "f32", "e5m2": "f32"}
 FLOATS8 = {"e4m3": "f8E4M3FN", "e5m2": "f8E5M2"}  # stored as their bits
 NUMPY_FLOATS8 = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
 
@@ -52,6 +53,7 @@ NUMPY_FLOATS8 = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
 def product(m: int, n: int, k: int, kind: str = "f32", left: bool = False, right: bool = False) -> str:
     """``relu(a @ b + bias)``; ``left`` and ``right`` say which factor is transposed in memory."""
     acc = WIDE.get(kind, kind)
+    kind = "f32" if kind == TF32 else kind
     floating = acc.startswith("f")
     cast = "arith.extf" if floating else "arith.extsi"
     form, names = FLOATS8.get(kind, kind), "xy"
@@ -75,9 +77,24 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> np.n
     if kind.startswith("i"):
         return rng.integers(-9, 9, shape).astype(DTYPES[kind])
     values = rng.standard_normal(shape)
+    if kind == TF32:
+        return between_tf32(values.astype(np.float32))
     if kind in FLOATS8:
         return values.astype(NUMPY_FLOATS8[kind])
     return to_bf16(values) if kind == "bf16" else values.astype(DTYPES[kind])
+
+
+def between_tf32(values: np.ndarray) -> np.ndarray:
+    """f32 of which every third number lies in the middle between two of TF32."""
+    bits = values.view(np.uint32).copy()
+    bits.flat[::3] = bits.flat[::3] & 0xFFFFE000 | 0x1000
+    return bits.view(np.float32)
+
+
+def nearest_tf32(values: np.ndarray) -> np.ndarray:
+    """Finite f32 rounded to TF32, ties to even."""
+    bits = values.view(np.uint32)
+    return ((bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFFE000).view(np.float32)
 
 
 def drawn(
@@ -90,8 +107,9 @@ def drawn(
     acc = WIDE.get(kind, kind)
     bias = numbers(rng, (n,), acc)
     exact = np.int64 if kind.startswith("i") else np.float64
+    read = nearest_tf32 if kind == TF32 else wide
     one, other = (
-        (each.T if turned else each).astype(exact) for each, turned in ((wide(a), left), (wide(b), right))
+        (each.T if turned else each).astype(exact) for each, turned in ((read(a), left), (read(b), right))
     )
     # (k + 2) roundings, each within half an ulp of the sum of the terms' absolute values.
     half_ulp = 0 if exact is np.int64 else np.finfo(DTYPES[acc]).eps

@@ -72,6 +72,15 @@ FACTORS = [
     ("f16", False, True, (248, 136, 72), BLOCK.format(4, 4, "64, 32, 32"), 4, True),
     ("bf16", False, False, (248, 264, 136), BLOCK.format(4, 3, "64, 128, 64"), 6, True),
     ("i8", False, True, (248, 144, 272), BLOCK.format(4, 3, "64, 128, 128"), 2, True),
+    (
+        "tf32",
+        False,
+        True,
+        (72, 136, 36),
+        "tf32 = array<i64: 1>, " + BLOCK.format(4, 3, "64, 64, 32"),
+        4,
+        True,
+    ),
 ]
 
 

@@ -68,6 +68,7 @@ FACTORS = [
     ("i8", False, True, (200, 144, 144), BLOCK.format(4, "64, 64, 128"), 3, False),
     ("e4m3", False, True, (264, 144, 400), BLOCK.format(3, "64, 128, 128"), 4, False),
     ("bf16", False, False, (248, 264, 136), BLOCK.format(3, "64, 128, 64"), 2, True),
+    ("tf32", False, True, (72, 72, 36), "tf32 = array<i64: 1>, " + BLOCK.format(3, "64, 64, 32"), 1, False),
 ]
 
 

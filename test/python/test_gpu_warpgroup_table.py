@@ -51,7 +51,9 @@ def test_what_misses_a_gate_has_a_reason() -> None:
         cells = rows[problem.name]
         own, twin = cells[3].split(", ")
         facts = _facts(cells[2:10], own)
-        found |= {(problem.name, gate) for gate in Row(problem, cells[1], facts, int(twin), facts).misses}
+        found |= {
+            (problem.name, gate) for gate in Row(problem, cells[1], facts, int(twin), 0.0, facts).misses
+        }
         assert told(problem, cells[1])["rows"] > 0  # Triton's has this block
     assert found == set(MISSED)
     assert all(f"- {name}, {gate}: {MISSED[name, gate]}" in RESULTS.read_text() for name, gate in MISSED)
@@ -59,7 +61,7 @@ def test_what_misses_a_gate_has_a_reason() -> None:
 
 def test_a_row_is_made_again() -> None:
     """Whose functions of the sums spill in the registers that the sums alone leave."""
-    block, facts, twin = compile_ours(GELU, find_chip(CHIP))
+    block, facts, twin, _ = compile_ours(GELU, find_chip(CHIP))
     cells = _rows()[GELU.name]
     assert [block, f"{facts.spills}, {twin}"] == [cells[1], cells[3]] and not facts.spills
     assert facts == _facts(cells[2:10], cells[3].split(", ")[0])
@@ -76,14 +78,14 @@ def test_what_is_counted() -> None:
 
 def test_surprises() -> None:
     good, bad = (Facts(168, spills, 0, 1000, 256, ("UTMALDG",), 3, 2, 6) for spills in (0, 8))
-    assert surprises([Row(GELU, "", good, 0, bad)]) == []
-    assert surprises([Row(GELU, "", bad, 16, good)]) == [
+    assert surprises([Row(GELU, "", good, 0, 0.0, bad)]) == []
+    assert surprises([Row(GELU, "", bad, 16, 0.0, good)]) == [
         f"{GELU.name} misses a gate: spills",
         f"{GELU.name} misses a gate: the twin's spills",
     ]
     names = {problem.name: problem for problem in HOPPER_PROBLEMS}
     name, gate = next(iter(MISSED))
-    assert f"{name} holds the gate now: {gate}" in surprises([Row(names[name], "", good, 0, good)])
+    assert f"{name} holds the gate now: {gate}" in surprises([Row(names[name], "", good, 0, 0.0, good)])
 
 
 def test_tensor_maps() -> None:

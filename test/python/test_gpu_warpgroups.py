@@ -17,11 +17,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from gpu_gate_runs import SPARE
 from gpu_kernels import compile_kernel, run_kernel
 from gpu_product_cases import Case, implied_bytes
-from gpu_products import drawn, product
+from gpu_products import between_tf32, drawn, nearest_tf32, product
 
 CHIP = find_chip("sm_90a")
 BLOCK = "warps = array<i64: {}>, min_blocks = array<i64: 1>, stages = array<i64: {}>, tile = array<i64: {}>"
 BEYOND = "beyond = array<i64: 1>, "
+ROUNDED = BEYOND + "tf32 = array<i64: 1>, "
 ONE, ALL = ("together",), ("together", "ahead", "random")
 # Types, transposes, sizes (not the block's multiples), the block, the instruction's columns; the orders of
 # warps, and how far buffers are from alignment.
@@ -41,6 +42,9 @@ CORPUS = [
     ("e4m3", False, True, (72, 40, 272), BLOCK.format(4, 4, "64, 32, 64"), 32, ONE, 0),
     ("e5m2", False, True, (64, 264, 384), BLOCK.format(8, 2, "64, 256, 128"), 128, ALL, 0),
     ("e5m2", False, True, (72, 144, 272), BEYOND + BLOCK.format(4, 4, "64, 128, 64"), 128, ONE, 4),
+    ("tf32", False, True, (136, 264, 68), ROUNDED + BLOCK.format(8, 4, "128, 256, 32"), 256, ONE, 0),
+    ("tf32", False, True, (72, 40, 100), ROUNDED + BLOCK.format(4, 3, "64, 32, 16"), 32, ALL, 0),
+    ("tf32", False, True, (72, 40, 68), ROUNDED + BLOCK.format(4, 4, "64, 32, 32"), 32, ONE, 4),
 ]
 
 
@@ -74,6 +78,31 @@ def test_products(
             Case(kind, left, right, size, schedule), kernel.tile
         )
     _check_code(kernel.ptx, kind)
+
+
+@pytest.mark.parametrize("boxes", [True, False])
+def test_factors_are_the_nearest_tf32(
+    boxes: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ties are rounded to even, by boxes and by threads; of a row with NaN everything is NaN."""
+    if not boxes:
+        monkeypatch.setattr(TmaLoads, "run", lambda *_: None)
+    size = m, n, k = 64, 64, 36
+    kernel = compile_kernel(
+        product(*size, "tf32", False, True),
+        chip=CHIP.name,
+        schedule=ROUNDED + BLOCK.format(4, 2, "64, 64, 32"),
+    )
+    assert ("cp.async.bulk.tensor" in kernel.ptx) == boxes and "mma.sync" not in kernel.ptx
+    x = between_tf32(rng.standard_normal((m, k)).astype(np.float32))
+    x[5, 5], x[6, 31], x[7, 9] = np.nan, -np.nan, np.inf
+    arguments = [x, np.eye(n, k, dtype=np.float32), np.zeros(n, np.float32), np.zeros((m, n), np.float32)]
+    want = np.where(np.isfinite(x), np.maximum(nearest_tf32(x), 0), np.nan)
+    want[[5, 6, 7]], want[7, 9] = np.nan, np.inf
+    for shift in (0, 4):
+        (found,) = run_kernel(kernel, arguments, shift=shift)
+        assert np.array_equal(found[:, :k], want, equal_nan=True)
+        assert (found[:5, k:] == 0).all() and np.isnan(found[5:8, k:]).all()
 
 
 def step_of(schedule: str) -> int:

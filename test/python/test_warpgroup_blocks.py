@@ -24,19 +24,20 @@ MACHINE, SHARED = "h100", find_chip("sm_90a").limits.shared
 
 
 def plain(rows: int, columns: int, depth: int, kind: str = "bf16", **others: object) -> Product:
-    return Product(rows, columns, depth, 1, kind, 1 if kind == "i8" else 2, 2, **others)  # type: ignore[arg-type]
+    size = {"i8": 1, "tf32": 4}.get(kind, 2)
+    return Product(rows, columns, depth, 1, kind, size, 2, **others)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("size", [4096, 8192])
-def test_large_products_have_two_warpgroups(size: int) -> None:
+@pytest.mark.parametrize(("size", "kind"), [(4096, "bf16"), (8192, "bf16"), (4096, "tf32")])
+def test_large_products_have_two_warpgroups(size: int, kind: str) -> None:
     """128 x 256 or 256 x 128; what single warps reach is less than it costs to wait for memory."""
-    one = plain(size, size, size)
+    one = plain(size, size, size, kind)
     best = estimates(one, MACHINE, SHARED, others=tuple(warpgroup_blocks(one, None, None)))[0]
     assert isinstance(best.block, WarpgroupBlock)
     assert {best.block.rows, best.block.columns} == {128, 256}
     assert best.block.warps == 8 and best.block.stages >= 3
     single = estimates(one, MACHINE, SHARED)[0]
-    assert single.seconds > 2 * size**3 / (find_machine(MACHINE).matrix["bf16"] * 0.7) > 0.7 * best.seconds
+    assert single.seconds > 2 * size**3 / (find_machine(MACHINE).matrix[kind] * 0.7) > 0.7 * best.seconds
 
 
 def test_few_rows_stay_with_single_warps() -> None:
@@ -46,14 +47,21 @@ def test_few_rows_stay_with_single_warps() -> None:
 
 @pytest.mark.parametrize(
     "others",
-    [{"loose": True}, {"around": 9}, {"sums": 2}, {"kind": "tf32"}, {"kind": "i8", "turned": (False, True)}],
+    [
+        {"loose": True},
+        {"around": 9},
+        {"sums": 2},
+        {"kind": "i8", "turned": (False, True)},
+        {"kind": "tf32", "turned": (True, False)},
+    ],
 )
 def test_products_that_warpgroups_may_not_make(others: dict[str, Any]) -> None:
     assert not tuple(warpgroup_blocks(plain(512, 512, 512, **others), None, None))
 
 
 @pytest.mark.parametrize(
-    ("kind", "left", "right"), [("bf16", False, False), ("f16", True, True), ("i8", False, True)]
+    ("kind", "left", "right"),
+    [("bf16", False, False), ("f16", True, True), ("i8", False, True), ("tf32", False, True)],
 )
 def test_blocks_are_made(kind: str, left: bool, right: bool) -> None:
     """The passes take the blocks of a product, of which every third is looked at."""
@@ -64,6 +72,7 @@ def test_blocks_are_made(kind: str, left: bool, right: bool) -> None:
     for block in blocks[::3]:
         tile = f"{block.rows}, {block.columns}, {block.step}"
         schedule = f"warps = array<i64: {block.warps}>, stages = array<i64: 2>, tile = array<i64: {tile}>"
+        schedule += ", tf32 = array<i64: 1>" * (kind == "tf32")
         with make_context(), ir.Location.unknown():
             module = ir.Module.parse(text)
             kernel = module.body.operations[0]

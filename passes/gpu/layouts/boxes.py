@@ -15,7 +15,7 @@ from mlir import ir
 from ...operations import defining_op, nested_ops
 from .access import DYNAMIC, WIDE, Access, access_of
 from .tiles import sizes_of
-from .warpgroup import PATTERN, Factor, factor_of_ring
+from .warpgroup import PATTERN, Factor, factor_of_ring, is_rounded
 
 TILE, CUT = "mlopt.tma_tile", "cut"  # what is stored by boxes, and in which parts
 _LOAD, _WRITE = "mlopt.tma_load", "vector.transfer_write"
@@ -26,23 +26,29 @@ _MOST_ROWS = 256
 
 @dataclass(frozen=True)
 class Box:
-    """A part of the kernel's argument ``buffer``: elements of each of its dims, rows of ``span`` bytes."""
+    """A part of the kernel's argument ``buffer``: elements of each of its dims, rows of ``span`` bytes.
+
+    ``rounds``: f32 becomes the nearest TF32 on the way, ties to even.
+    """
 
     buffer: int
     sizes: tuple[int, ...]
     span: int
+    rounds: bool = False
 
 
 def box_of(copy: ir.Operation) -> Box:
     """What a copy of a tile, or a write, moves at once, of which `box_problem` finds nothing wrong."""
-    access, factor = stored(copy) if copy.name == _WRITE else copied(copy)
+    loads = copy.name != _WRITE
+    access, factor = copied(copy) if loads else stored(copy)
     sizes = [1] * len(access.indices)
     for dim, memory in enumerate(access.dims):
         sizes[memory] = factor.sizes[dim]
     sizes[-1] = factor.span // factor.element_bytes
     if "both" in copy.attributes and pieces_of(factor) == 1:
         sizes[access.dims[factor.outer]] //= 2
-    return Box(ir.BlockArgument(access.buffer).arg_number, tuple(sizes), factor.span)
+    rounds = loads and is_rounded(copy.operands[1])
+    return Box(ir.BlockArgument(access.buffer).arg_number, tuple(sizes), factor.span, rounds)
 
 
 def pieces_of(factor: Factor) -> int:

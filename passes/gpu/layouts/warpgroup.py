@@ -9,7 +9,7 @@ warp gets are its 16 rows, as of an mma.sync beside the other::
 So what mma.sync makes of the same tile, as of a last, ragged step, is divided alike. A row of a factor in
 shared memory is one of a swizzle's pattern, of 32, 64 or 128 bytes (`Factor.span`); what is longer lies in
 pieces of 128, one behind the other. Its rows run along the depth, or, of elements of 16 bits, along the
-result's rows or columns.
+result's rows or columns. Of f32 the bits beyond TF32's are not read: what comes there has been rounded.
 (PTX ISA 9.0, "Asynchronous Warpgroup Level Matrix Instructions", "Shared Memory Matrix Layout".)
 """
 
@@ -42,7 +42,7 @@ FLOAT8_DEPTH = 128  # that is summed with some 14 bits, before a sum of f32 take
 PATTERN = 8  # rows of a swizzle's pattern
 PATTERN_BYTES = 1024  # of the widest one: where tiles begin
 _SPANS = (32, 64, 128)  # bytes of a row of the swizzle's pattern; longer rows are whole ones of the last
-_TURNABLE = 2  # bytes of elements whose rows may run along the result's
+TURNABLE = 2  # bytes of elements whose rows may run along the result's
 _TEXT = re.compile(rf"m{ROWS}n(\d+)k(\d+)\.(\w+)")
 
 
@@ -138,7 +138,7 @@ def factor_of(contract: ir.Operation, number: int) -> Factor | str:
     size = bytes_of(ir.VectorType(value.type).element_type)
     if inner not in dims:
         return "neighbours in memory are not neighbours of a factor"
-    if inner == dims[0] and size != _TURNABLE:
+    if inner == dims[0] and size != TURNABLE:
         return "rows of a factor whose elements have not two bytes must run along the depth"
     found = Factor(tuple(sizes_of(value)), size, *dims, inner)
     length = found.sizes[inner] * size
@@ -168,9 +168,24 @@ def factor_in(product: ir.Operation, number: int) -> Factor:
 
 def factor_of_ring(ring: ir.Value) -> Factor:
     """What products of warpgroups read of a ring."""
-    product = next(use.owner.operation for use in ring.uses if use.owner.name in (PRODUCT, HELD))
+    product = _reader_of(ring)
     (number,) = (number for number, (other, _) in slots_of(product).items() if other == ring)
     return factor_in(product, number)
+
+
+def is_rounded(ring: ir.Value) -> bool:
+    """Whether what is copied to a ring becomes the nearest TF32: products would cut its other bits off."""
+    return kind_of(_reader_of(ring)) == TF32
+
+
+def kind_of(product: ir.Operation) -> str:
+    """The factors' type of a product of warpgroups, as PTX calls it."""
+    return ir.StringAttr(product.attributes["instruction"]).value.rpartition(".")[2]
+
+
+def _reader_of(ring: ir.Value) -> ir.Operation:
+    """A product of warpgroups that reads a ring: all that do read it alike."""
+    return next(use.owner.operation for use in ring.uses if use.owner.name in (PRODUCT, HELD))
 
 
 def warpgroup_for(contract: ir.Operation, warps: int, read: Sequence[int] = (0, 1)) -> Warpgroup | str:
@@ -181,8 +196,6 @@ def warpgroup_for(contract: ir.Operation, warps: int, read: Sequence[int] = (0, 
     instruction, roles = instruction_of(contract), roles_of(contract)
     if instruction is None or not isinstance(roles, Roles):
         return "it is not for tensor cores"
-    if instruction.kind == TF32:
-        return "f32 would not be rounded, but cut off"
     rows, columns, depth = roles.rows.size, roles.columns.size, loop_size(contract, roles.depth)
     groups = warps // WARPS
     if not groups:

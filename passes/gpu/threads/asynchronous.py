@@ -1,7 +1,8 @@
 """Tiles that are copied to shared memory ahead of their use: cp.async, 16 bytes at once, and waits for them.
 
 Where a thread has not 16 bytes of neighbours that begin at a multiple of 16, as in a kernel's unaligned twin,
-a copy is loads and stores: right, but the thread waits for what it loads.
+a copy is loads and stores: right, but the thread waits for what it loads. So it is where f32 is rounded to
+TF32 on the way, as no cp.async does: warpgroups would cut its last bits off.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from mlir import ir
+from mlir.dialects import arith, nvvm
 
 from ....dialects.attributes import LAYOUT
 from ....dialects.layouts import Layout, Position
 from ..layouts.access import COPIES, WIDE, access_of, bytes_of
-from ..layouts.warpgroup import HELD, PATTERN_BYTES, PRODUCT
+from ..layouts.warpgroup import HELD, PATTERN_BYTES, PRODUCT, is_rounded
 from .builder import Number
 from .emitter import Emitter
 from .flat import Flat, Renamed, flat_of
@@ -31,11 +33,15 @@ _GLOBAL = "!llvm.ptr<1>"
 
 @dataclass(frozen=True)
 class Ring:
-    """Places for a few tiles in shared memory, which take turns; tiles of several dims may lie ``flat``."""
+    """Places for a few tiles in shared memory, which take turns; tiles of several dims may lie ``flat``.
+
+    ``rounds``: f32 becomes the nearest TF32 on the way.
+    """
 
     region: Region
     passage: Passage
     flat: Flat | None = None
+    rounds: bool = False
 
     def slot(self, em: Emitter, number: Number) -> ir.Value:
         """The address of a slot."""
@@ -58,7 +64,7 @@ def emit_ring(em: Emitter, op: ir.Operation) -> None:
     kind = ir.MemRefType(op.results[0].type)
     slots, *sizes = kind.shape
     product = next((user for user in users if user.name in (PRODUCT, HELD)), None)
-    flat = None
+    flat, rounds = None, product is not None and is_rounded(op.results[0])
     if product is not None:
         passage, alignment = passage_for(product, op.results[0], source), PATTERN_BYTES
     else:
@@ -72,7 +78,7 @@ def emit_ring(em: Emitter, op: ir.Operation) -> None:
             passage = find_passage(flat.layout(source), flat.layout(target), flat.rows, size, room, 1)
     region = em.shared.alloc(slots * passage.bytes, alignment)
     em.shared.writes(region)
-    em.rings[op.results[0]] = Ring(region, passage, flat)
+    em.rings[op.results[0]] = Ring(region, passage, flat, rounds)
 
 
 @rule("mlopt.async_copy")
@@ -92,7 +98,8 @@ def emit_copy(em: Emitter, op: ir.Operation) -> None:
                 em.choose(acts, [], partial(_bypass, place, passage, base, pairs))
         else:
             acts = em.only(source.copies)
-            values = load_positions(place, list(names), acts)
+            loaded = load_positions(place, list(names), acts)
+            values = {each: _rounded(loaded[each]) if ring.rounds else loaded[each] for each in names}
             passage.store(em, Fragment(passage.source, {names[each]: values[each] for each in names}), base)
         return []
 
@@ -147,8 +154,16 @@ def _layout(op: ir.Operation) -> Layout:
     return Layout.parse(text)
 
 
+def _rounded(value: ir.Value) -> ir.Value:
+    """The nearest TF32, ties to even, as boxes have it; a NaN is one without its last bits, too."""
+    word = nvvm.convert_float_to_tf32(ir.IntegerType.get_signless(32), value, rnd=nvvm.FPRoundingMode.RN)
+    return arith.bitcast(value.type, word)
+
+
 def _can_bypass(place: Place, ring: Ring) -> bool:
     """Whether bytes can go from memory to shared memory without a thread's registers."""
+    if ring.rounds:
+        return False
     size, passage = place.access.element_bytes, ring.passage
     wide = place.width * size == WIDE and passage.how.width(passage.source) * size == WIDE
     along = passage.how.inner

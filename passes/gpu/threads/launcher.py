@@ -138,6 +138,7 @@ def _map(buffer: ir.Value, address: ir.Value, box: Box, name: str) -> ir.Value:
         "element_bytes": ir.IntegerAttr.get(word, bytes_of(kind.element_type)),
         "span": ir.IntegerAttr.get(word, box.span),
     }
+    attributes |= {"rounds": ir.UnitAttr.get()} if box.rounds else {}
     kinds = [address.type, ir.IntegerType.get_signless(1)]
     operands = [address, *_dynamic_sizes(buffer)]
     made = ir.Operation.create("mlopt.tensor_map", kinds, operands, attributes)
