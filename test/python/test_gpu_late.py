@@ -39,10 +39,13 @@ def test_the_twin_is_right(chip: str, m: int, n: int, k: int) -> None:
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_nothing_spills(chip: str) -> None:
-    """Blocks of 128 sums a thread beside their residual, of which the twin has single elements."""
+    """Blocks of 128 sums a thread beside their residual, of which the twin has single elements.
+
+    mma.sync's kernel misses the gate by two registers of 255, once for each tile.
+    """
     arguments = [torch.empty(shape).bfloat16() for shape in ((4000, 4072), (4072, 4040), (4000, 4040))]
     compiled = mlopt.jit(Product(), *arguments, target=f"cuda:{chip}", device="emulator")
     gpu = compiled.report.gpu
     assert gpu is not None
     spills = {kernel.name.endswith("_unaligned"): kernel.spills for kernel in gpu.kernels}
-    assert spills[True] == 0 and not gpu.warnings
+    assert spills == {True: 0, False: 8 if chip == "sm_80" else 0} and not gpu.warnings

@@ -12,8 +12,10 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from mlopt.bench.gpu.product_problems import PROBLEMS
+from mlopt.bench.gpu.machine_code import parse
+from mlopt.bench.gpu.product_problems import PROBLEMS, compile_problem
 from mlopt.bench.gpu.products import OVER, RESULTS, ROUNDING, Kernel, Row, surprises
+from mlopt.runtime.cuda.chips import find_chip
 
 sys.path.insert(0, str(Path(__file__).parent))
 from gpu_product_cases import Case, drawn, problems
@@ -41,10 +43,26 @@ def test_gates(cases: list[Case]) -> None:
     assert problems(cases) == {}
 
 
+def _rows() -> dict[str, list[str]]:
+    lines = [line.strip("| \n").split(" | ") for line in RESULTS.read_text().splitlines() if line[:2] == "| "]
+    return {cells[0]: cells for cells in lines[2:]}
+
+
+@pytest.mark.parametrize("name", ["4096x4096x4096 bf16", "16x4096x4096 bf16 bias, relu"])
+def test_a_row_is_made_again(name: str) -> None:
+    (problem,) = (each for each in PROBLEMS if each.name == name)
+    block, compiled, kernel = compile_problem(problem, find_chip("sm_80"))
+    code = parse(compiled.asm["cubin"])[kernel.name]
+    made = Kernel.of(code, kernel.registers or 0, kernel.spills or 0, kernel.shared)
+    cells = _rows()[name]
+    assert [block, made.registers, made.shared] == [cells[1], int(cells[2]), int(cells[5])]
+    assert [f"{made.loop} ({made.multiplies})", made.instructions] == [cells[8], int(cells[11])]
+    assert not made.spills
+
+
 def test_what_the_table_has_above_has_a_reason() -> None:
     """`bench/results/gpu_products.md`, as `python -m mlopt.bench.gpu.products --save` has written it."""
-    lines = [line.strip("| \n").split(" | ") for line in RESULTS.read_text().splitlines() if line[:2] == "| "]
-    rows = {cells[0]: cells for cells in lines[2:]}
+    rows = _rows()
     rounding = {problem.name + ROUNDING for problem in PROBLEMS if problem.kind == "tf32"}
     assert set(rows) == {problem.name for problem in PROBLEMS} | rounding
     places = {"registers": 4, "shared memory": 7, "loop": 10}
