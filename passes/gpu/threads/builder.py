@@ -205,6 +205,20 @@ class Builder:
             return one if other else False
         return self.op("arith.andi", [one, other])
 
+    def either(self, one: Truth, other: Truth) -> Truth:
+        """Whether one holds, or both do."""
+        if isinstance(one, bool):
+            return True if one else other
+        if isinstance(other, bool):
+            return True if other else one
+        return self.op("arith.ori", [one, other])
+
+    def opposite(self, value: Truth) -> Truth:
+        """Whether this does not hold."""
+        if isinstance(value, bool):
+            return not value
+        return self.op("arith.xori", [value, self.truth(True)])
+
     def truth(self, value: Truth) -> ir.Value:
         """A truth value as an i1."""
         return self.constant(ir.IntegerType.get_signless(1), int(value)) if isinstance(value, bool) else value
