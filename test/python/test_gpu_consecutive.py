@@ -17,14 +17,14 @@ import gpu_kernels as gpu
 import tile_kernels as kernels
 
 
-def moved(x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, ...]:
+def moved(x: Tensor, y: Tensor, z: Tensor, w: Tensor) -> tuple[Tensor, ...]:
     """Shifts that are known or not; rows of two lengths; ends beside whole accesses; pads; several inputs."""
     return (
         x[:, 1:],
         x[:, :-1],
         x[:, 3:] * x[:, :-3],
-        F.pad(x, (1, 2, 1, 0), value=3.0),
-        F.pad(y, (5, 0)),
+        F.pad(w, (1, 2, 1, 0), value=3.0),
+        F.pad(w, (5, 0)),
         y[1:, :, 2:],
         z[1:],
         z[:-7] + z[7:],
@@ -34,7 +34,7 @@ def moved(x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, ...]:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32, torch.int8])
 def test_rows_that_begin_anywhere(dtype: torch.dtype) -> None:
     each = 16 // dtype.itemsize
-    shapes = [(5, 33 * each + 3), (3, 2, 36 * each), (65 * each + 5,)]
+    shapes = [(5, 33 * each + 3), (3, 2, 36 * each), (65 * each + 5,), (3, 128 * each + 1)]
     inputs = [torch.randint(-9, 10, shape).to(dtype) for shape in shapes]
     compiled = mlopt.jit(moved, *inputs, target="cuda:sm_80", device="emulator")
     kernels_of_parts = 7  # one writes both slices of x

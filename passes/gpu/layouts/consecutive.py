@@ -18,7 +18,9 @@ from ..threads.grid import Loops
 from .access import WIDE, Access, access_of
 from .linear import Linear, linear_of
 
-FEWEST_ROW = WARP  # threads that have tasks of a row: of shorter rows each warp reads one by one, too
+# Threads that have tasks of a row: of shorter rows each warp reads one by one, too, which takes twice as long
+# where each element may be beside what is read.
+FEWEST_ROW, FEWEST_PADDED_ROW = WARP, 4 * WARP
 FEWEST_EACH = 4  # elements: of 8 bytes a warp's single ones touch 9 sectors for 8, wide ones 17 for 16
 _READ, _WRITE = "vector.transfer_read", "vector.transfer_write"
 _OTHERS = ("arith.", "math.", "affine.", "vector.broadcast", "vector.shape_cast", "vector.extract", "ub.")
@@ -48,7 +50,8 @@ def consecutive_each(forall: ir.Operation) -> int:
         return 1
     each = WIDE // max(sizes)
     (*_, row) = [count or 0 for count in counts]
-    if each < FEWEST_EACH or each * min(sizes) < _WORD or row < FEWEST_ROW * each:
+    fewest = FEWEST_ROW if all(all(access.in_bounds) for access in accesses) else FEWEST_PADDED_ROW
+    if each < FEWEST_EACH or each * min(sizes) < _WORD or row < fewest * each:
         return 1
     shifts = shifts_of(forall, each)
     return each if shifts and any(shift.known != 0 for shift in shifts) else 1
