@@ -12,7 +12,7 @@ from math import prod
 from mlir import ir
 
 from ..domain import Dim, Domain
-from ..gpu.layouts.consecutive import FEWEST_EACH, FEWEST_PADDED_ROW, FEWEST_ROW
+from ..gpu.layouts.consecutive import is_worth_shifting
 from ..operations import nested_ops
 from ..tiling import elementwise, slices
 from ..tiling.access import Access, Nest, shape_of
@@ -33,8 +33,7 @@ def begins_anywhere(domain: Domain) -> bool:
     accesses = [(_place(domain, nest, access), access) for nest, access in in_memory(domain)]
     each = WIDE // max(bytes_of(access) for _, access in accesses)
     padded = any(index.padded for _, access in in_memory(domain) for index in access.indices)
-    fewest = FEWEST_PADDED_ROW if padded else FEWEST_ROW
-    if each < FEWEST_EACH or (dims[-1].extent or 0) < fewest * each:
+    if not is_worth_shifting(each, dims[-1].extent or 0, padded=padded):
         return False
     row = _row(dims)
     places = [_beyond(place, row) for place, access in accesses if place is not None]

@@ -37,7 +37,7 @@ def test_rows_that_begin_anywhere(dtype: torch.dtype) -> None:
     shapes = [(5, 33 * each + 3), (3, 2, 36 * each), (65 * each + 5,), (3, 128 * each + 1)]
     inputs = [torch.randint(-9, 10, shape).to(dtype) for shape in shapes]
     compiled = mlopt.jit(moved, *inputs, target="cuda:sm_80", device="emulator")
-    kernels_of_parts = 7  # one writes both slices of x
+    kernels_of_parts = 7 if each > 4 else 5  # one writes both slices of x; pads of 4 bytes stay tiles
     assert compiled.asm["layouts"].count(f"consecutive = array<i64: {each}>") == kernels_of_parts
     for found, wanted in zip(compiled(*inputs), moved(*inputs), strict=True):
         assert torch.equal(found, wanted)
