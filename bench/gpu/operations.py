@@ -146,6 +146,10 @@ def concat_rows(x: Tensor, y: Tensor) -> Tensor:
     return torch.cat([x, y])
 
 
+def drop_first(x: Tensor) -> Tensor:
+    return x[:, 1:]
+
+
 def greater(x: Tensor, y: Tensor) -> Tensor:
     return x > y
 
@@ -244,6 +248,7 @@ _ROWS: tuple[tuple[str, Callable[..., Any], Maker, tuple[torch.dtype, ...]], ...
     ("keep", keep, randn(_PART, _PART), (torch.uint8,)),
     ("invert", invert, randn(_PART), (torch.bool,)),
     ("flip", flip, randn(_PART), (F32,)),
+    ("drop_first", drop_first, randn(_WIDE), (F32, F16)),
     ("dequantize", dequantize, float8(_SMALL, (512, 1)), (torch.float8_e4m3fn,)),
     ("transpose_part", transpose, randn((256, 512)), (F64, torch.int8)),
     ("softmax_part", softmax, randn(_PART), (F64,)),

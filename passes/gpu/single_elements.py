@@ -26,11 +26,21 @@ be to known places, and fill whole aligned pieces of memory, but for loads from 
 
     } {mlopt.schedule = {neighbours = array<i64: 4>, tasks = array<i64: 512>, …}}
 
-Effect on sm_80: a flip of 128x1024 in f32 has a load and a store of 16 bytes for four elements, not of 4 for
-each; rotary embeddings of interleaved pairs ask for 1.33 of the least bytes, not 2.22. A gather of 64x1024
-with its checks of the index: 13 instructions an element, not 35, both of a thread's loads on their way at
-once, and its places and results accessed in pairs. Where one index says a row, neighbours of f64 are a load
-of 16 bytes, not two of 8, which both ask for all of the sectors: 1.03 of the least bytes, not 1.53.
+And where results follow each other, but rows of what is read begin anywhere, as in x[:, 1:], a thread has
+``consecutive`` tasks, across the ends of rows (``layouts/consecutive.py``): it stores 16 bytes at once, and
+loads aligned accesses, which it shifts into place (``threads/shifted.py``)::
+
+    } {mlopt.schedule = {consecutive = array<i64: 8>, tasks = array<i64: 1024>, …}}
+
+Effect on sm_80: x[:, 1:] of 256x512 asks for 1.16 of the least bytes in f16 and 1.07 in f32, not 1.47 and
+1.25, with one wide store a thread, and two loads. That takes 115 and 83 instructions, not 48 and 40, of which
+warps without an end of a row run 76 in f16. What it costs: `is_worth_shifting`.
+
+A flip of 128x1024 in f32 has a load and a store of 16 bytes for four elements, not of 4 for each; rotary
+embeddings of interleaved pairs ask for 1.33 of the least bytes, not 2.22. A gather of 64x1024 with its
+checks of the index: 13 instructions an element, not 35, both of a thread's loads on their way at once, and
+its places and results accessed in pairs. Where one index says a row, neighbours of f64 are a load of 16
+bytes, not two of 8, which both ask for all of the sectors: 1.03 of the least bytes, not 1.53.
 """
 
 from __future__ import annotations
@@ -46,6 +56,7 @@ from ...dialects.layouts import WARP
 from ..base import Pass
 from ..operations import nested_ops
 from .grids import grids_of
+from .layouts.consecutive import consecutive_each
 from .layouts.neighbours import PROCESSORS, neighbours_each
 from .layouts.tiles import is_tile, sizes_of
 from .layouts.warps import warps_of
@@ -66,10 +77,20 @@ class SingleElements(Pass):
             if can_run_alone(forall):
                 schedule = SCHEDULE.get(forall) or {}
                 threads = WARP * warps_of(forall)
-                each = neighbours_each(forall, threads)
-                more = {"neighbours": (each,)} if each > 1 else {}
-                each = each if each > 1 else tasks_each(forall, threads)
+                more = _together(forall, threads)
+                each = next(iter(more.values()), (tasks_each(forall, threads),))[0]
                 SCHEDULE.set(forall, {**schedule, **more, "tasks": (threads * each,)})
+
+
+def _together(forall: ir.Operation, threads: int) -> dict[str, tuple[int]]:
+    """What the schedule says of a thread's tasks whose accesses are one: how they lie, and how many."""
+    for name, each in (
+        ("neighbours", neighbours_each(forall, threads)),
+        ("consecutive", consecutive_each(forall)),
+    ):
+        if each > 1:
+            return {name: (each,)}
+    return {}
 
 
 def can_run_alone(forall: ir.Operation) -> bool:

@@ -23,6 +23,7 @@ from ..tiling.walks import columns_of
 from .attention import attention_of
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
 from .gpu_attention import choose_block
+from .gpu_consecutive import begins_anywhere
 from .gpu_lists import choose_lists
 from .gpu_products import choose_contraction, choose_tensor_block, tensor_product
 from .gpu_shares import share_inputs
@@ -199,12 +200,12 @@ def _by_elements(domain: Domain, tiles: dict[Dim, int]) -> bool:
     """Whether tasks are single elements: one that cannot have neighbours in memory leaves them to lanes.
 
     So of copied windows, where it has less than a sector of them. In memory in blocks, as of pairs, the
-    neighbours of one task are for the next ones, in one wide access.
+    neighbours of one task are for the next ones, in one wide access. Rows may begin anywhere then, too.
     """
     inner = memory_order(domain)[:1]
     alone = all(dim.kind == "parallel" and not dim.whole for dim in domain.dims)
     single = any(tiles.get(dim) == SINGLE or _is_in_blocks(domain, dim) for dim in inner)
-    return alone and (single or _is_short(domain, tiles))
+    return alone and (single or _is_short(domain, tiles) or begins_anywhere(domain))
 
 
 def _is_short(domain: Domain, tiles: dict[Dim, int]) -> bool:

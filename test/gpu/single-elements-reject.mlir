@@ -80,3 +80,52 @@ func.func private @no_neighbours(%x: memref<64x1000xf32>, %y: memref<64x998xf32>
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
   return
 }
+
+// Not consecutive: rows of fewer elements than a warp's accesses have; results whose rows lie apart; every other
+// element only is read; one element is read for a whole row;
+// elements of 8 bytes.
+// CHECK-LABEL: func.func private @not_consecutive
+// CHECK-NOT: consecutive
+func.func private @not_consecutive(%x: memref<64x128xf32>, %y: memref<64x1000xf32>, %z: memref<64xf32>, %out: memref<64x127xf32>, %apart: memref<64x1000xf32>, %long: memref<64x999xf32>, %wide: memref<64x1000xf64>, %twice: memref<64x999xf64>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %pad64 = arith.constant 0.0 : f64
+  scf.forall (%i, %j) in (64, 127) {
+    %at = affine.apply affine_map<(d0) -> (d0 + 1)>(%j)
+    %v = vector.transfer_read %x[%i, %at], %pad {in_bounds = [true, true]} : memref<64x128xf32>, vector<1x1xf32>
+    vector.transfer_write %v, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<64x127xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %j) in (64, 999) {
+    %at = affine.apply affine_map<(d0) -> (d0 + 1)>(%j)
+    %v = vector.transfer_read %y[%i, %at], %pad {in_bounds = [true, true]} : memref<64x1000xf32>, vector<1x1xf32>
+    vector.transfer_write %v, %apart[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<64x1000xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %j) in (64, 499) {
+    %at = affine.apply affine_map<(d0) -> (d0 * 2 + 1)>(%j)
+    %v = vector.transfer_read %y[%i, %at], %pad {in_bounds = [true, true]} : memref<64x1000xf32>, vector<1x1xf32>
+    vector.transfer_write %v, %long[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<64x999xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %j) in (64, 999) {
+    %v = vector.transfer_read %z[%i], %pad {in_bounds = [true]} : memref<64xf32>, vector<1xf32>
+    %t = vector.shape_cast %v : vector<1xf32> to vector<1x1xf32>
+    vector.transfer_write %t, %long[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<64x999xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %j) in (64, 999) {
+    %at = affine.apply affine_map<(d0) -> (d0 + 1)>(%j)
+    %v = vector.transfer_read %wide[%i, %at], %pad64 {in_bounds = [true, true]} : memref<64x1000xf64>, vector<1x1xf64>
+    vector.transfer_write %v, %twice[%i, %j] {in_bounds = [true, true]} : vector<1x1xf64>, memref<64x999xf64>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// What is not moved is read where it is written: no access is shifted.
+// CHECK-LABEL: func.func private @in_place
+// CHECK-NOT: consecutive
+func.func private @in_place(%x: memref<63x1001xf32>, %out: memref<63x1001xf32>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%i, %j) in (63, 1001) {
+    %v = vector.transfer_read %x[%i, %j], %pad {in_bounds = [true, true]} : memref<63x1001xf32>, vector<1x1xf32>
+    vector.transfer_write %v, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<63x1001xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}

@@ -248,3 +248,58 @@ func.func private @reads_what_it_wrote(%index: memref<4x128xi64>, %x: memref<50x
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// A slice x[:, 1:]: none of its rows begins where a wide access may. A thread has eight results, which it stores at
+// once, and loads the eight elements that its first one is among; the rest are the next lane's, or loaded as well.
+// Where it has two rows they are loaded one by one. Four words are chosen of eight, and shifted by bytes.
+// CHECK-LABEL: func.func private @slice
+// CHECK: consecutive = array<i64: 8>, min_blocks = array<i64: 8>, tasks = array<i64: 1024>
+// THREADS: llvm.func @slice(
+// THREADS: llvm.load {{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<4xi32>
+// THREADS: scf.if
+// THREADS: llvm.load {{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<4xi32>
+// THREADS-COUNT-4: nvvm.shfl.sync down
+// THREADS: scf.if
+// THREADS-COUNT-8: llvm.load {{.*}} invariant {alignment = 2 : i64} : !llvm.ptr -> f16
+// THREADS-COUNT-4: llvm.intr.fshr
+// THREADS: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>
+// THREADS-NOT: llvm.store
+// THREADS: llvm.func @slice_unaligned(
+// THREADS-NOT: alignment = 16
+// THREADS-COUNT-8: llvm.load {{.*}} invariant {alignment = 2 : i64} : !llvm.ptr -> f16
+// THREADS: func.func private @slice
+func.func private @slice(%x: memref<256x512xf16>, %out: memref<256x511xf16>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f16
+  scf.forall (%i, %j) in (256, 511) {
+    %at = affine.apply affine_map<(d0) -> (d0 + 1)>(%j)
+    %v = vector.transfer_read %x[%i, %at], %pad {in_bounds = [true, true]} : memref<256x512xf16>, vector<1x1xf16>
+    vector.transfer_write %v, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf16>, memref<256x511xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// One row: how far elements are moved is known, so no word is chosen, and one comes from the next lane. Of 4,099
+// results some thread has three.
+// CHECK-LABEL: func.func private @moved
+// CHECK: consecutive = array<i64: 4>
+// THREADS: llvm.func @moved(
+// THREADS: llvm.load {{.*}} -> vector<4xi32>
+// THREADS-COUNT-1: nvvm.shfl.sync down
+// THREADS-NOT: nvvm.shfl.sync
+// THREADS-NOT: llvm.intr.fshr
+// THREADS: llvm.store {{.*}} : vector<4xf32>
+// THREADS-COUNT-3: llvm.store {{.*}} : f32
+// THREADS: llvm.func @moved_unaligned(
+func.func private @moved(%x: memref<4100xf32>, %out: memref<4099xf32>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f32
+  scf.forall (%j) in (4099) {
+    %at = affine.apply affine_map<(d0) -> (d0 + 1)>(%j)
+    %v = vector.transfer_read %x[%at], %pad {in_bounds = [true]} : memref<4100xf32>, vector<1xf32>
+    vector.transfer_write %v, %out[%j] {in_bounds = [true]} : vector<1xf32>, memref<4099xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1>, warps = array<i64: 4>}}
+  return
+}

@@ -172,6 +172,14 @@ class Builder:
             return max(one, other)
         return self.op("arith.maxsi", [self.number(one), self.number(other)])
 
+    def pick(self, condition: Truth, one: Number, other: Number) -> Number:
+        """One position if the condition holds, else the other."""
+        if isinstance(condition, bool):
+            return one if condition else other
+        if isinstance(one, int) and one == other:
+            return one
+        return self.op("arith.select", [condition, self.number(one), self.number(other)], self.index)
+
     def _arith(self, name: str, one: Number, other: Number) -> ir.Value:
         return self.op(name, [self.number(one), self.number(other)], None, {"overflowFlags": self._no_wrap})
 
@@ -204,6 +212,28 @@ class Builder:
         if isinstance(other, bool):
             return one if other else False
         return self.op("arith.andi", [one, other])
+
+    def either(self, one: Truth, other: Truth) -> Truth:
+        """Whether one holds, or both do."""
+        if isinstance(one, bool):
+            return True if one else other
+        if isinstance(other, bool):
+            return True if other else one
+        return self.op("arith.ori", [one, other])
+
+    def opposite(self, value: Truth) -> Truth:
+        """Whether this does not hold."""
+        if isinstance(value, bool):
+            return not value
+        return self.op("arith.xori", [value, self.truth(True)])
+
+    def pick_truth(self, condition: Truth, one: Truth, other: Truth) -> Truth:
+        """Whether one holds if the condition does, else whether the other does."""
+        if isinstance(condition, bool):
+            return one if condition else other
+        if one is True and other is True:
+            return True
+        return self.op("arith.select", [condition, self.truth(one), self.truth(other)], self.truth(one).type)
 
     def truth(self, value: Truth) -> ir.Value:
         """A truth value as an i1."""

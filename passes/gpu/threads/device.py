@@ -23,6 +23,7 @@ from ..layouts.boxes import Box, boxes_of
 from ..layouts.warps import blocks_with_registers, consumers_of, producers_of, registers_of, warps_of
 from .asserts import told_last
 from .builder import Builder, Number
+from .consecutive import emit_consecutive
 from .emitter import Buffer, Emitter
 from .grid import Loops
 from .index_type import index_type
@@ -268,15 +269,16 @@ def _emit_tasks_of_threads(
     """The thread's tasks, as far as there are any left; there are where all threads of all blocks have some.
 
     Those of a thread lie as far from each other as there are threads: neighbours are for neighbouring lanes,
-    unless the schedule says that a thread has ``neighbours``.
+    unless the schedule says that a thread has ``neighbours``, or ``consecutive`` ones.
     """
     build, threads = em.build, em.warps * WARP
     loops = Loops.of(forall)
     schedule = SCHEDULE.get(forall) or {}
     (tasks,) = schedule["tasks"]
-    if "neighbours" in schedule:
+    if {"neighbours", "consecutive"} & schedule.keys():
+        emit = emit_neighbours if "neighbours" in schedule else emit_consecutive
         group = build.add(build.mul(_index(build, block), threads), _index(build, em.thread_number))
-        emit_neighbours(em, forall, group, tasks // threads, work)
+        emit(em, forall, group, tasks // threads, work)
         return
     total: Number = 1
     for loop in range(loops.rank):

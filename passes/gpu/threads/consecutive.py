@@ -1,0 +1,147 @@
+"""The consecutive tasks of a thread: wide accesses to what is written, and to what is read at any place.
+
+Tasks of one row read neighbours, which aligned accesses bring (`shifted`). Those of two rows, or at an end of
+what is read, read one by one; all other threads of a warp wait for them, which is why rows may not be too
+short. Legal where `consecutive_each` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+
+from mlir import ir
+
+from ....dialects.attributes import SCHEDULE
+from ..layouts.access import access_of
+from ..layouts.consecutive import shifts_of
+from .builder import Number, Truth
+from .consecutive_reads import Row, read_of, values_of
+from .emitter import Emitter
+from .fragment import Fragment, positions_of
+from .grid import Loops
+from .neighbours import bind_places
+from .streamed import store_result
+
+_READ, _WRITE = "vector.transfer_read", "vector.transfer_write"
+
+
+@dataclass(frozen=True)
+class _Tasks:
+    """A thread's ``each`` tasks of ``total``, from number ``first`` on: a row's, and the next one's first.
+
+    ``rows`` has the places of both in all loops, of the first task and of what would be the first one in the
+    next row. Threads without tasks have those of the last one, but write nothing.
+    """
+
+    em: Emitter
+    forall: ir.Operation
+    each: int
+    total: int
+    first: Number
+    row: Row
+    rows: tuple[list[Number], list[Number]]
+
+    def bind(self, number: int) -> None:
+        """Say where a task is; of one that there is not, somewhere."""
+        build, stays = self.em.build, self.row.stays(number)
+        *outer, inner = [build.pick(stays, one, other) for one, other in zip(*self.rows, strict=True)]
+        bind_places(self.em, self.forall, [*outer, build.add(inner, number)])
+
+    def are(self, count: int) -> Truth:
+        """Whether there are so many of them."""
+        last = self.em.build.add(self.first, count - 1)
+        return self.total % _tasks_of_block(self.forall) == 0 or self.em.build.less(last, self.total)
+
+
+def emit_consecutive(
+    em: Emitter, forall: ir.Operation, group: Number, each: int, work: Sequence[ir.Operation]
+) -> None:
+    """The thread's group of ``each`` tasks."""
+    tasks = _tasks(em, forall, group, each)
+    shifts = shifts_of(forall, each)
+    assert shifts is not None, "tasks are consecutive (mlopt-gpu-single-elements)"
+    places = [op for op in work if not _has_tiles(op)]
+    indices: list[list[list[Number]]] = []
+    for row in tasks.rows:
+        with em.task():
+            bind_places(em, forall, row)
+            em.emit(places)
+            indices.append([[em.number(index) for index in each.access.indices] for each in shifts])
+    reads = [
+        read_of(em, tasks.row, shift, both)
+        for shift, both in zip(shifts, zip(*indices, strict=True), strict=True)
+    ]
+    values = dict(zip((shift.access.op for shift in shifts), values_of(em, tasks.row, reads), strict=True))
+    made: dict[ir.Operation, list[ir.Value]] = {op: [] for op in work if op.name == _WRITE}
+    for number in range(each):
+        with em.task():
+            tasks.bind(number)
+            for op, found in values.items():
+                _set(em, op, found[number])
+            em.emit([op for op in work if op.name not in (_READ, _WRITE)])
+            for op, written in made.items():
+                written.append(next(iter(em.fragment(op.operands[0]).values.values())))
+    for op, written in made.items():
+        _write(tasks, op, written)
+
+
+def _tasks(em: Emitter, forall: ir.Operation, group: Number, each: int) -> _Tasks:
+    build, loops = em.build, Loops.of(forall)
+    counts = [count or 0 for count in loops.static_counts()]
+    total, size = prod(counts), counts[-1]
+    first = build.mul(group, each)
+    is_full = total % _tasks_of_block(forall) == 0
+    near = first if is_full else build.least(first, (total - 1) // each * each)
+    numbers: list[Number] = [0, 0]
+    if total > size:
+        number = build.div(near, size)
+        numbers = [number, build.least(build.add(number, 1), total // size - 1)]
+    column = build.sub(near, build.mul(numbers[0], size))
+    outer = Loops(loops.bounds[:-1], loops.steps[:-1])
+    here, following = (outer.places(build, number, counts[:-1]) for number in numbers)
+    rows = [*here, column], [*following, build.sub(column, size)]
+    return _Tasks(em, forall, each, total, first, Row(build, size, each, column), rows)
+
+
+def _tasks_of_block(forall: ir.Operation) -> int:
+    return (SCHEDULE.get(forall) or {})["tasks"][0]
+
+
+def _has_tiles(op: ir.Operation) -> bool:
+    return any(isinstance(value.type, ir.VectorType) for value in (*op.operands, *op.results))
+
+
+def _set(em: Emitter, read: ir.Operation, value: ir.Value) -> None:
+    """Say what a task has read."""
+    layout = em.layout(read.results[0])
+    (position,) = positions_of(layout, read.results[0])
+    em.set_fragment(read.results[0], Fragment(layout, {position: value}))
+
+
+def _write(tasks: _Tasks, op: ir.Operation, values: Sequence[ir.Value]) -> None:
+    """Store what the tasks have made; of a group that not all threads have, as much as there is."""
+    em, build, buffer = tasks.em, tasks.em.build, tasks.em.buffers[op.operands[1]]
+    size = access_of(op).element_bytes
+    pointer = build.offset(buffer.pointer, buffer.element, tasks.first)
+
+    def together() -> list[ir.Value]:
+        store_result(build, buffer, values, pointer, size * tasks.each)
+        return []
+
+    def one(number: int) -> list[ir.Value]:
+        where = build.offset(pointer, buffer.element, number)
+        store_result(build, buffer, [values[number]], where, size)
+        return []
+
+    def one_by_one() -> list[ir.Value]:
+        for number in range(tasks.each):
+            em.choose(tasks.are(number + 1), [], partial(one, number))
+        return []
+
+    if not em.aligned:
+        one_by_one()
+    else:
+        em.choose(tasks.are(tasks.each), [], together, one_by_one if tasks.total % tasks.each else None)

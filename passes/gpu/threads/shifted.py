@@ -1,0 +1,167 @@
+"""Neighbours in memory that begin at any element: aligned accesses, shifted into place.
+
+A thread loads the access that its first element lies in. The one behind it, in which the rest is, the lane
+beside has loaded, if that one's elements come next; else the thread loads it, too::
+
+    lane             0        1                31
+    accesses         |abcdefgh|ijklmnop| … |yz…
+    what it has       bcdefgh i, jklmnop q, …           a shift by one element
+
+Both are words of 4 bytes. Words are chosen by the bits of the distance, a byte within a word by a funnel
+shift (``shf.r.wrap``); of a distance that is known only the funnel shift is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mlir import ir
+
+from ....dialects.layouts import WARP
+from .builder import Number, Truth
+from .combine import from_beside
+from .emitter import Buffer, Emitter
+
+WORD = 4
+_BITS = 8  # of a byte
+
+
+@dataclass(frozen=True)
+class Run:
+    """``count`` neighbours of a buffer, as many as an access has, the first at ``place``.
+
+    ``rest``: how far that is behind the access that it lies in. ``starts``: whether this is in memory;
+    ``whole``: whether all of both accesses is; ``beside``: whether the next lane's run is the next one.
+    """
+
+    buffer: Buffer
+    element_bytes: int
+    count: int
+    place: Number
+    rest: Number
+    starts: Truth
+    whole: Truth
+    beside: Truth
+
+    @property
+    def words(self) -> int:
+        """Those of an access."""
+        return self.count * self.element_bytes // WORD
+
+    @property
+    def behind(self) -> int:
+        """Those that may be needed of the second access."""
+        most = self.rest if isinstance(self.rest, int) else self.count - 1
+        return -(-most * self.element_bytes // WORD)
+
+
+def load_runs(em: Emitter, runs: Sequence[Run]) -> list[list[ir.Value]]:
+    """The words of two accesses for each run, where it is whole; all loads come before what waits for one."""
+    first = [_load(em, run, _aligned(em, run)) for run in runs]
+    own = [_load_behind(em, run) for run in runs]
+    return [
+        [*words, *(_from_beside(em, run, words, behind) if behind else [])]
+        for run, words, behind in zip(runs, first, own, strict=True)
+    ]
+
+
+def shift(em: Emitter, run: Run, words: Sequence[ir.Value]) -> ir.Value:
+    """The elements of a run, as a short vector, from the words of its accesses."""
+    build, count = em.build, run.words
+    bytes_behind = build.mul(run.rest, run.element_bytes)
+    found = list(words)
+    step = count
+    while step > max(run.element_bytes // WORD, 1):
+        step //= 2
+        chosen = _bit(em, bytes_behind, step * WORD)
+        found = _choose_words(em, chosen, found, step)
+    if run.element_bytes < WORD:
+        found = _shift_bytes(em, bytes_behind, found, count)
+    kind = ir.VectorType.get([count], ir.IntegerType.get_signless(_BITS * WORD))
+    vector = build.op("vector.from_elements", found[:count], kind)
+    elements = ir.VectorType.get([run.count], run.buffer.element)
+    return build.op("vector.bitcast", [vector], elements)
+
+
+def _aligned(em: Emitter, run: Run) -> Number:
+    """Where the first access begins; at the buffer's beginning where there is none."""
+    build = em.build
+    place = build.sub(run.place, run.rest)
+    if run.starts is True:
+        return place
+    places = [build.number(place), build.number(0)]
+    return build.op("arith.select", [build.truth(run.starts), *places], build.index)
+
+
+def _load(em: Emitter, run: Run, place: Number) -> list[ir.Value]:
+    build, word = em.build, ir.IntegerType.get_signless(_BITS * WORD)
+    pointer = build.offset(run.buffer.pointer, run.buffer.element, place)
+    return build.load(pointer, word, run.words, run.words * WORD, constant=True)
+
+
+def _load_behind(em: Emitter, run: Run) -> list[ir.Value]:
+    """The words of the access that a run ends in, unless the next lane has it; none if it is the first."""
+    if run.rest == 0:
+        return []
+    build = em.build
+    last = build.add(run.place, run.count - 1)
+    behind = build.sub(last, build.rem(last, run.count))
+    if isinstance(run.rest, int):
+        behind = build.add(build.sub(run.place, run.rest), run.count)
+    word = ir.IntegerType.get_signless(_BITS * WORD)
+    alone = build.both(run.whole, build.opposite(_has_lane(em, run)))
+    return em.choose(
+        alone,
+        [word] * run.words,
+        lambda: _load(em, run, behind),
+        lambda: [build.constant(word, 0)] * run.words,
+    )
+
+
+def _from_beside(em: Emitter, run: Run, first: Sequence[ir.Value], own: Sequence[ir.Value]) -> list[ir.Value]:
+    """The words of the access behind: the next lane's first ones, or those that the thread has loaded."""
+    build, has = em.build, em.build.truth(_has_lane(em, run))
+    return [
+        build.op("arith.select", [has, from_beside(build, word, 1), other], word.type)
+        for word, other in zip(first[: run.behind], own, strict=False)
+    ]
+
+
+def _has_lane(em: Emitter, run: Run) -> Truth:
+    """Whether the next lane loads the access behind the first."""
+    build, thread = em.build, em.thread_number
+
+    def is_last() -> ir.Value:
+        lane = build.op("arith.andi", [thread, build.constant(thread.type, WARP - 1)])
+        return build.equal(lane, build.constant(thread.type, WARP - 1))
+
+    return build.both(run.beside, build.opposite(em.at_entry("last lane", is_last)))
+
+
+def _bit(em: Emitter, number: Number, bit: int) -> Truth:
+    build = em.build
+    if isinstance(number, int):
+        return bool(number & bit)
+    masked = build.op("arith.andi", [number, build.number(bit)])
+    return build.opposite(build.equal(masked, build.number(0)))
+
+
+def _choose_words(em: Emitter, further: Truth, words: Sequence[ir.Value], step: int) -> list[ir.Value]:
+    """The words from ``step`` on if ``further``, else from the first on; those that both have."""
+    if isinstance(further, bool):
+        return list(words[step:] if further else words)
+    return [
+        em.build.op("arith.select", [further, behind, word], word.type)
+        for word, behind in zip(words, words[step:], strict=False)
+    ]
+
+
+def _shift_bytes(em: Emitter, distance: Number, words: Sequence[ir.Value], count: int) -> list[ir.Value]:
+    """``count`` words that begin some bytes behind the first one's beginning, fewer than it has."""
+    build = em.build
+    if isinstance(distance, int) and distance % WORD == 0:
+        return list(words)
+    bits = build.mul(build.rem(distance, WORD), _BITS)
+    amount = build.word(bits)
+    return [build.op("llvm.intr.fshr", [words[at + 1], words[at], amount]) for at in range(count)]

@@ -1,0 +1,55 @@
+"""Slices and pads whose rows begin anywhere: threads load aligned accesses and shift them into place."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import mlopt
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+sys.path.insert(0, str(Path(__file__).parent))
+import gpu_kernels as gpu
+import tile_kernels as kernels
+
+
+def moved(x: Tensor, y: Tensor, z: Tensor, w: Tensor) -> tuple[Tensor, ...]:
+    """Shifts that are known or not; rows of two lengths; ends beside whole accesses; pads; several inputs."""
+    return (
+        x[:, 1:],
+        x[:, :-1],
+        x[:, 3:] * x[:, :-3],
+        F.pad(w, (1, 2, 1, 0), value=3.0),
+        F.pad(w, (5, 0)),
+        y[1:, :, 2:],
+        z[1:],
+        z[:-7] + z[7:],
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32, torch.int8])
+def test_rows_that_begin_anywhere(dtype: torch.dtype) -> None:
+    each = 16 // dtype.itemsize
+    shapes = [(5, 33 * each + 3), (3, 2, 36 * each), (65 * each + 5,), (3, 128 * each + 1)]
+    inputs = [torch.randint(-9, 10, shape).to(dtype) for shape in shapes]
+    compiled = mlopt.jit(moved, *inputs, target="cuda:sm_80", device="emulator")
+    kernels_of_parts = 7 if each > 4 else 5  # one writes both slices of x; pads of 4 bytes stay tiles
+    assert compiled.asm["layouts"].count(f"consecutive = array<i64: {each}>") == kernels_of_parts
+    for found, wanted in zip(compiled(*inputs), moved(*inputs), strict=True):
+        assert torch.equal(found, wanted)
+
+
+@pytest.mark.parametrize("shift", [0, 4, 8])
+def test_buffers_that_are_not_aligned(shift: int) -> None:
+    text = kernels.generic_kernel(
+        "slice", ["tensor<4x130xf32>", "tensor<4x129xf32>"], "a,b -> a,b + 1 | a,b", "pp",
+        "%x: f32, %o: f32 { linalg.yield %x : f32 }",
+    )  # fmt: skip
+    kernel = gpu.compile_kernel(text)
+    x = np.random.default_rng(5).standard_normal((4, 130)).astype(np.float32)
+    (found,) = gpu.run_kernel(kernel, [x, np.zeros((4, 129), np.float32)], shift=shift)
+    np.testing.assert_array_equal(found, x[:, 1:])
