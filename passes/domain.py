@@ -19,7 +19,7 @@ task runs all of it) where a tile of the result needs a reduction over other ele
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
@@ -29,6 +29,8 @@ from .ties import Loop, Ties
 from .tiling.access import Access, Nest, nest_of
 from .tiling.pads import read_through_pads
 from .tiling.stages import Stage, find_stages, without_stages
+
+_Classes = Mapping[Loop, Loop]  # of each loop the one that stands for all that it is tied to
 
 _SHORT_TOTAL = 4096  # elements that a task should reduce again: half as many as a CPU's has of its own
 
@@ -139,18 +141,19 @@ def _dims_of(ties: Ties) -> Domain | str:
     problem = ties.tie()
     if problem:
         return problem
-    extents = _extents(ties)
+    classes = ties.classes()
+    extents = _extents(ties, classes)
     if isinstance(extents, str):
         return extents
-    problem = _distinct(ties, extents)
-    return problem or _finish(ties, extents)
+    problem = _distinct(ties, classes, extents)
+    return problem or _finish(ties, classes, extents)
 
 
-def _extents(ties: Ties) -> dict[Loop, int | None] | str:
+def _extents(ties: Ties, classes: _Classes) -> dict[Loop, int | None] | str:
     extents: dict[Loop, int | None] = {}
     for number, nest in enumerate(ties.nests):
         for loop, extent in enumerate(nest.extents):
-            name = ties.find((number, loop))
+            name = classes[number, loop]
             known = extents.setdefault(name, extent)
             if known is not None and extent is not None and known != extent:
                 return f"one loop would run to {known} and to {extent}"
@@ -158,12 +161,12 @@ def _extents(ties: Ties) -> dict[Loop, int | None] | str:
     return extents
 
 
-def _distinct(ties: Ties, extents: dict[Loop, int | None]) -> str | None:
+def _distinct(ties: Ties, classes: _Classes, extents: dict[Loop, int | None]) -> str | None:
     for number, nest in enumerate(ties.nests):
-        classes = [ties.find((number, loop)) for loop in range(len(nest.kinds))]
-        many = [name for name in classes if extents[name] != 1]
+        names = [classes[number, loop] for loop in range(len(nest.kinds))]
+        many = [name for name in names if extents[name] != 1]
         if len(set(many)) < len(many):
-            return _why_one(ties, number, [name if extents[name] != 1 else None for name in classes])
+            return _why_one(ties, number, [name if extents[name] != 1 else None for name in names])
     return None
 
 
@@ -188,31 +191,33 @@ def _why_one(ties: Ties, number: int, classes: Sequence[Loop | None]) -> str:
     return reason
 
 
-def _finish(ties: Ties, extents: dict[Loop, int | None]) -> Domain:
-    of_results = [_ordered(ties, value) for value in ties.results]
+def _finish(ties: Ties, classes: _Classes, extents: dict[Loop, int | None]) -> Domain:
+    of_results = [_ordered(ties, classes, value) for value in ties.results]
     parallel = set().union(*of_results)
-    whole = {ties.find(loop) for loop in ties.whole}
+    whole = {classes[loop] for loop in ties.whole}
     for names in of_results:
         whole |= parallel - set(names)  # else several tasks would write that result
     for number, nest in enumerate(ties.nests):
         if nest.reductions:
-            own = {ties.find((number, loop)) for loop in nest.parallels}
-            reduced = {ties.find((number, loop)) for loop in nest.reductions}
-            whole |= parallel & reduced if _should_repeat(nest) else parallel - own
+            own = {classes[number, loop] for loop in nest.parallels}
+            summed = {classes[number, loop] for loop in nest.reductions}
+            whole |= parallel & summed if _should_repeat(nest) else parallel - own
     whole = {name for name in whole if extents[name] != 1}
     root_first = [
         *reversed(of_results),
         *(
-            [ties.find((number, loop)) for loop in range(len(nest.kinds))]
+            [classes[number, loop] for loop in range(len(nest.kinds))]
             for number, nest in reversed(list(enumerate(ties.nests)))
         ),
     ]
     order = list(dict.fromkeys(name for names in root_first for name in names))
+    reduced = {classes[number, loop] for number, nest in enumerate(ties.nests) for loop in nest.reductions}
+    reduced -= parallel
     dims = {
-        name: Dim(position, extents[name], _kind(ties, name, parallel), name in whole)
+        name: Dim(position, extents[name], "reduction" if name in reduced else "parallel", name in whole)
         for position, name in enumerate(order)
     }
-    of_loop = {loop: dims[ties.find(loop)] for loop in ties.loops}
+    of_loop = {loop: dims[name] for loop, name in classes.items()}
     return Domain(ties.nests, list(dims.values()), of_loop, ties.results)
 
 
@@ -227,22 +232,11 @@ def _should_repeat(nest: Nest) -> bool:
     return not nest.parallels and len(known) == len(sizes) and math.prod(known) <= _SHORT_TOTAL
 
 
-def _ordered(ties: Ties, value: ir.Value) -> list[Loop]:
+def _ordered(ties: Ties, classes: _Classes, value: ir.Value) -> list[Loop]:
     """The classes of a result's loops in the order of the result's dims."""
     number, write = ties.writers[value]
     names: list[Loop] = []
     for index in write.indices:
-        names += [ties.find((number, loop)) for loop in index.loops]
+        names += [classes[number, loop] for loop in index.loops]
     onto = ties.nests[number].onto
-    return names + (_ordered(ties, onto) if onto in ties.writers else [])
-
-
-def _kind(ties: Ties, name: Loop, parallel: Iterable[Loop]) -> str:
-    if name in parallel:
-        return "parallel"
-    reduced = any(
-        ties.find((number, loop)) == name
-        for number, nest in enumerate(ties.nests)
-        for loop in nest.reductions
-    )
-    return "reduction" if reduced else "parallel"
+    return names + (_ordered(ties, classes, onto) if onto in ties.writers else [])

@@ -35,10 +35,9 @@ class Ties:
             for loop in range(len(nest.kinds))
         }
 
-    @property
-    def loops(self) -> list[Loop]:
-        """All loops."""
-        return list(self._parent)
+    def classes(self) -> dict[Loop, Loop]:
+        """Of each loop the one that stands for all that it is tied to."""
+        return {loop: self.find(loop) for loop in self._parent}
 
     def tie(self) -> str | None:
         """Tie them, or say why the ops cannot be one kernel."""
@@ -118,7 +117,8 @@ class Ties:
 
     def _tie_siblings(self) -> None:
         """Tie the loops of products that one task makes tiles of."""
-        products = [number for number, nest in enumerate(self.nests) if is_contraction(nest.op)]
+        reducing = [(number, nest) for number, nest in enumerate(self.nests) if nest.reductions]
+        products = [number for number, nest in reducing if is_contraction(nest.op)]
         for one, other in pairwise(products):
             if are_siblings(self.nests[one].op, self.nests[other].op):
                 for loop in range(len(self.nests[one].kinds)):
@@ -196,10 +196,6 @@ class Ties:
 
     def _captures(self, number: int) -> str | None:
         """A body may read single elements of inputs only."""
-        body = self.nests[number].body
-        if body is None:
-            return None
-        for op in body.operations:
-            if op.operation.name == "tensor.extract" and op.operation.operands[0] in self.writers:
-                return f"{self._word(number)} gathers from a tensor that is made in the same kernel"
+        if any(value in self.writers for value in self.nests[number].gathered):
+            return f"{self._word(number)} gathers from a tensor that is made in the same kernel"
         return None

@@ -77,7 +77,7 @@ def repeats(domain: Domain, machine: Machine) -> Iterator[tuple[Nest, int]]:
         yield from ((nest, 1) for nest in domain.nests)
         return
     parts = _parts(domain, machine)
-    product = next((nest for nest in domain.nests if is_contraction(nest.op)), None)
+    product = next((nest for nest in domain.nests if nest.reductions and is_contraction(nest.op)), None)
     factors = set() if product is None else _before(domain, product)
     for nest, without in missing.items():
         dims = [dim for dim in domain.loops(nest) if dim.extent != 1]

@@ -7,15 +7,18 @@ tile sizes, what to read) works on `Nest` and never on the ops' syntax.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import add
+from typing import Any, TypeVar
 
 from mlir import ir
 
 from ..structured import ATTENTION, DYNAMIC, kinds_of, same_size
 from ..subsets import kept_dims, mixed
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,14 @@ class Nest:
     writes: tuple[Access, ...]
     onto: ir.Value | None = None
     extents: tuple[int | None, ...] = field(default=())
+    _found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, question: Callable[[Nest], _Found]) -> _Found:
+        """What ``question`` finds out of these loops alone; fusion asks for each kernel they may be in."""
+        if question not in self._found:
+            self._found[question] = question(self)
+        found: _Found = self._found[question]
+        return found
 
     def on(self, op: ir.Operation) -> Nest:
         """The same loops of another op that is like this one, but reads other values."""
@@ -86,6 +97,12 @@ class Nest:
     def body(self) -> ir.Block | None:
         """The body of a generic."""
         return self.op.regions[0].blocks[0] if self.op.name == "linalg.generic" else None
+
+    @cached_property
+    def gathered(self) -> tuple[ir.Value, ...]:
+        """The tensors of which the body reads single elements, at places that it computes."""
+        ops = [op.operation for op in self.body.operations] if self.body else []
+        return tuple(op.operands[0] for op in ops if op.name == "tensor.extract")
 
     @cached_property
     def reductions(self) -> tuple[int, ...]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 from mlir import ir
 
 from .access import Access, Nest
 
 HALVED = 2  # the stride that tiles are read with: all is read, and every other element kept
 
-_single: WeakKeyDictionary[Nest, frozenset[int]] = WeakKeyDictionary()  # fusion asks again for each pair
 _OTHERS = ("linalg.index", "linalg.yield", "tensor.extract", "cf.assert")
 
 
@@ -34,13 +31,10 @@ def single_loops(nest: Nest) -> frozenset[int]:
     position that a gather reads depends on them. A window can read every other element of a row at once; a
     copy of such elements is better made by tasks of one element, of which neighbours read neighbours.
     """
-    found = _single.get(nest)
-    if found is None:
-        found = _single[nest] = frozenset(_find_single_loops(nest))
-    return found
+    return nest.once(_find_single_loops)
 
 
-def _find_single_loops(nest: Nest) -> set[int]:
+def _find_single_loops(nest: Nest) -> frozenset[int]:
     loops: set[int] = set()
     for access in (*nest.reads, *nest.writes):
         for number, index in enumerate(access.indices if access else ()):
@@ -59,7 +53,7 @@ def _find_single_loops(nest: Nest) -> set[int]:
                 if loop is None or loop in rows:  # computed, or the diagonal of a table
                     loops |= loops_behind(nest, position)
                 rows.add(loop)
-    return loops
+    return frozenset(loops)
 
 
 def is_halved(access: Access, dim: int) -> bool:

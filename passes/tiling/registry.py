@@ -7,7 +7,6 @@ from functools import cache
 from importlib import import_module
 from itertools import combinations
 from typing import TYPE_CHECKING, Protocol
-from weakref import WeakKeyDictionary
 
 from mlir import ir
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from .emitter import Emitter
 
 WHOLE, SINGLE = 0, 1
-
-_known: WeakKeyDictionary[Nest, tuple[str | None, ...]] = WeakKeyDictionary()
 
 
 class Rule(Protocol):
@@ -54,15 +51,25 @@ def _rules() -> tuple[Rule, ...]:
 
 def rule_of(nest: Nest) -> Rule:
     """The rule that takes ``nest``; there is one (`can_tile`)."""
-    return _rules()[_reasons(nest).index(None)]
+    return nest.once(_first_rule)
+
+
+def _first_rule(nest: Nest) -> Rule:
+    return _rules()[nest.once(_reasons).index(None)]
 
 
 def _reasons(nest: Nest) -> tuple[str | None, ...]:
-    """What each rule says of ``nest``; fusion asks again for each kernel that it might be in."""
-    found = _known.get(nest)
-    if found is None:
-        found = _known[nest] = tuple(rule.can_tile(nest) for rule in _rules())
-    return found
+    """What each rule says of ``nest``."""
+    return tuple(rule.can_tile(nest) for rule in _rules())
+
+
+def _problem(nest: Nest) -> str | None:
+    """Why no rule takes ``nest``, whatever kernel it is in."""
+    problem = body_problem(nest) or _diagonal(nest)
+    if problem is not None:
+        return problem
+    reasons = nest.once(_reasons)
+    return None if None in reasons else next(reason for reason in reversed(reasons) if reason)
 
 
 def _diagonal(nest: Nest) -> str | None:
@@ -86,12 +93,9 @@ def can_tile(domain: Domain) -> str | None:
         if problem is not None:
             return problem
     for nest in domain.nests:
-        problem = body_problem(nest) or _diagonal(nest)
+        problem = nest.once(_problem)
         if problem is not None:
             return problem
-        reasons = _reasons(nest)
-        if None not in reasons:
-            return next(reason for reason in reversed(reasons) if reason)
         for loop, size in rule_of(nest).needs(nest).items():
             dim = domain.loops(nest)[loop]
             if dim.extent == 1:
@@ -137,8 +141,9 @@ def stepped_dims(domain: Domain) -> set[Dim]:
 def should_step(domain: Domain) -> str | None:
     """Why a task should not make one element after the other to reduce them: down columns; else None."""
     for nest in domain.nests:
-        single = [loop for loop in nest.parallels if _is_single(domain, nest, loop)]
-        kinds = [domain.loops(nest)[loop].kind for loop in single]
+        needs, dims = rule_of(nest).needs(nest), domain.loops(nest)
+        single = [dims[loop] for loop in nest.parallels if needs.get(loop) == SINGLE]
+        kinds = [dim.kind for dim in single if dim.extent != 1]
         if ("reduction", "parallel") in combinations(kinds, 2):
             return "columns would be reduced one at a time, against their order in memory"
     return None

@@ -103,6 +103,8 @@ def walk_problem(domain: Domain) -> str | None:
 
 def columns_of(domain: Domain) -> list[Dim]:
     """The dims along which columns of unknown length lie side by side; none if memory runs along columns."""
+    if not any(dim.walked for dim in domain.dims):
+        return []
     found: list[Dim] = []
     for dims in _in_memory(domain):
         if not any(dim.walked for dim in dims):

@@ -57,8 +57,7 @@ class Knowledge:
         """The columns of threads; numbers beyond those of threads are 32 times that of a column."""
         if not len(self.lone):
             return other >> 5
-        last = len(self._column) - 1
-        return np.where(other <= last, self._column[np.minimum(other, last)], other >> 5)
+        return self._column[other]
 
     def knows(self, block: Array, thread: Array, other: Array) -> Array:
         """Up to which time threads know what other threads of their clusters did."""
@@ -226,6 +225,7 @@ class Knowledge:
     def widen(self, wider: Callable[[Array], Array]) -> int:
         """One column more, that ``wider`` gives to each array with columns; its number."""
         number = self.known.shape[2]
+        self._column = np.append(self._column, np.full(WARP, number))
         self.known = wider(self.known)
         self.fenced = None if self.fenced is None else wider(self.fenced)
         return number

@@ -6,7 +6,7 @@ The ISA keeps their contents opaque. Here the 64 bits say nothing; what an objec
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +28,8 @@ NEVER = -2  # a phase that nobody looks for
 class State:
     """One object. ``phase`` is how many are over; ``place``, ``time`` are those of who initialised it.
 
-    ``in_vain`` is, for each thread of the block, which phase it has not seen over at its last look.
+    ``in_vain`` is, for each thread of the block, which phase it has not seen over at its last look;
+    ``known_to`` are the warps of which all lanes are known to be behind the initialisation.
     """
 
     expected: int
@@ -43,6 +44,7 @@ class State:
     phase: int = 0
     fenced: bool = False  # by fence.mbarrier_init
     published: int = 0  # when a barrier of the cluster has told of it then
+    known_to: set[int] = field(default_factory=set)
 
     def word(self) -> int:
         """The state that an arrival gives."""

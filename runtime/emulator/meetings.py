@@ -81,6 +81,10 @@ class Meetings:
         order = x.batch.order
         if order is None:
             return np.zeros(len(rows), np.bool_)
+        warps = x.lanes.warp[rows]
+        warp = int(warps[0]) if warps[0] == warps[-1] else None  # rows ascend, and warps with them
+        if warp in state.known_to:  # what a warp knows once it knows for ever
+            return np.zeros(len(rows), np.bool_)
         thread = x.lanes.take(x.batch.shape.place)[rows].astype(np.int64)
         block = x.lanes.block[rows]
         late = (thread != state.place) | (block != state.block)
@@ -88,6 +92,9 @@ class Meetings:
             late &= order.knows(block, thread, np.full(len(rows), state.place)) < state.time
             passed = order.clustered[block, thread % (order.warps * WARP)]
             late &= not state.published or passed < state.published
+        whole = warp is not None and len(rows) == int(x.batch.alive_in_warp[warp]).bit_count()
+        if warp is not None and whole and not late.any():
+            state.known_to.add(warp)
         return late
 
     def mbarrier_arrive(self, x: Context, place: int, rows: Array, *, own: bool = True) -> None:

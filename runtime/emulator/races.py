@@ -238,6 +238,11 @@ class Races:
             found |= self._unfenced(lane, at, writes=writes)
         return found
 
+    def of_threads(self, part: Part) -> bool:
+        """Whether a thread, and no copy, was the last to write any of a part's 16 bytes each."""
+        writer = self.writer.take(self._granules(part.addresses, 16))
+        return bool(((writer >= 0) & (writer < self.warps * WARP)).any())
+
     def _unfenced(self, lane: int, at: Array, *, writes: bool) -> Array:
         shape, order = self.batch.shape, self.order
         block, thread = int(shape.block[lane]), int(shape.place[lane])

@@ -70,6 +70,9 @@ def wavefronts(lanes: Lanes, places: Array, size: int) -> tuple[int, int]:
     lane = lanes.lane.astype(np.int64)
     phase = lanes.warp * phases_in_warp + lane * phases_in_warp // 32
     first = places.astype(np.int64) >> 2
+    if (first == first[0]).all():  # of different banks: an mbarrier, a number for all
+        passes = 1 + int(np.count_nonzero(phase[1:] != phase[:-1]))
+        return passes, passes
     word = (first[:, None] + np.arange(words)).reshape(-1) if words > 1 else first
     rank = first >> (RANK - 2)
     if rank.any():

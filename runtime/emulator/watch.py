@@ -261,12 +261,13 @@ class Watch(Meetings):
         if races is not None:
             flying = copies.in_flight(addresses.view(np.int64), 16) & _COMING
             here = addresses[flying == 0]
-            mine, lanes = Part(x.batch.shared, None, here), x.lanes.index[starts].tolist()
-            found = np.concatenate([races.unfenced(lane, mine, writes=False) for lane in lanes])
-            if found.any():
+            mine = Part(x.batch.shared, None, here)
+            lanes = x.lanes.index[starts].tolist() if races.of_threads(mine) else []
+            found = [races.unfenced(lane, mine, writes=False) for lane in lanes]
+            if any(each.any() for each in found):
                 detail = "no fence.proxy.async between an ordinary access to these bytes and this wgmma"
                 part = Part(x.batch.shared, np.repeat(starts, len(here)), np.tile(here, len(starts)))
-                self._report_flight(x, i, "proxy-fence", detail, part, found)
+                self._report_flight(x, i, "proxy-fence", detail, part, np.concatenate(found))
         part = Part(x.batch.shared, np.repeat(starts, len(addresses)), np.tile(addresses, len(starts)))
         self._shared(x, i, "operand", 16, [part], None)
 

@@ -143,7 +143,7 @@ def check_dynamic_sizes(schedule: str, rng: np.random.Generator, monkeypatch: py
     blocks_are(4, monkeypatch)
     kernel = compile_kernel(stores.text((0, 0, 72), "f16", dynamic=True), chip=CHIP.name, schedule=schedule)
     threads = set()
-    for m, n, tiles in ((40, 72, 2), (128, 120, 4), (200, 136, 12), (72, 392, 14)):
+    for m, n, tiles in ((40, 72, 2), (128, 120, 4), (136, 136, 9), (72, 264, 10)):
         arguments, want, bound = stores.arguments_of((m, n, 72), "f16", False, rng)
         kernel.launches.clear()
         with emulator.record() as reports:

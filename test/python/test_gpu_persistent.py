@@ -37,12 +37,12 @@ BLOCK = (
 # Types, sizes (not the block's multiples), whether columns lie along memory, blocks of the launch, orders of warps.
 # Four stages of 128x256 leave room for half of a tile, which is stored in two parts; two stages free their own slot.
 HALVES = [
-    ("bf16", (136, 520, 136), False, BLOCK.format(8, 4, "128, 256, 64"), 4, ONE),
-    ("f16", (264, 136, 72), False, BLOCK.format(4, 4, "64, 64, 64"), 4, ALL),
-    ("bf16", (200, 40, 264), False, BLOCK.format(4, 2, "64, 32, 32"), 3, ALL),
+    ("bf16", (136, 264, 136), False, BLOCK.format(8, 4, "128, 256, 64"), 2, ONE),
+    ("f16", (136, 136, 72), False, BLOCK.format(4, 4, "64, 64, 64"), 3, ALL),
+    ("bf16", (200, 40, 136), False, BLOCK.format(4, 2, "64, 32, 32"), 3, ALL),
     ("f16", (72, 264, 104), False, BLOCK.format(8, 3, "64, 256, 64"), 3, ("ahead",)),
-    ("bf16", (136, 200, 104), True, BLOCK.format(4, 3, "64, 64, 32"), 5, ALL),
-    ("f16", (264, 136, 72), True, BLOCK.format(8, 4, "64, 128, 64"), 2, ONE),
+    ("bf16", (136, 136, 104), True, BLOCK.format(4, 3, "64, 64, 32"), 4, ALL),
+    ("f16", (136, 136, 72), True, BLOCK.format(8, 4, "64, 128, 64"), 2, ONE),
 ]
 
 
@@ -65,13 +65,13 @@ def test_results_by_boxes(
 # Types, transposes, sizes, blocks, those of the launch, whether in pairs: results of 4 bytes, which threads store.
 FACTORS = [
     ("bf16", True, False, (136, 136, 104), BLOCK.format(4, 3, "64, 64, 32"), 4, False),
-    ("f16", True, True, (72, 200, 296), BLOCK.format(4, 4, "64, 32, 32"), 6, False),
-    ("i8", False, True, (200, 144, 144), BLOCK.format(4, 4, "64, 128, 128"), 3, False),
-    ("e4m3", False, True, (264, 144, 400), BLOCK.format(8, 3, "128, 128, 128"), 4, False),
+    ("f16", True, True, (72, 136, 168), BLOCK.format(4, 4, "64, 32, 32"), 4, False),
+    ("i8", False, True, (136, 144, 144), BLOCK.format(4, 4, "64, 128, 128"), 2, False),
+    ("e4m3", False, True, (136, 144, 272), BLOCK.format(8, 3, "128, 128, 128"), 2, False),
     ("e5m2", False, True, (136, 40, 272), BLOCK.format(4, 4, "64, 32, 64"), 5, False),
-    ("f16", False, True, (248, 136, 72), BLOCK.format(4, 4, "64, 32, 32"), 4, True),
-    ("bf16", False, False, (248, 264, 136), BLOCK.format(4, 3, "64, 128, 64"), 6, True),
-    ("i8", False, True, (248, 144, 272), BLOCK.format(4, 3, "64, 128, 128"), 2, True),
+    ("f16", False, True, (120, 136, 72), BLOCK.format(4, 4, "64, 32, 32"), 4, True),
+    ("bf16", False, False, (120, 264, 136), BLOCK.format(4, 3, "64, 128, 64"), 4, True),
+    ("i8", False, True, (120, 144, 272), BLOCK.format(4, 3, "64, 128, 128"), 2, True),
     (
         "tf32",
         False,
@@ -104,8 +104,8 @@ def test_products(
 @pytest.mark.parametrize(
     ("size", "schedule", "blocks", "pairs"),
     [
-        ((248, 136, 136), BLOCK.format(4, 4, "64, 64, 64"), 4, True),
-        ((384, 512, 72), BLOCK.format(8, 3, "128, 256, 64"), 4, False),
+        ((120, 200, 136), BLOCK.format(4, 4, "64, 64, 64"), 4, True),
+        ((256, 512, 72), BLOCK.format(8, 3, "128, 256, 64"), 3, False),
     ],
 )
 def test_gelu_and_residual(
