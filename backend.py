@@ -20,7 +20,7 @@ from torch.fx import GraphModule
 
 from .errors import CompileError
 from .frontends.aot import eager_strides, keep_strides, static_arguments
-from .frontends.decomposing.indices import for_target
+from .frontends.decomposing.target import for_target
 from .frontends.gradients.composites import own_composites
 from .frontends.gradients.table import training_decompositions
 from .frontends.partition import common_place

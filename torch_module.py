@@ -117,7 +117,7 @@ def _captured(
     label: str,
 ) -> Program:
     import_whole(OF_EXPORT)
-    from .frontends.decomposing.indices import for_target
+    from .frontends.decomposing.target import for_target
     from .frontends.torch import capture
     from .runtime.kept_programs import KeptProgram
 

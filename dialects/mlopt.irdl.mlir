@@ -225,4 +225,18 @@ irdl.dialect @mlopt {
       "causal" = %loop
     }
   }
+
+  // Running totals along the one loop that is reduced, each with its own element: between the import and mlopt-tile.
+  // Maps, iterator types and the init, of which nothing is read, as a linalg.generic has them; ``kind`` is "add" or
+  // "mul", as vector.scan has it.
+  irdl.operation @scan {
+    %source = irdl.base "!builtin.tensor"
+    %made = irdl.base "!builtin.tensor"
+    %maps = irdl.base "#builtin.array"
+    %kinds = irdl.base "#builtin.array"
+    %name = irdl.base "#builtin.string"
+    irdl.operands(source: %source, init: %made)
+    irdl.results(result: %made)
+    irdl.attributes {"indexing_maps" = %maps, "iterator_types" = %kinds, "kind" = %name}
+  }
 }

@@ -17,6 +17,7 @@ from .blame import failing_ops
 from .floor_divisions import restore_floor_divisions
 from .imported_ops import maker_named, ops_named
 from .pool_places import restore_pool_places
+from .scans import keep_scans
 from .unsupported import EAGER_REMEDY, unsupported_ops
 
 TO_BACKEND = (
@@ -25,7 +26,7 @@ TO_BACKEND = (
     " extra-library=})"
 )
 TO_LINALG = "builtin.module(torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true})"
-# MLIR 22 does not know tm_tensor (scan, sort, scatter): they become loops.
+# MLIR 22 does not know tm_tensor (scan, sort, scatter): what is left becomes loops.
 TM_TENSOR_TO_LOOPS = "builtin.module(func.func(tm-tensor-bufferize,tm-tensor-to-loops,canonicalize,cse))"
 
 _SHAPE_CHECKS = {
@@ -76,6 +77,7 @@ def _lower(torch_text: str) -> ir.Module:
     module = ir.Module.parse(torch_text)
     for pipeline in (TO_BACKEND, TO_LINALG):
         PassManager.parse(pipeline).run(module.operation)
+    keep_scans(module)
     if "tm_tensor." in str(module):
         PassManager.parse(TM_TENSOR_TO_LOOPS).run(module.operation)
     return module

@@ -24,7 +24,7 @@ from torch.utils import _pytree as pytree
 from ..errors import CompileError, MloptError, UnsupportedOpError
 from .arguments import Arguments
 from .conditions import Fact, facts, noted_answers, positive_sizes
-from .decomposing.indices import used_loops
+from .decomposing.target import used_loops
 from .decompositions import decomposed
 from .equalities import described_equalities, lines_of_equalities
 from .fx_operands import DTYPE_ASM

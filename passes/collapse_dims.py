@@ -43,11 +43,11 @@ from .collapsing.pairs import Groups, Pair, groups_of, maps_of_nest, neighbours,
 from .domain import Dim, Domain
 from .operations import defining_op, nested_ops, ops_named
 from .raising.reshape import joined_dims
-from .structured import DYNAMIC, body_of, erase_dead, kinds_of, make_generic, sizes_of
+from .structured import DYNAMIC, SCAN, body_of, copy_generic, erase_dead, kinds_of, make_generic, sizes_of
 from .tile import kernel_domain
 from .tiling.access import Nest
 
-_PLAIN = ("linalg.generic", "linalg.fill", "tensor.empty", "arith.constant")
+_PLAIN = ("linalg.generic", "linalg.fill", SCAN, "tensor.empty", "arith.constant")
 _BOUND_TO_INDICES = ("linalg.index", "tensor.extract")
 
 
@@ -164,12 +164,16 @@ def _rebuild(
         for value, where in maps_of_nest(nest)[: len(op.operands)]
     ]
     inits = len(op.results)
-    kinds = kinds_of(op)
+    kinds = [kinds_of(op)[loop] for loop in heads]
+    if op.name == SCAN:
+        scan = copy_generic(op, operands, at=ir.InsertionPoint(op), maps=maps, kinds=kinds)
+        made[op.results[0]] = scan.results[0]
+        return
     generic = make_generic(
         operands[: len(operands) - inits],
         operands[len(operands) - inits :],
         maps,
-        [kinds[loop] for loop in heads],
+        kinds,
         OP.get(op),
         location=op.location,
         at=ir.InsertionPoint(op),

@@ -48,6 +48,16 @@ def kept_dims(op: ir.Operation | ir.OpView) -> list[int]:
     return [dim for dim in range(ir.VectorType(op.operands[0].type).rank) if dim not in gone]
 
 
+def scanned_dim(op: ir.Operation | ir.OpView) -> int:
+    """The dim that a vector.scan runs along."""
+    return int(ir.IntegerAttr(op.attributes["reduction_dim"]).value)
+
+
+def rows_of_scan(op: ir.Operation | ir.OpView) -> list[int]:
+    """The dims of its operand that a vector.scan's totals of whole rows have."""
+    return [dim for dim in range(ir.VectorType(op.operands[0].type).rank) if dim != scanned_dim(op)]
+
+
 def op_of(kind: str, element: ir.Type) -> str:
     """The name of the op that combines two scalars, tiles or vectors of ``element``."""
     return (_FLOAT_OPS if isinstance(element, ir.FloatType) else _INTEGER_OPS)[kind]

@@ -39,14 +39,16 @@ from typing import ClassVar
 from mlir import ir
 
 from ..dialects.attributes import BYTES, CONSIDERED, FLOPS, KERNEL, SCHEDULE, SLOW
-from .base import Pass, PassError
+from .base import Pass, PassError, UnsupportedError
 from .costs.count import cost_of
 from .costs.machine import DEFAULT_CPU, DEFAULT_GPU, find_machine, machine_of
 from .costs.rows import bytes_again
 from .domain import Domain
+from .operations import ops_named
 from .scheduling import cpu, gpu, tensor_blocks
 from .scheduling.common import TASKS
 from .scheduling.tensor_blocks import SHARED
+from .structured import SCAN
 from .tile import kernel_domain
 from .tiling.registry import can_tile
 
@@ -105,6 +107,13 @@ class Schedule(Pass):
         return {name: int(number) for name, number in asked.items()}
 
     def _schedule(self, function: ir.Operation, candidate: int) -> None:
+        scans = ops_named(function, SCAN) if self.target == "cpu" else []
+        if scans:
+            raise UnsupportedError(
+                scans[0],
+                f"'{SCAN}' is for GPUs alone",
+                "write an scf.for over the tensor, or compile for a GPU",
+            )
         cost = cost_of(function)
         domain = kernel_domain(function)
         machine = find_machine(DEFAULT_CPU if self.target == "cpu" else self.machine)

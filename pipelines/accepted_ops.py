@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlir import ir
 
 from ..passes.operations import nested_ops
+from ..passes.structured import SCAN
 from .shared import TENSORS
 
 _DIALECT_REMEDY = "lower it to linalg, tensor, arith, math and scf first"
@@ -46,7 +47,7 @@ def objection(op: ir.Operation) -> tuple[ir.Operation, str, str] | None:
         name = inner.name
         in_loop = name in _REFUSED_IN_LOOPS and _is_in_loop(inner, op)
         remedy = _REFUSED_IN_LOOPS[name] if in_loop else _REFUSED.get(name)
-        if name.split(".", 1)[0] not in TENSORS:
+        if name != SCAN and name.split(".", 1)[0] not in TENSORS:
             remedy = _DIALECT_REMEDY
         if remedy is not None:
             where = " inside a loop or branch" if in_loop else ""

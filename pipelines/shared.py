@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..passes.options import format_pass
+from ..passes.structured import ATTENTION, SCAN
 from ..passes.verify import Verify
 from .stages import Stage
 
@@ -28,7 +29,7 @@ LINALG = Stage(
     # canonicalize takes them for equal.
     "inline,symbol-dce,func.func(convert-elementwise-to-linalg),mlopt-check-sizes,"
     "mlopt-equal-sizes,int-range-optimizations,canonicalize,cse",
-    TENSORS,
+    (*TENSORS, SCAN),
 )
 
 
@@ -70,7 +71,7 @@ def kernels(machine: str, own: str = "", early: str = "", float8: bool = False) 
         "mlopt-raise-named,mlopt-outline,"
         # Dims that a kernel runs through together become one: long rows for vectors and wide accesses.
         "mlopt-collapse-dims",
-        (*TENSORS, "mlopt.attention"),
+        (*TENSORS, ATTENTION, SCAN),
         layers_once=True,
     )
 

@@ -10,7 +10,7 @@ import torch
 
 from .. import torch_module
 from ..errors import InputError
-from ..frontends.decomposing.indices import for_target
+from ..frontends.decomposing.target import for_target
 from ..frontends.program import Program
 from ..frontends.torch import program_of
 from ..runtime.quiet import quiet_export, quiet_load

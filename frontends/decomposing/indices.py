@@ -9,10 +9,6 @@ and get indices that were checked before; where nothing runs loops, indices are 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,6 +16,7 @@ from torch import Tensor
 
 from .registry import aten, compute_dtype, count, ours
 from .sorted_writes import reduce_sorted, write_sorted
+from .target import runs_loops
 
 LIMIT = 1 << 26
 # A GPU's blocks compare an index with their rows once for all that a row has, at least a wide access.
@@ -28,40 +25,6 @@ _ROW = 4
 # Where loops run, they take a nanosecond for each element that is written, and the vectors of a
 # comparison 0.02 to 0.3 for each pair. Few pairs for each place are as cheap as the copy of `x`.
 _PAIRS_EACH = 16
-
-
-@dataclass
-class _Loops:
-    """Whether loops over tensors run, and whether anybody has wanted to know."""
-
-    run: bool = False
-    asked: bool = False
-
-
-_loops: ContextVar[_Loops] = ContextVar("loops")
-
-
-@contextmanager
-def for_target(target: str) -> Iterator[None]:
-    """Decompose for ``target``: only the CPU runs loops over tensors."""
-    token = _loops.set(_Loops(target == "cpu"))
-    try:
-        yield
-    finally:
-        _loops.reset(token)
-
-
-def runs_loops() -> bool:
-    """Whether what is decomposed may have loops over tensors."""
-    loops = _loops.get(_Loops())
-    loops.asked = True
-    return loops.run
-
-
-def used_loops() -> bool | None:
-    """What `runs_loops` has said since `for_target`; None if nobody has asked."""
-    loops = _loops.get(_Loops())
-    return loops.run if loops.asked else None
 
 
 def should_compare(rows: int, given: int, width: int = 1, *, added: bool = False) -> bool:

@@ -10,9 +10,14 @@ import torch
 from torch import Tensor
 
 from ...errors import CompileError
-from .registry import aten, compute_dtype, ours
+from .registry import aten, compute_dtype, count, ours
+from .target import runs_loops
 
 PART = 16  # places of a scan, each of which adds up those before it for itself
+# Where rows are run through: the tasks that are wanted and the columns of one; the parts of a row, if it has
+# so many: else two more launches take longer than its one task.
+TASKS, COLUMNS, LONG, FEWEST = 256, 32, 4096, 8
+_RUN_IN = (torch.float64, torch.float32, torch.int64)
 
 
 @ours(aten.sum.default, aten.sum.dim_IntList)
@@ -119,14 +124,20 @@ def _vector_norm(
 @ours(aten.cumsum.default)
 def _cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+    if x.dtype == result and _is_run_through(x, dim):
+        return NotImplemented
     sums = _scan(x.to(compute_dtype(result)), dim, _SUMS)
-    return sums if sums is NotImplemented else (sums + 0).to(result)  # eager starts at 0: never -0
+    if sums is NotImplemented:
+        return sums
+    return (sums + 0 if runs_loops() else sums).to(result)  # as what starts at 0: never -0
 
 
 @ours(aten.cumprod.default)
 def _cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
     wide = compute_dtype(_product_dtype(result))
+    if x.dtype == result == wide and _is_run_through(x, dim):
+        return NotImplemented
     factors = x.to(result).to(wide)
     products = _scan(factors, dim, _PRODUCTS)
     if products is NotImplemented:  # one after the other, in the same type
@@ -147,15 +158,19 @@ def _logcumsumexp(x: Tensor, dim: int) -> Any:
 
 
 class _Scan(NamedTuple):
-    """What is made of all that ends at a place: the neutral value, a reduction, and how two results join."""
+    """What is made of all that ends at a place: the neutral value, a reduction, and how two results join.
+
+    ``run``: the op that is a kernel of its own where rows are run through.
+    """
 
     neutral: float
     total: Callable[[Tensor, int], Tensor]
     join: Callable[[Tensor, Tensor], Tensor]
+    run: Callable[[Tensor, int], Tensor] | None = None
 
 
-_SUMS = _Scan(0, lambda x, dim: x.sum(dim, dtype=x.dtype), torch.add)
-_PRODUCTS = _Scan(1, lambda x, dim: x.prod(dim, dtype=x.dtype), torch.mul)
+_SUMS = _Scan(0, lambda x, dim: x.sum(dim, dtype=x.dtype), torch.add, torch.cumsum)
+_PRODUCTS = _Scan(1, lambda x, dim: x.prod(dim, dtype=x.dtype), torch.mul, torch.cumprod)
 _LOGARITHMS = _Scan(-torch.inf, torch.logsumexp, torch.logaddexp)
 
 
@@ -165,7 +180,57 @@ def _scan(x: Tensor, dim: int, scan: _Scan) -> Any:
         return x.clone()
     if not isinstance(x.shape[dim], int):
         return NotImplemented
+    if scan.run is not None and not runs_loops():
+        wide = x if x.dtype in _RUN_IN else x.to(torch.int64)
+        return _run_through(wide, dim % x.dim(), scan).to(x.dtype)
     return _scan_parts(x, dim % x.dim(), scan, exclusive=False)
+
+
+def _is_run_through(x: Tensor, dim: int) -> bool:
+    """Whether a scan of ``x`` is one kernel, whose tasks run through rows."""
+    is_static = x.dim() > 0 and isinstance(x.shape[dim], int) and 0 not in x.shape
+    return not runs_loops() and x.dtype in _RUN_IN and is_static and _part_of_long(x, dim % x.dim()) is None
+
+
+def _part_of_long(x: Tensor, dim: int) -> int | None:
+    """The length of the parts of rows that are too few for all of a GPU, or None."""
+    outer, size, inner = count(x.shape[:dim]), x.shape[dim], count(x.shape[dim + 1 :])
+    parts = min(TASKS // (outer * -(-inner // COLUMNS)), size // LONG) if outer > 0 and inner > 0 else 0
+    if parts < FEWEST:
+        return None
+    part = -(-size // parts)
+    return next((each for each in range(part, min(2 * part, size)) if size % each == 0), part)
+
+
+def _run_through(x: Tensor, dim: int, scan: _Scan) -> Tensor:
+    """Rows by one kernel; long ones, if they are few, in parts, which begin with what is before them."""
+    assert scan.run is not None
+    part = _part_of_long(x, dim)
+    if part is None:
+        return scan.run(x, dim)
+    apart, size = _apart(x, dim, part, scan.neutral), x.shape[dim]
+    totals = scan.total(apart, dim + 1)
+    before = [*[0, 0] * (totals.dim() - dim - 1), 1, -1]  # the total of all parts is nobody's start
+    starts = scan.run(aten.constant_pad_nd(totals, before, scan.neutral), dim)
+    scanned = scan.join(starts.unsqueeze(dim + 1), scan.run(apart, dim + 1))
+    return _together(scanned, dim, size)
+
+
+def _apart(x: Tensor, dim: int, part: int, neutral: float) -> Tensor:
+    """The parts of a dim, as a dim before their elements; the last one filled up with the neutral value."""
+    size = x.shape[dim]
+    parts = -(-size // part)
+    if parts * part != size:
+        rest = [0, 0] * (x.dim() - dim - 1)
+        x = aten.constant_pad_nd(x, [*rest, 0, parts * part - size], neutral)
+    return x.reshape(*x.shape[:dim], parts, part, *x.shape[dim + 1 :])
+
+
+def _together(x: Tensor, dim: int, size: int) -> Tensor:
+    """The ``size`` elements of a dim that was taken `_apart`."""
+    parts, part = x.shape[dim : dim + 2]
+    x = x.reshape(*x.shape[:dim], parts * part, *x.shape[dim + 2 :])
+    return x if parts * part == size else x.narrow(dim, 0, size)
 
 
 def _scan_parts(x: Tensor, dim: int, scan: _Scan, *, exclusive: bool) -> Tensor:
@@ -176,11 +241,8 @@ def _scan_parts(x: Tensor, dim: int, scan: _Scan, *, exclusive: bool) -> Tensor:
     """
     size = x.shape[dim]
     part = part_of(size)
-    parts = -(-size // part)
-    rest = [0, 0] * (x.dim() - dim - 1)
-    if parts * part != size:
-        x = aten.constant_pad_nd(x, [*rest, 0, parts * part - size], scan.neutral)
-    x = x.reshape(*x.shape[:dim], parts, part, *x.shape[dim + 1 :])
+    x = _apart(x, dim, part, scan.neutral)
+    parts = x.shape[dim]
     places = torch.arange(part)
     mine = places.unsqueeze(1)
     counts = (places < mine if exclusive else places <= mine).reshape(part, part, *[1] * (x.dim() - dim - 2))
@@ -188,8 +250,7 @@ def _scan_parts(x: Tensor, dim: int, scan: _Scan, *, exclusive: bool) -> Tensor:
     if parts > 1:
         before = _scan_parts(scan.total(x, dim + 1), dim, scan, exclusive=True)
         scanned = scan.join(scanned, before.unsqueeze(dim + 1))
-    flat = scanned.reshape(*x.shape[:dim], parts * part, *x.shape[dim + 2 :])
-    return flat if parts * part == size else flat.narrow(dim, 0, size)
+    return _together(scanned, dim, size)
 
 
 def part_of(size: int) -> int:

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .indices import assert_async, not_negative, runs_loops, should_compare, static
+from .indices import assert_async, not_negative, should_compare, static
 from .registry import aten, compute_dtype, ours
 from .sorted_writes import reduce_sorted
+from .target import runs_loops
 
 
 def _can_compare(x: Tensor, dim: int, index: Tensor) -> bool:

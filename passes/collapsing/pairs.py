@@ -8,7 +8,7 @@ from itertools import pairwise
 from mlir import ir
 
 from ..domain import Dim, Domain
-from ..structured import maps_of
+from ..structured import SCAN, maps_of
 from ..tiling.access import Nest
 from ..tiling.analysis import loops_in
 
@@ -21,6 +21,9 @@ def neighbours(domain: Domain) -> set[Pair]:
     tensors = [found for nest in domain.nests for found in tensors_of(domain, nest)]
     bound = {dim for nest in domain.nests for dim in _in_windows(domain, nest)}
     bound |= {dim for _, dims in tensors for dim in dims if dim and dims.count(dim) > 1}  # diagonals
+    # Totals begin anew in each row.
+    scans = [nest for nest in domain.nests if nest.op.name == SCAN]
+    bound |= {domain.loops(nest)[loop] for nest in scans for loop in nest.reductions}
     # What makes a stage has loops of its own.
     bound |= {dim for value, dims in tensors if value in domain.stages for dim in dims if dim}
     pairs = {pair for _, dims in tensors for pair in _pairs(dims) if pair and not bound & set(pair)}

@@ -13,7 +13,7 @@ from ..gpu.layouts.mma import instruction_for
 from ..groups import is_init
 from ..operations import nested_ops
 from ..raising.bodies import is_contraction
-from ..structured import ATTENTION, CASTS, STRUCTURED
+from ..structured import ATTENTION, CASTS, SCAN, STRUCTURED
 from ..tiling.access import Access, Nest, nest_of, shape_of
 from ..tiling.analysis import loops_behind, loops_in
 from ..tiling.attention import causal_loop
@@ -120,6 +120,9 @@ def work_of(nest: Nest, unknown: int = 1, tf32: bool = False) -> Cost:
     """What the body of ``nest`` computes in all of its iterations; no bytes. ``tf32`` as for `cost_of`."""
     if nest.op.name == ATTENTION:
         return _of_attention(nest, unknown)
+    if nest.op.name == SCAN:  # what comes before an element in its part of the row, and before the part
+        kind = _dtype(nest.op.results[0].type.element_type)
+        return Cost(0, elementwise={kind: 2 * _points(nest.extents, unknown)})
     if nest.body is None:
         return Cost(0)
     work: dict[str, Counter[str]] = {"contracted": Counter(), "elementwise": Counter(), "special": Counter()}

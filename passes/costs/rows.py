@@ -6,10 +6,11 @@
     %s = sum of exp(%x - %m)           pass 2; of a GPU pass 1, too (mlopt-gpu-online-sums)
     %y = exp(%x - %m) / %s             pass 3
 
-A reduction of a row has to be done before what needs its result begins, and what is made element by element
-is made again in each pass. The rule: if a processor keeps the row from one pass to the next, it comes from
-memory once, else in each pass. `Machine.kept` is what it keeps: the cache of a CPU's core, which has one row
-at a time; of a GPU the part of the L2 cache that comes to each of the rows that multiprocessors have at once.
+A reduction of a row has to be done before what needs its result begins, and what is made element by element,
+or up to an element, is made again in each pass. The rule: if a processor keeps the row from one pass to the
+next, it comes from memory once, else in each pass. `Machine.kept` is what it keeps: the cache of a CPU's
+core, which has one row at a time; of a GPU the part of the L2 cache that comes to each of the rows that
+multiprocessors have at once.
 Registers and shared memory (mlopt-gpu-chunk-rows, mlopt-gpu-keep-rows) hold less than that.
 """
 
@@ -21,7 +22,7 @@ from math import prod
 from ..domain import Dim, Domain
 from ..operations import nested_ops
 from ..raising.bodies import is_contraction
-from ..structured import ATTENTION
+from ..structured import ATTENTION, SCAN
 from ..tiling.access import Access, Nest
 from .count import bytes_of_element, read_bytes
 from .machine import Machine
@@ -45,7 +46,8 @@ def bytes_again(domain: Domain, machine: Machine, unknown: int = 1) -> int:
     passes: dict[Nest, int] = {}
     found: dict[object, tuple[set[int], Nest, Access]] = {}
     for root in domain.nests:
-        if not root.reductions and not any(write.value in domain.results for write in root.writes):
+        is_whole = root.reductions and root.op.name != SCAN
+        if not is_whole and not any(write.value in domain.results for write in root.writes):
             continue
         inside, before = _needed(domain, root)
         number = max((passes[nest] for nest in before), default=0) + 1
@@ -71,7 +73,8 @@ def _needed(domain: Domain, root: Nest) -> tuple[list[Nest], list[Nest]]:
             made = None if access is None else domain.writer(access.value)
             if made is None or made[0] in (*inside, *before):
                 continue
-            (before if made[0].reductions else inside).append(made[0])
+            is_whole = made[0].reductions and made[0].op.name != SCAN
+            (before if is_whole else inside).append(made[0])
     return inside, before
 
 

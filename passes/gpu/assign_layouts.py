@@ -44,7 +44,7 @@ from mlir import ir
 from ...dialects.attributes import LAYOUT, MMA
 from ...dialects.layouts import LINE_BYTES, Layout
 from ..base import Pass, PassError
-from ..combining import reduced_dims
+from ..combining import reduced_dims, scanned_dim
 from ..operations import defining_op, nested_ops
 from .grids import grids_of
 from .layouts.access import HALVES, WIDE, Access, access_of, bytes_of, is_halved
@@ -62,7 +62,12 @@ from .layouts.windows import overlap_of
 
 TRANSFERS = ("vector.transfer_read", "vector.transfer_write")
 # The operands that ops want spread over threads even if they are one scalar.
-_SPREAD_OPERANDS = {"vector.transfer_write": (0,), "vector.multi_reduction": (0,), "vector.contract": (0, 1)}
+_SPREAD_OPERANDS = {
+    "vector.transfer_write": (0,),
+    "vector.multi_reduction": (0,),
+    "vector.scan": (0,),
+    "vector.contract": (0, 1),
+}
 MOST_ROWS = 8  # of windows that share rows: a thread asks for 17 of 16 then
 _WIDENING = ("arith.extsi", "arith.extui", "arith.extf", "arith.sitofp", "arith.uitofp")
 
@@ -95,7 +100,7 @@ def assign(forall: ir.Operation, shared: int) -> None:
     for op, rule in sorted(anchors, key=_first_placed):
         rule.place(op, dims, spread)
     accesses = [access_of(op) for op in ops if op.name in (*TRANSFERS, HALVES)]
-    _fill(dims, sets, spread, accesses, _reduced(dims, ops))
+    _fill(dims, sets, spread, accesses, _reduced(dims, ops), _scanned(dims, ops))
     _mark(ops, dims, spread, {access.op: access for access in accesses if access.bytes <= shared})
 
 
@@ -163,17 +168,25 @@ def _reduced(dims: Dims, ops: Sequence[ir.Operation]) -> set[int]:
     return found
 
 
+def _scanned(dims: Dims, ops: Sequence[ir.Operation]) -> set[int]:
+    """The classes that scans run along."""
+    scans = [op for op in ops if op.name == "vector.scan"]
+    return {each for op in scans if (each := dims.of(op.operands[0])[scanned_dim(op)]) is not None}
+
+
 def _fill(
     dims: Dims,
     sets: Sequence[frozenset[int]],
     spread: Spread,
     accesses: Sequence[Access],
     reduced: set[int],
+    scanned: set[int],
 ) -> None:
     """Spread the sets of classes that occur together, those that move the most first.
 
     Of tiles of as many elements that are reduced side by side a thread has as many each: of a narrower dtype,
-    16 bytes of which are more, some threads would load again what others have.
+    16 bytes of which are more, some threads would load again what others have. Of columns that are scanned a
+    thread has neighbouring rows: it adds up these alone, and exchanges one total of them.
     """
 
     def classes_of(access: Access) -> list[int]:
@@ -194,9 +207,12 @@ def _fill(
         order += sorted((each for each in one if each not in order), key=lambda each: -dims.extents[each])
         width = _width(found, dims) if found else 1
         rows = _rows(found[0], width, spread) if found else 1
+        if order[1:2] and order[1] in scanned - {order[0]}:
+            own = elements(one) // (min(width, dims.extents[order[0]]) << len(spread.bits))
+            rows = power_below(min(own, dims.extents[order[1]]))
         if one & reduced and one.isdisjoint(sized[0]) and elements(one) == elements(sized[0]):
             width = min(width, power_below(elements(one) >> len(spread.bits)))
-        spread.fill(order, width, reduced, rows=rows)
+        spread.fill(order, width, reduced | scanned, rows=rows)
 
 
 def _width(accesses: Sequence[Access], dims: Dims) -> int:

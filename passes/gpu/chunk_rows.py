@@ -16,10 +16,17 @@ After::
     }
     scf.for %k = … { %v = vector.transfer_read … - %m …; vector.transfer_write … }
 
-Each reduction and each write gets a loop of its own, in which what it needs is read and computed again. A
-block keeps at most `THREAD_ELEMENTS` elements a thread; shorter rows stay as they are. A step has fewer of
-them, `STEP_ELEMENTS` a thread, as what the loops carry takes registers, too. Legal where all tiles
-along the row are read, computed element by element, reduced or written.
+Each reduction and each write gets a loop of its own, in which what it needs is read and computed again. It
+carries the totals of a scan from step to step::
+
+    scf.for %k = … iter_args(%acc = %zero) {
+      %t, %all = vector.scan <add>, %v, %acc …; vector.transfer_write %t …; scf.yield %all
+    }
+
+A block keeps at most `THREAD_ELEMENTS` elements a thread, `SCAN_ELEMENTS` where each is read once in any
+case; shorter rows stay as they are. A step has fewer of them, `STEP_ELEMENTS` a thread, as what the loops
+carry takes registers, too. Legal where all tiles along the row are read, computed element by element,
+scanned, reduced or written.
 
 So is done with a row that fits, but not beside what all tasks read alike, as the weights of a norm, if shared
 memory has room for it (mlopt-gpu-keep-rows): else some weights would be loaded when others have been used.
@@ -49,6 +56,7 @@ from .turns.reads import depends_on, is_shared
 
 THREAD_ELEMENTS = 32
 STEP_ELEMENTS = 8
+SCAN_ELEMENTS = 16
 PLACES = 8  # registers of a thread with addresses and the like
 _PURE = ("arith.", "math.", "vector.", "affine.", "memref.load", "memref.dim")
 
@@ -57,13 +65,14 @@ _PURE = ("arith.", "math.", "vector.", "affine.", "memref.load", "memref.dim")
 class ChunkRows(Pass):
     """Run through the rows of kernels whose tiles are too large.
 
-    ``thread-elements`` are a thread's share of a row, ``step-elements`` of a step; ``shared``: how many bytes
-    of shared memory a multiprocessor has.
+    ``thread-elements`` are a thread's share of a row, ``scan-elements`` of one that is only scanned,
+    ``step-elements`` of a step; ``shared``: how many bytes of shared memory a multiprocessor has.
     """
 
     name: ClassVar[str] = "mlopt-gpu-chunk-rows"
     thread_elements: int = THREAD_ELEMENTS
     step_elements: int = STEP_ELEMENTS
+    scan_elements: int = SCAN_ELEMENTS
     shared: int = SHARED
 
     def run(self, op: ir.Operation) -> None:
@@ -73,9 +82,16 @@ class ChunkRows(Pass):
             budget, step = threads * self.thread_elements, threads * self.step_elements
             if is_crowded(forall, threads) and can_keep(forall, self.shared):
                 budget = min(budget, largest_tile(forall) - 1)
+            if is_read_once(forall):
+                budget = min(budget, threads * self.scan_elements)
             block = forall.regions[0].blocks[0]
             while (steps := choose(nested_ops(block), budget, min(step, budget))) is not None:
                 run_through(block, steps)
+
+
+def is_read_once(forall: ir.Operation) -> bool:
+    """Whether a task scans and reduces nothing: no element has to wait for the rest of its row."""
+    return bool(ops_named(forall, "vector.scan")) and not ops_named(forall, "vector.multi_reduction")
 
 
 def is_crowded(forall: ir.Operation, threads: int) -> bool:
@@ -111,17 +127,18 @@ def run_through(block: ir.Block, steps: Steps) -> None:
     for root in roots:
         with ir.InsertionPoint(root), root.location:
             bounds = [_index(number) for number in (0, steps.extent, steps.size)]
-            reduces = root.name == "vector.multi_reduction"
-            loop = scf.ForOp(*bounds, [root.operands[1]] if reduces else [])
+            reduces, scans = root.name == "vector.multi_reduction", steps.scans(root)
+            starts = [op.operands[1] for op in (*scans, *([root] if reduces else []))]
+            loop = scf.ForOp(*bounds, starts)
             with ir.InsertionPoint(loop.body):
-                part = Slice(steps, loop.induction_variable)
-                if reduces:
-                    scf.YieldOp([part.reduce(root, loop.inner_iter_args[0])])
-                else:
+                carried = list(loop.inner_iter_args)
+                part = Slice(steps, loop.induction_variable, dict(zip(scans, carried, strict=False)))
+                reduced = [part.reduce(root, carried[-1])] if reduces else []
+                if not reduces:
                     part.write(root)
-                    scf.YieldOp([])
+                scf.YieldOp([*(part.after[op] for op in scans), *reduced])
         if reduces:
-            root.results[0].replace_all_uses_with(loop.results[0])
+            root.results[0].replace_all_uses_with(loop.results[len(scans)])
         root.erase()
     for op in reversed(nested_ops(block)):
         if (

@@ -15,7 +15,7 @@ from math import ceil, prod
 from ..costs.machine import DEFAULT_GPU, find_machine
 from ..domain import Dim, Domain
 from ..gpu.layouts.warps import MOST_BLOCKS, REGISTERS
-from ..tiling import contraction, elementwise, fill, reduction, slices, window
+from ..tiling import contraction, elementwise, fill, reduction, scan, slices, window
 from ..tiling.access import Access
 from ..tiling.analysis import loops_in
 from ..tiling.registry import SINGLE, WHOLE, rule_of
@@ -70,10 +70,11 @@ from .warpgroup_blocks import WarpgroupBlock
 LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS
 ACCESSES = 4  # wide ones in flight a thread; half where much is computed with what they bring
 WAVE = BLOCKS * MOST_BLOCKS  # that are on the chip at once at most
+SCAN_WARPS = 16  # of blocks that wait for their own totals: several take turns on a multiprocessor
 SQUARE = 32  # the side of a transposed tile, at least
 LINE = 128  # bytes of a cache line: a longer side has no more to gain
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
-_IN_STEPS = (elementwise, fill, reduction, slices)
+_IN_STEPS = (elementwise, fill, reduction, scan, slices)
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,8 @@ def choose(
     if heavy is None and attention is None and (in_steps or reduced_in_tiles(domain)):
         warps = min(warps, warps_with_accesses(domain, tiles))
     warps = min(warps, warps_of_windows(domain, tiles) or warps)
+    if any(rule_of(nest) is scan for nest in domain.nests):
+        warps = min(warps, SCAN_WARPS)
     many = results_of(domain) > MOST_RESULTS
     short = 0 if many else short_steps(domain, tiles, warps)
     warps = short or warps

@@ -11,7 +11,7 @@ from ..costs.cost import SPECIAL
 from ..domain import Dim, Domain
 from ..gpu.layouts.warps import REGISTERS
 from ..operations import nested_ops
-from ..tiling import elementwise, fill, reduction
+from ..tiling import elementwise, fill, reduction, scan
 from ..tiling.access import Access, Nest
 from ..tiling.registry import rule_of
 from .common import ROW, innermost_dims
@@ -33,6 +33,7 @@ ROW_THREAD_ELEMENTS = 16  # the same of what is reduced: in f32 a multiprocessor
 WIDE = 16  # bytes an access
 WORD = 4  # bytes a register
 CONTRACTION_REGISTERS, OTHER_REGISTERS = 128, 64  # that a thread may have
+SCAN_REGISTERS = 40  # of a thread that scans in steps: 8 elements, the totals of warps, and places
 MOST_RESULTS = 8  # of the others: more have so many addresses and constants that some would spill
 FEWEST_REGISTERS = 32
 FEW = 8  # times as many elements as rows: then what is computed once a row does not count
@@ -86,16 +87,24 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
     ``alike`` is left out: behind a reduction it comes from the caches; a row that is counted for each loop
     along it leaves room for that. Long functions take all that there are, and so do elements of 64 bits; of
     more than would fit, as of rows in several directions, as many as products have. What is loaded beside
-    columns waits while their totals are exchanged.
+    columns waits while their totals are exchanged. Of scans half as much again, for the totals of parts: with
+    40 ptxas spills 56 bytes of two scans of 64x64 f16, and 68 of 32 elements of a row of f32.
     """
-    inputs = inputs_of(domain)
+    inputs, covered = inputs_of(domain), largest_tile(domain, tiles)
+    scans = sum(rule_of(nest) is scan for nest in domain.nests)
+    is_read_once = not any(rule_of(nest) is reduction for nest in domain.nests)
+    most = ROW_THREAD_ELEMENTS if is_read_once else THREAD_ELEMENTS
+    if scans and covered > threads * most:  # in steps (mlopt-gpu-chunk-rows)
+        return SCAN_REGISTERS if widest_bytes(domain) <= WORD else OTHER_REGISTERS
     if widest_bytes(domain) > WORD or is_dear(domain):
         many = words_of(domain, inputs, tiles, threads) + PLACES > OTHER_REGISTERS
         return CONTRACTION_REGISTERS if many else OTHER_REGISTERS
     own = inputs if alike else own_inputs(domain)
     if len(own) == len(inputs):
         own = _rows_once(domain, own, tiles)
-    loaded, held = words_of(domain, own, tiles, threads), -(-largest_tile(domain, tiles) // threads)
+    loaded, held = words_of(domain, own, tiles, threads), -(-covered // threads)
+    if scans:
+        held = 3 * scans * held // 2
     if any(dim.extent is None for dim in reduced_in_tiles(domain)):
         loaded += held + 2 * PLACES  # totals, and steps whose number is not known
     if alike:
@@ -190,9 +199,9 @@ def warps_for(elements: int, each: int) -> int:
 
 
 def reduces(domain: Domain) -> bool:
-    """Whether a kernel reduces tiles, and else works on elements."""
+    """Whether a kernel reduces or scans tiles, and else works on elements."""
     rules = {rule_of(nest) for nest in domain.nests}
-    return reduction in rules and rules <= {elementwise, fill, reduction}
+    return bool(rules & {reduction, scan}) and rules <= {elementwise, fill, reduction, scan}
 
 
 def warps_with_accesses(domain: Domain, tiles: dict[Dim, int]) -> int:

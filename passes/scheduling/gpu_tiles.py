@@ -8,7 +8,7 @@ from math import ceil, prod
 from mlir import ir
 
 from ..domain import Dim, Domain
-from ..tiling import reduction
+from ..tiling import reduction, scan
 from ..tiling.access import Access, Nest
 from ..tiling.registry import WHOLE, rule_of, stepped_dims
 from .common import ROW
@@ -34,7 +34,7 @@ def elements_of(domain: Domain, nest: Nest, loops: Iterable[int], tiles: dict[Di
 
 def is_in_tile(nest: Nest, loop: int) -> bool:
     """Whether the loop is in the nest's tiles, and not an scf.for around them."""
-    return nest.kinds[loop] == "parallel" or rule_of(nest) is reduction
+    return nest.kinds[loop] == "parallel" or rule_of(nest) in (reduction, scan)
 
 
 def beside_each(domain: Domain) -> dict[Dim, set[Dim]]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from mlir import ir
 
-from ..structured import ATTENTION, DYNAMIC, kinds_of, same_size
+from ..structured import ATTENTION, DYNAMIC, SCAN, kinds_of, same_size
 from ..subsets import kept_dims, mixed
 
 _Found = TypeVar("_Found")
@@ -187,7 +187,7 @@ def _generic(op: ir.Operation) -> Nest:
 
 def _is_read(op: ir.Operation, number: int) -> bool:
     """Whether the body of a generic reads an init."""
-    return op.name != ATTENTION and any(True for _ in op.regions[0].blocks[0].arguments[number].uses)
+    return op.name == "linalg.generic" and any(True for _ in op.regions[0].blocks[0].arguments[number].uses)
 
 
 def _part_from_zero(index: Index, extents: Sequence[int | None]) -> Index:
@@ -268,6 +268,7 @@ def _insert_slice(op: ir.Operation) -> Nest:
 _NESTS = {
     "linalg.generic": _generic,
     ATTENTION: _generic,
+    SCAN: _generic,
     "linalg.fill": _fill,
     "tensor.extract_slice": _extract_slice,
     "tensor.insert_slice": _insert_slice,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from mlir import ir
 
-from ..structured import word_for
+from ..structured import SCAN, word_for
 from .access import Nest
 from .analysis import body_problem
 from .walks import loops_problem, parts_problem, walk_problem
@@ -36,7 +36,7 @@ class Rule(Protocol):
 
 
 # The first that takes an op wins: the cheaper form before the more general one.
-_RULES = ("fill", "slices", "elementwise", "attention", "contraction", "reduction", "window")
+_RULES = ("fill", "slices", "elementwise", "attention", "scan", "contraction", "reduction", "window")
 _IN_STEPS = ("fill", "elementwise", "reduction")  # those that can run along a row of unknown length
 
 _IN_LOOPS = ("attention", "contraction", "window")  # those that run all of their reduced loops themselves
@@ -104,6 +104,8 @@ def can_tile(domain: Domain) -> str | None:
                 problem = _single_problem(domain, nest, loop, reduced_by)
                 if problem is not None:
                     return problem
+            if dim.kind == "reduction" and nest.op.name == SCAN:
+                return f"{word_for(nest.op)} makes whole rows, which nothing else in the kernel writes"
             if dim.kind == "reduction":
                 continue  # a rule runs its reduction loops itself
             size = WHOLE if dim.whole else size

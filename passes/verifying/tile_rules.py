@@ -15,7 +15,7 @@ _OPS = frozenset((
     "scf.for", "scf.forall", "scf.forall.in_parallel", "scf.yield",
     "tensor.dim", "tensor.extract", "tensor.parallel_insert_slice", "ub.poison",
     "vector.broadcast", "vector.compressstore", "vector.contract", "vector.deinterleave", "vector.extract",
-    "vector.multi_reduction", "vector.shape_cast", "vector.step",
+    "vector.multi_reduction", "vector.scan", "vector.shape_cast", "vector.step",
     "vector.transfer_read", "vector.transfer_write", "vector.transpose",
 ))  # fmt: skip
 _DIALECTS = ("arith", "math")  # element-wise, on tiles and on scalars

@@ -432,3 +432,19 @@ func.func private @overlapping(%x: memref<8x32x2x32x2xf32>, %out: memref<8x32x32
   } {mlopt.schedule = {tile = array<i64: 1, 16, 0, 1, 1>, warps = array<i64: 2>, min_blocks = array<i64: 4>}}
   return
 }
+
+// Columns that are scanned: a thread has neighbouring rows of its four columns, then come lanes, then warps.
+// CHECK-LABEL: @running
+// CHECK: vector.transfer_read {{.*}} mlopt.layout = "reg 2:(1,0) 4:(0,1) lane 8:(0,4) 4:(2,0) warp 4:(8,0)"
+// CHECK: vector.scan {{.*}} mlopt.layout = ["reg 2:(1,0) 4:(0,1) lane 8:(0,4) 4:(2,0) warp 4:(8,0)", "reg 4:(1) lane 8:(4) 4:(0) warp 4:(0)"]
+func.func private @running(%x: memref<32x96xf32>, %out: memref<32x96xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<32xf32>
+  scf.forall (%i) = (0) to (96) step (32) {
+    %v = vector.transfer_read %x[%c0, %i], %pad {in_bounds = [true, true]} : memref<32x96xf32>, vector<32x32xf32>
+    %s, %all = vector.scan <add>, %v, %zero {inclusive = true, reduction_dim = 0 : i64} : vector<32x32xf32>, vector<32xf32>
+    vector.transfer_write %s, %out[%c0, %i] {in_bounds = [true, true]} : vector<32x32xf32>, memref<32x96xf32>
+  } {mlopt.schedule = {tile = array<i64: 0, 32>, warps = array<i64: 4>}}
+  return
+}

@@ -129,3 +129,39 @@ func.func private @scale_beside_halves(%x: memref<2048x32768xf32>, %w: memref<32
   } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 32>}}
   return
 }
+
+// The totals of a scan go on from step to step.
+// CHECK-LABEL: @running
+// CHECK: scf.forall (%[[I:.*]]) in (10)
+// CHECK:   scf.for %[[K:.*]] = %c0{{.*}} to %c1000{{.*}} step %c256{{.*}} iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<1xf32>)
+// CHECK:     %[[V:.*]] = vector.transfer_read {{.*}}, vector<1x256xf32>
+// CHECK:     %[[S:.*]], %[[ALL:.*]] = vector.scan <add>, %[[V]], %[[ACC]] {inclusive = true, reduction_dim = 1 : i64} : vector<1x256xf32>, vector<1xf32>
+// CHECK:     vector.transfer_write %[[S]]
+// CHECK:     scf.yield %[[ALL]]
+func.func private @running(%x: memref<10x1000xf32>, %out: memref<10x1000xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<1xf32>
+  scf.forall (%i) = (0) to (10) step (1) {
+    %v = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [true, true]} : memref<10x1000xf32>, vector<1x1000xf32>
+    %s, %all = vector.scan <add>, %v, %zero {inclusive = true, reduction_dim = 1 : i64} : vector<1x1000xf32>, vector<1xf32>
+    vector.transfer_write %s, %out[%i, %c0] {in_bounds = [true, true]} : vector<1x1000xf32>, memref<10x1000xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
+  return
+}
+
+// Steps along the other dim divide columns between them: each begins anew.
+// CHECK-LABEL: @beside
+// CHECK:   scf.for %{{.*}} = %c0{{.*}} to %c600{{.*}} step %c128
+// CHECK:     vector.scan <add>, %{{.*}}, %{{.*}} {inclusive = true, reduction_dim = 0 : i64} : vector<2x128xf32>, vector<128xf32>
+func.func private @beside(%x: memref<2x600xf32>, %out: memref<2x600xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<600xf32>
+  scf.forall (%i) = (0) to (1) step (1) {
+    %v = vector.transfer_read %x[%c0, %c0], %pad {in_bounds = [true, true]} : memref<2x600xf32>, vector<2x600xf32>
+    %s, %all = vector.scan <add>, %v, %zero {inclusive = true, reduction_dim = 0 : i64} : vector<2x600xf32>, vector<600xf32>
+    vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<2x600xf32>, memref<2x600xf32>
+  } {mlopt.schedule = {tile = array<i64: 0, 0>, warps = array<i64: 4>}}
+  return
+}

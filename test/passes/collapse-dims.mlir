@@ -85,3 +85,15 @@ func.func @chain(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
   %b = call @twice(%a, %f) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
   return %b : tensor<3x4xf32>
 }
+
+// -----
+
+// A scan's rows stay as long as they are; what is beside them is one dim.
+// CHECK-LABEL: func.func private @running
+// CHECK-SAME: (%[[X:.*]]: tensor<6x5x28xf32>, %[[O:.*]]: tensor<6x5x28xf32>) -> tensor<6x5x28xf32>
+// CHECK: "mlopt.scan"(%[[X]], %[[O]]) {indexing_maps = [#[[MAP:.*]], #[[MAP]]], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>, #linalg.iterator_type<parallel>], kind = "add"}
+#m = affine_map<(a, b, c, d, e) -> (a, b, c, d, e)>
+func.func private @running(%x: tensor<2x3x5x4x7xf32>, %out: tensor<2x3x5x4x7xf32>) -> tensor<2x3x5x4x7xf32> attributes {mlopt.kernel} {
+  %r = "mlopt.scan"(%x, %out) {indexing_maps = [#m, #m], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>], kind = "add"} : (tensor<2x3x5x4x7xf32>, tensor<2x3x5x4x7xf32>) -> tensor<2x3x5x4x7xf32>
+  return %r : tensor<2x3x5x4x7xf32>
+}

@@ -10,7 +10,7 @@ import mlopt
 import pytest
 import torch
 from mlopt.frontends import torch as frontend
-from mlopt.frontends.decomposing.indices import for_target
+from mlopt.frontends.decomposing.target import for_target
 from mlopt.options import Options
 from mlopt.runtime import cache, cache_key, pool
 from mlopt.runtime.kept_programs import KeptProgram

@@ -8,14 +8,16 @@ from math import prod
 
 from mlir import ir
 
-from ...combining import reduced_dims
+from ...combining import reduced_dims, scanned_dim
 from ...reshapes import RESHAPES
 from ..layouts.access import access_of, bytes_of
 from ..layouts.dims import Dims
 from ..layouts.tiles import ELEMENTWISE, is_tile, sizes_of
 
 WORD = 4  # bytes of a register
-_TAKEN = ("vector.transfer_read", "vector.transfer_write", "vector.multi_reduction", "vector.step")
+_TAKEN = (
+    "vector.transfer_read", "vector.transfer_write", "vector.multi_reduction", "vector.scan", "vector.step",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,22 @@ class Steps:
         if op.name != "vector.multi_reduction":
             return False
         return any(dim in reduced_dims(op) for dim in self.within(op.operands[0]))
+
+    def scans(self, root: ir.Operation) -> list[ir.Operation]:
+        """What runs along the dim in what a root is made of, so that a step goes on where one has ended."""
+        found: list[ir.Operation] = []
+        waiting = [root]
+        seen = {root}
+        while waiting:
+            for operand in waiting.pop().operands:
+                if not self.within(operand) or operand.owner.operation in seen:
+                    continue
+                op = operand.owner.operation
+                seen.add(op)
+                waiting.append(op)
+                if op.name == "vector.scan" and self.within(op.results[0]) == [scanned_dim(op)]:
+                    found.append(op)
+        return found
 
 
 def choose(ops: Sequence[ir.Operation], budget: int, wanted: int) -> Steps | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mlir import ir
 from mlir.dialects import arith, vector
 
-from ...combining import kind_of, neutral_of
+from ...combining import kind_of, neutral_of, rows_of_scan
 from ...reshapes import RESHAPES
 from ..layouts.access import access_of
 from ..layouts.tiles import is_tile, is_uniform, sizes_of
@@ -17,10 +17,15 @@ from .choice import Steps
 class Slice:
     """Writes the tiles of the step that begins at ``start`` to the insertion point."""
 
-    def __init__(self, steps: Steps, start: ir.Value) -> None:
+    def __init__(
+        self, steps: Steps, start: ir.Value, before: Mapping[ir.Operation, ir.Value] | None = None
+    ) -> None:
+        """``before``: of each scan along the dim the totals of the steps before this one."""
         self.steps = steps
         self.start = start
+        self._before = before or {}
         self._made: dict[ir.Value, ir.Value] = {}
+        self.after: dict[ir.Operation, ir.Value] = {}  # the totals up to the end of this step
 
     def tile(self, value: ir.Value) -> ir.Value:
         """A tile's elements of this step; the tile itself if it has not the dim."""
@@ -66,8 +71,18 @@ class Slice:
         if op.name == "vector.step":
             first = vector.BroadcastOp(kind, self.start).result
             return arith.AddIOp(vector.StepOp(kind).result, first).result
+        if op.name == "vector.scan":
+            return self._scan(op, kind)
         operands = [self._operand(op, operand, kind) for operand in op.operands]
         return ir.Operation.create(op.name, [kind], operands, _attributes(op)).results[0]
+
+    def _scan(self, op: ir.Operation, kind: ir.VectorType) -> ir.Value:
+        rows = ir.VectorType.get([kind.shape[dim] for dim in rows_of_scan(op)], kind.element_type)
+        source = self._operand(op, op.operands[0], kind)
+        first = self._before[op] if op in self._before else self._operand(op, op.operands[1], rows)
+        made = ir.Operation.create(op.name, [kind, rows], [source, first], _attributes(op)).results
+        self.after[op] = made[1]
+        return made[0]
 
     def _operand(self, op: ir.Operation, operand: ir.Value, kind: ir.VectorType) -> ir.Value:
         if is_tile(operand) and is_uniform(operand) and op.name not in RESHAPES:

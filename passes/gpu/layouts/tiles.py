@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mlir import ir
 
 from ....dialects.attributes import MMA
-from ...combining import kept_dims
+from ...combining import kept_dims, rows_of_scan
 from ...reshapes import RESHAPES
 
 Link = tuple[int, ir.Value, int]  # a dim of an operand; a value and its dim that runs along
@@ -62,6 +62,10 @@ def links(op: ir.Operation) -> Iterator[tuple[int, list[Link]]]:
         yield 0, [(dim, op.results[0], at) for at, dim in enumerate(kept_dims(op))]
         if is_tile(op.results[0]):
             yield 1, [(dim, op.results[0], dim) for dim in range(len(sizes_of(op.results[0])))]
+    elif name == "vector.scan":
+        rows = [(dim, op.results[1], at) for at, dim in enumerate(rows_of_scan(op))]
+        yield 0, [(dim, op.results[0], dim) for dim in range(len(sizes_of(op.results[0])))] + rows
+        yield 1, [(at, op.results[0], dim) for dim, _, at in rows]
     elif name == "vector.contract":
         yield from _contract_links(op)
     elif name == "scf.yield":

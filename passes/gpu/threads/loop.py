@@ -27,7 +27,7 @@ Positions = list[tuple[int, ...]] | None  # None for a scalar
 WORD = 4  # bytes of a register
 IN_FLIGHT = 64  # bytes a thread that are on their way, where none of the next step's are
 _READ = "vector.transfer_read"
-_ONCE = ("vector.contract", PRODUCT, HELD, "mlopt.tma_load")  # in a loop that is not unrolled
+_ONCE = ("vector.contract", "vector.scan", PRODUCT, HELD, "mlopt.tma_load")  # in a loop that is not unrolled
 _SLOW = "math."
 # What may be written several times: its rules keep nothing by which they know what they have emitted.
 _REPEATABLE = (
@@ -110,7 +110,7 @@ def _unrolled(em: Emitter, op: ir.Operation, bounds: Sequence[Number]) -> dict[s
 
     Of copies by boxes none. Of products none: all sums would be made behind the last step, in the branch that
     stores them, while the factors of every step wait in registers (a product of 5x33x32 in f64: 128, and 896
-    bytes spilled; now 74).
+    bytes spilled; now 74). Of scans none: a step waits for the one before, and holds its elements until then.
     Of reads so many that what is on its way fills half the registers, but for what totals take more than
     a step's reads: left to themselves LLVM and ptxas take fewer, or more, whose loads
     wait for a register that is free; none where one step does that. Of a loop of unknown length

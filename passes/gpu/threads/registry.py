@@ -20,7 +20,7 @@ Rule = Callable[["Emitter", ir.Operation], None]
 _FILES = (
     "arrivals", "asserts", "asynchronous", "compress", "contract", "convert", "elementwise",
     "extract", "kept", "leaves", "loop", "persistent", "read", "reduce", "reshape",
-    "scalars", "serial", "tma", "tma_store", "warpgroup", "write",
+    "scalars", "scan", "serial", "tma", "tma_store", "warpgroup", "write",
 )  # fmt: skip
 _RULES: dict[str, Rule] = {}
 
