@@ -88,7 +88,11 @@ def _join(parts: ir.Operation, sums: ir.Operation) -> None:
     if read is None:
         raise PassError(sums, "last-blocks: nothing reads the parts")
     shape = list(ir.MemRefType(write.buffer.type).shape)
-    across = [dim for dim in range(len(shape)) if _size(write, dim) == 1 < _size(read, dim) == shape[dim]]
+    across = [
+        dim
+        for dim, extent in enumerate(shape)
+        if _size(write, dim) == 1 < extent and (_size(read, dim) == extent or _is_stepped(read, dim, sums))
+    ]
     if len(across) != 1:
         raise PassError(read.op, "last-blocks: a task reads all parts of its place, along one dim")
     others = [dim for dim in range(len(shape)) if dim not in across]
@@ -109,6 +113,13 @@ def _join(parts: ir.Operation, sums: ir.Operation) -> None:
     for op in block_ops(sums)[:-1]:
         op.move_before(end)
     sums.erase()
+
+
+def _is_stepped(read: Access, dim: int, sums: ir.Operation) -> bool:
+    """Whether a task runs through a dim in a loop, which mlopt-gpu-chunk-rows has made: over all of it."""
+    index, block = read.indices[dim], read.op.block
+    made = index.owner if isinstance(index, ir.BlockArgument) else index.owner.operation.block
+    return bool(block != sums.regions[0].blocks[0] and made == block)
 
 
 def _in_loop(op: ir.Operation, parts: ir.Operation) -> bool:

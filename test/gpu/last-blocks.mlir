@@ -76,3 +76,35 @@ func.func private @other(%out: memref<128xf32>) attributes {mlopt.kernel} {
   }
   return
 }
+
+// A task that runs through the parts in steps (mlopt-gpu-chunk-rows) has all of them, too.
+// CHECK-LABEL: @stepped
+// CHECK: scf.if
+// CHECK: scf.for %[[STEP:.*]] = %c0{{.*}} to %c16{{.*}} step %c2
+// CHECK: vector.transfer_read %arg1[%{{.*}}, %{{.*}}, %{{.*}}]
+// CHECK: vector.transfer_write %{{.*}}, %arg2
+// CHECK-NOT: scf.forall
+// CHECK: return
+func.func private @stepped(%a: memref<3x16x512xbf16>, %p: memref<16x3x512xf32>, %out: memref<3x512xf32>) attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 1, 0, 128, 64>, warps = array<i64: 4>}, mlopt.sums = {tile = array<i64: 0, 128, 0>, warps = array<i64: 4>}} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant 0.0 : f32
+  %begun = arith.constant dense<0.0> : vector<2x3x128xf32>
+  %sums = arith.constant dense<0.0> : vector<3x128xf32>
+  %t = arith.constant dense<1.0> : vector<1x3x128xf32>
+  scf.forall (%s, %n) = (0, 0) to (16, 512) step (1, 128) {
+    vector.transfer_write %t, %p[%s, %c0, %n] {in_bounds = [true, true, true]} : vector<1x3x128xf32>, memref<16x3x512xf32>
+  } {mlopt.schedule = {tile = array<i64: 1, 0, 128, 64>, warps = array<i64: 4>}}
+  scf.forall (%j) = (0) to (512) step (128) {
+    %r = scf.for %k = %c0 to %c16 step %c2 iter_args(%acc = %begun) -> (vector<2x3x128xf32>) {
+      %at = arith.addi %c0, %k : index
+      %x = vector.transfer_read %p[%at, %c0, %j], %zero {in_bounds = [true, true, true]} : memref<16x3x512xf32>, vector<2x3x128xf32>
+      %next = arith.addf %acc, %x : vector<2x3x128xf32>
+      scf.yield %next : vector<2x3x128xf32>
+    }
+    %all = vector.multi_reduction <add>, %r, %sums [0] : vector<2x3x128xf32> to vector<3x128xf32>
+    vector.transfer_write %all, %out[%c0, %j] {in_bounds = [true, true]} : vector<3x128xf32>, memref<3x512xf32>
+  } {mlopt.schedule = {tile = array<i64: 0, 128, 0>, warps = array<i64: 4>}}
+  return
+}
