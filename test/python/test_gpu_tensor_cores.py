@@ -176,6 +176,21 @@ def test_products_of_whole_numbers(options: dict[str, str], rng: np.random.Gener
             assert ("mma.sync" in compiled.asm["ptx"]) == (dtype == torch.int8)
 
 
+def test_linear_layer_of_whole_numbers(rng: np.random.Generator) -> None:
+    """Bytes that are cast before a linear layer joins their rows and transposes its weights."""
+
+    def layer(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return nn.functional.linear(x.int(), w.int())
+
+    x, w = (
+        torch.from_numpy(rng.integers(-128, 127, shape, endpoint=True)).to(torch.int8)
+        for shape in ((3, 11, 70), (24, 70))
+    )
+    compiled = mlopt.jit(layer, x, w, target="cuda:sm_80", device="emulator")
+    assert torch.equal(compiled(x, w), layer(x, w))
+    assert "mma.sync" in compiled.asm["ptx"]
+
+
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8])
 def test_one_row_of_bytes(dtype: torch.dtype, rng: np.random.Generator) -> None:
     """Four at a time, in words, the largest ones, too; no tensor core multiplies one row."""
