@@ -191,6 +191,30 @@ def test_linear_layer_of_whole_numbers(rng: np.random.Generator) -> None:
     assert "mma.sync" in compiled.asm["ptx"]
 
 
+class Dequantised(nn.Module):
+    """A linear layer of weights that are stored as bytes."""
+
+    def __init__(self, columns: int, depth: int) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-128, 128, (columns, depth), dtype=torch.int8))
+        self.register_buffer("scale", torch.rand(columns).bfloat16() / 128)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.linear(x, self.weight.to(x.dtype)) * self.scale
+
+
+@pytest.mark.parametrize("rows", [1, 16])
+def test_weights_of_bytes_are_widened_in_the_kernel(rows: int) -> None:
+    """No call reads more of them than bytes: they are not kept in bf16, transposed or not."""
+    module, x = Dequantised(512, 8192).eval(), torch.randn(rows, 8192, dtype=torch.bfloat16)
+    with torch.no_grad():
+        compiled = mlopt.jit(module, x, target="cuda:sm_80", device="emulator")
+        assert "@prepare" not in compiled.asm["kernels"]
+        assert rows == 1 or "mma.sync" in compiled.asm["ptx"]
+        assert all(kernel.spills == 0 for kernel in compiled.report.gpu.kernels)
+        Verifier(module, (x,), {}).check(compiled(x))
+
+
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8])
 def test_one_row_of_bytes(dtype: torch.dtype, rng: np.random.Generator) -> None:
     """Four at a time, in words, the largest ones, too; no tensor core multiplies one row."""
