@@ -297,6 +297,9 @@ GROUP = Mark("mlopt.group", INTEGER)
 WHOLE = Mark("mlopt.whole", STRING, ("tensor.expand_shape", "tensor.insert_slice", "linalg.generic"))
 # Why a product is made in parts, which are added up; mlopt-fuse takes it off.
 IN_PARTS = Mark("mlopt.in_parts", STRING, ("linalg.generic",))
+# Of what makes a weight wider, for a product, at each call: the bytes of an element in memory; mlopt-hoist
+# leaves it there, and takes this off.
+WIDENS = Mark("mlopt.widens", INTEGER, ("linalg.generic",))
 # What mlopt-fuse refused to fuse, and why.
 FUSION = Mark("mlopt.fusion", STRINGS, _MODULE)
 # Each fusion made or refused, and each joining of products, with what that saves; mlopt-outline takes it off.
@@ -358,7 +361,7 @@ LAUNCHES = Mark("mlopt.launches", LAUNCHES_KIND, _MODULE)
 MARKS: dict[str, Mark[Any]] = {
     mark.name: mark
     for mark in (
-        OP, PART_OF, GROUP, WHOLE, IN_PARTS, FUSION, DECISIONS, REWRITES, SIZES_AGREE, KERNEL, OPS,
+        OP, PART_OF, GROUP, WHOLE, IN_PARTS, WIDENS, FUSION, DECISIONS, REWRITES, SIZES_AGREE, KERNEL, OPS,
         BYTES, FLOPS, BACKWARD, SCHEDULE, CONSIDERED, SUMS, LAST_BLOCKS, JOINED, COUNTED,
         SLOW, RESULT_SIZES, EQUAL_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
         BY_THREADS, STORED_BY_THREADS, ROUNDS, DROPS_NAN, NOT_POSITIVE, BY_SOFTMAX_SUM, ASSERTS,

@@ -10,10 +10,11 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import func
 
-from ..dialects.attributes import PREPARED, WEIGHT, argument_attributes
+from ..dialects.attributes import PREPARED, WEIGHT, WIDENS, argument_attributes
 from .base import Pass
 from .fusion.widened import only_widens, should_widen_late
 from .groups import entry_ops, operands_of
+from .operations import ops_named
 from .raising.bodies import is_contraction
 from .structured import ATTENTION, DYNAMIC, SCAN, erase_dead, inputs_of
 
@@ -40,7 +41,8 @@ class Hoist(Pass):
 
     Legal: the caller runs @prepare again whenever a weight has changed. Not moved: views and fills, which
     cost nothing; what would be kept in much more memory than it was made from, and what is only made wider
-    where products do not read it: a cast costs nothing in a kernel; what is written onto in @main.
+    where products do not read it: a cast costs nothing in a kernel; what is written onto in @main; what
+    mlopt-gpu-narrow-weights leaves to a product, whose marks go.
     A transposed weight is read once a change of the weight instead of once a call.
 
     Effect: a ResNet BasicBlock (64 channels, 56x56) is 2 kernels that move 4.31 MB a call; without this pass
@@ -53,6 +55,8 @@ class Hoist(Pass):
         for function in [each.operation for each in op.regions[0].blocks[0].operations]:
             if function.name == "func.func" and function.attributes["sym_name"].value == "main":
                 _hoist(function)
+        for widens in ops_named(op, *WIDENS.on):
+            WIDENS.drop(widens)
 
 
 def _hoist(main: ir.Operation) -> None:
@@ -118,8 +122,8 @@ def _constant_ops(main: ir.Operation) -> set[ir.Operation]:
 
 
 def _is_widened_late(op: ir.Operation) -> bool:
-    """Whether ``op`` is a cast that costs nothing where it is read, and more bytes if it is kept."""
-    return only_widens(op) and should_widen_late(op.results[0])
+    """Whether ``op`` widens at each call: a cast that costs nothing there, or what was decided to."""
+    return WIDENS.get(op) is not None or (only_widens(op) and should_widen_late(op.results[0]))
 
 
 def _is_from(value: ir.Value, main: ir.Operation) -> bool:

@@ -61,6 +61,7 @@ def cuda_stages(
         else ""
     )
     schedule = cuda_schedule(chip, tf32, choices)
+    choosing = f"{{machine={machine_for_code(chip)} shared={limits.shared} warpgroups={str(has).lower()}}}"
     return (
         LINALG,
         # Threads have their positions at hand; a prepared tensor of them would be read by each block.
@@ -71,8 +72,9 @@ def cuda_stages(
             f"mlopt-gpu-window-rows{{machine={machine_for_code(chip)} shared={limits.shared}}},"
             # While the sum of a product's parts can be fused with what comes after it.
             f"mlopt-gpu-channels-last{{machine={machine_for_code(chip)} shared={limits.shared}}},"
-            f"mlopt-gpu-split-products{{machine={machine_for_code(chip)} shared={limits.shared}"
-            f" warpgroups={str(has).lower()}}},",
+            # Weights are read as they lie then, which decides how few rows have parts of the depth.
+            f"mlopt-gpu-narrow-weights{choosing},"
+            f"mlopt-gpu-split-products{choosing},",
             float8=has,
         ),
         # Kernels that add up what others leave in parts: once the blocks of both are known.

@@ -19,17 +19,14 @@ from mlir import ir
 from ..groups import entry_ops
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
+from ..raising.late_casts import cast_after
 from ..raising.reshape import RESHAPES
 from ..structured import (
     WIDENING,
     body_of,
-    copy_generic,
     inputs_of,
     is_pointwise,
-    is_used,
-    make_empty,
     maps_of,
-    replace_op,
 )
 from ..tiling.access import nest_of
 from .group import Group
@@ -55,7 +52,7 @@ def widen_views(func: ir.Operation) -> None:
     for view in [op for op in entry_ops(func) if op.name in RESHAPES]:
         cast = defining_op(view.operands[0], "linalg.generic")
         if cast is not None and only_widens(cast) and should_widen_late(view.results[0]):
-            _swap(cast, view)
+            cast_after(cast, view)
 
 
 def should_widen_late(value: ir.Value) -> bool:
@@ -72,19 +69,3 @@ def should_widen_late(value: ir.Value) -> bool:
         if read is None or loops_in_order(read) is None:
             return False
     return True
-
-
-def _swap(cast: ir.Operation, view: ir.Operation) -> None:
-    at, wide = ir.InsertionPoint(view), view.results[0].type
-    narrow = view.clone(at).operation
-    narrow.operands[0] = cast.operands[0]
-    with cast.location:
-        kind = ir.RankedTensorType.get(wide.shape, cast.operands[0].type.element_type)
-    narrow.results[0].set_type(kind)
-    init = make_empty(narrow.results[0], location=cast.location, at=at, element=wide.element_type)
-    whole = ir.AffineMap.get_identity(wide.rank, view.context)
-    operands = [narrow.results[0], init]
-    made = copy_generic(cast, operands, at=at, maps=[whole, whole], kinds=["parallel"] * wide.rank)
-    replace_op(view, list(made.results))
-    if not is_used(cast.results[0]):
-        cast.erase()

@@ -27,7 +27,7 @@ from typing import ClassVar, NamedTuple
 
 from mlir import ir
 
-from ...dialects.attributes import IN_PARTS, OP
+from ...dialects.attributes import IN_PARTS, OP, WIDENS
 from ..base import Pass
 from ..costs.machine import DEFAULT_GPU, Machine, find_machine, machine_of
 from ..cpu.functions import hosts_of
@@ -40,7 +40,7 @@ from ..raising.partial import can_reorder, reduce_twice
 from ..scheduling.gpu_products import tensor_product
 from ..scheduling.tensor_blocks import LATENCY, SHARED, Product
 from ..scheduling.warpgroup_blocks import product_estimates
-from ..structured import inputs_of, kinds_of, loop_extents, structured_ops
+from ..structured import erase_dead, inputs_of, kinds_of, loop_extents, structured_ops
 from ..tiling import contraction
 from ..tiling.registry import rule_of
 
@@ -72,6 +72,7 @@ class SplitProducts(Pass):
                 found = best_parts(product, self.machine, self.shared, self.warpgroups)
                 if found is not None and should_split(found):
                     _split(generic, found)
+            erase_dead(function)  # views of what was made undivided are no readers
 
 
 def can_split(op: ir.Operation) -> Product | None:
@@ -85,7 +86,15 @@ def can_split(op: ir.Operation) -> Product | None:
     domain = Domain.build([op], list(op.results))
     if isinstance(domain, str) or rule_of(domain.nests[0]) is not contraction:
         return None
-    return tensor_product(domain, domain.nests[0])
+    product = tensor_product(domain, domain.nests[0])
+    return None if product is None else _as_widened(product, op)
+
+
+def _as_widened(product: Product, op: ir.Operation) -> Product:
+    """With the factor that mlopt-gpu-narrow-weights leaves in narrow memory, if there is one."""
+    makers = [defining_op(value, "linalg.generic") for value in inputs_of(op)]
+    sizes = [size for maker in makers if maker is not None and (size := WIDENS.get(maker))]
+    return replace(product, loose=True, narrow=sizes[0]) if sizes else product
 
 
 class Parts(NamedTuple):

@@ -5,13 +5,18 @@
     %w = generic {cast} ins(%x : bf16) -> f32
     generic {matmul} ins(%w, …) { ^(%a: f32, …): %a * … }   ->   ins(%x, …) { ^(%a: bf16, …): extf(%a) * … }
 
-Legal: widening is exact, so where it happens does not matter. It halves what is read.
+Legal: widening is exact, so where it happens does not matter, and what lies between, views and moves, takes
+elements of any type. It halves what is read.
+
+Through views and moves it is done where both factors are then of one type, which tensor cores may multiply:
+so are those of a linear layer whose weights are cast before they are transposed.
 """
 
 from __future__ import annotations
 
 from mlir import ir
 
+from ..moving.reads import is_move
 from ..operations import defining_op
 from ..structured import (
     body_of,
@@ -26,13 +31,50 @@ from ..structured import (
     structured_ops,
 )
 from .bodies import is_contraction, widening_of
+from .late_casts import cast_after
+from .reshape import RESHAPES
 
 
 def read_narrow_operands(func: ir.Operation) -> None:
     """Pull widening casts of operands into the bodies of the contractions of ``func``."""
     for op in structured_ops(func):
-        if is_contraction(op) and any(_widened(value) is not None for value in inputs_of(op)):
-            _pull_in(op)
+        if is_contraction(op):
+            if should_widen_views(op):
+                _widen_views(op)
+            if any(_widened(value) is not None for value in inputs_of(op)):
+                _pull_in(op)
+
+
+def should_widen_views(op: ir.Operation) -> bool:
+    """Whether both factors of a contraction are stored in one type, if it reads views before their casts."""
+    kinds = [element_type(_stored(value)) for value in inputs_of(op)]
+    return kinds[0] == kinds[1]
+
+
+def _stored(value: ir.Value) -> ir.Value:
+    """What was widened before views and moves made ``value`` of it; ``value`` if nothing was."""
+    cast, _ = _behind_views(value)
+    return value if cast is None else cast.operands[0]
+
+
+def _behind_views(value: ir.Value) -> tuple[ir.Operation | None, list[ir.Operation]]:
+    """The widening cast before the views and moves that ``value`` comes through, and these, in order."""
+    views: list[ir.Operation] = []
+    while (cast := _widened(value)) is None:
+        view = defining_op(value, "linalg.generic", *RESHAPES)
+        if view is None or (view.name == "linalg.generic" and not is_move(view)):
+            return None, []
+        views.insert(0, view)
+        value = view.operands[0]
+    return cast, views
+
+
+def _widen_views(op: ir.Operation) -> None:
+    """Let the casts of what ``op`` reads come after all views of it."""
+    for value in inputs_of(op):
+        cast, views = _behind_views(value)
+        for view in views if cast is not None else ():
+            cast = cast_after(cast, view)
 
 
 def _widened(value: ir.Value) -> ir.Operation | None:

@@ -70,11 +70,12 @@ class Product:
     element of the result costs to write, and to read of what is done to it. ``loose``: factors come through
     registers, element by element, in the step that multiplies them. ``sums``: so many tiles of results at
     once, of products side by side, which count ``around``, too. ``turned``: whether in memory the factor of
-    the rows, and that of the columns, runs along these rather than along the depth. ``staged``: the bytes of
-    an element of a result that comes through shared memory when it is stored, ``exchanged``: of what is read
-    beside the factors and comes through it; 0 if nothing does. ``behind``: the seconds of all processors for
-    what is computed of an element of the result. ``goes_on``: whether blocks may make other results, too, as
-    nothing comes behind the product but what is done element by element.
+    the rows, and that of the columns, runs along these rather than along the depth. ``narrow``: the bytes of
+    an element of the columns' factor in memory, where it is widened on its way; 0: it is not. ``staged``:
+    those of an element of a result that comes through shared memory to be stored, ``exchanged``: of what is
+    read beside the factors and comes through it; 0 if nothing does. ``behind``: the seconds of all processors
+    for what is computed of an element of the result. ``goes_on``: whether blocks may make other results, too,
+    as nothing comes behind the product but what is done element by element.
     """
 
     rows: int
@@ -88,11 +89,17 @@ class Product:
     around: int = 1
     sums: int = 1
     turned: tuple[bool, bool] = (False, False)
+    narrow: int = 0
     extents: tuple[int, ...] = ()
     staged: int = 0
     exchanged: int = 0
     behind: float = 0.0
     goes_on: bool = False
+
+    @property
+    def saved(self) -> int:
+        """Bytes of an element of the columns' factor that no memory has."""
+        return self.bytes - (self.narrow or self.bytes)
 
 
 @dataclass(frozen=True)
@@ -163,7 +170,7 @@ class Block:
     def brought(self, product: Product, machine: Machine) -> int:
         """The bytes of a step that come from the L2 cache."""
         del machine
-        return self.slot(product.bytes)
+        return self.slot(product.bytes) - self.columns * self.step * product.saved
 
     def persists(self, product: Product, resident: int, shared: int) -> bool:
         """Whether so many on a multiprocessor go on with another tile while one is stored."""
@@ -386,11 +393,12 @@ def _memory_bytes(product: Product, block: Block, grid: tuple[int, int], slots: 
     The blocks of a wave are taken to lie in a square.
     """
     size, depth = product.bytes, product.depth
-    factors = (product.rows + product.columns) * depth * size
+    wide_size = size - product.saved
+    factors = (product.rows * size + product.columns * wide_size) * depth
     results = product.rows * product.columns * product.result_bytes
     if factors > cached / 2:
         high = min(grid[0], max(round(sqrt(slots * block.columns / block.rows)), 1))
         wide = min(grid[1], max(slots // high, 1))
         waves = ceil(grid[0] / high) * ceil(grid[1] / wide)
-        factors = max(waves * (high * block.rows + wide * block.columns) * depth * size, factors)
+        factors = max(waves * (high * block.rows * size + wide * block.columns * wide_size) * depth, factors)
     return product.count * (factors + results)

@@ -96,3 +96,28 @@ func.func @main(%x: tensor<8x64xf32>, %w: tensor<64x32xbf16> {mlopt.weight}, %b:
   } -> tensor<8x4x8xf32>
   return %r : tensor<8x4x8xf32>
 }
+
+// -----
+
+// Bytes that each call is to widen stay bytes, and nothing says so any more.
+// CHECK-NOT: @prepare
+// CHECK-LABEL: func.func @main
+// CHECK: linalg.generic {{.*}} ins(%arg1 : tensor<256x256xi8>)
+// CHECK-SAME: {mlopt.op = "cast"}
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @main(%x: tensor<256x256xbf16>, %w: tensor<256x256xi8> {mlopt.weight}) -> tensor<256x256xbf16> {
+  %e = tensor.empty() : tensor<256x256xbf16>
+  %v = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<256x256xi8>) outs(%e : tensor<256x256xbf16>) attrs = {mlopt.op = "cast", mlopt.widens = 1 : i64} {
+  ^bb0(%in: i8, %out: bf16):
+    %0 = arith.sitofp %in : i8 to bf16
+    linalg.yield %0 : bf16
+  } -> tensor<256x256xbf16>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %v : tensor<256x256xbf16>, tensor<256x256xbf16>) outs(%e : tensor<256x256xbf16>) {
+  ^bb0(%p: bf16, %q: bf16, %out: bf16):
+    %0 = arith.addf %p, %q : bf16
+    linalg.yield %0 : bf16
+  } -> tensor<256x256xbf16>
+  return %r : tensor<256x256xbf16>
+}

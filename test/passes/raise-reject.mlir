@@ -92,3 +92,34 @@ func.func @ordered(%x: tensor<256x128xf32>) -> (tensor<f32>, tensor<f32>) {
   } -> tensor<f32>
   return %r, %d : tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// A product whose factors are stored in two types has no instruction: it reads the weights as they were cast,
+// which is done once, and transposed.
+#ij = affine_map<(i, j) -> (i, j)>
+#ji = affine_map<(i, j) -> (j, i)>
+// CHECK-LABEL: @two_types
+// CHECK: %[[WIDE:.*]] = linalg.generic {{.*}}{mlopt.op = "cast"}
+// CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[WIDE]] : tensor<16x8xf32>) {{.*}}{mlopt.op = "transpose"}
+// CHECK: linalg.generic {{.*}} ins(%arg0, %[[T]] : tensor<6x8xf32>, tensor<8x16xf32>) {{.*}}{mlopt.op = "matmul"}
+func.func @two_types(%x: tensor<6x8xf32>, %w: tensor<16x8xbf16>) -> tensor<6x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<16x8xf32>
+  %wide = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<16x8xbf16>) outs(%0 : tensor<16x8xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %e = arith.extf %in : bf16 to f32
+    linalg.yield %e : f32
+  } -> tensor<16x8xf32>
+  %1 = tensor.empty() : tensor<8x16xf32>
+  %turned = linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%wide : tensor<16x8xf32>) outs(%1 : tensor<8x16xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x16xf32>
+  %2 = tensor.empty() : tensor<6x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%2 : tensor<6x16xf32>) -> tensor<6x16xf32>
+  %r = linalg.matmul ins(%x, %turned : tensor<6x8xf32>, tensor<8x16xf32>) outs(%f : tensor<6x16xf32>) -> tensor<6x16xf32>
+  return %r : tensor<6x16xf32>
+}

@@ -346,3 +346,47 @@ func.func @powers(%x: tensor<4xf32>, %h: tensor<4xf16>, %n: tensor<4xi64>) -> (t
   } -> tensor<4xf16>
   return %p, %q : tensor<4xf32>, tensor<4xf16>
 }
+
+// -----
+
+// Bytes that are cast before they are transposed, as the weights of a linear layer, or joined, as its rows, are
+// multiplied as bytes.
+#ij = affine_map<(i, j) -> (i, j)>
+#ji = affine_map<(i, j) -> (j, i)>
+#ijk = affine_map<(i, j, k) -> (i, j, k)>
+// CHECK-LABEL: @cast_before_views
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<2x3x8xi8>, %[[W:[a-z0-9]*]]: tensor<16x8xi8>
+// CHECK-DAG: %[[ROWS:.*]] = tensor.collapse_shape %[[X]] {{.*}} : tensor<2x3x8xi8> into tensor<6x8xi8>
+// CHECK-DAG: %[[T:.*]] = linalg.generic {{.*}} ins(%[[W]] : tensor<16x8xi8>) outs(%{{.*}} : tensor<8x16xi8>) {{.*}}{mlopt.op = "transpose"}
+// CHECK: linalg.generic {{.*}} ins(%[[ROWS]], %[[T]] : tensor<6x8xi8>, tensor<8x16xi8>) {{.*}}{mlopt.op = "matmul"}
+// CHECK-NEXT: ^bb0(%[[A:.*]]: i8, %[[B:.*]]: i8,
+// CHECK-DAG: arith.extsi %[[A]] : i8 to i32
+// CHECK-DAG: arith.extsi %[[B]] : i8 to i32
+func.func @cast_before_views(%x: tensor<2x3x8xi8>, %w: tensor<16x8xi8>) -> tensor<6x16xi32> {
+  %zero = arith.constant 0 : i32
+  %0 = tensor.empty() : tensor<2x3x8xi32>
+  %wide = linalg.generic {indexing_maps = [#ijk, #ijk], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x3x8xi8>) outs(%0 : tensor<2x3x8xi32>) {
+  ^bb0(%in: i8, %out: i32):
+    %e = arith.extsi %in : i8 to i32
+    linalg.yield %e : i32
+  } -> tensor<2x3x8xi32>
+  %rows = tensor.collapse_shape %wide [[0, 1], [2]] : tensor<2x3x8xi32> into tensor<6x8xi32>
+  %1 = tensor.empty() : tensor<16x8xi32>
+  %weights = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<16x8xi8>) outs(%1 : tensor<16x8xi32>) {
+  ^bb0(%in: i8, %out: i32):
+    %e = arith.extsi %in : i8 to i32
+    linalg.yield %e : i32
+  } -> tensor<16x8xi32>
+  %2 = tensor.empty() : tensor<8x16xi32>
+  %turned = linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%weights : tensor<16x8xi32>) outs(%2 : tensor<8x16xi32>) {
+  ^bb0(%in: i32, %out: i32):
+    linalg.yield %in : i32
+  } -> tensor<8x16xi32>
+  %3 = tensor.empty() : tensor<6x16xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%3 : tensor<6x16xi32>) -> tensor<6x16xi32>
+  %r = linalg.matmul ins(%rows, %turned : tensor<6x8xi32>, tensor<8x16xi32>) outs(%f : tensor<6x16xi32>) -> tensor<6x16xi32>
+  return %r : tensor<6x16xi32>
+}

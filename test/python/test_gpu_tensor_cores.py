@@ -176,6 +176,45 @@ def test_products_of_whole_numbers(options: dict[str, str], rng: np.random.Gener
             assert ("mma.sync" in compiled.asm["ptx"]) == (dtype == torch.int8)
 
 
+def test_linear_layer_of_whole_numbers(rng: np.random.Generator) -> None:
+    """Bytes that are cast before a linear layer joins their rows and transposes its weights."""
+
+    def layer(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return nn.functional.linear(x.int(), w.int())
+
+    x, w = (
+        torch.from_numpy(rng.integers(-128, 127, shape, endpoint=True)).to(torch.int8)
+        for shape in ((3, 11, 70), (24, 70))
+    )
+    compiled = mlopt.jit(layer, x, w, target="cuda:sm_80", device="emulator")
+    assert torch.equal(compiled(x, w), layer(x, w))
+    assert "mma.sync" in compiled.asm["ptx"]
+
+
+class Dequantised(nn.Module):
+    """A linear layer of weights that are stored as bytes."""
+
+    def __init__(self, columns: int, depth: int) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-128, 128, (columns, depth), dtype=torch.int8))
+        self.register_buffer("scale", torch.rand(columns).bfloat16() / 128)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.linear(x, self.weight.to(x.dtype)) * self.scale
+
+
+@pytest.mark.parametrize("rows", [1, 16])
+def test_weights_of_bytes_are_widened_in_the_kernel(rows: int) -> None:
+    """No call reads more of them than bytes: they are not kept in bf16, transposed or not."""
+    module, x = Dequantised(512, 8192).eval(), torch.randn(rows, 8192, dtype=torch.bfloat16)
+    with torch.no_grad():
+        compiled = mlopt.jit(module, x, target="cuda:sm_80", device="emulator")
+        assert "@prepare" not in compiled.asm["kernels"]
+        assert rows == 1 or "mma.sync" in compiled.asm["ptx"]
+        assert all(kernel.spills == 0 for kernel in compiled.report.gpu.kernels)
+        Verifier(module, (x,), {}).check(compiled(x))
+
+
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8])
 def test_one_row_of_bytes(dtype: torch.dtype, rng: np.random.Generator) -> None:
     """Four at a time, in words, the largest ones, too; no tensor core multiplies one row."""
