@@ -76,7 +76,7 @@ class PackWeights(Pass):
     memory, or were copied into a panel at each call. One thread of a Zen 4 core, 768 to 3072 columns, in
     GFLOP/s: 1 row 27 to 46, 4 rows 96 to 116, 8 rows 98 to 117, 128 rows 98 to 110, 512 rows 94 to 113;
     1 by 4096 by 4096 7.0 to 2.1 ms; ResNet-18 41.4 to 38.5 ms. On a Zen 3 core, with AVX2, windows in blocks
-    of channels take ResNet-18 from 0.63 to 0.84 of ONNX Runtime's speed.
+    of channels took ResNet-18 from 0.63 to 0.84 of ONNX Runtime's speed.
     """
 
     name: ClassVar[str] = "mlopt-pack-weights"

@@ -65,7 +65,7 @@ from ..structured import (
     structured_ops,
 )
 from ..tiling.access import nest_of
-from .split_products import GAIN, can_split, parts_of
+from .split_products import GAIN, best_parts, can_split, should_split
 
 CONVERSION = 4  # as long as so many additions: an estimate, alike on the chips that are described
 
@@ -124,8 +124,9 @@ class NarrowWeights(Pass):
         found = product_estimates(product, self.machine, self.shared, warpgroups=self.warpgroups)
         if not found:
             return None
-        parts = parts_of(product, self.machine, self.shared, self.warpgroups)
-        return Best(found[0].seconds if parts is None else parts.seconds, found[0].block.rows)
+        parts = best_parts(product, self.machine, self.shared, self.warpgroups)
+        best = parts if parts is not None and should_split(parts) else found[0]
+        return Best(best.seconds, found[0].block.rows)
 
 
 class Times(NamedTuple):
