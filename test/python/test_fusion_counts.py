@@ -94,10 +94,6 @@ def rotary(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tenso
     return x * cos + torch.cat((-x[..., half:], x[..., :half]), -1) * sin
 
 
-def rotary_of_neighbours(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
-    return x * cos + torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2) * sin
-
-
 def repeated(x: torch.Tensor, times: int) -> torch.Tensor:
     batch, heads, rows, width = x.shape
     return x[:, :, None].expand(batch, heads, times, rows, width).reshape(batch, -1, rows, width)
@@ -188,12 +184,6 @@ ROWS: dict[str, Row] = {
         lambda q, k, cos, sin: (rotary(q, cos, sin), rotary(k, cos, sin)),
         tuple(x.bfloat16() for x in (HEADS, HEADS[:, :2], *torch.randn(2, 32, 16))),
     ),
-    "rotary embedding of neighbours": (
-        2,  # both parts of each pair are put into memory first
-        rotary_of_neighbours,
-        (HEADS, torch.randn(32, 16), torch.randn(32, 16)),
-    ),
-    "a concat with every other column": (1, lambda x, y: torch.cat((x, y[:, ::2]), 1), (X, X)),
     "keys and values for two heads each": (1, few_keys, (HEADS, HEADS[:, :2], HEADS[:, 2:])),
     "a norm of a concat": (
         2,

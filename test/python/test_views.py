@@ -49,3 +49,15 @@ def test_every_other_element_behind_a_transpose(target, dtype):
 
     kernels = main_kernels(Pairs(), (2, 5, 24), (24, 32), (5, 8), target=target, dtype=dtype)
     assert len(kernels) == 2, [kernel.name for kernel in kernels]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_concats_with_slices_in_steps(target):
+    """A whole tensor, then a slice that is cut in two dims or takes steps; pairs of neighbours, turned."""
+
+    class Parts(torch.nn.Module):
+        def forward(self, x, y):
+            turned = torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2)
+            return torch.cat((y, x[:, ::2]), 1), torch.cat((y, x[1:, :3]), 0), turned * 2
+
+    assert len(main_kernels(Parts(), (4, 6), (4, 3), target=target)) <= 4
