@@ -6,9 +6,9 @@ a ``builtin.module(…)`` pipeline, with how to print the module that goes into 
 calls ``phase("…")``. The worker notes these in a file in memory that it shares with the user's process,
 which reads it only when a request has failed. Outside of a worker, they do nothing.
 
-IR is printed only where that is not likely to cost more than a fiftieth of the request's time. Between two
-snapshots the file lists the pipeline's elements since the first one, so that IR and elements
-together always repeat what happened.
+IR is printed only where that is not likely to cost more than a fiftieth of the request's CPU time, which does
+not depend on what else the machine does. Between two snapshots the file lists the pipeline's elements since
+the first one, so that IR and elements together always repeat what happened.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ class Recorder:
     def reset(self) -> None:
         """A new request starts."""
         self._clear()
-        self._began = time.monotonic()
+        self._began = time.process_time()
         self._spent = self._last = 0.0
 
     def enter(self, element: str, ir: Callable[[], str]) -> None:
-        now = time.monotonic()
+        now = time.process_time()
         if self._spent + self._last <= FREE_SECONDS + SHARE * (now - self._began):
             snapshot = ir()
             self._clear()
             self._append(_IR, snapshot)
-            self._last = time.monotonic() - now
+            self._last = time.process_time() - now
             self._spent += self._last
         self._append(_ELEMENT, element)
 

@@ -43,7 +43,7 @@ def test_a_snapshot_waits_until_one_as_dear_as_the_last_is_within_the_share(note
         seconds[0] += 0.01
         return text
 
-    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: seconds[0]))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(process_time=lambda: seconds[0]))
     recorder = progress.Recorder(notes)
     recorder.enter("a", lambda: printed("ir 1"))
     seconds[0] = 0.7  # two of them cost 20 ms, of 19 that are granted
