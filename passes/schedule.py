@@ -45,7 +45,7 @@ from .costs.machine import DEFAULT_CPU, DEFAULT_GPU, find_machine, machine_of
 from .costs.rows import bytes_again
 from .domain import Domain
 from .operations import ops_named
-from .scheduling import cpu, gpu, tensor_blocks
+from .scheduling import block_times, cpu, gpu
 from .scheduling.common import TASKS
 from .scheduling.tensor_blocks import SHARED
 from .structured import SCAN
@@ -53,7 +53,7 @@ from .tile import kernel_domain
 from .tiling.registry import can_tile
 
 # By target: how many candidates a kernel has at most.
-CANDIDATES = {"cpu": len(cpu.CANDIDATES), "cuda": tensor_blocks.CANDIDATES}
+CANDIDATES = {"cpu": len(cpu.CANDIDATES), "cuda": block_times.CANDIDATES}
 
 
 @dataclass(frozen=True)

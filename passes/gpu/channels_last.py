@@ -17,7 +17,7 @@ A place of an image has its channels side by side then, whole pieces of 16 bytes
 steps ahead, or zeros where a window lies in the padding, and a convolution of single places is a product of
 two dims. Channels go last in all that element-wise ops and poolings tie to such an image. What comes from
 outside, or goes there, stays as it is: of that a copy is turned, if that and the convolution are predicted to
-take less time together (`tensor_blocks`).
+take less time together (`block_times`).
 
 Legal for tensors of known sizes that structured ops make, and only such ops, pads and views that divide other
 dims read. Done for convolutions of one group, whose channels are a multiple of 8. Runs before mlopt-hoist.

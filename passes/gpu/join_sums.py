@@ -54,7 +54,7 @@ from ..cpu.functions import fresh_name, hosts_of
 from ..domain import Dim, Domain
 from ..groups import operands_of
 from ..operations import block_ops, defining_op, ops_named
-from ..scheduling.tensor_blocks import LATENCY
+from ..scheduling.block_times import LATENCY
 from ..tile import kernel_domain
 from ..tiling import contraction
 from ..tiling.access import Access, Nest, shape_of

@@ -15,7 +15,7 @@ After, and mlopt-hoist leaves both to the calls, and mlopt-fuse to the product's
 
 Legal for element-wise work on one weight of the columns, with scales beside it, that nothing else reads, and
 through transposes that the product can do without. Done where it is predicted to take less time
-(`tensor_blocks`): a factor that comes through registers has no copies under way while a step is multiplied,
+(`block_times`): a factor that comes through registers has no copies under way while a step is multiplied,
 and is widened again for each block of rows, so that only products that wait for memory gain: some tens of
 rows. A product of one row, which no tensor core makes, is asked by the roofline. Each such product is in
 ``mlopt.rewrites``, with the reason if its weights are widened once. Runs before mlopt-gpu-split-products,
@@ -47,7 +47,8 @@ from ..moving.reads import original, should_turn
 from ..operations import defining_op
 from ..raising.divided import reads_whole_dims, works_in_order
 from ..rewrites import note_rewrites, rewrite_of, seconds_of
-from ..scheduling.tensor_blocks import SHARED, Product, overlapped
+from ..scheduling.block_times import overlapped
+from ..scheduling.tensor_blocks import SHARED, Product
 from ..scheduling.warpgroup_blocks import product_estimates
 from ..structured import (
     ASSUMED,

@@ -13,7 +13,7 @@ After, four times as many blocks, each with a quarter of the depth::
 What is done to the result is fused with the sum (mlopt-fuse). Parts are added up one after the other, in the
 accumulator's type: the same numbers at each call. Legal for sums of products in any order, of a depth that
 is one dim of both factors. Done for tensor cores, where the best block of the parts and the sum's kernel are
-predicted to take less time than the best block of the whole (`tensor_blocks`), among the numbers of parts
+predicted to take less time than the best block of the whole (`block_times`), among the numbers of parts
 that leave whole steps. Runs before mlopt-hoist: the view of a prepared weight is taken once.
 
 Effect: 64x8192 by 8192x64 in f16 runs on 64 blocks, and 128 for the sum, instead of 8; it moves 3.15 MB
@@ -37,8 +37,9 @@ from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..raising.divided import can_divide, divide_loop
 from ..raising.partial import can_reorder, reduce_twice
+from ..scheduling.block_times import LATENCY
 from ..scheduling.gpu_products import tensor_product
-from ..scheduling.tensor_blocks import LATENCY, SHARED, Product
+from ..scheduling.tensor_blocks import SHARED, Product
 from ..scheduling.warpgroup_blocks import product_estimates
 from ..structured import erase_dead, inputs_of, kinds_of, loop_extents, structured_ops
 from ..tiling import contraction

@@ -21,7 +21,7 @@ both factors: an infinity beside a window stays outside of it.
 
 Legal for tensors of known sizes and convolutions of one group, padded with zeros or not at all. Done where
 windows overlap, channels are no multiple of 8, and the copy of the rows and the convolution behind it are
-predicted to take less time (`tensor_blocks`). Runs before mlopt-gpu-channels-last, which turns the result for
+predicted to take less time (`block_times`). Runs before mlopt-gpu-channels-last, which turns the result for
 what comes next, and before mlopt-hoist, which takes the weights to @prepare.
 
 Effect: ResNet's first layer with bias and relu, 32 images of 3x224x224 in bf16: 86 µs are predicted behind

@@ -10,7 +10,7 @@ scores and its queries fit its registers, and the ring fits shared memory. Then,
     blocks   full waves + the last one, which has fewer blocks on each multiprocessor
     total    blocks; what all blocks read, out of the L2 cache; what is read and written, from memory
 
-as for products (`tensor_blocks`). More rows read keys and values less often, fewer make blocks for all
+as for products (`block_times`). More rows read keys and values less often, fewer make blocks for all
 multiprocessors. Steps of more keys scale the sums less often, and take registers and shared memory.
 """
 
@@ -26,19 +26,8 @@ from ..costs.machine import Machine, find_machine
 from ..gpu.layouts.access import WIDE
 from ..gpu.layouts.mma import COLUMNS, ROWS
 from ..gpu.layouts.warps import REGISTERS, RESERVED
-from .tensor_blocks import (
-    HELD_WARPS,
-    INSTRUCTION_LATENCY,
-    LATENCY,
-    MOST_REGISTERS,
-    REGISTER_STEP,
-    STEP_LATENCY,
-    WARP,
-    WORD,
-    Estimate,
-    longest,
-    overlapped,
-)
+from .block_times import INSTRUCTION_LATENCY, LATENCY, STEP_LATENCY, Estimate, longest, overlapped
+from .tensor_blocks import HELD_WARPS, MOST_REGISTERS, REGISTER_STEP, WARP, WORD
 
 DEPTH = 16  # of an mma.sync of half floats
 MATRICES = 512  # bytes that ldmatrix loads at once

@@ -10,8 +10,8 @@ from ..costs.machine import find_machine
 from ..domain import Domain
 from ..tiling import contraction
 from ..tiling.registry import rule_of
+from .block_times import LATENCY, estimates
 from .gpu_products import tensor_product
-from .tensor_blocks import LATENCY, estimates
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from ..tiling.analysis import loops_in
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from ..tiling.walks import columns_of
 from .attention import attention_of
+from .block_times import Estimate, Sized, compared
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
 from .gpu_attention import choose_block
 from .gpu_consecutive import begins_anywhere
@@ -64,7 +65,7 @@ from .gpu_tiles import (
     widest_bytes,
 )
 from .gpu_windows import warps_of_windows
-from .tensor_blocks import SECTOR, SHARED, Estimate, Sized, compared
+from .tensor_blocks import SECTOR, SHARED
 from .warpgroup_blocks import WarpgroupBlock
 
 LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS

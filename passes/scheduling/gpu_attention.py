@@ -18,9 +18,9 @@ from ..tiling.registry import rule_of
 from . import attention_blocks
 from .attention import Block, choose_attention
 from .attention_blocks import Attention, estimates
+from .block_times import Estimate, with_first
 from .gpu_products import UNKNOWN_DEPTH, tensor_instruction
 from .gpu_tiles import BLOCKS, bytes_of, inputs_of
-from .tensor_blocks import Estimate, with_first
 from .warpgroup_attention import warpgroup_blocks
 
 PLAIN = Block(rows=(32, 16), keys=16, step=8)

@@ -1,6 +1,6 @@
 """Blocks of matrix products for GPUs: a square of the result, and a step of the reduced dim.
 
-On tensor cores the block is the one that is predicted to be the fastest (`tensor_blocks`).
+On tensor cores the block is the one that is predicted to be the fastest (`block_times`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from ..siblings import are_siblings
 from ..tiling import contraction, elementwise, fill
 from ..tiling.access import Access, Nest, shape_of
 from ..tiling.registry import SINGLE, rule_of
+from .block_times import Estimate, with_first
 from .common import ROW, products_at_once
 from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, bytes_of, inputs_of, leaves, part_of, power_above
-from .tensor_blocks import MOST_ROWS, Block, Estimate, Product, row_parts, with_first
+from .tensor_blocks import MOST_ROWS, Block, Product, row_parts
 from .warpgroup_blocks import product_estimates
 
 CONTRACTION_SIDES = ((64, 64), (32, 64), (32, 32), (16, 32))

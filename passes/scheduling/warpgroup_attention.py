@@ -28,7 +28,8 @@ from .attention_blocks import (
     Attention,
     Block,
 )
-from .tensor_blocks import INSTRUCTION_LATENCY, LATENCY, MOST_REGISTERS, REGISTER_STEP, WARP, WORD
+from .block_times import INSTRUCTION_LATENCY, LATENCY
+from .tensor_blocks import MOST_REGISTERS, REGISTER_STEP, WARP, WORD
 
 _GROUPS = (1, 2)
 _KEYS = (32, 64, 128)

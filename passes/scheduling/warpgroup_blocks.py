@@ -25,7 +25,8 @@ from ..gpu.persistent_grid import PARTS
 from ..gpu.warp_roles import ADDRESSES as BESIDE
 from ..gpu.warp_roles import roles_for
 from ..gpu.warpgroup_products import STAGES
-from .tensor_blocks import ADDRESSES, FLOAT8, REGISTER_STEP, TWIN, WARP, Block, Estimate, Product, estimates
+from .block_times import Estimate, estimates
+from .tensor_blocks import ADDRESSES, FLOAT8, REGISTER_STEP, TWIN, WARP, Block, Product
 
 _HIGHS = (64, 128, 256)
 _WIDES = (32, 64, 128, 256)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from mlopt.passes.costs.machine import find_machine, machine_names
 from mlopt.passes.gpu.layouts.warps import REGISTERS
 from mlopt.passes.scheduling.attention_blocks import Attention, Block, estimates
-from mlopt.passes.scheduling.tensor_blocks import RESERVED, SHARED, WARP, Estimate
+from mlopt.passes.scheduling.block_times import Estimate
+from mlopt.passes.scheduling.tensor_blocks import RESERVED, SHARED, WARP
 
 GPUS = [name for name in machine_names() if find_machine(name).chips]
 LONG = Attention(4096, 4096, 64, 64, 32, "bf16", 2)

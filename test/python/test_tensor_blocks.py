@@ -9,15 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlopt.passes.costs.machine import find_machine, machine_names
 from mlopt.passes.gpu.layouts.warps import REGISTERS
-from mlopt.passes.scheduling.tensor_blocks import (
-    RESERVED,
-    SHARED,
-    WARP,
-    Estimate,
-    Product,
-    estimates,
-    overlapped,
-)
+from mlopt.passes.scheduling.block_times import Estimate, estimates, overlapped
+from mlopt.passes.scheduling.tensor_blocks import RESERVED, SHARED, WARP, Product
 
 GPUS = [name for name in machine_names() if find_machine(name).chips]
 

@@ -11,7 +11,8 @@ import pytest
 from mlir import ir
 from mlopt.dialects.context import make_context
 from mlopt.passes.costs.machine import find_machine
-from mlopt.passes.scheduling.tensor_blocks import Product, estimates
+from mlopt.passes.scheduling.block_times import estimates
+from mlopt.passes.scheduling.tensor_blocks import Product
 from mlopt.passes.scheduling.warpgroup_blocks import WarpgroupBlock, product_estimates, warpgroup_blocks
 from mlopt.pipelines.driver import run_pipeline
 from mlopt.runtime.cuda.chips import find_chip
