@@ -9,7 +9,7 @@ from mlir import ir
 
 from ..dialects.attributes import GROUP
 from .operations import block_ops, nested_ops
-from .structured import ATTENTION, SCAN, STRUCTURED, is_used, structured_ops
+from .structured import OWN_OPS, STRUCTURED, is_used, structured_ops
 
 _MEMREFS = (ir.MemRefType, ir.UnrankedMemRefType)
 
@@ -60,7 +60,7 @@ def give_inits_their_fills(func: ir.Operation) -> None:
 
 def is_init(op: ir.Operation, operand: int) -> bool:
     """Whether an operand of ``op`` is what a generic starts from."""
-    return op.name in ("linalg.generic", ATTENTION, SCAN) and operand >= len(op.operands) - len(op.results)
+    return op.name in ("linalg.generic", *OWN_OPS) and operand >= len(op.operands) - len(op.results)
 
 
 def sort_by_groups(func: ir.Operation) -> list[list[ir.Operation]]:

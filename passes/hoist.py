@@ -16,12 +16,12 @@ from .fusion.widened import only_widens, should_widen_late
 from .groups import entry_ops, operands_of
 from .operations import ops_named
 from .raising.bodies import is_contraction
-from .structured import ATTENTION, DYNAMIC, SCAN, erase_dead, inputs_of
+from .structured import DYNAMIC, OWN_OPS, erase_dead, inputs_of
 
 SMALL = 1 << 16  # bytes that may be kept whatever they were made from
 GROWTH = 2  # else what is kept may be this many times as large as what it was made from
 
-_WORK = ("linalg.generic", "tensor.insert_slice", "tensor.extract_slice", ATTENTION, SCAN)
+_WORK = ("linalg.generic", "tensor.insert_slice", "tensor.extract_slice", *OWN_OPS)
 _MOVABLE = ("linalg.", "tensor.", "arith.", "math.")
 
 
@@ -141,7 +141,7 @@ def should_keep(op: ir.Operation) -> bool:
 
 def _sources(op: ir.Operation) -> list[ir.Value]:
     """The tensors that ``op`` reads, its inits aside; each once."""
-    has_inits = op.name in ("linalg.generic", ATTENTION, SCAN)
+    has_inits = op.name in ("linalg.generic", *OWN_OPS)
     count = len(op.operands) - len(op.results) if has_inits else len(op.operands)
     return list(
         {
@@ -165,7 +165,7 @@ def _destinations(op: ir.Operation) -> list[ir.Value]:
     """What ``op`` writes onto; it must not be memory that outlives the call."""
     if op.name == "tensor.insert_slice":
         return [op.operands[1]]
-    has_inits = op.name.startswith(("linalg.", ATTENTION, SCAN))
+    has_inits = op.name.startswith(("linalg.", *OWN_OPS))
     return list(op.operands)[len(op.operands) - len(op.results) :] if has_inits else []
 
 

@@ -14,12 +14,13 @@ from .operations import block_ops, defining_op
 from .remembered import remembered
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
-ATTENTION = "mlopt.attention"  # loops, maps and init as a linalg.generic has them, but no body
-SCAN = "mlopt.scan"  # the same
+ATTENTION = "mlopt.attention"
+SCAN = "mlopt.scan"
+OWN_OPS = (ATTENTION, SCAN)  # with loops, maps and inits as a linalg.generic has them, but no body
 COPY = "memref.copy"  # what the host function copies itself, from buffer to buffer
 SCORES = "scores"  # the label of the product before it
 # What has loops, and so can be part of a kernel.
-STRUCTURED = ("linalg.generic", "linalg.fill", "tensor.extract_slice", "tensor.insert_slice", ATTENTION, SCAN)
+STRUCTURED = ("linalg.generic", "linalg.fill", "tensor.extract_slice", "tensor.insert_slice", *OWN_OPS)
 BYTE = 8
 ASSUMED = 64  # the size that a dynamic dim is taken for where a decision needs a number
 _WORDS = {"tensor.expand_shape": "reshape", "tensor.collapse_shape": "reshape"}
@@ -306,5 +307,5 @@ def erase_dead(func: ir.Operation) -> None:
             op.erase()
 
 
-_PURE = ("linalg.", "tensor.", "arith.", "math.", "complex.", ATTENTION, SCAN)
-_ON_INITS = ("linalg.", "tensor.insert_slice", ATTENTION, SCAN)
+_PURE = ("linalg.", "tensor.", "arith.", "math.", "complex.", *OWN_OPS)
+_ON_INITS = ("linalg.", "tensor.insert_slice", *OWN_OPS)

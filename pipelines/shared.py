@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..passes.options import format_pass
-from ..passes.structured import ATTENTION, SCAN
+from ..passes.structured import OWN_OPS, SCAN
 from ..passes.verify import Verify
 from .stages import Stage
 
@@ -71,7 +71,7 @@ def kernels(machine: str, own: str = "", early: str = "", float8: bool = False) 
         "mlopt-raise-named,mlopt-outline,"
         # Dims that a kernel runs through together become one: long rows for vectors and wide accesses.
         "mlopt-collapse-dims",
-        (*TENSORS, ATTENTION, SCAN),
+        (*TENSORS, *OWN_OPS),
         layers_once=True,
     )
 

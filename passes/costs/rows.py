@@ -46,8 +46,7 @@ def bytes_again(domain: Domain, machine: Machine, unknown: int = 1) -> int:
     passes: dict[Nest, int] = {}
     found: dict[object, tuple[set[int], Nest, Access]] = {}
     for root in domain.nests:
-        is_whole = root.reductions and root.op.name != SCAN
-        if not is_whole and not any(write.value in domain.results for write in root.writes):
+        if not _is_total(root) and not any(write.value in domain.results for write in root.writes):
             continue
         inside, before = _needed(domain, root)
         number = max((passes[nest] for nest in before), default=0) + 1
@@ -73,9 +72,13 @@ def _needed(domain: Domain, root: Nest) -> tuple[list[Nest], list[Nest]]:
             made = None if access is None else domain.writer(access.value)
             if made is None or made[0] in (*inside, *before):
                 continue
-            is_whole = made[0].reductions and made[0].op.name != SCAN
-            (before if is_whole else inside).append(made[0])
+            (before if _is_total(made[0]) else inside).append(made[0])
     return inside, before
+
+
+def _is_total(nest: Nest) -> bool:
+    """Whether what is made needs all of a row: a scan's elements need those before them alone."""
+    return bool(nest.reductions) and nest.op.name != SCAN
 
 
 def _is_online(root: Nest, inside: list[Nest], before: list[Nest]) -> bool:

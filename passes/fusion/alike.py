@@ -19,11 +19,11 @@ from mlir import ir
 
 from ..constants import scalar_constant
 from ..operations import nested_ops
-from ..structured import ATTENTION, SCAN
+from ..structured import OWN_OPS
 
 _Answer = TypeVar("_Answer")
 # Of a part of a tensor it counts what else is made of the tensor.
-_ALONE = ("linalg.generic", "linalg.fill", ATTENTION, SCAN)
+_ALONE = ("linalg.generic", "linalg.fill", *OWN_OPS)
 
 
 class Form(NamedTuple):

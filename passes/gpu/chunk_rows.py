@@ -90,7 +90,7 @@ class ChunkRows(Pass):
 
 
 def is_read_once(forall: ir.Operation) -> bool:
-    """Whether a task scans and reduces nothing: no element has to wait for the rest of its row."""
+    """Whether a task scans, and reduces nothing: no element has to wait for the rest of its row."""
     return bool(ops_named(forall, "vector.scan")) and not ops_named(forall, "vector.multi_reduction")
 
 

@@ -10,7 +10,7 @@ from mlir import ir
 from ..affine import fold_affine
 from ..base import UnsupportedError
 from ..operations import defining_op
-from ..structured import ATTENTION, DYNAMIC, SCAN
+from ..structured import DYNAMIC, OWN_OPS
 from ..subsets import part_sizes
 
 _BINARY = {
@@ -47,7 +47,7 @@ def size_expression(value: ir.Value, dim: int) -> str:
     if isinstance(value, ir.BlockArgument):
         return f"a{value.arg_number}_{dim}"
     op = value.owner.operation
-    if op.name in ("linalg.generic", "linalg.fill", ATTENTION, SCAN):
+    if op.name in ("linalg.generic", "linalg.fill", *OWN_OPS):
         return size_expression(op.operands[len(op.operands) - len(op.results) + value.result_number], dim)
     if op.name == "tensor.insert_slice":
         return size_expression(op.operands[1], dim)

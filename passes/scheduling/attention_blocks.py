@@ -25,9 +25,9 @@ from math import ceil
 from ..costs.machine import Machine, find_machine
 from ..gpu.layouts.access import WIDE
 from ..gpu.layouts.mma import COLUMNS, ROWS
-from ..gpu.layouts.warps import REGISTERS, RESERVED
+from ..gpu.layouts.warps import HELD_WARPS, MOST_REGISTERS, REGISTER_STEP, REGISTERS, RESERVED
 from .block_times import INSTRUCTION_LATENCY, LATENCY, STEP_LATENCY, Estimate, longest, overlapped
-from .tensor_blocks import HELD_WARPS, MOST_REGISTERS, REGISTER_STEP, WARP, WORD
+from .tensor_blocks import WARP, WORD
 
 DEPTH = 16  # of an mma.sync of half floats
 MATRICES = 512  # bytes that ldmatrix loads at once

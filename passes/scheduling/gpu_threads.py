@@ -9,7 +9,7 @@ from mlir import ir
 
 from ..costs.cost import SPECIAL
 from ..domain import Dim, Domain
-from ..gpu.layouts.warps import REGISTERS
+from ..gpu.layouts.warps import REGISTER_STEP, REGISTERS
 from ..operations import nested_ops
 from ..tiling import elementwise, fill, reduction, scan
 from ..tiling.access import Access, Nest
@@ -38,7 +38,6 @@ MOST_RESULTS = 8  # of the others: more have so many addresses and constants tha
 FEWEST_REGISTERS = 32
 FEW = 8  # times as many elements as rows: then what is computed once a row does not count
 PLACES = 8  # registers with addresses and the like
-REGISTER_STEP = 8  # they are handed out by so many
 _SHORT = ("div", "exp", "sqrt", "rsqrt")  # functions of a dozen instructions at most
 
 

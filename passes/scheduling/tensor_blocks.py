@@ -15,12 +15,10 @@ from math import ceil, prod
 
 from ..costs.machine import Machine
 from ..gpu.layouts.mma import COLUMNS, ROWS, warp_grid
-from ..gpu.layouts.warps import REGISTERS, RESERVED
+from ..gpu.layouts.warps import HELD_WARPS, MOST_REGISTERS, REGISTER_STEP, REGISTERS, RESERVED
 
 WARP = 32
 SHARED = 164 * 1024  # bytes of a multiprocessor, of compute capability 8.0
-MOST_REGISTERS = 255  # that a thread can have
-REGISTER_STEP = 8  # they are handed out by so many
 ADDRESSES = 36  # registers for places, counters and what is on its way, as ptxas has them
 FEWEST_ADDRESSES = 24  # the same, if it is told to have no more
 PLACES = 8  # more of them, of windows and rows that run along several dims: each has an end
@@ -29,7 +27,6 @@ PRESSED_ADDRESSES = 8  # the same where elements pass through registers, and sev
 TWIN = 0.75  # the same of a twin, whose elements pass in turns
 WORD = 4
 SECTOR = 32  # bytes of memory and of the L2 cache that come at once
-HELD_WARPS = 64
 FLOAT8 = "f8"  # as machines call both formats
 
 _SIDES = (16, 32, 64, 128, 256)

@@ -16,7 +16,7 @@ from math import ceil
 from ..costs.machine import Machine
 from ..gpu.layouts.mma import ROWS as WARP_ROWS
 from ..gpu.layouts.warpgroup import MOST_COLUMNS, PATTERN_BYTES, ROWS, WARPS, can_swizzle, words_for
-from ..gpu.layouts.warps import MOST_BLOCKS, REGISTERS, RESERVED
+from ..gpu.layouts.warps import MOST_BLOCKS, MOST_REGISTERS, REGISTER_STEP, REGISTERS, RESERVED
 from ..gpu.warp_roles import ADDRESSES, WEIGHT, roles_for
 from .attention_blocks import (
     CAUSAL,
@@ -29,7 +29,7 @@ from .attention_blocks import (
     Block,
 )
 from .block_times import INSTRUCTION_LATENCY, LATENCY
-from .tensor_blocks import MOST_REGISTERS, REGISTER_STEP, WARP, WORD
+from .tensor_blocks import WARP, WORD
 
 _GROUPS = (1, 2)
 _KEYS = (32, 64, 128)

@@ -19,14 +19,14 @@ from math import ceil, prod
 from ..costs.machine import Machine, find_machine
 from ..gpu.layouts.mma import TF32
 from ..gpu.layouts.warpgroup import MOST_COLUMNS, PATTERN_BYTES, ROWS, TURNABLE, WARPS, words_for
-from ..gpu.layouts.warps import CONSUMERS, RESERVED
+from ..gpu.layouts.warps import CONSUMERS, REGISTER_STEP, RESERVED
 from ..gpu.pair_blocks import BLOCKS
 from ..gpu.persistent_grid import PARTS
 from ..gpu.warp_roles import ADDRESSES as BESIDE
 from ..gpu.warp_roles import roles_for
 from ..gpu.warpgroup_products import STAGES
 from .block_times import Estimate, estimates
-from .tensor_blocks import ADDRESSES, FLOAT8, REGISTER_STEP, TWIN, WARP, Block, Product
+from .tensor_blocks import ADDRESSES, FLOAT8, TWIN, WARP, Block, Product
 
 _HIGHS = (64, 128, 256)
 _WIDES = (32, 64, 128, 256)

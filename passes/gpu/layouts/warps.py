@@ -10,7 +10,7 @@ from ...base import PassError
 
 REGISTERS = 1 << 16  # of a multiprocessor, of every GPU since compute capability 3.5
 MOST_BLOCKS = 32  # of a multiprocessor of sm_80 and sm_90
-MOST_THREADS = 2048  # of a multiprocessor of these
+HELD_WARPS = 64  # at once by a multiprocessor of these
 BLOCK_SHARED = 163 * 1024  # bytes of shared memory that a block can have, of compute capability 8.0
 RESERVED = 1024  # bytes of shared memory for each block, which the driver takes
 PARTS = 4  # of a multiprocessor's registers, each for every fourth warp
@@ -50,7 +50,7 @@ def blocks_with_registers(forall: ir.Operation, aligned: bool = True) -> int:
     if "registers" not in schedule:
         return blocks
     needed = schedule["registers"][0 if aligned else 1]
-    return max(blocks, min(REGISTERS // needed, MOST_THREADS) // (warps * WARP))
+    return max(blocks, min(REGISTERS // needed, HELD_WARPS * WARP) // (warps * WARP))
 
 
 def producers_of(forall: ir.Operation) -> int:

@@ -86,12 +86,7 @@ def shift(em: Emitter, run: Run, words: Sequence[ir.Value]) -> ir.Value:
 
 def _aligned(em: Emitter, run: Run) -> Number:
     """Where the first access begins; at the buffer's beginning where there is none."""
-    build = em.build
-    place = build.sub(run.place, run.rest)
-    if run.starts is True:
-        return place
-    places = [build.number(place), build.number(0)]
-    return build.op("arith.select", [build.truth(run.starts), *places], build.index)
+    return em.build.pick(run.starts, em.build.sub(run.place, run.rest), 0)
 
 
 def _load(em: Emitter, run: Run, place: Number) -> list[ir.Value]:
