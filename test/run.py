@@ -28,12 +28,13 @@ SLOW_FILE = 3.0  # seconds from which on a test file has a line of its own in th
 
 @dataclass
 class Outcome:
-    """What one command did: tests by result, seconds, and seconds by file where it tells."""
+    """What one command did: tests by result and seconds; where it tells, seconds by file and what failed."""
 
     passed: int
     failed: int
     seconds: float
     files: dict[str, float] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
 
 
 def check(*command: str) -> Outcome:
@@ -51,7 +52,7 @@ def lit() -> Outcome:
     found = len(re.findall(r"^\s+\S+ :: ", listing.stdout, re.MULTILINE))
     broken = set(re.findall(r"^(?:FAIL|TIMEOUT|XPASS|UNRESOLVED): (\S+ :: \S+)", output, re.MULTILINE))
     failed = max(len(broken), int(status != 0))
-    return Outcome(max(0, found - failed), failed, seconds)
+    return Outcome(max(0, found - failed), failed, seconds, failures=sorted(broken))
 
 
 def pytest() -> Outcome:
@@ -68,10 +69,13 @@ def pytest() -> Outcome:
     failed = int(suite.attrib["failures"]) + int(suite.attrib["errors"])
     passed = int(suite.attrib["tests"]) - failed - int(suite.attrib["skipped"])
     files: dict[str, float] = {}
+    failures = []
     for case in suite.iter("testcase"):
         file = case.attrib["classname"].rsplit(".", 1)[-1]
         files[file] = files.get(file, 0.0) + float(case.attrib["time"])
-    return Outcome(passed, max(failed, int(status != 0)), seconds, files)
+        if (problem := case.find("failure")) is not None or (problem := case.find("error")) is not None:
+            failures.append(f"{file}::{case.attrib['name']}: {problem.get('message', '').splitlines()[:1]}")
+    return Outcome(passed, max(failed, int(status != 0)), seconds, files, failures)
 
 
 # mypy keeps one core busy, and lit what is left; of the others, one times things, and one uses all cores.
@@ -126,6 +130,9 @@ def main(names: list[str]) -> int:
         for file, seconds in sorted(outcome.files.items(), key=lambda item: -item[1]):
             if seconds >= SLOW_FILE:
                 print(f"{seconds / 60:7.2f}                    {file}")
+    # Last, as a log is read from its end.
+    for failure in (failure for outcome in outcomes.values() for failure in outcome.failures):
+        print(f"failed: {failure}")
     passed = sum(outcome.passed for outcome in outcomes.values())
     failed = sum(outcome.failed for outcome in outcomes.values())
     print(f"\n{passed} passed, {failed} failed")
