@@ -13,10 +13,12 @@ magnitudes (test/python/test_math.py); NaN, infinities, zeros and denormals as i
     exp 1.0   exp2 0.9   expm1 1.4   log 0.9   log2 1.0   log10 1.0   log1p 1.4
     tanh 2.4  erf 1.3    sin 1.5     cos 1.5   powf 0.6   rsqrt 1.5
 
-`maximumf` and `minimumf` (f64 too) propagate NaN by a comparison instead of LLVM's longer
-sequence. powf by 2, 3, ±0.5, -1 and -2 is what eager makes of it; 1 + tanh(x), of GELU, is
-2 / (1 + exp(-2x)). Other functions, and f64, stay for convert-math-to-libm. Effect: exp takes 0.18 ns
-an element (0.20 without lookups) where libm takes 3, GELU with erf 0.30 (0.60), with tanh 0.35.
+`maximumf` and `minimumf` (f64 too) do not tell zeros by their signs, which takes LLVM a longer
+sequence; of a constant they are one comparison. powf by 2, 3, ±0.5, -1 and -2 is what eager makes
+of it; 1 + tanh(x), of GELU, is 2 / (1 + exp(-2x)). Other functions, and f64, stay for
+convert-math-to-libm. Effect: exp takes 0.18 ns an element (0.20 without lookups) where libm takes 3,
+GELU with erf 0.30 (0.60), with tanh 0.35; max pool of 3x3 (64x56x56, one Zen 3 core) 97 us, where
+comparisons of both operands took 128.
 """
 
 from __future__ import annotations

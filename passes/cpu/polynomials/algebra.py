@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from mlir import ir
-from mlir.dialects import math
+from mlir.dialects import llvm, math
 
 from .lanes import Lanes, splat
 from .registry import expands
+
+_ANY_ZERO = llvm.FastmathFlags.nsz
 
 
 @expands("math.rsqrt", 32, 64)
@@ -19,22 +21,24 @@ def rsqrt(b: Lanes, operands: list[ir.Value]) -> ir.Value:
 def maximum(b: Lanes, operands: list[ir.Value]) -> ir.Value:
     """One maxps where an operand is a constant, else three instructions; zeros of both signs are equal."""
     first, second = _constant_first(operands)
-    return _nan_of(b, first, b.select(b.less(second, first), first, second))
+    if not _is_number(first):
+        return llvm.intr_maximum(first, second, fastmath_flags=_ANY_ZERO)
+    return b.select(b.less(second, first), first, second)
 
 
 @expands("arith.minimumf", 32, 64)
 def minimum(b: Lanes, operands: list[ir.Value]) -> ir.Value:
     """One minps where an operand is a constant, else three instructions; zeros of both signs are equal."""
     first, second = _constant_first(operands)
-    return _nan_of(b, first, b.select(b.less(first, second), first, second))
+    if not _is_number(first):
+        return llvm.intr_minimum(first, second, fastmath_flags=_ANY_ZERO)
+    return b.select(b.less(first, second), first, second)
 
 
-def _nan_of(b: Lanes, first: ir.Value, chosen: ir.Value) -> ir.Value:
-    """``chosen`` is the second operand where one is NaN; mend it where that is the first."""
-    value = splat(first)
-    if value is not None and value == value:
-        return chosen
-    return b.select(b.is_nan(first), first, chosen)
+def _is_number(value: ir.Value) -> bool:
+    """Whether ``value`` is a constant and not NaN: the other operand is chosen where that is NaN."""
+    constant = splat(value)
+    return constant is not None and constant == constant
 
 
 def _constant_first(operands: list[ir.Value]) -> list[ir.Value]:

@@ -11,7 +11,6 @@ from mlir import ir
 from mlir.dialects import arith, math, vector
 
 _OrderedLess = arith.CmpFPredicate.OLT
-_Unordered = arith.CmpFPredicate.UNO
 _Equal = arith.CmpFPredicate.OEQ
 
 
@@ -88,10 +87,6 @@ class Lanes:
     def equal(self, a: ir.Value, b: ir.Value) -> ir.Value:
         """`a == b`; false for NaN."""
         return arith.cmpf(_Equal, a, b)
-
-    def is_nan(self, a: ir.Value) -> ir.Value:
-        """Whether ``a`` is NaN."""
-        return arith.cmpf(_Unordered, a, a)
 
     def select(self, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
         """``a`` where ``condition``, else ``b``."""
