@@ -74,7 +74,7 @@ def pool(shared_pool):
     yield shared_pool
     token = os.urandom(8)
     assert shared_pool.call("compile", TARGET + "echo", value=token) == token
-    eventually(lambda: not zombies(), 2.0)  # one that has ended by itself a moment ago is collected
+    eventually(lambda: not zombies())  # one that has ended by itself a moment ago is collected
 
 
 @pytest.fixture

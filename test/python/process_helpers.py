@@ -26,7 +26,7 @@ def is_running(pid):
         return False
 
 
-def eventually(condition, seconds=10.0):
+def eventually(condition, seconds=30.0):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen"
@@ -52,12 +52,12 @@ def private(folder):
     return folder.stat().st_mode & 0o77 == 0
 
 
-def wait_until_gone(pid, seconds=5.0):
-    eventually(lambda: not is_running(pid), seconds)
+def wait_until_gone(pid):
+    eventually(lambda: not is_running(pid))
 
 
-def output(process, seconds=60):
+def output(process):
     """What a program that ends well has printed."""
-    out, err = process.communicate(timeout=seconds)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     return out.split()

@@ -234,7 +234,7 @@ def test_a_row_ends_in_its_time_whatever_compiles(monkeypatch):
         begin = time.perf_counter()
         found = Child(Job("emulator", "cuda:sm_80", "", True, 3, 0.001)).row("one-f32", 0.5)
         taken = time.perf_counter() - begin
-    assert 0.4 < taken < 5
+    assert 0.4 < taken < 30  # of the 60 that the slow one sleeps
     problems = {name: figure.problem for name, figure in found.peers.items()}
     assert problems["eager"] == "" and found.peers["eager"].seconds > 0
     assert re.fullmatch(r"left out: its time was up, 0\.\d s after it began to compile", problems["slow"])

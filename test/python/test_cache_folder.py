@@ -151,7 +151,7 @@ def test_the_bound_holds_with_many_writers(folder):
         folder.path,
     )
     for writer in writers:
-        _, errors = writer.communicate(timeout=60)
+        _, errors = writer.communicate(timeout=300)
         assert writer.returncode == 0, errors
     sizes = [file.stat().st_size for file in folder.path.iterdir()]
     assert 20_000 < sum(sizes) <= 50_000
@@ -180,7 +180,7 @@ def test_writers_of_one_key_never_mix(folder):
             assert found is not None and len(set(found[1])) == 1
         """
     for writer in processes(3, content, folder.path):
-        _, errors = writer.communicate(timeout=60)
+        _, errors = writer.communicate(timeout=300)
         assert writer.returncode == 0, errors
     assert folder.get(KEYS[0]) is not None
 

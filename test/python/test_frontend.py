@@ -137,9 +137,9 @@ def test_capture_of_the_demo_is_quick(name):
     case = DEMO[name]
     module, inputs = case.module(), case.inputs()
     capture(module, inputs)
-    start = time.perf_counter()
+    start = time.process_time()
     program = capture(module, inputs)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert len(program.text) < 300_000
     assert sum(numpy.prod(weight.tensor.shape) for weight in program.weights) > 7e6
 

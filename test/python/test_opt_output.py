@@ -17,7 +17,7 @@ PRINTS = (["--mlopt-test-print"], ["--mlopt-test-print=lines=5000"])
 def run(flags: list[str], output: int) -> "subprocess.CompletedProcess[str]":
     command = [TOOL, PLUGIN, *flags]
     return subprocess.run(
-        command, input=TEXT, stdout=output, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+        command, input=TEXT, stdout=output, stderr=subprocess.PIPE, text=True, check=False, timeout=300
     )
 
 
@@ -34,7 +34,7 @@ def test_a_full_disk_is_an_error_of_one_line(flags: list[str]) -> None:
 @pytest.mark.parametrize("flags", [["--mlopt-test-nothing"], *PRINTS])
 def test_so_is_an_output_that_was_closed(flags: list[str]) -> None:
     command = ["sh", "-c", 'exec "$@" >&-', "sh", TOOL, PLUGIN, *flags]
-    done = subprocess.run(command, input=TEXT, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, input=TEXT, capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stderr) == (
         1,
         "LLVM ERROR: IO failure on output stream: Bad file descriptor\n",

@@ -52,6 +52,6 @@ def _folded(text: str, folder: Path) -> str:
     source = folder / "chunks.mlir"
     source.write_text(text)
     command = [SCRIPT, str(source), "--mlopt-fold-moves", "--split-input-file"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout

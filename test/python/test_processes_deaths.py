@@ -115,7 +115,7 @@ def test_time_limit(pool, function):
 
 def test_time_limit_starts_when_the_request_does(pool):
     """Waiting for a free worker is not compiling."""
-    calls = [call_in_thread(pool, "import", TARGET + "sleep", seconds=0.4, timeout=1.0) for _ in range(4)]
+    calls = [call_in_thread(pool, "import", TARGET + "sleep", seconds=1.0, timeout=3.0) for _ in range(4)]
     for thread, _ in calls:
         thread.join()
     assert [outcome for _, outcome in calls] == [[None]] * 4
