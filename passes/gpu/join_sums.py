@@ -125,12 +125,7 @@ def can_join(first: ir.Operation, second: ir.Operation, place: int) -> Parts | s
     own = [_dim(read, *accesses[0], number) for number in range(len(shape_of(argument)))]
     reduced = [number for number, dim in enumerate(own) if dim is not None and dim.kind == "reduction"]
     tiles, extents = _blocks_of(made, first), tuple(argument.type.shape)
-    if (
-        len(reduced) != 1
-        or tiles is None
-        or tiles[reduced[0]] != 1
-        or ir.ShapedType.get_dynamic_size() in extents
-    ):
+    if len(reduced) != 1 or tiles is None or tiles[reduced[0]] != 1:
         return None
     (across,) = reduced
     others = [number for number in range(len(own)) if number != across]

@@ -107,12 +107,10 @@ def can_use(contract: ir.Operation, tf32: bool = False) -> Instruction | str:
     """The instruction that a product can be made with, or why with none; ``tf32``: f32 may be rounded."""
     if str(contract.attributes["kind"]) != "#vector.kind<add>":
         return "its products are not added up"
-    lhs, rhs, total = (ir.VectorType(operand.type) for operand in contract.operands)
-    if lhs.element_type != rhs.element_type:
-        return f"its factors have two types, {lhs.element_type} and {rhs.element_type}"
-    found = instruction_for(lhs.element_type, total.element_type, tf32)
+    factor, _, total = (ir.VectorType(operand.type).element_type for operand in contract.operands)
+    found = instruction_for(factor, total, tf32)
     if found is None:
-        return f"no instruction multiplies {lhs.element_type} into {total.element_type}"
+        return f"no instruction multiplies {factor} into {total}"
     roles = roles_of(contract)
     if isinstance(roles, Roles) and roles.depth is None:
         return "it adds up nothing, as the steps of a product of unknown depth"
