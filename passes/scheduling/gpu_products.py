@@ -14,7 +14,7 @@ from ..costs.machine import Machine, find_machine
 from ..costs.roofline import arithmetic_of
 from ..domain import Dim, Domain
 from ..gpu.layouts.access import WIDE
-from ..gpu.layouts.mma import Instruction, instruction_for
+from ..gpu.layouts.instructions import Instruction, instruction_for
 from ..siblings import are_siblings
 from ..tiling import contraction, elementwise, fill
 from ..tiling.access import Access, Nest, shape_of
