@@ -21,6 +21,7 @@ from .graph_report import EagerOp
 from .options import Options
 from .report import Report
 from .runtime import requests
+from .runtime.cuda.chips import is_cuda
 from .runtime.executable import Executable
 from .runtime.graph_call import GraphCall
 from .runtime.graph_weights import GraphWeights
@@ -43,7 +44,8 @@ def compile_graph(module: GraphModule, static: Collection[int], options: Options
 
     With ``options.fallback`` ops that cannot be compiled run in eager, else they are an error.
     """
-    reasons = eager_reasons(module.graph, "cuda" if needs_gpu(options) else "cpu")
+    device = "cuda" if needs_gpu(options) else "cpu"
+    reasons = eager_reasons(module.graph, device, loops=not is_cuda(options.target))
     if not reasons:
         try:
             call, report = _compile_unit(module, static, options, name)
@@ -88,7 +90,7 @@ def _compile_unit(
 
     call = open_call(built, options, name, make)
     if options.verify:
-        call = _verified(call, module)
+        call = _verified(call, module, requests.may_round(options))
     metadata, seconds = built["metadata"], time.perf_counter() - start
     return call, Report.from_metadata(metadata, program.ops, seconds, notes(options))
 
@@ -106,7 +108,7 @@ def _captured(module: GraphModule, static: Collection[int] = ()) -> GraphProgram
         ) from error
 
 
-def _verified(call: Callable[..., Any], module: GraphModule) -> Callable[..., Any]:
+def _verified(call: Callable[..., Any], module: GraphModule, tf32: bool) -> Callable[..., Any]:
     """``call``, whose first call compares itself with eager."""
     checked = False
 
@@ -114,7 +116,7 @@ def _verified(call: Callable[..., Any], module: GraphModule) -> Callable[..., An
         nonlocal checked
         if checked:
             return call(*args)
-        verifier = Verifier(module, args, {})
+        verifier = Verifier(module, args, {}, tf32)
         outputs = call(*args)
         verifier.check(outputs)
         checked = True

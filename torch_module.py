@@ -73,7 +73,7 @@ def compile_module(
     report = Report.from_metadata(metadata, program.ops, seconds, notes(options))
     compiled = Compiled(name, call, general, arity, asm, report, options, refresh)
     if options.verify:
-        _verify_first_call(compiled, module)
+        _verify_first_call(compiled, module, requests.may_round(options))
     return compiled
 
 
@@ -209,12 +209,12 @@ def _torch_dtype(name: str) -> torch.dtype:
     return dtype
 
 
-def _verify_first_call(compiled: Compiled, module: torch.nn.Module) -> None:
+def _verify_first_call(compiled: Compiled, module: torch.nn.Module, tf32: bool) -> None:
     """Make the first call of ``compiled`` compare itself with eager; later calls go straight on."""
     arity, general = compiled._arity, compiled._general
 
     def first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        verifier = Verifier(module, args, kwargs)
+        verifier = Verifier(module, args, kwargs, tf32)
         outputs = general(args, kwargs)
         verifier.check(outputs)
         compiled._arity, compiled._general = arity, general

@@ -22,6 +22,7 @@ from torch.utils import _pytree as pytree
 
 from .fx_operands import DTYPE_ASM
 from .graph_steps import is_random
+from .loops import WHY, becomes_loops
 
 _EMPTY = {
     torch.ops.aten.empty.memory_format,
@@ -49,13 +50,16 @@ class Split:
     inputs: dict[str, list[Node]]
 
 
-def eager_reasons(graph: Graph, device: str = "cpu") -> dict[Node, str]:
-    """The nodes that are known not to be compiled, and why; compiled code has its tensors on ``device``."""
+def eager_reasons(graph: Graph, device: str = "cpu", *, loops: bool = True) -> dict[Node, str]:
+    """The nodes that are known not to be compiled, and why.
+
+    Compiled code has its tensors on ``device``, and may have ``loops`` over them.
+    """
     reasons: dict[Node, str] = {}
     for node in graph.nodes:
         if node.op in ("placeholder", "output", "get_attr"):
             continue
-        reason = _reason(node, device)
+        reason = WHY if not loops and becomes_loops(node) else _reason(node, device)
         if reason:
             reasons[node] = reason
     for node in reversed(graph.nodes):

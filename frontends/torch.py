@@ -31,6 +31,7 @@ from .fx_operands import DTYPE_ASM
 from .fx_text import graph_to_text
 from .graph_code import code_on_demand
 from .graph_steps import is_random, list_ops, simplify
+from .loops import refuse_loops
 from .module_form import named_tensors
 from .program import Program, Result
 from .refusals import check_refusals, sizes_of_extremes
@@ -193,6 +194,7 @@ def _program(
     graph = exported.graph
     ops = list_ops(graph)
     _refuse_random_ops(graph)
+    refuse_loops(graph)
     simplify(graph)
     arguments = Arguments(exported)
     sizes = Sizes(arguments.inputs)

@@ -84,6 +84,15 @@ def kernel_domain(function: ir.Operation) -> Domain | str:
     return domain
 
 
+def scheduled_domain(function: ir.Operation) -> Domain | str:
+    """What the schedule of a kernel divides into tasks: all of it, or the product whose parts it sums up."""
+    if SUMS.get(function) is None:
+        return kernel_domain(function)
+    *ops, end = block_ops(function)
+    parts = end.operands[0]
+    return Domain.build(ops[: ops.index(parts.owner.operation) + 1], [parts])
+
+
 def tile_kernel(function: ir.Operation) -> None:
     """Replace the structured ops of a kernel function by one scf.forall, or by two if it sums up parts."""
     sums = SUMS.get(function)
@@ -91,7 +100,7 @@ def tile_kernel(function: ir.Operation) -> None:
         *ops, end = block_ops(function)
         parts = end.operands[0]
         maker = ops.index(parts.owner.operation)
-        _tile_part(function, Domain.build(ops[: maker + 1], [parts]), [0], SCHEDULE.get(function) or {})
+        _tile_part(function, scheduled_domain(function), [0], SCHEDULE.get(function) or {})
         parts.replace_all_uses_with(end.operands[0])
         rest = range(1, len(end.operands))
         domain = Domain.build(ops[maker + 1 :], [end.operands[number] for number in rest])

@@ -35,7 +35,7 @@ from ..passes.locations import place_of
 from ..passes.moving.reads import is_move
 from ..passes.naming.parts import by_named_ops
 from ..passes.structured import ASSUMED, word_for
-from ..passes.tile import kernel_domain
+from ..passes.tile import kernel_domain, scheduled_domain
 from ..runtime.codegen import Target
 from ..runtime.cuda.chips import find_chip
 from .accept import accept
@@ -301,7 +301,7 @@ def _assumed(types: Iterable[ir.Type]) -> int:
 
 def _tasks(function: ir.Operation) -> int | None:
     """The tasks that the schedule divides a kernel into; None for dynamic sizes, or without a schedule."""
-    tiles, domain = (SCHEDULE.get(function) or {}).get("tile"), kernel_domain(function)
+    tiles, domain = (SCHEDULE.get(function) or {}).get("tile"), scheduled_domain(function)
     if tiles is None or isinstance(domain, str):
         return None
     divided = [dim for dim in domain.dims if dim.kind == "parallel" and not dim.walked and tiles[dim.id]]

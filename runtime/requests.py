@@ -82,11 +82,16 @@ def import_program(text: str, weights: list[int], options: Options) -> str:
 
 def rounding_of(options: Options) -> dict[str, bool]:
     """What torch lets a GPU's products of f32 do, if that is more than nothing."""
+    return {"tf32": True} if may_round(options) else {}
+
+
+def may_round(options: Options) -> bool:
+    """Whether the target's tensor cores may round factors of f32 (TF32), as torch's setting says now."""
     if not is_cuda(options.target):
-        return {}
+        return False
     import torch  # as the program's caller has: importing mlopt does not
 
-    return {"tf32": True} if torch.backends.cuda.matmul.fp32_precision == "tf32" else {}
+    return bool(torch.backends.cuda.matmul.fp32_precision == "tf32")
 
 
 def _measured(options: Options, shapes: Sequence[Sequence[int | None]] | None = None) -> dict[str, Any]:

@@ -9,6 +9,10 @@ element that is small beside others, or small because much cancels, is measured 
 not by the output's typical size. The terms are looked for only where some element is off by more than its
 share of itself: they are never less.
 
+Where tensor cores may round factors of f32 (TF32), eager is run with rounded factors, too, and an element may
+be near either result. One that depends on such a product (factors of a bit less change it) may be off by the
+share of f16, which has as many bits.
+
 Integers and bools must be equal to eager's. Where eager or its float64 result is not finite, an element
 has to agree with either: eager's own dtype may overflow where float64 does not.
 
@@ -30,8 +34,9 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from ..errors import VerifyError
+from ..errors import VerifyError, user_line
 from .float64 import InFloat64
+from .rounded_products import TF32_BITS, RoundedProducts
 from .torch_inputs import describe
 
 _SHARE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
@@ -42,12 +47,25 @@ STEP = 2.0**-20  # the inputs' relative change: small against 1, large against f
 
 
 class Verifier:
-    """Takes what eager gives for some arguments, before a call; compares with what it returned."""
+    """Takes what eager gives for some arguments, before a call; compares with what it returned.
 
-    def __init__(self, module: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    ``tf32``: the call may round the factors of its products of f32.
+    """
+
+    def __init__(
+        self, module: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], tf32: bool = False
+    ) -> None:
         positional: tuple[Any, ...]
         positional, by_name = pytree.tree_map(_as_tensor, (tuple(args), dict(kwargs)))
-        self.eager = _leaves(module, positional, by_name)
+        try:
+            self.eager = self._rounded = self._coarser = _leaves(module, positional, by_name)
+        except NotImplementedError as error:
+            raise _without_eager(error) from error
+        if tf32:
+            with RoundedProducts(TF32_BITS):
+                self._rounded = _leaves(module, positional, by_name)
+            with RoundedProducts(TF32_BITS - 1):
+                self._coarser = _leaves(module, positional, by_name)
         self._references = _references(module, (positional, by_name), self.eager)
         self.exact, self._find_terms = next(self._references)
 
@@ -75,23 +93,52 @@ class Verifier:
         self._compare(ours, self.terms)
 
     def _compare(self, ours: Sequence[Any], terms_of_all: Sequence[Any]) -> None:
-        triples = zip(ours, self.eager, self.exact, terms_of_all, strict=True)
-        for number, (value, eager, exact, terms) in enumerate(triples):
+        references = zip(self.eager, self._rounded, self._coarser, strict=True)
+        each = zip(ours, references, self.exact, terms_of_all, strict=True)
+        for number, (value, (eager, rounded, coarser), exact, terms) in enumerate(each):
             value = _as_tensor(value)
             if not isinstance(eager, torch.Tensor):
                 if value != eager:
                     raise VerifyError(f"verify: output {number} is {value!r}, eager's is {eager!r}")
                 continue
-            _check_tensor(number, value.detach(), eager, exact, terms)
+            share = _share(rounded, coarser)
+            _check_tensor(number, value.detach(), (eager, rounded), exact, terms, share)
+
+
+def _without_eager(error: NotImplementedError) -> VerifyError:
+    what = (str(error).splitlines() or ["an op is not implemented"])[0]
+    return VerifyError(
+        "verify: eager cannot run this module, so there is nothing to compare with",
+        where=user_line(error),
+        details=what,
+        remedy="leave out verify=True, or pass inputs on a device that has the op",
+    )
+
+
+def _share(rounded: torch.Tensor, coarser: torch.Tensor) -> torch.Tensor | None:
+    """The share of its terms that each element may be off by; None of what is no float."""
+    if not _is_float(rounded):
+        return None
+    share = torch.full(rounded.shape, _SHARE[rounded.dtype], dtype=torch.float64, device=rounded.device)
+    return torch.where(_same(rounded, coarser), share, share.clamp(min=_SHARE[torch.float16]))
 
 
 def _check_tensor(
-    number: int, value: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor, terms: torch.Tensor
+    number: int,
+    value: torch.Tensor,
+    eagers: tuple[torch.Tensor, torch.Tensor],
+    exact: torch.Tensor,
+    terms: torch.Tensor,
+    share: torch.Tensor | None,
 ) -> None:
+    """``eagers``: as eager is, and with rounded factors; either will do."""
+    eager, rounded = eagers
     kinds = [describe(tensor.dtype, tensor.shape) for tensor in (value, eager)]
     if kinds[0] != kinds[1]:
         raise VerifyError(f"verify: output {number} is {kinds[0]}, eager's is {kinds[1]}")
-    wrong = _wrong(value, eager, exact, terms)
+    wrong = _wrong(value, eager, exact, terms, share)
+    if rounded is not eager:
+        wrong &= _wrong(value, rounded, exact, terms, share)
     count = int(wrong.sum())
     if not count:
         return
@@ -184,12 +231,15 @@ def _change(value: torch.Tensor, step: float, generator: torch.Generator) -> tor
 
 
 def _wrong(
-    value: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor, terms: torch.Tensor
+    value: torch.Tensor,
+    eager: torch.Tensor,
+    exact: torch.Tensor,
+    terms: torch.Tensor,
+    share: torch.Tensor | None,
 ) -> torch.Tensor:
     """Which elements are not what they should be."""
-    if not value.is_floating_point():
+    if share is None:
         return value != eager
-    share = _SHARE[value.dtype]
     rounded = exact.to(value.dtype)
     agrees = _same(value, eager) | _same(value, rounded)
     value, eager, exact = value.double(), eager.double(), exact.double()
@@ -202,7 +252,7 @@ def _wrong(
 
 
 def _near_finite(
-    value: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor, terms: torch.Tensor, share: float
+    value: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor, terms: torch.Tensor, share: torch.Tensor
 ) -> torch.Tensor:
     """Which elements are near the one of the two results that is finite, where the other is not."""
     near_exact = exact.isfinite() & ((value - exact).abs() <= share * terms.double())

@@ -13,12 +13,9 @@ does not say why, or says so of one that has not.
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import mlopt
@@ -31,16 +28,14 @@ from ...runtime.cuda.ptxas import find_ptxas
 from ...test.corpus.basic import Function
 from .arguments import finish, parse_arguments
 from .attentions import ATTENTIONS
-from .beside_triton import assembled, with_reasons
+from .beside_triton import HERE, TRITON, assembled, made_by_triton, with_reasons
 from .machine_code import Code, Instruction, parse
 from .operations import OPERATIONS, Operation
 from .places import WIDEST
 from .timed import TIMED
 from .workload import Source
 
-HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results" / "gpu_triton.md"
-TRITON = Path(".venv-triton/bin/python")
 MOST = 1.05
 
 STEP, FREE = 8, 32  # registers are handed out by eights; up to 32 a multiprocessor holds all its 64 warps
@@ -263,14 +258,11 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m mlopt.bench.gpu.against_triton")
     parser.add_argument("--triton", default=str(TRITON), metavar="PYTHON", help=f"default: {TRITON}")
     options = parse_arguments(parser, arguments, RESULTS)
-    command = [options.triton, str(HERE / "triton_ptx.py"), options.chip]
-    try:
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        reason = getattr(error, "stderr", None) or error
-        parser.error(f"{options.triton} makes no Triton kernels: {reason}")
-    triton = json.loads(done.stdout)
     chip = find_chip(options.chip)
+    try:
+        triton = made_by_triton(options.triton, "triton_ptx.py", chip)
+    except OSError as error:
+        parser.error(str(error))
     rows = [
         measure(name, launches, chip)
         for name, launches in triton["operations"].items()

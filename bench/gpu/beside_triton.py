@@ -17,9 +17,9 @@ TRITON = Path(".venv-triton/bin/python")
 
 
 def made_by_triton(
-    python: str, script: str, chip: Chip, asked: Sequence[Mapping[str, Any]]
+    python: str, script: str, chip: Chip, asked: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
-    """What a script here prints of kernels that it is asked for; OSError if that Python makes none."""
+    """What a script here prints of kernels that it is asked for, or of its own; OSError if there are none."""
     command = [python, str(HERE / script), chip.name]
     done = subprocess.run(command, input=json.dumps(asked), check=False, capture_output=True, text=True)
     if done.returncode:

@@ -169,6 +169,20 @@ def _log_of_sum(x: Tensor, y: Tensor, grow: Callable[[Tensor], Tensor]) -> Tenso
     return torch.where((a == b) & (a.abs() == math.inf), a, total).to(dtype)
 
 
+@ours(aten.hypot.default)
+def _hypot(x: Tensor, y: Tensor) -> Tensor:
+    """From the ratio of the two, whose square neither overflows nor counts where it underflows.
+
+    An infinity beside a NaN is infinite, as in C.
+    """
+    dtype = torch.result_type(x, y)
+    a, b = x.to(compute_dtype(dtype)).abs(), y.to(compute_dtype(dtype)).abs()
+    larger, smaller = torch.where(a > b, a, b), torch.where(a > b, b, a)
+    ratio = smaller / torch.where(larger == 0, 1, larger)
+    is_infinite = (a == math.inf) | (b == math.inf)
+    return torch.where(is_infinite, math.inf, larger * torch.sqrt(1 + ratio * ratio)).to(dtype)
+
+
 @ours(aten.expm1.default)
 def _expm1(x: Tensor) -> Any:
     """Of f64: exp(x) - 1 times x / log(exp(x)), whose errors cancel; the compiler's own is for f32."""

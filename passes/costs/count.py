@@ -9,7 +9,7 @@ from math import prod
 from mlir import ir
 
 from ...dialects.attributes import SUMS
-from ..gpu.layouts.mma import instruction_for
+from ..gpu.layouts.instructions import instruction_for
 from ..groups import is_init
 from ..operations import nested_ops
 from ..raising.bodies import is_contraction

@@ -52,7 +52,7 @@ from .layouts.anchors import Anchor, anchor_of
 from .layouts.coalescing import is_narrow, is_scattered
 from .layouts.cuts import smallest_cuts
 from .layouts.dims import Dims
-from .layouts.mma import makes_factor
+from .layouts.instructions import makes_factor
 from .layouts.order import last_of_reads, loads_first
 from .layouts.spread import Spread, power_below
 from .layouts.tiles import is_tile, is_uniform, sizes_of

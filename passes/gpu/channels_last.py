@@ -29,7 +29,7 @@ cp.async, which they cannot otherwise, and one has 44 registers instead of 95; a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -40,7 +40,7 @@ from ...dialects.attributes import WHOLE
 from ..base import Pass
 from ..costs.machine import DEFAULT_GPU, machine_of
 from ..cpu.functions import hosts_of
-from ..groups import entry_ops, is_init
+from ..groups import entry_ops
 from ..moving.reads import is_move
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
@@ -50,7 +50,6 @@ from ..raising.strides import expanded
 from ..scheduling.copied_images import times_of
 from ..scheduling.tensor_blocks import SHARED
 from ..structured import (
-    DYNAMIC,
     body_of,
     elements_of,
     erase_dead,
@@ -71,12 +70,10 @@ from ..structured import (
 from ..tiling.access import nest_of
 from ..tiling.analysis import loops_in
 from ..tiling.pads import fill_of_pad
+from .images import RANK, Images, add_image, loops_along, parts_of, root_of
 from .layouts.access import WIDE
 
 HALF = 2  # bytes of an element
-_RANK = 3  # of an image at least: two dims and the channels
-
-Images = dict[ir.Value, int]  # the dim of each that goes last
 
 
 @dataclass(frozen=True)
@@ -113,8 +110,8 @@ class ChannelsLast(Pass):
                 assert root is not None, "a copy has the same dims"
                 WHOLE.set(root[0].owner, gain)
             if is_last or parts_of(*root) is not None:
-                _add(images, *root)
-                _add(images, op.results[0], written)
+                add_image(images, *root)
+                add_image(images, op.results[0], written)
         if images:
             for op in entry_ops(function):
                 _rewrite(op, images)
@@ -141,12 +138,14 @@ def can_turn(op: ir.Operation) -> tuple[int, int] | None:
         return None
     (read, own, written), kinds = maps_of(op), kinds_of(op)
     loops = [{loop for expr in where.results for loop in loops_in(expr)} for where in (read, own)]
-    summed = [dim for dim, loop in enumerate(_loops(read)) if loop is not None and kinds[loop] == "reduction"]
-    made = [dim for dim, loop in enumerate(_loops(written)) if loop in loops[1] - loops[0]]
+    summed = [
+        dim for dim, loop in enumerate(loops_along(read)) if loop is not None and kinds[loop] == "reduction"
+    ]
+    made = [dim for dim, loop in enumerate(loops_along(written)) if loop in loops[1] - loops[0]]
     groups = {loop for loop in loops[0] & loops[1] if kinds[loop] == "parallel"}
-    if len(summed) != 1 or len(made) != 1 or groups or min(image.type.rank, written.n_dims) < _RANK:
+    if len(summed) != 1 or len(made) != 1 or groups or min(image.type.rank, written.n_dims) < RANK:
         return None
-    channels = loop_extents(op)[_loops(read)[summed[0]] or 0]
+    channels = loop_extents(op)[loops_along(read)[summed[0]] or 0]
     return (summed[0], made[0]) if channels and channels % (WIDE // HALF) == 0 else None
 
 
@@ -157,45 +156,6 @@ def gain_of_copy(op: ir.Operation, image: ir.Value, machine: str, shared: int) -
     """
     times = times_of(op, 2 * HALF * elements_of(image), machine, shared)
     return f"{word_for(op)} {times.told('channels last')}" if times is not None and times.saved > 0 else None
-
-
-def root_of(value: ir.Value, dim: int) -> tuple[ir.Value, int] | None:
-    """What a tensor is a pad or view of, and where its ``dim`` is there; None if the view divides it."""
-    view = defining_op(value, "tensor.insert_slice", "tensor.expand_shape")
-    if view is None or (view.name == "tensor.insert_slice" and fill_of_pad(view) is None):
-        return value, dim
-    if view.name == "tensor.insert_slice":
-        return root_of(view.operands[0], dim)
-    source = joined_dims(view)
-    return root_of(view.operands[0], source.index([dim])) if [dim] in source else None
-
-
-def parts_of(root: ir.Value, dim: int) -> list[tuple[ir.Value, int]] | None:
-    """A tensor and its pads and views, each with its ``dim``; None if not all of them can be turned."""
-    maker = defining_op(root, "linalg.generic")
-    if maker is None or _is_onto(maker) or root.type.rank < _RANK:
-        return None
-    found = [(root, dim)]
-    for value, place in found:  # grows
-        if DYNAMIC in value.type.shape:
-            return None
-        for use in value.uses:
-            reader = use.owner.operation
-            if reader.name == "linalg.generic" and not is_init(reader, use.operand_number):
-                continue
-            if reader.name == "tensor.insert_slice" and use.operand_number == 0 and fill_of_pad(reader):
-                found.append((reader.results[0], place))
-                continue
-            group = joined_dims(reader)[place] if reader.name == "tensor.expand_shape" else []
-            if len(group) != 1:
-                return None
-            found.append((reader.results[0], group[0]))
-    return found
-
-
-def _is_onto(maker: ir.Operation) -> bool:
-    """Whether an op starts from something else than a fill, or nothing."""
-    return any(defining_op(init, "tensor.empty", "linalg.fill") is None for init in inits_of(maker))
 
 
 def _read_copy(op: ir.Operation, image: ir.Value, copies: dict[ir.Value, ir.Value]) -> None:
@@ -213,40 +173,6 @@ def _read_copy(op: ir.Operation, image: ir.Value, copies: dict[ir.Value, ir.Valu
     while reader.operands[0] != image:
         reader = reader.operands[0].owner.operation
     reader.operands[0] = copies[image]
-
-
-def _add(images: Images, value: ir.Value, dim: int) -> None:
-    """Put an image among those to turn, and what is tied to it."""
-    waiting = [(value, dim)]
-    while waiting:
-        root = root_of(*waiting.pop())
-        if root is None or root[0] in images:
-            continue
-        parts = parts_of(*root) or []
-        images.update(parts)
-        for each, place in parts:
-            waiting += _tied(each, place)
-
-
-def _tied(value: ir.Value, dim: int) -> Iterator[tuple[ir.Value, int]]:
-    """What the ops that make or read an image have beside it, but for products, and where its ``dim`` is."""
-    ops = [use.owner.operation for use in value.uses]
-    maker = defining_op(value)
-    for op in [*ops, *([maker] if maker is not None else [])]:
-        if op.name != "linalg.generic" or is_contraction(op):
-            continue
-        inputs, maps = inputs_of(op), maps_of(op)
-        tensors = [*zip(inputs, maps, strict=False), *zip(op.results, maps[len(inputs) :], strict=True)]
-        loops = {_loops(where)[dim] for each, where in tensors if each == value}
-        for each, where in tensors:
-            for loop in loops - {None}:
-                if loop in _loops(where) and len(where.results) >= _RANK:
-                    yield each, _loops(where).index(loop)
-
-
-def _loops(where: ir.AffineMap) -> list[int | None]:
-    """The loop of each dim, None where it is not one alone."""
-    return [expr.position if isinstance(expr, ir.AffineDimExpr) else None for expr in where.results]
 
 
 def _last(items: Sequence[int], dim: int) -> list[int]:

@@ -32,7 +32,7 @@ from ..base import Pass, PassError
 from ..float8.conversions import FORMATS, decode
 from ..operations import defining_op, nested_ops
 from ..structured import is_used
-from .layouts.mma import instruction_for
+from .layouts.instructions import instruction_for
 
 
 @dataclass(frozen=True)

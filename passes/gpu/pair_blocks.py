@@ -46,7 +46,7 @@ from ..operations import block_ops, ops_named
 from .grids import grids_of
 from .group_tasks import last_loops
 from .layouts.boxes import copied, halves_of
-from .layouts.mma import MACHINE_KINDS
+from .layouts.instructions import MACHINE_KINDS
 from .layouts.warpgroup import HELD, factor_in, kind_of
 from .rings import create
 from .threads.grid import Loops

@@ -8,14 +8,14 @@ After, with the instruction whose fragments the tiles are to be divided into::
 
     %d = vector.contract {…, mlopt.mma = "m16n8k16.bf16"} %a, %b, %c : …
 
-Legal where there is an instruction for the factors' type and the accumulator's (``layouts/mma.py`` has the
-table), and each factor has one dim of more than one element that the other has not, at most, beside the one
-that is summed over, which must be there. Sizes need not be multiples of the instruction's: what is beyond a
-tile counts as zeros. The sums are made in f32 and i32, in an order that the chip chooses. All chips that
-mlopt knows have such instructions. Factors of f32 are rounded to TF32 for them, 11 bits of 24, only where the
-schedule says so (``tf32``), as the user lets mlopt-schedule do. An instruction makes 16 rows and 8 columns:
-of a product of up to 8 rows the factors are exchanged, so that it has twice the work in each, unless it is a
-factor of another one.
+Legal where there is an instruction for the factors' type and the accumulator's (``layouts/instructions.py``
+has the table), and each factor has one dim of more than one element that the other has not, at most, beside
+the one that is summed over, which must be there. Sizes need not be multiples of the instruction's: what is
+beyond a tile counts as zeros. The sums are made in f32 and i32, in an order that the chip chooses. All chips
+that mlopt knows have such instructions. Factors of f32 are rounded to TF32 for them, 11 bits of 24, only
+where the schedule says so (``tf32``), as the user lets mlopt-schedule do. An instruction makes 16 rows and 8
+columns: of a product of up to 8 rows the factors are exchanged, so that it has twice the work in each, unless
+it is a factor of another one.
 
 Effect on sm_80, x @ w of a row and 4096 x 4096 in bf16: 8 products in the 81
 instructions of a step become 4 in 59.
@@ -35,7 +35,7 @@ from ..base import Pass
 from ..operations import defining_op, nested_ops
 from ..structured import is_used
 from .grids import grids_of
-from .layouts.mma import COLUMNS, Instruction, instruction_for, makes_factor
+from .layouts.instructions import COLUMNS, Instruction, instruction_for, makes_factor
 from .layouts.roles import Roles, roles_of
 
 
@@ -107,12 +107,10 @@ def can_use(contract: ir.Operation, tf32: bool = False) -> Instruction | str:
     """The instruction that a product can be made with, or why with none; ``tf32``: f32 may be rounded."""
     if str(contract.attributes["kind"]) != "#vector.kind<add>":
         return "its products are not added up"
-    lhs, rhs, total = (ir.VectorType(operand.type) for operand in contract.operands)
-    if lhs.element_type != rhs.element_type:
-        return f"its factors have two types, {lhs.element_type} and {rhs.element_type}"
-    found = instruction_for(lhs.element_type, total.element_type, tf32)
+    factor, _, total = (ir.VectorType(operand.type).element_type for operand in contract.operands)
+    found = instruction_for(factor, total, tf32)
     if found is None:
-        return f"no instruction multiplies {lhs.element_type} into {total.element_type}"
+        return f"no instruction multiplies {factor} into {total}"
     roles = roles_of(contract)
     if isinstance(roles, Roles) and roles.depth is None:
         return "it adds up nothing, as the steps of a product of unknown depth"

@@ -48,7 +48,7 @@ from ..constants import integer_of
 from ..operations import block_ops, defining_op, nested_ops
 from .grids import grids_of
 from .layouts.access import access_of
-from .layouts.mma import makes_factor
+from .layouts.instructions import makes_factor
 from .layouts.roles import Roles, roles_of
 from .layouts.tiles import contract_loops, sizes_of
 from .layouts.warpgroup import (

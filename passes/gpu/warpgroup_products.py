@@ -47,7 +47,7 @@ from ..operations import block_ops, defining_op, nested_ops
 from ..structured import is_used
 from .grids import grids_of
 from .layouts.access import WIDE, access_of
-from .layouts.mma import TF32, makes_factor
+from .layouts.instructions import TF32, makes_factor
 from .layouts.tiles import sizes_of
 from .layouts.warpgroup import PATTERN_BYTES, Factor, Warpgroup, factor_of, read_of, warpgroup_for
 from .layouts.warps import BLOCK_SHARED, warps_of

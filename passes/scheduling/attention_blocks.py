@@ -24,7 +24,7 @@ from math import ceil
 
 from ..costs.machine import Machine, find_machine
 from ..gpu.layouts.access import WIDE
-from ..gpu.layouts.mma import COLUMNS, ROWS
+from ..gpu.layouts.instructions import COLUMNS, ROWS
 from ..gpu.layouts.warps import HELD_WARPS, MOST_REGISTERS, REGISTER_STEP, REGISTERS, RESERVED
 from .block_times import INSTRUCTION_LATENCY, LATENCY, STEP_LATENCY, Estimate, longest, overlapped
 from .tensor_blocks import WARP, WORD

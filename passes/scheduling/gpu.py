@@ -16,31 +16,25 @@ from ..costs.machine import DEFAULT_GPU, find_machine
 from ..domain import Dim, Domain
 from ..gpu.layouts.warps import MOST_BLOCKS, REGISTERS
 from ..tiling import contraction, elementwise, fill, reduction, scan, slices, window
-from ..tiling.access import Access
-from ..tiling.analysis import loops_in
+from ..tiling.access import Nest
 from ..tiling.registry import SINGLE, WHOLE, rule_of
-from ..tiling.walks import columns_of
 from .attention import attention_of
 from .block_times import Estimate, Sized, compared
-from .common import ROW, forced, innermost_dims, keep_inside, memory_order
+from .common import ROW, forced, keep_inside
 from .gpu_attention import choose_block
-from .gpu_consecutive import begins_anywhere
 from .gpu_lists import choose_lists
 from .gpu_products import choose_contraction, choose_tensor_block, tensor_product
+from .gpu_rows import WAVE, are_few_rows, by_elements, choose_rows
 from .gpu_shares import share_inputs
 from .gpu_steps import lengthen_steps, registers_for_steps, short_steps
 from .gpu_threads import (
     CONTRACTION_REGISTERS,
-    FEWEST_WARPS,
     MOST_RESULTS,
     MOST_WARPS,
     ROW_THREAD_ELEMENTS,
     THREAD_ELEMENTS,
     WARP,
-    WIDE,
-    is_dear,
     most_registers_for_rows,
-    own_inputs,
     reduces,
     registers_for_rows,
     registers_of,
@@ -50,30 +44,16 @@ from .gpu_threads import (
 )
 from .gpu_tiles import (
     BLOCKS,
-    ROW_ELEMENTS,
-    beside_each,
     blocks_of,
-    bytes_in_memory,
-    bytes_of,
-    in_memory,
-    inputs_of,
     largest_tile,
-    part_of,
-    power_above,
-    power_below,
     reduced_in_tiles,
-    widest_bytes,
 )
 from .gpu_windows import warps_of_windows
-from .tensor_blocks import SECTOR, SHARED
+from .tensor_blocks import SHARED
 from .warpgroup_blocks import WarpgroupBlock
 
 LARGEST_ROW = WARP * MOST_WARPS * 2 * THREAD_ELEMENTS
-ACCESSES = 4  # wide ones in flight a thread; half where much is computed with what they bring
-WAVE = BLOCKS * MOST_BLOCKS  # that are on the chip at once at most
 SCAN_WARPS = 16  # of blocks that wait for their own totals: several take turns on a multiprocessor
-SQUARE = 32  # the side of a transposed tile, at least
-LINE = 128  # bytes of a cache line: a longer side has no more to gain
 # Rows of any length: mlopt-gpu-chunk-rows runs through them.
 _IN_STEPS = (elementwise, fill, reduction, scan, slices)
 
@@ -105,7 +85,7 @@ class Choice:
 
 def problem(domain: Domain) -> str | None:
     """Why a block cannot run a task of this kernel, or None."""
-    if all(rule_of(nest) in _IN_STEPS for nest in domain.nests):
+    if _in_steps(domain):
         return None
     for nest in domain.nests:
         row = prod(dim.extent or 1 for dim in set(domain.loops(nest)) if dim.whole)
@@ -128,50 +108,50 @@ def choose(
     ``tf32``: whether tensor cores may round factors of f32; ``warpgroups``: whether the chip has wgmma;
     ``candidate``: of a product, not the block that is predicted to be the fastest, but so many after it.
     """
+    heavy, attention = _heavy(domain), attention_of(domain)
+    if heavy is None and attention is None:
+        lists = choose_lists(domain, find_machine(machine))
+        if lists is not None:
+            return Choice(lists.tiles, lists.warps, lists.min_blocks, listed=lists.at_once)
     tiles = forced(domain)
-    heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
-    attention = attention_of(domain)
     found: Sequence[Estimate[Sized]] = ()
-    lists = choose_lists(domain, find_machine(machine)) if attention is None and heavy is None else None
-    if lists is not None:
-        return Choice(lists.tiles, lists.warps, lists.min_blocks, listed=lists.at_once)
     if attention is not None:
         found = choose_block(domain, attention, tiles, machine, shared, warpgroups, candidate)
     elif heavy is not None:
         found = choose_tensor_block(domain, heavy, tiles, machine, shared, tf32, warpgroups, candidate)
         if not found:
             choose_contraction(domain, heavy, tiles)
-    elif _by_elements(domain, tiles):
+    elif by_elements(domain, tiles):
         tiles |= dict.fromkeys((dim for dim in domain.dims if dim not in tiles), SINGLE)
     else:
-        _choose_rows(domain, tiles)
+        choose_rows(domain, tiles)
     keep_inside(domain, tiles)
     tiles = {dim: tiles.get(dim, WHOLE) for dim in domain.dims}
-    if found:
-        best = found[0]
-        rounds = attention is None and heavy is not None and tensor_product(domain, heavy) is None
-        block = best.block
-        return Choice(
-            tiles, block.warps, best.least, block.stages, best.registers, compared(found), rounds,
-            beyond=isinstance(block, WarpgroupBlock),
-            consumers=block.consumers if isinstance(block, WarpgroupBlock) else 1,
-        )  # fmt: skip
-    rows = reduces(domain)
-    in_steps = all(rule_of(nest) in _IN_STEPS for nest in domain.nests)
-    if in_steps and blocks_of(domain, tiles) <= WAVE:  # others take turns, and keep what they share
-        share_inputs(domain, tiles, find_machine(machine).processors)
-    covered = largest_tile(domain, tiles)
-    warps = warps_for(covered, ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)
-    if covered <= WARP * ROW_THREAD_ELEMENTS and _are_few_rows(domain):
-        warps = 1
-    if heavy is None and attention is None and blocks_of(domain, tiles) <= BLOCKS:
-        warps = max(warps, lengthen_steps(domain, tiles))
-    if heavy is None and attention is None and (in_steps or reduced_in_tiles(domain)):
-        warps = min(warps, warps_with_accesses(domain, tiles))
-    warps = min(warps, warps_of_windows(domain, tiles) or warps)
-    if any(rule_of(nest) is scan for nest in domain.nests):
-        warps = min(warps, SCAN_WARPS)
-    many = results_of(domain) > MOST_RESULTS
+    if not found:
+        return _choose_threads(domain, tiles, find_machine(machine).processors)
+    best = found[0]
+    rounds = attention is None and heavy is not None and tensor_product(domain, heavy) is None
+    block = best.block
+    return Choice(
+        tiles, block.warps, best.least, block.stages, best.registers, compared(found), rounds,
+        beyond=isinstance(block, WarpgroupBlock),
+        consumers=block.consumers if isinstance(block, WarpgroupBlock) else 1,
+    )  # fmt: skip
+
+
+def _heavy(domain: Domain) -> Nest | None:
+    """The product of a kernel, its first."""
+    return next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
+
+
+def _choose_threads(domain: Domain, tiles: dict[Dim, int], processors: int) -> Choice:
+    """The warps of blocks that hold their tile in registers, and how many of these a multiprocessor has.
+
+    What all blocks read becomes a longer tile of each, if one wave has them all.
+    """
+    if _in_steps(domain) and blocks_of(domain, tiles) <= WAVE:  # others take turns, and keep what they share
+        share_inputs(domain, tiles, processors)
+    warps, many = _warps(domain, tiles), results_of(domain) > MOST_RESULTS
     short = 0 if many else short_steps(domain, tiles, warps)
     warps = short or warps
     # Windows and steps of a reduction are unrolled: what they load is on its way before the first is used.
@@ -180,7 +160,7 @@ def choose(
     )
     if many:  # no more warps than can have their registers: mlopt-gpu-chunk-rows fits tiles to them
         warps = min(warps, REGISTERS // (CONTRACTION_REGISTERS * WARP))
-    light = heavy is None and not unrolled and not many
+    rows, light = reduces(domain), _heavy(domain) is None and not unrolled and not many
     wanted = registers_for_rows if rows else registers_of
     if unrolled and short:
         wanted = registers_for_steps
@@ -189,206 +169,34 @@ def choose(
     most = most_registers_for_rows(registers, blocks * warps * WARP) if rows and light else 0
     if rows and light and all(dim.extent is not None for dim in domain.dims):
         # Few rows: what no block waits for is loaded first, too, if as many blocks fit as come to each.
-        come = ceil(blocks_of(domain, tiles) / find_machine(machine).processors)
+        come = ceil(blocks_of(domain, tiles) / processors)
         roomy = _blocks(registers_for_rows(domain, tiles, warps * WARP, alike=True), warps)
         blocks = min(blocks, max(roomy, come))
     return Choice(tiles, warps, blocks, most_registers=most)
 
 
+def _warps(domain: Domain, tiles: dict[Dim, int]) -> int:
+    """The warps that a block's tile is for; steps of few blocks become longer."""
+    covered = largest_tile(domain, tiles)
+    warps = warps_for(covered, ROW_THREAD_ELEMENTS if reduces(domain) else THREAD_ELEMENTS)
+    if covered <= WARP * ROW_THREAD_ELEMENTS and are_few_rows(domain):
+        warps = 1
+    if _heavy(domain) is None and attention_of(domain) is None:
+        if blocks_of(domain, tiles) <= BLOCKS:
+            warps = max(warps, lengthen_steps(domain, tiles))
+        if _in_steps(domain) or reduced_in_tiles(domain):
+            warps = min(warps, warps_with_accesses(domain, tiles))
+    warps = min(warps, warps_of_windows(domain, tiles) or warps)
+    if any(rule_of(nest) is scan for nest in domain.nests):
+        warps = min(warps, SCAN_WARPS)
+    return warps
+
+
+def _in_steps(domain: Domain) -> bool:
+    """Whether rows may be of any length."""
+    return all(rule_of(nest) in _IN_STEPS for nest in domain.nests)
+
+
 def _blocks(registers: int, warps: int) -> int:
     """The blocks that a multiprocessor holds whose threads have so many registers."""
     return min(max(REGISTERS // (registers * warps * WARP), 1), MOST_BLOCKS)
-
-
-def _by_elements(domain: Domain, tiles: dict[Dim, int]) -> bool:
-    """Whether tasks are single elements: one that cannot have neighbours in memory leaves them to lanes.
-
-    So of copied windows, where it has less than a sector of them. In memory in blocks, as of pairs, the
-    neighbours of one task are for the next ones, in one wide access. Rows may begin anywhere then, too.
-    """
-    inner = memory_order(domain)[:1]
-    alone = all(dim.kind == "parallel" and not dim.whole for dim in domain.dims)
-    single = any(tiles.get(dim) == SINGLE or _is_in_blocks(domain, dim) for dim in inner)
-    return alone and (single or _is_short(domain, tiles) or begins_anywhere(domain))
-
-
-def _is_short(domain: Domain, tiles: dict[Dim, int]) -> bool:
-    """Whether a step along a window's places, one by one, passes less than a sector of memory."""
-    run = bytes_in_memory(domain)
-    for dim in memory_order(domain):
-        if tiles.get(dim) == SINGLE:
-            return run < SECTOR and _is_in_window(domain, dim)
-        run *= dim.extent or ROW
-    return False
-
-
-def _is_in_window(domain: Domain, dim: Dim) -> bool:
-    """Whether what is read along ``dim`` is read again along another dim."""
-    for nest, access in inputs_of(domain):
-        loops = domain.loops(nest)
-        for index in access.indices:
-            inside = {*index.loops, *(loops_in(index.rest) if index.rest is not None else ())}
-            if len(inside) > 1 and dim in {loops[loop] for loop in inside}:
-                return True
-    return False
-
-
-def _is_in_blocks(domain: Domain, inner: Dim) -> bool:
-    """Whether a step along ``inner`` goes to the next block of memory, for each task to another one."""
-    every = {dim for dim in domain.dims if dim.extent != 1}
-    for nest, access in in_memory(domain):
-        dims = [domain.loops(nest)[loop] for index in access.indices for loop in index.loops]
-        last = access.indices[-1] if access.indices else None
-        if last is None or last.loops or last.rest is not None or access.value.type.shape[-1] == 1:
-            continue
-        if dims[-1:] == [inner] and every <= {*dims}:
-            return True
-    return False
-
-
-def _choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
-    """Fill a block's budget along the largest tensor's memory, innermost dim first.
-
-    Reduced dims count: what does not fit is left to steps over them.
-    """
-    reduced = reduced_in_tiles(domain)
-    for dim in reduced:
-        tiles.pop(dim, None)
-    _choose_walks(domain, tiles)
-    dims = [dim for dim in memory_order(domain) if dim.kind == "parallel" or dim in reduced]
-    dims += [dim for dim in domain.dims if dim not in dims and (dim.kind == "parallel" or dim in reduced)]
-    inner = {dim for dim in innermost_dims(domain) if dim in dims and dim not in tiles}
-    transposed = len([dim for dim in inner if dim.kind == "parallel"]) > 1
-    sides = _sides(domain, [dim for dim in dims if dim in inner])
-    if transposed:
-        dims.sort(key=lambda dim: dim not in inner)  # a square first: both sides are read in whole sectors
-    budget = _budget(domain, dims)
-    left = _tasks_wanted(dims) if reduced else budget
-    owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
-    beside = beside_each(domain)
-    placed = {*columns_of(domain)[-1:]}  # those whose elements a task holds at once
-    for dim in dims:
-        if dim in tiles:
-            continue
-        used = owned * prod(tiles[other] or other.extent or 1 for other in placed & beside[dim])
-        wanted = sides[dim] if transposed and dim in inner else max(budget // used, 1)
-        own_beside = prod(other.extent or 1 for other in beside[dim] if other.whole)
-        if dim.kind == "reduction":
-            wanted *= owned // own_beside  # a task reduces first, and holds what else it owns then
-        elif reduced and not transposed:
-            wanted = min(wanted, left)
-            left = max(left // power_above(min(wanted, dim.extent or ROW)), 1)
-        tiles[dim] = part_of(dim.extent, wanted)
-        if dim.kind == "parallel" or owned == 1 or own_beside > 1:
-            placed.add(dim)
-
-
-def _choose_walks(domain: Domain, tiles: dict[Dim, int]) -> None:
-    """Steps along a row of unknown length, for a block that has a single one, or a line of columns."""
-    walked = [dim for dim in memory_order(domain) if dim.walked]
-    walked += [dim for dim in domain.dims if dim.walked and dim not in walked]
-    if not walked:
-        return
-    free = [dim for dim in domain.dims if dim.kind == "parallel" and not dim.whole]
-    tiles |= dict.fromkeys((*free, *walked), SINGLE)
-    owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
-    for dim in columns_of(domain)[-1:]:
-        tiles[dim] = part_of(dim.extent, WARP)
-        owned *= min(dim.extent or WARP, WARP)
-    tiles[walked[0]] = power_below(ROW_ELEMENTS // owned)
-
-
-def _sides(domain: Domain, inner: Sequence[Dim]) -> dict[Dim, int]:
-    """The sides of a transposed tile: longer for small elements, while there are blocks for all."""
-    sides = dict.fromkeys(inner, SQUARE)
-    size = widest_bytes(domain)
-    total = prod(dim.extent or ROW for dim in domain.dims if dim.kind == "parallel")
-    most = min(power_below(total // BLOCKS), FEWEST_WARPS * WARP * ACCESSES * max(WIDE // size, 1))
-    for dim in inner:
-        if 2 * prod(sides.values()) <= most and 2 * SQUARE * size <= LINE:
-            sides[dim] *= 2
-    return sides
-
-
-def _budget(domain: Domain, dims: Sequence[Dim]) -> int:
-    """The elements of a block's largest tile: all wide accesses of a thread are to be in flight at once."""
-    threads = FEWEST_WARPS * WARP
-    wide, fewest = (
-        threads * max(WIDE // size, 1) for size in (widest_bytes(domain), bytes_in_memory(domain))
-    )
-    total = prod(dim.extent or ROW for dim in dims)
-    accesses = ACCESSES // 2 if is_dear(domain) else ACCESSES
-    most = max(wide * (accesses // _large_inputs(domain, total)), fewest)
-    budget = min(max(power_below(total // BLOCKS), wide), most)
-    owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
-    if owned == 1:
-        return budget
-    together = max(_columns(domain, dims), _rows_of_columns(domain, owned))
-    if together == 1 and _are_few_rows(domain):
-        return max(fewest // FEWEST_WARPS, owned)
-    return max(min(budget, ROW_ELEMENTS), owned * together)
-
-
-def _are_few_rows(domain: Domain) -> bool:
-    """Whether each row is to be a warp's, and a block's: the chip holds all of them at once.
-
-    Then multiprocessors share them evenly, and no block asks twice for what is loaded with each of its rows,
-    as weights.
-    """
-    rows = prod(dim.extent or ROW for dim in filter(_is_free, domain.dims))
-    owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
-    return (
-        reduces(domain)
-        and 1 < owned <= WARP * ROW_THREAD_ELEMENTS
-        and rows <= WAVE
-        and len(own_inputs(domain)) < len(inputs_of(domain))
-    )
-
-
-def _columns(domain: Domain, dims: Sequence[Dim]) -> int:
-    """The whole columns that a task takes, if any: a sector of each row, a line if all have blocks."""
-    inner = memory_order(domain)[:1]
-    if not inner or inner[0] not in dims or inner[0].whole or inner[0].kind == "reduction":
-        return 1
-    size = bytes_in_memory(domain)
-    columns = prod(dim.extent or ROW for dim in dims if dim.kind == "parallel" and not dim.whole)
-    return max(min(power_below(columns // BLOCKS), LINE // size), SECTOR // size, 1)
-
-
-def _rows_of_columns(domain: Domain, owned: int) -> int:
-    """The rows of a task, of ``owned`` elements each, that reads or writes another tensor by their columns.
-
-    As the norm of a sum with what is transposed: as many as fill its sectors, if a block holds them and
-    there are blocks for all. Of each sector that one row reads 2 bytes are used.
-    """
-    sizes = [bytes_of(access) for nest, access in in_memory(domain) if _is_across(domain.loops(nest), access)]
-    if not sizes:
-        return 1
-    rows = prod(dim.extent or ROW for dim in filter(_is_free, domain.dims))
-    held = MOST_WARPS * WARP * ROW_THREAD_ELEMENTS // owned
-    return min(SECTOR // min(sizes), power_below(rows // BLOCKS), power_below(held))
-
-
-def _is_across(loops: Sequence[Dim], access: Access) -> bool:
-    """Whether a row of memory has elements of many of a task's rows, and each of these of many rows there."""
-    dims = [dim for index in access.indices for loop in index.loops if (dim := loops[loop]).extent != 1]
-    return bool(dims) and _is_free(dims[-1]) and any(dim.whole for dim in dims)
-
-
-def _is_free(dim: Dim) -> bool:
-    return dim.kind == "parallel" and not dim.whole
-
-
-def _large_inputs(domain: Domain, total: int) -> int:
-    """The inputs of which about as many elements are read as the kernel's loops have, at least 1."""
-    sizes = [
-        prod(domain.loops(nest)[loop].extent or ROW for index in access.indices for loop in index.loops)
-        for nest, access in inputs_of(domain)
-    ]
-    return power_below(max(sum(2 * size >= total for size in sizes), 1))
-
-
-def _tasks_wanted(dims: Sequence[Dim]) -> int:
-    """The results of a reduction in one block: few, so that there are blocks for all, but a whole sector."""
-    results = prod(dim.extent or ROW for dim in dims if dim.kind == "parallel")
-    return max(power_below(results // BLOCKS), WARP)

@@ -14,7 +14,7 @@ from ..costs.machine import Machine, find_machine
 from ..costs.roofline import arithmetic_of
 from ..domain import Dim, Domain
 from ..gpu.layouts.access import WIDE
-from ..gpu.layouts.mma import Instruction, instruction_for
+from ..gpu.layouts.instructions import Instruction, instruction_for
 from ..siblings import are_siblings
 from ..tiling import contraction, elementwise, fill
 from ..tiling.access import Access, Nest, shape_of
@@ -112,11 +112,33 @@ def tensor_product(domain: Domain, nest: Nest, tf32: bool = False) -> Product | 
         around=products * prod(loops[loop].extent or 1 for loop in nest.reductions if loop != stepped),
         sums=products_at_once(domain),
         turned=(bool(along & {*sides[0]}), bool(along & {*sides[1]})),
+        narrow=_narrow(domain, nest, sides[1]),
         extents=tuple(dim.extent or ROW for dim in sides[0]) if len(sides[0]) > 1 else (),
         staged=max((each for each in map(bytes_of, written) if each == HALF), default=0),
         exchanged=max((each for each in map(bytes_of, read) if each <= HALF), default=0),
         goes_on=_goes_on(domain, nest, count),
     )
+
+
+def _narrow(domain: Domain, product: Nest, columns: Collection[Dim]) -> int:
+    """The bytes of an element of the columns' factor where it is read, if it is widened then; else 0."""
+    loops = domain.loops(product)
+    for access in contraction.factor_accesses(product):
+        if not {*columns} & {loops[loop] for loop in _loops_of(access)}:
+            continue
+        read: Access | None = access
+        while read is not None and (made := domain.writer(read.value)) is not None:
+            maker, _ = made
+            # Scales beside it have fewer loops.
+            whole = [each for each in maker.reads if each and {*maker.parallels} <= _loops_of(each)]
+            read = whole[0] if len(whole) == 1 and not maker.reductions else None
+        if read is not None and bytes_of(read) < bytes_of(access):
+            return bytes_of(read)
+    return 0
+
+
+def _loops_of(access: Access) -> set[int]:
+    return {loop for index in access.indices for loop in index.loops}
 
 
 def _goes_on(domain: Domain, product: Nest, count: int) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from ..costs.machine import Machine
-from ..gpu.layouts.mma import COLUMNS, ROWS, warp_grid
+from ..gpu.layouts.instructions import COLUMNS, ROWS, warp_grid
 from ..gpu.layouts.warps import HELD_WARPS, MOST_REGISTERS, REGISTER_STEP, REGISTERS, RESERVED
 
 WARP = 32

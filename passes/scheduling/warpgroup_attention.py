@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from ..costs.machine import Machine
-from ..gpu.layouts.mma import ROWS as WARP_ROWS
+from ..gpu.layouts.instructions import ROWS as WARP_ROWS
 from ..gpu.layouts.warpgroup import MOST_COLUMNS, PATTERN_BYTES, ROWS, WARPS, can_swizzle, words_for
 from ..gpu.layouts.warps import MOST_BLOCKS, MOST_REGISTERS, REGISTER_STEP, REGISTERS, RESERVED
 from ..gpu.warp_roles import ADDRESSES, WEIGHT, roles_for

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from ..costs.machine import Machine, find_machine
-from ..gpu.layouts.mma import TF32
+from ..gpu.layouts.instructions import TF32
 from ..gpu.layouts.warpgroup import MOST_COLUMNS, PATTERN_BYTES, ROWS, TURNABLE, WARPS, words_for
 from ..gpu.layouts.warps import CONSUMERS, REGISTER_STEP, RESERVED
 from ..gpu.pair_blocks import BLOCKS

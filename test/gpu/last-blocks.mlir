@@ -108,3 +108,29 @@ func.func private @stepped(%a: memref<3x16x512xbf16>, %p: memref<16x3x512xf32>, 
   } {mlopt.schedule = {tile = array<i64: 0, 128, 0>, warps = array<i64: 4>}}
   return
 }
+
+// Some of the block's warps write the tile: in a branch, behind which all of them wait for the block's turn.
+// CHECK-LABEL: @branch
+// CHECK: scf.if
+// CHECK: vector.transfer_write
+// CHECK: mlopt.last_arrival
+func.func private @branch(%a: memref<128x4x768xbf16>, %bias: memref<768xf32>, %p: memref<4x128x768xf32>, %out: memref<128x768xf32>) attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 1, 64, 64, 64>, warps = array<i64: 4>}, mlopt.sums = {tile = array<i64: 16, 64, 0>, warps = array<i64: 4>}} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %yes = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %sums = arith.constant dense<0.0> : vector<16x64xf32>
+  %t = arith.constant dense<1.0> : vector<1x64x64xf32>
+  scf.forall (%s, %m, %n) = (0, 0, 0) to (4, 128, 768) step (1, 64, 64) {
+    scf.if %yes {
+      vector.transfer_write %t, %p[%s, %m, %n] {in_bounds = [true, false, true]} : vector<1x64x64xf32>, memref<4x128x768xf32>
+    }
+  } {mlopt.schedule = {tile = array<i64: 1, 64, 64, 64>, warps = array<i64: 4>}}
+  scf.forall (%i, %j) = (0, 0) to (128, 768) step (16, 64) {
+    %x = vector.transfer_read %p[%c0, %i, %j], %zero {in_bounds = [true, false, true]} : memref<4x128x768xf32>, vector<4x16x64xf32>
+    %r = vector.multi_reduction <add>, %x, %sums [0] : vector<4x16x64xf32> to vector<16x64xf32>
+    vector.transfer_write %r, %out[%i, %j] {in_bounds = [false, true]} : vector<16x64xf32>, memref<128x768xf32>
+  } {mlopt.schedule = {tile = array<i64: 16, 64, 0>, warps = array<i64: 4>}}
+  return
+}

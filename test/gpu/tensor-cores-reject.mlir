@@ -1,7 +1,8 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-tensor-cores)' | FileCheck %s
 
-// What no instruction multiplies.
+// What no instruction multiplies: no factor of it is rounded either.
 // CHECK-NOT: mlopt.mma
+// CHECK-NOT: arith.truncf
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
@@ -116,6 +117,36 @@ func.func private @rounds_batch(%a: vector<4x16x16xf32>, %b: vector<4x16x16xf32>
                           iterator_types = ["parallel", "parallel", "parallel", "reduction"], mlopt.rounds = "f16"}
         %a, %b, %zero : vector<4x16x16xf32>, vector<4x16x16xf32> into vector<4x16x16xf32>
     vector.transfer_write %d, %out[%c0, %c0, %c0] : vector<4x16x16xf32>, memref<4x16x16xf32>
+  }
+  return
+}
+
+// Factors are not exchanged where there are as few columns as rows,
+// CHECK-LABEL: @few_columns
+// CHECK: vector.contract {{.*}} %arg0, %arg1, {{.*}}mlopt.mma
+func.func private @few_columns(%a: vector<8x32xbf16>, %b: vector<32x8xbf16>, %out: memref<8x8xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<8x8xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<8x32xbf16>, vector<32x8xbf16> into vector<8x8xf32>
+    vector.transfer_write %d, %out[%c0, %c0] : vector<8x8xf32>, memref<8x8xf32>
+  }
+  return
+}
+
+// nor rows of two dims.
+// CHECK-LABEL: @few_pixels
+// CHECK: vector.contract {{.*}} %arg0, %arg1, {{.*}}mlopt.mma
+func.func private @few_pixels(%a: vector<2x4x32xbf16>, %b: vector<32x64xbf16>, %out: memref<2x4x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<2x4x64xf32>
+  scf.forall (%i) in (1) {
+    %d = vector.contract {indexing_maps = [affine_map<(h, w, n, k) -> (h, w, k)>, affine_map<(h, w, n, k) -> (k, n)>,
+                                           affine_map<(h, w, n, k) -> (h, w, n)>],
+                          iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<2x4x32xbf16>, vector<32x64xbf16> into vector<2x4x64xf32>
+    vector.transfer_write %d, %out[%c0, %c0, %c0] : vector<2x4x64xf32>, memref<2x4x64xf32>
   }
   return
 }

@@ -56,7 +56,7 @@ class Case:
     @property
     def bytes(self) -> int:
         """Of an element of a factor."""
-        return {"i8": 1, "tf32": 4}.get(self.kind, 2)
+        return {"i8": 1, "e4m3": 1, "e5m2": 1, "tf32": 4}.get(self.kind, 2)
 
     def compile(self) -> Kernel:
         """The kernel."""

@@ -140,6 +140,50 @@ def test_a_module_without_float64_is_compared_with_eager(function):
         verifier.check(function(x) * (1 + 3e-5))
 
 
+def rounded(x):
+    """Numbers from 4096 to 8191 in the 11 bits of TF32."""
+    return (x / 4).round() * 4
+
+
+def passes(x, tf32, which, off):
+    """Whether results pass of which one is off."""
+
+    def function(x):
+        return x[:1] @ x[1], x.sum(-1), x[2:] @ x[2], (x[:1].double() @ x[1].double())
+
+    results = list(function(x))
+    results[which] = results[which] + off
+    try:
+        Verifier(Call(function), (x,), {}, tf32).check(results)
+    except VerifyError as error:
+        assert f"output {which}" in str(error)
+        return False
+    return True
+
+
+def test_products_of_rounded_factors():
+    """With TF32 they may be near eager with such factors; nothing else may be."""
+    x = torch.tensor([[4097.0, 4099, 5001, 6003], [8191.0, 7003, 5001, 4099], [4096.0, 4104, 5000, 6008]])
+    near, term = rounded(x[0]) @ rounded(x[1]) - x[0] @ x[1], x[0] @ x[1]
+    assert abs(near) > 5e-5 * term
+    assert passes(x, True, 0, near)
+    assert not passes(x, False, 0, near)
+    assert passes(x, True, 0, 1.5e-3 * term)
+    assert not passes(x, True, 0, 4e-3 * term)
+    assert not passes(x, True, 1, 4e-5 * x.sum(-1))
+    assert not passes(x, True, 2, 4e-5 * x[2:] @ x[2])  # its factors need no rounding
+    assert not passes(x, True, 3, 4e-5 * term)
+
+
+def test_eager_without_the_op():
+    x = torch.arange(12, dtype=torch.uint8).reshape(1, 1, 3, 4)
+    module = nn.AdaptiveMaxPool2d((1, 2))
+    assert mlopt.jit(module, x)(x).flatten().tolist() == [9, 11]
+    with pytest.raises(VerifyError, match="eager cannot run this module") as caught:
+        mlopt.jit(module, x, verify=True)(x)
+    assert "not implemented for 'Byte'" in caught.value.details
+
+
 def test_infinities_of_eager_or_of_float64():
     """exp(100) is finite in float64: infinite when rounded, and eager has inf - inf."""
     x = torch.tensor([100.0, 1.0])

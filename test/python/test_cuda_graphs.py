@@ -1,5 +1,7 @@
 """Calls that are replayed as CUDA graphs give what eager gives: on the emulator, and on a GPU."""
 
+import threading
+
 import mlopt
 import pytest
 import torch
@@ -102,6 +104,29 @@ def test_programs_that_check_their_input(device, request):
         rows.copy_(there(device, torch.tensor([3, 4])))
         assert torch.equal(call(rows, table), table[rows])
     assert device != "emulator" or replayed(request) > 3
+
+
+def test_a_thread_calls_while_another_one_captures(monkeypatch):
+    """What the other one launches is made, and is no part of the graph."""
+    machines, others = on_emulators(monkeypatch), []
+    x, y = torch.randn(2, 9)
+    with torch.inference_mode():
+        call = jit("emulator", torch.neg, x, cuda_graph=True)
+        call(x)
+        (machine,) = machines
+        capture = machine.capture
+
+        def meanwhile(launch):
+            thread = threading.Thread(target=lambda: others.append(call(y)))
+            thread.start()
+            thread.join()
+            return launch()
+
+        monkeypatch.setattr(machine, "capture", lambda launch: capture(lambda: meanwhile(launch)))
+        for _ in range(3):
+            assert torch.equal(call(x), -x)
+    assert others
+    assert all(torch.equal(other, -y) for other in others)
 
 
 def test_where_there_is_nothing_to_capture_the_report_says_so():

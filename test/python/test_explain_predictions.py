@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,27 @@ def test_kernels_of_few_blocks_have_a_share_of_the_bandwidth(tmp_path: Path) -> 
         assert kernel.as_dict()["tasks"] == rows
         memory[rows] = kernel.prediction.memory / kernel.cost.bytes
     assert memory[4] == pytest.approx(27 * memory[432])
+
+
+WIDENED = """
+from mlopt.test.python.test_gpu_tensor_cores import Dequantised
+import torch
+
+def layer():
+    return Dequantised(4096, 4096).eval(), torch.randn(16, 4096, dtype=torch.bfloat16)
+"""
+
+
+def test_blocks_of_parts_that_the_last_one_adds_up(tmp_path: Path) -> None:
+    """All of them multiply, weights of bytes are read as bytes: what is told of blocks is near the whole."""
+    path = tmp_path / "layer.py"
+    path.write_text(WIDENED)
+    (kernel,) = explain.explain(f"{path}:layer", "main", "cuda:sm_80").kernels
+    (parts,) = re.findall(r"adds up its (\d+) parts", kernel.last_blocks)
+    columns = kernel.schedule["tile"][2]
+    assert kernel.tasks == int(parts) * 4096 // columns
+    told = float(re.findall(r": ([\d.]+) µs", kernel.considered[0])[0]) * 1e-6
+    assert told < kernel.prediction.seconds < 1.5 * told
 
 
 PRODUCT = """

@@ -177,6 +177,22 @@ def test_sums_of_exponentials(dtype):
         torch.testing.assert_close(actual, eager, rtol=tolerance, atol=0, equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64], ids=str)
+def test_hypotenuses(dtype):
+    """Infinite beside NaN; exact where squares overflow or underflow; of two dtypes the wider one."""
+
+    def function(x):
+        y = x[:, None]
+        return torch.hypot(x, y), torch.hypot(x, y.float())
+
+    least, most = torch.finfo(dtype).smallest_normal, torch.finfo(dtype).max
+    ends = [least, 3 * least, least / 4, most, most / 2, most / 8]
+    x = torch.tensor([NAN, INF, -INF, 0.0, -0.0, 3.0, -4.0, 1e-3, *ends]).to(dtype)
+    for actual, eager in zip(*run(function, x), strict=True):
+        rtol = {torch.float32: 4e-7, torch.float64: 1e-15}.get(actual.dtype, torch.finfo(actual.dtype).eps)
+        torch.testing.assert_close(actual, eager, rtol=rtol, atol=0, equal_nan=True)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32], ids=str)
 def test_bounds_that_are_nan(dtype):
     def function(x):

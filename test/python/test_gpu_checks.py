@@ -8,6 +8,8 @@ from typing import Any
 import mlopt
 import pytest
 import torch
+from mlopt.backend import report
+from mlopt.errors import UnsupportedOpError
 from mlopt.test.corpus.basic import Function
 from torch import Tensor
 from torch.nn import functional as F
@@ -41,6 +43,23 @@ def test_checks_raise_as_eager(name: str) -> None:
         compiled(*wrong)
     assert str(eager.value) in str(ours.value)
     assert torch.equal(compiled(*right), module(*right))
+
+
+def test_writes_through_indices_of_unknown_sizes_are_named() -> None:
+    function: Any = Function(lambda x, i, y: x.scatter_add(0, i, y))
+    i = torch.tensor([1, 0, 3])
+    sizes = (({0: torch.export.Dim("n", min=4, max=64)}, {}, {}),)
+    with pytest.raises(
+        UnsupportedOpError, match=r"cannot compile aten\.scatter_add\.default .*unknown sizes"
+    ):
+        mlopt.jit(function, torch.ones(5), i, torch.ones(3), dynamic_shapes=sizes, target="cuda:sm_80")
+    torch._dynamo.reset()
+    call = torch.compile(
+        function, backend="mlopt", options={"target": "cuda:sm_80", "device": "emulator"}, dynamic=True
+    )
+    assert torch.equal(call(torch.ones(5), i, torch.ones(3)), function(torch.ones(5), i, torch.ones(3)))
+    reasons = [op.reason for graph in report().graphs for op in graph.eager]
+    assert any("a write through indices of unknown sizes" in why for why in reasons)
 
 
 def test_checks_beside_a_workspace_of_dynamic_size() -> None:

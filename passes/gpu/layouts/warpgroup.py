@@ -27,8 +27,9 @@ from ...base import PassError
 from ...operations import defining_op
 from .access import access_of, bytes_of
 from .dims import Dims
-from .mma import COLUMN_LANES, FLOATS8, HALF, ROW_LANES, TF32, instruction_of
-from .mma import ROWS as WARP_ROWS
+from .instructions import FLOATS8, TF32, instruction_of
+from .instructions import ROWS as WARP_ROWS
+from .mma import COLUMN_LANES, HALF, ROW_LANES
 from .roles import Roles, loop_size, roles_of
 from .spread import Spread
 from .tiles import contract_loops, sizes_of

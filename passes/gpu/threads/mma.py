@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from mlir import ir
 
 from ....dialects.layouts import Position
-from ..layouts.mma import COLUMNS, ROWS, TF32, Instruction, beside_of, half_of, instruction_of
+from ..layouts.instructions import COLUMNS, ROWS, TF32, Instruction, instruction_of
+from ..layouts.mma import beside_of, half_of
 from ..layouts.roles import Roles, Side, loop_size, roles_of
 from ..layouts.tiles import contract_loops
 from .builder import Builder

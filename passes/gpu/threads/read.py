@@ -7,9 +7,10 @@ from functools import partial, reduce
 
 from mlir import ir
 
-from ....dialects.layouts import Position
+from ....dialects.layouts import Layout, Position
 from ..layouts.access import HALVES, access_of, is_copied, is_halved
 from ..layouts.overlaps import must_wait
+from ..layouts.tiles import ELEMENTWISE
 from .builder import Truth
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
@@ -45,17 +46,24 @@ def emit_read(em: Emitter, op: ir.Operation) -> None:
     if can_load_late(em, place) and should_load_late(place):
         em.set_fragment(result, Fragment(layout, late_loads(place, wanted, partial(_load, place, True))))
         return
-    acts = em.only(layout.copies) if _only_passes(em, op) else True
+    acts = em.only(layout.copies) if _only_passes(em, result, layout) else True
     em.set_fragment(result, Fragment(layout, load_positions(place, wanted, acts)))
 
 
-def _only_passes(em: Emitter, op: ir.Operation) -> bool:
-    """Whether what is read only goes through shared memory, where the first of its copies stores it."""
-    layout = em.layout(op.results[0])
-    return all(
-        use.owner.name == "mlopt.convert_layout" and not layout.same_place(em.layout(use.owner.results[0]))
-        for use in op.results[0].uses
-    )
+def _only_passes(em: Emitter, value: ir.Value, layout: Layout) -> bool:
+    """Whether what is read, and what is computed of its elements, only goes through shared memory.
+
+    There the first of its copies stores it.
+    """
+    pending, seen = [value], {value}
+    while pending:
+        for reader in (use.owner.operation for use in pending.pop().uses):
+            if reader.name.startswith(ELEMENTWISE):
+                pending += [result for result in reader.results if result not in seen]
+                seen.update(reader.results)
+            elif reader.name != "mlopt.convert_layout" or layout.same_place(em.layout(reader.results[0])):
+                return False
+    return True
 
 
 @rule(HALVES)

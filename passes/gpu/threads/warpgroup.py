@@ -20,7 +20,8 @@ from ....dialects.layouts import LANE_BITS, Layout
 from ...base import PassError
 from ...constants import is_zero, splat_of
 from ..layouts.access import WIDE
-from ..layouts.mma import COLUMNS, HALF
+from ..layouts.instructions import COLUMNS
+from ..layouts.mma import HALF
 from ..layouts.warpgroup import (
     DEPTH_BYTES,
     HELD,

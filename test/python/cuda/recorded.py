@@ -1,6 +1,7 @@
 """The emulator with CUDA graphs: launches are noted with their arguments, and made again."""
 
 import ctypes
+import threading
 
 from mlopt.runtime import opening
 from mlopt.runtime.cuda import emulated
@@ -8,25 +9,24 @@ from mlopt.runtime.cuda.graphs import Replays
 
 
 class RecordingMachine(emulated.EmulatedMachine):
-    """An emulator that is a `Recorder` too; ``replayed`` counts."""
+    """An emulator that is a `Recorder` too; ``replayed`` counts. Each thread notes its own launches."""
 
     def __init__(self, chip):
         super().__init__(chip)
         self.replayed = 0
-        self._noted = None
-        self._placed_last = None
+        self._mine = _Noted()
 
     def capture(self, launch):
-        self._noted = []
+        self._mine.launches = []
         try:
             status = launch()
         finally:
-            noted, self._noted = self._noted, None
-        entry, array = self._placed_last
+            noted, self._mine.launches = self._mine.launches, None
+        entry, array = self._mine.placed_last
 
         def replay():
-            self.replayed += 1
             with self._lock, self._placed(entry, ctypes.addressof(array)):
+                self.replayed += 1
                 for function, rest, _ in noted:
                     super(RecordingMachine, self)._launch(function, *rest)
             error = self.take_error()
@@ -46,13 +46,13 @@ class RecordingMachine(emulated.EmulatedMachine):
 
         def noted(address):
             array = (ctypes.c_int64 * entry.length).from_address(address)
-            self._placed_last = entry, type(array)(*array)
+            self._mine.placed_last = entry, type(array)(*array)
             return call(address)
 
         return noted
 
     def _launch(self, function, *rest):
-        if self._noted is None:
+        if self._mine.launches is None:
             super()._launch(function, *rest)
             return
         parameters = self._kernels.loaded.function(self._names[function - 1]).params
@@ -62,7 +62,16 @@ class RecordingMachine(emulated.EmulatedMachine):
             for each, place in zip(parameters, places, strict=True)
         ]
         copied = type(places)(*map(ctypes.addressof, values))
-        self._noted.append((function, (*rest[:8], ctypes.addressof(copied), *rest[9:]), (copied, values)))
+        self._mine.launches.append(
+            (function, (*rest[:8], ctypes.addressof(copied), *rest[9:]), (copied, values))
+        )
+
+
+class _Noted(threading.local):
+    """What a thread has launched since it captures, and with which arguments it called last."""
+
+    launches = None
+    placed_last = None
 
 
 def on_emulators(monkeypatch):
