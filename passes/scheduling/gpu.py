@@ -21,9 +21,10 @@ from ..tiling.analysis import loops_in
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from ..tiling.walks import columns_of
 from .attention import attention_of
+from .attention_blocks import Block as AttentionBlock
 from .block_times import Estimate, Sized, compared
 from .common import ROW, forced, innermost_dims, keep_inside, memory_order
-from .gpu_attention import choose_block
+from .gpu_attention import choose_block, plain_parts, shared_keys
 from .gpu_consecutive import begins_anywhere
 from .gpu_lists import choose_lists
 from .gpu_products import choose_contraction, choose_tensor_block, tensor_product
@@ -88,6 +89,7 @@ class Choice:
     a thread may have where its blocks leave it more than it needs; 0: as many as they leave. ``beyond``: a
     product's last step reaches beyond its depth. ``listed``: the rows that are read at once where only those
     that count are read. ``consumers``: how often a block has its warps, each time with a tile of their own.
+    ``parts``: of attention's keys, each a block's, and in words what that saves (``shared_keys``).
     """
 
     tiles: dict[Dim, int]
@@ -101,6 +103,8 @@ class Choice:
     beyond: bool = False
     listed: int = 0
     consumers: int = 1
+    parts: int = 1
+    shared_keys: str = ""
 
 
 def problem(domain: Domain) -> str | None:
@@ -155,6 +159,8 @@ def choose(
             tiles, block.warps, best.least, block.stages, best.registers, compared(found), rounds,
             beyond=isinstance(block, WarpgroupBlock),
             consumers=block.consumers if isinstance(block, WarpgroupBlock) else 1,
+            parts=block.parts if isinstance(block, AttentionBlock) else 1,
+            shared_keys=shared_keys(found),
         )  # fmt: skip
     rows = reduces(domain)
     in_steps = all(rule_of(nest) in _IN_STEPS for nest in domain.nests)
@@ -192,7 +198,9 @@ def choose(
         come = ceil(blocks_of(domain, tiles) / find_machine(machine).processors)
         roomy = _blocks(registers_for_rows(domain, tiles, warps * WARP, alike=True), warps)
         blocks = min(blocks, max(roomy, come))
-    return Choice(tiles, warps, blocks, most_registers=most)
+    processors = find_machine(machine).processors
+    parts = 1 if attention is None else plain_parts(domain, attention, tiles, processors)
+    return Choice(tiles, warps, blocks, most_registers=most, parts=parts)
 
 
 def _blocks(registers: int, warps: int) -> int:
