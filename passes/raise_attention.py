@@ -15,7 +15,7 @@ from .attending.match import Attention, attention_of
 from .attending.repeated import unrepeated
 from .attending.rewrite import Rewriter, Splits, can_split, joined, make_attention, numbered
 from .attending.rows import Rows, Shape, parts, refined
-from .attending.saving import FEWEST_ROWS, has_few_rows, rows_of, saving_of, tasks_of
+from .attending.saving import has_few_rows, rows_of, saving_of, tasks_of
 from .base import Pass
 from .costs.cost import Cost
 from .costs.count import bytes_of
@@ -29,6 +29,7 @@ from .rewrites import note_rewrites
 from .structured import (
     ASSUMED,
     DYNAMIC,
+    ROW_SCORES,
     SCORES,
     erase_dead,
     has_one_use,
@@ -78,7 +79,9 @@ class RaiseAttention(Pass):
     its exp is, why, and what one op would save (`passes/attending/saving.py`).
 
     A CPU's task also has the few rows of one matrix, as in decoding, with its lanes along a key, if there are
-    tasks enough (`are_enough`): else several kernels share the keys, and ``mlopt.rewrites`` says so.
+    tasks enough (`are_enough`): else several kernels share the keys, and ``mlopt.rewrites`` says so. On a GPU
+    several blocks share them (mlopt-gpu-split-keys), if all sizes are known, or there are blocks enough
+    without; tensor cores make the scores of few rows of half floats, which are labelled ``row_scores``.
 
     Effect: 1 kernel for 4, and 2 * rows * keys * 4 bytes less to move in either direction. One row of 12
     heads, 512 keys of 64 elements, one Zen 5 core: 37 µs for 40 in three kernels, 98 for 110 where the keys
@@ -109,7 +112,9 @@ def _try(exp: ir.Operation, machine: Machine) -> Decision | None:
     if found is None:
         return None
     reason = (
-        found if isinstance(found, str) else can_hold(found) or should_raise(found, machine) or _raise(found)
+        found
+        if isinstance(found, str)
+        else can_hold(found) or should_raise(found, machine) or _raise(found, _label(found, machine))
     )
     if reason is None:
         return None
@@ -133,12 +138,18 @@ def should_raise(found: Attention, machine: Machine) -> str | None:
     rows, matrices = rows_of(found)
     if not has_few_rows(rows):
         return None
-    few = "1 row is" if rows == 1 else f"{rows} rows are"
-    if machine.chips:
-        return f"{few} too few to share what a task reads of the keys; it takes {FEWEST_ROWS}"
     if maps_of(found.product)[-1].n_dims < 3:
         return "1 row of one matrix would be one task"
-    return _too_few_tasks(found, tasks_of(matrices), machine)
+    tasks = tasks_of(matrices)
+    return _cannot_share(found, tasks, machine) if machine.chips else _too_few_tasks(found, tasks, machine)
+
+
+def _cannot_share(found: Attention, tasks: int, machine: Machine) -> str | None:
+    """Why several kernels of a GPU are better than blocks of few rows, which cannot share keys then."""
+    if DYNAMIC not in found.product.results[0].type.shape or 2 * tasks >= machine.processors:
+        return None
+    blocks = "1 block" if tasks == 1 else f"{tasks} blocks"
+    return f"{blocks} of few rows would have all keys, as nobody knows how many there are to share"
 
 
 def _too_few_tasks(found: Attention, tasks: int, machine: Machine) -> str | None:
@@ -160,8 +171,15 @@ def _sizes(found: Attention) -> str:
     return " and ".join("an unknown number" if size == DYNAMIC else str(size) for size in _widths(found))
 
 
-def _raise(found: Attention) -> str | None:
-    """Write the op; or why reshapes do not let it."""
+def _label(found: Attention, machine: Machine) -> str:
+    """What its scores are called: those of few rows of half floats are a product of a GPU's tensor cores."""
+    halves = all(_half_name(value.type.element_type) for value in list(found.product.operands)[:2])
+    few = has_few_rows(rows_of(found)[0])
+    return ROW_SCORES if machine.chips and few and halves else SCORES
+
+
+def _raise(found: Attention, label: str) -> str | None:
+    """Write the op, with its scores' ``label``; or why reshapes do not let it."""
     rows = Rows()
     shape: Shape | None = rows.first(found.product.results[0])
     shapes = [shape]
@@ -181,7 +199,7 @@ def _raise(found: Attention) -> str | None:
     if len(splits) < len(known):
         return "reshapes split its rows across one another"
     with found.result.owner.location, ir.InsertionPoint(found.result.owner):
-        return _write(found, Rewriter(rows, factors), splits)
+        return _write(found, Rewriter(rows, factors), splits, label)
 
 
 def _unrepeated(rows: Rows, found: Attention, shapes: Sequence[Shape | None]) -> list[Shape]:
@@ -209,7 +227,7 @@ def _behind(rows: Rows, shape: Shape, result: ir.Value) -> list[Shape]:
     return []
 
 
-def _write(found: Attention, write: Rewriter, splits: list[list[list[int]]]) -> str | None:
+def _write(found: Attention, write: Rewriter, splits: list[list[list[int]]], label: str) -> str | None:
     chain = found.chain
     of_ops: list[Splits] = [[*groups, None] for groups in splits]
     pairs = list(zip(chain, of_ops[1:], strict=False))
@@ -223,7 +241,7 @@ def _write(found: Attention, write: Rewriter, splits: list[list[list[int]]]) -> 
         _read_where_it_was(op, number)
     product_splits = [*of_ops[0], None]
     count = len(write.factors)
-    scores = write.generic(found.product, product_splits, {}, SCORES)
+    scores = write.generic(found.product, product_splits, {}, label)
     causal = -1
     for op, how, on in generics:
         masked = index_mask(op, on, numbered(how))

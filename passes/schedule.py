@@ -23,8 +23,10 @@ should hold (nvvm.minctasm); a reduction has ``most_registers`` (nvvm.maxnreg) i
 more than it needs; a product on tensor cores has ``stages``, the steps whose factors are in shared
 memory at once, ``registers``, with which a thread makes do, and one of the kernel's twin for what is not
 aligned; its kernel has ``mlopt.considered``: the blocks that were compared, and the time that was predicted
-for each. ``ping_pong`` says how many warpgroups are to take turns with a block's tiles. A sum of rows that
-indices name has ``listed``: how many of them are read at once. How sizes are chosen: ``passes/scheduling``.
+for each. ``parts`` says how many blocks share the keys of attention's few rows (mlopt-gpu-split-keys), and
+``mlopt.last_blocks`` what that saves. ``ping_pong`` says how many warpgroups are to take turns with a block's
+tiles. A sum of rows that indices name has ``listed``: how many of them are read at once. How sizes are
+chosen: ``passes/scheduling``.
 
 Lowering: mlopt-tile writes no kernel that has no schedule. Its own compile time is 0.02 s for the kernels of
 two GPT-2 blocks on a CPU.
@@ -38,7 +40,7 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import BYTES, CONSIDERED, FLOPS, KERNEL, SCHEDULE, SLOW
+from ..dialects.attributes import BYTES, CONSIDERED, FLOPS, KERNEL, LAST_BLOCKS, SCHEDULE, SLOW
 from .base import Pass, PassError, UnsupportedError
 from .costs.count import cost_of
 from .costs.machine import DEFAULT_CPU, DEFAULT_GPU, find_machine, machine_of
@@ -46,7 +48,9 @@ from .costs.rows import bytes_again
 from .domain import Domain
 from .operations import ops_named
 from .scheduling import block_times, cpu, gpu
+from .scheduling.attention import attention_of
 from .scheduling.common import TASKS
+from .scheduling.gpu_attention import bytes_of_parts
 from .scheduling.tensor_blocks import SHARED
 from .structured import SCAN
 from .tile import kernel_domain
@@ -141,8 +145,14 @@ class Schedule(Pass):
         found |= {"registers": choice.registers} if choice.registers else {}
         found |= {"most_registers": (choice.most_registers,)} if choice.most_registers else {}
         found |= {"beyond": (1,)} if choice.beyond else {}
+        found |= {"parts": (choice.parts,)} if choice.parts > 1 else {}
         found |= {"listed": (choice.listed,)} if choice.listed else {}
         found |= {"ping_pong": (choice.consumers,)} if choice.consumers > 1 else {}
         SCHEDULE.set(function, found | ({"tf32": (1,)} if choice.tf32 else {}))
+        if choice.shared_keys:
+            LAST_BLOCKS.set(function, choice.shared_keys)
+        attention = attention_of(domain)
+        if attention is not None:
+            BYTES.set(function, (BYTES.get(function) or 0) + bytes_of_parts(domain, attention, choice.parts))
         if choice.considered:
             CONSIDERED.set(function, choice.considered)

@@ -19,6 +19,7 @@ SCAN = "mlopt.scan"
 OWN_OPS = (ATTENTION, SCAN)  # with loops, maps and inits as a linalg.generic has them, but no body
 COPY = "memref.copy"  # what the host function copies itself, from buffer to buffer
 SCORES = "scores"  # the label of the product before it
+ROW_SCORES = "row_scores"  # of one that a GPU's tensor cores make, however few rows it has
 # What has loops, and so can be part of a kernel.
 STRUCTURED = ("linalg.generic", "linalg.fill", "tensor.extract_slice", "tensor.insert_slice", *OWN_OPS)
 BYTE = 8

@@ -105,7 +105,9 @@ def cuda_stages(
             # Blocks that run together make squares of products.
             f"mlopt-gpu-group-tasks{{machine={machine_for_code(chip)}}},"
             # Loops with such products have little else to do, and keep what no step changes in registers.
-            "mlopt-gpu-tensor-cores,mlopt-gpu-late-scales,mlopt-gpu-hoist-factors,mlopt-gpu-split-masks,"
+            "mlopt-gpu-tensor-cores,mlopt-gpu-late-scales,mlopt-gpu-hoist-factors,"
+            # Exponents of parts have the same scale; what needs a mask is then the last part's.
+            "mlopt-gpu-split-keys,mlopt-gpu-split-masks,"
             # While the places of its steps are numbers.
             f"mlopt-gpu-join-loops,{products}"
             # Nothing upstream runs after it: canonicalize would merge constants of different layouts. Blocks

@@ -306,4 +306,5 @@ def _tasks(function: ir.Operation) -> int | None:
         return None
     divided = [dim for dim in domain.dims if dim.kind == "parallel" and not dim.walked and tiles[dim.id]]
     counts = [None if dim.extent is None else ceil(dim.extent / tiles[dim.id]) for dim in divided]
-    return None if None in counts else max(prod(count or 0 for count in counts), 1)
+    (parts,) = (SCHEDULE.get(function) or {}).get("parts", (1,))
+    return None if None in counts else max(prod(count or 0 for count in counts) * parts, 1)

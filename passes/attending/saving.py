@@ -16,7 +16,7 @@ from ..structured import ASSUMED, DYNAMIC, kinds_of, maps_of
 from .between import is_from_product
 from .match import Attention
 
-FEWEST_ROWS = 6  # of fewer, most lanes of a GPU's vector along the rows would be idle
+FEWEST_ROWS = 6  # of fewer, most lanes of a vector along the rows would be idle
 
 
 def rows_of(found: Attention) -> tuple[int, list[int]]:

@@ -9,7 +9,7 @@ from ..costs.machine import Machine
 from ..costs.roofline import are_enough
 from ..domain import Domain
 from ..siblings import MOST
-from ..structured import SCORES, label_of, word_for
+from ..structured import ROW_SCORES, SCORES, label_of, word_for
 from ..tiling.registry import should_step
 from .graph import Graph
 from .group import Group
@@ -67,15 +67,14 @@ def should_be_one_task(domain: Domain) -> str | None:
 
 
 def is_one_attention(producer: Group, consumer: Group, saving: Saving, machine: Machine) -> bool:
-    """Whether tasks of a CPU make the scores of their rows, which may be few (mlopt-raise-attention)."""
-    makes_scores = any(label_of(op) == SCORES for op in producer.ops)
-    is_cpu = not machine.chips
-    return (
-        makes_scores
-        and is_cpu
-        and consumer.has(Kind.ATTENTION)
-        and are_enough(saving.tasks, saving.serial, machine)
-    )
+    """Whether tasks make the scores of their rows, which may be few (mlopt-raise-attention).
+
+    On a GPU several blocks share the keys then (mlopt-gpu-split-keys).
+    """
+    labels = {label_of(op) for op in producer.ops}
+    if not consumer.has(Kind.ATTENTION) or labels.isdisjoint((SCORES, ROW_SCORES)):
+        return False
+    return bool(machine.chips) or are_enough(saving.tasks, saving.serial, machine)
 
 
 def is_mask_of_many(producer: Group, consumer: Group, saving: Saving, price: Price, machine: Machine) -> bool:

@@ -8,21 +8,14 @@ from math import ceil, prod
 
 from mlir import ir
 
-from ...dialects.attributes import (
-    BYTES,
-    SCHEDULE,
-)
+from ...dialects.attributes import BYTES, SCHEDULE
 from ..costs.machine import Machine
 from ..domain import Dim, Domain
-from ..scheduling.block_times import LATENCY
+from ..scheduling.block_times import IN_FLIGHT, LATENCY, ROUND_TRIPS
 from ..tile import kernel_domain
 from ..tiling import contraction
 from ..tiling.access import Access, Nest, shape_of
 from ..tiling.registry import rule_of
-
-IN_FLIGHT = 32  # parts of sums that a thread loads at once: their registers were the accumulators'
-
-ROUND_TRIPS = 3  # to the cache: what is stored has come there, the counter's answer, and the fence behind it
 
 
 @dataclass(frozen=True)

@@ -79,9 +79,10 @@ class _Side:
 def _join(parts: ir.Operation, sums: ir.Operation) -> None:
     """Move the tasks of ``sums`` behind the write of the parts that they read."""
     writes = [access_of(op) for op in ops_named(parts, _WRITE)]
-    if len(writes) != 1 or _in_loop(writes[0].op, parts):
-        raise PassError(parts, "last-blocks: a block of parts writes one tile, once")
-    (write,) = writes
+    is_once = len({write.buffer for write in writes}) == len(writes) > 0
+    if not is_once or any(_in_loop(write.op, parts) for write in writes):
+        raise PassError(parts, "last-blocks: a block of parts writes one tile of each buffer, once")
+    write = writes[-1]  # of several, the last one alike
     read = next(
         (each for op in ops_named(sums, _READ) if (each := access_of(op)).buffer == write.buffer), None
     )

@@ -43,6 +43,7 @@ from .grids import grids_of
 from .layouts.access import access_of
 from .layouts.linear import Linear, linear_of
 from .layouts.tiles import is_tile, sizes_of
+from .threads.grid import Loops
 
 _SLT, _SGE = 2, 5  # of arith.cmpi
 _PURE = ("arith.", "vector.step", *RESHAPES)
@@ -86,10 +87,19 @@ def should_split(loop: ir.Operation) -> bool:
 
 def masks_of(loop: ir.Operation) -> list[Mask]:
     """The masks that are true up to some step; none if the loop's bounds do not let it be split."""
-    if integer_of(loop.operands[0]) != 0 or integer_of(loop.operands[2]) is None:
+    if integer_of(loop.operands[2]) is None or not begins_at_step(loop):
         return []
     found = [mask for op in block_ops(loop) if (mask := _mask(loop, op)) is not None]
     return [mask for mask in found if all(_is_outside(loop, value) for value in mask.end.terms)]
+
+
+def begins_at_step(loop: ir.Operation) -> bool:
+    """Whether a loop begins at 0, or where its task does, after whole steps."""
+    first, step = loop.operands[0], integer_of(loop.operands[2])
+    if integer_of(first) is not None or not isinstance(first, ir.BlockArgument):
+        return integer_of(first) == 0
+    grid = first.owner.owner
+    return bool(grid.name == "scf.forall" and Loops.of(grid).steps[first.arg_number] % step == 0)
 
 
 def _mask(loop: ir.Operation, op: ir.Operation) -> Mask | None:
@@ -160,6 +170,7 @@ def _whole(loop: ir.Operation, ends: Sequence[Linear]) -> ir.Value:
         last = index_constant(min(number, *known))
     elif known:
         last = arith.minsi(last, index_constant(min(known)))
+        last = last if integer_of(first) == 0 else arith.maxsi(last, first)
     for end in ends:
         if end.terms:
             last = arith.minsi(last, _rounded(arith.maxsi(_value(end), first), length))

@@ -22,6 +22,7 @@ from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..structured import (
     ATTENTION,
+    ROW_SCORES,
     SCORES,
     body_of,
     has_one_use,
@@ -109,7 +110,10 @@ def should_read(op: ir.Operation, move: ir.Operation, before: ir.AffineMap, afte
     if not after.results or list(before.results)[-1:] == list(after.results)[-1:]:
         return True
     if "reduction" in kinds_of(op):
-        return op.name == ATTENTION or label_of(op) == SCORES  # their tasks keep what they read close by
+        return op.name == ATTENTION or label_of(op) in (
+            SCORES,
+            ROW_SCORES,
+        )  # their tasks keep what they read close by
     in_order = _loops(after) == sorted(_loops(after))
     return in_order or has_one_use(move.results[0])
 

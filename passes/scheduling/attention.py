@@ -34,7 +34,7 @@ def choose_attention(domain: Domain, nest: Nest, tiles: dict[Dim, int], block: B
     """Fill in ``tiles``: the innermost dim of the rows is divided, for about ``tasks`` if there is work."""
     loops = domain.loops(nest)
     rows = [loops[loop] for loop in attention.rows_of(nest)]
-    inner = next((dim for dim in reversed(rows) if dim not in _of_values(domain, nest)), None)
+    inner = row_dim(domain, nest)
     outer = [dim for dim in rows if dim != inner]
     for dim in outer:
         tiles[dim] = SINGLE if dim.extent != 1 else WHOLE
@@ -46,6 +46,12 @@ def choose_attention(domain: Domain, nest: Nest, tiles: dict[Dim, int], block: B
     tiles[keys] = block.keys if keys.extent is None else _near(max(keys.extent, 1), block.keys)
     for reduced in _factors(domain):
         tiles[reduced] = block.step or reduced.extent or contraction.DEFAULT_STEP
+
+
+def row_dim(domain: Domain, nest: Nest) -> Dim | None:
+    """The dim of the rows that share keys and values; None if each has its own."""
+    rows = [domain.loops(nest)[loop] for loop in attention.rows_of(nest)]
+    return next((dim for dim in reversed(rows) if dim not in _of_values(domain, nest)), None)
 
 
 def _of_values(domain: Domain, nest: Nest) -> set[Dim]:

@@ -10,8 +10,13 @@ scores and its queries fit its registers, and the ring fits shared memory. Then,
     blocks   full waves + the last one, which has fewer blocks on each multiprocessor
     total    blocks; what all blocks read, out of the L2 cache; what is read and written, from memory
 
-as for products (`block_times`). More rows read keys and values less often, fewer make blocks for all
-multiprocessors. Steps of more keys scale the sums less often, and take registers and shared memory.
+as for products (`block_times`). Where all rows of a matrix are one block's, its keys may be divided over
+several blocks, in ``parts``, which the last of these joins (mlopt-gpu-split-keys). That comes in the end::
+
+    join     round trips to the cache, the loads of parts, one after the other, and their way through it
+
+More rows read keys and values less often, fewer make blocks for all multiprocessors, as do more parts. Steps
+of more keys scale the sums less often, and take registers and shared memory.
 """
 
 from __future__ import annotations
@@ -26,7 +31,16 @@ from ..costs.machine import Machine, find_machine
 from ..gpu.layouts.access import WIDE
 from ..gpu.layouts.instructions import COLUMNS, ROWS
 from ..gpu.layouts.warps import HELD_WARPS, MOST_REGISTERS, REGISTER_STEP, REGISTERS, RESERVED
-from .block_times import INSTRUCTION_LATENCY, LATENCY, STEP_LATENCY, Estimate, longest, overlapped
+from .block_times import (
+    IN_FLIGHT,
+    INSTRUCTION_LATENCY,
+    LATENCY,
+    ROUND_TRIPS,
+    STEP_LATENCY,
+    Estimate,
+    longest,
+    overlapped,
+)
 from .tensor_blocks import WARP, WORD
 
 DEPTH = 16  # of an mma.sync of half floats
@@ -50,6 +64,8 @@ _WARP_ROWS = (ROWS, 2 * ROWS)
 _WARPS = (1, 2, 4, 8)
 _KEYS = (16, 32, 64, 128)
 _STAGES = (2, 3, 4)
+_PARTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+GAIN = 0.9  # of the time of undivided keys; less is not worth their parts
 
 
 @dataclass(frozen=True)
@@ -58,6 +74,7 @@ class Attention:
 
     ``kind``: the type of these as machines call it, ``bytes``: of an element. ``score_bytes``: what is read
     for each score, as of a mask, which has ``mask_bytes``. ``causal``: no key is behind a row's own position.
+    ``divides``: the keys may be divided, as their number is known, and that of the tasks.
     """
 
     rows: int
@@ -70,19 +87,22 @@ class Attention:
     score_bytes: int = 0
     mask_bytes: int = 0
     causal: bool = False
+    divides: bool = False
 
 
 @dataclass(frozen=True)
 class Block:
-    """What a block has, and with what."""
+    """What a block has, and with what; ``parts``: how many blocks share the keys."""
 
     rows: int
     keys: int
     warps: int
     stages: int
+    parts: int = 1
 
     def __str__(self) -> str:
-        return f"{self.rows} rows, {self.keys} keys a step, {self.warps} warps, {self.stages} stages"
+        shared = f", {self.parts} parts of all keys" if self.parts > 1 else ""
+        return f"{self.rows} rows, {self.keys} keys a step, {self.warps} warps, {self.stages} stages{shared}"
 
     @property
     def size(self) -> tuple[int, int]:
@@ -174,7 +194,25 @@ def estimates(
         least = block.resident(asked, shared, aligned=False)
         if least:
             found.append(_estimate(asked, block, block.resident(asked, shared), least, known))
-    return sorted(found, key=lambda each: each.seconds)
+    whole = min((each.seconds for each in found if each.block.parts == 1), default=0.0)
+    worth = [each for each in found if each.block.parts == 1 or each.seconds < GAIN * whole]
+    return sorted(worth, key=lambda each: each.seconds)
+
+
+def parts_at_once(elements: int, warps: int) -> int:
+    """How many parts of so many weighted sums a block reads at once: a power of two."""
+    most = max(IN_FLIGHT * warps * WARP // elements, 1)
+    return 1 << (most.bit_length() - 1)
+
+
+def join_seconds(asked: Attention, block: Block, machine: Machine) -> float:
+    """What the last block of a tile needs to join its parts."""
+    if block.parts == 1:
+        return 0.0
+    elements = asked.rows * asked.width
+    steps = ceil(block.parts / parts_at_once(elements, block.warps))
+    moved = block.parts * elements * WORD / (machine.cache_bandwidth / machine.processors)
+    return (ROUND_TRIPS + steps) * machine.cache_latency + moved
 
 
 def _blocks(asked: Attention) -> Iterator[Block]:
@@ -185,19 +223,28 @@ def _blocks(asked: Attention) -> Iterator[Block]:
     if asked.rows <= ROWS:
         sizes |= {(ROWS, warps) for warps in _WARPS[:-1]}  # more warps to copy with
     for (rows, warps), keys in itertools.product(sorted(sizes), steps):
-        for stages in _STAGES:
-            if stages <= max(ceil(asked.keys / keys), _STAGES[0]):
-                yield Block(rows, keys, warps, stages)
+        for parts, stages in itertools.product(_parts(asked, rows, keys), _STAGES):
+            if stages <= max(ceil(asked.keys / keys / parts), _STAGES[0]):
+                yield Block(rows, keys, warps, stages, parts)
+
+
+def _parts(asked: Attention, rows: int, keys: int) -> Sequence[int]:
+    """Over how many blocks the keys of a tile may be divided: all rows are one tile's."""
+    if not asked.divides or asked.causal or asked.rows > ROWS or rows > ROWS:
+        return (1,)
+    steps = ceil(asked.keys / keys)
+    return sorted({1} | {ceil(steps / ceil(steps / parts)) for parts in _PARTS})
 
 
 def _estimate(asked: Attention, block: Block, resident: int, least: int, machine: Machine) -> Estimate[Block]:
     size, processors, own, width = asked.bytes, machine.processors, block.own, asked.depth + asked.width
     grid = ceil(asked.rows / block.rows)
-    blocks = asked.count * grid
+    blocks = asked.count * grid * block.parts
     steps = _steps(asked, block, grid)
     read = block.keys * width * size + block.rows * block.keys * asked.score_bytes
     alone = block.latencies(asked, machine)
-    stores = block.rows * asked.width * size / machine.bandwidth * processors
+    stored = asked.rows * WORD if block.parts > 1 else block.rows * size
+    stores = stored * asked.width / machine.bandwidth * processors
     flops = 2 * own * block.keys * width
     warp = {  # of a step of a warp, if it had the multiprocessor for itself
         "arithmetic": flops / block.peak(asked, machine) * processors,
@@ -223,12 +270,13 @@ def _estimate(asked: Attention, block: Block, resident: int, least: int, machine
     memory = _memory_bytes(asked) / machine.bandwidth
     longer = longest(bounds(min(resident, ceil(blocks / processors))))
     bound_by = "memory" if memory > max(busy, cached) else longer
-    return Estimate(block, least, overlapped(busy, LATENCY + cached, LATENCY + memory), bound_by)
+    seconds = overlapped(busy, LATENCY + cached, LATENCY + memory)
+    return Estimate(block, least, seconds + join_seconds(asked, block, machine), bound_by)
 
 
 def _steps(asked: Attention, block: Block, grid: int) -> float:
     """Of a block, on average: a causal one ends at its last row."""
-    steps = ceil(asked.keys / block.keys)
+    steps = ceil(ceil(asked.keys / block.keys) / block.parts)
     if not asked.causal:
         return steps
     ends = [min(ceil((number + 1) * block.rows / block.keys), steps) for number in range(grid)]

@@ -35,6 +35,10 @@ CANDIDATES = 4  # sizes of blocks that are told, and that `tune=True` measures
 LATENCY = 0.6e-6
 STEP_LATENCY = 0.12e-6
 INSTRUCTION_LATENCY = 0.02e-6  # of an mma.sync that waits for the one before
+# The last block of a tile joins its parts: after trips to the cache (what is stored has come there, the
+# counter's answer, and the fence behind it), so many elements a thread at once, where its sums were.
+ROUND_TRIPS = 3
+IN_FLIGHT = 32
 
 
 class Sized(Protocol):

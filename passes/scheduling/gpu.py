@@ -19,9 +19,10 @@ from ..tiling import contraction, elementwise, fill, reduction, scan, slices, wi
 from ..tiling.access import Nest
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from .attention import attention_of
+from .attention_blocks import Block as AttentionBlock
 from .block_times import Estimate, Sized, compared
 from .common import ROW, forced, keep_inside
-from .gpu_attention import choose_block
+from .gpu_attention import choose_block, plain_parts, shared_keys
 from .gpu_lists import choose_lists
 from .gpu_products import choose_contraction, choose_tensor_block, tensor_product
 from .gpu_rows import WAVE, are_few_rows, by_elements, choose_rows
@@ -68,6 +69,7 @@ class Choice:
     a thread may have where its blocks leave it more than it needs; 0: as many as they leave. ``beyond``: a
     product's last step reaches beyond its depth. ``listed``: the rows that are read at once where only those
     that count are read. ``consumers``: how often a block has its warps, each time with a tile of their own.
+    ``parts``: of attention's keys, each a block's, and in words what that saves (``shared_keys``).
     """
 
     tiles: dict[Dim, int]
@@ -81,6 +83,8 @@ class Choice:
     beyond: bool = False
     listed: int = 0
     consumers: int = 1
+    parts: int = 1
+    shared_keys: str = ""
 
 
 def problem(domain: Domain) -> str | None:
@@ -136,6 +140,8 @@ def choose(
         tiles, block.warps, best.least, block.stages, best.registers, compared(found), rounds,
         beyond=isinstance(block, WarpgroupBlock),
         consumers=block.consumers if isinstance(block, WarpgroupBlock) else 1,
+        parts=block.parts if isinstance(block, AttentionBlock) else 1,
+        shared_keys=shared_keys(found),
     )  # fmt: skip
 
 
@@ -172,7 +178,9 @@ def _choose_threads(domain: Domain, tiles: dict[Dim, int], processors: int) -> C
         come = ceil(blocks_of(domain, tiles) / processors)
         roomy = _blocks(registers_for_rows(domain, tiles, warps * WARP, alike=True), warps)
         blocks = min(blocks, max(roomy, come))
-    return Choice(tiles, warps, blocks, most_registers=most)
+    attention = attention_of(domain)
+    parts = 1 if attention is None else plain_parts(domain, attention, tiles, processors)
+    return Choice(tiles, warps, blocks, most_registers=most, parts=parts)
 
 
 def _warps(domain: Domain, tiles: dict[Dim, int]) -> int:

@@ -6,7 +6,8 @@ the result's last, as for a product with a transposed matrix. The reduced loop t
 both factors have in a dim alone is taken in steps (its tail is one shorter contraction after the loop; of a
 dim of unknown size a step with zeros beyond, where factors are read as they are), the
 others, such as a convolution's window, one element at a time around it. Attention's scores of a few rows are
-not made here: their lanes run along a key, as those of any sum of rows (`reduction`).
+not made here: their lanes run along a key, as those of any sum of rows (`reduction`). Those that tensor cores
+make are (`ROW_SCORES`): their instructions have rows to spare.
 
 The factors keep the type that they are stored in if it is one (vector.contract allows narrower factors,
 signed where they are integers), the accumulator is f32 for half floats and at least i32 for integers.
@@ -22,7 +23,7 @@ from mlir import ir
 from mlir.dialects import arith, vector
 
 from ...dialects.attributes import OP
-from ..structured import SCORES, WIDENING, stored_bits
+from ..structured import ROW_SCORES, SCORES, WIDENING, stored_bits
 from .access import Access, Nest, shape_of
 from .analysis import single_loops
 from .combiner import combiners, convert
@@ -47,7 +48,7 @@ def can_tile(nest: Nest) -> str | None:
         return "not a sum of products of two inputs"
     if OP.get(nest.op) == SCORES and _rows(nest) < FEWEST_ROWS:
         return "scores of so few rows that the lanes run along a key"
-    if _lane_loop(nest) is None and OP.get(nest.op) != SCORES and not _is_turned(nest):
+    if _lane_loop(nest) is None and OP.get(nest.op) not in (SCORES, ROW_SCORES) and not _is_turned(nest):
         return "a contraction whose factors do not both have a loop of their own to run lanes along"
     one, other = (_all_loops(access) for access in factor_accesses(nest))
     if not set(nest.parallels) <= one | other or stepped_loop(nest) is None:

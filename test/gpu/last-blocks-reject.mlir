@@ -5,7 +5,7 @@ func.func private @two_writes(%a: memref<128x4x768xbf16>, %bias: memref<768xf32>
   %zero = arith.constant 0.0 : f32
   %sums = arith.constant dense<0.0> : vector<16x64xf32>
   %t = arith.constant dense<1.0> : vector<1x64x64xf32>
-  // expected-error @+1 {{a block of parts writes one tile, once}}
+  // expected-error @+1 {{a block of parts writes one tile of each buffer, once}}
   scf.forall (%s, %m, %n) = (0, 0, 0) to (4, 128, 768) step (1, 64, 64) {
     vector.transfer_write %t, %p[%s, %m, %n] {in_bounds = [true, false, true]} : vector<1x64x64xf32>, memref<4x128x768xf32>
     vector.transfer_write %t, %p[%s, %m, %n] {in_bounds = [true, false, true]} : vector<1x64x64xf32>, memref<4x128x768xf32>

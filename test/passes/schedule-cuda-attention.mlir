@@ -128,3 +128,68 @@ func.func private @exact(%q: tensor<32x4096x64xbf16>, %k: tensor<32x4096x64xbf16
   %r = "mlopt.attention"(%s, %v, %o) {indexing_maps = [#weights, #values, #out], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], zero_rows = true, zero_nans = false, causal = -1 : i64} : (tensor<32x4096x4096xf32>, tensor<32x4096x64xbf16>, tensor<32x4096x64xf32>) -> tensor<32x4096x64xf32>
   return %r : tensor<32x4096x64xf32>
 }
+
+// 8 blocks of 4 rows would leave most multiprocessors idle: blocks share the keys, the last of a tile's joins
+// what they found. What they write and read for that is counted.
+// CHECK-LABEL: @shared
+// CHECK-SAME: mlopt.bytes = 17{{[0-9]+}} : i64
+// CHECK-SAME: mlopt.considered = ["16 rows, {{[0-9]+}} keys a step, {{[0-9]+}} warps, {{[0-9]+}} stages, {{[0-9]+}} parts of all keys: {{.*}} bound by memory"
+// CHECK-SAME: mlopt.last_blocks = "{{[0-9]+}} blocks share the keys of a tile, the last of them joins their parts: {{.*}}, one block with all of them {{.*}}"
+// CHECK-SAME: parts = array<i64: {{[0-9]+}}>, stages = array<i64: {{[0-9]+}}>, tile = array<i64: 1, 0, 0,
+func.func private @shared(%q: tensor<8x4x128xbf16>, %k: tensor<8x4096x128xbf16>, %v: tensor<8x4096x128xbf16>, %o: tensor<8x4x128xf32>) -> tensor<8x4x128xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4x4096xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4x4096xf32>) -> tensor<8x4x4096xf32>
+  %s = linalg.generic {indexing_maps = [#rows, #keys, #scores], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<8x4x128xbf16>, tensor<8x4096x128xbf16>) outs(%f : tensor<8x4x4096xf32>) attrs = {mlopt.op = "row_scores"} {
+  ^bb0(%a: bf16, %b: bf16, %c: f32):
+    %aw = arith.extf %a : bf16 to f32
+    %bw = arith.extf %b : bf16 to f32
+    %p = arith.mulf %aw, %bw : f32
+    %t = arith.addf %c, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<8x4x4096xf32>
+  %r = "mlopt.attention"(%s, %v, %o) {indexing_maps = [#weights, #values, #out], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], zero_rows = true, zero_nans = false, causal = -1 : i64, mlopt.rounds = "bf16"} : (tensor<8x4x4096xf32>, tensor<8x4096x128xbf16>, tensor<8x4x128xf32>) -> tensor<8x4x128xf32>
+  return %r : tensor<8x4x128xf32>
+}
+
+
+// So without tensor cores: enough for two blocks of each multiprocessor, of four steps at least.
+// CHECK-LABEL: @floats
+// CHECK-SAME: parts = array<i64: 16>, tile = array<i64: 1, 0, 0, 64, 0>
+func.func private @floats(%q: tensor<8x1x64xf32>, %k: tensor<8x4096x64xf32>, %v: tensor<8x4096x64xf32>, %o: tensor<8x1x64xf32>) -> tensor<8x1x64xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x1x4096xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x1x4096xf32>) -> tensor<8x1x4096xf32>
+  %s = linalg.generic {indexing_maps = [#rows, #keys, #scores], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<8x1x64xf32>, tensor<8x4096x64xf32>) outs(%f : tensor<8x1x4096xf32>) attrs = {mlopt.op = "scores"} {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %t = arith.addf %c, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<8x1x4096xf32>
+  %r = "mlopt.attention"(%s, %v, %o) {indexing_maps = [#weights, #values, #out], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], zero_rows = true, zero_nans = false, causal = -1 : i64} : (tensor<8x1x4096xf32>, tensor<8x4096x64xf32>, tensor<8x1x64xf32>) -> tensor<8x1x64xf32>
+  return %r : tensor<8x1x64xf32>
+}
+
+
+// A step of keys is no time to share.
+// CHECK-LABEL: @soon
+// CHECK-NOT: parts
+// CHECK: return
+func.func private @soon(%q: tensor<8x4x64xbf16>, %k: tensor<8x16x64xbf16>, %v: tensor<8x16x64xbf16>, %o: tensor<8x4x64xf32>) -> tensor<8x4x64xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4x16xf32>) -> tensor<8x4x16xf32>
+  %s = linalg.generic {indexing_maps = [#rows, #keys, #scores], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%q, %k : tensor<8x4x64xbf16>, tensor<8x16x64xbf16>) outs(%f : tensor<8x4x16xf32>) attrs = {mlopt.op = "row_scores"} {
+  ^bb0(%a: bf16, %b: bf16, %c: f32):
+    %aw = arith.extf %a : bf16 to f32
+    %bw = arith.extf %b : bf16 to f32
+    %p = arith.mulf %aw, %bw : f32
+    %t = arith.addf %c, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<8x4x16xf32>
+  %r = "mlopt.attention"(%s, %v, %o) {indexing_maps = [#weights, #values, #out], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], zero_rows = true, zero_nans = false, causal = -1 : i64, mlopt.rounds = "bf16"} : (tensor<8x4x16xf32>, tensor<8x16x64xbf16>, tensor<8x4x64xf32>) -> tensor<8x4x64xf32>
+  return %r : tensor<8x4x64xf32>
+}

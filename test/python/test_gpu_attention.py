@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -80,6 +81,74 @@ def test_nan_and_infinities() -> None:
     with sdpa_kernel(SDPBackend.MATH):
         wanted = scaled_dot_product_attention(q, k, v)
     torch.testing.assert_close(made, wanted, rtol=2e-2, atol=2e-2, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("rows", "keys", "heads", "groups", "kind", "parts"),
+    [
+        (1, 501, 2, 4, "grouped", True),  # of a group, whose heads are the rows of a tile
+        (3, 300, 1, 1, "masked", True),
+        (2, 40, 2, 1, "causal", False),
+        (1, 1, 2, 1, "plain", False),
+    ],
+)
+def test_few_rows(rows: int, keys: int, heads: int, groups: int, kind: str, parts: bool) -> None:
+    """One kernel; blocks share the keys, and the last one of a tile joins what they found."""
+    inputs = qkv(rows, keys, 64, torch.bfloat16, heads, groups)
+    if kind == "masked":
+        inputs.append(torch.rand(rows, keys) > 0.5)
+        inputs[-1][:, 100:250] = False  # a part without a key
+        inputs[-1][1] = False
+
+    def attention(*inputs: Tensor) -> Tensor:
+        mask = dict(zip(("attn_mask",), inputs[3:], strict=False))
+        more = {"is_causal": kind == "causal", "enable_gqa": groups > 1}
+        return scaled_dot_product_attention(*inputs[:3], **mask, **more)
+
+    compiled = mlopt.jit(attention, *inputs, **GPU)
+    made = compiled(*inputs)
+    assert len(compiled.kernels) == 1
+    assert ("mlopt.last_arrival" in compiled.asm["layouts"]) == parts
+    assert compiled.report.gpu.spills == 0
+    check_values(made, attention, inputs)
+
+
+def test_few_rows_without_tensor_cores() -> None:
+    inputs = [each.float() for each in qkv(2, 700, 64, torch.float16)]
+    mask = torch.where(torch.rand(2, 700) > 0.5, torch.randn(2, 700), -torch.inf)
+
+    def masked(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+    compiled = mlopt.jit(masked, *inputs, mask, **GPU)
+    made = compiled(*inputs, mask)
+    assert len(compiled.kernels) == 1 and "mlopt.last_arrival" in compiled.asm["layouts"]
+    assert compiled.report.gpu.spills == 0
+    exact = masked(*(each.double() for each in (*inputs, mask)))
+    torch.testing.assert_close(made.double(), exact, rtol=1e-5, atol=1e-6)
+
+
+def test_few_rows_in_any_order_of_warps() -> None:
+    """Whichever block of a tile is the last; no bank conflicts, and the bytes of keys and values, once."""
+    q, k, v = qkv(4, 500, 64, torch.bfloat16, heads=2)
+    compiled = mlopt.jit(scaled_dot_product_attention, q, k, v, **GPU)
+    kernel, program = compiled.report.gpu.kernels[0], emulator.load(compiled.asm["ptx"])
+    shapes = re.findall(
+        r"memref\.alloc\(\) \{alignment = 64 : i64\} : memref<(.*?)xf32>", compiled.asm["layouts"]
+    )
+    parts = [torch.full([int(size) for size in shape.split("x")], torch.nan) for shape in shapes]
+    counters, results = torch.zeros(2, dtype=torch.int32), [compiled(q, k, v)]
+    for schedule in ("together", "round-robin", "ahead", "random"):
+        results.append(torch.empty_like(q))
+        operands = [q, k, v, results[-1], *parts, counters]
+        ran = program.launch(
+            kernel.name, kernel.grid, kernel.threads, operands, kernel.shared, options=Options(schedule)
+        )
+        assert not ran.findings and ran.counters.bank_conflicts == 0
+        assert not counters.any()
+    assert len(parts) == 3 and all(torch.equal(results[0], each) for each in results)
+    moved = sum(each.numel() * each.element_size() for each in (*parts, *parts, k, v))
+    assert ran.counters.l2_bytes <= 1.05 * (moved + q.numel() * q.element_size() * (1 + parts[0].shape[0]))
 
 
 def test_lengths_that_are_not_known() -> None:
