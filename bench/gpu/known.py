@@ -16,14 +16,7 @@ _ODD_ROWS = (
     "elements, 110 where no row ends, not 48 for four: done for rows twice as long; a concat is written part "
     "by part, and not moved to where accesses begin"
 )
-_FROM_ANYWHERE = (
-    "512 bytes are stored from a sector's beginning on, and loaded from any place of a row of 4096: from the "
-    "middle of a sector they are 17 sectors, two of them shared with other warps"
-)
-
 MISSES: dict[str, dict[str, str]] = {
-    "drop_first f32": {"sectors": _FROM_ANYWHERE},
-    "drop_first f16": {"sectors": _FROM_ANYWHERE},
     # The corpus's modules.
     "softmax_inner, bf16": {
         "residency": "columns are reduced twice: the totals of a thread's eight columns are exchanged beside "
