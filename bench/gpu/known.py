@@ -39,15 +39,11 @@ MISSES: dict[str, dict[str, str]] = {
         "registers ptxas spills 1216 bytes, with 80 792; a launch of 32 blocks",
     },
     "booleans, bool": dict.fromkeys(
-        ("wide", "requested", "sectors"),
+        ("requested", "sectors"),
         "columns are reduced beside results of f32 and i32: a block has 8 columns, 32 bytes of these and 8 "
         "of bools, and asks for 66 KB; of 32 columns each there would be 16 blocks of 115 KB for 108 "
         "multiprocessors",
-    )
-    | {
-        "residency": "seven results of two inputs, of each of which a thread has 16 elements in a register "
-        "each: with 32 registers ptxas spills 196 bytes, with 64 88; a launch of 64 blocks",
-    },
+    ),
     "resnet_small, f16": {
         "requested": "windows of 3x3 at every other place share rows and columns, which come from the L1 "
         "cache; so do those of 7x7 whose rows are copied",

@@ -38,6 +38,7 @@ from .gpu_threads import (
     THREAD_ELEMENTS,
     WARP,
     WIDE,
+    elements_for_rows,
     is_dear,
     most_registers_for_rows,
     own_inputs,
@@ -161,7 +162,7 @@ def choose(
     if in_steps and blocks_of(domain, tiles) <= WAVE:  # others take turns, and keep what they share
         share_inputs(domain, tiles, find_machine(machine).processors)
     covered = largest_tile(domain, tiles)
-    warps = warps_for(covered, ROW_THREAD_ELEMENTS if rows else THREAD_ELEMENTS)
+    warps = warps_for(covered, elements_for_rows(domain, tiles) if rows else THREAD_ELEMENTS)
     if covered <= WARP * ROW_THREAD_ELEMENTS and _are_few_rows(domain):
         warps = 1
     if heavy is None and attention is None and blocks_of(domain, tiles) <= BLOCKS:
