@@ -37,9 +37,10 @@ _SHAPE_CHECKS = {
 _OP = re.compile(r'"(torch\.[\w.]+)"\(.*?(?:loc\("(.*?)":(\d+):\d+\))?$', re.MULTILINE)
 
 
-def import_text(torch_text: str, weights: Sequence[int]) -> str:
+def import_text(torch_text: str, weights: Sequence[int], scans: bool = False) -> str:
     """The linalg form of ``torch_text``; the arguments at ``weights`` get ``{mlopt.weight}``.
 
+    ``scans``: whether the target has kernels for running totals, which are loops else.
     Raises `UnsupportedOpError` with all ops that torch-mlir does not know, or the first
     that it cannot lower.
     """
@@ -49,7 +50,7 @@ def import_text(torch_text: str, weights: Sequence[int]) -> str:
         errors: list[tuple[str, str]] = []
         handler = context.attach_diagnostic_handler(lambda d: _record(d, errors))
         try:
-            module = _lower(torch_text)
+            module = _lower(torch_text, scans)
         except ir.MLIRError as error:
             raise _import_error(torch_text, errors, str(error)) from None
         finally:
@@ -73,11 +74,12 @@ def _context() -> ir.Context:
     return context
 
 
-def _lower(torch_text: str) -> ir.Module:
+def _lower(torch_text: str, scans: bool) -> ir.Module:
     module = ir.Module.parse(torch_text)
     for pipeline in (TO_BACKEND, TO_LINALG):
         PassManager.parse(pipeline).run(module.operation)
-    keep_scans(module)
+    if scans:
+        keep_scans(module)
     if "tm_tensor." in str(module):
         PassManager.parse(TM_TENSOR_TO_LOOPS).run(module.operation)
     return module
@@ -87,7 +89,7 @@ def _lowers(torch_text: str) -> bool:
     with _context() as context, ir.Location.unknown():
         handler = context.attach_diagnostic_handler(lambda _: True)
         try:
-            _lower(torch_text)
+            _lower(torch_text, scans=False)
         except ir.MLIRError:
             return False
         finally:

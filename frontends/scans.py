@@ -1,11 +1,11 @@
-"""torch-mlir's running totals of rows of known length become mlopt.scan, which GPUs have kernels for.
+"""torch-mlir's running totals become mlopt.scan, which GPUs have kernels for.
 
     %y, %all = tm_tensor.scan dimension(1) inclusive(true) ins(%x) outs(%zeros, %first) { add }
   ->
     %y = "mlopt.scan"(%x, %zeros) {kind = "add", …}
 
 Legal where the totals start from the neutral element, as torch-mlir's do, and only those of all places are
-read. Of rows of any length they become loops (`importer.TM_TENSOR_TO_LOOPS`), which only CPUs run.
+read. For CPUs, which decompose those of known length, they become loops (`importer.TM_TENSOR_TO_LOOPS`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _KINDS = {"arith.addf": "add", "arith.addi": "add", "arith.mulf": "mul", "arith.
 
 
 def keep_scans(module: ir.Module) -> None:
-    """Rewrite all scans of ``module`` that have a known length."""
+    """Rewrite all scans of ``module``."""
     for op in ops_named(module, "tm_tensor.scan"):
         kind = _kind(op)
         if kind is not None:
@@ -29,10 +29,8 @@ def keep_scans(module: ir.Module) -> None:
 
 def _kind(op: ir.Operation) -> str | None:
     """How a scan that can be kept combines, else None."""
-    along = ir.IntegerAttr(op.attributes["dimension"]).value
-    is_static = not ir.RankedTensorType(op.operands[0].type).is_dynamic_dim(along)
     is_inclusive = ir.BoolAttr(op.attributes["inclusive"]).value
-    if not is_static or not is_inclusive or any(True for _ in op.results[1].uses):
+    if not is_inclusive or any(True for _ in op.results[1].uses):
         return None
     first, *others, _ = op.regions[0].blocks[0].operations
     return None if others else _KINDS.get(first.operation.name)

@@ -45,6 +45,7 @@ from .domain import Dim, Domain
 from .operations import block_ops, defining_op
 from .structured import STRUCTURED, dim_of, shaped_like
 from .subsets import part_sizes
+from .tiling import scan
 from .tiling.access import shape_of
 from .tiling.emitter import Emitter
 from .tiling.place import Span
@@ -239,9 +240,8 @@ def _write_all(emitter: Emitter, values: Sequence[ir.Value]) -> list[ir.Value]:
         emitter.ahead(found[0], walked)
     for walked, numbers in rows.items():
         steps, along = steps_of(emitter, walked), [values[number] for number in numbers]
-        written = emitter.walk(
-            steps, [outs[number] for number in numbers], partial(_write_step, emitter, along)
-        )
+        into = [outs[number] for number in numbers]
+        written = scan.walk(emitter, steps, along, into, partial(_write_step, emitter, along))
         for number, out in zip(numbers, written, strict=True):
             outs[number] = out
     return outs

@@ -75,7 +75,13 @@ def linalg_place(linalg: str, options: Options, func_name: str = "main", stage: 
 def import_program(text: str, weights: list[int], options: Options) -> str:
     """Torch dialect text as linalg text, by the import worker."""
     linalg: str = pool.call(
-        "import", _IMPORT, timeout=options.timeout, reproducer="torch_text", torch_text=text, weights=weights
+        "import",
+        _IMPORT,
+        timeout=options.timeout,
+        reproducer="torch_text",
+        torch_text=text,
+        weights=weights,
+        scans=is_cuda(options.target),
     )
     return linalg
 

@@ -13,7 +13,8 @@ of its sectors no byte is used that is not needed |
 block's warps ask for a sector at most 1.125 times on average: a row that is read again makes that more |
 | banks | no conflicts in shared memory |
 | sectors | no access touches more sectors than its bytes fill: 4 for 4 bytes a lane, 16 for 16; a sector of \
-which the kernel uses few bytes, as of a column, is filled by all of these |
+which the kernel uses few bytes, as of a column, is filled by all of these; one more a request if \
+rows begin anywhere in a sector, as of x[:, 1:] (`Used.is_aligned`) |
 
 An access may be narrower than 128 bits where each request of a warp touches one sector (a row's result, an
 index, a channel's parameter: it could not be less) and its line touches few of them (a sixteenth of what must

@@ -16,19 +16,8 @@ _ODD_ROWS = (
     "elements, 110 where no row ends, not 48 for four: done for rows twice as long; a concat is written part "
     "by part, and not moved to where accesses begin"
 )
-_FROM_ANYWHERE = (
-    "512 bytes are stored from a sector's beginning on, and loaded from any place of a row of 4096: from the "
-    "middle of a sector they are 17 sectors, two of them shared with other warps"
-)
-
 MISSES: dict[str, dict[str, str]] = {
-    "drop_first f32": {"sectors": _FROM_ANYWHERE},
-    "drop_first f16": {"sectors": _FROM_ANYWHERE},
     # The corpus's modules.
-    "softmax_inner, bf16": {
-        "residency": "columns are reduced twice: the totals of a thread's eight columns are exchanged beside "
-        "their eight elements: with 32 registers ptxas spills 60 bytes a thread, with 40 16, with 48 none"
-    },
     "matmuls, f16": {
         "requested": "x @ y[:, 0]: 32 blocks of four rows each read the column again, 4 KB of sectors: twice "
         "what must be moved would leave eight blocks for a chip of 108 multiprocessors",
@@ -50,15 +39,11 @@ MISSES: dict[str, dict[str, str]] = {
         "registers ptxas spills 1216 bytes, with 80 792; a launch of 32 blocks",
     },
     "booleans, bool": dict.fromkeys(
-        ("wide", "requested", "sectors"),
+        ("requested", "sectors"),
         "columns are reduced beside results of f32 and i32: a block has 8 columns, 32 bytes of these and 8 "
         "of bools, and asks for 66 KB; of 32 columns each there would be 16 blocks of 115 KB for 108 "
         "multiprocessors",
-    )
-    | {
-        "residency": "seven results of two inputs, of each of which a thread has 16 elements in a register "
-        "each: with 32 registers ptxas spills 196 bytes, with 64 88; a launch of 64 blocks",
-    },
+    ),
     "resnet_small, f16": {
         "requested": "windows of 3x3 at every other place share rows and columns, which come from the L1 "
         "cache; so do those of 7x7 whose rows are copied",

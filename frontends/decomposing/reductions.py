@@ -178,23 +178,24 @@ def _scan(x: Tensor, dim: int, scan: _Scan) -> Any:
     """All that ends at each place along ``dim``, put together."""
     if x.dim() == 0 or 0 in x.shape:
         return x.clone()
-    if not isinstance(x.shape[dim], int):
-        return NotImplemented
     if scan.run is not None and not runs_loops():
         wide = x if x.dtype in _RUN_IN else x.to(torch.int64)
         return _run_through(wide, dim % x.dim(), scan).to(x.dtype)
+    if not isinstance(x.shape[dim], int):
+        return NotImplemented
     return _scan_parts(x, dim % x.dim(), scan, exclusive=False)
 
 
 def _is_run_through(x: Tensor, dim: int) -> bool:
     """Whether a scan of ``x`` is one kernel, whose tasks run through rows."""
-    is_static = x.dim() > 0 and isinstance(x.shape[dim], int) and 0 not in x.shape
-    return not runs_loops() and x.dtype in _RUN_IN and is_static and _part_of_long(x, dim % x.dim()) is None
+    if runs_loops() or x.dtype not in _RUN_IN or x.dim() == 0 or 0 in x.shape:
+        return False
+    return _part_of_long(x, dim % x.dim()) is None
 
 
 def _part_of_long(x: Tensor, dim: int) -> int | None:
-    """The length of the parts of rows that are too few for all of a GPU, or None."""
-    outer, size, inner = count(x.shape[:dim]), x.shape[dim], count(x.shape[dim + 1 :])
+    """The length of the parts of rows that are too few for all of a GPU, or None; of any length all are."""
+    outer, size, inner = count(x.shape[:dim]), count(x.shape[dim : dim + 1]), count(x.shape[dim + 1 :])
     parts = min(TASKS // (outer * -(-inner // COLUMNS)), size // LONG) if outer > 0 and inner > 0 else 0
     if parts < FEWEST:
         return None

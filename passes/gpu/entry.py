@@ -102,7 +102,7 @@ def _check_only_launches(function: func.FuncOp) -> None:
                 op,
                 f"'{op.name}' in the host function @{function.sym_name.value}: "
                 "buffers are in the device's memory, only kernels can use them",
-                "compile this part for the CPU: loops over tensors (scans of unknown length) run there only",
+                "compile this part for the CPU: loops over tensors (scatters of unknown size) run there only",
             )
 
 

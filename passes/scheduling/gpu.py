@@ -35,6 +35,7 @@ from .gpu_threads import (
     ROW_THREAD_ELEMENTS,
     THREAD_ELEMENTS,
     WARP,
+    elements_for_rows,
     most_registers_for_rows,
     reduces,
     registers_for_rows,
@@ -186,7 +187,8 @@ def _choose_threads(domain: Domain, tiles: dict[Dim, int], processors: int) -> C
 def _warps(domain: Domain, tiles: dict[Dim, int]) -> int:
     """The warps that a block's tile is for; steps of few blocks become longer."""
     covered = largest_tile(domain, tiles)
-    warps = warps_for(covered, ROW_THREAD_ELEMENTS if reduces(domain) else THREAD_ELEMENTS)
+    most = elements_for_rows(domain, tiles) if reduces(domain) else THREAD_ELEMENTS
+    warps = warps_for(covered, most)
     if covered <= WARP * ROW_THREAD_ELEMENTS and are_few_rows(domain):
         warps = 1
     if _heavy(domain) is None and attention_of(domain) is None:

@@ -88,9 +88,17 @@ class Emitter(Place):
             self.remember(self._key(write.value), made)
         return self._memo[-1][key]
 
+    def carry(self, nest: Nest, before: ir.Value) -> None:
+        """Let ``before`` be the totals of a scan up to the step that we are in."""
+        self.remember(("before", nest), before)
+
+    def before(self, nest: Nest) -> ir.Value | None:
+        """The totals of a scan up to the step that we are in, if steps carry them."""
+        return self.recall(("before", nest))
+
     def _check_whole(self, nest: Nest) -> None:
         """Refuse to reduce a part of a dim for all of it, in a loop along that dim, say."""
-        for loop in nest.reductions:
+        for loop in nest.reductions if self.before(nest) is None else ():
             dim = self.dim(nest, loop)
             span = self._spans[-1].get(dim)
             if span is not None and (span.start != 0 or span.size != max(dim.extent or 0, 1)):

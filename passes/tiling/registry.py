@@ -13,7 +13,7 @@ from mlir import ir
 from ..structured import SCAN, word_for
 from .access import Nest
 from .analysis import body_problem
-from .walks import loops_problem, parts_problem, walk_problem
+from .walks import loops_problem, parts_problem, scans_problem, walk_problem
 
 if TYPE_CHECKING:
     from ..domain import Dim, Domain
@@ -37,7 +37,7 @@ class Rule(Protocol):
 
 # The first that takes an op wins: the cheaper form before the more general one.
 _RULES = ("fill", "slices", "elementwise", "attention", "scan", "contraction", "reduction", "window")
-_IN_STEPS = ("fill", "elementwise", "reduction")  # those that can run along a row of unknown length
+_IN_STEPS = ("fill", "elementwise", "reduction", "scan")  # those that can run along a row of unknown length
 
 _IN_LOOPS = ("attention", "contraction", "window")  # those that run all of their reduced loops themselves
 
@@ -127,7 +127,7 @@ def can_tile(domain: Domain) -> str | None:
     other = next((nest for nest in domain.nests if rule_of(nest) not in stepping), None)
     if other is not None:
         return f"{word_for(other.op)} would need a whole row, whose length is not known"
-    return loops_problem(domain) or walk_problem(domain)
+    return loops_problem(domain) or walk_problem(domain) or scans_problem(domain)
 
 
 def stepped_dims(domain: Domain) -> set[Dim]:

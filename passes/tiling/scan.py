@@ -11,23 +11,28 @@ After, in a task that has 16 rows of 1000::
         : vector<16x1000xf32>, vector<16xf32>
 
 A task has whole rows, or columns; mlopt-gpu-chunk-rows runs through those that are longer than a block's
-registers. Totals start from 0, or 1 of products, as eager's do: never -0.
+registers. Of rows of unknown length (``walks.py``) the steps that write them carry the totals on: the last
+step, which may reach beyond the end, leaves its own to nobody. Totals start from 0, or 1 of products, as
+eager's do: never -0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from mlir import ir
 from mlir.dialects import vector
 
+from ..domain import Dim
 from ..structured import SCAN
 from .access import Nest
 from .emitter import Emitter
 from .registry import WHOLE
 from .vectors import reshape
+from .walks import scans_along
 
 _FIRST = {"add": 0, "mul": 1}
+_THROUGH = "through"  # the totals up to the end of a step
 
 
 def can_tile(nest: Nest) -> str | None:
@@ -46,15 +51,41 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     assert access is not None
     source = emitter.operand(nest, access, loops)
     kind = ir.StringAttr(nest.op.attributes["kind"]).value
-    shape = emitter.sizes(nest, loops)
-    if len(shape) == 1:  # upstream wants a dim beside the one that is run through
-        source, shape, along = reshape(source, [1, *shape]), [1, *shape], 1
-    first = _number(source.type.element_type, _FIRST[kind])
-    start = emitter.splat(first, [size for loop, size in enumerate(shape) if loop != along])
-    totals = vector.ScanOp(
+    if len(loops) == 1:  # upstream wants a dim beside the one that is run through
+        source, along = reshape(source, [1, *source.type.shape]), 1
+    start = emitter.before(nest) or _start(emitter, nest)
+    totals, through = vector.ScanOp(
         ir.Attribute.parse(f"#vector.kind<{kind}>"), source, start, along, inclusive=True
-    ).results[0]
+    ).results
+    emitter.remember((_THROUGH, nest), through)
     return [emitter.result(reshape(totals, emitter.sizes(nest, loops)), loops, nest.writes[0])]
+
+
+def walk(
+    emitter: Emitter,
+    steps: Mapping[Dim, int],
+    values: Sequence[ir.Value],
+    outs: Sequence[ir.Value],
+    body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]],
+) -> list[ir.Value]:
+    """`Emitter.walk` that carries ``outs``, and the totals of the scans that ``values`` are made of."""
+    scans = scans_along(emitter.domain, values, steps)
+
+    def step(carried: Sequence[ir.Value]) -> list[ir.Value]:
+        for nest, before in zip(scans, carried[len(outs) :], strict=True):
+            emitter.carry(nest, before)
+        written = body(carried[: len(outs)])
+        return [*written, *filter(None, (emitter.recall((_THROUGH, nest)) for nest in scans))]
+
+    starts = [_start(emitter, nest) for nest in scans]
+    return emitter.walk(steps, [*outs, *starts], step)[: len(outs)]
+
+
+def _start(emitter: Emitter, nest: Nest) -> ir.Value:
+    """The totals before a row's first element."""
+    kind = ir.StringAttr(nest.op.attributes["kind"]).value
+    first = _number(nest.writes[0].value.type.element_type, _FIRST[kind])
+    return emitter.splat(first, emitter.sizes(nest, nest.parallels) or [1])
 
 
 def _number(element: ir.Type, value: int) -> ir.Attribute:

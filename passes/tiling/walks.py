@@ -12,10 +12,11 @@ So it is with columns, of which a task has as many side by side as make its read
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from ..structured import SCAN
 from .stages import bits_of
 
 if TYPE_CHECKING:
@@ -99,6 +100,32 @@ def walk_problem(domain: Domain) -> str | None:
         if not all(dim.whole for dim in dims[first:]):
             return "a task would have short pieces of rows, whose number is not known"
     return None
+
+
+def scans_problem(domain: Domain) -> str | None:
+    """Why steps along rows of unknown length cannot carry the totals of scans, or None."""
+    walked = [dim for dim in domain.dims if dim.walked]
+    for nest in domain.nests:
+        if any(domain.loops(nest)[loop] in walked for loop in nest.reductions):
+            read = [access.value for access in nest.reads if access is not None]
+            if nest.op.name == SCAN and len(walked) > 1:
+                return "a scan would begin again in each step along another dim, whose length is not known"
+            if nest.op.name != SCAN and scans_along(domain, read, walked):
+                return "what is reduced would be scanned in steps that carry no totals"
+    return None
+
+
+def scans_along(domain: Domain, values: Sequence[ir.Value], dims: Collection[Dim]) -> list[Nest]:
+    """The scans along some of ``dims`` that values are made of, in the domain's order."""
+    waiting = list(values)
+    seen: set[Nest] = set()
+    while waiting:
+        made = domain.writer(waiting.pop())
+        if made is not None and made[0] not in seen:
+            seen.add(made[0])
+            waiting += [access.value for access in made[0].reads if access is not None]
+    scans = [nest for nest in domain.nests if nest in seen and nest.op.name == SCAN]
+    return [nest for nest in scans if {domain.loops(nest)[loop] for loop in nest.reductions} & {*dims}]
 
 
 def columns_of(domain: Domain) -> list[Dim]:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class _Touches(NamedTuple):
     """The sectors that the warps of one access touch, each once a warp; an atomic reads and writes.
 
-    ``line`` is the access's in the PTX, ``bytes`` are the bits of those that a warp touches of a sector.
+    ``line`` is the access's in the PTX, ``bytes`` are the bits of those that a warp touches of a sector,
+    ``first`` says which sectors are the first of a warp.
     """
 
     line: int
@@ -26,6 +27,7 @@ class _Touches(NamedTuple):
     step: int
     sectors: Array
     bytes: Array
+    first: Array
     reads: bool
     writes: bool
 
@@ -49,13 +51,14 @@ class Trace:
         warps, sectors, touched = bytes_of_warps(x.lanes, addresses, size)
         blocks = x.batch.blocks[warps // x.batch.shape.warps_in_block]
         reads, writes = kind != "store", kind != "load"
-        self._touches.append(_Touches(line, blocks, self._step, sectors, touched, reads, writes))
+        first = np.diff(warps, prepend=-1) != 0
+        self._touches.append(_Touches(line, blocks, self._step, sectors, touched, first, reads, writes))
         return len(sectors), int(np.bitwise_count(touched).sum())
 
     def used(self) -> Used:
         """Which bytes of the sectors the launch has loaded, and stored."""
-        accesses = [(each.line, each.sectors, each.bytes, each.writes) for each in self._touches]
-        return Used.of(accesses)
+        every = self._touches
+        return Used.of((each.line, each.sectors, each.bytes, each.first, each.writes) for each in every)
 
     def asked_again(self, without: Collection[int] = ()) -> float:
         """How often a block asks for a sector, on average: more than once if it reads a row again.

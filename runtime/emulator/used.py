@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from .traffic import SECTOR
 
 _FIRST = np.uint32(0x00010001)  # bytes of a sector that begin 16 aligned ones, and that end them
 _LAST = np.uint32(0x80008000)
+_WHOLE = 128  # bytes of a request of 4 a lane
 
 
 class _Side(NamedTuple):
@@ -27,11 +29,26 @@ class _Side(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """The sectors that the warps of a line ask for, bits of the bytes, and of those that the launch uses."""
+    """The sectors that the warps of a line ask for, bits of the bytes, and of those that the launch uses.
+
+    ``first``: which are a warp's first ones.
+    """
 
     sectors: Array
     bytes: Array
     used: Array
+    first: Array
+
+    @property
+    def starts(self) -> Array:
+        """Where each warp's sectors begin."""
+        return np.flatnonzero(self.first)
+
+    @property
+    def sizes(self) -> Array:
+        """How many bytes each warp asks for."""
+        sizes: Array = np.add.reduceat(np.bitwise_count(self.bytes).astype(np.int64), self.starts)
+        return sizes
 
 
 @dataclass(frozen=True)
@@ -42,22 +59,22 @@ class Used:
     lines: dict[int, _Asked]
 
     @classmethod
-    def of(cls, accesses: Iterable[tuple[int, Array, Array, bool]]) -> Used:
-        """From lines, sectors of warps, bits of their bytes, and whether they are stored."""
+    def of(cls, accesses: Iterable[tuple[int, Array, Array, Array, bool]]) -> Used:
+        """From lines, sectors of warps, bits of their bytes, which are the first, and if they are stored."""
         found = list(accesses)
         sides, lines = list[_Side](), dict[int, _Asked]()
         for stores in (False, True):
-            own = [each for each in found if each[3] == stores]
+            own = [each for each in found if each[4] == stores]
             if not own:
                 continue
             side = _union(*(np.concatenate([each[part] for each in own]) for part in (1, 2)))
             sides.append(side)
             for line in dict.fromkeys(each[0] for each in own):
-                sectors, touched = (
-                    np.concatenate([each[part] for each in own if each[0] == line]) for part in (1, 2)
+                sectors, touched, first = (
+                    np.concatenate([each[part] for each in own if each[0] == line]) for part in (1, 2, 3)
                 )
                 used = side.bytes[np.searchsorted(side.sectors, sectors)]
-                lines[line] = _Asked(sectors, touched, used)
+                lines[line] = _Asked(sectors, touched, used, first)
         return cls(tuple(sides), lines)
 
     @property
@@ -65,12 +82,33 @@ class Used:
         """What is loaded, and what is stored, each byte once."""
         return sum(int(np.bitwise_count(side.bytes).sum()) for side in self.sides)
 
+    @cached_property
+    def is_aligned(self) -> bool:
+        """Whether no line's warps begin at several places of sectors, as at rows of x[:, 1:] they have to.
+
+        Of warps that ask for neighbours, 4 bytes a lane or more.
+        """
+        for each in self.lines.values():
+            runs = np.logical_and.reduceat(each.first | (np.diff(each.sectors, prepend=-1) == 1), each.starts)
+            runs &= each.sizes >= _WHOLE
+            if len(np.unique((each.bytes & -each.bytes)[each.starts][runs])) > 1:
+                return False
+        return True
+
     def filled(self, line: int) -> float:
-        """How many sectors' used bytes the warps of a line ask for; no more than the sectors they touch."""
+        """How many sectors' used bytes the warps of a line ask for; no more than the sectors they touch.
+
+        One more a request than its bytes fill if the launch is not aligned.
+        """
         asked = self.lines.get(line)
         if asked is None:
             return 0.0
-        return float((np.bitwise_count(asked.bytes) / np.bitwise_count(asked.used)).sum())
+        shares = np.bitwise_count(asked.bytes) / np.bitwise_count(asked.used)
+        if self.is_aligned:
+            return float(shares.sum())
+        touched = np.diff(np.append(asked.starts, len(asked.first)))
+        most = np.minimum(touched, -(-asked.sizes // (1 << SECTOR)) + 1)
+        return float(np.maximum(np.add.reduceat(shares, asked.starts), most).sum())
 
     def has_no_neighbours(self, line: int, size: int) -> bool:
         """Whether beside each access of a line, ``size`` bytes, no byte of its aligned 16 is used."""

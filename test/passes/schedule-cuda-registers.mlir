@@ -89,3 +89,49 @@ func.func private @both_ways(%x: tensor<64x32x128xf64>, %p: tensor<64x128xf64>, 
   } -> tensor<64x128xf64>
   return %d, %t : tensor<64x128xf64>, tensor<32x128xf64>
 }
+
+// Four results as large as what is reduced: a thread has eight elements of each, where it had 16 of two.
+// CHECK-LABEL: @four_results
+// CHECK-SAME: tile = array<i64: 1, 0, 0>, warps = array<i64: 16>
+// CHECK-LABEL: @two_results
+// CHECK-SAME: tile = array<i64: 1, 0, 0>, warps = array<i64: 8>
+func.func private @four_results(%x: tensor<512x4096xf32>, %o0: tensor<512x4096xf32>, %o1: tensor<512x4096xf32>, %o2: tensor<512x4096xf32>, %o3: tensor<512x4096xf32>) -> (tensor<512x4096xf32>, tensor<512x4096xf32>, tensor<512x4096xf32>, tensor<512x4096xf32>) attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<512xf32>) -> tensor<512xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<512x4096xf32>) outs(%f : tensor<512xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.addf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<512xf32>
+  %r:4 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<512x4096xf32>, tensor<512xf32>) outs(%o0, %o1, %o2, %o3 : tensor<512x4096xf32>, tensor<512x4096xf32>, tensor<512x4096xf32>, tensor<512x4096xf32>) {
+  ^bb0(%a: f32, %b: f32, %c0: f32, %c1: f32, %c2: f32, %c3: f32):
+    %y0 = arith.addf %a, %b : f32
+    %y1 = arith.subf %a, %b : f32
+    %y2 = arith.mulf %a, %b : f32
+    %y3 = arith.maximumf %a, %b : f32
+    linalg.yield %y0, %y1, %y2, %y3 : f32, f32, f32, f32
+  } -> (tensor<512x4096xf32>, tensor<512x4096xf32>, tensor<512x4096xf32>, tensor<512x4096xf32>)
+  return %r#0, %r#1, %r#2, %r#3 : tensor<512x4096xf32>, tensor<512x4096xf32>, tensor<512x4096xf32>, tensor<512x4096xf32>
+}
+func.func private @two_results(%x: tensor<512x4096xf32>, %o0: tensor<512x4096xf32>, %o1: tensor<512x4096xf32>) -> (tensor<512x4096xf32>, tensor<512x4096xf32>) attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<512xf32>) -> tensor<512xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<512x4096xf32>) outs(%f : tensor<512xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.addf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<512xf32>
+  %r:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<512x4096xf32>, tensor<512xf32>) outs(%o0, %o1 : tensor<512x4096xf32>, tensor<512x4096xf32>) {
+  ^bb0(%a: f32, %b: f32, %c0: f32, %c1: f32):
+    %y0 = arith.addf %a, %b : f32
+    %y1 = arith.subf %a, %b : f32
+    linalg.yield %y0, %y1 : f32, f32
+  } -> (tensor<512x4096xf32>, tensor<512x4096xf32>)
+  return %r#0, %r#1 : tensor<512x4096xf32>, tensor<512x4096xf32>
+}

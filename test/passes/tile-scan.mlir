@@ -52,3 +52,22 @@ func.func private @alone(%x: tensor<33xf32>, %out: tensor<33xf32>) -> tensor<33x
   %r = "mlopt.scan"(%x, %out) {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = [#linalg.iterator_type<reduction>], kind = "add"} : (tensor<33xf32>, tensor<33xf32>) -> tensor<33xf32>
   return %r : tensor<33xf32>
 }
+
+// -----
+
+// Of a row of any length: steps carry its total on, the one beyond the last whole one too.
+// CHECK-LABEL: @any_length
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<1xf32>
+// CHECK:   %[[IN:.*]]:2 = scf.for %[[J:.*]] = %c0{{.*}} to %[[WHOLE:.*]] step %c32{{.*}} iter_args(%[[O:.*]] = %{{.*}}, %[[BEFORE:.*]] = %[[ZERO]])
+// CHECK:     %[[V:.*]] = vector.transfer_read %{{.*}}[%{{.*}}, %[[J]]], {{.*}} {in_bounds = [true, true]}
+// CHECK:     %[[S:.*]], %[[T:.*]] = vector.scan <add>, %[[V]], %[[BEFORE]]
+// CHECK:     %[[R:.*]] = vector.transfer_write %[[S]], %[[O]]
+// CHECK:     scf.yield %[[R]], %[[T]]
+// CHECK:   scf.for %{{.*}} = %[[WHOLE]] to %{{.*}} step %c32{{.*}} iter_args(%{{.*}} = %[[IN]]#0, %[[BEFORE:.*]] = %[[IN]]#1)
+// CHECK:     vector.transfer_read {{.*}} {in_bounds = [true, false]}
+// CHECK:     vector.scan <add>, %{{.*}}, %[[BEFORE]]
+#id = affine_map<(i, j) -> (i, j)>
+func.func private @any_length(%x: tensor<4x?xf32>, %out: tensor<4x?xf32>) -> tensor<4x?xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 1, 32>, warps = array<i64: 4>}} {
+  %r = "mlopt.scan"(%x, %out) {indexing_maps = [#id, #id], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], kind = "add"} : (tensor<4x?xf32>, tensor<4x?xf32>) -> tensor<4x?xf32>
+  return %r : tensor<4x?xf32>
+}

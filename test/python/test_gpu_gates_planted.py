@@ -223,6 +223,16 @@ def test_halves_of_sectors_of_which_no_more_is_needed() -> None:
     assert "sectors" in _measured(halves, 4 * needed, 1 << 17).misses
 
 
+def test_warps_that_begin_within_a_sector() -> None:
+    """17 sectors instead of 16 are right where the next ones begin elsewhere, as rows do, and else a miss."""
+    shifted = "  {which} and.b32 %r24, %r24, 16; cvt.u64.u32 %rd8, %r24; add.s64 %rd4, %rd4, %rd8;\n"
+    load, floats = "  ld.global.nc.v4.b32 {%r10", (1 << 16) + 4
+    rows = _copy().replace(load, shifted.format(which="shl.b32 %r24, %r3, 4;") + load)
+    assert _measured(rows, floats=floats).misses == ()
+    all_alike = _copy().replace(load, shifted.format(which="mov.b32 %r24, 16;") + load)
+    assert _measured(all_alike, floats=floats).misses == ("sectors",)
+
+
 def test_a_load_that_waits_for_another_of_its_tile() -> None:
     found = _measured(_copy(between=WAITS))
     assert (found.late, found.misses) == (1, ("first",))

@@ -75,6 +75,13 @@ def test_totals_have_no_bank_conflicts(how: Partials) -> None:
             "reg 4:(32) lane 32:(1) warp 4:(0)",
             1,
         ),
+        # Eight columns a lane: four lanes share the totals of four warps.
+        (
+            Partials(8, 4, 7, (0,), (5, 6)),
+            "reg 2:(32) lane 2:(4) 16:(0) warp 4:(8)",
+            "reg 2:(32) lane 8:(4) 4:(0) warp 4:(0)",
+            4,
+        ),
         # Four columns of eight a lane: four lanes share the totals of 32 warps.
         (
             Partials(4, 4, 10, (0, 1, 2), (5, 6, 7, 8, 9)),

@@ -74,15 +74,15 @@ def test_diagonals(dtype: torch.dtype) -> None:
     torch.testing.assert_close(call(x), double(x), rtol=0, atol=0)
 
 
-def test_scans_of_unknown_length_are_refused() -> None:
-    dims = ({0: torch.export.Dim("rows")},)
+def test_scatters_of_unknown_sizes_are_refused() -> None:
+    rows = torch.export.Dim("rows")
     with pytest.raises(
         mlopt.UnsupportedOpError, match=r"(?s)only kernels can use them.*compile this part for the CPU"
     ):
         mlopt.jit(
-            lambda x: x.cumsum(0),
-            torch.randn(5, 7),
-            dynamic_shapes=dims,
+            lambda x, index: x.scatter(0, index, 1.0),
+            *(torch.randn(5, 7), torch.zeros(5, 7, dtype=torch.int64)),
+            dynamic_shapes=({0: rows}, {0: rows}),
             target="cuda:sm_80",
             device="emulator",
         )

@@ -111,3 +111,36 @@ def test_what_is_before_and_behind_is_one_kernel() -> None:
     assert len(compiled.kernels) == 1
     x = torch.randn(9, 300)
     torch.testing.assert_close(compiled(x), module(x))
+
+
+def test_any_length_on_gpus() -> None:
+    """Also of none, in rows and in columns, behind a softmax, and of what is scanned already."""
+    rows, columns = torch.export.Dim("rows", min=0), torch.export.Dim("columns", min=0)
+    module = Function(
+        lambda x, y: (
+            x.cumsum(1),
+            (x.cumsum(0) * 2).clamp(max=9),
+            y.softmax(1).cumsum(1).cumsum(1),
+            y.cumsum(1).sum(1),
+            y[0].sign().cumprod(0),
+        )
+    )
+
+    def inputs(rows: int, columns: int) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.randn(rows, columns), torch.randn(3, columns).half()
+
+    compiled = mlopt.jit(
+        module,
+        *inputs(7, 100),
+        dynamic_shapes={"args": ({0: rows, 1: columns}, {1: columns})},
+        target="cuda:sm_80",
+        device="emulator",
+    )
+    assert compiled.report.gpu is not None and not compiled.report.gpu.spills
+    for sizes in ((7, 100), (1, 1), (2, 1025), (1000, 40), (0, 5), (5, 0)):
+        x, y = inputs(*sizes)
+        with emulator.record() as reports:
+            found = compiled(x, y)
+        assert not any(report.findings or report.counters.bank_conflicts for report in reports)
+        for each, wanted in zip(found, module(x.double(), y.double()), strict=True):
+            torch.testing.assert_close(each, wanted.to(each.dtype), rtol=2e-3, atol=2e-3)

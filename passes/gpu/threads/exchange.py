@@ -18,8 +18,9 @@ def exchange(
 ) -> tuple[list[list[ir.Value]], Sequence[int]]:
     """For each of a thread's totals those of all warps, in the order of the bits ``warps``.
 
-    ``owns`` are the thread bits that tell elements apart. Of many warps lanes with the same element have some
-    each: the lane bits that stand for the first of ``warps`` come with them. All would take registers.
+    ``owns`` are the thread bits that tell elements apart. Of many warps, or totals, lanes with the same
+    element have some each: the lane bits that stand for the first of ``warps`` come with them. All would take
+    registers.
     """
     build = em.build
     element = totals[0].type

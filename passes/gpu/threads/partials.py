@@ -15,6 +15,8 @@ from ....dialects.layouts import BANK_BYTES, BANKS, LANE_BITS, Axis, Layout
 from ..layouts.access import WIDE
 
 MANY = 8  # totals of warps, from which on lanes add them up
+MOST = 16  # of all that a thread adds up itself: their registers come beside the elements that wait for them.
+# Of 64 bits two shuffles each would take more: 128 bytes spilled where f64 are reduced in two directions.
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,9 @@ class Partials:
     def lanes(self) -> tuple[int, ...]:
         """Where lanes share the totals of many warps: the lane bits that say which each one loads."""
         free = [bit for bit in range(LANE_BITS) if bit not in self.owns]
-        return tuple(free[: len(self.warps)]) if 1 << len(self.warps) >= MANY else ()
+        are_beside = self.size <= BANK_BYTES and self.totals << len(self.warps) > MOST
+        shares = are_beside or 1 << len(self.warps) >= MANY
+        return tuple(free[: len(self.warps)]) if shares else ()
 
     @property
     def writes(self) -> Layout:
