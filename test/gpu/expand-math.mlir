@@ -3,8 +3,8 @@
 // CHECK-LABEL: llvm.func @exponentials
 // CHECK-SAME: (%[[X:.*]]: f32, %[[D:.*]]: f64,
 llvm.func @exponentials(%x: f32, %d: f64, %out: !llvm.ptr) {
-  // CHECK: %[[Y:.*]] = arith.subf %[[X]]
   // CHECK: %[[LOG2E:.*]] = arith.constant 1.442695
+  // CHECK: %[[Y:.*]] = arith.subf %[[X]]
   // CHECK: %[[T:.*]] = arith.mulf %[[Y]], %[[LOG2E]] : f32
   // CHECK: %[[E:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"(%[[T]])
   // CHECK: llvm.store %[[E]]
@@ -32,7 +32,7 @@ llvm.func @exponentials(%x: f32, %d: f64, %out: !llvm.ptr) {
 // Neither branches nor divisions.
 // CHECK-LABEL: llvm.func @tanh
 // CHECK-NOT: math.tanh
-// CHECK: math.fma
+// CHECK: llvm.call_intrinsic "llvm.fma.f32"
 // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
 // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
 // CHECK: arith.select
@@ -54,6 +54,25 @@ llvm.func @erf(%x: f32, %out: !llvm.ptr) {
   llvm.return
 }
 
+// What is one instruction, and exact, is no call of libdevice's.
+// CHECK-LABEL: llvm.func @exact
+// CHECK-SAME: (%[[X:.*]]: f32, %[[Y:.*]]: f32, %[[D:.*]]: f64,
+llvm.func @exact(%x: f32, %y: f32, %d: f64, %out: !llvm.ptr) {
+  // CHECK: %[[A:.*]] = llvm.call_intrinsic "llvm.fabs.f32"(%[[X]]) : (f32) -> f32
+  // CHECK: %[[F:.*]] = llvm.call_intrinsic "llvm.fma.f32"(%[[A]], %[[X]], %[[Y]]) : (f32, f32, f32) -> f32
+  // CHECK: %[[M:.*]] = llvm.call_intrinsic "llvm.maxnum.f32"(%[[F]], %[[Y]]) : (f32, f32) -> f32
+  // CHECK: llvm.call_intrinsic "llvm.minnum.f32"(%[[M]], %[[X]]) : (f32, f32) -> f32
+  // CHECK: math.absf %[[D]] : f64
+  %a = math.absf %x : f32
+  %f = math.fma %a, %x, %y : f32
+  %m = arith.maxnumf %f, %y : f32
+  %n = arith.minnumf %m, %x : f32
+  llvm.store %n, %out : f32, !llvm.ptr
+  %w = math.absf %d : f64
+  llvm.store %w, %out : f64, !llvm.ptr
+  llvm.return
+}
+
 // 1 / (1 + exp(-x)), with the operands of the sum either way; nothing of the exponential is left.
 // CHECK-LABEL: llvm.func @logistic
 // CHECK-SAME: (%[[X:.*]]: f32,
@@ -61,9 +80,9 @@ llvm.func @logistic(%x: f32, %out: !llvm.ptr) {
   %one = arith.constant 1.0 : f32
   // CHECK: %[[N:.*]] = arith.negf %[[X]]
   // CHECK-NOT: ex2.approx.f32
-  // CHECK: %[[S:.*]] = math.fma %[[N]]
+  // CHECK: %[[S:.*]] = llvm.call_intrinsic "llvm.fma.f32"(%[[N]]
   // CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[S]])
-  // CHECK: %[[D:.*]] = math.fma %[[R]], %[[R]], %[[Q:.*]] : f32
+  // CHECK: %[[D:.*]] = llvm.call_intrinsic "llvm.fma.f32"(%[[R]], %[[R]], %[[Q:[a-z0-9_]+]])
   // CHECK: %[[Y:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[D]])
   // CHECK: arith.mulf %[[Y]], %[[Q]]
   // CHECK-NOT: arith.divf
@@ -106,19 +125,19 @@ llvm.func @alone(%x: f32, %y: f32, %z: f64, %out: !llvm.ptr) {
 // The reciprocal is found where its number is.
 // CHECK-LABEL: llvm.func @by_one_number
 // CHECK: %[[SUM:.*]] = arith.addf
-// CHECK-NEXT: math.absf %[[SUM]]
+// CHECK-NEXT: llvm.call_intrinsic "llvm.fabs.f32"(%[[SUM]])
 // CHECK: arith.select
 // CHECK: %[[SCALE:.*]] = arith.select
 // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
 // CHECK: %[[R:.*]] = arith.mulf
-// CHECK: %[[REST:.*]] = math.fma
-// CHECK: %[[LEAST:.*]] = arith.maxnumf %[[REST]]
+// CHECK: %[[REST:.*]] = llvm.call_intrinsic "llvm.fma.f32"
+// CHECK: %[[LEAST:.*]] = llvm.call_intrinsic "llvm.maxnum.f32"(%[[REST]]
 // CHECK: %[[S:.*]] = arith.mulf %[[R]], %[[LEAST]]
 // CHECK: scf.if
 // CHECK:   %[[X:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
 // CHECK:   %[[T:.*]] = arith.mulf %[[X]], %[[S]]
-// CHECK:   math.fma %[[X]], %[[R]], %[[T]]
-// CHECK:   math.fma
+// CHECK:   llvm.call_intrinsic "llvm.fma.f32"(%[[X]], %[[R]], %[[T]])
+// CHECK:   llvm.call_intrinsic "llvm.fma.f32"
 // CHECK-NOT: arith.divf
 llvm.func @by_one_number(%x: f32, %y: f32, %c: i1, %out: !llvm.ptr) {
   %s = arith.addf %x, %y : f32
@@ -137,12 +156,12 @@ llvm.func @by_one_number(%x: f32, %y: f32, %c: i1, %out: !llvm.ptr) {
 // CHECK-NOT: arith.select
 // CHECK: %[[ABOUT:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[D]])
 // CHECK: %[[R:.*]] = arith.mulf %[[ABOUT]]
-// CHECK: %[[REST:.*]] = math.fma
+// CHECK: %[[REST:.*]] = llvm.call_intrinsic "llvm.fma.f32"
 // CHECK: %[[S:.*]] = arith.mulf %[[R]], %[[REST]]
 // CHECK: %[[T:.*]] = arith.mulf %[[X]], %[[S]]
-// CHECK: math.fma %[[X]], %[[R]], %[[T]]
+// CHECK: llvm.call_intrinsic "llvm.fma.f32"(%[[X]], %[[R]], %[[T]])
 // CHECK: %[[U:.*]] = arith.mulf %[[Y]], %[[S]]
-// CHECK: math.fma %[[Y]], %[[R]], %[[U]]
+// CHECK: llvm.call_intrinsic "llvm.fma.f32"(%[[Y]], %[[R]], %[[U]])
 llvm.func @by_softmax_sum(%x: f32, %y: f32, %d: f32, %out: !llvm.ptr) {
   %a = arith.divf %x, %d {mlopt.by_softmax_sum} : f32
   %b = arith.divf %y, %d {mlopt.by_softmax_sum} : f32
@@ -154,9 +173,9 @@ llvm.func @by_softmax_sum(%x: f32, %y: f32, %d: f32, %out: !llvm.ptr) {
 // Divisors that are quotients themselves, by one number: what comes of them is divided by.
 // CHECK-LABEL: llvm.func @by_quotients
 // CHECK-SAME: (%[[X:.*]]: f32, %[[Y:.*]]: f32, %[[D:.*]]: f32,
-// CHECK: math.absf %[[D]]
-// CHECK: %[[P:.*]] = math.fma %{{.*}}
-// CHECK: math.absf
+// CHECK: llvm.call_intrinsic "llvm.fabs.f32"(%[[D]])
+// CHECK: %[[P:.*]] = llvm.call_intrinsic "llvm.fma.f32"
+// CHECK: llvm.call_intrinsic "llvm.fabs.f32"
 // CHECK-NOT: arith.divf
 // CHECK: llvm.return
 llvm.func @by_quotients(%x: f32, %y: f32, %d: f32, %out: !llvm.ptr) {

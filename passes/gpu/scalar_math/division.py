@@ -8,8 +8,9 @@ from math import frexp
 from mlir import ir
 from mlir.dialects import arith
 
-from ...cpu.polynomials.lanes import Lanes, splat
-from .approximate import rcp_ftz
+from ...cpu.polynomials.lanes import splat
+from .approximate import intrinsic, rcp_ftz
+from .scalars import Scalars
 
 # Beyond these, divisor and dividends are scaled: so its reciprocal, and 2^-22 of that, are normal numbers.
 _SMALL, _LARGE = 2.0**-100, 2.0**100
@@ -27,7 +28,7 @@ def has_exact_reciprocal(divisor: ir.Value) -> bool:
     return number is not None and _SMALL <= abs(number) <= _LARGE and abs(frexp(number)[0]) == 0.5
 
 
-def divide_all(divisor: ir.Value, divisions: Sequence[ir.Operation], scaled: bool) -> None:
+def divide_all(b: Scalars, divisor: ir.Value, divisions: Sequence[ir.Operation], scaled: bool) -> None:
     """Replace the ``divisions``, arith.divf of f32 by ``divisor``: any number if ``scaled``, else 1 to 2^100.
 
     With `r` a little below `1 / d` and `s = r (1 - d r)`, `x / d` is `fma(x, r, x s)`: rounded right but
@@ -40,13 +41,12 @@ def divide_all(divisor: ir.Value, divisions: Sequence[ir.Operation], scaled: boo
         if isinstance(divisor.owner, ir.Block)
         else ir.InsertionPoint.after(divisor.owner)
     )
-    b = Lanes(None)
     with place, divisions[0].location:
         scale = _scale_of(b, divisor) if scaled else None
         normal = divisor if scale is None else b.mul(divisor, scale)
         first = b.mul(rcp_ftz(normal), b.const(_BELOW))
         rest = b.fma(arith.negf(normal), first, b.const(1.0))
-        second = b.mul(first, arith.maxnumf(rest, b.const(_LEAST)) if scaled else rest)
+        second = b.mul(first, intrinsic("llvm.maxnum.f32", rest, b.const(_LEAST)) if scaled else rest)
     for division in divisions:
         with ir.InsertionPoint(division), division.location:
             dividend = division.operands[0] if scale is None else b.mul(division.operands[0], scale)
@@ -55,7 +55,7 @@ def divide_all(divisor: ir.Value, divisions: Sequence[ir.Operation], scaled: boo
         division.erase()
 
 
-def _scale_of(b: Lanes, divisor: ir.Value) -> ir.Value:
+def _scale_of(b: Scalars, divisor: ir.Value) -> ir.Value:
     """The power of two that makes a number neither very large nor very small."""
     magnitude = b.abs(divisor)
     large = arith.cmpf(arith.CmpFPredicate.OGT, magnitude, b.const(_LARGE))

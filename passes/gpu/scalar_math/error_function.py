@@ -6,23 +6,22 @@ from mlir import ir
 from mlir.dialects import arith
 
 from ...cpu.polynomials.error_function import BORDER, LARGE, SMALL
-from ...cpu.polynomials.lanes import Lanes
 from .approximate import ex2_ftz
 from .exponential import LOG2_E
 from .registry import expands
+from .scalars import Scalars
 
-_SCALAR = Lanes(None)
 # -log2(1 - erf(t)) / t; 1 - 2^(-t …) is 1 beyond what it was fitted to, as it should be.
 _FAR = tuple(-LOG2_E * coefficient for coefficient in (1.0 + LARGE[0], *LARGE[1:]))
 
 
 @expands("math.erf")
-def erf(op: ir.Operation) -> ir.Value:
+def erf(b: Scalars, op: ir.Operation) -> ir.Value:
     """`x + x P(x²)` near 0, `1 - 2^(t Q(t))` for t = |x| beyond, with the sign of x: 2.5 ulp.
 
     Without branches, behind which loads of what comes after would be sunk.
     """
-    b, x = _SCALAR, op.operands[0]
+    x = op.operands[0]
     magnitude = b.abs(x)
     near = b.fma(b.polynomial(b.mul(x, x), SMALL), magnitude, magnitude)
     far = b.sub(b.const(1.0), ex2_ftz(b.mul(b.polynomial(magnitude, _FAR), magnitude)))

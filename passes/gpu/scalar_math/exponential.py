@@ -5,13 +5,13 @@ from __future__ import annotations
 from mlir import ir
 from mlir.dialects import arith
 
-from ...cpu.polynomials.lanes import Lanes, splat
+from ...cpu.polynomials.lanes import splat
 from ...operations import defining_op
 from .approximate import ex2, ex2_ftz, rcp_ftz
 from .registry import expands
+from .scalars import Scalars
 
 LOG2_E = 1.4426950408889634
-_SCALAR = Lanes(None)
 
 # tanh(x) / x - 1 in x² without its constant, to `_BORDER`: off by 2^-24.7 of tanh.
 _TANH = (-0.3333294689655304, 0.13320724666118622, -0.052671801298856735, 0.016437562182545662)
@@ -23,14 +23,14 @@ _ROUNDED = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "math.fma")
 
 
 @expands("math.exp2")
-def exp2(op: ir.Operation) -> ir.Value:
+def exp2(_: Scalars, op: ir.Operation) -> ir.Value:
     """The instruction itself: 5 ulp; with ``afn`` denormals count as 0."""
     is_approximate = "afn" in str(op.attributes["fastmath"])
     return ex2_ftz(op.operands[0]) if is_approximate else ex2(op.operands[0])
 
 
 @expands("math.exp")
-def exp(op: ir.Operation) -> ir.Value | None:
+def exp(b: Scalars, op: ir.Operation) -> ir.Value | None:
     """`2^(x log2 e)` of an x that was rounded: 5 ulp, and 1.25 more for each 1 of |x|; None for others.
 
     So much comes of x log2 e being off by 2^-24 of itself, as x is: what exp makes of a number that is exact
@@ -39,11 +39,11 @@ def exp(op: ir.Operation) -> ir.Value | None:
     x = op.operands[0]
     if defining_op(x, *_ROUNDED) is None:
         return None
-    return ex2(_SCALAR.mul(x, _SCALAR.const(LOG2_E)))
+    return ex2(b.mul(x, b.const(LOG2_E)))
 
 
 @expands("arith.divf")
-def logistic(op: ir.Operation) -> ir.Value | None:
+def logistic(b: Scalars, op: ir.Operation) -> ir.Value | None:
     """`1 / (1 + exp(y))` as `r = 2^(y / 2 log2 e - 1); 0.25 / (0.25 + r²)`; None for other divisions.
 
     A quarter of everything: so neither r, nor the sum where it is the reciprocal of a denormal, leaves the
@@ -52,7 +52,6 @@ def logistic(op: ir.Operation) -> ir.Value | None:
     y = _exponent(op)
     if y is None:
         return None
-    b = _SCALAR
     root = ex2_ftz(b.fma(y, b.const(LOG2_E / 2), b.const(-1.0)))
     quarter = b.const(0.25)
     return b.mul(rcp_ftz(b.fma(root, root, quarter)), quarter)
@@ -72,9 +71,9 @@ def _exponent(division: ir.Operation) -> ir.Value | None:
 
 
 @expands("math.tanh")
-def tanh(op: ir.Operation) -> ir.Value:
+def tanh(b: Scalars, op: ir.Operation) -> ir.Value:
     """`|x| + |x| P(x²)` near 0, `1 - 2 / (1 + exp(2 |x|))` beyond, with the sign of x: 4.2 ulp."""
-    b, x = _SCALAR, op.operands[0]
+    x = op.operands[0]
     magnitude = b.abs(x)
     square = b.mul(x, x)
     tail = b.mul(b.polynomial(square, _TANH), square)

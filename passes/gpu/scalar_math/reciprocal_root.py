@@ -8,12 +8,13 @@ from ...cpu.polynomials.lanes import splat
 from ...operations import defining_op
 from .approximate import rsqrt_ftz
 from .registry import expands
+from .scalars import Scalars
 
 _LEAST = 2.0**-100
 
 
 @expands("math.rsqrt")
-def rsqrt(op: ir.Operation) -> ir.Value | None:
+def rsqrt(_: Scalars, op: ir.Operation) -> ir.Value | None:
     """The instruction itself, for a sum with a number that is not tiny, as a norm's epsilon; None for others.
 
     Such a sum is 0 or at least 2^-25 of that number: what libdevice does for denormals is for nothing.

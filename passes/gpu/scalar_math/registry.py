@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 from mlir import ir
 
+from .scalars import Scalars
+
 # What an f32 op's value may be replaced by, or None; built before the op.
-Rule = Callable[[ir.Operation], ir.Value | None]
+Rule = Callable[[Scalars, ir.Operation], ir.Value | None]
 
 RULES: dict[str, Rule] = {}
 

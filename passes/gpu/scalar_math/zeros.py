@@ -7,6 +7,7 @@ from mlir.dialects import arith
 
 from ...cpu.polynomials.lanes import splat
 from ...operations import defining_op
+from .scalars import Scalars
 
 _AT_LEAST = int(arith.CmpFPredicate.UGE)
 # A zero of the other sign in, a zero of whichever sign out; anything else stays what it was.
@@ -19,7 +20,7 @@ _BLIND = ("arith.cmpf", "math.absf", "math.exp", "math.exp2", "math.cos")
 _DEEPEST = 8  # uses of uses
 
 
-def relu(op: ir.Operation) -> ir.Value | None:
+def relu(_: Scalars, op: ir.Operation) -> ir.Value | None:
     """`x >= 0 or NaN ? x : 0` as the maximum with 0, which makes 0 of -0; None where that shows."""
     condition, x, other = op.operands
     compares = defining_op(condition)
