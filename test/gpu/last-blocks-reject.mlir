@@ -98,7 +98,7 @@ func.func private @write_in_loop(%a: memref<128x4x768xbf16>, %bias: memref<768xf
   %zero = arith.constant 0.0 : f32
   %sums = arith.constant dense<0.0> : vector<16x64xf32>
   %t = arith.constant dense<1.0> : vector<1x64x64xf32>
-  // expected-error @+1 {{a block of parts writes one tile, once}}
+  // expected-error @+1 {{a block of parts writes one tile of each buffer, once}}
   scf.forall (%s, %m, %n) = (0, 0, 0) to (4, 128, 768) step (1, 64, 64) {
     scf.for %k = %c0 to %c4 step %c1 {
       vector.transfer_write %t, %p[%s, %m, %n] {in_bounds = [true, false, true]} : vector<1x64x64xf32>, memref<4x128x768xf32>
@@ -122,7 +122,7 @@ func.func private @write_in_branch_of_loop(%a: memref<128x4x768xbf16>, %bias: me
   %zero = arith.constant 0.0 : f32
   %sums = arith.constant dense<0.0> : vector<16x64xf32>
   %t = arith.constant dense<1.0> : vector<1x64x64xf32>
-  // expected-error @+1 {{a block of parts writes one tile, once}}
+  // expected-error @+1 {{a block of parts writes one tile of each buffer, once}}
   scf.forall (%s, %m, %n) = (0, 0, 0) to (4, 128, 768) step (1, 64, 64) {
     scf.for %k = %c0 to %c4 step %c1 {
       scf.if %yes {
