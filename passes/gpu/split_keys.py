@@ -43,26 +43,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf, prod
+from math import ceil, prod
 from typing import ClassVar
 
 from mlir import ir
-from mlir.dialects import affine, arith, math, memref, scf, vector
+from mlir.dialects import affine, memref, scf, vector
 
 from ...dialects.attributes import SCHEDULE, SUMS
 from ..base import Pass, PassError
-from ..combining import kind_of
-from ..constants import constant, index_constant, integer_of, splat_of
+from ..constants import index_constant
 from ..cpu.functions import append_operands, hosts_of
 from ..moving.gathered import clone
-from ..operations import block_ops, defining_op, ops_named
-from ..reshapes import RESHAPES
+from ..operations import block_ops, ops_named
 from ..scheduling.attention_blocks import parts_at_once
 from .grids import grids_of
 from .layouts.warps import warps_of
+from .shared_keys.join import Join
+from .shared_keys.match import Keys, can_split
 from .threads.grid import Loops
 
-_FOR, _REDUCTION, _ALIGNMENT = "scf.for", "vector.multi_reduction", 64
+_ALIGNMENT = 64
 
 
 @dataclass(frozen=True)
@@ -83,67 +83,6 @@ class SplitKeys(Pass):
                 with forall.location:
                     buffers = _split(forall, found, parts)
                 _pass_buffers(op, kernel, buffers)
-
-
-@dataclass(frozen=True)
-class Keys:
-    """A loop over so many ``keys``, ``step`` at a time, that carries a maximum, a sum and weighted sums.
-
-    ``factor``: of exponents, that are powers of two then; None: they are of e.
-    """
-
-    loop: ir.Operation
-    keys: int
-    step: int
-    counts: tuple[int, ...]
-    factor: float | None
-
-
-def can_split(forall: ir.Operation) -> Keys | str:
-    """The loop over keys of a kernel's tasks, or why it cannot be divided."""
-    loops = [op for op in block_ops(forall) if op.name == _FOR]
-    if len(loops) != 1:
-        return "its tasks do not have one loop, over keys"
-    counts = [count for count in Loops.of(forall).static_counts() if count is not None]
-    if len(counts) < Loops.of(forall).rank:
-        return "the number of its tasks is not known"
-    (loop,) = loops
-    first, last, step = map(integer_of, list(loop.operands)[:3])
-    if first != 0 or last is None or step is None:
-        return "its loop does not run from 0 over a known number of keys"
-    kept = _kept(loop)
-    if kept is None:
-        return "its loop carries no running maximum with sums that its exponential scales"
-    factor = None
-    if kept.name == "math.exp2":
-        scaled = defining_op(kept.operands[0], "arith.mulf")
-        found = None if scaled is None else splat_of(scaled.operands[1])
-        if not isinstance(found, ir.FloatAttr):
-            return "its exponents have no factor that is a number"
-        factor = found.value
-    return Keys(loop, last, step, tuple(counts), factor)
-
-
-def _kept(loop: ir.Operation) -> ir.Operation | None:
-    """The exponential that scales what an attention's loop carries."""
-    *_, end = block_ops(loop)
-    if len(end.operands) != 3:
-        return None
-    maximum, total, sums = (defining_op(value) for value in end.operands)
-    top, before, _ = list(loop.regions[0].blocks[0].arguments)[1:]
-    if maximum is None or total is None or sums is None or sums.name != "vector.contract":
-        return None
-    kinds = [kind_of(op) if op.name == _REDUCTION else "" for op in (maximum, total)]
-    scaled = defining_op(sums.operands[2], "arith.mulf")
-    if kinds != ["maximumf", "add"] or maximum.operands[1] != top or scaled is None:
-        return None
-    factor = scaled.operands[1]
-    while (op := defining_op(factor, *RESHAPES)) is not None:
-        factor = op.operands[0]
-    carried = defining_op(total.operands[1], "arith.mulf")
-    if carried is None or list(carried.operands) != [before, factor]:
-        return None
-    return defining_op(factor, "math.exp", "math.exp2")
 
 
 def _split(forall: ir.Operation, found: Keys, parts: int) -> list[ir.Value]:
@@ -200,86 +139,13 @@ def _write_joins(forall: ir.Operation, found: Keys, buffers: Sequence[ir.Value],
         tasks = list(joins.induction_variables)
         elements = prod(ir.VectorType(found.loop.results[2].type).shape)
         count = min(parts_at_once(elements, warps), parts)
-        joined = _Join(found, buffers, tasks, count, parts).run()
+        joined = Join(found, buffers, tasks, count, parts).run()
         known: dict[ir.Value, ir.Value] = dict(zip(found.loop.results, joined, strict=True))
         own = forall.regions[0].blocks[0].arguments
         for place, task, step in zip(own, tasks, steps, strict=True):
             known[place] = affine.apply(_times(step), [task]) if step > 1 else task
         for op in _behind(forall, found.loop):
             clone(op, known)
-
-
-class _Join:
-    """The parts of a task's tile, ``count`` of them at once."""
-
-    def __init__(
-        self, found: Keys, buffers: Sequence[ir.Value], tasks: list[ir.Value], count: int, parts: int
-    ) -> None:
-        self.factor, self.buffers, self.tasks = found.factor, buffers, tasks
-        self.count, self.parts = count, parts
-        self.kinds = [ir.VectorType(result.type) for result in found.loop.results]
-
-    def run(self) -> list[ir.Value]:
-        """The maximum, the sum and the weighted sums of all parts."""
-        starts = [_splat(kind, number) for kind, number in zip(self.kinds, (-inf, 0.0, 0.0), strict=True)]
-        if self.count >= self.parts:
-            return self._step(index_constant(0), starts, is_only=True)
-        loop = scf.ForOp(index_constant(0), index_constant(self.parts), index_constant(self.count), starts)
-        with ir.InsertionPoint(loop.body):
-            scf.YieldOp(self._step(loop.induction_variable, list(loop.inner_iter_args)))
-        return list(loop.results)
-
-    def _step(self, at: ir.Value, carried: list[ir.Value], is_only: bool = False) -> list[ir.Value]:
-        """The parts from ``at`` on, and what is ``carried``: nothing, if it ``is_only`` this step."""
-        before, total, sums = carried
-        tops, totals, weighted = (
-            self._read(number, at, beyond) for number, beyond in enumerate((-inf, 0.0, 0.0))
-        )
-        top = vector.MultiDimReductionOp(vector.CombiningKind.MAXIMUMF, tops, before, [0]).result
-        none = arith.CmpFOp(arith.CmpFPredicate.OEQ, top, _splat(self.kinds[0], -inf)).result
-        less = arith.SelectOp(none, _splat(self.kinds[0], 0.0), top).result
-        weights = self._power(arith.subf(tops, vector.broadcast(tops.type, less)))
-        if not is_only:
-            kept = self._power(arith.subf(before, less))
-            total, sums = arith.mulf(total, kept), arith.mulf(sums, _along(kept, sums.type))
-        total = _added(arith.mulf(totals, weights), total)
-        return [top, total, _added(arith.mulf(weighted, _along(weights, weighted.type)), sums)]
-
-    def _read(self, number: int, at: ir.Value, beyond: float) -> ir.Value:
-        """What parts have of one of the values that the loop carried."""
-        kind, buffer = self.kinds[number], self.buffers[number]
-        wide = ir.VectorType.get([self.count, *kind.shape], kind.element_type)
-        indices = [at, *self.tasks, *(index_constant(0) for _ in kind.shape)]
-        pad = constant(ir.FloatAttr.get(kind.element_type, beyond))
-        rank = ir.MemRefType(buffer.type).rank
-        dims = [0, *range(rank - kind.rank, rank)]
-        order = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(dim) for dim in dims])
-        inside = [self.parts % self.count == 0, *[True] * kind.rank]
-        bounds = ir.ArrayAttr.get([ir.BoolAttr.get(each) for each in inside])
-        return vector.TransferReadOp(wide, buffer, indices, ir.AffineMapAttr.get(order), pad, bounds).result
-
-    def _power(self, exponent: ir.Value) -> ir.Value:
-        """The exponential that the loop over keys has."""
-        if self.factor is None:
-            return math.ExpOp(exponent).result
-        scaled = arith.mulf(exponent, _splat(exponent.type, self.factor))
-        return math.exp2(scaled, fastmath=ir.Attribute.parse("#arith.fastmath<afn>"))
-
-
-def _added(values: ir.Value, total: ir.Value) -> ir.Value:
-    """The sum over parts."""
-    return vector.MultiDimReductionOp(vector.CombiningKind.ADD, values, total, [0]).result
-
-
-def _along(factor: ir.Value, kind: ir.VectorType) -> ir.Value:
-    """A row's factor for each of its elements."""
-    tall = ir.VectorType.get([*ir.VectorType(factor.type).shape, 1], kind.element_type)
-    return vector.broadcast(kind, vector.shape_cast(tall, factor))
-
-
-def _splat(kind: ir.VectorType, number: float) -> ir.Value:
-    splat = ir.DenseElementsAttr.get_splat(kind, ir.FloatAttr.get(kind.element_type, number))
-    return arith.constant(kind, splat)
 
 
 def _end(start: ir.Value, length: int, keys: int) -> ir.Value:
