@@ -41,11 +41,10 @@ def test_the_twin_is_right(chip: str, m: int, n: int, k: int) -> None:
 def test_nothing_spills(chip: str) -> None:
     """Blocks of 128 sums a thread beside their residual, of which the twin has single elements.
 
-    mma.sync's kernel misses the gate by two registers of 255, once for each tile.
+    The depth is ragged: a product of the last step stands behind the loop's.
     """
     arguments = [torch.empty(shape).bfloat16() for shape in ((4000, 4072), (4072, 4040), (4000, 4040))]
     compiled = mlopt.jit(Product(), *arguments, target=f"cuda:{chip}", device="emulator")
     gpu = compiled.report.gpu
     assert gpu is not None
-    spills = {kernel.name.endswith("_unaligned"): kernel.spills for kernel in gpu.kernels}
-    assert spills == {True: 0, False: 8 if chip == "sm_80" else 0} and not gpu.warnings
+    assert [kernel.spills for kernel in gpu.kernels] == [0, 0] and not gpu.warnings

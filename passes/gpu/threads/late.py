@@ -9,7 +9,8 @@ nothing. The first one is behind the wait for the product, or ptxas reads sums w
 which ends before the next one then (C7514).
 
 Effect on 4000x4040x4072 in bf16 by blocks of 128x256, bytes that a thread spills: the twins with a residual
-0 on sm_90a (176) and sm_80 (204), with a GELU before it 0 (560 and 1464).
+0 on sm_90a (176) and sm_80 (204), with a GELU before it 0 (560 and 1464), the kernel on sm_80 with a GELU
+before it 0 (8).
 """
 
 from __future__ import annotations
@@ -147,7 +148,8 @@ def _is_narrowed(op: ir.Operation) -> bool:
     made = op.operands[0].owner
     if isinstance(made, ir.OpView) and made.operation.name == "mlopt.warpgroup_result":
         made = made.operation.operands[0].owner
-    return isinstance(made, ir.OpView) and _is_product_loop(made.operation)
+    # Of a ragged depth the last step's product is behind the loop.
+    return isinstance(made, ir.OpView) and (_is_product_loop(made.operation) or _multiplies(made.operation))
 
 
 def is_behind_product(op: ir.Operation) -> bool:
