@@ -35,6 +35,7 @@ class LowerExpansions(Pass):
     """Write views that split a dim into several of dynamic size as sizes and strides."""
 
     name: ClassVar[str] = "mlopt-lower-expansions"
+    op_name: ClassVar[str] = "any"
 
     def run(self, op: ir.Operation) -> None:
         """Lower them below ``op``."""

@@ -136,8 +136,8 @@ def cuda_stages(
         ),
         Stage(
             "nvvm",
-            # On scalars, once equal ones are one.
-            "mlopt-gpu-expand-math,mlopt-gpu-pack-halves,mlopt-gpu-dot-bytes,"
+            # On scalars, once equal ones are one; bytes before math is thousands of ops.
+            "mlopt-gpu-dot-bytes,mlopt-gpu-expand-math,mlopt-gpu-pack-halves,"
             f"nvvm-attach-target{{chip={chip} features=+ptx{ptx} O=3}},"
             # convert-gpu-to-nvvm calls libdevice for math; convert-to-llvm would write log(1 + x) for log1p.
             "gpu.module(lower-affine,convert-scf-to-cf,convert-gpu-to-nvvm,convert-to-llvm,"
@@ -145,10 +145,9 @@ def cuda_stages(
             # A failed assert of a host function returns its number; launches become calls of MLIR's CUDA
             # runtime, on the stream given. Nested, so that passes leave thousands of device ops alone.
             "func.func(lower-affine,convert-scf-to-cf),mlopt-cpu-status,mlopt-gpu-launch,"
-            "mlopt-lower-expansions,"
-            "func.func(expand-strided-metadata,lower-affine,arith-expand,convert-arith-to-llvm,"
+            "func.func(mlopt-lower-expansions,expand-strided-metadata,lower-affine,arith-expand,convert-arith-to-llvm,"
             "convert-index-to-llvm),finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"
-            "reconcile-unrealized-casts,canonicalize,cse",
+            "llvm.func(reconcile-unrealized-casts,canonicalize,cse)",
             ("builtin", "llvm", "nvvm", "gpu.module", "gpu.module_end"),
         ),
     )

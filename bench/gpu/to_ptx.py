@@ -28,7 +28,7 @@ def seconds_to_ptx(linalg: str, chip: Chip, tf32: bool) -> float:
 def told_seconds(seconds: Sequence[float]) -> str:
     """What a table's head says of its rows."""
     return (
-        f"From linalg to PTX, passes and LLVM, a row takes {statistics.median(seconds):.2f} s of CPU time in "
-        f"the middle and {max(seconds):.2f} s at most, in a process that has made one before "
-        "(`seconds_to_ptx`)."
+        "From linalg to PTX, passes and LLVM, all kernels of a row, with the twins for what is unaligned, "
+        f"take {statistics.median(seconds):.2f} s of CPU time in the middle and {max(seconds):.2f} s at "
+        "most, in a process that has made one before (`seconds_to_ptx`)."
     )

@@ -42,9 +42,10 @@ class DotBytes(Pass):
     def run(self, op: ir.Operation) -> None:
         """Rewrite the sums of each device function."""
         for function in device_functions(op):
-            if not ops_named(function, *_WIDENING):
+            found = [(each.name, each) for each in ops_named(function, "arith.addi", *_WIDENING)]
+            if not any(name in _WIDENING and _byte(each.results[0]) for name, each in found):
                 continue
-            for total in [each for each in ops_named(function, "arith.addi") if not _is_part(each)]:
+            for total in [each for name, each in found if name == "arith.addi" and not _is_part(each)]:
                 _join(total)
 
 
