@@ -74,7 +74,8 @@ def pytest() -> Outcome:
         file = case.attrib["classname"].rsplit(".", 1)[-1]
         files[file] = files.get(file, 0.0) + float(case.attrib["time"])
         if (problem := case.find("failure")) is not None or (problem := case.find("error")) is not None:
-            failures.append(f"{file}::{case.attrib['name']}: {problem.get('message', '').splitlines()[:1]}")
+            told = "".join(problem.get("message", "").splitlines()[:1])
+            failures.append(f"{file}::{case.attrib['name']}: {told}")
     return Outcome(passed, max(failed, int(status != 0)), seconds, files, failures)
 
 
