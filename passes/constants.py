@@ -14,6 +14,11 @@ def constant(attribute: ir.Attribute) -> ir.Value:
     ).results[0]
 
 
+def splat_constant(kind: ir.ShapedType, element: ir.Attribute) -> ir.Value:
+    """A vector or tensor whose elements are all ``element``, at the current insertion point."""
+    return constant(ir.DenseElementsAttr.get_splat(kind, element))
+
+
 def index_constant(value: int) -> ir.Value:
     """An arith.constant of type index at the current insertion point."""
     return constant(ir.IntegerAttr.get(ir.IndexType.get(), value))

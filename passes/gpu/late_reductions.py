@@ -37,7 +37,7 @@ from mlir import ir
 
 from ..base import Pass
 from ..combining import kind_of, neutral_of, op_of, reduced_dims
-from ..constants import constant, splat_of
+from ..constants import constant, splat_constant, splat_of
 from ..operations import defining_op, nested_ops
 
 _REDUCTION = "vector.multi_reduction"
@@ -140,7 +140,8 @@ def delay(loop: ir.Operation) -> None:
     for number, reduction in found.items():
         source = reduction.operands[0]
         with ir.InsertionPoint(loop), reduction.location:
-            starts[number] = _splat(kind_of(reduction), source.type)
+            neutral = neutral_of(kind_of(reduction), source.type.element_type)
+            starts[number] = splat_constant(source.type, neutral)
         carried = body.arguments[1 + number]
         carried.set_type(source.type)
         with ir.InsertionPoint(reduction), reduction.location:
@@ -194,9 +195,3 @@ def _after(loop: ir.Operation, reduction: ir.Operation, total: ir.Value, start: 
         attributes = {name: reduction.attributes[name] for name in reduction.attributes}
         kind = reduction.results[0].type
         return ir.Operation.create(reduction.name, [kind], [total, start], attributes).results[0]
-
-
-def _splat(kind: str, tile: ir.VectorType) -> ir.Value:
-    element = neutral_of(kind, tile.element_type)
-    value = ir.DenseElementsAttr.get_splat(tile, element)
-    return ir.Operation.create("arith.constant", [tile], attributes={"value": value}).results[0]

@@ -38,14 +38,13 @@ from mlir.dialects import arith, math
 from ...dialects.attributes import MMA
 from ..base import Pass
 from ..combining import kind_of
-from ..constants import splat_of
+from ..constants import splat_constant, splat_of
 from ..operations import block_ops, defining_op, nested_ops
 from ..reshapes import RESHAPES
 from ..structured import has_one_use, is_used
 from .grids import grids_of
 
 LEAST = 1e-30  # with it a difference beyond the largest f32 is at least 10^8, of which exp makes 0
-_AFN = "#arith.fastmath<afn>"
 
 
 @dataclass(frozen=True)
@@ -157,13 +156,15 @@ def _rewrite(found: Softmax) -> None:
     for power in found.exponentials:
         exponent = power.operands[0]
         with ir.InsertionPoint(power), power.location:
-            splat = ir.DenseElementsAttr.get_splat(
-                exponent.type, ir.FloatAttr.get(exponent.type.element_type, factor)
-            )
-            scaled = arith.mulf(exponent, arith.constant(exponent.type, splat))
-            made = math.exp2(scaled, fastmath=ir.Attribute.parse(_AFN))
+            made = scaled_power(exponent, factor)
         power.results[0].replace_all_uses_with(made)
         power.erase()
+
+
+def scaled_power(exponent: ir.Value, factor: float) -> ir.Value:
+    """Two to the power of ``factor`` times a tile, as GPUs approximate it."""
+    both = splat_constant(exponent.type, ir.FloatAttr.get(exponent.type.element_type, factor))
+    return math.exp2(arith.mulf(exponent, both), fastmath=arith.FastMathFlags.afn)
 
 
 def scale_of(scores: ir.Value) -> float | None:

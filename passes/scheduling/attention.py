@@ -88,5 +88,5 @@ def _factors(domain: Domain) -> list[Dim]:
 
 def _widths(domain: Domain, nest: Nest) -> int:
     """The elements of a key and of a value."""
-    (own,) = (loop for loop in nest.parallels if loop not in attention.rows_of(nest))
+    own = attention.values_loop(nest)
     return sum(dim.extent or ROW for dim in (domain.loops(nest)[own], *_factors(domain)))

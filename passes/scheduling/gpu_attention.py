@@ -71,7 +71,7 @@ def _plain_block(domain: Domain, nest: Nest, products: int) -> Block:
     if products:
         return PLAIN
     loops = domain.loops(nest)
-    (own,) = (loop for loop in nest.parallels if loop not in attention.rows_of(nest))
+    own = attention.values_loop(nest)
     return Block(PLAIN.rows, max(FEW_ELEMENTS // max(_extent(loops[own]), 1), PLAIN.keys), 0)
 
 
@@ -93,7 +93,7 @@ def bytes_of_parts(domain: Domain, nest: Nest, parts: int) -> int:
     """What blocks that share keys write, and the last ones read: maxima, sums and weighted sums of rows."""
     loops = domain.loops(nest)
     rows = prod(_extent(loops[loop]) for loop in attention.rows_of(nest))
-    (own,) = (loop for loop in nest.parallels if loop not in attention.rows_of(nest))
+    own = attention.values_loop(nest)
     return 2 * parts * rows * (_extent(loops[own]) + 2) * WORD if parts > 1 else 0
 
 
@@ -116,7 +116,7 @@ def _attention(domain: Domain, nest: Nest, scores: Nest, size: int) -> Attention
     loops = domain.loops(nest)
     rows = [loops[loop] for loop in attention.rows_of(nest)]
     inner, keys = row_dim(domain, nest), loops[nest.reductions[0]]
-    (own,) = (loop for loop in nest.parallels if loop not in attention.rows_of(nest))
+    own = attention.values_loop(nest)
     stepped = contraction.stepped_loop(scores)
     assert stepped is not None, "it has an instruction"
     masks = [

@@ -65,6 +65,13 @@ def rows_of(nest: Nest) -> list[int]:
     ]
 
 
+def values_loop(nest: Nest) -> int:
+    """The loop along a value's elements, which the scores do not have."""
+    rows = rows_of(nest)
+    (own,) = (loop for loop in nest.parallels if loop not in rows)
+    return own
+
+
 def causal_loop(nest: Nest) -> int | None:
     """The loop that keys are not ahead of."""
     loop = ir.IntegerAttr(nest.op.attributes["causal"]).value

@@ -8,6 +8,7 @@ from mlir import ir
 from mlir.dialects import arith, vector
 
 from ...combining import kind_of, neutral_of, rows_of_scan
+from ...constants import splat_constant
 from ...reshapes import RESHAPES
 from ..layouts.access import access_of
 from ..layouts.tiles import is_tile, is_uniform, sizes_of
@@ -56,7 +57,7 @@ class Slice:
         part = self.tile(source)
         if self.steps.ragged:
             neutral = neutral_of(kind_of(op), source.type.element_type)
-            part = arith.SelectOp(self._inside(source), part, _splat(part.type, neutral)).result
+            part = arith.SelectOp(self._inside(source), part, splat_constant(part.type, neutral)).result
         operands = [part, accumulator]
         return ir.Operation.create(op.name, [op.results[0].type], operands, _attributes(op)).results[0]
 
@@ -111,7 +112,7 @@ class Slice:
         line = ir.VectorType.get([self.steps.size], ir.IndexType.get())
         first = vector.BroadcastOp(line, self.start).result
         places = arith.AddIOp(vector.StepOp(line).result, first).result
-        extent = _splat(line, ir.IntegerAttr.get(ir.IndexType.get(), self.steps.extent))
+        extent = splat_constant(line, ir.IntegerAttr.get(ir.IndexType.get(), self.steps.extent))
         within = arith.CmpIOp(arith.CmpIPredicate.slt, places, extent).result
         truth = ir.IntegerType.get_signless(1)
         column = ir.VectorType.get([self.steps.size, *(1 for _ in shape[dim + 1 :])], truth)
@@ -125,17 +126,12 @@ def uniform(value: ir.Value, shape: Sequence[int]) -> ir.Value:
     kind = ir.VectorType.get(shape, value.type.element_type)
     op = value.owner.operation
     if op.name == "arith.constant":
-        return _splat(kind, ir.DenseElementsAttr(op.attributes["value"]).get_splat_value())
+        return splat_constant(kind, ir.DenseElementsAttr(op.attributes["value"]).get_splat_value())
     if op.name in RESHAPES:
         source = op.operands[0]
         return uniform(source, shape) if is_tile(source) else vector.BroadcastOp(kind, source).result
     operands = [uniform(operand, shape) if is_tile(operand) else operand for operand in op.operands]
     return ir.Operation.create(op.name, [kind], operands, _attributes(op)).results[0]
-
-
-def _splat(kind: ir.VectorType, element: ir.Attribute) -> ir.Value:
-    value = ir.DenseElementsAttr.get_splat(kind, element)
-    return ir.Operation.create("arith.constant", [kind], attributes={"value": value}).results[0]
 
 
 def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:

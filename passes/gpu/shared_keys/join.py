@@ -8,7 +8,8 @@ from math import inf
 from mlir import ir
 from mlir.dialects import arith, math, scf, vector
 
-from ...constants import constant, index_constant
+from ...constants import constant, index_constant, splat_constant
+from ..late_scales import scaled_power
 from .match import Keys
 
 
@@ -65,8 +66,7 @@ class Join:
         """The exponential that the loop over keys has."""
         if self.factor is None:
             return math.ExpOp(exponent).result
-        scaled = arith.mulf(exponent, _splat(exponent.type, self.factor))
-        return math.exp2(scaled, fastmath=ir.Attribute.parse("#arith.fastmath<afn>"))
+        return scaled_power(exponent, self.factor)
 
 
 def _added(values: ir.Value, total: ir.Value) -> ir.Value:
@@ -81,5 +81,4 @@ def _along(factor: ir.Value, kind: ir.VectorType) -> ir.Value:
 
 
 def _splat(kind: ir.VectorType, number: float) -> ir.Value:
-    splat = ir.DenseElementsAttr.get_splat(kind, ir.FloatAttr.get(kind.element_type, number))
-    return arith.constant(kind, splat)
+    return splat_constant(kind, ir.FloatAttr.get(kind.element_type, number))
