@@ -39,8 +39,10 @@ class Outcome:
 
 def check(*command: str) -> Outcome:
     """One check that passes or fails as a whole."""
-    status, _, seconds = run(*command)
-    return Outcome(int(status == 0), int(status != 0), seconds)
+    status, output, seconds = run(*command)
+    told = output.strip().rpartition("\n")[2]
+    failures = [f"{' '.join(Path(part).name for part in command)}: {told}"] if status else []
+    return Outcome(int(status == 0), int(status != 0), seconds, failures=failures)
 
 
 def lit() -> Outcome:
@@ -64,7 +66,7 @@ def pytest() -> Outcome:
     command += ["--max-worker-restart", "2"]  # xdist runs a file that ends its process again from the top
     status, _, seconds = run(*command)
     if not REPORT.exists():
-        return Outcome(0, 1, seconds)
+        return Outcome(0, 1, seconds, failures=[f"pytest: status {status} and no report"])
     suite = ElementTree.parse(REPORT).getroot()[0]
     failed = int(suite.attrib["failures"]) + int(suite.attrib["errors"])
     passed = int(suite.attrib["tests"]) - failed - int(suite.attrib["skipped"])
@@ -76,6 +78,8 @@ def pytest() -> Outcome:
         if (problem := case.find("failure")) is not None or (problem := case.find("error")) is not None:
             told = "".join(problem.get("message", "").splitlines()[:1])
             failures.append(f"{file}::{case.attrib['name']}: {told}")
+    if status and not failed:
+        failures.append(f"pytest: status {status} though no test failed")
     return Outcome(passed, max(failed, int(status != 0)), seconds, files, failures)
 
 
