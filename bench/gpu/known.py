@@ -54,10 +54,6 @@ MISSES: dict[str, dict[str, str]] = {
             "memory would let rows be written 16 bytes at once, and is not done",
         ),
     },
-    "mixer_block, f16": {
-        "requested": "16 rows fill the sectors of what lies across them: eight warps have two each, and load "
-        "the weights for these alone, in all a quarter more than memory moves"
-    },
 }
 
 # Of the corpus's modules, which are small, each in the dtype that is tested: the gates of any_size.py.

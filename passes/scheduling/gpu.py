@@ -26,7 +26,7 @@ from .gpu_attention import choose_block, plain_parts, shared_keys
 from .gpu_lists import choose_lists
 from .gpu_products import choose_contraction, choose_tensor_block, tensor_product
 from .gpu_rows import WAVE, are_few_rows, by_elements, choose_rows
-from .gpu_shares import share_inputs
+from .gpu_shares import share_inputs, warps_with_weights
 from .gpu_steps import lengthen_steps, registers_for_steps, short_steps
 from .gpu_threads import (
     CONTRACTION_REGISTERS,
@@ -197,6 +197,8 @@ def _warps(domain: Domain, tiles: dict[Dim, int]) -> int:
         if _in_steps(domain) or reduced_in_tiles(domain):
             warps = min(warps, warps_with_accesses(domain, tiles))
     warps = min(warps, warps_of_windows(domain, tiles) or warps)
+    if reduces(domain):
+        warps = warps_with_weights(domain, tiles, warps)
     if any(rule_of(nest) is scan for nest in domain.nests):
         warps = min(warps, SCAN_WARPS)
     return warps

@@ -88,7 +88,9 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
     along it leaves room for that. Long functions take all that there are, and so do elements of 64 bits; of
     more than would fit, as of rows in several directions, as many as products have. What is loaded beside
     columns waits while their totals are exchanged. Of scans half as much again, for the totals of parts: with
-    40 ptxas spills 56 bytes of two scans of 64x64 f16, and 68 of 32 elements of a row of f32.
+    40 ptxas spills 56 bytes of two scans of 64x64 f16, and 68 of 32 elements of a row of f32. Warps with
+    several rows each (`gpu_shares.warps_with_weights`) have the weights as f32 beside these: with 56 a load
+    of the norm of a sum comes late.
     """
     inputs, covered = inputs_of(domain), largest_tile(domain, tiles)
     scans = sum(rule_of(nest) is scan for nest in domain.nests)
@@ -103,6 +105,8 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
     if len(own) == len(inputs):
         own = _rows_once(domain, own, tiles)
     loaded, held = words_of(domain, own, tiles, threads), -(-covered // threads)
+    if held > ROW_THREAD_ELEMENTS and len(own) < len(inputs) and rows_are_of_warps(domain):
+        return OTHER_REGISTERS
     if scans:
         held = 3 * scans * held // 2
     if any(dim.extent is None for dim in reduced_in_tiles(domain)):
@@ -110,6 +114,11 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
     if alike:
         loaded += _registers_for_totals(domain, own)
     return min(max(loaded, held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
+
+
+def rows_are_of_warps(domain: Domain) -> bool:
+    """Whether a warp holds a row, so that none is shared by several."""
+    return 1 < prod(dim.extent or ROW for dim in domain.dims if dim.whole) <= WARP * ROW_THREAD_ELEMENTS
 
 
 def _registers_for_totals(domain: Domain, inputs: Sequence[tuple[Nest, Access]]) -> int:

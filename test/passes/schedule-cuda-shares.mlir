@@ -105,3 +105,57 @@ func.func private @beside_columns(%x: tensor<256x512xf32>, %w: tensor<512xf32>, 
   } -> tensor<256x512xf32>
   return %r : tensor<256x512xf32>
 }
+
+// 16 rows for what has their columns, and weights: four warps with four rows each load these four times, not eight
+// with two, and have registers for them as f32. Of few bytes eight load them.
+// CHECK-LABEL: @weights_with_columns
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 16, 0>, warps = array<i64: 4>}
+func.func private @weights_with_columns(%x: tensor<2304x256xf16>, %y: tensor<256x2304xf16>, %w: tensor<256xf32>, %sums: tensor<2304xf16>, %out: tensor<2304x256xf16>) -> tensor<2304x256xf16> attributes {mlopt.kernel} {
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<2304x256xf16>, tensor<256x2304xf16>) outs(%out : tensor<2304x256xf16>) {
+  ^bb0(%a: f16, %b: f16, %o: f16):
+    %t = arith.addf %a, %b : f16
+    linalg.yield %t : f16
+  } -> tensor<2304x256xf16>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%s : tensor<2304x256xf16>) outs(%sums : tensor<2304xf16>) {
+  ^bb0(%a: f16, %o: f16):
+    %t = arith.addf %a, %o : f16
+    linalg.yield %t : f16
+  } -> tensor<2304xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %m, %w : tensor<2304x256xf16>, tensor<2304xf16>, tensor<256xf32>) outs(%out : tensor<2304x256xf16>) {
+  ^bb0(%a: f16, %b: f16, %c: f32, %o: f16):
+    %t = arith.divf %a, %b : f16
+    %g = arith.truncf %c : f32 to f16
+    %u = arith.mulf %t, %g : f16
+    linalg.yield %u : f16
+  } -> tensor<2304x256xf16>
+  return %r : tensor<2304x256xf16>
+}
+
+// CHECK-LABEL: @marks_with_columns
+// CHECK-SAME: tile = array<i64: 16, 0>, warps = array<i64: 8>
+func.func private @marks_with_columns(%x: tensor<2304x256xf16>, %y: tensor<256x2304xf16>, %w: tensor<256xi8>, %sums: tensor<2304xf16>, %out: tensor<2304x256xf16>) -> tensor<2304x256xf16> attributes {mlopt.kernel} {
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<2304x256xf16>, tensor<256x2304xf16>) outs(%out : tensor<2304x256xf16>) {
+  ^bb0(%a: f16, %b: f16, %o: f16):
+    %t = arith.addf %a, %b : f16
+    linalg.yield %t : f16
+  } -> tensor<2304x256xf16>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%s : tensor<2304x256xf16>) outs(%sums : tensor<2304xf16>) {
+  ^bb0(%a: f16, %o: f16):
+    %t = arith.addf %a, %o : f16
+    linalg.yield %t : f16
+  } -> tensor<2304xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %m, %w : tensor<2304x256xf16>, tensor<2304xf16>, tensor<256xi8>) outs(%out : tensor<2304x256xf16>) {
+  ^bb0(%a: f16, %b: f16, %c: i8, %o: f16):
+    %t = arith.divf %a, %b : f16
+    %g = arith.sitofp %c : i8 to f16
+    %u = arith.mulf %t, %g : f16
+    linalg.yield %u : f16
+  } -> tensor<2304x256xf16>
+  return %r : tensor<2304x256xf16>
+}
