@@ -351,6 +351,8 @@ ROUNDS = Mark("mlopt.rounds", STRING)
 DROPS_NAN = Mark("mlopt.drops_nan", FLAG)
 # An exponential of a number that is 0 at most, or NaN.
 NOT_POSITIVE = Mark("mlopt.not_positive", FLAG, ("math.exp",))
+# A scan that adds what its elements are the logarithms of.
+BY_LOGARITHMS = Mark("mlopt.by_logarithms", FLAG, ("vector.scan",))
 # A division by a sum of exponentials relative to their maximum: it is 1 at least, or NaN.
 BY_SOFTMAX_SUM = Mark("mlopt.by_softmax_sum", FLAG, ("arith.divf",))
 ASSERTS = Mark("mlopt.asserts", STRINGS, _MODULE)
@@ -364,8 +366,8 @@ MARKS: dict[str, Mark[Any]] = {
         OP, PART_OF, GROUP, WHOLE, IN_PARTS, WIDENS, FUSION, DECISIONS, REWRITES, SIZES_AGREE, KERNEL, OPS,
         BYTES, FLOPS, BACKWARD, SCHEDULE, CONSIDERED, SUMS, LAST_BLOCKS, JOINED, COUNTED,
         SLOW, RESULT_SIZES, EQUAL_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
-        BY_THREADS, STORED_BY_THREADS, ROUNDS, DROPS_NAN, NOT_POSITIVE, BY_SOFTMAX_SUM, ASSERTS,
-        DEVICE_KERNELS, LAUNCHES,
+        BY_THREADS, STORED_BY_THREADS, ROUNDS, DROPS_NAN, NOT_POSITIVE, BY_LOGARITHMS, BY_SOFTMAX_SUM,
+        ASSERTS, DEVICE_KERNELS, LAUNCHES,
     )
 }  # fmt: skip
 

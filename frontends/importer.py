@@ -16,13 +16,16 @@ from ..errors import CompileError, UnsupportedOpError
 from .blame import failing_ops
 from .floor_divisions import restore_floor_divisions
 from .imported_ops import maker_named, ops_named
+from .logarithms import OP as LOGARITHMS
+from .logarithms import lower_logarithms
 from .pool_places import restore_pool_places
 from .scans import keep_scans
 from .unsupported import EAGER_REMEDY, unsupported_ops
 
 TO_BACKEND = (
     "builtin.module(func.func(torch-match-quantized-custom-ops),"
-    "torchdynamo-export-to-torch-backend-pipeline{backend-legal-ops=aten.flatten.using_ints,aten.unflatten.int"
+    "torchdynamo-export-to-torch-backend-pipeline{backend-legal-ops=aten.flatten.using_ints,aten.unflatten.int,"
+    f"{LOGARITHMS}"
     " extra-library=})"
 )
 TO_LINALG = "builtin.module(torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true})"
@@ -76,8 +79,9 @@ def _context() -> ir.Context:
 
 def _lower(torch_text: str, scans: bool) -> ir.Module:
     module = ir.Module.parse(torch_text)
-    for pipeline in (TO_BACKEND, TO_LINALG):
-        PassManager.parse(pipeline).run(module.operation)
+    PassManager.parse(TO_BACKEND).run(module.operation)
+    lower_logarithms(module)
+    PassManager.parse(TO_LINALG).run(module.operation)
     if scans:
         keep_scans(module)
     if "tm_tensor." in str(module):

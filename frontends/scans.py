@@ -5,7 +5,8 @@
     %y = "mlopt.scan"(%x, %zeros) {kind = "add", …}
 
 Legal where the totals start from the neutral element, as torch-mlir's do, and only those of all places are
-read. For CPUs, which decompose those of known length, they become loops (`importer.TM_TENSOR_TO_LOOPS`).
+read; what is marked with its kind (`logarithms`) was made for this. For CPUs, which decompose those of known
+length, they become loops (`importer.TM_TENSOR_TO_LOOPS`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from .imported_ops import maker_named, ops_named
+from .logarithms import KIND
 
 _KINDS = {"arith.addf": "add", "arith.addi": "add", "arith.mulf": "mul", "arith.muli": "mul"}
 
@@ -29,6 +31,8 @@ def keep_scans(module: ir.Module) -> None:
 
 def _kind(op: ir.Operation) -> str | None:
     """How a scan that can be kept combines, else None."""
+    if KIND in op.attributes:
+        return ir.StringAttr(op.attributes[KIND]).value
     is_inclusive = ir.BoolAttr(op.attributes["inclusive"]).value
     if not is_inclusive or any(True for _ in op.results[1].uses):
         return None

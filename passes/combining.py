@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from mlir import ir
 
+from ..dialects.attributes import BY_LOGARITHMS
+
+LOGADDEXP = "logaddexp"  # of a scan that adds by logarithms: no op combines so
 _FLOAT_OPS = {
     "add": "arith.addf",
     "mul": "arith.mulf",
@@ -26,14 +29,16 @@ _INTEGER_OPS = {
 # -0 + -0 stays -0; not a number is what maxnumf and minnumf leave out.
 _NEUTRAL_FLOATS = {
     "add": -0.0, "mul": 1.0, "maximumf": -float("inf"), "minimumf": float("inf"),
-    "maxnumf": float("nan"), "minnumf": float("nan"),
+    "maxnumf": float("nan"), "minnumf": float("nan"), LOGADDEXP: -float("inf"),
 }  # fmt: skip
 # The kind of each op that combines.
 KINDS = {op: kind for ops in (_FLOAT_OPS, _INTEGER_OPS) for kind, op in ops.items()}
 
 
 def kind_of(op: ir.Operation | ir.OpView) -> str:
-    """How a multi_reduction combines: "add", "maximumf", …"""
+    """How a multi_reduction, or a scan, combines: "add", "maximumf", …"""
+    if BY_LOGARITHMS.get(op):
+        return LOGADDEXP
     return str(op.attributes["kind"]).split("<")[1].rstrip(">")
 
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ...errors import CompileError
 from .registry import aten, compute_dtype, count, ours
 from .target import runs_loops
 
@@ -147,14 +146,14 @@ def _cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
 
 @ours(aten.logcumsumexp.default)
 def _logcumsumexp(x: Tensor, dim: int) -> Any:
-    """By logarithms all the way: torch-mlir's own form sums exp(x), which may be infinite or all zeros."""
-    sums = _scan(x.to(compute_dtype(x.dtype)), dim, _LOGARITHMS)
-    if sums is NotImplemented:
-        raise CompileError(
-            f"logcumsumexp along dim {dim}, whose size is dynamic",
-            remedy="give this dim a fixed size, or run the module in eager (fallback=True)",
-        )
-    return sums.to(x.dtype)
+    """By logarithms all the way: the sum of exp(x) may be infinite or zero."""
+    wide = compute_dtype(x.dtype)
+    if x.dtype == wide and _is_run_through(x, dim):
+        return NotImplemented
+    sums = _scan(x.to(wide), dim, _LOGARITHMS)
+    if sums is NotImplemented:  # one after the other (frontends/logarithms.py)
+        sums = aten.logcumsumexp(x.to(wide), dim) if x.dtype != wide else NotImplemented
+    return sums if sums is NotImplemented else sums.to(x.dtype)
 
 
 class _Scan(NamedTuple):
@@ -171,7 +170,7 @@ class _Scan(NamedTuple):
 
 _SUMS = _Scan(0, lambda x, dim: x.sum(dim, dtype=x.dtype), torch.add, torch.cumsum)
 _PRODUCTS = _Scan(1, lambda x, dim: x.prod(dim, dtype=x.dtype), torch.mul, torch.cumprod)
-_LOGARITHMS = _Scan(-torch.inf, torch.logsumexp, torch.logaddexp)
+_LOGARITHMS = _Scan(-torch.inf, torch.logsumexp, torch.logaddexp, torch.logcumsumexp)
 
 
 def _scan(x: Tensor, dim: int, scan: _Scan) -> Any:

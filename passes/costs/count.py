@@ -9,6 +9,7 @@ from math import prod
 from mlir import ir
 
 from ...dialects.attributes import SUMS
+from ..combining import LOGADDEXP
 from ..gpu.layouts.instructions import instruction_for
 from ..groups import is_init
 from ..operations import nested_ops
@@ -121,8 +122,10 @@ def work_of(nest: Nest, unknown: int = 1, tf32: bool = False) -> Cost:
     if nest.op.name == ATTENTION:
         return _of_attention(nest, unknown)
     if nest.op.name == SCAN:  # what comes before an element in its part of the row, and before the part
-        kind = _dtype(nest.op.results[0].type.element_type)
-        return Cost(0, elementwise={kind: 2 * _points(nest.extents, unknown)})
+        kind, times = _dtype(nest.op.results[0].type.element_type), 2 * _points(nest.extents, unknown)
+        by_logarithms = ir.StringAttr(nest.op.attributes["kind"]).value == LOGADDEXP
+        special = {SPECIAL["math.exp"]: times, SPECIAL["math.log1p"]: times} if by_logarithms else {}
+        return Cost(0, elementwise={kind: times}, special=special)
     if nest.body is None:
         return Cost(0)
     work: dict[str, Counter[str]] = {"contracted": Counter(), "elementwise": Counter(), "special": Counter()}

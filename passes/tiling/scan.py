@@ -13,7 +13,8 @@ After, in a task that has 16 rows of 1000::
 A task has whole rows, or columns; mlopt-gpu-chunk-rows runs through those that are longer than a block's
 registers. Of rows of unknown length (``walks.py``) the steps that write them carry the totals on: the last
 step, which may reach beyond the end, leaves its own to nobody. Totals start from 0, or 1 of products, as
-eager's do: never -0.
+eager's do: never -0. "logaddexp" is `add` of what the elements are logarithms of, from -inf on; the mark
+mlopt.by_logarithms says so, for which vector.scan has no kind.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from collections.abc import Callable, Mapping, Sequence
 from mlir import ir
 from mlir.dialects import vector
 
+from ...dialects.attributes import BY_LOGARITHMS
+from ..combining import LOGADDEXP
 from ..domain import Dim
 from ..structured import SCAN
 from .access import Nest
@@ -31,7 +34,7 @@ from .registry import WHOLE
 from .vectors import reshape
 from .walks import scans_along
 
-_FIRST = {"add": 0, "mul": 1}
+_FIRST = {"add": 0, "mul": 1, LOGADDEXP: float("-inf")}
 _THROUGH = "through"  # the totals up to the end of a step
 
 
@@ -54,9 +57,12 @@ def emit(emitter: Emitter, nest: Nest) -> Sequence[ir.Value]:
     if len(loops) == 1:  # upstream wants a dim beside the one that is run through
         source, along = reshape(source, [1, *source.type.shape]), 1
     start = emitter.before(nest) or _start(emitter, nest)
-    totals, through = vector.ScanOp(
-        ir.Attribute.parse(f"#vector.kind<{kind}>"), source, start, along, inclusive=True
-    ).results
+    by_logarithms = kind == LOGADDEXP
+    combining = ir.Attribute.parse(f"#vector.kind<{'add' if by_logarithms else kind}>")
+    scan = vector.ScanOp(combining, source, start, along, inclusive=True)
+    if by_logarithms:
+        BY_LOGARITHMS.set(scan.operation, True)
+    totals, through = scan.results
     emitter.remember((_THROUGH, nest), through)
     return [emitter.result(reshape(totals, emitter.sizes(nest, loops)), loops, nest.writes[0])]
 
@@ -88,7 +94,7 @@ def _start(emitter: Emitter, nest: Nest) -> ir.Value:
     return emitter.splat(first, emitter.sizes(nest, nest.parallels) or [1])
 
 
-def _number(element: ir.Type, value: int) -> ir.Attribute:
+def _number(element: ir.Type, value: float) -> ir.Attribute:
     if isinstance(element, ir.FloatType):
         return ir.FloatAttr.get(element, value)
     return ir.IntegerAttr.get(element, value)

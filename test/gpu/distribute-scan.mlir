@@ -71,3 +71,34 @@ func.func private @carried(%x: memref<1x1000xf32>, %out: memref<1x1000xf32>) att
   } {mlopt.schedule = {tile = array<i64: 0, 0>, warps = array<i64: 1>}}
   return
 }
+
+// -----
+
+// By logarithms: of two equal ones, which may be infinite, none is subtracted; what lies beyond 100 is -inf.
+// CHECK-LABEL: llvm.func @logarithms(
+// CHECK-DAG: %[[NONE:.*]] = arith.constant 0xFF800000 : f32
+// CHECK: arith.select %{{.*}}, %{{.*}}, %[[NONE]] : f32
+// CHECK: %[[HIGH:.*]] = arith.maximumf %[[A:.*]], %[[B:.*]] : f32
+// CHECK: %[[LOW:.*]] = arith.minimumf %[[A]], %[[B]] : f32
+// CHECK: %[[SAME:.*]] = arith.cmpf oeq, %[[HIGH]], %[[LOW]] : f32
+// CHECK: %[[APART:.*]] = arith.subf %[[LOW]], %[[HIGH]] : f32
+// CHECK: %[[POWER:.*]] = arith.select %[[SAME]], %{{.*}}, %[[APART]] : f32
+// CHECK: %[[SHARE:.*]] = math.exp %[[POWER]] : f32
+// CHECK: %[[MORE:.*]] = math.log1p %[[SHARE]] : f32
+// CHECK: arith.addf %[[HIGH]], %[[MORE]] : f32
+func.func private @logarithms(%x: memref<1x1000xf32>, %out: memref<1x1000xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c100 = arith.constant 100 : index
+  %c1000 = arith.constant 1000 : index
+  %pad = arith.constant 0.0 : f32
+  %none = arith.constant dense<0xFF800000> : vector<1xf32>
+  scf.forall (%i) = (0) to (1) step (1) {
+    %r = scf.for %k = %c0 to %c1000 step %c100 iter_args(%acc = %none) -> (vector<1xf32>) {
+      %v = vector.transfer_read %x[%i, %k], %pad {in_bounds = [true, true]} : memref<1x1000xf32>, vector<1x100xf32>
+      %s, %all = vector.scan <add>, %v, %acc {inclusive = true, mlopt.by_logarithms, reduction_dim = 1 : i64} : vector<1x100xf32>, vector<1xf32>
+      vector.transfer_write %s, %out[%i, %k] {in_bounds = [true, true]} : vector<1x100xf32>, memref<1x1000xf32>
+      scf.yield %all : vector<1xf32>
+    }
+  } {mlopt.schedule = {tile = array<i64: 0, 0>, warps = array<i64: 1>}}
+  return
+}

@@ -28,6 +28,18 @@ func.func private @rows(%x: tensor<100x33xf16>, %out: tensor<100x33xf16>) -> ten
 
 // -----
 
+// Sums of what the elements are the logarithms of.
+// CHECK-LABEL: @logarithms
+// CHECK-DAG: %[[NONE:.*]] = arith.constant dense<0xFF800000> : vector<8xf32>
+// CHECK: vector.scan <add>, %{{.*}}, %[[NONE]] {inclusive = true, mlopt.by_logarithms, reduction_dim = 0 : i64} : vector<33x8xf32>, vector<8xf32>
+#id = affine_map<(i, j) -> (i, j)>
+func.func private @logarithms(%x: tensor<33x100xf32>, %out: tensor<33x100xf32>) -> tensor<33x100xf32> attributes {mlopt.kernel, mlopt.schedule = {tile = array<i64: 0, 8>}} {
+  %r = "mlopt.scan"(%x, %out) {indexing_maps = [#id, #id], iterator_types = [#linalg.iterator_type<reduction>, #linalg.iterator_type<parallel>], kind = "logaddexp"} : (tensor<33x100xf32>, tensor<33x100xf32>) -> tensor<33x100xf32>
+  return %r : tensor<33x100xf32>
+}
+
+// -----
+
 // Columns, of products of integers.
 // CHECK-LABEL: @columns
 // CHECK-DAG: %[[ONE:.*]] = arith.constant dense<1> : vector<8xi64>

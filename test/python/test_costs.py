@@ -109,6 +109,20 @@ def test_special_functions_are_counted_apart_from_the_rest():
     assert found.flops == 5 * 35
 
 
+def test_scans_by_logarithms_take_special_functions():
+    def scan(kind):
+        kind = f'kind = "{kind}"}} : (tensor<5x7xf32>, tensor<5x7xf32>) -> tensor<5x7xf32>'
+        return f"""#id = affine_map<(i, j) -> (i, j)>
+func.func private @k(%x: tensor<5x7xf32>, %o: tensor<5x7xf32>) -> tensor<5x7xf32> {{
+  %r = "mlopt.scan"(%x, %o) {{indexing_maps = [#id, #id],
+      iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], {kind}
+  return %r : tensor<5x7xf32>
+}}"""
+
+    assert cost(scan("add")) == Cost(2 * 35 * 4, elementwise={"f32": 70})
+    assert cost(scan("logaddexp")).special == {"exp": 70, "log1p": 70}
+
+
 def test_parts_of_one_tensor_are_added_up():
     text = """
 #id = affine_map<(d0, d1) -> (d0, d1)>

@@ -43,15 +43,26 @@ def test_logarithms_of_sums_of_what_overflows(dtype: torch.dtype) -> None:
         torch.testing.assert_close(found, eager, equal_nan=True)
 
 
-def test_logarithms_along_what_has_any_size_are_refused() -> None:
-    sizes = {"x": {0: torch.export.Dim("n", min=2)}}
-    with pytest.raises(mlopt.CompileError, match="logcumsumexp along dim 0, whose size is dynamic"):
-        mlopt.jit(Scan(), torch.randn(7), dynamic_shapes=sizes)
-
-
-class Scan(torch.nn.Module):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x.logcumsumexp(0)
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
+def test_logarithms_along_what_has_any_length(target: str) -> None:
+    """On GPUs in a kernel each, whose steps carry totals on; nothing overflows, or is lost beside others."""
+    inf, columns = torch.inf, torch.export.Dim("columns", min=0)
+    module = Function(lambda x, y: (x.logcumsumexp(1), y.logcumsumexp(0)))
+    device = {} if target == "cpu" else {"device": "emulator"}
+    special = torch.tensor(
+        [[-200, -201, -199, 1], [6e4, 1, 2, 3], [-inf, -inf, 1, inf], [1, torch.nan, 2, -inf]]
+    )
+    sizes = {"args": ({1: columns}, {0: columns})}
+    compiled = mlopt.jit(
+        module, special, torch.zeros(4, 3).half(), dynamic_shapes=sizes, target=target, **device
+    )
+    if compiled.report.gpu is not None:
+        assert sum("scan" in kernel.ops for kernel in compiled.kernels) == 2
+        assert not compiled.report.gpu.spills
+    for x in (special, 20 * torch.randn(4, 1300), torch.randn(4, 1), torch.randn(4, 0)):
+        y = (20 * torch.randn(x.shape[1], 3)).half()
+        for found, eager in zip(compiled(x, y), module(x, y), strict=True):
+            torch.testing.assert_close(found, eager, equal_nan=True)
 
 
 # What GPUs run: in each row alone, and in parts of few long rows, of which some are filled up.
@@ -60,6 +71,8 @@ def test_parts_of_long_rows(shape: tuple[int, ...]) -> None:
     x = torch.randint(-3, 4, shape)
     dim = shape.index(max(shape))
     torch.testing.assert_close(reductions._run_through(x, dim, reductions._SUMS), x.cumsum(dim))
+    logarithms = reductions._run_through(x.double(), dim, reductions._LOGARITHMS)
+    torch.testing.assert_close(logarithms, x.double().logcumsumexp(dim))
 
 
 SIZES = (1, 31, 33, 1000, 4099)

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from mlir import ir
 
-from ...combining import neutral_of, op_of
+from ...combining import LOGADDEXP, neutral_of, op_of
 from .builder import Builder
 
 _FULL = -1
 _LAST_LANE = 31
+_EQUAL = 1  # arith.cmpf's oeq
 
 
 def combine(build: Builder, kind: str, left: ir.Value, right: ir.Value) -> ir.Value:
     """One step."""
+    if kind == LOGADDEXP:
+        return _log_add_exp(build, left, right)
     return build.op(op_of(kind, left.type), [left, right])
+
+
+def _log_add_exp(build: Builder, left: ir.Value, right: ir.Value) -> ir.Value:
+    """The logarithm of the sum of two exponentials, neither of which is computed; infinities stay."""
+    high, low = build.op("arith.maximumf", [left, right]), build.op("arith.minimumf", [left, right])
+    predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _EQUAL)
+    same = build.op("arith.cmpf", [high, low], ir.IntegerType.get_signless(1), {"predicate": predicate})
+    apart = build.op("arith.subf", [low, high])
+    apart = build.op("arith.select", [same, build.constant(apart.type, 0.0), apart], apart.type)
+    return build.op("arith.addf", [high, build.op("math.log1p", [build.op("math.exp", [apart])])])
 
 
 def neutral(build: Builder, kind: str, element: ir.Type) -> ir.Value:
