@@ -78,7 +78,9 @@ def cpu_stages(
             "convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,convert-arith-to-llvm,"
             "convert-index-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"
             # LLVM takes loads and stores of bf16 apart.
-            "convert-ub-to-llvm,reconcile-unrealized-casts,mlopt-cpu-bf16-bits,canonicalize,cse",
+            "convert-ub-to-llvm,reconcile-unrealized-casts,mlopt-cpu-bf16-bits,canonicalize,cse,"
+            # Of the branches that go to LLVM: none is merged any more.
+            "mlopt-cpu-prepare-loops",
             ("builtin", "llvm"),
         ),
     )
