@@ -295,6 +295,8 @@ GROUP = Mark("mlopt.group", INTEGER)
 # Why the parts that this view has, or that are read of an op's result, are not made apart, and why a concat
 # is not read part by part; mlopt-fuse takes it off.
 WHOLE = Mark("mlopt.whole", STRING, ("tensor.expand_shape", "tensor.insert_slice", "linalg.generic"))
+# Why contractions are to read what an op makes from memory; mlopt-fuse takes it off.
+STORED = Mark("mlopt.stored", STRING, ("linalg.generic",))
 # Why a product is made in parts, which are added up; mlopt-fuse takes it off.
 IN_PARTS = Mark("mlopt.in_parts", STRING, ("linalg.generic",))
 # Of what makes a weight wider, for a product, at each call: the bytes of an element in memory; mlopt-hoist

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import DECISIONS, FUSION, IN_PARTS, REWRITES, WHOLE, Decision
+from ..dialects.attributes import DECISIONS, FUSION, IN_PARTS, REWRITES, STORED, WHOLE, Decision
 from .base import Pass
 from .costs.machine import DEFAULT_CPU, machine_of
 from .fusion.buffers import give_concats_their_buffers
@@ -104,9 +104,10 @@ class Fuse(Pass):
         note_rewrites(op, self.name, padded)
         for each in made:
             each.graph.erase_dead()
-        for noted in ops_named(op, *WHOLE.on):  # those of IN_PARTS are among them
+        for noted in ops_named(op, *WHOLE.on):  # those of IN_PARTS and STORED are among them
             WHOLE.drop(noted)
             IN_PARTS.drop(noted)
+            STORED.drop(noted)
 
 
 def _graph_of(function: ir.Operation, *, has_scratch: bool) -> Graph:

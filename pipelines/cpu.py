@@ -10,7 +10,7 @@ from ..passes.costs.machine import DEFAULT_CPU
 from ..passes.cpu.strips.scratch import TASK_BYTES
 from ..passes.options import format_pass
 from ..passes.schedule import Schedule
-from ..passes.scheduling.cpu import SCRATCH
+from ..passes.scheduling.cpu import SCRATCH, WIDE_BITS
 from ..passes.verify import Verify
 from .shared import BUFFERIZE, LINALG, kernels, tile
 from .stages import Rule, Stage, no_memory_of_type, vectors_of_at_most
@@ -31,13 +31,15 @@ def cpu_stages(
     ``choices`` are those of mlopt-schedule; ``dot_bf16``: the CPU has AVX512-BF16.
     """
     dots = "mlopt-cpu-dot-bf16," if dot_bf16 else ""
+    # A strip of four wide registers has so many columns that few of them read a pixel.
+    pixels = f"mlopt-dense-pixels{{vector-bits={vector_bits}}}," if vector_bits < WIDE_BITS else ""
     narrow: Rule = vectors_of_at_most(_REGISTERS_A_VECTOR * vector_bits)
     return (
         LINALG,
         # Strips of registers read weights in one order; the tiles of a GPU pass through shared memory.
         kernels(
             DEFAULT_CPU,
-            own=f"mlopt-pack-weights{{vector-bits={vector_bits}}},",
+            own=f"{pixels}mlopt-pack-weights{{vector-bits={vector_bits}}},",
             early="mlopt-weights-in-place,",
         ),
         tile(format_pass(Schedule(choices=choices, vector_bits=vector_bits)), fast_math, SCRATCH),
@@ -76,7 +78,9 @@ def cpu_stages(
             "convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,convert-arith-to-llvm,"
             "convert-index-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"
             # LLVM takes loads and stores of bf16 apart.
-            "convert-ub-to-llvm,reconcile-unrealized-casts,mlopt-cpu-bf16-bits,canonicalize,cse",
+            "convert-ub-to-llvm,reconcile-unrealized-casts,mlopt-cpu-bf16-bits,canonicalize,cse,"
+            # Of the branches that go to LLVM: none is merged any more.
+            "mlopt-cpu-prepare-loops",
             ("builtin", "llvm"),
         ),
     )

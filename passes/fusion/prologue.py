@@ -12,7 +12,7 @@ from itertools import permutations
 
 from mlir import ir
 
-from ...dialects.attributes import WHOLE
+from ...dialects.attributes import STORED, WHOLE
 from ..structured import word_for
 from .graph import Graph
 from .group import Group
@@ -61,6 +61,8 @@ def reader_of_pad(pad: ir.Operation) -> ir.Operation:
 
 def _why_should_not_compute(graph: Graph, producer: Group, value: ir.Value, op: ir.Operation) -> str | None:
     """Why tiles of ``op`` would lose by making what they read: it is scattered, or stored anyway."""
+    if (note := STORED.get(value.owner.operation)) is not None:
+        return note
     if not _reads_in_order(graph, producer):
         reason = f"{word_for(op)} would read an operand against its order in memory, again for each tile"
         note = WHOLE.get(value.owner.operation)
