@@ -51,7 +51,10 @@ def compile_module(
     module, program, examples = trace(
         function, example_inputs, example_kwargs, dynamic_shapes, options=options, label=name
     )
-    shapes = [tuple(example.shape) for example in examples]
+    shapes = [
+        tuple(example.permute(spec.order).shape if spec.order else example.shape)
+        for spec, example in zip(program.inputs, examples, strict=True)
+    ]
     built = requests.build_torch(program.text, program.weight_positions, options, name, shapes)
     eager_strides = EagerStrides(module, program, examples)
     opened: list[LiveWeights] = []

@@ -16,7 +16,8 @@ from torch.export.graph_signature import (
 )
 from torch.fx import Node
 
-from .graph_steps import lift_literals, order_placeholders
+from .decomposing.target import takes_memory_order
+from .graph_steps import lift_literals, memory_order, order_placeholders, take_permuted
 from .program import Input, Weight
 from .sizes import Sizes, known_size
 from .unsupported import unsupported_ops
@@ -38,7 +39,8 @@ class Arguments:
 
     Tied weights become one, those that nothing reads go away, tensors that a decomposition made
     become weights. ``placeholders`` finds each by the name it had, ``constants`` holds the inputs
-    that are no tensors by position.
+    that are no tensors by position. ``orders`` has the inputs of known sizes that are taken with their dims
+    in the order of their memory, since that is another.
     """
 
     def __init__(self, exported: ExportedProgram) -> None:
@@ -54,6 +56,8 @@ class Arguments:
         for node, name, tensor in lift_literals(self.graph, exported.graph_module):
             self._append(node, Weight(name, "constant", tensor, (name,)))
         self._drop_unused_weights()
+        self.orders: dict[Node, tuple[int, ...]] = {}
+        self._read_in_memory_order()
 
     def order(self) -> None:
         """Inputs first, then weights, at the top of the graph."""
@@ -125,6 +129,16 @@ class Arguments:
         self.weights = [weight for weight, _ in kept]
         self.weight_nodes = [node for _, node in kept]
 
+    def _read_in_memory_order(self) -> None:
+        for node in self.inputs:
+            value = node.meta["val"]
+            order = memory_order(value)
+            known = all(isinstance(size, int) for size in value.shape)
+            turned = order not in (None, tuple(range(value.dim())))
+            if order and turned and known and takes_memory_order():
+                self.orders[node] = order
+                take_permuted(self.graph, node, order)
+
     def _describe(
         self,
         node: Node,
@@ -133,7 +147,9 @@ class Arguments:
         not_zero: Collection[Any],
         lines: Mapping[tuple[str, int], Mapping[str, str]],
     ) -> Input:
-        value = node.meta["val"]
+        value, order = node.meta["val"], self.orders.get(node, ())
+        if order:
+            value = value.permute([order.index(d) for d in range(len(order))])
         limits = self.exported.range_constraints
         ranges = {}
         for d, size in enumerate(value.shape):
@@ -150,4 +166,6 @@ class Arguments:
             sizes=sizes.all(value.shape),
             ranges=ranges,
             lines={d: lines[node.name, d] for d in range(value.dim()) if (node.name, d) in lines},
+            strides=tuple(value.stride()) if order else (),
+            order=order,
         )

@@ -34,6 +34,7 @@ from .graph_steps import (
     order_placeholders,
     permute_before,
     simplify,
+    take_permuted,
 )
 from .program import Size
 from .sizes import Sizes
@@ -187,19 +188,12 @@ class _Capture:
 
     def _permute(self, tensors: list[Node]) -> None:
         """Read each tensor in its memory order."""
-        first = next(n for n in self.graph.nodes if n.op != "placeholder")
         for node in tensors:
             value = node.meta["val"]
             order = memory_order(value)
             self.orders[node] = order
-            if order is None or order == tuple(range(value.dim())):
-                continue
-            users = list(node.users)
-            node.meta["val"] = value.permute(order)
-            inverse = tuple(order.index(d) for d in range(len(order)))
-            plain = permute_before(self.graph, first, node, inverse)
-            for user in users:
-                user.replace_input_with(node, plain)
+            if order is not None and order != tuple(range(value.dim())):
+                take_permuted(self.graph, node, order)
 
     def _pass_sizes(self, tensors: list[Node]) -> list[Node]:
         """Sizes that are arguments: read off a tensor that has it, or else passed. Returns the latter."""

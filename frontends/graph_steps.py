@@ -112,6 +112,16 @@ def permute_before(graph: Graph, place: Node, node: Node, order: tuple[int, ...]
     return permuted
 
 
+def take_permuted(graph: Graph, placeholder: Node, order: tuple[int, ...]) -> None:
+    """Let ``graph`` take an argument with its dims in ``order``, and those that read it permute it back."""
+    first = next(n for n in graph.nodes if n.op != "placeholder")
+    users = list(placeholder.users)
+    placeholder.meta["val"] = placeholder.meta["val"].permute(order)
+    plain = permute_before(graph, first, placeholder, tuple(order.index(d) for d in range(len(order))))
+    for user in users:
+        user.replace_input_with(placeholder, plain)
+
+
 def memory_order(value: torch.Tensor) -> tuple[int, ...] | None:
     """The permutation that makes ``value`` contiguous, or None if it has gaps or overlaps.
 

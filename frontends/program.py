@@ -19,6 +19,9 @@ class Input:
     ``position`` is its place among the leaves of (args, kwargs). A dynamic size is ``None``
     in ``shape``; ``sizes`` then says what it must equal (another input's size, or itself), and ``lines``
     what lines of the user's want of it, as ``x.shape[0] == 2*y.shape[0]``, as far as they are known.
+
+    The function takes it in contiguous memory; or, if it has ``strides``, in memory of these, and sees it
+    permuted to ``order``, from the largest stride to the smallest.
     """
 
     name: str
@@ -28,6 +31,8 @@ class Input:
     sizes: tuple[Size, ...]
     ranges: dict[int, tuple[int, int | None]]
     lines: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    strides: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,7 @@ class Program:
     ops: tuple[tuple[str, str], ...]
     """Every op of the captured graph and its source line, for reports."""
     loops: bool | None = None
-    """Whether it is for a target that runs loops over tensors; None: it is the same for all targets."""
+    """Whether it is for the target that runs loops over tensors; None: it is the same for all targets."""
 
     @property
     def weight_positions(self) -> list[int]:

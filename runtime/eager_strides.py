@@ -2,9 +2,10 @@
 
 The compiled program has the outputs' strides for the layout that it was captured with: x + 1 of a
 transposed x is transposed in eager, a convolution of a channels_last image is channels_last. For any
-other layout a copy of the module is run once on fake tensors, which have sizes and strides but no
-memory, and what it says is kept for the next call with such inputs. (The exported graph would not do:
-calls that do nothing for the layout of the examples, like ``x.contiguous()``, are not in it.)
+other layout, or where an example had gaps or overlaps, a copy of the module is run once on fake tensors,
+which have sizes and strides but no memory, and what it says is kept for the next call with such inputs.
+(The exported graph would not do: calls that do nothing for the layout of the examples, like
+``x.contiguous()``, are not in it.)
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree as pytree
 
 from ..errors import InputError
-from ..frontends.program import Output, Program
+from ..frontends.program import Input, Output, Program
 from .quiet import quiet_fakes
 from .signature import contiguous_strides
 from .torch_outputs import forbid_backward, restride
@@ -37,8 +38,8 @@ class EagerStrides:
     def __init__(self, module: torch.nn.Module, program: Program, examples: Sequence[torch.Tensor]) -> None:
         self.module = module
         self.program = program
-        self.contiguous = all(map(torch.Tensor.is_contiguous, examples))
-        """Whether the compiled strides are those for contiguous inputs."""
+        self.as_compiled = self._lie_as_compiled(examples)
+        """Whether the compiled strides are those for inputs in the memory that the program takes."""
         self._known: dict[tuple[Any, ...], Strides] = {}
 
     def outputs(self) -> Sequence[Output]:
@@ -47,7 +48,7 @@ class EagerStrides:
         Where the examples have gaps or overlaps, outputs may have theirs, which other inputs' elements
         do not fit: those outputs are contiguous first.
         """
-        if self.contiguous:
+        if self.as_compiled:
             return self.program.outputs
         return [
             output if output.dense else replace(output, strides=contiguous_strides(output.shape), dense=True)
@@ -59,7 +60,7 @@ class EagerStrides:
 
         Raises `InputError` if eager refuses such inputs.
         """
-        if self.contiguous and all(map(torch.Tensor.is_contiguous, inputs)):
+        if self.as_compiled and self._lie_as_compiled(inputs):
             return None
         layout = tuple((tensor.shape, tensor.stride()) for tensor in inputs)
         found = self._known.get(layout)
@@ -69,6 +70,9 @@ class EagerStrides:
                 self._known.clear()
             self._known[layout] = found
         return found
+
+    def _lie_as_compiled(self, inputs: Sequence[torch.Tensor]) -> bool:
+        return all(map(lies_as_compiled, self.program.inputs, inputs))
 
     def _run(self, inputs: Sequence[torch.Tensor]) -> Strides:
         try:
@@ -107,6 +111,11 @@ class EagerStrides:
             ) from error
         with torch.no_grad(), fakes:
             return module(*args, **kwargs)
+
+
+def lies_as_compiled(spec: Input, tensor: torch.Tensor) -> bool:
+    """Whether the function takes the memory of ``tensor`` as it is."""
+    return tensor.stride() == spec.strides if spec.strides else tensor.is_contiguous()
 
 
 def with_strides(results: Any, strides: Strides) -> Any:

@@ -1,4 +1,4 @@
-"""Inputs that are not plain contiguous tensors of the compiled dtype and shape: adapt or refuse.
+"""Inputs that are not plain tensors of the compiled dtype, shape and layout: adapt or refuse.
 
 Everything here is off the hot path. What has the right values in the wrong form is copied
 (strides, alignment, numpy arrays, lazily negated views); everything else is an error that
@@ -18,7 +18,7 @@ from torch.utils import _pytree as pytree
 from ..errors import InputError
 from ..frontends.program import Condition, Input
 from .arrays import ML_DTYPES, dtype_of_ml_dtypes
-from .eager_strides import EagerStrides, with_strides
+from .eager_strides import EagerStrides, lies_as_compiled, with_strides
 from .signature import evaluate
 from .torch_place import CPU, TorchPlace
 from .transforms import refuse_transforms
@@ -38,7 +38,7 @@ def adapt(
 
     If one of them is a numpy array, the results are numpy arrays too. ``mutated`` are the
     numbers of the inputs that the call writes to. ``eager_strides`` says which strides the
-    results get for inputs that are not contiguous; without it they are as compiled.
+    results get for inputs of another layout; without it they are as compiled.
     """
     refuse_transforms(inputs)
     numpy = any(isinstance(value, np.ndarray | np.generic) for value in inputs)
@@ -49,7 +49,7 @@ def adapt(
         refuse_grad(specs, tensors)
     refuse_sharing(*map(_memory, inputs, tensors))  # here, because copies share nothing any more
     strides = eager_strides.of(tensors) if eager_strides is not None else None
-    plain = [_plain(tensor) for tensor in tensors]
+    plain = [_plain(tensor, spec) for tensor, spec in zip(tensors, specs, strict=True)]
     results = call(*plain)
     if strides is not None:
         results = with_strides(results, strides)
@@ -240,10 +240,16 @@ def _readable(size: int | str, specs: Sequence[Input]) -> str:
     )
 
 
-def _plain(tensor: torch.Tensor) -> torch.Tensor:
-    """The same values in a plain, contiguous and aligned tensor."""
-    tensor = tensor.detach().resolve_neg().contiguous()
-    return tensor.clone() if tensor.data_ptr() % tensor.dtype.itemsize else tensor
+def _plain(tensor: torch.Tensor, spec: Input) -> torch.Tensor:
+    """The same values in a plain and aligned tensor, in the memory that the function takes."""
+    tensor = tensor.detach().resolve_neg()
+    if lies_as_compiled(spec, tensor) and not tensor.data_ptr() % tensor.dtype.itemsize:
+        return tensor
+    if not spec.strides:
+        return tensor.clone(memory_format=torch.contiguous_format)
+    return torch.empty_strided(tensor.shape, spec.strides, dtype=tensor.dtype, device=tensor.device).copy_(
+        tensor
+    )
 
 
 def _memory(value: Any, tensor: torch.Tensor) -> Any:

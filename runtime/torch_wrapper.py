@@ -105,8 +105,8 @@ class TorchWrapper:
         source = self.source()
         exec(compile(source, f"<mlopt call of {self.entry.name}>", "exec"), self.names)
         call: Callable[..., Any] = self.names["call"]
-        if self.eager_strides is not None and not self.eager_strides.contiguous:
-            return self._adapt  # what was captured are the strides for other than contiguous inputs
+        if self.eager_strides is not None and not self.eager_strides.as_compiled:
+            return self._adapt  # what was captured are the strides for inputs with gaps or overlaps
         return call
 
     def _adapt(self, *values: Any) -> Any:
@@ -190,11 +190,17 @@ class TorchWrapper:
             f"type({x}) is Tensor",
             f"{x}.dtype is dtype{number}",
             *self._shape_conditions(number),
-            f"{x}.is_contiguous()",
+            self._layout_condition(number),
             self._place.condition.format(x=x),
             f"not {x}.is_neg()",
             f"not (p{number} := {x}.data_ptr()) & {spec.dtype.itemsize - 1}",
         ]
+
+    def _layout_condition(self, number: int) -> str:
+        strides = self.inputs[number].strides
+        if not strides:
+            return f"x{number}.is_contiguous()"
+        return f"x{number}.stride() == {constant(self.names, f'input_strides{number}', strides)}"
 
     def _shape_conditions(self, number: int) -> list[str]:
         spec = self.inputs[number]

@@ -9,34 +9,46 @@ from dataclasses import dataclass
 
 
 @dataclass
-class _Loops:
-    """Whether loops over tensors run, and whether anybody has wanted to know."""
+class _Target:
+    """Whether it is the CPU, and whether anybody has wanted to know."""
 
-    run: bool = False
+    is_cpu: bool = False
     asked: bool = False
 
 
-_loops: ContextVar[_Loops] = ContextVar("loops")
+_target: ContextVar[_Target] = ContextVar("target")
 
 
 @contextmanager
 def for_target(target: str) -> Iterator[None]:
-    """Decompose for ``target``: only the CPU runs loops over tensors."""
-    token = _loops.set(_Loops(target == "cpu"))
+    """Decompose for ``target``."""
+    token = _target.set(_Target(target == "cpu"))
     try:
         yield
     finally:
-        _loops.reset(token)
+        _target.reset(token)
 
 
 def runs_loops() -> bool:
-    """Whether what is decomposed may have loops over tensors."""
-    loops = _loops.get(_Loops())
-    loops.asked = True
-    return loops.run
+    """Whether what is decomposed may have loops over tensors: only the CPU runs them."""
+    return _is_cpu()
+
+
+def takes_memory_order() -> bool:
+    """Whether an input is taken with its dims in the order of its memory, and turned where that is wanted.
+
+    On the CPU torch's copy and kernels that read along the memory are quicker.
+    """
+    return not _is_cpu()
 
 
 def used_loops() -> bool | None:
-    """What `runs_loops` has said since `for_target`; None if nobody has asked."""
-    loops = _loops.get(_Loops())
-    return loops.run if loops.asked else None
+    """Whether the target runs loops, if anything has depended on the target since `for_target`; else None."""
+    target = _target.get(_Target())
+    return target.is_cpu if target.asked else None
+
+
+def _is_cpu() -> bool:
+    target = _target.get(_Target())
+    target.asked = True
+    return target.is_cpu

@@ -70,7 +70,7 @@ from ..structured import (
 from ..tiling.access import nest_of
 from ..tiling.analysis import loops_in
 from ..tiling.pads import fill_of_pad
-from .images import RANK, Images, add_image, loops_along, parts_of, root_of
+from .images import Images, add_image, loops_along, parts_of, root_of
 from .layouts.access import WIDE
 
 HALF = 2  # bytes of an element
@@ -143,7 +143,7 @@ def can_turn(op: ir.Operation) -> tuple[int, int] | None:
     ]
     made = [dim for dim, loop in enumerate(loops_along(written)) if loop in loops[1] - loops[0]]
     groups = {loop for loop in loops[0] & loops[1] if kinds[loop] == "parallel"}
-    if len(summed) != 1 or len(made) != 1 or groups or min(image.type.rank, written.n_dims) < RANK:
+    if len(summed) != 1 or len(made) != 1 or groups:
         return None
     channels = loop_extents(op)[loops_along(read)[summed[0]] or 0]
     return (summed[0], made[0]) if channels and channels % (WIDE // HALF) == 0 else None

@@ -24,10 +24,13 @@ Images = dict[ir.Value, int]  # the dim of each that goes last
 
 
 def root_of(value: ir.Value, dim: int) -> tuple[ir.Value, int] | None:
-    """What a tensor is a pad or view of, and where its ``dim`` is there; None if the view divides it."""
+    """What a tensor is a pad or view of, and where its ``dim`` is there; None if the view divides it.
+
+    None, too, if that has too few dims for an image, as a sequence has whose steps of two a view divides.
+    """
     view = defining_op(value, "tensor.insert_slice", "tensor.expand_shape")
     if view is None or (view.name == "tensor.insert_slice" and fill_of_pad(view) is None):
-        return value, dim
+        return (value, dim) if value.type.rank >= RANK else None
     if view.name == "tensor.insert_slice":
         return root_of(view.operands[0], dim)
     source = joined_dims(view)
@@ -37,7 +40,7 @@ def root_of(value: ir.Value, dim: int) -> tuple[ir.Value, int] | None:
 def parts_of(root: ir.Value, dim: int) -> list[tuple[ir.Value, int]] | None:
     """A tensor and its pads and views, each with its ``dim``; None if not all of them can be turned."""
     maker = defining_op(root, "linalg.generic")
-    if maker is None or _is_onto(maker) or root.type.rank < RANK:
+    if maker is None or _is_onto(maker):
         return None
     found = [(root, dim)]
     for value, place in found:  # grows

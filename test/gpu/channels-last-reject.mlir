@@ -422,3 +422,22 @@ func.func @pieces(%x: tensor<32x64x56x56xbf16>, %w: tensor<64x64xbf16>) -> tenso
   } -> tensor<32x64x56x56xbf16>
   return %r : tensor<32x64x56x56xbf16>
 }
+
+// A sequence from outside, whose steps of two a view divides: a copy of it would turn nothing.
+// CHECK-LABEL: @sequence
+// CHECK-NOT: transpose
+// CHECK: return
+func.func @sequence(%x: tensor<1024x65536xbf16>, %w: tensor<1024x9x1024xbf16>) -> tensor<1024x32764xbf16> {
+  %zero = arith.constant 0.0 : bf16
+  %b = tensor.expand_shape %x [[0], [1, 2]] output_shape [1024, 32768, 2] : tensor<1024x65536xbf16> into tensor<1024x32768x2xbf16>
+  %ey = tensor.empty() : tensor<1024x32764xbf16>
+  %fy = linalg.fill ins(%zero : bf16) outs(%ey : tensor<1024x32764xbf16>) -> tensor<1024x32764xbf16>
+  %c = linalg.generic {indexing_maps = [affine_map<(o, i, c, k) -> (c, i + k floordiv 2, k mod 2)>, affine_map<(o, i, c, k) -> (c, k, o)>, affine_map<(o, i, c, k) -> (o, i)>], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%b, %w : tensor<1024x32768x2xbf16>, tensor<1024x9x1024xbf16>) outs(%fy : tensor<1024x32764xbf16>) attrs = {mlopt.op = "conv1d"} {
+  ^bb0(%a: bf16, %u: bf16, %o: bf16):
+    %t = arith.mulf %a, %u : bf16
+    %s = arith.addf %o, %t : bf16
+    linalg.yield %s : bf16
+  } -> tensor<1024x32764xbf16>
+  return %c : tensor<1024x32764xbf16>
+}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from mlopt.errors import InputError
-from mlopt.runtime import eager_strides
+from mlopt.runtime import eager_strides, torch_inputs
 from mlopt.test.python.api_modules import Call, Counter
 from torch import nn
 
@@ -69,9 +69,36 @@ def test_convolutions_of_channels_last():
             same(compiled(value), module(value))
 
 
-def test_dynamic_sizes():
+@pytest.mark.parametrize(
+    "example",
+    [
+        torch.randn(2, 3, 8, 8).to(memory_format=torch.channels_last),
+        torch.randn(8, 3, 5).permute(2, 0, 1),
+        torch.randn(1, 8, 4).permute(2, 0, 1),
+    ],
+    ids=["channels last", "turned", "one place"],
+)
+def test_a_gpu_reads_an_input_as_the_example_lies_in_memory(monkeypatch, example):
+    def function(x, y):
+        return x.mul_(2) + y, x.relu().sum(1)
+
+    other = torch.randn(example.shape)
+    compiled = mlopt.jit(Call(function), example, other, target="cuda:sm_80", device="emulator")
+    adapted = []
+    plain = torch_inputs.adapt
+    monkeypatch.setattr(torch_inputs, "adapt", lambda *given: adapted.append(given) or plain(*given))
+    alike = torch.empty_strided(example.shape, example.stride()).copy_(other)
+    for x, expected in ((alike, 0), (other.clone(), 1)):
+        eager = x.clone()
+        same(compiled(x, other), function(eager, other))
+        same(x, eager)
+        assert len(adapted) == expected
+
+
+@pytest.mark.parametrize("example", [torch.randn(3, 4), torch.randn(4, 3).t()], ids=["plain", "turned"])
+def test_dynamic_sizes(example):
     function = Call(lambda x: (x + 1, x.t(), x.reshape(-1)))
-    compiled = mlopt.jit(function, torch.randn(3, 4), dynamic_shapes=((({0: torch.export.Dim("n")},),)))
+    compiled = mlopt.jit(function, example, dynamic_shapes=((({0: torch.export.Dim("n")},),)))
     for size in (2, 5, 9):
         for x in (torch.randn(size, 4), torch.randn(4, size).t(), torch.randn(size, 8)[:, ::2]):
             same(compiled(x), function(x))

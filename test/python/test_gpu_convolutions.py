@@ -72,6 +72,25 @@ def test_modules(name: str) -> None:
         Verifier(module, (x,), {}).check(compiled(x))
 
 
+def test_an_image_that_lies_with_its_channels_last() -> None:
+    """It is read as it lies, by one kernel; a later image that does not is right, too."""
+    module, shape = nn.Conv2d(16, 24, 3, padding=1).half().eval(), (3, 16, 9, 7)
+    x = torch.randn(shape, dtype=torch.float16)
+    last = x.to(memory_format=torch.channels_last)
+    with torch.no_grad():
+        turned, compiled = (
+            mlopt.jit(module, each, target="cuda:sm_80", device="emulator") for each in (x, last)
+        )
+        assert [kernel.ops[0] for kernel in turned.kernels if kernel.function == "main"] == [
+            "transpose",
+            "cast",
+        ]
+        assert [kernel.ops[0] for kernel in compiled.kernels if kernel.function == "main"] == ["cast"]
+        for value in (last, x):
+            Verifier(module, (value,), {}).check(compiled(value))
+            assert compiled(value).stride() == module(value).stride()
+
+
 FEW = [
     (nn.Conv2d(3, 40, 7, 2, 3), (1, 3, 18, 22)),
     (nn.Conv2d(3, 64, 7, 2, 3), (2, 3, 17, 21)),
