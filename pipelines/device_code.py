@@ -18,7 +18,7 @@ _FEW_OPS = 1000  # that LLVM is done with before a process is forked: 15 ms
 _MARK = "\t// .globl\t"  # before each kernel; variables are behind the first one's
 _ENTRY = ".visible .entry "
 _FUNCTION = re.compile(r"^(?:\.\w+ )?\.func\b", re.MULTILINE)
-_NUMBER = re.compile(r"(?<=\$L__BB)\d+(?=_)|(?<=\b__local_depot)\d+")  # of the function in its module
+_NUMBERED = (re.compile(r"(\$L__BB)\d+"), re.compile(r"(__local_depot)\d+"))  # by functions of a module
 
 
 def take_ptx(module: ir.Module) -> str:
@@ -80,10 +80,17 @@ def _joined(texts: Sequence[str], kernels: Sequence[str]) -> str:
             variables |= {line: _variable(line) for line in lines.splitlines() if line}
     if len(set(variables.values())) < len(variables):
         return ""
-    parts = [f"{name}\n{_NUMBER.sub(str(number), entries[name])}" for number, name in enumerate(kernels)]
+    parts = [f"{name}\n{_numbered(entries[name], number)}" for number, name in enumerate(kernels)]
     if variables:
         parts[0] = parts[0].replace("\n", "".join(f"\n{line}" for line in sorted(variables)) + "\n\n", 1)
     return _MARK.join([texts[0].partition(_MARK)[0], *parts])
+
+
+def _numbered(entry: str, number: int) -> str:
+    """A kernel with the names that it has as the function ``number`` of its module."""
+    for pattern in _NUMBERED:
+        entry = pattern.sub(rf"\g<1>{number}", entry)
+    return entry
 
 
 def _variable(line: str) -> str:
