@@ -141,14 +141,15 @@ class Prices:
     ) -> Price:
         first, *others = (self.of(group) for group in groups)
         made = {value for group in groups for value in group.made}
-        reads, work, tasks, reread = first.reads, first.work, first.tasks, first.reread
+        reads, work, tasks, reread, again = first.reads, first.work, first.tasks, first.reread, first.again
         for price in others:
             reads = reads.joined(price.reads, made)
             work = self._sums.add(work, price.work)
             tasks = max(tasks, price.tasks)
             reread += price.reread
+            again = self._sums.add(again, price.again)
         if domain is None:
-            return self._price(reads, writes, work, _InTasks(tasks, reread))
+            return self._price(reads, writes, work, _InTasks(tasks, reread, again))
         repeating = self._in_tasks(domain)
         if self.machine.chips:
             price = self._price(reads, writes, work, repeating)
