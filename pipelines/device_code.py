@@ -8,13 +8,12 @@ from collections.abc import Collection, Sequence
 from mlir import ir
 from mlir.dialects import gpu
 
-from ..passes.operations import nested_ops
-from ..passes.side_by_side import processes, side_by_side, spread
+from ..passes.side_by_side import side_by_side
+from .device_parts import devices_of, functions_of, name_of, part_of, shares_of
 from .diagnostics import PipelineError
 from .driver import run_pipeline
 
 _TO_PTX = "builtin.module(gpu-module-to-binary{format=isa})"
-_FEW_OPS = 1000  # that LLVM is done with before a process is forked: 15 ms
 _MARK = "\t// .globl\t"  # before each kernel; variables are behind the first one's
 _ENTRY = ".visible .entry "
 _FUNCTION = re.compile(r"^(?:\.\w+ )?\.func\b", re.MULTILINE)
@@ -26,35 +25,26 @@ def take_ptx(module: ir.Module) -> str:
 
     Raises `PipelineError` if there are several: kernels are looked up in one CUDA module.
     """
-    devices = [op.operation for op in module.body.operations if op.operation.name == "gpu.module"]
+    devices = devices_of(module.operation)
     if len(devices) > 1:
-        names = ", ".join(f"@{_name(op)}" for op in devices)
-        raise PipelineError(f"one gpu.module can be loaded, there are {len(devices)}: {names}")
+        found = ", ".join(f"@{name_of(op)}" for op in devices)
+        raise PipelineError(f"one gpu.module can be loaded, there are {len(devices)}: {found}")
     if not devices:
         return ""
     (device,) = devices
-    functions = {_name(op): op.operation for op in _functions(device)}
-    sizes = [len(nested_ops(op)) for op in functions.values()]
-    shares = spread(list(functions), sizes, processes() if sum(sizes) > _FEW_OPS else 1)
+    names = [name_of(op) for op in functions_of(device)]
+    shares = shares_of(device)
     texts = side_by_side(lambda share: _ptx_of(device, share), shares)
-    ptx = _joined(texts, list(functions))
+    ptx = _joined(texts, names)
     if not ptx:
-        ptx = texts[0] if len(texts) == 1 else _ptx_of(device, functions)
+        ptx = texts[0] if len(texts) == 1 else _ptx_of(device, names)
     device.erase()
     return ptx
 
 
 def _ptx_of(device: ir.Operation, kernels: Collection[str]) -> str:
     """The PTX of some ``kernels`` of a gpu.module, which stays as it is."""
-    alone = ir.Module.create(device.location)
-    with ir.InsertionPoint(alone.body), device.location:
-        attributes = {name: device.attributes[name] for name in device.attributes}
-        body = ir.Operation.create(device.name, attributes=attributes, regions=1).regions[0].blocks.append()
-    others = [op for op in _functions(device) if _name(op) not in kernels]
-    with ir.InsertionPoint(body):
-        for op in device.regions[0].blocks[0].operations:
-            if op not in others:
-                op.operation.clone()
+    alone = part_of(device, kernels)
     run_pipeline(alone.operation, _TO_PTX)
     (binary,) = alone.body.operations
     (code,) = (gpu.ObjectAttr(found).object for found in binary.attributes["objects"])
@@ -96,14 +86,3 @@ def _numbered(entry: str, number: int) -> str:
 def _variable(line: str) -> str:
     """The name of what a line declares: its last word before its length or value."""
     return line.partition(" =")[0].rstrip(";").partition("[")[0].split()[-1]
-
-
-def _functions(device: ir.Operation) -> list[ir.Operation]:
-    """Those that the module defines; all parts have what it declares."""
-    ops = [op.operation for op in device.regions[0].blocks[0].operations]
-    return [op for op in ops if op.name == "llvm.func" and len(op.regions[0].blocks)]
-
-
-def _name(op: ir.Operation | ir.OpView) -> str:
-    name: str = ir.StringAttr(op.attributes["sym_name"]).value
-    return name

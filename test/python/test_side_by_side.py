@@ -114,15 +114,15 @@ func.func public @main(
 PROGRAM = """
 import sys
 from mlopt.passes.gpu import distribute
-from mlopt.pipelines import device_code
+from mlopt.pipelines import device_parts
 from mlopt.pipelines.compile_cuda import compile_text
 
 def compiled(text, processes):
-    distribute.processes = device_code.processes = lambda: processes
+    distribute.processes = device_parts.processes = lambda: processes
     made = compile_text(text, chip="sm_80")
     return made["ptx"], made["stages"], made["metadata"]["asserts"]
 
-distribute._FEW_ELEMENTS = device_code._FEW_OPS = 0
+distribute._FEW_ELEMENTS = device_parts._FEW_OPS = 0
 text = sys.stdin.read()
 alone = compiled(text, 1)
 assert compiled(text, 3) == alone
