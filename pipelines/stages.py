@@ -17,8 +17,10 @@ from mlir import ir
 from ..passes.layers.find import find_layers
 from ..passes.layers.once import run_once
 from ..passes.locations import source_of
+from .device_parts import run_on_parts
 from .diagnostics import Diagnostic, PipelineError
 from .driver import Observer, run_pipeline
+from .text import NestNode, parse_pipeline
 
 # Why an operation may not be there after a stage, or None if it may.
 Rule = Callable[[ir.Operation], str | None]
@@ -38,7 +40,8 @@ class Stage:
 
     ``may_remain`` lists dialects (``"arith"``) and operations (``"tensor.empty"``) that the
     stage may leave behind; empty means all. ``rules`` are asked about each operation. ``layers_once``: of
-    equal layers only a few pass through the stage (passes/layers), of which the others are copies.
+    equal layers only a few pass through the stage (passes/layers), of which the others are copies. Of the
+    pipeline's elements the first ``on_parts`` work on the functions of a gpu.module, each by itself.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Stage:
     may_remain: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
     layers_once: bool = False
+    on_parts: int = 0
 
     @property
     def pipeline(self) -> str:
@@ -79,10 +83,16 @@ class Stage:
         on_diagnostic: Callable[[Diagnostic], None] | None,
         verify_each: bool = True,
     ) -> None:
+        elements = parse_pipeline(self.pipeline).elements
         try:
+            # Observers see whole modules, and diagnostics stay where they come up.
+            if self.on_parts and not observers and on_diagnostic is None:
+                first = NestNode("builtin.module", elements[: self.on_parts])
+                if run_on_parts(module, first, verify_each):
+                    elements = elements[self.on_parts :]
             run_pipeline(
                 module,
-                self.pipeline,
+                NestNode("builtin.module", elements),
                 observers=observers,
                 on_diagnostic=on_diagnostic,
                 verify_each=verify_each,

@@ -162,8 +162,9 @@ def _beside(stages: tuple[Stage, ...], place: str, after: bool, new: _Elements) 
 def _inserted(stages: tuple[Stage, ...], number: int, position: int, new: _Elements) -> tuple[Stage, ...]:
     elements = _elements(stages[number])
     elements[position:position] = new
-    # A pass of the user's may look at all layers.
-    changed = replace(stages[number], passes=",".join(map(str, elements)), layers_once=False)
+    # A pass of the user's may look at all layers, and at all kernels.
+    passes = ",".join(map(str, elements))
+    changed = replace(stages[number], passes=passes, layers_once=False, on_parts=0)
     return (*stages[:number], changed, *stages[number + 1 :])
 
 

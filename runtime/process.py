@@ -134,10 +134,11 @@ def _memory_file(name: str, flags: int = 0) -> int:
 
 def _environment() -> dict[str, str]:
     """The user's, without the current directory on the path, and with fixed hashes: equal requests
-    give equal bits.
+    give equal bits. No threads for numpy's products, of which a worker makes none: it forks instead.
     """
     environment = dict(os.environ)
     environment["PYTHONHASHSEED"] = "0"
+    environment["OPENBLAS_NUM_THREADS"] = "1"
     path = environment.get("PYTHONPATH", "").split(os.pathsep)
     kept = [str(Path(entry).absolute()) for entry in path if entry not in ("", os.curdir)]
     environment.pop("PYTHONPATH", None)

@@ -91,6 +91,15 @@ def record_to(file: int) -> Recorder:
     return _recorder
 
 
+def _after_fork() -> None:
+    """In a process that a worker has forked: the notes are the worker's."""
+    global _recorder
+    _recorder = None
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def enter(element: str, ir: Callable[[], str]) -> None:
     """The pipeline's ``element`` is about to run on the module that ``ir`` prints."""
     if _recorder is not None:

@@ -16,10 +16,7 @@ _MONOTONIC = 2  # llvm's relaxed ordering
 @rule("cf.assert")
 def emit_assert(em: Emitter, op: ir.Operation) -> None:
     """One thread of the block swaps its message's number in for zero, here or where ``held`` is told."""
-    message = ir.StringAttr(op.attributes["msg"]).value
-    if message not in em.messages:
-        em.messages.append(message)
-    number = em.messages.index(message) + 1
+    number = em.messages.index(ir.StringAttr(op.attributes["msg"]).value) + 1
     holds = em.scalar(op.operands[0])
     if em.held is None or op.parent.operation.name != "scf.forall":
         report(em, number, holds)

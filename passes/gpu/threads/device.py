@@ -58,7 +58,9 @@ class Devices:
     boxes: tuple[Box, ...]
 
 
-def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str], shared: int) -> Devices:
+def emit_device(
+    function: ir.Operation, forall: ir.Operation, messages: Sequence[str], shared: int
+) -> Devices:
     """Write the device functions of a kernel at the insertion point; ``shared``: a block's bytes, at most."""
     name = ir.StringAttr(function.attributes["sym_name"]).value
     first = _emit(function, forall, messages, name, shared, aligned=True)
@@ -79,7 +81,7 @@ def emit_device(function: ir.Operation, forall: ir.Operation, messages: list[str
 def _emit(
     function: ir.Operation,
     forall: ir.Operation,
-    messages: list[str],
+    messages: Sequence[str],
     name: str,
     shared: int,
     *,

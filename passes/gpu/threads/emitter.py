@@ -59,7 +59,7 @@ class Emitter:
         thread: ir.Value,
         warps: int,
         aligned: bool,
-        messages: list[str],
+        messages: Sequence[str],
         status: ir.Value | None,
         shared: int,
     ) -> None:
