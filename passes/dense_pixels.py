@@ -49,6 +49,10 @@ class DensePixels(Pass):
     the lines or a quarter. Legal where one factor is made of weights, and each loop of the other, of known
     size, is a dim of its own beside those of which one place is read. Done where ``vector-bits`` make four
     strips of the columns: each reads all pixels.
+
+    One thread of a Zen 3 core, in microseconds: 64 to 128 channels of 56x56 245 to 197 (ONNX Runtime 229),
+    256 to 512 of 14x14 218 to 165 (190), 128 to 256 of 28x28 199 to 197 (197), 64 to 64 of 56x56 121 to 105
+    (137); to 32 channels, which is left alone, a copy took 88 for 62.
     """
 
     name: ClassVar[str] = "mlopt-dense-pixels"
