@@ -41,7 +41,7 @@ from ..dialects.attributes import KERNEL, OP
 from .base import Pass
 from .collapsing.pairs import Groups, Pair, groups_of, maps_of_nest, neighbours, tensors_of
 from .domain import Dim, Domain
-from .operations import defining_op, nested_ops, ops_named
+from .operations import callee_of, defining_op, nested_ops, ops_named
 from .raising.reshape import joined_dims
 from .structured import DYNAMIC, SCAN, body_of, copy_generic, erase_dead, kinds_of, make_generic, sizes_of
 from .tile import kernel_domain
@@ -67,11 +67,7 @@ class CollapseDims(Pass):
             pairs = neighbours(domain) if domain is not None else set()
             if domain is not None and pairs:
                 name = ir.StringAttr(function.attributes["sym_name"]).value
-                calls = [
-                    call
-                    for call in ops_named(op, "func.call")
-                    if ir.FlatSymbolRefAttr(call.attributes["callee"]).value == name
-                ]
+                calls = [call for call in ops_named(op, "func.call") if callee_of(call) == name]
                 with function.location:
                     collapse(function.operation, domain, pairs, calls)
         for function in functions:

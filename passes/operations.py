@@ -1,4 +1,4 @@
-"""Walking operations: what stands inside of one, in order."""
+"""Operations: what stands inside of one, in order; what one has and calls."""
 
 from __future__ import annotations
 
@@ -63,3 +63,13 @@ def brought_before(value: ir.Value, op: ir.Operation) -> bool:
         return False
     maker.move_before(op)
     return True
+
+
+def attributes_of(op: ir.Operation | ir.OpView) -> dict[str, ir.Attribute]:
+    """The attributes of ``op`` by name, for another one like it."""
+    return {name: op.attributes[name] for name in op.attributes}
+
+
+def callee_of(call: ir.Operation | ir.OpView) -> str:
+    """The name of the function that ``call`` calls."""
+    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)

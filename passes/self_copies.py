@@ -31,7 +31,7 @@ from mlir import ir
 from mlir.dialects import scf
 
 from .base import Pass
-from .operations import ops_named
+from .operations import attributes_of, ops_named
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def write_into(loop: ir.Operation, given: Collection[int]) -> None:
     with ir.InsertionPoint(loop), loop.location:
         operands = [*list(loop.operands)[:3], *(loop.operands[3 + number] for number in kept)]
         kinds = [loop.results[number].type for number in kept]
-        attributes = {name: loop.attributes[name] for name in loop.attributes}
+        attributes = attributes_of(loop)
         again = ir.Operation.create("scf.for", kinds, operands, attributes, regions=1)
         body.append_to(again.regions[0])
     for number, result in zip(kept, again.results, strict=True):

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from mlir import ir
 
-from ..passes.operations import nested_ops
+from ..passes.operations import attributes_of, nested_ops
 from ..passes.side_by_side import processes, side_by_side, spread
 from .driver import run_pipeline
 from .text import NestNode
@@ -45,7 +45,7 @@ def part_of(device: ir.Operation, kernels: Collection[str]) -> ir.Module:
     """A module of a gpu.module as ``device``, which stays as it is, with some of its ``kernels``."""
     alone = ir.Module.create(device.location)
     with ir.InsertionPoint(alone.body), device.location:
-        attributes = {name: device.attributes[name] for name in device.attributes}
+        attributes = attributes_of(device)
         body = ir.Operation.create(device.name, attributes=attributes, regions=1).regions[0].blocks.append()
     others = [op for op in functions_of(device) if name_of(op) not in kernels]
     with ir.InsertionPoint(body):

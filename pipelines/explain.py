@@ -34,6 +34,7 @@ from ..passes.groups import entry_ops
 from ..passes.locations import place_of
 from ..passes.moving.reads import is_move
 from ..passes.naming.parts import by_named_ops
+from ..passes.operations import callee_of
 from ..passes.structured import ASSUMED, word_for
 from ..passes.tile import kernel_domain, scheduled_domain
 from ..runtime.codegen import Target
@@ -235,7 +236,7 @@ def _add_calls(
             ops = [{"op": host_label(op), "where": place_of(op.location)}]
             content = {"ops": ops, "bytes_unfused": host[-1]["cost"]["bytes"], "fused": []}
         elif op.name == "func.call":
-            kernel = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            kernel = callee_of(op)
             group = GROUP.get(op)
             body = (each.operation for each in functions[kernel].regions[0].blocks[0].operations)
             content = groups[group] if group is not None else {**_content(body), "fused": []}

@@ -31,7 +31,7 @@ from mlir import ir
 from mlir.dialects import arith, func, llvm
 
 from ..base import Pass
-from ..operations import defining_op
+from ..operations import callee_of, defining_op
 from ..structured import is_used
 from .descriptors import memref_at, pointer_of
 from .functions import calls_in, defined_functions
@@ -134,4 +134,4 @@ def _is_passed(use: ir.OpOperand, bare: Mapping[str, list[int]]) -> bool:
     call = use.owner.operation
     if call.name != "func.call":
         return False
-    return use.operand_number in bare.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value, ())
+    return use.operand_number in bare.get(callee_of(call), ())

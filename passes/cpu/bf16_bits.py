@@ -25,7 +25,7 @@ from mlir import ir
 from mlir.dialects import llvm
 
 from ..base import Pass
-from ..operations import ops_named
+from ..operations import attributes_of, ops_named
 
 _MAKERS = ("llvm.load", "llvm.intr.masked.load", "llvm.intr.masked.gather", "llvm.shufflevector")
 _STORES = ("llvm.store", "llvm.intr.masked.store", "llvm.intr.masked.scatter")
@@ -55,7 +55,7 @@ def _make_bits(maker: ir.Operation) -> None:
     kind = maker.results[0].type
     with ir.InsertionPoint(maker), maker.location:
         operands = [_bits(value) if _is_bf16(value.type) else value for value in maker.operands]
-        attributes = {name: maker.attributes[name] for name in maker.attributes}
+        attributes = attributes_of(maker)
         bits = ir.Operation.create(
             maker.name, results=[_as_i16(kind)], operands=operands, attributes=attributes
         )

@@ -6,7 +6,7 @@ from mlir import ir
 from mlir.dialects import func
 
 from ...dialects.attributes import KERNEL, ArgumentMark, argument_attributes
-from ..operations import ops_named
+from ..operations import attributes_of, callee_of, ops_named
 
 
 def defined_functions(module: ir.Operation) -> list[func.FuncOp]:
@@ -23,10 +23,7 @@ def hosts_of(module: ir.Operation) -> list[ir.Operation]:
 
 def calls_in(function: func.FuncOp) -> list[tuple[ir.Operation, str]]:
     """Every direct call in ``function``, with the name that it calls."""
-    return [
-        (call, ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
-        for call in ops_named(function, "func.call")
-    ]
+    return [(call, callee_of(call)) for call in ops_named(function, "func.call")]
 
 
 def callees_first(module: ir.Operation) -> list[func.FuncOp]:
@@ -96,7 +93,7 @@ def append_operands(call: ir.Operation, values: list[ir.Value]) -> ir.Operation:
             "func.call",
             results=[result.type for result in call.results],
             operands=[*call.operands, *values],
-            attributes={name: call.attributes[name] for name in call.attributes},
+            attributes=attributes_of(call),
         )
     for old, new in zip(call.results, again.results, strict=True):
         old.replace_all_uses_with(new)

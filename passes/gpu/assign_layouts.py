@@ -46,6 +46,7 @@ from ...dialects.layouts import LINE_BYTES, Layout
 from ..base import Pass, PassError
 from ..combining import reduced_dims, scanned_dim
 from ..operations import defining_op, nested_ops
+from ..powers import power_below
 from .grids import grids_of
 from .layouts.access import HALVES, WIDE, Access, access_of, bytes_of, is_halved
 from .layouts.anchors import Anchor, anchor_of
@@ -54,7 +55,7 @@ from .layouts.cuts import smallest_cuts
 from .layouts.dims import Dims
 from .layouts.instructions import makes_factor
 from .layouts.order import last_of_reads, loads_first
-from .layouts.spread import Spread, power_below
+from .layouts.spread import Spread
 from .layouts.tiles import is_tile, is_uniform, sizes_of
 from .layouts.warpgroup import warpgroup_of
 from .layouts.warps import BLOCK_SHARED, warps_of

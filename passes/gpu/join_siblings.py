@@ -48,7 +48,7 @@ from mlir.dialects import scf
 
 from ...dialects.attributes import MMA
 from ..base import Pass
-from ..operations import block_ops, nested_ops
+from ..operations import attributes_of, block_ops, nested_ops
 from .buffers import written_by
 from .grids import grids_of
 from .layouts.access import bytes_of
@@ -107,12 +107,8 @@ def _multiplies(op: ir.Operation) -> bool:
 def _alike(op: ir.Operation, other: ir.Operation, same: dict[ir.Value, ir.Value]) -> bool:
     """Whether two ops make the same, if values of the ``other`` one are the ``same`` as these."""
     operands = [same.get(value, value) for value in other.operands]
-    same_attributes = _attributes(op) == _attributes(other)
+    same_attributes = attributes_of(op) == attributes_of(other)
     return op.name == other.name and list(op.operands) == operands and same_attributes
-
-
-def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
-    return {name: op.attributes[name] for name in op.attributes}
 
 
 def _join(one: ir.Operation, other: ir.Operation) -> None:

@@ -52,7 +52,7 @@ from ..costs.machine import DEFAULT_GPU, Machine, machine_of
 from ..cpu.functions import fresh_name, hosts_of
 from ..domain import Domain
 from ..groups import operands_of
-from ..operations import block_ops, defining_op, ops_named
+from ..operations import block_ops, callee_of, defining_op, ops_named
 from ..tile import kernel_domain
 from .added_parts import Parts, can_join, should_join, sum_tiles
 
@@ -75,13 +75,13 @@ class JoinSums(Pass):
                 if place is None:
                     continue
                 product = call.operands[place].owner.operation
-                first, second = (kernels[_callee(each)] for each in (product, call))
+                first, second = (kernels[callee_of(each)] for each in (product, call))
                 key = _name(first), _name(second), place
                 if key not in joined:
                     joined[key] = _joined(op, first, second, place, machine)
                 if joined[key]:
                     _call_joined(product, call, place, joined[key])
-        called = {_callee(call) for host in hosts_of(op) for call in ops_named(host, "func.call")}
+        called = {callee_of(call) for host in hosts_of(op) for call in ops_named(host, "func.call")}
         for name in {name for key, made in joined.items() if made for name in key[:2]} - called:
             kernels[name].erase()
 
@@ -193,13 +193,13 @@ def _call_joined(product: ir.Operation, call: ir.Operation, place: int, name: st
 
 def _place_of_parts(call: ir.Operation, kernels: Mapping[str, ir.Operation]) -> int | None:
     """The number of the operand that another kernel makes for this call alone."""
-    if _callee(call) not in kernels:
+    if callee_of(call) not in kernels:
         return None
     for number, value in enumerate(call.operands):
         maker = defining_op(value, "func.call")
         if (
             maker is not None
-            and _callee(maker) in kernels
+            and callee_of(maker) in kernels
             and len(maker.results) == len(list(value.uses)) == 1
         ):
             return number
@@ -208,10 +208,6 @@ def _place_of_parts(call: ir.Operation, kernels: Mapping[str, ir.Operation]) -> 
 
 def _name(kernel: ir.Operation) -> str:
     return str(ir.StringAttr(kernel.attributes["sym_name"]).value)
-
-
-def _callee(call: ir.Operation) -> str:
-    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
 def _note(module: ir.Operation, text: str) -> None:

@@ -38,7 +38,7 @@ from mlir import ir
 from ..base import Pass
 from ..combining import kind_of, neutral_of, op_of, reduced_dims
 from ..constants import constant, splat_constant, splat_of
-from ..operations import defining_op, nested_ops
+from ..operations import attributes_of, defining_op, nested_ops
 
 _REDUCTION = "vector.multi_reduction"
 
@@ -192,6 +192,6 @@ def go_on(reduction: ir.Operation, earlier: ir.Operation) -> None:
 
 def _after(loop: ir.Operation, reduction: ir.Operation, total: ir.Value, start: ir.Value) -> ir.Value:
     with ir.InsertionPoint.after(loop), reduction.location:
-        attributes = {name: reduction.attributes[name] for name in reduction.attributes}
+        attributes = attributes_of(reduction)
         kind = reduction.results[0].type
         return ir.Operation.create(reduction.name, [kind], [total, start], attributes).results[0]

@@ -9,6 +9,7 @@ from mlir import ir
 
 from ...dialects.attributes import COUNTED, STATUS, argument_attributes
 from ..base import PassError
+from ..operations import attributes_of
 
 _SEGMENTS = "operandSegmentSizes"
 # The operand groups of gpu.launch_func in order: dependencies, grid x y z, block x y z,
@@ -62,7 +63,7 @@ class Launch:
         """Put the same launch with these arguments and this stream in the op's place."""
         operands = [*self._group(0, _ARGUMENTS), *arguments, stream]
         sizes = [*self._sizes[:_ARGUMENTS], len(arguments), 1]
-        attributes = {name: self.op.attributes[name] for name in self.op.attributes}
+        attributes = attributes_of(self.op)
         attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(sizes)
         with ir.InsertionPoint(self.op), self.op.location:
             ir.Operation.create(self.op.name, operands=operands, attributes=attributes)

@@ -35,7 +35,7 @@ from mlir.dialects import scf
 from ...dialects.attributes import KERNEL, SCHEDULE
 from ..base import Pass, PassError
 from ..constants import integer_of
-from ..operations import ops_named
+from ..operations import callee_of, ops_named
 
 WARPS = 4
 THREADS = 32 * WARPS
@@ -70,7 +70,7 @@ def split(module: ir.Operation, function: ir.Operation) -> None:
     for number, copy in enumerate(copies):
         _keep(copy, number)
     for call in ops_named(module, "func.call"):
-        if ir.FlatSymbolRefAttr(call.attributes["callee"]).value == name:
+        if callee_of(call) == name:
             _call_all(call, names[1:])
 
 

@@ -54,7 +54,7 @@ from ..base import Pass, PassError
 from ..constants import index_constant
 from ..cpu.functions import append_operands, hosts_of
 from ..moving.gathered import clone
-from ..operations import block_ops, ops_named
+from ..operations import block_ops, callee_of, ops_named
 from ..scheduling.attention_blocks import parts_at_once
 from .grids import grids_of
 from .layouts.warps import warps_of
@@ -221,7 +221,7 @@ def _pass_buffers(module: ir.Operation, kernel: ir.Operation, buffers: Sequence[
     name = ir.StringAttr(kernel.attributes["sym_name"]).value
     for host in hosts_of(module):
         for call in ops_named(host, "func.call"):
-            if ir.FlatSymbolRefAttr(call.attributes["callee"]).value == name:
+            if callee_of(call) == name:
                 with ir.InsertionPoint(call), call.location:
                     made = [memref.alloc(each.type, [], [], alignment=_ALIGNMENT) for each in buffers]
                 append_operands(call, made)

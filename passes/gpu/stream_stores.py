@@ -34,7 +34,7 @@ from ...dialects.attributes import BYTES, KERNEL, STREAMED, argument_attributes
 from ..base import Pass
 from ..costs.machine import DEFAULT_GPU, machine_of
 from ..cpu.functions import hosts_of
-from ..operations import defining_op, ops_named
+from ..operations import callee_of, defining_op, ops_named
 from .layouts.access import bytes_of
 
 _STORES = ("vector.transfer_write", "memref.store")
@@ -88,7 +88,7 @@ def _verdicts(
     calls = ops_named(host, "func.call")
     moved = [_moved(call, kernels) for call in calls]
     for at, call in enumerate(calls):
-        kernel = kernels.get(_callee(call))
+        kernel = kernels.get(callee_of(call))
         for number, buffer in enumerate(call.operands if kernel is not None else ()):
             argument = kernel.regions[0].blocks[0].arguments[number]  # type: ignore[union-attr]
             if can_stream(argument):
@@ -98,13 +98,13 @@ def _verdicts(
                 size = prod(argument.type.shape) * bytes_of(argument.type.element_type)
                 once = call.parent.operation == host  # not in a loop
                 yield (
-                    (_callee(call), number),
+                    (callee_of(call), number),
                     once and should_stream(size, sum(moved[at + 1 : used]), cache),
                 )
 
 
 def _moved(call: ir.Operation, kernels: Mapping[str, ir.Operation]) -> int:
-    kernel = kernels.get(_callee(call))
+    kernel = kernels.get(callee_of(call))
     return 0 if kernel is None else BYTES.get(kernel) or 0
 
 
@@ -118,10 +118,6 @@ def _root(buffer: ir.Value) -> ir.Value:
     while (view := defining_op(buffer, *_VIEWS)) is not None:
         buffer = view.operands[0]
     return buffer
-
-
-def _callee(call: ir.Operation) -> str:
-    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
 def _name(function: ir.Operation) -> str:

@@ -49,7 +49,7 @@ from mlir import ir
 from ...dialects.attributes import BY_THREADS, SCHEDULE
 from ..base import Pass
 from ..constants import index_constant, integer_of
-from ..operations import block_ops, nested_ops
+from ..operations import attributes_of, block_ops, nested_ops
 from .buffers import buffer_of, written_by
 from .grids import grids_of
 from .layouts.access import Access
@@ -144,7 +144,7 @@ def _rewrite(forall: ir.Operation, loops: Sequence[ir.Operation], products: Sequ
                 create("mlopt.tma_load", [*copy.operands, full if ring in turns else arrived])
             copy.erase()
     for op in steps:
-        attributes = {name: op.attributes[name] for name in op.attributes}
+        attributes = attributes_of(op)
         with ir.InsertionPoint(op), op.location:
             ir.Operation.create(_BESIDE[op.name], [], [], attributes)
         op.erase()

@@ -31,6 +31,7 @@ from ..costs.machine import Machine, find_machine
 from ..gpu.layouts.access import WIDE
 from ..gpu.layouts.instructions import COLUMNS, ROWS
 from ..gpu.layouts.warps import HELD_WARPS, MOST_REGISTERS, REGISTER_STEP, REGISTERS, RESERVED
+from ..powers import power_below
 from .block_times import (
     IN_FLIGHT,
     INSTRUCTION_LATENCY,
@@ -202,7 +203,7 @@ def estimates(
 def parts_at_once(elements: int, warps: int) -> int:
     """How many parts of so many weighted sums a block reads at once: a power of two."""
     most = max(IN_FLIGHT * warps * WARP // elements, 1)
-    return 1 << (most.bit_length() - 1)
+    return power_below(most)
 
 
 def join_seconds(asked: Attention, block: Block, machine: Machine) -> float:

@@ -15,13 +15,14 @@ from math import ceil, prod
 from ..costs.machine import Machine
 from ..domain import Dim, Domain
 from ..gpu.layouts.warps import MOST_BLOCKS, REGISTER_STEP, REGISTERS
+from ..powers import power_above, power_below
 from ..tiling import elementwise, fill, reduction, slices
 from ..tiling.hits import Hits, find_hits
 from ..tiling.listed import MOST
 from ..tiling.registry import WHOLE, rule_of, stepped_dims
 from .common import forced, memory_order
 from .gpu_threads import WARP, WIDE, WORD
-from .gpu_tiles import blocks_of, bytes_of, in_memory, part_of, power_above, power_below
+from .gpu_tiles import blocks_of, bytes_of, in_memory, part_of
 
 WARPS = 4  # of a block, at most
 SCANNED = 8  # indices of a thread in a step

@@ -15,13 +15,14 @@ from ..costs.roofline import arithmetic_of
 from ..domain import Dim, Domain
 from ..gpu.layouts.access import WIDE
 from ..gpu.layouts.instructions import Instruction, instruction_for
+from ..powers import power_above
 from ..siblings import are_siblings
 from ..tiling import contraction, elementwise, fill
 from ..tiling.access import Access, Nest, shape_of
 from ..tiling.registry import SINGLE, rule_of
 from .block_times import Estimate, with_first
 from .common import ROW, products_at_once
-from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, bytes_of, inputs_of, leaves, part_of, power_above
+from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, bytes_of, inputs_of, leaves, part_of
 from .tensor_blocks import MOST_ROWS, Block, Product, row_parts
 from .warpgroup_blocks import product_estimates
 

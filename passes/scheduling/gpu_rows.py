@@ -11,6 +11,7 @@ from math import prod
 
 from ..domain import Dim, Domain
 from ..gpu.layouts.warps import MOST_BLOCKS
+from ..powers import power_above, power_below
 from ..tiling.access import Access
 from ..tiling.analysis import loops_in
 from ..tiling.registry import SINGLE
@@ -36,8 +37,6 @@ from .gpu_tiles import (
     in_memory,
     inputs_of,
     part_of,
-    power_above,
-    power_below,
     reduced_in_tiles,
     widest_bytes,
 )

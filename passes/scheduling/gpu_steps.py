@@ -6,6 +6,7 @@ from math import ceil, prod
 
 from ..domain import Dim, Domain
 from ..operations import nested_ops
+from ..powers import power_below
 from ..tiling import reduction
 from ..tiling.registry import WHOLE, rule_of
 from .common import ROW, innermost_dims
@@ -22,16 +23,7 @@ from .gpu_threads import (
     warps_with_accesses,
     words_of,
 )
-from .gpu_tiles import (
-    BLOCKS,
-    beside_each,
-    blocks_of,
-    inputs_of,
-    largest_tile,
-    power_below,
-    reduced_in_tiles,
-    widest_bytes,
-)
+from .gpu_tiles import BLOCKS, beside_each, blocks_of, inputs_of, largest_tile, reduced_in_tiles, widest_bytes
 
 STEP_ELEMENTS = 8  # of a thread, of a step along a row that is longer than a block's registers
 # The same along columns: four wide loads a thread. With 32 warps 64 KB are on their way: Little's law asks

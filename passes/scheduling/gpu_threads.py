@@ -11,21 +11,12 @@ from ..costs.cost import SPECIAL
 from ..domain import Dim, Domain
 from ..gpu.layouts.warps import REGISTER_STEP, REGISTERS
 from ..operations import nested_ops
+from ..powers import power_above, power_below
 from ..tiling import elementwise, fill, reduction, scan
 from ..tiling.access import Access, Nest
 from ..tiling.registry import rule_of
 from .common import ROW, innermost_dims
-from .gpu_tiles import (
-    bytes_of,
-    elements_of,
-    inputs_of,
-    largest_tile,
-    leaves,
-    power_above,
-    power_below,
-    reduced_in_tiles,
-    widest_bytes,
-)
+from .gpu_tiles import bytes_of, elements_of, inputs_of, largest_tile, leaves, reduced_in_tiles, widest_bytes
 
 WARP = 32
 FEWEST_WARPS, MOST_WARPS = 4, 32

@@ -8,6 +8,7 @@ from math import ceil, prod
 from mlir import ir
 
 from ..domain import Dim, Domain
+from ..powers import power_below
 from ..tiling import reduction, scan
 from ..tiling.access import Access, Nest
 from ..tiling.registry import WHOLE, rule_of, stepped_dims
@@ -72,16 +73,6 @@ def blocks_of(domain: Domain, tiles: dict[Dim, int]) -> int:
 def part_of(extent: int | None, wanted: int) -> int:
     """All, if that is at most ``wanted``; else the power of two up to it."""
     return WHOLE if extent is not None and extent <= wanted else power_below(wanted)
-
-
-def power_below(number: int) -> int:
-    """The largest power of two up to ``number``."""
-    return 1 << (max(number, 1).bit_length() - 1)
-
-
-def power_above(number: int) -> int:
-    """The smallest power of two from ``number`` on."""
-    return 1 << (number - 1).bit_length()
 
 
 def widest_bytes(domain: Domain, along: Dim | None = None) -> int:

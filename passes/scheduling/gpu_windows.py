@@ -12,12 +12,13 @@ from math import ceil, prod
 from mlir import ir
 
 from ..domain import Dim, Domain
+from ..powers import power_above
 from ..tiling import window
 from ..tiling.access import Access, Index, Nest
 from ..tiling.analysis import loops_in
 from ..tiling.registry import SINGLE, rule_of
 from .gpu_threads import WARP, WIDE
-from .gpu_tiles import bytes_of, inputs_of, largest_tile, power_above
+from .gpu_tiles import bytes_of, inputs_of, largest_tile
 
 ROWS = 4  # of a thread, below each other
 

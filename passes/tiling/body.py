@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, cf, tensor, vector
 
+from ..operations import attributes_of
 from .access import Access, Nest
 from .analysis import loop_of, loops_behind
 from .emitter import Emitter
@@ -77,7 +78,7 @@ class Body:
         if any(isinstance(operand.type, ir.VectorType) for operand in operands):
             operands = [self.emitter.stretch(operand, self.shape) for operand in operands]
             kind = ir.VectorType.get(self.shape, kind)
-        attributes = {name: op.attributes[name] for name in op.attributes}
+        attributes = attributes_of(op)
         return ir.Operation.create(op.name, [kind], list(operands), attributes).results[0]
 
     def _index(self, loop: int, *, alone: bool) -> ir.Value:

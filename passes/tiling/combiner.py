@@ -12,6 +12,7 @@ from mlir import ir
 from mlir.dialects import arith, vector
 
 from ..combining import KINDS, neutral_of
+from ..operations import attributes_of
 from .access import Nest
 
 
@@ -31,7 +32,7 @@ class Combiner:
 
     def combine(self, accumulator: ir.Value, element: ir.Value) -> ir.Value:
         """One step, on vectors."""
-        attributes = {name: self.op.attributes[name] for name in self.op.attributes}
+        attributes = attributes_of(self.op)
         return ir.Operation.create(
             self.op.name, [accumulator.type], [accumulator, element], attributes
         ).results[0]

@@ -9,6 +9,7 @@ from mlir import ir
 
 from ...dialects.attributes import KERNEL, SCHEDULE, SLOW, SUMS
 from ..operations import nested_ops
+from ..powers import power_above
 from .problem import Problem
 
 # What may stand beside the scf.forall: sizes, constants, and how arguments are looked at.
@@ -134,15 +135,11 @@ def _element_bytes(element: ir.Type) -> int | None:
         return 8
     if not isinstance(element, (ir.IntegerType, ir.FloatType)):
         return None
-    return _rounded((element.width + 7) // 8)  # an i24 is stored in 4 bytes
+    return power_above((element.width + 7) // 8)  # an i24 is stored in 4 bytes
 
 
 def _vector_bytes(vector: ir.VectorType) -> int:
     """Its lanes lie side by side, those of an i1 in bits, and are aligned to a power of two."""
     *outer, lanes = [*vector.shape] or [1]
     width = 64 if isinstance(vector.element_type, ir.IndexType) else vector.element_type.width
-    return int(prod(outer)) * _rounded((lanes * width + 7) // 8)
-
-
-def _rounded(number: int) -> int:
-    return 1 << (number - 1).bit_length()
+    return int(prod(outer)) * power_above((lanes * width + 7) // 8)

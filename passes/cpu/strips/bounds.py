@@ -133,8 +133,3 @@ def fits(index: ir.Value, tile: int, size: int) -> bool:
         and known.low >= 0
         and (known.high is not None and known.high + tile <= size)
     )
-
-
-def power_of_two(size: int) -> int:
-    """The least power of two that is not below ``size``."""
-    return 1 << (size - 1).bit_length()

@@ -12,6 +12,7 @@ from mlir import ir
 from mlir.dialects import arith
 
 from ...divisions import DIVISIONS
+from ...operations import attributes_of
 from .emitter import Emitter
 from .fragment import Fragment, Strip, element_of, is_vector, keys_of, lane_of
 from .masks import lane_mask
@@ -29,7 +30,7 @@ def emit_elementwise(em: Emitter, value: ir.Value, strip: Strip) -> Fragment:
     op = value.owner.opview
     fragments = [em.emit(operand, strip if is_vector(operand) else ()) for operand in op.operands]
     element = element_of(value)
-    attributes = {name: op.attributes[name] for name in op.attributes}
+    attributes = attributes_of(op)
     lane = lane_of(strip)
     built: dict[tuple[ir.Value, ...], ir.Value] = {}
     values = {}

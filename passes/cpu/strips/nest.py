@@ -16,8 +16,9 @@ from math import gcd
 from mlir import ir
 from mlir.dialects import arith
 
+from ...powers import power_above
 from .blocked import emit_blocks
-from .bounds import DYNAMIC, Extent, fits, power_of_two, range_of
+from .bounds import DYNAMIC, Extent, fits, range_of
 from .columns import emit_columns, plan_columns
 from .cover import Cover, Inside, cover
 from .dims import Dim
@@ -76,11 +77,11 @@ def _plain_nest(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], most
     if is_made_of_sums and any(_runs_along(layout, read, summed) >= native for read in apart):
         return Nest(tuple(Cover(dim) for dim in wide), REGISTERS * native)
     registers = 1 if apart else REGISTERS
-    lanes = min(registers * native, power_of_two(sizes[lane]))
+    lanes = min(registers * native, power_above(sizes[lane]))
     block = _transposed_dim(layout, root, made, lane)
     unroll = {}
     if block is not None:
-        side = min(native, 16, power_of_two(sizes[block] + 1) // 2)
+        side = min(native, 16, power_above(sizes[block] + 1) // 2)
         lanes = min(lanes, max(min(native, 16), side))
         unroll[block] = min(side, lanes)
     covers = [Cover(dim, unroll.get(dim, 1), lanes if dim == lane else 0) for dim in wide]

@@ -14,8 +14,9 @@ from math import prod
 from mlir import ir
 
 from ...constants import integer_of
+from ...powers import power_above
 from .blocked import contraction_loops, plan_blocks, plan_channels, plan_turns, whole_block
-from .bounds import DYNAMIC, power_of_two
+from .bounds import DYNAMIC
 from .cover import Cover
 from .dims import Dim
 from .edges import strips_apart
@@ -103,7 +104,7 @@ def product_nest(
         registers, count, blocks = _register_tile(row_size, sizes[lane], native, most_lanes, column, loose)
     if registers & (registers - 1):
         registers, blocks = 1, registers  # loops carry vectors of 48 lanes badly
-    lanes = min(registers * native, power_of_two(sizes[lane]))
+    lanes = min(registers * native, power_above(sizes[lane]))
     summed = layout.summed(root.valueToStore)
 
     def place(how: Cover) -> tuple[bool, int, int]:

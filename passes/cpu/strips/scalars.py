@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from mlir import ir
 
 from ...base import PassError
+from ...operations import attributes_of
 from .emitter import Emitter
 from .fragment import Axis, Fragment, Strip, is_vector
 from .registry import no_uses, rule
@@ -17,7 +18,7 @@ def emit_scalar(em: Emitter, value: ir.Value, _strip: Strip) -> Fragment:
     """The same op on scalars of the code being built."""
     op = value.owner.opview
     operands = [em.scalar(operand) for operand in op.operands]
-    attributes = {name: op.attributes[name] for name in op.attributes}
+    attributes = attributes_of(op)
     with em.here():
         results = [result.type for result in op.results]
         return Fragment({(): ir.Operation.create(op.operation.name, results, operands, attributes).result})

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from mlir import ir
 from mlir.dialects import arith, scf, vector
 
+from ...powers import power_above
 from ...scheduling.cpu import WIDE_BITS
-from .bounds import power_of_two
 from .emitter import Emitter
 from .fragment import Axis, Fragment, Key, Strip, keys_of, lane_of
 from .masks import mask_of, valid_lanes
@@ -46,7 +46,7 @@ def can_load_transposed(op: ir.OpView, dims: Sequence[int | None], strip: Strip)
         return False
     count, lanes = strip[column].count, strip[lane].lanes
     known = all(dim is None or inside(op, at, dim, strip[at]) for at, dim in enumerate(dims))
-    return known and lanes >= power_of_two(count)
+    return known and lanes >= power_above(count)
 
 
 def load_transposed(em: Emitter, op: ir.OpView, dims: Sequence[int | None], strip: Strip) -> Fragment:
@@ -54,7 +54,7 @@ def load_transposed(em: Emitter, op: ir.OpView, dims: Sequence[int | None], stri
     column, lane = unrolled_innermost(op, dims, strip), lane_of(strip)
     assert column is not None and lane is not None
     count, lanes = strip[column].count, strip[lane].lanes
-    width = power_of_two(count)
+    width = power_above(count)
     row_type = ir.VectorType.get([width], op.base.type.element_type)
     mask = None if count == width else mask_of(em, count, width)
     padding = em.scalar(op.padding)
@@ -101,7 +101,7 @@ def store_transposed(
     for key in keys_of(tuple(Axis() if at == column else axis for at, axis in enumerate(strip))):
         parts = []
         for first, size in zip(firsts, sizes, strict=True):
-            steps = [first + min(step, size - 1) for step in range(power_of_two(size))]
+            steps = [first + min(step, size - 1) for step in range(power_above(size))]
             with em.here():
                 parts.append(_interleaved([fragment[_with(key, column, step)] for step in steps], group))
         valid = valid_lanes(em, strip, key)

@@ -9,6 +9,7 @@ from math import prod
 from mlir import ir
 
 from ...combining import reduced_dims, scanned_dim
+from ...powers import power_below
 from ...reshapes import RESHAPES
 from ..layouts.access import access_of, bytes_of
 from ..layouts.dims import Dims
@@ -83,7 +84,7 @@ def choose(ops: Sequence[ir.Operation], budget: int, wanted: int) -> Steps | Non
     classes = [each for each in dims.of(tile) if each is not None]
     for along in sorted(classes, key=lambda each: elements > budget * dims.extents[each]):
         extent = dims.extents[along]
-        size = _power_below(max(wanted * extent // elements, 1))
+        size = power_below(max(wanted * extent // elements, 1))
         steps = Steps(dims, along, extent, size)
         if not can_run(ops, steps):
             continue
@@ -118,7 +119,3 @@ def words(tile: ir.Value) -> int:
     """The registers that an element takes; positions are mostly of 32 bits."""
     element = tile.type.element_type
     return 1 if isinstance(element, ir.IndexType) else -(-bytes_of(element) // WORD)
-
-
-def _power_below(number: int) -> int:
-    return 1 << (number.bit_length() - 1)

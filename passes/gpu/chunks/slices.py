@@ -9,6 +9,7 @@ from mlir.dialects import arith, vector
 
 from ...combining import kind_of, neutral_of, rows_of_scan
 from ...constants import splat_constant
+from ...operations import attributes_of
 from ...reshapes import RESHAPES
 from ..layouts.access import access_of
 from ..layouts.tiles import is_tile, is_uniform, sizes_of
@@ -47,7 +48,7 @@ class Slice:
         """The part of a transfer_write."""
         access = access_of(op)
         indices, bounds = self._place(op)
-        attributes = _attributes(op) | {"in_bounds": bounds}
+        attributes = attributes_of(op) | {"in_bounds": bounds}
         operands = [self.tile(access.tile), access.buffer, *indices]
         ir.Operation.create(op.name, [], operands, attributes)
 
@@ -59,7 +60,7 @@ class Slice:
             neutral = neutral_of(kind_of(op), source.type.element_type)
             part = arith.SelectOp(self._inside(source), part, splat_constant(part.type, neutral)).result
         operands = [part, accumulator]
-        return ir.Operation.create(op.name, [op.results[0].type], operands, _attributes(op)).results[0]
+        return ir.Operation.create(op.name, [op.results[0].type], operands, attributes_of(op)).results[0]
 
     def _emit(self, op: ir.Operation, value: ir.Value) -> ir.Value:
         kind = ir.VectorType.get(self.shape(value), value.type.element_type)
@@ -67,7 +68,7 @@ class Slice:
             indices, bounds = self._place(op)
             operands = [op.operands[0], *indices, op.operands[len(op.operands) - 1]]
             return ir.Operation.create(
-                op.name, [kind], operands, _attributes(op) | {"in_bounds": bounds}
+                op.name, [kind], operands, attributes_of(op) | {"in_bounds": bounds}
             ).results[0]
         if op.name == "vector.step":
             first = vector.BroadcastOp(kind, self.start).result
@@ -75,13 +76,13 @@ class Slice:
         if op.name == "vector.scan":
             return self._scan(op, kind)
         operands = [self._operand(op, operand, kind) for operand in op.operands]
-        return ir.Operation.create(op.name, [kind], operands, _attributes(op)).results[0]
+        return ir.Operation.create(op.name, [kind], operands, attributes_of(op)).results[0]
 
     def _scan(self, op: ir.Operation, kind: ir.VectorType) -> ir.Value:
         rows = ir.VectorType.get([kind.shape[dim] for dim in rows_of_scan(op)], kind.element_type)
         source = self._operand(op, op.operands[0], kind)
         first = self._before[op] if op in self._before else self._operand(op, op.operands[1], rows)
-        made = ir.Operation.create(op.name, [kind, rows], [source, first], _attributes(op)).results
+        made = ir.Operation.create(op.name, [kind, rows], [source, first], attributes_of(op)).results
         self.after[op] = made[1]
         return made[0]
 
@@ -131,8 +132,4 @@ def uniform(value: ir.Value, shape: Sequence[int]) -> ir.Value:
         source = op.operands[0]
         return uniform(source, shape) if is_tile(source) else vector.BroadcastOp(kind, source).result
     operands = [uniform(operand, shape) if is_tile(operand) else operand for operand in op.operands]
-    return ir.Operation.create(op.name, [kind], operands, _attributes(op)).results[0]
-
-
-def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
-    return {name: op.attributes[name] for name in op.attributes}
+    return ir.Operation.create(op.name, [kind], operands, attributes_of(op)).results[0]

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ....dialects.layouts import LANE_BITS, Axis, Layout, Position
+from ...powers import power_below
 
 
 @dataclass
@@ -121,8 +122,3 @@ class Spread:
                 self.bits[bit][each] = covered[each]
                 covered[each] *= 2
                 return
-
-
-def power_below(number: int) -> int:
-    """The largest power of two up to ``number``, at least 1."""
-    return 1 << (max(number, 1).bit_length() - 1)

@@ -10,7 +10,7 @@ from mlir import ir
 
 from ...combining import kind_of, reduced_dims
 from ...constants import integer_of, is_zero, splat_of
-from ...operations import defining_op, ops_named
+from ...operations import attributes_of, defining_op, ops_named
 from ...reshapes import RESHAPES
 from ..layouts.access import access_of
 from ..layouts.overlaps import buffer_of
@@ -139,7 +139,7 @@ def _is_same(one: ir.Value, other: ir.Value, steps: Sequence[ir.Value], written:
     if isinstance(one.owner, ir.Block) or isinstance(other.owner, ir.Block) or one.type != other.type:
         return False
     first, second = one.owner.operation, other.owner.operation
-    if first.name != second.name or _attributes(first) != _attributes(second):
+    if first.name != second.name or attributes_of(first) != attributes_of(second):
         return False
     reads = first.name == "vector.transfer_read" and buffer_of(access_of(first)) not in written
     if not reads and not first.name.startswith(_PURE):
@@ -147,7 +147,3 @@ def _is_same(one: ir.Value, other: ir.Value, steps: Sequence[ir.Value], written:
     if len(first.operands) != len(second.operands):
         return False
     return all(_is_same(*both, steps, written) for both in zip(first.operands, second.operands, strict=True))
-
-
-def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
-    return {name: op.attributes[name] for name in op.attributes}

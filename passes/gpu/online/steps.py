@@ -7,6 +7,7 @@ from math import prod
 from mlir import ir
 
 from ....dialects.layouts import WARP
+from ...operations import attributes_of
 from ..layouts.access import access_of, bytes_of
 from ..layouts.tiles import sizes_of
 from ..layouts.warps import registers_of, warps_of
@@ -59,7 +60,7 @@ class _Copies:
             return value
         op = value.owner.operation
         operands = [self.of(operand) for operand in op.operands]
-        attributes = {name: op.attributes[name] for name in op.attributes}
+        attributes = attributes_of(op)
         if op.name == "vector.transfer_read" and self._end is not None:
             attributes["in_bounds"] = self._bounds(op, self._end)
         copy = ir.Operation.create(op.name, [result.type for result in op.results], operands, attributes)
