@@ -53,7 +53,9 @@ def test_what_is_shown_is_printed(document: str, arguments: str, name: str, targ
 
 @pytest.fixture(scope="module")
 def counted() -> dict[str, dict[str, Any]]:
-    return {name: explained(name, "cpu").as_dict()["total"] for name in ("gpt2_block", "resnet18")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLOPT_CPU", MOVED["cpu"])
+        return {name: explained(name, "cpu").as_dict()["total"] for name in ("gpt2_block", "resnet18")}
 
 
 @pytest.mark.parametrize("name", ["gpt2_block", "resnet18"])
