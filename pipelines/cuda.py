@@ -149,6 +149,6 @@ def cuda_stages(
             "convert-index-to-llvm),finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,"
             "llvm.func(reconcile-unrealized-casts,canonicalize,cse)",
             ("builtin", "llvm", "nvvm", "gpu.module", "gpu.module_end"),
-            on_parts=6,  # up to the annotations of loops: the elements that are for device functions
+            on_parts="mlopt-gpu-loop-annotations",  # the last one that is for device functions
         ),
     )

@@ -20,7 +20,7 @@ from ..passes.locations import source_of
 from .device_parts import run_on_parts
 from .diagnostics import Diagnostic, PipelineError
 from .driver import Observer, run_pipeline
-from .text import NestNode, parse_pipeline
+from .text import NestNode, PassNode, parse_pipeline
 
 # Why an operation may not be there after a stage, or None if it may.
 Rule = Callable[[ir.Operation], str | None]
@@ -40,8 +40,8 @@ class Stage:
 
     ``may_remain`` lists dialects (``"arith"``) and operations (``"tensor.empty"``) that the
     stage may leave behind; empty means all. ``rules`` are asked about each operation. ``layers_once``: of
-    equal layers only a few pass through the stage (passes/layers), of which the others are copies. Of the
-    pipeline's elements the first ``on_parts`` work on the functions of a gpu.module, each by itself.
+    equal layers only a few pass through the stage (passes/layers), of which the others are copies. What is
+    up to the pass ``on_parts``, and that, works on the functions of a gpu.module, each by itself.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Stage:
     may_remain: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
     layers_once: bool = False
-    on_parts: int = 0
+    on_parts: str = ""
 
     @property
     def pipeline(self) -> str:
@@ -87,9 +87,9 @@ class Stage:
         try:
             # Observers see whole modules, and diagnostics stay where they come up.
             if self.on_parts and not observers and on_diagnostic is None:
-                first = NestNode("builtin.module", elements[: self.on_parts])
-                if run_on_parts(module, first, verify_each):
-                    elements = elements[self.on_parts :]
+                end = 1 + [isinstance(it, PassNode) and it.name for it in elements].index(self.on_parts)
+                if run_on_parts(module, NestNode("builtin.module", elements[:end]), verify_each):
+                    elements = elements[end:]
             run_pipeline(
                 module,
                 NestNode("builtin.module", elements),

@@ -164,7 +164,7 @@ def _inserted(stages: tuple[Stage, ...], number: int, position: int, new: _Eleme
     elements[position:position] = new
     # A pass of the user's may look at all layers, and at all kernels.
     passes = ",".join(map(str, elements))
-    changed = replace(stages[number], passes=passes, layers_once=False, on_parts=0)
+    changed = replace(stages[number], passes=passes, layers_once=False, on_parts="")
     return (*stages[:number], changed, *stages[number + 1 :])
 
 
