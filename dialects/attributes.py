@@ -6,60 +6,19 @@ that an attribute is known, of its type, and on an operation that it belongs to.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from mlir import ir
 
-from .layouts import Layout
+from .decisions import DECISIONS_KIND, REWRITES_KIND
+from .kinds import FLAG, INTEGER, LAUNCHES_KIND, LAYOUTS_KIND, PART_KIND, SCHEDULE_KIND, STRING, STRINGS, Kind
 
 T = TypeVar("T")
 
 _FUNCTION = ("func.func", "llvm.func")
 _MODULE = ("builtin.module",)
 _LOOP = ("scf.forall", "scf.parallel", "scf.for")
-
-
-@dataclass(frozen=True)
-class Kind(Generic[T]):
-    """A type of attribute: in words, and from and to Python (reading something else gives None)."""
-
-    words: str
-    read: Callable[[ir.Attribute], T | None]
-    build: Callable[[T], ir.Attribute]
-
-
-NO_GROUP = -1  # of what was decided before there were groups
-BESIDE = " | "  # between two ops, neither of which reads what the other makes
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What became of the fusion of two groups, by their numbers, at an edge between two ops ("exp -> add").
-
-    Or of running ops side by side that read one tensor ("sum | sum"); products that read one are joined, or
-    not, before there are groups, and so are softmaxes and what is around them, and reductions of few results
-    in parts: their ops come with a place ("file:line: matmul | matmul").
-    ``reason`` says why they stayed apart, and is empty if they are one group now. ``bytes`` and ``seconds``
-    are what the fusion saves or would save, less than nothing if it costs. ``places`` are the source lines of
-    the two ops, or of all products, "file:line" each, or empty. ``kept``: bytes that @prepare makes for it,
-    whenever weights change, and keeps.
-    """
-
-    producer: int
-    consumer: int
-    ops: str
-    reason: str
-    bytes: int
-    seconds: float
-    places: tuple[str, ...] = ()
-    kept: int = 0
-
-    @property
-    def beside(self) -> bool:
-        """Whether it is about kernels side by side."""
-        return BESIDE in self.ops
 
 
 @dataclass(frozen=True)
@@ -113,177 +72,6 @@ def argument_attributes(function: ir.Operation | ir.OpView) -> list[ir.DictAttr]
     blocks = function.regions[0].blocks
     return [ir.DictAttr.get({}) for _ in (blocks[0].arguments if len(blocks) else ())]
 
-
-def _read_part(attribute: ir.Attribute) -> tuple[str, int] | None:
-    if not isinstance(attribute, ir.DictAttr) or {named.name for named in attribute} != {"op", "number"}:
-        return None
-    name, number = _read_string(attribute["op"]), _read_integer(attribute["number"])
-    return None if name is None or number is None else (name, number)
-
-
-def _build_part(part: tuple[str, int]) -> ir.Attribute:
-    return ir.DictAttr.get({"op": ir.StringAttr.get(part[0]), "number": _build_integer(part[1])})
-
-
-def _read_integer(attribute: ir.Attribute) -> int | None:
-    return int(ir.IntegerAttr(attribute).value) if isinstance(attribute, ir.IntegerAttr) else None
-
-
-def _read_string(attribute: ir.Attribute) -> str | None:
-    return str(ir.StringAttr(attribute).value) if isinstance(attribute, ir.StringAttr) else None
-
-
-def _read_strings(attribute: ir.Attribute) -> tuple[str, ...] | None:
-    if not isinstance(attribute, ir.ArrayAttr):
-        return None
-    parts = [_read_string(part) for part in attribute]
-    return None if None in parts else tuple(part for part in parts if part is not None)
-
-
-def _read_schedule(attribute: ir.Attribute) -> dict[str, tuple[int, ...]] | None:
-    if not isinstance(attribute, ir.DictAttr):
-        return None
-    schedule: dict[str, tuple[int, ...]] = {}
-    for named in attribute:
-        if not isinstance(named.attr, ir.DenseI64ArrayAttr):
-            return None
-        schedule[named.name] = tuple(named.attr)
-    return schedule
-
-
-def _read_decisions(attribute: ir.Attribute) -> tuple[Decision, ...] | None:
-    if not isinstance(attribute, ir.ArrayAttr) or not all(isinstance(it, ir.DictAttr) for it in attribute):
-        return None
-    found = []
-    for each in attribute:
-        names = {named.name for named in each} - {"where", "kept"}
-        if names != {"from", "to", "ops", "reason", "bytes", "seconds"}:
-            return None
-        numbers = [_read_integer(each[name]) for name in ("from", "to", "bytes")]
-        kept = _read_integer(each["kept"]) if "kept" in each else 0
-        words = _read_string(each["ops"]), _read_string(each["reason"])
-        places = _read_strings(each["where"]) if "where" in each else ()
-        seconds = each["seconds"]
-        if None in (*numbers, *words, places, kept) or not isinstance(seconds, ir.FloatAttr):
-            return None
-        producer, consumer, size = numbers
-        found.append(Decision(producer, consumer, *words, size, float(seconds.value), places, kept))  # type: ignore[arg-type]
-    return tuple(found)
-
-
-def _build_decisions(decisions: tuple[Decision, ...]) -> ir.Attribute:
-    real = ir.F64Type.get()
-    return ir.ArrayAttr.get(
-        [
-            ir.DictAttr.get(
-                {
-                    "from": _build_integer(each.producer),
-                    "to": _build_integer(each.consumer),
-                    "ops": ir.StringAttr.get(each.ops),
-                    "reason": ir.StringAttr.get(each.reason),
-                    "bytes": _build_integer(each.bytes),
-                    "seconds": ir.FloatAttr.get(real, each.seconds),
-                    **({"where": _build_strings(each.places)} if each.places else {}),
-                    **({"kept": _build_integer(each.kept)} if each.kept else {}),
-                }
-            )
-            for each in decisions
-        ]
-    )
-
-
-def _read_rewrites(attribute: ir.Attribute) -> dict[str, tuple[Decision, ...]] | None:
-    if not isinstance(attribute, ir.DictAttr):
-        return None
-    found = {named.name: _read_decisions(named.attr) for named in attribute}
-    known = {name: decisions for name, decisions in found.items() if decisions is not None}
-    return known if len(known) == len(found) else None
-
-
-def _build_rewrites(rewrites: dict[str, tuple[Decision, ...]]) -> ir.Attribute:
-    return ir.DictAttr.get({name: _build_decisions(decisions) for name, decisions in rewrites.items()})
-
-
-def _read_launches(attribute: ir.Attribute) -> tuple[dict[str, Any], ...] | None:
-    if not isinstance(attribute, ir.ArrayAttr) or not all(isinstance(it, ir.DictAttr) for it in attribute):
-        return None
-    found = []
-    for launch in attribute:
-        sizes = {named.name: named.attr for named in launch if named.name != "kernel"}
-        if "kernel" not in launch or not all(isinstance(it, ir.DenseI64ArrayAttr) for it in sizes.values()):
-            return None
-        kernel = ir.StringAttr(launch["kernel"]).value
-        found.append({"kernel": kernel, **{name: list(size) for name, size in sizes.items()}})
-    return tuple(found)
-
-
-def _build_launches(launches: tuple[dict[str, Any], ...]) -> ir.Attribute:
-    return ir.ArrayAttr.get(
-        [
-            ir.DictAttr.get(
-                {
-                    name: ir.StringAttr.get(value) if name == "kernel" else ir.DenseI64ArrayAttr.get(value)
-                    for name, value in launch.items()
-                }
-            )
-            for launch in launches
-        ]
-    )
-
-
-def _read_layouts(attribute: ir.Attribute) -> tuple[str, ...] | None:
-    one = _read_string(attribute)
-    texts = _read_strings(attribute) if one is None else (one,)
-    try:
-        for text in texts or ():
-            if text:
-                Layout.parse(text)
-    except ValueError:
-        return None
-    return texts
-
-
-def _build_layouts(texts: tuple[str, ...]) -> ir.Attribute:
-    return ir.StringAttr.get(texts[0]) if len(texts) == 1 else _build_strings(texts)
-
-
-def _build_integer(value: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-
-
-def _build_strings(values: tuple[str, ...]) -> ir.Attribute:
-    return ir.ArrayAttr.get([ir.StringAttr.get(value) for value in values])
-
-
-def _build_schedule(schedule: dict[str, tuple[int, ...]]) -> ir.Attribute:
-    return ir.DictAttr.get({key: ir.DenseI64ArrayAttr.get(value) for key, value in schedule.items()})
-
-
-FLAG: Kind[bool] = Kind(
-    "unit", lambda a: True if isinstance(a, ir.UnitAttr) else None, lambda _: ir.UnitAttr.get()
-)
-LAYOUTS_KIND: Kind[tuple[str, ...]] = Kind(
-    'a layout, or an array of them with "" for what has none', _read_layouts, _build_layouts
-)
-INTEGER: Kind[int] = Kind("an integer", _read_integer, _build_integer)
-STRING: Kind[str] = Kind("a string", _read_string, ir.StringAttr.get)
-STRINGS: Kind[tuple[str, ...]] = Kind("an array of strings", _read_strings, _build_strings)
-SCHEDULE_KIND: Kind[dict[str, tuple[int, ...]]] = Kind(
-    "a dictionary of array<i64: …>", _read_schedule, _build_schedule
-)
-PART_KIND: Kind[tuple[str, int]] = Kind("{op = string, number = integer}", _read_part, _build_part)
-LAUNCHES_KIND: Kind[tuple[dict[str, Any], ...]] = Kind(
-    "an array of dictionaries of array<i64: …> and a kernel's name", _read_launches, _build_launches
-)
-DECISIONS_KIND: Kind[tuple[Decision, ...]] = Kind(
-    "an array of {from = group, to = group, ops = string, reason = string, bytes = integer, seconds = float, "
-    "where = [strings], kept = integer, which may both be missing}",
-    _read_decisions,
-    _build_decisions,
-)
-REWRITES_KIND: Kind[dict[str, tuple[Decision, ...]]] = Kind(
-    "a dictionary of decisions, by the names of passes", _read_rewrites, _build_rewrites
-)
 
 # What a structured op does, in the user's words, for names and reports.
 OP = Mark("mlopt.op", STRING)
@@ -362,16 +150,7 @@ ASSERTS = Mark("mlopt.asserts", STRINGS, _MODULE)
 DEVICE_KERNELS = Mark("mlopt.device_kernels", STRINGS, _MODULE)
 LAUNCHES = Mark("mlopt.launches", LAUNCHES_KIND, _MODULE)
 
-MARKS: dict[str, Mark[Any]] = {
-    mark.name: mark
-    for mark in (
-        OP, PART_OF, GROUP, WHOLE, IN_PARTS, WIDENS, FUSION, DECISIONS, REWRITES, SIZES_AGREE, KERNEL, OPS,
-        BYTES, FLOPS, BACKWARD, SCHEDULE, CONSIDERED, SUMS, LAST_BLOCKS, JOINED, COUNTED,
-        SLOW, RESULT_SIZES, EQUAL_SIZES, WORKSPACE, LAYOUT, SHARED, MMA, BY_WARPS,
-        BY_THREADS, STORED_BY_THREADS, ROUNDS, DROPS_NAN, NOT_POSITIVE, BY_LOGARITHMS, BY_SOFTMAX_SUM,
-        ASSERTS, DEVICE_KERNELS, LAUNCHES,
-    )
-}  # fmt: skip
+MARKS: dict[str, Mark[Any]] = {each.name: each for each in list(globals().values()) if isinstance(each, Mark)}
 
 # On arguments of host functions: a weight or buffer, a tensor that @prepare makes, the n-th
 # result's memory, bools and 8-bit floats stored as bytes.
@@ -396,9 +175,5 @@ DEVICE_STATUS = ArgumentMark("mlopt.device_status", FLAG)
 COUNTERS = ArgumentMark("mlopt.counters", FLAG)
 
 ARGUMENT_MARKS: dict[str, ArgumentMark[Any]] = {
-    mark.name: mark
-    for mark in (
-        WEIGHT, PREPARED, RESULT, BOOL, FLOAT8, LAYER, STREAMED, THREADS, STATUS, ARENA, HOOK, STREAM,
-        DEVICE_STATUS, COUNTERS,
-    )
-}  # fmt: skip
+    each.name: each for each in list(globals().values()) if isinstance(each, ArgumentMark)
+}

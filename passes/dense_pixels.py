@@ -10,12 +10,14 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import tensor
 
-from ..dialects.attributes import STORED, Decision
+from ..dialects.attributes import STORED
+from ..dialects.decisions import Decision
 from .base import Pass
 from .costs.cost import Cost
 from .costs.count import bytes_of_element
 from .costs.machine import DEFAULT_CPU, machine_of
 from .hoist import made_of_weights, weights_factor
+from .operations import plain_functions
 from .rewrites import note_rewrites, rewrite_of, seconds_of
 from .scheduling.cpu import window_lanes
 from .structured import (
@@ -60,10 +62,8 @@ class DensePixels(Pass):
 
     def run(self, op: ir.Operation) -> None:
         decisions: list[Decision] = []
-        for each in op.regions[0].blocks[0].operations:
-            function = each.operation
-            if function.name == "func.func" and len(function.regions[0].blocks) == 1:
-                decisions += _copy_all(function, self.vector_bits)
+        for function in plain_functions(op):
+            decisions += _copy_all(function, self.vector_bits)
         note_rewrites(op, self.name, decisions)
 
 

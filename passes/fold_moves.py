@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import Decision
+from ..dialects.decisions import Decision
 from .base import Pass
 from .costs.machine import DEFAULT_CPU, machine_of
 from .moving.chains import shorten_reshapes
@@ -31,6 +31,7 @@ from .moving.told import Moves
 from .moving.views import move_views
 from .moving.wraps import read_wraps
 from .moving.writes import gather_in_order, make_in_order
+from .operations import plain_functions
 from .rewrites import note_rewrites
 from .structured import erase_dead
 
@@ -70,41 +71,40 @@ class FoldMoves(Pass):
 
     def run(self, op: ir.Operation) -> None:
         machine, decisions = machine_of(op, self.machine), list[Decision]()
-        for func in op.regions[0].blocks[0].operations:
-            if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
-                moves = Moves(func.operation, machine)
-                fold_sizes(func.operation)
-                shorten_reshapes(func.operation)
-                gathers_to_moves(func.operation)
-                read_wraps(func.operation)
-                compute_what_is_taken(func.operation)
-                split_steps(func.operation)
-                lower_slices(func.operation)
-                if keep_rows(func.operation):  # while the views that split them follow the products
-                    read_originals(func.operation)
-                    lift_parts(func.operation)
-                    erase_dead(func.operation)
-                split_products(func.operation)  # before some of the readers, but not all, join their rows
-                sink_expansions(func.operation)
-                move_views(func.operation)
-                refine_views(func.operation)
-                split_products(func.operation)
-                sink_collapses(func.operation)
-                lift_expansions(func.operation)
-                lift_collapses(func.operation)
-                gather_in_order(func.operation)  # before moves are read through: then several ops read them
-                read_originals(func.operation)
-                erase_dead(func.operation)  # moves that nothing reads now are no readers, either
-                if part_columns(func.operation):
-                    erase_dead(func.operation)
-                    split_products(func.operation)
-                lift_parts(func.operation)  # of columns that are still read apart
-                read_originals(func.operation)
-                make_in_order(func.operation)
-                if split_by_concats(func.operation):  # the parts stood apart from what reads them until now
-                    read_originals(func.operation)
-                    make_in_order(func.operation)
-                compute_what_is_gathered(func.operation)
-                erase_dead(func.operation)
-                decisions += moves.decisions()
+        for function in plain_functions(op):
+            moves = Moves(function, machine)
+            fold_sizes(function)
+            shorten_reshapes(function)
+            gathers_to_moves(function)
+            read_wraps(function)
+            compute_what_is_taken(function)
+            split_steps(function)
+            lower_slices(function)
+            if keep_rows(function):  # while the views that split them follow the products
+                read_originals(function)
+                lift_parts(function)
+                erase_dead(function)
+            split_products(function)  # before some of the readers, but not all, join their rows
+            sink_expansions(function)
+            move_views(function)
+            refine_views(function)
+            split_products(function)
+            sink_collapses(function)
+            lift_expansions(function)
+            lift_collapses(function)
+            gather_in_order(function)  # before moves are read through: then several ops read them
+            read_originals(function)
+            erase_dead(function)  # moves that nothing reads now are no readers, either
+            if part_columns(function):
+                erase_dead(function)
+                split_products(function)
+            lift_parts(function)  # of columns that are still read apart
+            read_originals(function)
+            make_in_order(function)
+            if split_by_concats(function):  # the parts stood apart from what reads them until now
+                read_originals(function)
+                make_in_order(function)
+            compute_what_is_gathered(function)
+            erase_dead(function)
+            decisions += moves.decisions()
         note_rewrites(op, self.name, decisions)

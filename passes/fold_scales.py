@@ -9,7 +9,7 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import arith, linalg
 
-from ..dialects.attributes import Decision
+from ..dialects.decisions import Decision
 from .base import Pass
 from .costs.cost import Cost
 from .costs.count import bytes_of, cost_alone, work_of

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import DECISIONS, FUSION, IN_PARTS, REWRITES, STORED, WHOLE, Decision
+from ..dialects.attributes import DECISIONS, FUSION, IN_PARTS, REWRITES, STORED, WHOLE
+from ..dialects.decisions import Decision
 from .base import Pass
 from .costs.machine import DEFAULT_CPU, machine_of
 from .fusion.buffers import give_concats_their_buffers
@@ -24,7 +25,7 @@ from .fusion.price import Prices
 from .fusion.widened import widen_views
 from .groups import entry_ops, give_inits_their_fills, is_init, set_group
 from .layers.members import layers_of_each
-from .operations import ops_named
+from .operations import ops_named, plain_functions
 from .outlining.host import give_results_memory
 from .rewrites import note_rewrites
 
@@ -72,24 +73,23 @@ class Fuse(Pass):
         functions: list[ir.Operation] = []
         padded: list[Decision] = []
         number = 0
-        for function in op.regions[0].blocks[0].operations:
-            if function.operation.name == "func.func" and len(function.operation.regions[0].blocks) == 1:
-                give_results_memory(function.operation)
-                compute_counts(function.operation)
-                give_inits_their_fills(function.operation)
-                give_concats_their_buffers(function.operation)
-                padded += compute_padded(function.operation, machine)
-                padded += give_windows_their_pads(function.operation, machine)
-                widen_views(function.operation)
-                # A block's tiles stay in registers: it has no memory to compute ahead of a window.
-                graph = _graph_of(function.operation, has_scratch=not machine.chips)
-                made.append(Decisions(graph))
-                functions.append(function.operation)
-                # The weights of all layers may start from one empty tensor: a kernel of them all would be
-                # another one for each number of layers.
-                is_prepare = function.attributes["sym_name"].value == "prepare"
-                Chooser(graph, Prices(graph, machine), made[-1]).run(from_empties=not is_prepare)
-                number = _write_down(graph, number)
+        for function in plain_functions(op):
+            give_results_memory(function)
+            compute_counts(function)
+            give_inits_their_fills(function)
+            give_concats_their_buffers(function)
+            padded += compute_padded(function, machine)
+            padded += give_windows_their_pads(function, machine)
+            widen_views(function)
+            # A block's tiles stay in registers: it has no memory to compute ahead of a window.
+            graph = _graph_of(function, has_scratch=not machine.chips)
+            made.append(Decisions(graph))
+            functions.append(function)
+            # The weights of all layers may start from one empty tensor: a kernel of them all would be
+            # another one for each number of layers.
+            is_prepare = function.attributes["sym_name"].value == "prepare"
+            Chooser(graph, Prices(graph, machine), made[-1]).run(from_empties=not is_prepare)
+            number = _write_down(graph, number)
         counts: Counter[str] = Counter()
         times = layers_of_each(op)
         for each in made:

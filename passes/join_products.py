@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import BESIDE, DECISIONS, NO_GROUP, Decision
+from ..dialects.attributes import DECISIONS
+from ..dialects.decisions import BESIDE, NO_GROUP, Decision
 from .base import Pass
 from .costs.cost import Cost
 from .costs.count import bytes_of, cost_alone
@@ -19,7 +20,7 @@ from .hoist import made_of_weights
 from .joined_products import Chain, join_chains
 from .locations import place_of
 from .moving.reads import is_move
-from .operations import defining_op
+from .operations import defining_op, plain_functions
 from .raising.bodies import is_contraction
 from .raising.reshape import RESHAPES
 from .structured import (
@@ -72,17 +73,15 @@ class JoinProducts(Pass):
     def run(self, op: ir.Operation) -> None:
         machine = machine_of(op, self.machine)
         decisions = []
-        for each in op.regions[0].blocks[0].operations:
-            function = each.operation
-            if function.name == "func.func" and len(function.regions[0].blocks) == 1:
-                weights = made_of_weights(function)
-                for products in _alike(function, weights):
-                    chains = _chains(products, weights)
-                    reason = should_join(chains, weights)
-                    decisions.append(_decision(products, machine, reason or ""))
-                    if reason is None:
-                        join_chains(chains, weights)
-                erase_dead(function)
+        for function in plain_functions(op):
+            weights = made_of_weights(function)
+            for products in _alike(function, weights):
+                chains = _chains(products, weights)
+                reason = should_join(chains, weights)
+                decisions.append(_decision(products, machine, reason or ""))
+                if reason is None:
+                    join_chains(chains, weights)
+            erase_dead(function)
         if decisions:
             with op.location:
                 DECISIONS.set(op, tuple(decisions))

@@ -30,6 +30,12 @@ def ops_named(parent: ir.Operation | ir.OpView | ir.Block, *names: str) -> list[
     return [op for op in nested_ops(parent) if op.name in names]
 
 
+def plain_functions(module: ir.Operation | ir.OpView) -> list[ir.Operation]:
+    """The functions of ``module`` with a body of one block."""
+    functions = (op.operation for op in module.regions[0].blocks[0].operations)
+    return [op for op in functions if op.name == "func.func" and len(op.regions[0].blocks) == 1]
+
+
 def block_ops(parent: ir.Operation) -> list[ir.Operation]:
     """The operations in the first block of ``parent``'s one region, in order, its terminator too.
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
-from ..dialects.attributes import Decision
+from ..dialects.decisions import Decision
 from .base import Pass
 from .costs.count import bytes_of
 from .fusion.pads import can_read_through
@@ -19,7 +19,7 @@ from .moving.collapses import sink
 from .moving.expansions import lift_expansions
 from .moving.reads import original
 from .moving.splits import can_split, groups_of, parts_of
-from .operations import defining_op
+from .operations import defining_op, plain_functions
 from .raising.reshape import grouped
 from .rewrites import note_rewrites, rewrite_of
 from .scheduling.cpu import LANES, window_lanes
@@ -84,10 +84,8 @@ class PackWeights(Pass):
 
     def run(self, op: ir.Operation) -> None:
         decisions: list[Decision] = []
-        for each in op.regions[0].blocks[0].operations:
-            function = each.operation
-            if function.name == "func.func" and len(function.regions[0].blocks) == 1:
-                decisions += _pack_all(function, self.vector_bits)
+        for function in plain_functions(op):
+            decisions += _pack_all(function, self.vector_bits)
         note_rewrites(op, self.name, decisions)
 
 

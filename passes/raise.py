@@ -9,9 +9,10 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import Decision
+from ..dialects.decisions import Decision
 from .base import Pass
 from .costs.machine import DEFAULT_CPU, Machine, machine_of
+from .operations import plain_functions
 from .raising.asserts import check_as_eager
 from .raising.bodies import name_generics
 from .raising.buffers import take_tensors_late
@@ -61,9 +62,8 @@ class Raise(Pass):
 
     def run(self, op: ir.Operation) -> None:
         machine, totals = machine_of(op, self.machine), list[Decision]()
-        for func in op.regions[0].blocks[0].operations:
-            if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
-                totals += _raise(func.operation, machine)
+        for function in plain_functions(op):
+            totals += _raise(function, machine)
         note_rewrites(op, self.name, totals)
 
 

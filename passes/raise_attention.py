@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ..dialects.attributes import NO_GROUP, Decision
+from ..dialects.decisions import NO_GROUP, Decision
 from .attending.causal import index_mask
 from .attending.guards import is_arithmetic
 from .attending.match import Attention, attention_of
@@ -23,7 +23,7 @@ from .costs.machine import DEFAULT_CPU, Machine, machine_of
 from .costs.roofline import are_enough, predict
 from .locations import place_of
 from .moving.reads import is_move
-from .operations import brought_before, defining_op
+from .operations import brought_before, defining_op, plain_functions
 from .raising.reshape import RESHAPES
 from .rewrites import note_rewrites
 from .structured import (
@@ -94,15 +94,14 @@ class RaiseAttention(Pass):
     def run(self, op: ir.Operation) -> None:
         machine = machine_of(op, self.machine)
         apart: list[Decision] = []
-        for func in op.regions[0].blocks[0].operations:
-            if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
-                for generic in structured_ops(func.operation):
-                    if label_of(generic) != "exp" or not len(generic.regions[0].blocks):
-                        continue  # the latter has given its body to the op that stands for it
-                    decision = _try(generic, machine)
-                    if decision is not None:
-                        apart.append(decision)
-                erase_dead(func.operation)
+        for function in plain_functions(op):
+            for generic in structured_ops(function):
+                if label_of(generic) != "exp" or not len(generic.regions[0].blocks):
+                    continue  # the latter has given its body to the op that stands for it
+                decision = _try(generic, machine)
+                if decision is not None:
+                    apart.append(decision)
+            erase_dead(function)
         note_rewrites(op, self.name, apart)
 
 

@@ -13,7 +13,7 @@ from .base import Pass
 from .naming.formulas import FORMULAS_BY_LAST_OP, fits
 from .naming.patterns import Found, match
 from .naming.terms import Term, follow
-from .operations import defining_op
+from .operations import defining_op, plain_functions
 from .structured import CASTS, body_of, has_one_use, is_pointwise, structured_ops
 
 
@@ -50,12 +50,11 @@ class RaiseNamed(Pass):
 
     def run(self, op: ir.Operation) -> None:
         number = 0
-        for func in op.regions[0].blocks[0].operations:
-            if func.operation.name == "func.func" and len(func.operation.regions[0].blocks) == 1:
-                for name, members in _named_ops(func.operation):
-                    for member in members:
-                        PART_OF.set(member, (name, number))
-                    number += 1
+        for function in plain_functions(op):
+            for name, members in _named_ops(function):
+                for member in members:
+                    PART_OF.set(member, (name, number))
+                number += 1
 
 
 def _named_ops(func: ir.Operation) -> Iterator[tuple[str, list[ir.Operation]]]:

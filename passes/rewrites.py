@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from mlir import ir
 
-from ..dialects.attributes import NO_GROUP, REWRITES, Decision
+from ..dialects.attributes import REWRITES
+from ..dialects.decisions import NO_GROUP, Decision
 from .costs.cost import Cost
 from .costs.machine import Machine
 from .costs.roofline import predict

@@ -13,7 +13,7 @@ from .base import Pass
 from .hoist import made_of_weights, weights_factor
 from .join_products import of_unequal_widths
 from .moving.reads import original
-from .operations import defining_op
+from .operations import defining_op, plain_functions
 from .structured import (
     DYNAMIC,
     erase_dead,
@@ -63,10 +63,8 @@ class WeightsInPlace(Pass):
     name: ClassVar[str] = "mlopt-weights-in-place"
 
     def run(self, op: ir.Operation) -> None:
-        for each in op.regions[0].blocks[0].operations:
-            function = each.operation
-            if function.name == "func.func" and len(function.regions[0].blocks) == 1:
-                _read_all(function)
+        for function in plain_functions(op):
+            _read_all(function)
 
 
 def _read_all(function: ir.Operation) -> None:

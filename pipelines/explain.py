@@ -18,13 +18,12 @@ from ..dialects.attributes import (
     JOINED,
     KERNEL,
     LAST_BLOCKS,
-    NO_GROUP,
     OPS,
     REWRITES,
     SCHEDULE,
     SLOW,
-    Decision,
 )
+from ..dialects.decisions import NO_GROUP, Decision
 from ..passes.costs.cost import Cost
 from ..passes.costs.count import cost_alone, cost_of, is_kernel_alone
 from ..passes.costs.host import cost_of_host_work, host_label, is_host_work

@@ -11,7 +11,8 @@ from typing import Any
 
 from mlir import ir
 
-from ..dialects.attributes import GROUP, Decision
+from ..dialects.attributes import GROUP
+from ..dialects.decisions import Decision
 from ..passes.costs.count import bytes_of
 from ..passes.costs.host import is_host_work, stores_of, written_by
 from ..passes.fusion.behind import passes_values, why_behind

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from ...dialects.attributes import BESIDE, GROUP, Decision
+from ...dialects.attributes import GROUP
+from ...dialects.decisions import BESIDE, Decision
 from ..locations import place_of
 from ..structured import word_for
 from .behind import Behind

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from mlir import ir
 
-from ...dialects.attributes import GROUP, Decision
+from ...dialects.attributes import GROUP
+from ...dialects.decisions import Decision
 from ..groups import entry_ops
 from ..locations import place_of
 from ..moving.reads import is_move

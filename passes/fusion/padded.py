@@ -26,7 +26,8 @@ from collections.abc import Collection, Sequence
 
 from mlir import ir
 
-from ...dialects.attributes import WHOLE, Decision
+from ...dialects.attributes import WHOLE
+from ...dialects.decisions import Decision
 from ..constants import scalar_constant
 from ..costs.cost import Cost
 from ..costs.count import bytes_of

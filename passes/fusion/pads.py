@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlir import ir
 
-from ...dialects.attributes import Decision
+from ...dialects.decisions import Decision
 from ..costs.cost import Cost
 from ..costs.count import bytes_of
 from ..costs.machine import Machine

@@ -35,7 +35,8 @@ from typing import ClassVar, NamedTuple
 from mlir import ir
 from mlir.dialects import tensor
 
-from ...dialects.attributes import WIDENS, Decision
+from ...dialects.attributes import WIDENS
+from ...dialects.decisions import Decision
 from ..base import Pass
 from ..costs.cost import Cost
 from ..costs.count import bytes_of, bytes_of_element, cost_alone, work_of

@@ -37,7 +37,7 @@ from typing import ClassVar
 
 from mlir import ir
 
-from ...dialects.attributes import Decision
+from ...dialects.decisions import Decision
 from ..base import Pass
 from ..constants import is_zero, scalar_constant
 from ..costs.machine import DEFAULT_GPU, machine_of

@@ -13,7 +13,8 @@ from functools import partial
 
 from mlir import ir
 
-from ...dialects.attributes import WHOLE, Decision
+from ...dialects.attributes import WHOLE
+from ...dialects.decisions import Decision
 from ..costs.cost import Cost
 from ..costs.count import bytes_of, cost_alone
 from ..costs.machine import Machine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlir import ir
 
-from ...dialects.attributes import NO_GROUP, Decision
+from ...dialects.decisions import NO_GROUP, Decision
 from ..costs.cost import Cost
 from ..costs.count import bytes_of, cost_alone
 from ..costs.machine import Machine

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from mlir import ir
 
-from ...dialects.attributes import Decision
+from ...dialects.decisions import Decision
 from ..costs.machine import Machine
 from ..structured import (
     ASSUMED,

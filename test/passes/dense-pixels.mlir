@@ -1,4 +1,4 @@
-// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-dense-pixels)' --split-input-file | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-dense-pixels,mlopt-verify)' --split-input-file | FileCheck %s
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-dense-pixels,mlopt-fuse,mlopt-outline,mlopt-collapse-dims)' --split-input-file | FileCheck %s --check-prefix=FUSED
 
 // One pixel of four is copied, and what the product reads lies side by side: the copy stays in memory.

@@ -1,8 +1,9 @@
 """The attribute that passes write their decisions into."""
 
 from mlir import ir
-from mlopt.dialects.attributes import DECISIONS, Decision
+from mlopt.dialects.attributes import DECISIONS
 from mlopt.dialects.context import make_context
+from mlopt.dialects.decisions import Decision
 
 
 def test_decisions_are_read_as_they_were_written() -> None:
