@@ -19,8 +19,8 @@ sequence; of a constant they are one comparison. powf by 2, 3, ±0.5, -1 and -2 
 of it; 1 + tanh(x), of GELU, is 2 / (1 + exp(-2x)). Other functions, and f64, stay for
 convert-math-to-libm. Effect: exp takes 0.18 ns an element (0.20 without lookups) where libm takes 3,
 GELU with erf 0.30 (0.60), with tanh 0.35; max pool of 3x3 (64x56x56, one Zen 3 core) 97 us, where
-comparisons of both operands took 128. 262,144 elements on one AVX2 core, libm's time first: tan 5.5 to 0.47 ms,
-atan 3.8 to 0.35, atan2 7.6 to 0.33, sinh 5.7 to 0.18, fmod 4.9 to 0.27.
+comparisons of both operands took 128. 262,144 elements on one AVX2 core, libm's time first: tan 5.5 and
+0.47 ms, atan 3.8 and 0.35, atan2 7.6 and 0.33, sinh 5.7 and 0.18, fmod 4.9 and 0.27.
 """
 
 from __future__ import annotations
