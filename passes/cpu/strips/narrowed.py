@@ -65,7 +65,7 @@ class Row(NamedTuple):
         if walk is None or start is None or lower is None or upper is None:
             return False
         rows = sizes_of(self.window.read.results[0])[self.dim]
-        firsts = (start + (turn + walk.shift) // walk.stride for turn in range(lower, upper))
+        firsts = (start + walk.moved(turn) for turn in range(lower, upper))
         return all(first < size and first + rows > 0 for first in firsts)
 
 
