@@ -7,10 +7,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import get_decompositions
 from torch.fx.experimental.symbolic_shapes import guard_or_false
 
 from .registry import aten, ours
 from .target import runs_loops
+
+# torch's, of any number of dims.
+_GATHERED = get_decompositions([aten.reflection_pad2d.default, aten.replication_pad2d.default])
 
 
 @ours(aten.constant_pad_nd.default)
@@ -60,7 +64,7 @@ def _circular_pad(x: Tensor, pad: Sequence[int]) -> Any:
 def _reflection_pad(x: Tensor, pad: Sequence[int]) -> Any:
     """What is next to an edge, in turned order."""
     if not _should_join(pad):
-        return NotImplemented
+        return _GATHERED[aten.reflection_pad2d.default](x, pad)
     for dim, before, after in _sides(x, pad):
         start = [x.narrow(dim, 1, before).flip(dim)] if before else []
         end = [x.narrow(dim, x.shape[dim] - 1 - after, after).flip(dim)] if after else []
@@ -72,7 +76,7 @@ def _reflection_pad(x: Tensor, pad: Sequence[int]) -> Any:
 def _replication_pad(x: Tensor, pad: Sequence[int]) -> Any:
     """The edges, as often as there is padding."""
     if not _should_join(pad):
-        return NotImplemented
+        return _GATHERED[aten.replication_pad2d.default](x, pad)
     for dim, before, after in _sides(x, pad):
         first, last = x.narrow(dim, 0, 1), x.narrow(dim, x.shape[dim] - 1, 1)
         start, end = (
@@ -96,5 +100,6 @@ def _should_join(pad: Sequence[Any]) -> bool:
 def _sides(x: Tensor, pad: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     """The padded dims from the last one on, each with what comes before and after it."""
     for place in range(len(pad) // 2):
-        if any(amounts := pad[2 * place : 2 * place + 2]):
-            yield x.dim() - 1 - place, *amounts
+        before, after = pad[2 * place : 2 * place + 2]
+        if before or after:
+            yield x.dim() - 1 - place, before, after

@@ -4,7 +4,9 @@
       scf.forall (%i, %j) in (16, 8) { body }
 
     func.func private @k_tasks(%lo: index, %hi: index, %a: …, %out: …) {
-      scf.for %i = %lo / 8 to ceil(%hi / 8) { scf.for %j = max(%lo - 8 * %i, 0) to min(%hi - 8 * %i, 8) { body } }
+      scf.for %i = %lo / 8 to ceil(%hi / 8) {
+        scf.for %j = max(%lo - 8 * %i, 0) to min(%hi - 8 * %i, 8) { body }
+      }
     }
     func.func private @k_thread(%payload: !llvm.ptr) {
       // what k_tasks takes, from the payload; this thread's balanced part of the tasks
