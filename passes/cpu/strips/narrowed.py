@@ -8,8 +8,8 @@ Where a strip has one row h::
     scf.for %kh = max(0, 1 - h) to min(3, H + 1 - h) { elements are broadcast by their loads }
 
 With a stride of 2 the row is h + (kh + 1) floordiv 2 - 1, with a dilation of 2 it is h + 2 kh - 2. From 0
-to the first of these bounds, and from the second of them to 3, all elements are the padding's, and products the same for all positions of a row: they
-are made for one position, and added first.
+to the first of these bounds, and from the second of them to 3, all elements are the padding's, and products
+the same for all positions of a row: they are made for one position, and added first.
 
 Legal for a sum of products one factor of which is that read. What comes of the padding are zeros or, by
 weights that are infinite or NaN, NaN, which is made once for all strips of a row. On a Zen 4 core: with
