@@ -42,14 +42,17 @@ def leading(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
     """The first ``most`` elements of each sorted row, and where they were; of equals the first come first."""
     keys = x.to(torch.uint8) if x.dtype == torch.bool else x
     places = torch.arange(x.shape[-1], dtype=torch.int32)
-    left: Tensor | None = None  # what comes after all that were found; None: everything
+    left: Tensor | None = None  # what comes after the one before; None: everything
     found: list[Tensor] = []
     for _ in range(most):
-        first = not_after(keys, _first_value(keys, left, descending), descending)
-        candidates = torch.where(first if left is None else first & left, places, x.shape[-1])
-        found.append(candidates.amin(-1, keepdim=True))
-        others = candidates > found[-1]  # and what was found before, which is no candidate either
-        left = others if left is None else others & left
+        value = _first_value(keys, left, descending)
+        until = not_after(keys, value, descending)
+        place = torch.where(until if left is None else until & left, places, x.shape[-1]).amin(
+            -1, keepdim=True
+        )
+        found.append(place)
+        # Not of all that were found before: each round would compare with each of these again.
+        left = ~until | (not_after(value, keys, descending) & (places > place))
     order = torch.cat(found, -1).to(torch.int64)
     return torch.gather(x, -1, order), order
 

@@ -54,6 +54,7 @@ from .strips.emitter import Emitter
 from .strips.fragment import Fragment, is_vector, sizes_of
 from .strips.guests import guest_of
 from .strips.layout import Layout
+from .strips.memory import lie_apart
 from .strips.nest import emit_nest, full_lanes, plan_nest
 from .strips.own_reads import separate_reads
 from .strips.scalars import emit_assert
@@ -180,15 +181,21 @@ def _sums_of(layout: Layout, root: ir.OpView) -> set[ir.Operation]:
 
 
 def _independent(layout: Layout, roots: Sequence[ir.OpView]) -> list[ir.OpView]:
-    """The first writes, up to one that another one's buffer stands before: their order does not matter."""
+    """The first writes, up to one that another one's buffer stands before: their order does not matter.
+
+    Sums of rows that go into one buffer side by side are made together, the first few of a row among them.
+    """
     group: list[ir.OpView] = []
-    written: set[ir.Value] = set()
     read: set[ir.Value] = set()
     for root in roots:
         sources = {op.base for op in layout.reads_of([root.valueToStore])}
-        if root.base in written | read or sources & written:
+        beside = [each for each in group if each.base == root.base]
+        if root.base in read or sources & {each.base for each in group}:
+            break
+        if beside and not (
+            layout.summed(root.valueToStore) and all(lie_apart(root, each) for each in beside)
+        ):
             break
         group.append(root)
-        written.add(root.base)
         read |= sources - {root.base}
     return group
