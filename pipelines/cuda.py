@@ -96,6 +96,8 @@ def cuda_stages(
             # Rows that no block can hold; then accumulators stay with their threads while a loop runs, and
             # rows are read once for their maximum and the sum of exponentials.
             f"mlopt-gpu-chunk-rows{{shared={limits.shared}}},mlopt-gpu-late-reductions,mlopt-gpu-online-sums,"
+            # What loops do not carry now.
+            "mlopt-gpu-narrow-sums,"
             # What is still read again, as far as there is room.
             f"mlopt-gpu-keep-rows{{shared={limits.shared}}},"
             # A task without anything to share is a thread's, not a block's; blocks that share are neighbours,

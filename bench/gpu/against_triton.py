@@ -16,16 +16,20 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import mlopt
 import torch
+from mlopt import emulator
 from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
+from ...compiled import Compiled
 from ...runtime.cuda.chips import Chip, find_chip
 from ...runtime.cuda.ptxas import find_ptxas
 from ...test.corpus.basic import Function
+from .above_triton import OVER
 from .arguments import finish, parse_arguments
 from .attentions import ATTENTIONS
 from .beside_triton import HERE, TRITON, assembled, made_by_triton, with_reasons
@@ -40,8 +44,6 @@ MOST = 1.05
 
 STEP, FREE = 8, 32  # registers are handed out by eights; up to 32 a multiprocessor holds all its 64 warps
 
-# Rows that are more than 5 % above, and why: (operation, "instructions" or "registers").
-OVER: dict[tuple[str, str], str] = {}
 UNCHECKED = ", unchecked"  # of operations whose Triton kernels are compiled without their assertions
 
 
@@ -135,13 +137,15 @@ def _handed_out(kernel: Kernel) -> int:
 class Subject:
     """What a row is about.
 
-    ``elements`` of ``size`` bytes are those of its largest tensor, or of the rows that are taken of a table.
+    ``elements`` of ``size`` bytes are those of its largest tensor, or of the rows that are taken of a table;
+    ``dynamic`` are the sizes that are known at the call only.
     """
 
     module: nn.Module
     inputs: Sequence[Tensor]
     elements: int
     size: int
+    dynamic: Any = None
 
     @staticmethod
     def of(name: str) -> Subject:
@@ -156,7 +160,8 @@ class Subject:
         operation = operation_of(name)
         module, inputs = operation.module(), operation.inputs()
         with torch.no_grad():
-            return Subject(module, inputs, *_largest([*inputs, *pytree.tree_leaves(module(*inputs))]))
+            largest = _largest([*inputs, *pytree.tree_leaves(module(*inputs))])
+        return Subject(module, inputs, *largest, operation.case.dynamic_shapes())
 
 
 def _largest(tensors: Sequence[Tensor]) -> tuple[int, int]:
@@ -170,22 +175,37 @@ def measure(name: str, launches: Sequence[dict[str, Any]], chip: Chip) -> Row:
     subject = Subject.of(name)
     elements, size = subject.elements, subject.size
     with torch.no_grad():
-        compiled = mlopt.jit(subject.module, *subject.inputs, target=f"cuda:{chip.name}", device="emulator")
+        compiled = mlopt.jit(
+            subject.module,
+            *subject.inputs,
+            dynamic_shapes=subject.dynamic,
+            target=f"cuda:{chip.name}",
+            device="emulator",
+        )
     codes = parse(compiled.asm["cubin"])
     moved = {kernel.name: kernel.bytes for kernel in compiled.report.kernels}
     gpu = compiled.report.gpu
     assert gpu is not None, "the target is a GPU"
+    registers = {kernel.name: kernel.registers or 0 for kernel in gpu.kernels}
     ours = []
-    for kernel in gpu.kernels:
-        if kernel.name.endswith("_unaligned"):
-            continue
-        assert kernel.grid is not None and kernel.threads is not None, "sizes are known"
-        threads = kernel.grid[0] * kernel.grid[1] * kernel.grid[2] * kernel.threads
-        own = min(elements, -(-(moved.get(kernel.name) or elements * size) // size))
-        code = codes[kernel.name]
-        ours.append(Kernel.of(code, kernel.registers or 0, threads, elements, size, own))
+    for kernel, threads in _launched(compiled, subject.inputs):
+        known = subject.dynamic is None and moved.get(kernel)
+        own = min(elements, -(-(known or elements * size) // size))
+        ours.append(Kernel.of(codes[kernel], registers[kernel], threads, elements, size, own))
     theirs = [_triton(launch, chip, elements, size) for launch in launches]
     return Row(name, tuple(ours), tuple(theirs))
+
+
+def _launched(compiled: Compiled, inputs: Sequence[Tensor]) -> list[tuple[str, int]]:
+    """The kernels that run, and the threads of each: where sizes tell, as a call has them, of one block."""
+    gpu = compiled.report.gpu
+    assert gpu is not None, "the target is a GPU"
+    kernels = [kernel for kernel in gpu.kernels if not kernel.name.endswith("_unaligned")]
+    if all(kernel.grid for kernel in kernels):
+        return [(each.name, prod(each.grid or ()) * (each.threads or 0)) for each in kernels]
+    with emulator.record(blocks={kernel.name: 1 for kernel in kernels}) as launches, torch.no_grad():
+        compiled(*inputs)
+    return [(each.kernel, prod(each.grid) * prod(each.block)) for each in launches]
 
 
 def operation_of(name: str) -> Operation:
@@ -204,7 +224,7 @@ def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
     head = [
         f"# Our kernels beside Triton's, for {chip.name}, without a GPU",
         "Made by `python -m mlopt.bench.gpu.against_triton --save`.",
-        f"Triton {version} (`bench/gpu/triton_kernels.py`), ahead of time; both through ptxas "
+        f"Triton {version} (`bench/gpu/triton_*.py`), ahead of time; both through ptxas "
         f"{ptxas.version if ptxas else '?'}. No ftz on either side, no contraction of a * b + c; Triton's "
         "divisions are off by up to 2 ulp, and its tanh-GELU is not rounded between its steps, as eager's "
         "and ours is. Names with hyphens are the benchmark's operations (`bench/gpu/timed.py`) at its "
@@ -213,7 +233,8 @@ def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
         "first ratio is of the instructions that all threads run, a loop as often as its elements need it, "
         "and on neither side what runs where an index is outside. "
         "Where our blocks take turns at rows, so do Triton's programs, with the next row loaded before this"
-        " one is computed. Of attention the loop over keys that masks nothing is counted, and its products "
+        " one is computed. Sizes that are known at the call only are arguments on both sides. "
+        "Of attention the loop over keys that masks nothing is counted, and its products "
         "of 16 x 8 x 16 (HMMA), weights below 2^-126 being 0 on both sides. Registers are those that ptxas "
         "counts, and their ratio that of the largest kernels. Compared are those handed out, the last "
         f"column: a multiprocessor gives them to threads by eights, and of {FREE} it has enough for all the "

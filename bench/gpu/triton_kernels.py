@@ -1,7 +1,8 @@
 """The operations of bench/gpu/operations.py as an engineer would write them in Triton.
 
-Sizes are constants and multiples of the tiles, so nothing is masked. NaN goes through maxima, as in eager;
-division, sigmoid, exp and tanh are Triton's own.
+More of their reductions are in triton_reductions.py, what moves elements in triton_moves.py, and those of any
+size in triton_any_size.py. Here sizes are constants and multiples of the tiles, so nothing is masked. NaN
+goes through maxima, as in eager; division, sigmoid, exp and tanh are Triton's own.
 """
 
 # ruff: noqa: N803 (constants of a Triton kernel are in capitals)

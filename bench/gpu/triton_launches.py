@@ -49,7 +49,7 @@ def ptx(launch: Launch, chip: int, checked: bool) -> str:
     types = launch.types.split()
     signature = dict(zip(launch.kernel.arg_names, types, strict=False))
     signature |= dict.fromkeys(launch.constants, "constexpr")
-    aligned = {(at,): [["tt.divisibility", 16]] for at in range(len(types))}
+    aligned = {(at,): [["tt.divisibility", 16]] for at, kind in enumerate(types) if kind[0] == "*"}
     source = ASTSource(launch.kernel, signature, launch.constants, aligned)
     options = {
         "num_warps": launch.warps,

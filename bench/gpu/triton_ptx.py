@@ -16,7 +16,10 @@ import json
 import sys
 
 import triton
+import triton_any_size
 import triton_kernels as kernels
+import triton_moves
+import triton_reductions
 import triton_timed
 from triton_launches import Launch, by_rows, flat, ptx
 
@@ -108,6 +111,8 @@ OPERATIONS |= {
     "attention_128 bf16": [attention(128, 0, rows=256, keys=32, warps=8)],
     "causal_attention_128 bf16": [attention(128, 1, rows=128, keys=32, warps=4)],
 }
+for _module in (triton_reductions, triton_moves, triton_any_size):
+    OPERATIONS |= _module.OPERATIONS
 OPERATIONS |= {name + UNCHECKED: OPERATIONS[name] for name in ("embedding f32", "gather f32")}
 
 

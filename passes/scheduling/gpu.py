@@ -27,7 +27,7 @@ from .gpu_lists import choose_lists
 from .gpu_products import choose_contraction, choose_tensor_block, tensor_product
 from .gpu_rows import WAVE, are_few_rows, by_elements, choose_rows
 from .gpu_shares import share_inputs, warps_with_weights
-from .gpu_steps import lengthen_steps, registers_for_steps, short_steps
+from .gpu_steps import hold_rows, lengthen_steps, registers_for_steps, short_steps
 from .gpu_threads import (
     CONTRACTION_REGISTERS,
     MOST_RESULTS,
@@ -156,6 +156,7 @@ def _choose_threads(domain: Domain, tiles: dict[Dim, int], processors: int) -> C
 
     What all blocks read becomes a longer tile of each, if one wave has them all.
     """
+    hold_rows(domain, tiles)
     if _in_steps(domain) and blocks_of(domain, tiles) <= WAVE:  # others take turns, and keep what they share
         share_inputs(domain, tiles, processors)
     warps, many = _warps(domain, tiles), results_of(domain) > MOST_RESULTS

@@ -64,3 +64,26 @@ llvm.func @squares(%x: vector<4xi8>, %out: !llvm.ptr) {
   llvm.store %s2, %out : i32, !llvm.ptr
   llvm.return
 }
+
+// Bytes that are only added up are multiplied by one.
+// CHECK-LABEL: llvm.func @total
+// CHECK-DAG: %[[ONES:.*]] = arith.constant dense<1> : vector<4xi8>
+// CHECK: nvvm.dot.accumulate.4way %{{.*}} <unsigned>, %[[ONES]] <signed>, %{{.*}}
+// CHECK-NOT: arith.addi
+// CHECK: llvm.store
+llvm.func @total(%x: vector<4xi8>, %a: i32, %out: !llvm.ptr) {
+  %x0 = vector.extract %x[0] : i8 from vector<4xi8>
+  %x1 = vector.extract %x[1] : i8 from vector<4xi8>
+  %x2 = vector.extract %x[2] : i8 from vector<4xi8>
+  %x3 = vector.extract %x[3] : i8 from vector<4xi8>
+  %f0 = arith.extui %x0 : i8 to i32
+  %f1 = arith.extui %x1 : i8 to i32
+  %f2 = arith.extui %x2 : i8 to i32
+  %f3 = arith.extui %x3 : i8 to i32
+  %s0 = arith.addi %f0, %f1 : i32
+  %s1 = arith.addi %f2, %f3 : i32
+  %s2 = arith.addi %s0, %s1 : i32
+  %s3 = arith.addi %s2, %a : i32
+  llvm.store %s3, %out : i32, !llvm.ptr
+  llvm.return
+}

@@ -216,3 +216,34 @@ llvm.func @relu(%x: f32, %y: f32, %z: f32, %out: !llvm.ptr) {
   llvm.store %k, %out : f32, !llvm.ptr
   llvm.return
 }
+
+// The larger of two f64: NaN is neither above nor below, and of two zeros the bits that both have are +0's.
+// CHECK-LABEL: llvm.func @larger
+// CHECK-SAME: (%[[A:.*]]: f64, %[[B:.*]]: f64,
+// CHECK-NOT: arith.maximumf
+// CHECK-DAG: %[[ABOVE:.*]] = arith.cmpf ogt, %[[A]], %[[B]] : f64
+// CHECK-DAG: %[[NAN:.*]] = arith.cmpf uno, %[[A]], %[[A]] : f64
+// CHECK-DAG: %[[TAKES:.*]] = arith.ori %[[ABOVE]], %[[NAN]]
+// CHECK-DAG: %[[BITS:.*]] = arith.andi
+// CHECK-DAG: %[[BOTH:.*]] = arith.bitcast %[[BITS]] : i64 to f64
+// CHECK-DAG: %[[ALIKE:.*]] = arith.cmpf oeq, %[[A]], %[[B]] : f64
+// CHECK-DAG: %[[ONE:.*]] = arith.select %[[TAKES]], %[[A]], %[[B]] : f64
+// CHECK: %[[M:.*]] = arith.select %[[ALIKE]], %[[BOTH]], %[[ONE]] : f64
+// CHECK: llvm.store %[[M]]
+llvm.func @larger(%a: f64, %b: f64, %out: !llvm.ptr) {
+  %m = arith.maximumf %a, %b : f64
+  llvm.store %m, %out : f64, !llvm.ptr
+  llvm.return
+}
+
+// The smaller: the bits that either has are -0's.
+// CHECK-LABEL: llvm.func @smaller
+// CHECK-NOT: arith.minimumf
+// CHECK: arith.cmpf olt
+// CHECK: arith.ori %{{.*}} : i64
+// CHECK: llvm.return
+llvm.func @smaller(%a: f64, %b: f64, %out: !llvm.ptr) {
+  %m = arith.minimumf %a, %b : f64
+  llvm.store %m, %out : f64, !llvm.ptr
+  llvm.return
+}

@@ -117,6 +117,53 @@ func.func private @long_rows(%x: tensor<8192x8192xf32>, %out: tensor<8192xf32>) 
   return %r : tensor<8192xf32>
 }
 
+// So do rows that are reduced twice, here to a maximum and to the sum of what is left below it.
+// CHECK-LABEL: @two_totals
+// CHECK-SAME: tile = array<i64: 1, 0, 0>, warps = array<i64: 8>}
+// Longer ones have steps.
+// CHECK-LABEL: @two_long_totals
+// CHECK-SAME: tile = array<i64: 1, 2048, 2048>
+func.func private @two_totals(%x: tensor<256x4096xf32>, %out: tensor<256xf32>, %sum: tensor<256xf32>) -> (tensor<256xf32>, tensor<256xf32>) attributes {mlopt.kernel} {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%low : f32) outs(%out : tensor<256xf32>) -> tensor<256xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<256x4096xf32>) outs(%f : tensor<256xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.maximumf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<256xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%sum : tensor<256xf32>) -> tensor<256xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %m : tensor<256x4096xf32>, tensor<256xf32>) outs(%g : tensor<256xf32>) {
+  ^bb0(%a: f32, %t: f32, %b: f32):
+    %d = arith.subf %a, %t : f32
+    %y = arith.addf %b, %d : f32
+    linalg.yield %y : f32
+  } -> tensor<256xf32>
+  return %m, %s : tensor<256xf32>, tensor<256xf32>
+}
+func.func private @two_long_totals(%x: tensor<256x32768xf32>, %out: tensor<256xf32>, %sum: tensor<256xf32>) -> (tensor<256xf32>, tensor<256xf32>) attributes {mlopt.kernel} {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%low : f32) outs(%out : tensor<256xf32>) -> tensor<256xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<256x32768xf32>) outs(%f : tensor<256xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %y = arith.maximumf %a, %b : f32
+    linalg.yield %y : f32
+  } -> tensor<256xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%sum : tensor<256xf32>) -> tensor<256xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %m : tensor<256x32768xf32>, tensor<256xf32>) outs(%g : tensor<256xf32>) {
+  ^bb0(%a: f32, %t: f32, %b: f32):
+    %d = arith.subf %a, %t : f32
+    %y = arith.addf %b, %d : f32
+    linalg.yield %y : f32
+  } -> tensor<256xf32>
+  return %m, %s : tensor<256xf32>, tensor<256xf32>
+}
+
 // A square of the product, smaller than 64 x 64 so that there are blocks for all multiprocessors.
 // Tensor cores multiply it if they may round.
 // TF32-LABEL: func.func private @matmul

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from mlopt.bench.gpu.against_triton import MOST, OVER, RESULTS, Kernel, Row, operation_of, surprises
+from mlopt.bench.gpu.above_triton import OVER
+from mlopt.bench.gpu.against_triton import MOST, RESULTS, Kernel, Row, operation_of, surprises
 from mlopt.bench.gpu.machine_code import parse
+from mlopt.bench.gpu.operations import OPERATIONS
 from mlopt.bench.gpu.timed import TIMED
 
 STRAIGHT = """
@@ -28,6 +30,7 @@ def test_what_the_table_has_above_has_a_reason() -> None:
     told = {name for name, timed in TIMED.items() if timed.flops is None and not name.startswith("ten")}
     assert {name for name in told if "-graph" not in name} <= set(rows)
     assert sum("attention" in name for name in rows) == 4
+    assert {*OPERATIONS} <= set(rows)
     ratios = {(name, "instructions"): ratio for name, (ratio, _) in rows.items()}
     ratios |= {(name, "registers"): ratio for name, (_, ratio) in rows.items()}
     assert {key for key, ratio in ratios.items() if ratio > MOST} <= set(OVER)

@@ -1,4 +1,4 @@
-"""Which op is expanded by which function."""
+"""Which op is expanded by which function, on which floats."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from mlir import ir
 
 from .scalars import Scalars
 
-# What an f32 op's value may be replaced by, or None; built before the op.
+# What an op's value may be replaced by, or None; built before the op.
 Rule = Callable[[Scalars, ir.Operation], ir.Value | None]
 
-RULES: dict[str, Rule] = {}
+RULES: dict[tuple[str, int], Rule] = {}
 
 
-def expands(op_name: str) -> Callable[[Rule], Rule]:
-    """Register the decorated function as what ``op_name`` becomes."""
+def expands(op_name: str, bits: int = 32) -> Callable[[Rule], Rule]:
+    """Register the decorated function as what ``op_name`` on floats of ``bits`` becomes."""
 
     def register(rule: Rule) -> Rule:
-        RULES[op_name] = rule
+        RULES[op_name, bits] = rule
         return rule
 
     return register
