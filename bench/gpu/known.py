@@ -34,11 +34,10 @@ MISSES: dict[str, dict[str, str]] = {
         "left of fours is loaded two rows at a time, then one",
     },
     "sorting, f64": {
-        "wide": "where a gather's index is a sum, each element has a block: its result is 8 bytes",
-        "sectors": "32 rows of three indices are 32 sectors, two of which lie across the ends of warps",
-        "requested": _PAIRS,
-        "residency": "a thread compares 16 pairs of f64: with 64 registers ptxas spills, "
-        "and takes 120 (128 of eight pairs that were counted in 64 bits); a launch of 32 blocks",
+        "first": "a warp has two rows, and ptxas loads the second once the first one's maximum is known",
+        "wide": "where a gather's index is a sum, each element has a block: its result is 8 bytes; what all "
+        "others of a row are compared with is one element",
+        "requested": f"{_PAIRS}; the first three of a row are stored one by one, into one sector",
     },
     "booleans, bool": dict.fromkeys(
         ("requested", "sectors"),

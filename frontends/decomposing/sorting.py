@@ -1,4 +1,4 @@
-"""Sorting: short rows by ranks, longer ones by merging sorted parts.
+"""Sorting: short rows by ranks, longer ones by merging sorted parts, a few of many one by one (`leading`).
 
 torch-mlir lowers a sort to scalar loops. A rank is how many elements come before one: an ordinary
 reduction over comparisons, which fuses and runs over threads, and whose work is the square of the size. Rows
@@ -16,18 +16,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .leading import last, leading, not_after, should_take_leading
 from .registry import aten, ours
 
 LIMIT = 1 << 22  # comparisons
-PART = 64
+PART = 256
 ROWS = 64  # where their number is dynamic
-
-
-def _not_after(one: Tensor, other: Tensor, descending: bool) -> Tensor:
-    """Whether an element comes before another one or equals it; NaN is the largest."""
-    found = one >= other if descending else one <= other
-    largest = one if descending else other
-    return found | (largest != largest) if one.is_floating_point() else found
 
 
 def _order(x: Tensor, descending: bool) -> Tensor:
@@ -37,7 +31,7 @@ def _order(x: Tensor, descending: bool) -> Tensor:
     """
     places = torch.arange(x.shape[-1], dtype=torch.int32)
     mine, other = x.unsqueeze(-1), x.unsqueeze(-2)
-    stays, passes = _not_after(other, mine, descending), ~_not_after(mine, other, descending)
+    stays, passes = not_after(other, mine, descending), ~not_after(mine, other, descending)
     before = torch.where(places < places.unsqueeze(1), stays, passes)
     rank = before.to(torch.int32).sum(-1, dtype=torch.int32)
     found = rank.unsqueeze(-2) == places.unsqueeze(1)
@@ -46,6 +40,8 @@ def _order(x: Tensor, descending: bool) -> Tensor:
 
 def first(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
     """The first ``most`` elements of each sorted row, and where they were."""
+    if should_take_leading(x, most):
+        return leading(x, most, descending)
     if not _should_merge(x):
         order = _order(x, descending)[..., :most]
         return torch.gather(x, -1, order), order
@@ -53,7 +49,7 @@ def first(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
     merges = (-(-size // PART) - 1).bit_length()
     part, parts = -(-size // 2**merges), 2**merges
     keys = x.to(torch.uint8) if x.dtype == torch.bool else x
-    keys = aten.constant_pad_nd(keys, [0, part * parts - size], _last(keys.dtype, descending))
+    keys = aten.constant_pad_nd(keys, [0, part * parts - size], last(keys.dtype, descending))
     keys = keys.reshape(*x.shape[:-1], parts, part)
     order = _order(keys, descending)[..., :most]
     keys = torch.gather(keys, -1, order)
@@ -67,20 +63,15 @@ def first(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
 
 
 def _should_merge(x: Tensor) -> bool:
-    """Whether ranks are too many comparisons, and rows have a size that can be cut into parts."""
+    """Whether ranks are too many comparisons, and rows have a size that can be cut into parts.
+
+    One merge takes a CPU as long as some 300 comparisons of each element.
+    """
     *outer, size = x.shape
-    if not isinstance(size, int) or size <= PART:
+    if not isinstance(size, int) or size <= 2 * PART:
         return False
     rows = math.prod(outer) if all(isinstance(each, int) for each in outer) else ROWS
     return rows * size * size > LIMIT
-
-
-def _last(dtype: torch.dtype, descending: bool) -> float:
-    """A value that comes after all others, and after its equals if it stands behind them."""
-    if dtype.is_floating_point:
-        return float("-inf" if descending else "nan")
-    limits = torch.iinfo(dtype)
-    return limits.min if descending else limits.max
 
 
 def _merged(x: Tensor, most: int, descending: bool) -> Tensor:
@@ -98,7 +89,7 @@ def _merged(x: Tensor, most: int, descending: bool) -> Tensor:
 
     def is_first(one: Tensor, other: Tensor) -> Tensor:
         second = taken(other.clamp(min=0, max=half - 1) + half)
-        return _not_after(taken(one.clamp(max=half - 1)), second, descending)
+        return not_after(taken(one.clamp(max=half - 1)), second, descending)
 
     given, limit = (places - half).clamp(min=0), places.clamp(max=half)
     for bit in reversed(range(half.bit_length())):

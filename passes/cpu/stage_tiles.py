@@ -29,9 +29,13 @@ neither is contiguous along a dim that stays, with what is computed of it and of
 block of keys (queries of 12 heads of 197 rows scaled by 0.125: 0.85 of the time on one core). A tile that
 nobody reads any more gives its memory to the next of its shape.
 
+A task without contractions has what a reduction makes in memory, if another one adds it up for several
+results: the ranks of a row's elements, of which each place looks for its own. In registers they would be made
+again for each strip of places.
+
 Legal always: the buffers belong to the task. Other kernels are left alone. Effect: attention of 512 rows, 64
 wide, needs 48 KB a task instead of 1 MB of scores a head; 12 heads take 0.78 of the time of four kernels on
-one Zen 4 core, causal ones 0.53.
+one Zen 4 core, causal ones 0.53. Sorting 64 rows of 1000 in parts of 250 takes an AVX2 core 11 ms, not 82.
 """
 
 from __future__ import annotations
@@ -43,8 +47,8 @@ from mlir import ir
 
 from ..base import Pass
 from ..operations import ops_named
-from .staging.block import stage_block
-from .staging.choice import is_chained
+from .staging.block import stage_block, stage_sums
+from .staging.choice import is_chained, sums_in_sums
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,12 @@ class StageTiles(Pass):
     name: ClassVar[str] = "mlopt-cpu-stage-tiles"
 
     def run(self, op: ir.Operation) -> None:
-        """Rewrite each task with a contraction of what another one, or a sum, made."""
+        """Rewrite each task with a contraction of what another one, or a sum, made, or with sums of sums."""
         for forall in ops_named(op, "scf.forall"):
             block = forall.regions[0].blocks[0]
             if is_chained(block):
                 with forall.location:
                     stage_block(block)
+            elif sums := sums_in_sums(block):
+                with forall.location:
+                    stage_sums(block, sums)

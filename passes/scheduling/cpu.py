@@ -156,6 +156,9 @@ def _choose_rows(domain: Domain, tiles: dict[Dim, int], tasks: int, budget: int)
         for dim in columns_of(domain)[-1:]:
             tiles.setdefault(dim, _lanes(dim.extent, _strips_of_columns(dim.extent or COLUMNS) * LANES))
         tiles |= dict.fromkeys((dim for dim in domain.dims if dim not in tiles), SINGLE)
+    if memory and tiles.get(memory[0]) == SINGLE and not any(nest.reductions for nest in domain.nests):
+        # Lanes along another dim would be rows apart: the loop over tasks has the lanes.
+        tiles |= dict.fromkeys((dim for dim in domain.dims if dim not in tiles), SINGLE)
     used = prod(dim.extent or 1 for dim in memory if tiles.get(dim) == WHOLE)
     sides = transposed_sides(domain, {dim for dim in inner if dim not in tiles}, budget // used)
     for dim in (*memory, *(dim for dim in domain.dims if dim not in memory)):

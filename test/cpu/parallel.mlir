@@ -5,11 +5,19 @@
 // CHECK-SAME: (%[[LOW:.*]]: index, %[[HIGH:.*]]: index, %[[X:.*]]: memref<64x128xf32>, %[[STATUS:.*]]: memref<i32> {mlopt.status})
 // CHECK-SAME: passthrough = ["noinline"]
 // CHECK: memref.alloca() : memref<16xf32>
-// CHECK: scf.for %[[TASK:.*]] = %[[LOW]] to %[[HIGH]] step
-// CHECK:   %[[J:.*]] = arith.remui %[[TASK]], %{{.*}} : index
-// CHECK:   %[[I:.*]] = arith.divui %[[TASK]], %{{.*}} : index
-// CHECK:   arith.muli %[[J]], %{{.*}} : index
-// CHECK:   cf.assert
+// CHECK: %[[FIRST:.*]] = arith.divui %[[LOW]], %[[ROW:.*]] : index
+// CHECK: %[[LAST:.*]] = arith.ceildivui %[[HIGH]], %[[ROW]] : index
+// CHECK: scf.for %[[I:.*]] = %[[FIRST]] to %[[LAST]] step
+// CHECK:   %[[START:.*]] = arith.muli %[[I]], %c2
+// CHECK:   %[[LEFT:.*]] = arith.subi %[[LOW]], %[[START]]
+// CHECK:   %[[FROM:.*]] = arith.maxsi %[[LEFT]], %c0
+// CHECK:   %[[REST:.*]] = arith.subi %[[HIGH]], %[[START]]
+// CHECK:   %[[TO:.*]] = arith.minsi %[[REST]], %c2
+// CHECK:   scf.for %[[J:.*]] = %[[FROM]] to %[[TO]] step
+// CHECK-NOT: arith.divui
+// CHECK-NOT: arith.remui
+// CHECK:     arith.muli %[[J]], %{{.*}} : index
+// CHECK:     cf.assert
 // CHECK:   memref.store %{{.*}}, %[[X]]
 // CHECK-LABEL: func.func private @large(
 // CHECK-NOT: scf.forall

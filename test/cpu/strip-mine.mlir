@@ -91,6 +91,26 @@ func.func private @any_size(%x: memref<?xf32>, %out: memref<?xf32>) attributes {
   return
 }
 
+// A check on what a reduction makes: its lanes are a full strip's, as they are where a tile is written.
+// CHECK-LABEL: @checked_sum
+// CHECK: scf.for %{{.*}} = %c0 to %c256 step %c64 iter_args(%{{.*}}) -> (vector<64xi32>)
+// CHECK: cf.assert
+func.func private @checked_sum(%x: memref<9x256xi32>, %out: memref<9xi32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %most = arith.constant 7 : i32
+  %none = arith.constant 0 : i32
+  %zero = arith.constant dense<0> : vector<1xi32>
+  scf.forall (%i) in (9) {
+    %v = vector.transfer_read %x[%i, %c0], %none {in_bounds = [true, true]} : memref<9x256xi32>, vector<1x256xi32>
+    %sum = vector.multi_reduction <add>, %v, %zero [1] : vector<1x256xi32> to vector<1xi32>
+    %number = vector.extract %sum[0] : i32 from vector<1xi32>
+    %ok = arith.cmpi ult, %number, %most : i32
+    cf.assert %ok, "IndexError: index out of range in self"
+    vector.transfer_write %sum, %out[%i] {in_bounds = [true]} : vector<1xi32>, memref<9xi32>
+  }
+  return
+}
+
 // A check on all elements of a tile, and a read at an index from memory.
 // CHECK-LABEL: @checked
 // CHECK: %[[ID:.*]] = memref.load

@@ -143,6 +143,21 @@ def test_without_dimensions(name):
 PADS = [(-1, 0), (-1, 2), (-2, -3), (-1, 2, 2, -3), (1, -1, -1, 1), (-6, 0), (-1, 2, 0, 0, 1, -1)]
 
 
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+def test_borders(mode):
+    x = torch.randn(2, 3, 5, 6)
+    assert_as_eager(
+        lambda x: (
+            F.pad(x, (2, 1, 1, 3), mode),
+            F.pad(x, (0, 1, 2, 0), mode),
+            F.pad(x[0], (5, 5), mode),
+            F.pad(x.bfloat16(), (1, 1, 1, 1, 1, 1), mode),
+            F.pad(x, (0, 0, 0, 0), mode),
+        ),
+        x,
+    )
+
+
 @pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
 def test_negative_pads(mode):
     x = torch.randn(2, 3, 5, 6)

@@ -36,6 +36,10 @@ LIMITS = {
     "erf": 1.3,
     "sin": 1.5,
     "cos": 1.5,
+    "tan": 0.8,
+    "atan": 1.5,
+    "sinh": 2.5,
+    "cosh": 2.0,
     "rsqrt": 1.5,
 }
 # Scalars, one register, four registers, and lanes that fill none.
@@ -160,7 +164,7 @@ def check(x: np.ndarray, got: np.ndarray, expected: np.ndarray, limit: float) ->
 @pytest.mark.parametrize("name", LIMITS)
 def test_functions(name: str, lanes: int, vector_bits: int) -> None:
     function = build(loop(lanes, "f32", f"%y = math.{name} %x0 : TYPE"), vector_bits)
-    x = samples(40009 if name in ("sin", "cos") else 20011)
+    x = samples(40009 if name in ("sin", "cos", "tan") else 20011)
     expected = getattr(torch, name)(torch.from_numpy(x).double()).numpy()
     check(x, function(x, dtype=np.float32), expected, LIMITS[name])
 
@@ -206,6 +210,44 @@ def test_powers(lanes: int, vector_bits: int) -> None:
     expected = torch.pow(torch.from_numpy(x).double(), torch.from_numpy(y).double()).numpy()
     count = len(x) // 192 * 192
     check(x[:count], function(x[:count], y[:count], dtype=np.float32), expected[:count], 0.6)
+
+
+def pairs() -> tuple[np.ndarray, np.ndarray]:
+    """All pairs of special values, of neighbours, of all magnitudes, and of multiples."""
+    random = np.random.default_rng(0)
+    special = np.array([*SPECIALS, 0.5, -0.5, 3.0, -3.0], np.float32)
+    bits = random.integers(0, 2**32, (2, 6000), dtype=np.uint32).view(np.float32)
+    y = random.normal(size=6000).astype(np.float32)
+    near = y * np.float32(1 + 2**-22)
+    multiples = (y * random.integers(-1000, 1000, 6000)).astype(np.float32)
+    x = np.concatenate([np.repeat(special, 16), bits[0], near, multiples])
+    y = np.concatenate([np.tile(special, 16), bits[1], y, y])
+    count = len(x) // 192 * 192
+    return x[:count], y[:count]
+
+
+@pytest.mark.parametrize(("lanes", "vector_bits"), SHAPES)
+def test_angles(lanes: int, vector_bits: int) -> None:
+    x, y = pairs()
+    expected = np.arctan2(x.astype(np.float64), y.astype(np.float64))
+    function = build(loop(lanes, "f32", "%y = math.atan2 %x0, %x1 : TYPE", operands=2), vector_bits)
+    small = np.abs(expected) < 2.0**-126  # denormals, where f64's has been rounded once
+    got = function(x, y, dtype=np.float32)
+    check(x[~small], got[~small], expected[~small], 2.0)
+    np.testing.assert_allclose(got[small], expected[small], rtol=1e-6, atol=2.0**-149)
+    np.testing.assert_array_equal(np.signbit(got[small]), np.signbit(expected[small]))
+
+
+@pytest.mark.parametrize(("lanes", "vector_bits"), SHAPES)
+def test_remainders_are_exact(lanes: int, vector_bits: int) -> None:
+    x, y = pairs()
+    function = build(loop(lanes, "f32", "%y = arith.remf %x0, %x1 : TYPE", operands=2), vector_bits)
+    with np.errstate(invalid="ignore"):
+        expected = np.fmod(x, y)
+    got = function(x, y, dtype=np.float32)
+    np.testing.assert_array_equal(got, expected)
+    number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[number]), np.signbit(expected[number]))
 
 
 @pytest.mark.parametrize("exponent", [2.0, 3.0, 0.5, -0.5, -1.0, -2.0])

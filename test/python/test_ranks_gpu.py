@@ -6,11 +6,11 @@ import torch
 from mlopt.frontends.decomposing import sorting
 
 
-@pytest.mark.parametrize("shape", [(64, 64), (9, 100), (33, 130)], ids=str)
+@pytest.mark.parametrize("shape", [(64, 64), (9, 100), (5, 512)], ids=str)
 @pytest.mark.parametrize("name", ["topk", "sort"])
 def test_ranks_fit_a_block(name, shape):
     def function(x):
-        return x.topk(5, -1) if name == "topk" else x.sort(-1)
+        return x.topk(9, -1) if name == "topk" else x.sort(-1)
 
     x = torch.randn(shape)
     x[0, 3], x[1, 5] = float("nan"), -float("inf")
@@ -32,12 +32,12 @@ def numbers(shape, dtype):
     "dtype", [torch.float32, torch.bfloat16, torch.int32, torch.uint8, torch.bool], ids=str
 )
 @pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("size", [65, 128, 129, 1000])
+@pytest.mark.parametrize("size", [513, 700, 1024, 2100])
 def test_merged_parts_are_in_the_stable_order(dtype, descending, size, monkeypatch):
     monkeypatch.setattr(sorting, "LIMIT", 0)
     x = numbers((3, size), dtype)
     wanted = torch.sort(x, dim=-1, stable=True, descending=descending)
-    for most in (1, 50, 65, size):
+    for most in (9, 50, 300, size):
         values, order = sorting.first(x, most, descending)
         assert order.dtype == torch.int64 and values.dtype == dtype
         torch.testing.assert_close(order, wanted.indices[:, :most], rtol=0, atol=0)

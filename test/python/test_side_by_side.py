@@ -64,7 +64,9 @@ def test_errors_are_told_here_and_no_process_is_left(monkeypatch: pytest.MonkeyP
     with pytest.raises(ValueError, match="share 2"):
         side_by_side(work, [1, 2, 3])
     assert len(forked) == 2
-    for process in forked:  # the tests before this may have left others, compile workers that are at their end
+    for (
+        process
+    ) in forked:  # the tests before this may have left others, compile workers that are at their end
         with pytest.raises(ChildProcessError):
             os.waitpid(process, os.WNOHANG)
 

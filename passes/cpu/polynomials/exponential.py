@@ -1,17 +1,20 @@
-"""exp, exp2, expm1, and what is made from them: tanh."""
+"""exp, exp2, expm1, and what is made from them: tanh, sinh, cosh."""
 
 from __future__ import annotations
 
 from mlir import ir
-from mlir.dialects import arith
+from mlir.dialects import arith, math
 
 from .lanes import Lanes
+from .rare import unless_rare
 from .registry import EXP_NOT_POSITIVE, ONE_PLUS_TANH, expands
 
 LOG2_E = 1.4426950408889634
 # ln 2 in two parts: the first has few bits, so that its product with n is exact.
 LN2_HIGH = 0.693145751953125
 LN2_LOW = 1.428606765330187e-06
+
+_OVERFLOWS = 88.0
 
 # (exp(r) - 1 - r) / r² for |r| <= ln2 / 2, relative to exp and to expm1; and (2^r - 1) / r for |r| <= 1/2.
 _EXP = (
@@ -111,6 +114,28 @@ def one_plus_tanh(b: Lanes, operands: list[ir.Value]) -> ir.Value:
     """`2 / (1 + exp(-2 x))`, which is as exact far below 0, where tanh is nearly -1."""
     (x,) = operands
     return b.div(b.const(2.0), b.add(b.const(1.0), exp(b, [b.mul(x, b.const(-2.0))])))
+
+
+@expands("math.sinh")
+def sinh(b: Lanes, operands: list[ir.Value]) -> ir.Value:
+    """`(t + t / (t + 1)) / 2` with `t = exp(|x|) - 1`; libm's beyond 88, where exp overflows before it."""
+    (x,) = operands
+    t = expm1(b, [b.abs(x)])
+    size = b.mul(b.const(0.5), b.add(t, b.div(t, b.add(t, b.const(1.0)))))
+    return unless_rare(b, _is_beyond(b, x), math.sinh, operands, b.with_sign_of(size, x))
+
+
+@expands("math.cosh")
+def cosh(b: Lanes, operands: list[ir.Value]) -> ir.Value:
+    """`(e + 1 / e) / 2` with `e = exp(|x|)`; libm's beyond 88, where exp overflows before it."""
+    (x,) = operands
+    e = exp(b, [b.abs(x)])
+    size = b.mul(b.const(0.5), b.add(e, b.div(b.const(1.0), e)))
+    return unless_rare(b, _is_beyond(b, x), math.cosh, operands, size)
+
+
+def _is_beyond(b: Lanes, x: ir.Value) -> ir.Value:
+    return b.less(b.const(_OVERFLOWS), b.abs(x))
 
 
 def exp_within(b: Lanes, x: ir.Value) -> ir.Value:

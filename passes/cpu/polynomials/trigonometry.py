@@ -1,13 +1,14 @@
-"""sin and cos."""
+"""sin, cos and tan."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from mlir import ir
-from mlir.dialects import arith, math, scf, vector
+from mlir.dialects import arith, math
 
 from .lanes import Lanes, in_registers
+from .rare import unless_rare
 from .registry import expands
 
 _TWO_OVER_PI = 0.6366197723675814
@@ -23,54 +24,53 @@ _LARGEST = 2.0**30
 @expands("math.sin")
 def sin(b: Lanes, operands: list[ir.Value]) -> ir.Value:
     """By the quadrant of x."""
-    return _with_huge_arguments(b, operands[0], 0, math.sin)
+    return _in_quadrants(b, operands[0], lambda part, x: _turned_sine(part, x, 0), math.sin)
 
 
 @expands("math.cos")
 def cos(b: Lanes, operands: list[ir.Value]) -> ir.Value:
     """`sin(x + pi/2)`, by the quadrant of x."""
-    return _with_huge_arguments(b, operands[0], 1, math.cos)
+    return _in_quadrants(b, operands[0], lambda part, x: _turned_sine(part, x, 1), math.cos)
 
 
-def _with_huge_arguments(b: Lanes, x: ir.Value, turn: int, call: Callable[[ir.Value], ir.Value]) -> ir.Value:
-    """The polynomial, and libm's function for lanes beyond 2^30, where f64 does not reduce exactly."""
-    result = in_registers(b, [x], lambda part, operands: _reduced(part, operands[0], turn))
+@expands("math.tan")
+def tan(b: Lanes, operands: list[ir.Value]) -> ir.Value:
+    """`sin(x) / cos(x)`, in f64."""
+    return _in_quadrants(b, operands[0], _tangent, math.tan)
+
+
+def _in_quadrants(
+    b: Lanes, x: ir.Value, rule: Callable[[Lanes, ir.Value], ir.Value], call: Callable[..., ir.Value]
+) -> ir.Value:
+    """``rule``, and libm's function for lanes beyond 2^30, where f64 does not reduce exactly."""
+    result = in_registers(b, [x], lambda part, operands: rule(part, operands[0]))
     huge = arith.cmpf(arith.CmpFPredicate.OGE, b.abs(x), b.const(_LARGEST))
-    if b.shape is None:
-        choice = scf.IfOp(huge, [b.float_type], has_else=True)
-        with ir.InsertionPoint(choice.then_block):
-            scf.YieldOp([call(x)])
-        with ir.InsertionPoint(choice.else_block):
-            scf.YieldOp([result])
-        return choice.results[0]
-    any_huge = vector.reduction(ir.IntegerType.get_signless(1), vector.CombiningKind.OR, huge)
-    choice = scf.IfOp(any_huge, [b.float_type], has_else=True)
-    with ir.InsertionPoint(choice.then_block):
-        scf.YieldOp([_lane_by_lane(b, x, call)])
-    with ir.InsertionPoint(choice.else_block):
-        scf.YieldOp([result])
-    return choice.results[0]
+    return unless_rare(b, huge, call, [x], result)
 
 
-def _lane_by_lane(b: Lanes, x: ir.Value, call: Callable[[ir.Value], ir.Value]) -> ir.Value:
-    index = ir.IndexType.get()
-    lanes = b.shape[0] if b.shape else 1
-    bounds = [arith.constant(index, value) for value in (0, lanes, 1)]
-    loop = scf.ForOp(*bounds, [x])
-    with ir.InsertionPoint(loop.body):
-        element = vector.extract(x, [loop.induction_variable], [_DYNAMIC])
-        carried = loop.inner_iter_args[0]
-        scf.YieldOp([vector.insert(call(element), carried, [loop.induction_variable], [_DYNAMIC])])
-    return loop.results[0]
-
-
-def _reduced(b: Lanes, x: ir.Value, turn: int) -> ir.Value:
+def _reduced(b: Lanes, x: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """`x - n pi/2` in f64, and n in 32 bits."""
     d = b.double
     wide = b.widen(x)
     n, n_int = d.round_to_int(wide, _TWO_OVER_PI)
-    exact = d.fma(n, d.const(-_HALF_PI_LOW), d.fma(n, d.const(-_HALF_PI_HIGH), wide))
+    rest = d.fma(n, d.const(-_HALF_PI_LOW), d.fma(n, d.const(-_HALF_PI_HIGH), wide))
+    return rest, arith.trunci(b.int_type, n_int)
+
+
+def _tangent(b: Lanes, x: ir.Value) -> ir.Value:
+    d = b.double
+    r, quadrant = _reduced(b, x)
+    square = d.mul(r, r)
+    sine = d.fma(d.mul(square, r), d.polynomial(square, _SIN), r)
+    cosine = d.fma(square, d.polynomial(square, (-0.5, *_COS)), d.const(1.0))
+    odd = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(quadrant, b.int_const(1)), b.int_const(0))
+    quotient = d.div(d.select(odd, arith.negf(cosine), sine), d.select(odd, sine, cosine))
+    return b.select(b.equal(x, b.const(0.0)), x, b.narrow(quotient))
+
+
+def _turned_sine(b: Lanes, x: ir.Value, turn: int) -> ir.Value:
+    exact, quadrant = _reduced(b, x)
     r = b.narrow(exact)
-    quadrant = arith.trunci(b.int_type, n_int)
     if turn:
         quadrant = arith.addi(quadrant, b.int_const(turn))
     square = b.mul(r, r)
@@ -87,6 +87,3 @@ def _keep_minus_zero(b: Lanes, r: ir.Value, sine: ir.Value) -> ir.Value:
     """The sine has the sign of r anyway; at -0 the sum above has lost it."""
     sign = arith.andi(b.to_bits(r), b.int_const(-(2**31)))
     return b.from_bits(arith.ori(b.to_bits(sine), sign))
-
-
-_DYNAMIC = ir.ShapedType.get_dynamic_size()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mlir import ir
 from mlir.dialects import scf
 
@@ -23,6 +25,13 @@ def stage_block(block: ir.Block) -> None:
     for op in nested_ops(block):
         if len(op.results) == 1 and is_staged(op.results[0]):
             _stage(block, op.results[0], free)
+
+
+def stage_sums(block: ir.Block, sums: Sequence[ir.Value]) -> None:
+    """Stage what some reductions of a task make."""
+    free: list[tuple[Buffer, ir.Value]] = []
+    for value in sums:
+        _stage(block, value, free)
 
 
 def _stage(block: ir.Block, value: ir.Value, staged: list[tuple[Buffer, ir.Value]]) -> None:

@@ -6,13 +6,14 @@ from math import prod
 
 from mlir import ir
 
-from ...combining import kind_of
+from ...combining import kind_of, reduced_dims
 from ...operations import defining_op, ops_named
 from ...structured import has_one_use
 from ..strips.factors import loops_of
 from ..strips.fragment import is_vector, sizes_of
 from ..strips.memory import memory_dims
 from ..strips.registry import ELEMENTWISE_DIALECTS
+from ..strips.reshape import POSITIONS
 
 FEWEST_ROWS = 6  # of fewer, most lanes of a register would be idle
 _MADE_ONCE = ("vector.multi_reduction", "math.exp")
@@ -44,6 +45,40 @@ def _comes_from_products(value: ir.Value) -> bool:
 
 def _is_sum(op: ir.Operation) -> bool:
     return op.name == "vector.multi_reduction" and kind_of(op) == "add"
+
+
+def sums_in_sums(block: ir.Block) -> list[ir.Value]:
+    """What reductions make that others reduce again, for each of several results: ranks, to order by them.
+
+    In registers it would be made again for each strip of the results.
+    """
+    found: dict[ir.Value, None] = {}
+    for op in ops_named(block, "vector.multi_reduction"):
+        source, gone = op.opview.source, set(reduced_dims(op))
+        kept = {dim for dim, size in enumerate(sizes_of(source)) if size != 1} - gone
+        for sums, dims in _dims_of_sums(source).items():
+            if dims & gone and kept - dims:
+                found[sums] = None
+    return list(found)
+
+
+def _dims_of_sums(value: ir.Value) -> dict[ir.Value, set[int]]:
+    """The results of reductions that ``value`` is made from, and the dims of it along which each one lies."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or not is_vector(value):
+        return {}
+    if owner.name == "vector.multi_reduction":
+        return {value: {dim for dim, size in enumerate(sizes_of(value)) if size != 1}}
+    found: dict[ir.Value, set[int]] = {}
+    if owner.name in POSITIONS:
+        places = POSITIONS[owner.name](owner.opview)
+        for sums, dims in _dims_of_sums(owner.operands[0]).items():
+            found[sums] = {place for dim in dims if (place := places[dim]) is not None}
+    elif owner.name.split(".")[0] in ELEMENTWISE_DIALECTS:
+        for operand in owner.operands:
+            for sums, dims in _dims_of_sums(operand).items():
+                found.setdefault(sums, set()).update(dims)
+    return found
 
 
 def is_staged(value: ir.Value) -> bool:

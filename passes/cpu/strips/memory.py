@@ -21,6 +21,18 @@ def memory_dims(op: ir.OpView) -> list[int | None]:
     return dims
 
 
+def lie_apart(one: ir.OpView, other: ir.OpView) -> bool:
+    """Whether two transfers of one buffer are known to touch nothing in common."""
+    sides = []
+    for op in (one, other):
+        sizes = dict(zip(memory_dims(op), sizes_of(tile_of(op)), strict=True))
+        sides.append([(integer_of(index), sizes.get(dim, 1)) for dim, index in enumerate(op.indices)])
+    return any(
+        first is not None and second is not None and (first + size <= second or second + length <= first)
+        for (first, size), (second, length) in zip(*sides, strict=True)
+    )
+
+
 def inside(op: ir.OpView, tile_dim: int, memory_dim: int, axis: Axis) -> bool:
     """Whether all valid positions of an axis are known to lie inside memory."""
     size = op.base.type.shape[memory_dim]

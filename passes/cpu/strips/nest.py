@@ -41,7 +41,7 @@ REGISTERS = 4
 def plan_nest(layout: Layout, root: ir.OpView, roots: Sequence[ir.OpView], vector_bits: int) -> Nest:
     """Choose the loops for the tile that a transfer_write stores; any of ``roots`` may be stored in them."""
     made = layout.made_from(root.valueToStore)
-    most_lanes = REGISTERS * vector_bits // _widest_bits(layout, roots)
+    most_lanes = REGISTERS * vector_bits // _widest_bits(layout, [each.valueToStore for each in roots])
     contractions = [op for op in made if op.operation.name == "vector.contract"]
     if contractions:
         nest = product_nest(layout, root, contractions, vector_bits, most_lanes)
@@ -55,10 +55,14 @@ def plan_nest(layout: Layout, root: ir.OpView, roots: Sequence[ir.OpView], vecto
     return nest if planned is None else replace(nest, covers=planned[0], columns=planned[1])
 
 
-def _widest_bits(layout: Layout, roots: Sequence[ir.OpView]) -> int:
-    """The bits of the widest element in what these tiles are made from."""
-    tiles = [root.valueToStore for root in roots]
-    tiles += [value for tile in tiles for op in layout.made_from(tile) for value in op.results]
+def full_lanes(layout: Layout, value: ir.Value, vector_bits: int) -> int:
+    """The lanes of a full strip where ``value``, of which there is one, is made from tiles."""
+    return REGISTERS * max(vector_bits // _widest_bits(layout, [value]), 1)
+
+
+def _widest_bits(layout: Layout, values: Sequence[ir.Value]) -> int:
+    """The bits of the widest element in the tiles among ``values`` and what they are made from."""
+    tiles = [*values, *(value for each in values for op in layout.made_from(each) for value in op.results)]
     return widest(element_of(tile) for tile in tiles if is_vector(tile))
 
 
