@@ -102,3 +102,27 @@ func.func private @no_roles(%a: memref<2048x512xbf16>, %b: memref<2048x512xbf16>
   } {mlopt.schedule = {warps = array<i64: 4>, stages = array<i64: 2>, min_blocks = array<i64: 6>}}
   return
 }
+
+// A lower triangle's rows end where each task says: slots of the next one would not go on from the last.
+// CHECK-LABEL: @own_steps
+// CHECK: "mlopt.warp_roles"
+// CHECK: roles = array<i64: 1, 1>
+func.func private @own_steps(%a: memref<4096x4096xbf16>, %b: memref<4096x4096xbf16>, %out: memref<4096x4096xbf16>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<128x256xf32>
+  scf.forall (%i, %j) = (0, 0) to (4096, 4096) step (128, 256) {
+    %end = affine.apply affine_map<(d0) -> (d0 + 128)>(%i)
+    %d = scf.for %k = %c0 to %end step %c64 iter_args(%s = %zero) -> (vector<128x256xf32>) {
+      %x = vector.transfer_read %a[%i, %k], %pad {in_bounds = [true, true]} : memref<4096x4096xbf16>, vector<128x64xbf16>
+      %y = vector.transfer_read %b[%j, %k], %pad {in_bounds = [true, true]} : memref<4096x4096xbf16>, vector<256x64xbf16>
+      %t = vector.contract {indexing_maps = [#a, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<128x64xbf16>, vector<256x64xbf16> into vector<128x256xf32>
+      scf.yield %t : vector<128x256xf32>
+    }
+    %h = arith.truncf %d : vector<128x256xf32> to vector<128x256xbf16>
+    vector.transfer_write %h, %out[%i, %j] {in_bounds = [true, true]} : vector<128x256xbf16>, memref<4096x4096xbf16>
+  } {mlopt.schedule = {warps = array<i64: 8>, stages = array<i64: 4>}}
+  return
+}

@@ -144,3 +144,47 @@ func.func private @short_rows(%a: memref<64x2x12xbf16>, %b: memref<64x16xbf16>, 
   } {mlopt.schedule = {stages = array<i64: 3>, warps = array<i64: 4>}}
   return
 }
+
+// Positions, also those beyond a dim's end, are numbers of 32 bits.
+// CHECK-LABEL: @long_dim
+// CHECK: mlopt.by_threads = "a factor's buffer has a dim of 1073741840 elements, a tensor map 1 to 1073741824"
+func.func private @long_dim(%a: memref<64x1073741840xbf16>, %b: memref<64x512xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c512 step %c32 iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x1073741840xbf16>, vector<64x32xbf16>
+      %y = vector.transfer_read %b[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xbf16>, vector<64x32xbf16>
+      %t = vector.contract {indexing_maps = [#a, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x32xbf16>, vector<64x32xbf16> into vector<64x64xf32>
+      scf.yield %t : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 64, 64, 32>, stages = array<i64: 4>, warps = array<i64: 4>}}
+  return
+}
+
+// Two warpgroups side by side have 512 columns, which are rows in memory.
+// CHECK-LABEL: @many_rows
+// CHECK: mlopt.by_threads = "a tile has 512 rows, a box 256 at most"
+func.func private @many_rows(%a: memref<64x512xbf16>, %b: memref<512x512xbf16>, %out: memref<64x512xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c512 = arith.constant 512 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<64x512xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c512 step %c32 iter_args(%s = %zero) -> (vector<64x512xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [true, true]} : memref<64x512xbf16>, vector<64x32xbf16>
+      %y = vector.transfer_read %b[%c0, %k], %pad {in_bounds = [true, true]} : memref<512x512xbf16>, vector<512x32xbf16>
+      %t = vector.contract {indexing_maps = [#a, #u, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x32xbf16>, vector<512x32xbf16> into vector<64x512xf32>
+      scf.yield %t : vector<64x512xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x512xf32>, memref<64x512xf32>
+  } {mlopt.schedule = {tile = array<i64: 64, 512, 32>, stages = array<i64: 2>, warps = array<i64: 8>}}
+  return
+}

@@ -8,14 +8,15 @@ from math import prod
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mlopt.dialects.layouts import LINE_BYTES, WARP, Layout, wavefronts
+from mlopt.dialects.layouts import LINE_BYTES, WARP, Axis, Layout, wavefronts
 from mlopt.passes.gpu.layouts.spread import Spread
-from mlopt.passes.gpu.threads.arrangement import (
-    Arrangement,
+from mlopt.passes.gpu.threads.arrangement import Arrangement
+from mlopt.passes.gpu.threads.arrangements import (
     arrangements,
     best_arrangement,
     cost,
     least_cost,
+    with_groups,
 )
 
 SHAPES = st.lists(st.integers(1, 24), min_size=2, max_size=3)
@@ -93,7 +94,7 @@ def test_the_best_arrangement_takes_the_fewest_passes(
     found = cost(best, source, target)
     assert found[0] == passes(best, source, copies=False)[0] + passes(best, target, copies=True)[0]
     least = least_cost(*pair)
-    for one in arrangements(sizes, element_bytes):
+    for one in (*arrangements(sizes, element_bytes), *with_groups(sizes, element_bytes)):
         if one.adds_up(source) and one.adds_up(target):
             assert least <= found <= cost(one, source, target)
 
@@ -113,8 +114,8 @@ def test_what_passes_are_counted(pair: tuple[Layout, Layout, tuple[int, ...], in
 @settings(max_examples=40, deadline=None)
 @given(SHAPES, SIZES, st.randoms(use_true_random=False))
 def test_arrangements_give_each_position_a_place(shape: list[int], element_bytes: int, random) -> None:
-    every = list(arrangements(shape, element_bytes, swizzled=True))
-    for one in random.sample(every, min(len(every), 20)):
+    kinds = list(arrangements(shape, element_bytes, swizzled=True)), list(with_groups(shape, element_bytes))
+    for one in (one for every in kinds for one in random.sample(every, min(len(every), 20))):
         places = {one.place(position) for position in product(*map(range, shape))}
         assert len(places) == prod(shape)
         assert max(places) < one.elements
@@ -198,13 +199,63 @@ def test_odd_tiles_have_no_bank_conflicts(
         assert found == least
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from([(2, 2), (4, 4), (2, 4), (4, 2), (8, 2), (2, 8), (2, 2, 2), (8, 4)]),
+    st.sampled_from([16, 32, 64]),
+    st.sampled_from([8, 16, 32, 64]),
+    st.sampled_from([2, 4]),
+    st.booleans(),
+)
+def test_results_of_convolutions_have_no_bank_conflicts(
+    image: tuple[int, ...], rows: int, channels: int, element_bytes: int, loads: bool
+) -> None:
+    """Between the layout of products and that of wide accesses, where rows are places of a few images."""
+    count = max(rows // prod(image), 1)
+    sizes = *([count] if count > 1 else []), *image, channels
+    wide = 16 // element_bytes
+    product_ = layout_by_rows(sizes, [(8, 0), (0, 1)], [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], (16, 8))
+    stored = layout_by_rows(sizes, [(0, 1 << bit) for bit in range(wide.bit_length() - 1)], [], (1, wide))
+    source, target = (stored, product_) if loads else (product_, stored)
+    how = best_arrangement(source, target, sizes, element_bytes)
+    for layout, copies in ((source, False), (target, True)):
+        found, least = passes(how, layout, copies)
+        assert found == least
+
+
+def layout_by_rows(
+    sizes: tuple[int, ...],
+    registers: list[tuple[int, int]],
+    bits: list[tuple[int, int]],
+    covered: tuple[int, int],
+) -> Layout:
+    """A layout of four warps whose steps are rows, of all dims but the last, and columns.
+
+    ``covered`` by ``registers`` and ``bits``: thread bits go on along columns, then rows, then registers do.
+    """
+    (row, column), bits, registers = covered, list(bits), list(registers)
+    while len(bits) < 7 or row < prod(sizes[:-1]) or column < sizes[-1]:
+        step = (0, column) if column < sizes[-1] else (row, 0) if row < prod(sizes[:-1]) else (0, 0)
+        (bits if len(bits) < 7 else registers).append(step)
+        row, column = (row, 2 * column) if step[1] else (2 * row, column)
+
+    def position(step: tuple[int, int]) -> tuple[int, ...]:
+        strides = [prod(sizes[dim + 1 : -1]) for dim in range(len(sizes) - 1)]
+        return *(step[0] // stride % size for stride, size in zip(strides, sizes[:-1], strict=True)), step[1]
+
+    return Layout(
+        len(sizes), tuple(Axis(2, position(step)) for step in registers), tuple(map(position, bits))
+    )
+
+
 @settings(max_examples=20, deadline=None)
 @given(SHAPES, WARPS, st.sampled_from([1, 2, 4, 8]), SIZES, st.randoms(use_true_random=False))
 def test_places_add_up_where_they_are_said_to(
     shape: list[int], warps: int, width: int, element_bytes: int, random
 ) -> None:
     layout = spread_of(shape, warps, width, list(reversed(range(len(shape)))))
-    fitting = [one for one in arrangements(shape, element_bytes) if one.adds_up(layout)]
+    every = *arrangements(shape, element_bytes), *with_groups(shape, element_bytes)
+    fitting = [one for one in every if one.adds_up(layout)]
     assert any(one.gap == 0 for one in fitting)
     for one in random.sample(fitting, min(len(fitting), 50)):
         for thread in (0, 1, 6, 21, layout.threads - 1):

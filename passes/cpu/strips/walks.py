@@ -1,4 +1,4 @@
-"""How a position in memory follows a loop over a window: one step a turn, or one in ``stride`` turns."""
+"""How a position in memory follows a loop over a window: some steps a turn, or one in ``stride`` turns."""
 
 from __future__ import annotations
 
@@ -13,19 +13,29 @@ from .emitter import Emitter
 
 
 class Walk(NamedTuple):
-    """The position ``start`` + (k + ``shift``) floordiv ``stride``, for a loop's variable k."""
+    """The position ``start`` + ``step`` * ((k + ``shift``) floordiv ``stride``), for a loop's variable k.
+
+    One of ``step`` and ``stride`` is 1: windows with a dilation have the one, and with a stride the other.
+    """
 
     start: ir.Value
     shift: int = 0
     stride: int = 1
+    step: int = 1
+
+    def moved(self, turn: int) -> int:
+        """How far the position is from ``start`` in a turn."""
+        return self.step * ((turn + self.shift) // self.stride)
 
     def turn_of(self, em: Emitter, position: int) -> ir.Value:
         """The least k for which the position is not below ``position``."""
-        where, stride, shift = (em.index(number) for number in (position, self.stride, self.shift))
+        where, stride, shift, step = map(em.index, (position, self.stride, self.shift, self.step))
         with em.here():
             turn = arith.SubIOp(where, self.start).result
             if self.stride != 1:
                 turn = arith.MulIOp(turn, stride).result
+            if self.step != 1:
+                turn = arith.CeilDivSIOp(turn, step).result
             return arith.SubIOp(turn, shift).result if self.shift else turn
 
 
@@ -56,9 +66,12 @@ def walk_of(em: Emitter, index: ir.Value, loop: ir.OpView, around: ir.OpView) ->
         if kind == "+":
             return left._replace(start=em.sum(left.start, right))
         start, number = integer_of(left.start), integer_of(right)
-        if kind != "floordiv" or left.stride != 1 or start is None or number is None or number <= 0:
+        is_plain = left.stride == left.step == 1
+        if not is_plain or start is None or number is None or number <= 0:
             return None
-        return Walk(em.index(0), left.shift + start, number)
+        if kind == "floordiv":
+            return Walk(em.index(0), left.shift + start, number)
+        return Walk(em.index(number * start), step=number) if kind == "*" and not left.shift else None
 
     found = fold_affine(affine.results[0], operands, affine.n_dims, em.index, combine)
     return found if isinstance(found, Walk) else None

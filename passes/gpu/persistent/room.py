@@ -1,4 +1,12 @@
-"""What a block that makes tile after tile takes of shared memory: rings, mbarriers, and what it stores."""
+"""What a block that makes tile after tile takes of shared memory: rings, mbarriers, and what it stores.
+
+What is read behind the product, as a residual, changes hands as a whole tile, beside which a block of
+128x256x64 has room for three steps, not four. The slots of steps that are done are not free for it: copies
+for the next tile are on their way there. In four parts, as what is stored, it would leave room for four
+steps. By the model of an H100 that is 194.7 µs, not 195.8, for 4096 x 4096 x 4096 in bf16, 1510 of 1519 for
+8192, and 35.7 of 35.8 with a depth of 512; six more barriers a tile, which it does not count, may take as
+much. So it is not done.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""How a tile lies in shared memory between two layouts: chosen by counting passes over the banks.
+"""How a tile lies in shared memory: the place of each position, and how wide threads access it there.
 
-Every order of its dims is a candidate, with padded rows or planes, or with gaps between groups of rows; of a
-single row with gaps between lines of all banks. What is loaded by matrices may be swizzled, too, which takes
-no room: pieces of 16 bytes change places within a row, or a part of it, by the row's number::
+Of rows and columns, with gaps, or swizzled: pieces of 16 bytes change places within a row, or a part of it,
+by the row's number::
 
     column ^ ((row >> 1) % 4) * 16 bytes      64 bytes a row: 4 chunks, the bits 1 and 2 of the row
 
@@ -12,19 +11,14 @@ address, of which there are few, and all else is added to it (`Arrangement.zone`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import permutations, product, zip_longest
 from math import gcd
 
-from ....dialects.layouts import BANK_BYTES, BANKS, Layout
+from ....dialects.layouts import Layout
 from ..layouts.access import WIDE
 from .warp_accesses import WarpAccesses
-
-GROUPS = (2, 4, 8, 16)  # rows that may share a gap
-_CHUNKS = (8, 4, 2)
-ORDERED = 3  # dims of which every order is tried; of more any may be the inner one
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,7 @@ class Arrangement:
         within = self.group if self.gap and self.rows == self.inner else 0
         if self.chunks > 1:
             within = self.chunk
-        return gcd(_widest(layout, self.sizes, self.inner, self.element_bytes), self.gap, within, *others)
+        return gcd(widest(layout, self.sizes, self.inner, self.element_bytes), self.gap, within, *others)
 
     def place(self, position: Sequence[int]) -> int:
         """Where a position lies, in elements."""
@@ -117,11 +111,11 @@ class Arrangement:
 
     def stores(self, layout: Layout) -> WarpAccesses:
         """How threads store the tile."""
-        return _accesses(layout, self.sizes, self.inner, self.width(layout), self.element_bytes, False)
+        return accesses(layout, self.sizes, self.inner, self.width(layout), self.element_bytes, False)
 
     def loads(self, layout: Layout) -> WarpAccesses:
         """How threads load the tile."""
-        return _accesses(layout, self.sizes, self.inner, self.width(layout), self.element_bytes, True)
+        return accesses(layout, self.sizes, self.inner, self.width(layout), self.element_bytes, True)
 
 
 def _are_bits(layout: Layout, dim: int) -> bool:
@@ -134,143 +128,14 @@ def _are_bits(layout: Layout, dim: int) -> bool:
     return not any(taken & position[dim] for position in layout.register_positions)
 
 
-@lru_cache(maxsize=256)
-def best_arrangement(
-    source: Layout,
-    target: Layout,
-    sizes: tuple[int, ...],
-    element_bytes: int,
-    room: int = 1 << 62,
-    along: int | None = None,
-    wide: Layout | None = None,
-) -> Arrangement:
-    """The candidate of fewest passes over the banks; then of fewest accesses, then the smallest one.
-
-    One of more than ``room`` bytes only if the tile itself is larger. ``along``: neighbours lie along this
-    dim, and may be swizzled, in whole accesses of 16 bytes for who has the layout ``wide``.
-    """
-    ideal = least_cost(source, target, sizes, element_bytes)
-    best, least = None, (1 << 62, 0)
-    candidates = arrangements(sizes, element_bytes, swizzled=along is not None)
-    if along is not None:
-        candidates = (
-            one
-            for one in candidates
-            if one.inner == along and (wide is None or one.width(wide) * element_bytes == WIDE)
-        )
-    for one in sorted(candidates, key=lambda each: (each.elements, each.gap)):
-        if least <= ideal or (best is not None and one.elements * element_bytes > room):
-            break
-        if _bound(one, source, target) < least and one.adds_up(source) and one.adds_up(target):
-            found = cost(one, source, target, least[0])
-            if found < least:
-                best, least = one, found
-    assert best is not None, "places add up where there are no gaps"
-    return best
-
-
-def cost(one: Arrangement, source: Layout, target: Layout, most: int = 1 << 62) -> tuple[int, int]:
-    """The passes of all stores and loads, and their number; if it is more than ``most``, of some of them."""
-    stores, loads = one.stores(source), one.loads(target)
-    passes = stores.passes(one.place, most, one.gap)
-    if passes <= most:
-        passes += loads.passes(one.place, most - passes, one.gap)
-    return passes, stores.count + loads.count
-
-
-def _bound(one: Arrangement, source: Layout, target: Layout) -> tuple[int, int]:
-    """What ``one`` costs if it has no conflicts: of most candidates, whose threads access less, too much."""
-    stores, loads = one.stores(source), one.loads(target)
-    return stores.least + loads.least, stores.count + loads.count
-
-
-def least_cost(source: Layout, target: Layout, sizes: tuple[int, ...], element_bytes: int) -> tuple[int, int]:
-    """What no arrangement goes below: the widest accesses along some dim, without conflicts."""
-    found = []
-    for inner in range(len(sizes)):
-        stores, loads = (
-            _accesses(layout, sizes, inner, _widest(layout, sizes, inner, element_bytes), element_bytes, has)
-            for layout, has in ((source, False), (target, True))
-        )
-        found.append((stores.least + loads.least, stores.count + loads.count))
-    return min(found)
-
-
-def arrangements(sizes: Sequence[int], element_bytes: int, swizzled: bool = False) -> Iterator[Arrangement]:
-    """The candidates, with or without ``swizzled`` ones."""
-    wide = [dim for dim, size in enumerate(sizes) if size != 1]
-    line = BANKS * BANK_BYTES // element_bytes
-    paddings = range(min(line // 2, BANKS) + 1)
-    widths = (1, 2, 4, 8, WIDE, 2 * WIDE) if swizzled else (1, 2, 4, 8, WIDE)
-    gaps = [size // element_bytes for size in widths if size >= element_bytes]
-    for order in _orders(wide):
-        yield _arranged(sizes, order, element_bytes)
-        if swizzled and len(order) > 1:
-            yield from _swizzles(_arranged(sizes, order, element_bytes))
-        for gap in gaps if len(order) == 1 else ():
-            yield _arranged(sizes, order, element_bytes, group=line, gap=gap)
-        for padding in paddings[1:] if len(order) > 1 else ():
-            yield _arranged(sizes, order, element_bytes, row=padding)
-            if len(order) > 2:
-                yield _arranged(sizes, order, element_bytes, plane=padding)
-        for group in GROUPS:
-            if len(order) > 1 and group < sizes[order[1]]:
-                for gap, padding in product(gaps, paddings):
-                    yield _arranged(sizes, order, element_bytes, row=padding, group=group, gap=gap)
-
-
-def _swizzles(plain: Arrangement) -> Iterator[Arrangement]:
-    """The ways to change places in rows that consist of whole parts of two, four or eight chunks."""
-    line = BANKS * BANK_BYTES // WIDE
-    for chunks in (each for each in _CHUNKS if plain.sizes[plain.inner] % (each * plain.chunk) == 0):
-        count = chunks.bit_length() - 1
-        for shift in range((line // chunks).bit_length()):
-            yield replace(plain, bits=tuple(range(shift, shift + count)))
-        if plain.element_bytes == BANK_BYTES and chunks == _CHUNKS[0]:  # lanes load 8 neighbours of 4 rows
-            yield replace(plain, bits=(2, 0, 1))
-        if plain.element_bytes == 1:  # matrices of bytes have rows 0, 1, 4, 5, 8, 9, 12 and 13
-            yield replace(plain, bits=(2, 3, 0)[:count])
-            if plain.sizes[plain.inner] == 2 * WIDE:
-                order = plain.inner, plain.rows
-                yield replace(_arranged(plain.sizes, order, 1, group=4, gap=4 * WIDE), bits=(3,))
-
-
-def _orders(dims: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The dims, innermost first."""
-    if len(dims) <= ORDERED:
-        yield from permutations(reversed(dims))
-        return
-    for inner in reversed(dims):
-        yield inner, *(dim for dim in reversed(dims) if dim != inner)
-
-
-def _arranged(
-    sizes: Sequence[int],
-    order: Sequence[int],
-    element_bytes: int,
-    row: int = 0,
-    plane: int = 0,
-    group: int = 1,
-    gap: int = 0,
-) -> Arrangement:
-    """``row`` and ``plane`` are elements of padding after each."""
-    strides, stride = [0] * len(sizes), 1
-    inner, rows = (order[0], order[min(1, len(order) - 1)]) if order else (0, 0)
-    for dim, padding in zip_longest(order, (row, plane)[: len(order)], fillvalue=0):
-        strides[dim] = stride
-        stride = stride * sizes[dim] + padding
-        if gap and dim == rows:
-            stride += (sizes[dim] - 1) // group * gap
-    return Arrangement(tuple(sizes), tuple(strides), inner, stride, element_bytes, rows, group, gap)
-
-
-def _widest(layout: Layout, sizes: Sequence[int], inner: int, element_bytes: int) -> int:
+def widest(layout: Layout, sizes: Sequence[int], inner: int, element_bytes: int) -> int:
     """The neighbours that a thread could access at once, none of them outside if one is inside."""
     return gcd(layout.run(inner), WIDE // element_bytes, sizes[inner])
 
 
 @lru_cache(maxsize=256)
-def _accesses(
+def accesses(
     layout: Layout, sizes: tuple[int, ...], inner: int, width: int, element_bytes: int, has_copies: bool
 ) -> WarpAccesses:
+    """What warps do, ``width`` neighbours at once; ``has_copies``: all threads, not one for each element."""
     return WarpAccesses(layout, sizes, inner, width, element_bytes, has_copies)

@@ -1,6 +1,6 @@
 """How a tile changes hands through shared memory: its arrangement there, its stores and its loads.
 
-The arrangement is chosen by counting passes over the banks (`arrangement`). What tensor cores multiply is
+The arrangement is chosen by counting passes over the banks (`arrangements`). What tensor cores multiply is
 loaded by matrices where it can be (`matrices`).
 """
 
@@ -15,7 +15,8 @@ from mlir import ir
 
 from ....dialects.layouts import Layout, Position
 from ..layouts.access import WIDE
-from .arrangement import Arrangement, best_arrangement, cost
+from .arrangement import Arrangement
+from .arrangements import best_arrangement, cost
 from .builder import Builder, Number, Truth
 from .emitter import Emitter
 from .fragment import Fragment
