@@ -164,6 +164,30 @@ class Layout:
         axes = [Axis(axis.extent // parts, axis.step) if axis is last else axis for axis in self.registers]
         return Layout(self.rank, tuple(axis for axis in axes if axis.extent > 1), self.bits)
 
+    @cached_property
+    def striped(self) -> Layout:
+        """The same positions, of which neighbouring lanes have neighbours as far as each lane had some.
+
+        Along each dim a run of ``n`` neighbours, behind which the next lanes have theirs, becomes ``n``
+        positions that are as far apart as there are such lanes. What it becomes follows from the layout along
+        that dim alone: tiles that share dims still fit each other.
+        """
+        axes, bits = list(self.registers), list(self.bits)
+        for dim in range(self.rank):
+            run, places = self.run(dim), [step[dim] for step in self.bits[:LANE_BITS]]
+            lanes = 0
+            while run << lanes in places:
+                lanes += 1
+            own = [at for at, axis in enumerate(axes) if 0 < axis.step[dim] < run]
+            if any(axes[at].extent * axes[at].step[dim] > run for at in own):
+                continue
+            for at in own:
+                axes[at] = Axis(axes[at].extent, _scaled(axes[at].step, 1 << lanes))
+            for at in range(lanes):
+                bit = places.index(run << at)
+                bits[bit] = _unit(self.rank, dim, 1 << at)
+        return Layout(self.rank, tuple(axes), tuple(bits))
+
     def same_place(self, other: Layout) -> bool:
         """Whether each thread holds the same positions in both, in whatever registers."""
         return self.bits == other.bits and set(self.register_positions) == set(other.register_positions)
@@ -227,6 +251,10 @@ def _parse_axes(text: str) -> list[Axis]:
 
 def _scaled(step: Position, factor: int) -> Position:
     return tuple(part * factor for part in step)
+
+
+def _unit(rank: int, dim: int, size: int) -> Position:
+    return tuple(size if at == dim else 0 for at in range(rank))
 
 
 def _total(steps: Iterable[Position], rank: int) -> Position:

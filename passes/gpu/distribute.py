@@ -21,9 +21,10 @@ After::
 One block a task, flattened to x; a number of blocks that is not constant is asserted to be one that a GPU can
 launch. A device function takes a pointer for each memref, other arguments as they
 are, and each dynamic size after them. Where accesses rest on buffers, and rows of dynamic size, that begin at
-multiples of 16 bytes, a twin `…_unaligned` accesses one element at a time, and the launch chooses. A kernel
-with asserts takes a status cell that the device can write, marked mlopt.status, which mlopt-gpu-entry passes:
-a failed assert leaves the number of its message there (module attribute mlopt.asserts).
+multiples of 16 bytes, a twin `…_unaligned` accesses one element at a time, neighbouring lanes neighbours
+(``threads/striped.py``), and the launch chooses. A kernel with asserts takes a status cell that the device
+can write, marked mlopt.status, which mlopt-gpu-entry passes: a failed assert leaves the number of its message
+there (module attribute mlopt.asserts).
 
 Legal after mlopt-gpu-assign-layouts, for kernels that get along with the shared memory that a block can have:
 others are refused. The rules, one an op, are in ``threads/``.
@@ -82,16 +83,16 @@ class Distribute(Pass):
         alignment = 0  # of shared memory, if a kernel has any
         for forall, devices in zip(grids, _emit(grids, block, messages, self.shared), strict=True):
             function = forall.parent.operation
-            if devices.shared > self.shared:
+            if devices.most_shared > self.shared:
                 raise UnsupportedError(
                     function,
-                    f"a block of @{devices.name} needs {devices.shared} bytes of shared memory,"
+                    f"a block of @{devices.name} needs {devices.most_shared} bytes of shared memory,"
                     f" the GPU gives it {self.shared} at most",
                     "compute this on smaller parts or in a narrower dtype, or compile it for a GPU"
                     " whose blocks have more",
                 )
-            SHARED.set(function, devices.shared)
-            alignment = max(alignment, devices.alignment if devices.shared else 0)
+            SHARED.set(function, devices.most_shared)
+            alignment = max(alignment, devices.alignment if devices.most_shared else 0)
             write_launcher(function, forall, MODULE, devices)
         if alignment:
             with ir.InsertionPoint.at_block_begin(block), op.location:

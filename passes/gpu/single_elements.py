@@ -57,9 +57,9 @@ from ..base import Pass
 from ..operations import nested_ops
 from .grids import grids_of
 from .layouts.consecutive import consecutive_each
-from .layouts.neighbours import PROCESSORS, neighbours_each
+from .layouts.neighbours import neighbours_each
 from .layouts.tiles import is_tile, sizes_of
-from .layouts.warps import warps_of
+from .layouts.warps import FILLING, warps_of
 from .threads.grid import Loops
 
 MOST_EACH = 4  # tasks of a thread
@@ -110,6 +110,6 @@ def tasks_each(forall: ir.Operation, threads: int) -> int:
     if not total or any(op.operation.regions for op in work):
         return 1
     each = MOST_EACH
-    while each > 1 and (total % (threads * each) or total < PROCESSORS * threads * each):
+    while each > 1 and (total % (threads * each) or total < FILLING * threads * each):
         each //= 2
     return each

@@ -25,7 +25,7 @@ from .common import ROW, forced, keep_inside
 from .gpu_attention import choose_block, plain_parts, shared_keys
 from .gpu_lists import choose_lists
 from .gpu_products import choose_contraction, choose_tensor_block, tensor_product
-from .gpu_rows import WAVE, are_few_rows, by_elements, choose_rows
+from .gpu_rows import are_few_rows, by_elements, choose_rows
 from .gpu_shares import share_inputs, warps_with_weights
 from .gpu_steps import hold_rows, lengthen_steps, registers_for_steps, short_steps
 from .gpu_threads import (
@@ -44,12 +44,7 @@ from .gpu_threads import (
     warps_for,
     warps_with_accesses,
 )
-from .gpu_tiles import (
-    BLOCKS,
-    blocks_of,
-    largest_tile,
-    reduced_in_tiles,
-)
+from .gpu_tiles import blocks_of, largest_tile, reduced_in_tiles
 from .gpu_windows import warps_of_windows
 from .tensor_blocks import SHARED
 from .warpgroup_blocks import WarpgroupBlock
@@ -118,7 +113,7 @@ def choose(
         lists = choose_lists(domain, find_machine(machine))
         if lists is not None:
             return Choice(lists.tiles, lists.warps, lists.min_blocks, listed=lists.at_once)
-    tiles = forced(domain)
+    tiles, processors = forced(domain), find_machine(machine).processors
     found: Sequence[Estimate[Sized]] = ()
     if attention is not None:
         found = choose_block(domain, attention, tiles, machine, shared, warpgroups, candidate)
@@ -129,11 +124,11 @@ def choose(
     elif by_elements(domain, tiles):
         tiles |= dict.fromkeys((dim for dim in domain.dims if dim not in tiles), SINGLE)
     else:
-        choose_rows(domain, tiles)
+        choose_rows(domain, tiles, processors)
     keep_inside(domain, tiles)
     tiles = {dim: tiles.get(dim, WHOLE) for dim in domain.dims}
     if not found:
-        return _choose_threads(domain, tiles, find_machine(machine).processors)
+        return _choose_threads(domain, tiles, processors)
     best = found[0]
     rounds = attention is None and heavy is not None and tensor_product(domain, heavy) is None
     block = best.block
@@ -157,10 +152,11 @@ def _choose_threads(domain: Domain, tiles: dict[Dim, int], processors: int) -> C
     What all blocks read becomes a longer tile of each, if one wave has them all.
     """
     hold_rows(domain, tiles)
-    if _in_steps(domain) and blocks_of(domain, tiles) <= WAVE:  # others take turns, and keep what they share
+    if _in_steps(domain) and blocks_of(domain, tiles) <= processors * MOST_BLOCKS:
+        # Others take turns, and keep what they share.
         share_inputs(domain, tiles, processors)
-    warps, many = _warps(domain, tiles), results_of(domain) > MOST_RESULTS
-    short = 0 if many else short_steps(domain, tiles, warps)
+    warps, many = _warps(domain, tiles, processors), results_of(domain) > MOST_RESULTS
+    short = 0 if many else short_steps(domain, tiles, warps, processors)
     warps = short or warps
     # Windows and steps of a reduction are unrolled: what they load is on its way before the first is used.
     unrolled = any(rule_of(nest) is window for nest in domain.nests) or any(
@@ -185,15 +181,15 @@ def _choose_threads(domain: Domain, tiles: dict[Dim, int], processors: int) -> C
     return Choice(tiles, warps, blocks, most_registers=most, parts=parts)
 
 
-def _warps(domain: Domain, tiles: dict[Dim, int]) -> int:
+def _warps(domain: Domain, tiles: dict[Dim, int], processors: int) -> int:
     """The warps that a block's tile is for; steps of few blocks become longer."""
     covered = largest_tile(domain, tiles)
     most = elements_for_rows(domain, tiles) if reduces(domain) else THREAD_ELEMENTS
     warps = warps_for(covered, most)
-    if covered <= WARP * ROW_THREAD_ELEMENTS and are_few_rows(domain):
+    if covered <= WARP * ROW_THREAD_ELEMENTS and are_few_rows(domain, processors):
         warps = 1
     if _heavy(domain) is None and attention_of(domain) is None:
-        if blocks_of(domain, tiles) <= BLOCKS:
+        if blocks_of(domain, tiles) <= processors:
             warps = max(warps, lengthen_steps(domain, tiles))
         if _in_steps(domain) or reduced_in_tiles(domain):
             warps = min(warps, warps_with_accesses(domain, tiles))

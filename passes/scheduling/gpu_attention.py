@@ -12,6 +12,7 @@ from math import ceil, prod
 
 from ...dialects.attributes import ROUNDS
 from ..domain import Dim, Domain
+from ..gpu.layouts.warps import FILLING
 from ..tiling import attention, contraction
 from ..tiling.access import Access, Nest, shape_of
 from ..tiling.registry import rule_of
@@ -20,7 +21,7 @@ from .attention import Block, choose_attention, row_dim
 from .attention_blocks import Attention, estimates
 from .block_times import Estimate, Sized, with_first
 from .gpu_products import UNKNOWN_DEPTH, tensor_instruction
-from .gpu_tiles import BLOCKS, blocks_of, bytes_of, inputs_of
+from .gpu_tiles import blocks_of, bytes_of, inputs_of
 from .tensor_blocks import WORD
 from .warpgroup_attention import warpgroup_blocks
 
@@ -55,13 +56,13 @@ def choose_block(
         found = with_first(estimates(asked, machine, shared, others), candidate)
     if not found:
         plain = SCORES if instruction is not None else _plain_block(domain, nest, len(products))
-        choose_attention(domain, nest, tiles, plain, BLOCKS)
+        choose_attention(domain, nest, tiles, plain, FILLING)
         if not products:  # lanes have whole keys: a step of some fewer, to be even, would leave lanes idle
             keys = domain.loops(nest)[nest.reductions[0]]
             tiles[keys] = min(plain.keys, _extent(keys))
         return ()
     best = found[0].block
-    choose_attention(domain, nest, tiles, Block((best.rows,), best.keys, 0), BLOCKS)
+    choose_attention(domain, nest, tiles, Block((best.rows,), best.keys, 0), FILLING)
     tiles[domain.loops(nest)[nest.reductions[0]]] = best.keys
     return found
 

@@ -15,6 +15,7 @@ from ..costs.roofline import arithmetic_of
 from ..domain import Dim, Domain
 from ..gpu.layouts.access import WIDE
 from ..gpu.layouts.instructions import Instruction, instruction_for
+from ..gpu.layouts.warps import FILLING
 from ..powers import power_above
 from ..siblings import are_siblings
 from ..tiling import contraction, elementwise, fill
@@ -22,7 +23,7 @@ from ..tiling.access import Access, Nest, shape_of
 from ..tiling.registry import SINGLE, rule_of
 from .block_times import Estimate, with_first
 from .common import ROW, products_at_once
-from .gpu_tiles import BLOCKS, ROW_ELEMENTS, blocks_of, bytes_of, inputs_of, leaves, part_of
+from .gpu_tiles import ROW_ELEMENTS, blocks_of, bytes_of, inputs_of, leaves, part_of
 from .tensor_blocks import MOST_ROWS, Block, Product, row_parts
 from .warpgroup_blocks import product_estimates
 
@@ -45,7 +46,7 @@ def choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int]) -> Non
     for high, wide in [side for side in CONTRACTION_SIDES if prod(side) <= most]:
         tiles.update(free)
         _choose_block(tiles, free, lanes, rows, high, wide)
-        if blocks_of(domain, tiles) >= BLOCKS:
+        if blocks_of(domain, tiles) >= FILLING:
             return
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 
 from ..domain import Dim, Domain
-from ..gpu.layouts.warps import MOST_BLOCKS
+from ..gpu.layouts.warps import FILLING, MOST_BLOCKS
 from ..powers import power_above, power_below
 from ..tiling.access import Access
 from ..tiling.analysis import loops_in
@@ -29,7 +29,6 @@ from .gpu_threads import (
     reduces,
 )
 from .gpu_tiles import (
-    BLOCKS,
     ROW_ELEMENTS,
     beside_each,
     bytes_in_memory,
@@ -43,8 +42,6 @@ from .gpu_tiles import (
 from .tensor_blocks import SECTOR
 
 ACCESSES = 4  # wide ones in flight a thread; half where much is computed with what they bring
-
-WAVE = BLOCKS * MOST_BLOCKS  # that are on the chip at once at most
 
 SQUARE = 32  # the side of a transposed tile, at least
 
@@ -97,7 +94,7 @@ def _is_in_blocks(domain: Domain, inner: Dim) -> bool:
     return False
 
 
-def choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
+def choose_rows(domain: Domain, tiles: dict[Dim, int], processors: int) -> None:
     """Fill a block's budget along the largest tensor's memory, innermost dim first.
 
     Reduced dims count: what does not fit is left to steps over them.
@@ -113,7 +110,7 @@ def choose_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
     sides = _sides(domain, [dim for dim in dims if dim in inner])
     if transposed:
         dims.sort(key=lambda dim: dim not in inner)  # a square first: both sides are read in whole sectors
-    budget = _budget(domain, dims)
+    budget = _budget(domain, dims, processors)
     left = _tasks_wanted(dims) if reduced else budget
     owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
     beside = beside_each(domain)
@@ -154,14 +151,14 @@ def _sides(domain: Domain, inner: Sequence[Dim]) -> dict[Dim, int]:
     sides = dict.fromkeys(inner, SQUARE)
     size = widest_bytes(domain)
     total = prod(dim.extent or ROW for dim in domain.dims if dim.kind == "parallel")
-    most = min(power_below(total // BLOCKS), FEWEST_WARPS * WARP * ACCESSES * max(WIDE // size, 1))
+    most = min(power_below(total // FILLING), FEWEST_WARPS * WARP * ACCESSES * max(WIDE // size, 1))
     for dim in inner:
         if 2 * prod(sides.values()) <= most and 2 * SQUARE * size <= LINE:
             sides[dim] *= 2
     return sides
 
 
-def _budget(domain: Domain, dims: Sequence[Dim]) -> int:
+def _budget(domain: Domain, dims: Sequence[Dim], processors: int) -> int:
     """The elements of a block's largest tile: all wide accesses of a thread are to be in flight at once."""
     threads = FEWEST_WARPS * WARP
     wide, fewest = (
@@ -170,18 +167,18 @@ def _budget(domain: Domain, dims: Sequence[Dim]) -> int:
     total = prod(dim.extent or ROW for dim in dims)
     accesses = ACCESSES // 2 if is_dear(domain) else ACCESSES
     most = max(wide * (accesses // _large_inputs(domain, total)), fewest)
-    budget = min(max(power_below(total // BLOCKS), wide), most)
+    budget = min(max(power_below(total // FILLING), wide), most)
     owned = prod(dim.extent or 1 for dim in domain.dims if dim.whole)
     if owned == 1:
         return budget
     together = max(_columns(domain, dims), _rows_of_columns(domain, owned))
-    if together == 1 and are_few_rows(domain):
+    if together == 1 and are_few_rows(domain, processors):
         return max(fewest // FEWEST_WARPS, owned)
     return max(min(budget, ROW_ELEMENTS), owned * together)
 
 
-def are_few_rows(domain: Domain) -> bool:
-    """Whether each row is to be a warp's, and a block's: the chip holds all of them at once.
+def are_few_rows(domain: Domain, processors: int) -> bool:
+    """Whether each row is to be a warp's, and a block's: ``processors`` hold all of them at once.
 
     Then multiprocessors share them evenly, and no block asks twice for what is loaded with each of its rows,
     as weights.
@@ -191,7 +188,7 @@ def are_few_rows(domain: Domain) -> bool:
     return (
         reduces(domain)
         and 1 < owned <= WARP * ROW_THREAD_ELEMENTS
-        and rows <= WAVE
+        and rows <= processors * MOST_BLOCKS
         and len(own_inputs(domain)) < len(inputs_of(domain))
     )
 
@@ -203,7 +200,7 @@ def _columns(domain: Domain, dims: Sequence[Dim]) -> int:
         return 1
     size = bytes_in_memory(domain)
     columns = prod(dim.extent or ROW for dim in dims if dim.kind == "parallel" and not dim.whole)
-    return max(min(power_below(columns // BLOCKS), LINE // size), SECTOR // size, 1)
+    return max(min(power_below(columns // FILLING), LINE // size), SECTOR // size, 1)
 
 
 def _rows_of_columns(domain: Domain, owned: int) -> int:
@@ -217,7 +214,7 @@ def _rows_of_columns(domain: Domain, owned: int) -> int:
         return 1
     rows = prod(dim.extent or ROW for dim in filter(_is_free, domain.dims))
     held = MOST_WARPS * WARP * ROW_THREAD_ELEMENTS // owned
-    return min(SECTOR // min(sizes), power_below(rows // BLOCKS), power_below(held))
+    return min(SECTOR // min(sizes), power_below(rows // FILLING), power_below(held))
 
 
 def _is_across(loops: Sequence[Dim], access: Access) -> bool:
@@ -242,4 +239,4 @@ def _large_inputs(domain: Domain, total: int) -> int:
 def _tasks_wanted(dims: Sequence[Dim]) -> int:
     """The results of a reduction in one block: few, so that there are blocks for all, but a whole sector."""
     results = prod(dim.extent or ROW for dim in dims if dim.kind == "parallel")
-    return max(power_below(results // BLOCKS), WARP)
+    return max(power_below(results // FILLING), WARP)

@@ -23,7 +23,7 @@ from .gpu_threads import (
     warps_with_accesses,
     words_of,
 )
-from .gpu_tiles import BLOCKS, beside_each, blocks_of, inputs_of, largest_tile, reduced_in_tiles, widest_bytes
+from .gpu_tiles import beside_each, blocks_of, inputs_of, largest_tile, reduced_in_tiles, widest_bytes
 
 STEP_ELEMENTS = 8  # of a thread, of a step along a row that is longer than a block's registers
 # The same along columns: four wide loads a thread. With 32 warps 64 KB are on their way: Little's law asks
@@ -74,12 +74,12 @@ def hold_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
     tiles |= dict.fromkeys(stepped, WHOLE)
 
 
-def short_steps(domain: Domain, tiles: dict[Dim, int], warps: int) -> int:
+def short_steps(domain: Domain, tiles: dict[Dim, int], warps: int, processors: int) -> int:
     """Short steps, or none, for a block that adds up what it reads; the warps that they take, or 0.
 
     A thread carries a total for each of its elements of a step: half as many elements, of two steps at once,
     are as many loads on their way and half as many totals. A row that fits a block as others do has no steps.
-    Of columns a multiprocessor that has few blocks gets as many warps as it may have of one.
+    Of columns each of ``processors`` that has few blocks gets as many warps as it may have of one.
     """
     stepped = [dim for dim in reduced_in_tiles(domain) if 0 < tiles[dim] < (dim.extent or ROW)]
     if len(stepped) != 1 or not adds(domain):
@@ -95,7 +95,7 @@ def short_steps(domain: Domain, tiles: dict[Dim, int], warps: int) -> int:
             return min(warps_for(row, ROW_THREAD_ELEMENTS), warps_with_accesses(domain, tiles))
     if tiles[dim] >= AT_ONCE and words_of(domain, inputs_of(domain), tiles, warps * WARP) >= FLYING:
         tiles[dim] //= AT_ONCE
-    share = ceil(blocks_of(domain, tiles) / BLOCKS)
+    share = ceil(blocks_of(domain, tiles) / processors)
     while 2 * warps * share <= MOST_WARPS and dim.extent % (2 * AT_ONCE * tiles[dim]) == 0:
         warps, tiles[dim] = 2 * warps, 2 * tiles[dim]
     return warps

@@ -15,7 +15,6 @@ from ..tiling.registry import WHOLE, rule_of, stepped_dims
 from .common import ROW
 
 ROW_ELEMENTS = 1024  # at least, of a block that reduces rows
-BLOCKS = 132  # to fill the chip: the multiprocessors of an H200; an A100 has 108
 
 
 def largest_tile(domain: Domain, tiles: dict[Dim, int]) -> int:

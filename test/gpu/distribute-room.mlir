@@ -11,8 +11,8 @@
 // NARROW-NOT: nvvm.barrier0
 // NONE-NOT: nvvm.barrier0
 // CHECK-LABEL: llvm.func @turned_unaligned(
-// WIDE: mlopt.shared = 8416
-// NARROW: mlopt.shared = 4208
+// WIDE: mlopt.shared = 10464
+// NARROW: mlopt.shared = 5232
 // NONE: mlopt.shared = 0
 func.func private @turned(%x: memref<64x64xf32>, %y: memref<64x64xf32>, %z: memref<64x64xf32>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
   %pad = arith.constant 0.0 : f32

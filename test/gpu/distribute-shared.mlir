@@ -114,7 +114,7 @@ func.func private @two(%x: memref<64x96xf32>, %y: memref<64x96xf32>, %z: memref<
 // CHECK: llvm.load %{{.*}} !llvm.ptr<3>
 // CHECK: nvvm.barrier0
 // CHECK: llvm.store %{{.*}} !llvm.ptr<3>
-// CHECK: mlopt.shared = 33008
+// CHECK: dynamic_shared_memory_size %c33008_i32
 func.func private @again(%x: memref<64x128xf32>, %one: memref<128x64xf32>, %other: memref<128x64xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %pad = arith.constant 0.0 : f32
@@ -141,7 +141,7 @@ func.func private @again(%x: memref<64x128xf32>, %one: memref<128x64xf32>, %othe
 // CHECK:   llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
 // CHECK-NOT: nvvm.barrier0
 // CHECK: llvm.func @kept_unaligned
-// CHECK:   llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
+// CHECK:   llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
 // CHECK: mlopt.shared = 16384
 func.func private @kept(%x: memref<4096xf32>, %out: memref<4096xf32>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index

@@ -1,4 +1,5 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda})' | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda machine=h100})' | FileCheck %s --check-prefix=H100
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda tf32=true})' | FileCheck %s --check-prefix=TF32
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cuda choices="product:1"})' | FileCheck %s --check-prefix=SECOND
 // RUN: not mlopt-opt %s --pass-pipeline='builtin.module(mlopt-schedule{target=cud})' 2>&1 | FileCheck %s --check-prefix=BAD
@@ -86,10 +87,12 @@ func.func private @column_sum(%x: tensor<1001x1000xf32>, %out: tensor<1000xf32>)
   return %r : tensor<1000xf32>
 }
 
-// Long columns: a multiprocessor has two blocks, each half of its warps; a thread has two wide loads a step, and
-// two steps at once.
+// Long columns, 256 blocks: of an A100's 108 multiprocessors some have three, each a quarter of 32 warps; of an
+// H100's 132 none has more than two, each half of them. A thread has two wide loads a step, and two steps at once.
 // CHECK-LABEL: @long_columns
-// CHECK-SAME: {min_blocks = array<i64: 3>, tile = array<i64: 1, 64, 64>, warps = array<i64: 16>}
+// CHECK-SAME: {min_blocks = array<i64: 6>, tile = array<i64: 1, 64, 32>, warps = array<i64: 8>}
+// H100-LABEL: @long_columns
+// H100-SAME: {min_blocks = array<i64: 3>, tile = array<i64: 1, 64, 64>, warps = array<i64: 16>}
 func.func private @long_columns(%x: tensor<2x4096x8192xf32>, %out: tensor<2x8192xf32>) -> tensor<2x8192xf32> attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32
   %f = linalg.fill ins(%zero : f32) outs(%out : tensor<2x8192xf32>) -> tensor<2x8192xf32>
@@ -384,7 +387,7 @@ func.func private @normalize_columns(%x: tensor<512x1024xf32>, %out: tensor<512x
 
 // A row of 1024 bytes has a wide access for each thread of two warps; more would repeat them.
 // CHECK-LABEL: @byte_rows
-// CHECK-SAME: tile = array<i64: 1, 1024>, warps = array<i64: 2>
+// CHECK-SAME: tile = array<i64: 1, 0>, warps = array<i64: 2>
 func.func private @byte_rows(%x: tensor<128x1024xi8>, %out: tensor<128xi64>) -> tensor<128xi64> attributes {mlopt.kernel} {
   %zero = arith.constant 0 : i64
   %f = linalg.fill ins(%zero : i64) outs(%out : tensor<128xi64>) -> tensor<128xi64>
@@ -448,9 +451,9 @@ func.func private @product(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16
   return %r : tensor<4096x4096xf32>
 }
 
-// Eight partial results of a split product are added up: a step of one row is not halved, but four make one of more warps.
+// Eight partial results of a split product are added up: a step of one row is not halved, but two make one of more warps.
 // CHECK-LABEL: @partial_results
-// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 2>, tile = array<i64: 2048, 4>, warps = array<i64: 16>}
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 4>, tile = array<i64: 2048, 2>, warps = array<i64: 8>}
 func.func private @partial_results(%x: tensor<8x524288xf32>, %out: tensor<524288xf32>) -> tensor<524288xf32>
     attributes {mlopt.kernel} {
   %zero = arith.constant 0.0 : f32

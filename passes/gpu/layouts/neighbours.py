@@ -10,8 +10,8 @@ from ..threads.grid import Loops
 from ..turns.reads import depends_on
 from .access import WIDE, access_of, bytes_of
 from .linear import Linear, linear_of
+from .warps import FILLING
 
-PROCESSORS = 132  # of an H200, which blocks are to fill; an A100 has 108
 _TRANSFERS = ("vector.transfer_read", "vector.transfer_write")
 
 
@@ -45,7 +45,7 @@ def neighbours_each(forall: ir.Operation, threads: int) -> int:
         steps.append((bytes_of(ir.MemRefType(buffer.type).element_type), step, places))
     widths = [size * abs(step) for size, step, _ in steps if step]
     each = WIDE // max(widths, default=WIDE)
-    if len(steps) < len(found) and total < PROCESSORS * threads * each:
+    if len(steps) < len(found) and total < FILLING * threads * each:
         return 1
     if each <= 1 or last % each or total % (threads * each) or any(WIDE % width for width in widths):
         return 1

@@ -9,6 +9,10 @@ from ....dialects.layouts import WARP
 from ...base import PassError
 
 REGISTERS = 1 << 16  # of a multiprocessor, of every GPU since compute capability 3.5
+# Blocks from which on there are enough for the multiprocessors of any chip: an H200's. An A100 has 108, but
+# tiles, and mostly sizes, are powers of two: of 128 blocks 20 would get two, for which the others wait; of
+# 256, with half of the work each, they get two or three.
+FILLING = 132
 MOST_BLOCKS = 32  # of a multiprocessor of sm_80 and sm_90
 HELD_WARPS = 64  # at once by a multiprocessor of these
 BLOCK_SHARED = 163 * 1024  # bytes of shared memory that a block can have, of compute capability 8.0

@@ -141,7 +141,4 @@ def _write(tasks: _Tasks, op: ir.Operation, values: Sequence[ir.Value]) -> None:
             em.choose(tasks.are(number + 1), [], partial(one, number))
         return []
 
-    if not em.aligned:
-        one_by_one()
-    else:
-        em.choose(tasks.are(tasks.each), [], together, one_by_one if tasks.total % tasks.each else None)
+    em.choose(tasks.are(tasks.each), [], together, one_by_one if tasks.total % tasks.each else None)

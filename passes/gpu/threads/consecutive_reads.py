@@ -104,8 +104,6 @@ def _start(build: Builder, sizes: Sequence[int], ragged: set[int], indices: Sequ
 def values_of(em: Emitter, row: Row, reads: Sequence[Read]) -> list[list[ir.Value]]:
     """What each task has of each read."""
     build = em.build
-    if not em.aligned:
-        return [_one_by_one(em, row, read) for read in reads]
     em.wide = True
     words = load_runs(em, [read.run for read in reads])
     mixed: Truth = False

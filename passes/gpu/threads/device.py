@@ -30,6 +30,7 @@ from .index_type import index_type
 from .late import should_slice
 from .neighbours import bind_places, emit_neighbours
 from .straight import emit_straight
+from .striped import can_stripe
 from .turns import emit_turns
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
@@ -41,7 +42,7 @@ _TENSOR_MAP = "{llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant, llvm.ali
 class Devices:
     """What a launch needs to know.
 
-    The functions' names (None: no unaligned one) and their threads, shared bytes, and the arguments whose
+    The functions' names (None: no unaligned one), their threads and shared bytes, and the arguments whose
     innermost size must be a multiple of 16 bytes, or else the unaligned one runs; the tasks that a block
     runs; and what divides the address of a block's shared memory. The aligned function takes tensor maps of
     ``boxes``, too, behind its other arguments.
@@ -52,10 +53,16 @@ class Devices:
     threads: int
     twin_threads: int
     shared: int
+    twin_shared: int
     multiples: tuple[int, ...]
     tasks: int
     alignment: int
     boxes: tuple[Box, ...]
+
+    @property
+    def most_shared(self) -> int:
+        """The shared bytes of the function that has more of them."""
+        return max(self.shared, self.twin_shared)
 
 
 def emit_device(
@@ -65,17 +72,14 @@ def emit_device(
     name = ir.StringAttr(function.attributes["sym_name"]).value
     first = _emit(function, forall, messages, name, shared, aligned=True)
     twin = f"{name}_unaligned" if first.wide else None
-    if twin is not None:
-        _emit(function, forall, messages, twin, shared, aligned=False)
+    second = first if twin is None else _emit(function, forall, messages, twin, shared, aligned=False)
     multiples = tuple(sorted(buffer.number for buffer in first.multiples if buffer.number is not None))
     (tasks,) = (SCHEDULE.get(forall) or {}).get("tasks", (1,))
-    block = first.shared
+    used = first.shared.used, second.shared.used
+    alignment = max(first.shared.alignment, second.shared.alignment)
     boxes = tuple(first.maps)
     threads = first.warps * WARP
-    return Devices(
-        name, twin, _threads(forall), threads, block.used, multiples, tasks,
-        block.alignment, boxes,
-    )  # fmt: skip
+    return Devices(name, twin, _threads(forall), threads, *used, multiples, tasks, alignment, boxes)
 
 
 def _emit(
@@ -134,6 +138,7 @@ def _emit(
             ops = [op.operation for op in block.operations]
             em.alone, em.cluster = "tasks" in schedule, cluster
             em.registers = registers_of(forall)
+            em.striped = not aligned and can_stripe(forall)
             em.sliced = not aligned or should_slice(forall)
             em.emit(ops[: ops.index(forall)])
             inner = forall.regions[0].blocks[0]
@@ -271,13 +276,14 @@ def _emit_tasks_of_threads(
     """The thread's tasks, as far as there are any left; there are where all threads of all blocks have some.
 
     Those of a thread lie as far from each other as there are threads: neighbours are for neighbouring lanes,
-    unless the schedule says that a thread has ``neighbours``, or ``consecutive`` ones.
+    unless the schedule says that a thread has ``neighbours``, or ``consecutive`` ones, and wide accesses of
+    them are aligned.
     """
     build, threads = em.build, em.warps * WARP
     loops = Loops.of(forall)
     schedule = SCHEDULE.get(forall) or {}
     (tasks,) = schedule["tasks"]
-    if {"neighbours", "consecutive"} & schedule.keys():
+    if em.aligned and {"neighbours", "consecutive"} & schedule.keys():
         emit = emit_neighbours if "neighbours" in schedule else emit_consecutive
         group = build.add(build.mul(_index(build, block), threads), _index(build, em.thread_number))
         emit(em, forall, group, tasks // threads, work)

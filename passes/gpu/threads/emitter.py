@@ -79,6 +79,7 @@ class Emitter:
         self.held: dict[int, Truth] | None = None  # by message: what is asserted together
         self.shared = Shared(build, shared)
         self.in_pieces = False  # whether a loop's steps are being written out
+        self.striped = False  # whether neighbouring lanes have neighbours, one by one
         self.sliced = False  # whether what follows a product is made a few registers at a time
         self.making = False  # whether a part of what waited is being made
         self.made = self.fences = 0  # registers of such parts since the last fence, and fences until now
@@ -159,7 +160,7 @@ class Emitter:
         layout = Layout.parse(texts[number])
         if layout.threads != self.warps * 32:
             raise PassError(op, f"distribute: a layout for {layout.threads // 32} warps, not {self.warps}")
-        return layout
+        return layout.striped if self.striped else layout
 
     # -- what is kept --
 

@@ -119,13 +119,13 @@ def _launch_some(
     blocks = count if most is None else arith.minui(count, _constant(long, most[0]))
     branch = scf.IfOp(aligned, has_else=True)
     ways = (
-        (branch.then_block, devices.name, blocks, devices.threads, devices.boxes),
-        (branch.else_block, devices.unaligned, count, devices.twin_threads, ()),
+        (branch.then_block, devices.name, blocks, devices.threads, devices.shared, devices.boxes),
+        (branch.else_block, devices.unaligned, count, devices.twin_threads, devices.twin_shared, ()),
     )
-    for inner, name, launched, threads, boxes in ways:
+    for inner, name, launched, threads, shared, boxes in ways:
         with ir.InsertionPoint(inner):
             maps = [_map(block.arguments[box.buffer], arguments[box.buffer], box, name) for box in boxes]
-            _call(module, name, launched, [*arguments, *maps], threads, devices.shared)
+            _call(module, name, launched, [*arguments, *maps], threads, shared)
             scf.YieldOp([])
 
 

@@ -28,8 +28,8 @@ def emit_neighbours(
     that what they read there is known to be neighbours.
     """
     buffers = dict(em.buffers)
-    if em.aligned:  # what is joined is streamed then
-        em.buffers = {value: replace(buffer, streamed=False) for value, buffer in buffers.items()}
+    # What is joined is streamed then.
+    em.buffers = {value: replace(buffer, streamed=False) for value, buffer in buffers.items()}
     build, loops = em.build, Loops.of(forall)
     *counts, last = (loops.count(build, loop, em.number) for loop in range(loops.rank))
     *places, first = loops.places(build, group, [*counts, build.div(last, each)])
@@ -41,9 +41,8 @@ def emit_neighbours(
     rest = [op for op in work if op not in shared]
     blocks = emit_straight(em, rest, [partial(bind_places, em, forall, task) for task in own])
     em.buffers = buffers
-    if em.aligned:
-        for block in blocks:
-            join_accesses(em, block)
+    for block in blocks:
+        join_accesses(em, block)
 
 
 def bind_places(em: Emitter, forall: ir.Operation, places: Sequence[Number]) -> None:
