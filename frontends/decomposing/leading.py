@@ -59,12 +59,9 @@ def leading(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
 
 def _first_value(x: Tensor, left: Tensor | None, descending: bool) -> Tensor:
     """The value that comes first of those ``left`` in each row, as a column."""
-    if descending:
+    if descending or not x.is_floating_point():
         rest = x if left is None else torch.where(left, x, last(x.dtype, descending))
-        return rest.amax(-1, keepdim=True)
-    if not x.is_floating_point():
-        rest = x if left is None else torch.where(left, x, last(x.dtype, descending))
-        return rest.amin(-1, keepdim=True)
+        return rest.amax(-1, keepdim=True) if descending else rest.amin(-1, keepdim=True)
     number = x == x if left is None else left & (x == x)  # NaN comes last, and a minimum would be NaN
     least = torch.where(number, x, float("inf")).amin(-1, keepdim=True)
     return torch.where(number.any(-1, keepdim=True), least, float("nan"))
