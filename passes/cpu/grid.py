@@ -96,23 +96,24 @@ def task_loop(grid: Grid, low: ir.Value, high: ir.Value, trips: Sequence[ir.Valu
         loop = empty_loop(low, high, 1)
         numbers = dict.fromkeys(wide, loop.induction_variable)
     else:
-        rows, loop, number = _by_rows(low, high, trips[wide[-1]])
-        numbers = _numbers(rows, rows.induction_variable, trips, wide[:-1]) | {wide[-1]: number}
+        rows, loop = _by_rows(low, high, trips[wide[-1]])
+        numbers = _numbers(rows, rows.induction_variable, trips, wide[:-1])
+        numbers[wide[-1]] = loop.induction_variable
     place = ir.InsertionPoint.at_block_terminator(loop.body)
     with place, grid.loop.location:
         ivs = [_position(grid, dim, numbers.get(dim)) for dim in range(len(trips))]
     move_body(grid, ivs, place)
 
 
-def _by_rows(low: ir.Value, high: ir.Value, row: ir.Value) -> tuple[scf.ForOp, scf.ForOp, ir.Value]:
-    """Loops over the rows of ``row`` numbers in [low, high) and over what of each does; the place in one."""
+def _by_rows(low: ir.Value, high: ir.Value, row: ir.Value) -> tuple[scf.ForOp, scf.ForOp]:
+    """Loops over the rows of ``row`` numbers in [low, high), and over the places of each that lie there."""
     size = arith.maxui(row, as_value(1))  # a row of none has no tasks, but the division is made
     rows = empty_loop(arith.divui(low, size), arith.ceildivui(high, size), 1)
     with ir.InsertionPoint.at_block_terminator(rows.body):
         start = arith.muli(rows.induction_variable, row)
         first = arith.maxsi(arith.subi(low, start), as_value(0))
         loop = empty_loop(first, arith.minsi(arith.subi(high, start), row), 1)
-    return rows, loop, loop.induction_variable
+    return rows, loop
 
 
 def _numbers(

@@ -47,7 +47,7 @@ from mlir import ir
 
 from ..base import Pass
 from ..operations import ops_named
-from .staging.block import stage_block, stage_sums
+from .staging.block import stage_block, stage_values
 from .staging.choice import is_chained, sums_in_sums
 
 
@@ -66,4 +66,4 @@ class StageTiles(Pass):
                     stage_block(block)
             elif sums := sums_in_sums(block):
                 with forall.location:
-                    stage_sums(block, sums)
+                    stage_values(block, sums)

@@ -109,9 +109,10 @@ def strip_mine(block: ir.Block, vector_bits: int) -> None:
     """Emit the loops for everything that a task writes or asserts; then drop the tiles."""
     if not any(is_vector(value) for op in nested_ops(block) for value in (*op.results, *op.operands)):
         return
-    separate_reads(block)
-    ops = list(block.operations)[:-1]
     layout = Layout(block)
+    if separate_reads(block, layout.classes):
+        layout = Layout(block)
+    ops = list(block.operations)[:-1]
     mine_block(Emitter(block, layout, vector_bits), layout, ops, vector_bits)
     for op in reversed(ops):
         written = op.operation.name == "cf.assert" or _has_roots(op)

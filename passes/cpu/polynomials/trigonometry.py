@@ -63,7 +63,7 @@ def _tangent(b: Lanes, x: ir.Value) -> ir.Value:
     square = d.mul(r, r)
     sine = d.fma(d.mul(square, r), d.polynomial(square, _SIN), r)
     cosine = d.fma(square, d.polynomial(square, (-0.5, *_COS)), d.const(1.0))
-    odd = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(quadrant, b.int_const(1)), b.int_const(0))
+    odd = _is_odd(b, quadrant)
     quotient = d.div(d.select(odd, arith.negf(cosine), sine), d.select(odd, sine, cosine))
     return b.select(b.equal(x, b.const(0.0)), x, b.narrow(quotient))
 
@@ -76,11 +76,13 @@ def _turned_sine(b: Lanes, x: ir.Value, turn: int) -> ir.Value:
     square = b.mul(r, r)
     sine = _keep_minus_zero(b, r, b.fma(b.mul(square, r), b.polynomial(square, _SIN), r))
     cosine = b.fma(square, b.polynomial(square, (-0.5, *_COS)), b.const(1.0))
-    one = b.int_const(1)
-    odd = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(quadrant, one), b.int_const(0))
-    value = b.select(odd, cosine, sine)
+    value = b.select(_is_odd(b, quadrant), cosine, sine)
     negative = arith.shli(arith.andi(quadrant, b.int_const(2)), b.int_const(30))
     return b.from_bits(arith.xori(b.to_bits(value), negative))
+
+
+def _is_odd(b: Lanes, number: ir.Value) -> ir.Value:
+    return arith.cmpi(arith.CmpIPredicate.ne, arith.andi(number, b.int_const(1)), b.int_const(0))
 
 
 def _keep_minus_zero(b: Lanes, r: ir.Value, sine: ir.Value) -> ir.Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from mlir import ir
 from mlir.dialects import scf
@@ -21,16 +21,14 @@ def stage_block(block: ir.Block) -> None:
     for op in [op.operation for op in block.operations]:
         if op.name == "scf.for" and any(is_vector(value) for value in op.results):
             _carry_in_memory(block, op)
-    free: list[tuple[Buffer, ir.Value]] = []
-    for op in nested_ops(block):
-        if len(op.results) == 1 and is_staged(op.results[0]):
-            _stage(block, op.results[0], free)
+    made = (op.results[0] for op in nested_ops(block) if len(op.results) == 1)
+    stage_values(block, filter(is_staged, made))
 
 
-def stage_sums(block: ir.Block, sums: Sequence[ir.Value]) -> None:
-    """Stage what some reductions of a task make."""
+def stage_values(block: ir.Block, values: Iterable[ir.Value]) -> None:
+    """Stage some tiles of a task, each before the next one is looked at."""
     free: list[tuple[Buffer, ir.Value]] = []
-    for value in sums:
+    for value in values:
         _stage(block, value, free)
 
 

@@ -13,19 +13,17 @@ from .dims import Dim, DimClasses
 from .fragment import is_vector
 
 
-def separate_reads(block: ir.Block) -> None:
-    """Give each use of such a tile a vector.transfer_read of its own."""
-    classes = DimClasses(block)
+def separate_reads(block: ir.Block, classes: DimClasses) -> bool:
+    """Give each use of such a tile a vector.transfer_read of its own; whether there are any such tiles."""
     joined = _joined_dims(block, classes)
-    if not joined:
-        return
-    for read in ops_named(block, "vector.transfer_read"):
+    for read in ops_named(block, "vector.transfer_read") if joined else ():
         tile = read.results[0]
         if not joined.isdisjoint(classes.all_of(tile)):
             for use in list(tile.uses)[1:]:
                 owner, number = use.owner.operation, use.operand_number
                 with ir.InsertionPoint(read), read.location:
                     owner.operands[number] = read.clone().results[0]
+    return bool(joined)
 
 
 def _joined_dims(block: ir.Block, classes: DimClasses) -> set[Dim | None]:
