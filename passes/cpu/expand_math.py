@@ -35,7 +35,7 @@ from ...dialects.attributes import NOT_POSITIVE
 from ..base import Pass
 from ..operations import nested_ops
 from ..structured import has_one_use
-from .polynomials import (
+from .polynomials import (  # noqa: F401 (they register when they are imported)
     algebra,
     arctangent,
     error_function,
@@ -47,18 +47,6 @@ from .polynomials import (
 )
 from .polynomials.lanes import Lanes, splat
 from .polynomials.registry import EXP_NOT_POSITIVE, ONE_PLUS_TANH, RULES
-
-# Importing a module registers its rules.
-RULE_MODULES = (
-    algebra,
-    arctangent,
-    error_function,
-    exponential,
-    logarithm,
-    power,
-    remainder,
-    trigonometry,
-)
 
 
 @dataclass(frozen=True)

@@ -43,14 +43,17 @@ from ..base import Pass
 from ..operations import ops_named
 from ..structured import is_used
 from .grids import device_functions
-from .scalar_math import error_function, exact, exponential, reciprocal_root, wide_maxima
+from .scalar_math import (  # noqa: F401 (they register when they are imported)
+    error_function,
+    exact,
+    exponential,
+    reciprocal_root,
+    wide_maxima,
+)
 from .scalar_math.division import FEWEST, divide_all, has_exact_reciprocal
 from .scalar_math.registry import RULES, Rule
 from .scalar_math.scalars import Scalars
 from .scalar_math.zeros import relu
-
-# Importing a module registers its rules.
-RULE_MODULES = (error_function, exact, exponential, reciprocal_root, wide_maxima)
 
 
 @dataclass(frozen=True)

@@ -229,7 +229,8 @@ def pairs() -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(("lanes", "vector_bits"), SHAPES)
 def test_angles(lanes: int, vector_bits: int) -> None:
     x, y = pairs()
-    expected = np.arctan2(x.astype(np.float64), y.astype(np.float64))
+    with np.errstate(invalid="ignore"):
+        expected = np.arctan2(x.astype(np.float64), y.astype(np.float64))
     function = build(loop(lanes, "f32", "%y = math.atan2 %x0, %x1 : TYPE", operands=2), vector_bits)
     small = np.abs(expected) < 2.0**-126  # denormals, where f64's has been rounded once
     got = function(x, y, dtype=np.float32)
