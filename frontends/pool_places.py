@@ -78,7 +78,7 @@ def _rewrite(op: ir.Operation, body: _Body) -> None:
         "iterator_types": op.attributes["iterator_types"],
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 2]),
     }
-    operands = [image, op.operands[1], *inits]
+    operands = [_read_part(image, at, {window: op.operands[1], out: op.operands[2]}), op.operands[1], *inits]
     new = ir.Operation.create(
         "linalg.generic", [init.type for init in inits], operands, attributes, regions=1
     )
@@ -88,6 +88,37 @@ def _rewrite(op: ir.Operation, body: _Body) -> None:
     op.results[0].replace_all_uses_with(new.results[1])
     op.erase()
     pooling.erase()
+
+
+def _read_part(image: ir.Value, at: ir.AffineMap, others: dict[ir.AffineMap, ir.Value]) -> ir.Value:
+    """``image`` without padding that no window reaches.
+
+    For ceil_mode torch-mlir pads by a stride. Along a dim with one window the map is a loop over the window,
+    and would say that this is as long as the padded image.
+    """
+    sizes = list(image.type.shape)
+    for map_, value in others.items():
+        for loop, size in zip(map_.results, value.type.shape, strict=True):
+            for dim, index in enumerate(at.results):
+                sizes[dim] = size if index == loop and not image.type.is_dynamic_dim(dim) else sizes[dim]
+    if sizes == list(image.type.shape):
+        return image
+    kind = ir.RankedTensorType.get(sizes, image.type.element_type)
+    known = [_size(image, dim) for dim in range(len(sizes)) if image.type.is_dynamic_dim(dim)]
+    attributes = {
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, len(known), 0]),
+        "static_offsets": ir.DenseI64ArrayAttr.get([0] * len(sizes)),
+        "static_sizes": ir.DenseI64ArrayAttr.get(sizes),
+        "static_strides": ir.DenseI64ArrayAttr.get([1] * len(sizes)),
+    }
+    return ir.Operation.create("tensor.extract_slice", [kind], [image, *known], attributes).results[0]
+
+
+def _size(image: ir.Value, dim: int) -> ir.Value:
+    index = ir.IndexType.get()
+    return _make(
+        "tensor.dim", [image, _make("arith.constant", [], index, value=ir.IntegerAttr.get(index, dim))], index
+    )
 
 
 def _choose(block: ir.Block, old: ir.Block, body: _Body) -> None:

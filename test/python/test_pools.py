@@ -25,6 +25,7 @@ POOLS = {
     **{f"1d {name}": (partial(F.max_pool1d, return_indices=True), 1, args) for name, args in PLAIN.items()},
     **{f"2d {name}": (partial(F.max_pool2d, return_indices=True), 2, args) for name, args in PLAIN.items()},
     "2d uneven": (partial(F.max_pool2d, return_indices=True), 2, ((3, 2), (1, 2), (1, 0), (2, 1), True)),
+    "2d one window": (partial(F.max_pool2d, return_indices=True), 2, ((7, 3), 2, 0, 1, True)),
     "3d overlapping": (partial(F.max_pool3d, return_indices=True), 3, PLAIN["overlapping"]),
     "3d dilated": (partial(F.max_pool3d, return_indices=True), 3, PLAIN["dilated"]),
     "3d uneven": (partial(F.max_pool3d, return_indices=True), 3, ((1, 3, 2), 2, (0, 1, 1), 1, True)),
@@ -61,6 +62,17 @@ def test_places(target, name):
 
     x = images(dims)
     check(mlopt.jit(function, x, **TARGETS[target]), function, x)
+
+
+def test_places_of_any_batch():
+    def function(x):
+        return F.max_pool2d(x, (7, 3), 2, ceil_mode=True, return_indices=True)
+
+    x = images(2)
+    batch = torch.export.Dim("batch", min=2, max=64)
+    compiled = mlopt.jit(function, x, dynamic_shapes=({0: batch},))
+    for many in (2, 3, 5):
+        check(compiled, function, images(2, batch=many))
 
 
 @pytest.mark.parametrize("target", TARGETS)
