@@ -27,6 +27,8 @@ from .decomposing import (  # noqa: F401 (they register when they are imported)
     attention,
     bags,
     contractions,
+    diagonals,
+    distances,
     division,
     elementwise,
     indices,
@@ -42,6 +44,7 @@ from .decomposing import (  # noqa: F401 (they register when they are imported)
     sampling,
     scaled,
     scatters,
+    signs,
     sorting,
     splits,
     zero_dims,
@@ -50,7 +53,7 @@ from .decomposing.registry import OURS, aten
 
 # Default decompositions that lead to ops which torch-mlir does not know; it lowers these itself.
 _KEEP: list[Any] = [
-    aten.norm, aten.linalg_norm, aten.linalg_vector_norm, aten.empty_like,
+    aten.norm, aten.linalg_vector_norm, aten.empty_like,
     aten.all, aten.eye,
 ]  # fmt: skip
 
@@ -59,7 +62,8 @@ _EXTRA: list[Any] = [
     aten._native_batch_norm_legit_functional, aten._native_batch_norm_legit,
     aten._native_batch_norm_legit.no_stats, aten.squeeze.dims,
     aten._euclidean_dist, aten.full, aten.logsumexp,
-    aten._to_copy, aten.diag,
+    aten._to_copy, aten.diag, aten._batch_norm_with_update_functional, aten.addmv, aten.dist,
+    aten.view_copy.default, aten.permute_copy, aten.narrow_copy, aten.unbind_copy,
 ]  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -61,9 +61,19 @@ def _any(x: Tensor, *args: Any, **kwargs: Any) -> Any:
     return NotImplemented if x.dtype != torch.uint8 else (x != 0).any(*args, **kwargs).to(torch.uint8)
 
 
-@ours(aten.all.default, aten.all.dim, aten.all.dims)
+@ours(aten.all.default, aten.all.dim)
 def _all(x: Tensor, *args: Any, **kwargs: Any) -> Any:
     return NotImplemented if x.dtype != torch.uint8 else (x != 0).all(*args, **kwargs).to(torch.uint8)
+
+
+@ours(aten.all.dims)
+def _all_dims(x: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+    """One dim after the other, from the last on; torch-mlir does not know several, or none, which is all."""
+    dims = range(x.dim()) if not dim else [each % max(x.dim(), 1) for each in dim]
+    holds = x != 0
+    for each in sorted(dims, reverse=True):
+        holds = holds.all(each, keepdim)
+    return holds.to(torch.uint8) if x.dtype == torch.uint8 else holds
 
 
 @ours(aten.max.default)

@@ -15,6 +15,7 @@ ALONG_A_DIMENSION = (
     aten.amax.default, aten.amin.default, aten.argmax.default, aten.argmin.default, aten.max.dim,
     aten.min.dim, aten.prod.dim_int, aten.any.dim, aten.any.dims, aten.all.dim, aten.all.dims,
     aten.var.correction, aten.var_mean.correction, aten.cumprod.default, aten.flip.default,
+    aten.linalg_vector_norm.default,
 )  # fmt: skip
 
 
