@@ -39,7 +39,7 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import scf, tensor, vector
 
-from ..dialects.attributes import KERNEL, SCHEDULE, SUMS
+from ..dialects.attributes import EQUAL_SIZES, KERNEL, SCHEDULE, SUMS
 from .base import Pass, PassError
 from .domain import Dim, Domain
 from .operations import block_ops, defining_op
@@ -48,6 +48,7 @@ from .subsets import part_sizes
 from .tiling import scan
 from .tiling.access import shape_of
 from .tiling.emitter import Emitter
+from .tiling.equal_sizes import equal_sizes
 from .tiling.place import Span
 from .tiling.registry import SINGLE, can_tile, stepped_dims
 from .tiling.walks import steps_of
@@ -108,7 +109,11 @@ def tile_kernel(function: ir.Operation) -> None:
         _tile_part(function, domain, rest, sums)
     else:
         results = range(len(block_ops(function)[-1].operands))
-        _tile_part(function, kernel_domain(function), results, SCHEDULE.get(function) or {})
+        domain = kernel_domain(function)
+        equal = [] if isinstance(domain, str) else equal_sizes(function, domain)
+        if equal:
+            EQUAL_SIZES.set(function, tuple(equal))
+        _tile_part(function, domain, results, SCHEDULE.get(function) or {})
     _erase_old(function.regions[0].blocks[0])
 
 

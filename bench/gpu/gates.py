@@ -25,6 +25,9 @@ this one (`places.smaller_shares`). A buffer of fewer than 128 bits, as of one r
 to it is wide. What an access touches is what the emulator has counted for its line of PTX; what several lanes
 of a warp read fills a sector once.
 
+So may those that no thread makes, of a kernel whose sizes are known at the call only: they are for what is
+left of a size that is no multiple of an access's, and this one is.
+
 Tables that are part of the code, as the digits of 2/pi for sines of large numbers, lie in a cache as the code
 does: words of them may be read one by one, if all are few bytes (a sixteenth of what must be moved).
 
@@ -137,6 +140,8 @@ def found_in(
         if math.prod(report.grid) < find_machine(machine_for_code(gpu.chip)).processors:
             may |= single_accesses(places, math.prod(report.grid) * math.prod(report.block))
         narrow = narrow_accesses(counters.lines, element_bits(operands), amount.least / times, may)
+        if math.isinf(needed):
+            narrow |= _never_made(code, counters.lines)
         tables = _tables(compiled.asm["ptx"]) <= FEW * amount.least / times
         aligned = [line for line in counters.lines if line.line not in scattered]
         beyond = SECTOR * sum(line.sectors for line in counters.lines if line.line in scattered)
@@ -186,6 +191,13 @@ def narrow_accesses(
         few = line.sectors == line.requests and SECTOR * line.sectors <= max(SECTOR, FEW * least)
         found[access["kind"], bits] = known and (few or fills or line.line in may)
     return {each for each, may in found.items() if may}
+
+
+def _never_made(code: Code, lines: Sequence[Line]) -> set[tuple[str, int]]:
+    """Kinds and widths of accesses that the code has, and no thread has made."""
+    made = [_LINE.search(line.text) for line in lines if line.requests]
+    known = {(each["kind"], int(each["bits"]) * int(each["count"] or 1)) for each in made if each}
+    return {(_CODES[each.name.split(".")[0]], each.bits) for each in code.named(*_CODES)} - known
 
 
 def _declared(text: str, kernel: str) -> tuple[str, float, int]:

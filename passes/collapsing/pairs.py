@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import prod
 
 from mlir import ir
 
@@ -13,6 +14,7 @@ from ..tiling.access import Nest
 from ..tiling.analysis import loops_in
 
 Pair = tuple[Dim, Dim]
+WHOLE = 8  # elements: 16 bytes of halves, two times that of floats
 Groups = list[list[int]]  # of a tensor's dims, in order: which become one
 
 
@@ -39,8 +41,24 @@ def neighbours(domain: Domain) -> set[Pair]:
         for value, dims in tensors:
             kept -= {pair for place, pair in enumerate(_pairs(dims)) if (value, place) in apart}
         if kept == pairs:
-            return kept
+            return {pair for pair in kept if should_merge(pair, kept)}
         pairs = kept
+
+
+def should_merge(pair: Pair, pairs: set[Pair]) -> bool:
+    """Whether two dims are better one: unknown many rows of a known length are, if that is no wide one.
+
+    Tasks take parts of a row that divide it, and need not ask where they end.
+    """
+    one, other = pair
+    if one.extent:
+        return True
+    after = dict(pairs)
+    row = [other]
+    while row[-1] in after:
+        row.append(after[row[-1]])
+    sizes = [dim.extent for dim in row]
+    return None in sizes or bool(prod(size for size in sizes if size) % WHOLE)
 
 
 def tensors_of(domain: Domain, nest: Nest) -> Iterator[tuple[ir.Value, tuple[Dim | None, ...]]]:
@@ -78,9 +96,9 @@ def _dim_of(expr: ir.AffineExpr, loops: Sequence[Dim]) -> Dim | None:
 
 
 def _pairs(dims: Sequence[Dim | None]) -> list[Pair | None]:
-    """For each dim but the last: it and the next, if the two have known sizes."""
+    """For each dim but the last: it and the next, if the two have elements."""
     return [
-        (one, other) if one and other and one.extent and other.extent and one is not other else None
+        (one, other) if one and other and one.extent != 0 and other.extent != 0 and one is not other else None
         for one, other in pairwise(dims)
     ]
 

@@ -91,3 +91,57 @@ func.func private @diagonals(%x: tensor<2x3x3xf32>, %out: tensor<2x3xf32>) -> te
   } -> tensor<2x3xf32>
   return %r : tensor<2x3xf32>
 }
+
+// -----
+
+// Rows of a known length that accesses fill: tasks need not ask where they end. What is in a row is one dim.
+// CHECK-LABEL: @long_rows
+// CHECK-SAME: (%{{.*}}: tensor<?x24xf32>, %{{.*}}: tensor<?x24xf32>)
+func.func private @long_rows(%x: tensor<?x4x6xf32>, %out: tensor<?x4x6xf32>) -> tensor<?x4x6xf32> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (a, b, c)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<?x4x6xf32>) outs(%out : tensor<?x4x6xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = arith.addf %p, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<?x4x6xf32>
+  return %r : tensor<?x4x6xf32>
+}
+
+// -----
+
+// The kernel computes with a size: that of the merged dim would be another number.
+// CHECK-LABEL: @mean_rows
+// CHECK-SAME: tensor<?x?xf32>
+func.func private @mean_rows(%x: tensor<?x?xf32>, %out: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %i = arith.index_cast %n : index to i64
+  %rows = arith.sitofp %i : i64 to f32
+  %r = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x?xf32>) outs(%out : tensor<?x?xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = arith.divf %p, %rows : f32
+    linalg.yield %s : f32
+  } -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}
+
+// -----
+
+// Of one of the dims no argument has the size.
+// CHECK-LABEL: @no_size
+// CHECK-SAME: tensor<?x?xf32>
+func.func private @no_size(%x: tensor<?x?xf32>, %out: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, b)>, affine_map<(a, b, c) -> (c)>, affine_map<(a, b, c) -> (a, b)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %f : tensor<?x?xf32>, tensor<?xf32>) outs(%out : tensor<?x?xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.maximumf %o, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}

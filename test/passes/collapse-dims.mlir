@@ -97,3 +97,70 @@ func.func private @running(%x: tensor<2x3x5x4x7xf32>, %out: tensor<2x3x5x4x7xf32
   %r = "mlopt.scan"(%x, %out) {indexing_maps = [#m, #m], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>, #linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>], kind = "add"} : (tensor<2x3x5x4x7xf32>, tensor<2x3x5x4x7xf32>) -> tensor<2x3x5x4x7xf32>
   return %r : tensor<2x3x5x4x7xf32>
 }
+
+// -----
+
+// Sizes that are known at the call only: the kernel asks for that of the merged dim, the host multiplies.
+// CHECK-LABEL: func.func private @scaled
+// CHECK-SAME: (%[[X:.*]]: tensor<?xf32>, %[[O:.*]]: tensor<?xf32>) -> tensor<?xf32>
+// CHECK: %[[N:.*]] = tensor.dim %[[O]], %{{.*}} : tensor<?xf32>
+// CHECK-NEXT: %[[T:.*]] = tensor.empty(%[[N]]) : tensor<?xf32>
+// CHECK: iterator_types = ["parallel"]} ins(%[[X]] : tensor<?xf32>) outs(%[[T]] : tensor<?xf32>)
+// CHECK-NOT: tensor.dim
+// CHECK-LABEL: @main
+// CHECK-SAME: (%[[A:.*]]: tensor<?x3x?xf32>, %[[OUT:.*]]: memref<?x3x?xf32>
+// CHECK-DAG: %[[ROWS:.*]] = tensor.dim %[[A]], %c0
+// CHECK-DAG: %[[COLUMNS:.*]] = tensor.dim %[[A]], %c2
+// CHECK: %[[C:.*]] = tensor.collapse_shape %[[A]] {{\[\[}}0, 1, 2]] : tensor<?x3x?xf32> into tensor<?xf32>
+// CHECK: %[[AREA:.*]] = arith.muli %[[ROWS]], %[[COLUMNS]]
+// CHECK: %[[ALL:.*]] = arith.muli %[[AREA]], %c3
+// CHECK: %[[E:.*]] = tensor.empty(%[[ALL]]) : tensor<?xf32>
+// CHECK: %[[R:.*]] = call @scaled(%[[C]], %[[E]])
+// CHECK: %[[M:.*]] = memref.collapse_shape %[[OUT]] {{\[\[}}0, 1, 2]]
+// CHECK: materialize_in_destination %[[R]] in restrict writable %[[M]]
+#all = affine_map<(a, b, c) -> (a, b, c)>
+func.func private @scaled(%x: tensor<?x3x?xf32>, %out: tensor<?x3x?xf32>) -> tensor<?x3x?xf32> attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %out, %c0 : tensor<?x3x?xf32>
+  %m = tensor.dim %out, %c2 : tensor<?x3x?xf32>
+  %e = tensor.empty(%n, %m) : tensor<?x3x?xf32>
+  %s = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<?x3x?xf32>) outs(%e : tensor<?x3x?xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %t = arith.mulf %p, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<?x3x?xf32>
+  %r = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s : tensor<?x3x?xf32>) outs(%out : tensor<?x3x?xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %t = arith.addf %p, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<?x3x?xf32>
+  return %r : tensor<?x3x?xf32>
+}
+func.func @main(%x: tensor<?x3x?xf32>, %out: memref<?x3x?xf32> {mlopt.result = 0 : i64}) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %x, %c0 : tensor<?x3x?xf32>
+  %m = tensor.dim %x, %c2 : tensor<?x3x?xf32>
+  %e = tensor.empty(%n, %m) : tensor<?x3x?xf32>
+  %r = call @scaled(%x, %e) : (tensor<?x3x?xf32>, tensor<?x3x?xf32>) -> tensor<?x3x?xf32>
+  bufferization.materialize_in_destination %r in restrict writable %out : (tensor<?x3x?xf32>, memref<?x3x?xf32>) -> ()
+  return
+}
+
+// -----
+
+// Unknown many rows of 7: they would end within each access.
+// CHECK-LABEL: func.func private @short_rows
+// CHECK-SAME: (%{{.*}}: tensor<?xf32>, %{{.*}}: tensor<?xf32>) -> tensor<?xf32>
+func.func private @short_rows(%x: tensor<?x7xf32>, %out: tensor<?x7xf32>) -> tensor<?x7xf32> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x7xf32>) outs(%out : tensor<?x7xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = arith.addf %p, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<?x7xf32>
+  return %r : tensor<?x7xf32>
+}

@@ -186,6 +186,8 @@ def test_more_than_is_needed_is_missed() -> None:
     assert "bytes" in replace(found, needed=0.9 * found.needed).misses
     (dynamic,) = measure(OPERATIONS["relu_scale of any size"], "sm_80")
     assert dynamic.needed == float("inf")
+    # What is left of a size is moved one by one; of a multiple of four elements nothing is.
+    assert dynamic.wide[0] == dynamic.wide[1]
 
 
 def test_the_table_names_what_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:

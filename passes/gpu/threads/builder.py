@@ -191,6 +191,10 @@ class Builder:
             return 0 <= one < other
         return self.compare(_ULT, self.number(one), self.number(other))
 
+    def signed_less(self, one: ir.Value, other: ir.Value) -> ir.Value:
+        """Whether a signed number is below another one."""
+        return self.compare(_SLT, one, other)
+
     def negative(self, value: ir.Value) -> ir.Value:
         """Whether a signed number is below zero."""
         return self.compare(_SLT, value, self.constant(value.type, 0))

@@ -11,6 +11,7 @@ from mlir import ir
 from ....dialects.attributes import (
     COUNTED,
     COUNTERS,
+    EQUAL_SIZES,
     SCHEDULE,
     STATUS,
     STREAMED,
@@ -248,12 +249,19 @@ def _bind(em: Emitter, function: ir.Operation, arguments: list[ir.Value], writte
     """The kernel's arguments as those of the device function."""
     block = function.regions[0].blocks[0]
     attributes = argument_attributes(function)
-    sizes = iter(arguments[len(block.arguments) :])
+    lengths = iter(arguments[len(block.arguments) :])
+    # Of sizes that are equal only the first is asked.
+    equal = [group.split(" = ") for group in EQUAL_SIZES.get(function) or ()]
+    first = {size: sizes[0] for sizes in equal for size in sizes}
+    known: dict[str, ir.Value] = {}
     for number, argument in enumerate(block.arguments):
         kind = argument.type
         if isinstance(kind, ir.MemRefType):
             memref = ir.MemRefType(kind)
-            shape: list[Number] = [next(sizes) if size == DYNAMIC else size for size in memref.shape]
+            shape: list[Number] = list(memref.shape)
+            for dim in dynamic_dims(memref):
+                name = f"a{number}_{dim}"
+                shape[dim] = known.setdefault(first.get(name, name), next(lengths))
             em.buffers[argument] = Buffer(
                 number,
                 arguments[number],
@@ -314,3 +322,6 @@ def _bind_tasks(em: Emitter, forall: ir.Operation, task: Number) -> None:
     loops = Loops.of(forall)
     counts = [loops.count(em.build, loop, em.number) for loop in range(loops.rank)]
     bind_places(em, forall, loops.places(em.build, task, counts))
+    for argument, bound in zip(forall.regions[0].blocks[0].arguments, loops.bounds, strict=False):
+        if isinstance(bound, ir.Value) and em.build.index.width > 32:
+            em.ends[em.number(argument)] = em.scalar(bound)

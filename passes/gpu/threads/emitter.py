@@ -85,6 +85,7 @@ class Emitter:
         self.made = self.fences = 0  # registers of such parts since the last fence, and fences until now
         self.wide = False  # whether an access rests on the buffers' alignment
         self.multiples: set[Buffer] = set()  # those whose innermost size must be a multiple of 16 bytes
+        self.ends: dict[Number, ir.Value] = {}  # of a task's place in a loop: the end, which it is before
         self.buffers: dict[ir.Value, Buffer] = {}
         self.rings: dict[ir.Value, Ring] = {}
         self.mbarriers: dict[ir.Value, Region] = {}  # the slots', by mlopt.tma_barriers
@@ -235,9 +236,26 @@ class Emitter:
     def below(self, layout: Layout, dim: int, at: int, limit: Number, start: Number = 0) -> Truth:
         """Whether ``start`` + the thread's part along a dim + ``at`` is below ``limit``."""
         build, thread = self.build, self.thread(layout, dim)
+        if isinstance(start, ir.Value) and start in self.ends and limit == self.ends[start]:
+            return self._among(start, self.ends[start], thread, at)
         first = self.once(("first", start, thread), lambda: build.add(start, thread))
         last = self.once(("last", first, at), lambda: build.add(first, at))
         return self.once(("below", last, limit), lambda: build.less(last, limit))
+
+    def _among(self, start: ir.Value, end: ir.Value, thread: Number, at: int) -> Truth:
+        """Whether the thread's part + ``at`` is one of those that are left from a task's ``start`` on.
+
+        How many these are fits into 32 bits, as tiles do: one comparison each, where 64 bits take two.
+        """
+        build = self.build
+        left = self.once(
+            ("left", start), lambda: build.word(build.least(build.sub(end, start), (1 << 31) - 1))
+        )
+        own = self.once(
+            ("own left", left, thread),
+            lambda: left if thread == 0 else build.op("arith.subi", [left, build.word(thread)]),
+        )
+        return self.once(("below", own, at), lambda: build.signed_less(build.word(at), own))
 
     def _thread(self, steps: tuple[int, ...]) -> Number:
         build = self.build
