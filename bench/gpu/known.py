@@ -48,6 +48,16 @@ MISSES: dict[str, dict[str, str]] = {
     },
 }
 
+# What misses a gate for one chip only.
+OF_CHIPS: dict[str, dict[str, dict[str, str]]] = {
+    "sm_90a": {
+        "integers, i16": {
+            "residency": "with 32 registers ptxas spills maxima of columns, for which it needs 33, and for "
+            "sm_80 28; each of 16 blocks has a multiprocessor to itself, though there is room for four",
+        },
+    },
+}
+
 # Of the corpus's modules, which are small, each in the dtype that is tested: the gates of any_size.py.
 CORPUS: dict[str, dict[str, str]] = {
     "bert_block, f32": {
@@ -61,3 +71,8 @@ CORPUS: dict[str, dict[str, str]] = {
         "fit, not ten, of a launch of one",
     },
 }
+
+
+def reasons_of(name: str, chip: str) -> dict[str, str]:
+    """The gates that an operation misses for a chip, with the reasons."""
+    return MISSES.get(name, {}) | OF_CHIPS.get(chip, {}).get(name, {})
