@@ -3,6 +3,7 @@
     python -m mlopt.bench.gpu                      every operation and row of the benchmark, for sm_80
     python -m mlopt.bench.gpu softmax --chip sm_90a
     python -m mlopt.bench.gpu --save               and write bench/results/gpu_gates.md
+    python -m mlopt.bench.gpu --save --chip sm_90a              bench/results/gpu_gates_sm_90a.md
 
 No GPU is needed: code is ptxas's, disassembled by nvdisasm, and the PTX runs on the emulator. Exits with 1 if
 a kernel misses a gate for which bench/gpu/known.py has no reason, or holds one for which it has; and if
@@ -22,13 +23,21 @@ from .gates import Found
 from .measured import all_rows
 from .table import surprises, table
 
-RESULTS = Path(__file__).parent.parent / "results" / "gpu_gates.md"
+CHIP = "sm_80"
+
+
+def results_of(chip: str) -> Path:
+    """Where a chip's table is kept."""
+    return Path(__file__).parent.parent / "results" / f"gpu_gates{'' if chip == CHIP else f'_{chip}'}.md"
+
+
+RESULTS = results_of(CHIP)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Measure, print; 0 if everything is as known."""
     parser = argparse.ArgumentParser(prog="python -m mlopt.bench.gpu", description="Gates of GPU kernels.")
-    options = parse_arguments(parser, arguments, RESULTS)
+    options = parse_arguments(parser, arguments, RESULTS, CHIP)
     rows = all_rows()
     chosen = [name for name in rows if not options.only or any(part in name for part in options.only)]
     if not chosen:
@@ -40,9 +49,9 @@ def main(arguments: Sequence[str]) -> int:
         except CompileTimeout as error:
             late[name] = error
     text = table(found, options.chip, {name: error.what for name, error in late.items()})
-    wrong = [line for name, kernels in found.items() for line in surprises(name, kernels)]
+    wrong = [line for name, kernels in found.items() for line in surprises(name, kernels, options.chip)]
     wrong += [f"{name}: not measured: {error}" for name, error in late.items()]
-    return finish(text, RESULTS if options.save else None, wrong)
+    return finish(text, results_of(options.chip) if options.save else None, wrong)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,6 @@ A reason says what bounds the kernel, or else what it would take to hold the gat
 
 from __future__ import annotations
 
-_PAIRS = (
-    "each element is compared with all others of its row: they are read again for each of them; a sort in "
-    "log n steps would ask once, and is not done"
-)
 _ODD_ROWS = (
     "rows of three, 515, or 512 elements that are moved by one begin at any 2 bytes of a sector: of the 64 "
     "bytes that a warp asks for three sectors are touched where two would hold them, 1.50; padded rows of "
@@ -20,7 +16,7 @@ MISSES: dict[str, dict[str, str]] = {
     # The corpus's modules.
     "matmuls, f16": {
         "requested": "x @ y[:, 0]: 32 blocks of four rows each read the column again, 4 KB of sectors: twice "
-        "what must be moved would leave eight blocks for a chip of 108 multiprocessors",
+        "what must be moved would leave eight blocks for 108 multiprocessors or more",
     },
     "shapes, i32": {
         "wide": "x[:, 1:, ::2] is loaded one element a lane, every other one, and stored as it comes: lanes "
@@ -29,21 +25,16 @@ MISSES: dict[str, dict[str, str]] = {
         "four, and use 1.5 times the bytes that are needed"
     },
     "concat_and_pad, f16": dict.fromkeys(("wide", "sectors", "requested"), _ODD_ROWS),
-    "scatter, f32": {
-        "first": "which rows are added is known once the indices have been searched, and how many: what is "
-        "left of fours is loaded two rows at a time, then one",
-    },
     "sorting, f64": {
-        "first": "a warp has two rows, and ptxas loads the second once the first one's maximum is known",
-        "wide": "where a gather's index is a sum, each element has a block: its result is 8 bytes; what all "
-        "others of a row are compared with is one element",
-        "requested": f"{_PAIRS}; the first three of a row are stored one by one, into one sector",
+        "requested": "which of two equal elements comes first says a table of all pairs, 4 KB, that each of "
+        "32 blocks reads; compared in the kernel, it would leave a thread single elements of a row of bools, "
+        "eight loads of a byte; the first three of a row are stored one by one, into the same sectors",
     },
     "booleans, bool": dict.fromkeys(
         ("requested", "sectors"),
         "columns are reduced beside results of f32 and i32: a block has 8 columns, 32 bytes of these and 8 "
         "of bools, and asks for 66 KB; of 32 columns each there would be 16 blocks of 115 KB for 108 "
-        "multiprocessors",
+        "multiprocessors or more",
     ),
     "resnet_small, f16": {
         "requested": "windows of 3x3 at every other place share rows and columns, which come from the L1 "
@@ -54,6 +45,16 @@ MISSES: dict[str, dict[str, str]] = {
             "loaded and stored one by one, neighbours by neighbouring lanes; a part of the image in shared "
             "memory would let rows be written 16 bytes at once, and is not done",
         ),
+    },
+}
+
+# What misses a gate for one chip only.
+OF_CHIPS: dict[str, dict[str, dict[str, str]]] = {
+    "sm_90a": {
+        "integers, i16": {
+            "residency": "with 32 registers ptxas spills maxima of columns, for which it needs 33, and for "
+            "sm_80 28; each of 16 blocks has a multiprocessor to itself, though there is room for four",
+        },
     },
 }
 
@@ -70,3 +71,8 @@ CORPUS: dict[str, dict[str, str]] = {
         "fit, not ten, of a launch of one",
     },
 }
+
+
+def reasons_of(name: str, chip: str) -> dict[str, str]:
+    """The gates that an operation misses for a chip, with the reasons."""
+    return MISSES.get(name, {}) | OF_CHIPS.get(chip, {}).get(name, {})

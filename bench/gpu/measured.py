@@ -23,6 +23,7 @@ from .workload import GRAPHS, Size, Source, Timed
 
 SAMPLE = 4 << 20  # bytes that the blocks of a timed row move which the emulator runs
 FEWEST = 8  # blocks
+_PRODUCTS = ("vector.contract", "mlopt.warpgroup_mma")
 
 
 class Zeros(Source):
@@ -59,7 +60,7 @@ def measure_module(operation: Operation, chip: str) -> list[Found]:
 def products_of(compiled: Compiled) -> set[str]:
     """The kernels that multiply matrices or convolve."""
     functions = compiled.asm["layouts"].split("func.func private @")[1:]
-    names = {each.partition("(")[0] for each in functions if "vector.contract" in each}
+    names = {each.partition("(")[0] for each in functions if any(word in each for word in _PRODUCTS)}
     return names | {kernel.name for kernel in compiled.kernels if any("conv" in op for op in kernel.ops)}
 
 

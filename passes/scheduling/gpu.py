@@ -42,6 +42,7 @@ from .gpu_threads import (
     registers_of,
     results_of,
     warps_for,
+    warps_of_rows,
     warps_with_accesses,
 )
 from .gpu_tiles import blocks_of, largest_tile, reduced_in_tiles
@@ -190,7 +191,7 @@ def _warps(domain: Domain, tiles: dict[Dim, int], processors: int) -> int:
         warps = 1
     if _heavy(domain) is None and attention_of(domain) is None:
         if blocks_of(domain, tiles) <= processors:
-            warps = max(warps, lengthen_steps(domain, tiles))
+            warps = max(warps, lengthen_steps(domain, tiles), warps_of_rows(domain, tiles))
         if _in_steps(domain) or reduced_in_tiles(domain):
             warps = min(warps, warps_with_accesses(domain, tiles))
     warps = min(warps, warps_of_windows(domain, tiles) or warps)

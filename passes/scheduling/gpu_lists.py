@@ -21,6 +21,7 @@ from ..tiling.hits import Hits, find_hits
 from ..tiling.listed import MOST
 from ..tiling.registry import WHOLE, rule_of, stepped_dims
 from .common import forced, memory_order
+from .gpu_shares import NEARLY_ALL
 from .gpu_threads import WARP, WIDE, WORD
 from .gpu_tiles import blocks_of, bytes_of, in_memory, part_of
 
@@ -112,11 +113,13 @@ def _lists(domain: Domain, hits: Hits, machine: Machine) -> Lists:
             blocks = min(max(REGISTERS // (registers * warps * WARP), 1), MOST_BLOCKS)
             found.append((Lists(made, warps, blocks, AT_ONCE), warps // fewest))
 
+    wanted = int(NEARLY_ALL * machine.processors)
+
     def asked(one: tuple[Lists, int]) -> tuple[int, int]:
         """How many blocks are missing, then the bytes of all indices, and of rows, which warps read each."""
         lists, copies = one
         return (
-            max(machine.processors - blocks_of(domain, lists.tiles), 0),
+            max(wanted - blocks_of(domain, lists.tiles), 0),
             _scanned(domain, hits, lists.tiles) + copies * _added(domain, hits),
         )
 

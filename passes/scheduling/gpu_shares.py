@@ -13,17 +13,19 @@ from .gpu_tiles import blocks_of, bytes_of, in_memory, inputs_of, largest_tile, 
 
 MOST_ASKED = 2  # times what memory moves
 MOST_AGAIN = 1.125  # times what a block's tile has
+# Of the multiprocessors: 128 blocks of equal parts keep 132 of them as busy as 256 with half of one each.
+NEARLY_ALL = 15 / 16
 
 
-def share_inputs(domain: Domain, tiles: dict[Dim, int], blocks: int) -> None:
+def share_inputs(domain: Domain, tiles: dict[Dim, int], processors: int) -> None:
     """Let a block have more of a dim along which an input is the same, and fewer of another one if need be.
 
-    While the blocks ask for more than `MOST_ASKED` times what memory moves, and as long as there are
-    ``blocks`` of them, or as many as there were.
+    While the blocks ask for more than `MOST_ASKED` times what memory moves, and as long as there is one for
+    nearly all of the ``processors``, or there are as many as there were.
     """
-    most = MOST_ASKED * _moved(domain)
+    most, wanted = MOST_ASKED * _moved(domain), int(NEARLY_ALL * processors)
     while _asked(domain, tiles) > most:
-        least = min(blocks, blocks_of(domain, tiles))
+        least = min(wanted, blocks_of(domain, tiles))
         found = [
             other
             for other in _others(domain, tiles)

@@ -18,6 +18,7 @@ from .gpu_threads import (
     ROW_THREAD_ELEMENTS,
     WARP,
     WORD,
+    are_pairs,
     reduces,
     warps_for,
     warps_with_accesses,
@@ -32,6 +33,7 @@ COLUMN_ELEMENTS = 16
 FLYING = 16  # registers of a thread that wait for four wide loads
 AT_ONCE = 2  # short steps
 LONGEST = MOST_WARPS * WARP * ROW_THREAD_ELEMENTS  # of rows that a block holds
+MOST_PAIRS = 4096  # of a row's elements with each other: of 100 in 32 warps ptxas spills 892 bytes
 
 
 def lengthen_steps(domain: Domain, tiles: dict[Dim, int]) -> int:
@@ -67,11 +69,17 @@ def hold_rows(domain: Domain, tiles: dict[Dim, int]) -> None:
     if len(stepped) < 2 or not reduces(domain) or widest_bytes(domain) > WORD:
         return
     beside, inner = beside_each(domain), innermost_dims(domain)
+    held = {**tiles, **dict.fromkeys(stepped, WHOLE)}
     for dim in stepped:
         others = prod(tiles[other] or other.extent or 1 for other in beside[dim])
-        if dim not in inner or dim.extent is None or dim.extent * others > LONGEST:
+        if dim not in inner or dim.extent is None or dim.extent * others > _longest(domain, held):
             return
-    tiles |= dict.fromkeys(stepped, WHOLE)
+    tiles |= held
+
+
+def _longest(domain: Domain, tiles: dict[Dim, int]) -> int:
+    """The elements of a row that a block holds at most."""
+    return MOST_PAIRS if are_pairs(domain, tiles) else LONGEST
 
 
 def short_steps(domain: Domain, tiles: dict[Dim, int], warps: int, processors: int) -> int:
@@ -90,7 +98,7 @@ def short_steps(domain: Domain, tiles: dict[Dim, int], warps: int, processors: i
     elements = largest_tile(domain, tiles)
     if dim in innermost_dims(domain):
         row = elements // tiles[dim] * dim.extent
-        if row <= LONGEST:
+        if row <= _longest(domain, {**tiles, dim: WHOLE}):
             tiles[dim] = WHOLE
             return min(warps_for(row, ROW_THREAD_ELEMENTS), warps_with_accesses(domain, tiles))
     if tiles[dim] >= AT_ONCE and words_of(domain, inputs_of(domain), tiles, warps * WARP) >= FLYING:

@@ -77,11 +77,12 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
     Elements are counted once, since they wait in their registers for what is reduced. What all blocks load
     ``alike`` is left out: behind a reduction it comes from the caches; a row that is counted for each loop
     along it leaves room for that. Long functions take all that there are, and so do elements of 64 bits; of
-    more than would fit, as of rows in several directions, as many as products have. What is loaded beside
-    columns waits while their totals are exchanged. Of scans half as much again, for the totals of parts: with
-    40 ptxas spills 56 bytes of two scans of 64x64 f16, and 68 of 32 elements of a row of f32. Warps with
-    several rows each (`gpu_shares.warps_with_weights`) have the weights as f32 beside these: with 56 a load
-    of the norm of a sum comes late.
+    more than would fit, as of rows in several directions, as many as products have, and so do pairs of these,
+    of which a thread has a part of the row for each of its own. What is loaded beside columns waits while
+    their totals are exchanged. Of scans half as much again, for the totals of parts: with 40 ptxas spills 56
+    bytes of two scans of 64x64 f16, and 68 of 32 elements of a row of f32. Warps with several rows each
+    (`gpu_shares.warps_with_weights`) have the weights as f32 beside these: with 56 a load of the norm of a
+    sum comes late.
     """
     inputs, covered = inputs_of(domain), largest_tile(domain, tiles)
     scans = sum(rule_of(nest) is scan for nest in domain.nests)
@@ -91,6 +92,7 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
         return SCAN_REGISTERS if widest_bytes(domain) <= WORD else OTHER_REGISTERS
     if widest_bytes(domain) > WORD or is_dear(domain):
         many = words_of(domain, inputs, tiles, threads) + PLACES > OTHER_REGISTERS
+        many |= widest_bytes(domain) > WORD and are_pairs(domain, tiles)
         return CONTRACTION_REGISTERS if many else OTHER_REGISTERS
     own = inputs if alike else own_inputs(domain)
     if len(own) == len(inputs):
@@ -105,6 +107,14 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
     if alike:
         loaded += _registers_for_totals(domain, own)
     return min(max(loaded, held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
+
+
+def are_pairs(domain: Domain, tiles: dict[Dim, int]) -> bool:
+    """Whether a task's tile is larger than all that it has of its own, as where its elements are compared."""
+    own = own_inputs(domain)
+    own += [(nest, each) for nest in domain.nests for each in nest.writes if leaves(domain, each.value)]
+    held = [prod(tiles[dim] or dim.extent or ROW for dim in _dims_of(domain, *each)) for each in own]
+    return largest_tile(domain, tiles) > max(held, default=1)
 
 
 def rows_are_of_warps(domain: Domain) -> bool:
@@ -218,6 +228,22 @@ def reduces(domain: Domain) -> bool:
     """Whether a kernel reduces or scans tiles, and else works on elements."""
     rules = {rule_of(nest) for nest in domain.nests}
     return bool(rules & {reduction, scan}) and rules <= {elementwise, fill, reduction, scan}
+
+
+def warps_of_rows(domain: Domain, tiles: dict[Dim, int]) -> int:
+    """A warp for each row of a block that reduces rows along memory which warps hold; or those of any block.
+
+    For blocks with a multiprocessor to themselves: of two rows of a warp the second waits for the first.
+    """
+    whole, inner = [dim for dim in domain.dims if dim.whole], innermost_dims(domain)
+    is_known = all(dim.extent is not None for dim in (*whole, *inner))
+    is_along = all(dim.whole or dim.kind == "reduction" for dim in inner)
+    if not any(rule_of(nest) is reduction for nest in domain.nests) or not (is_known and is_along):
+        return FEWEST_WARPS
+    if not rows_are_of_warps(domain):
+        return FEWEST_WARPS
+    rows = largest_tile(domain, tiles) // prod(dim.extent or 1 for dim in whole)
+    return max(min(power_below(rows), warps_with_accesses(domain, tiles), MOST_WARPS), FEWEST_WARPS)
 
 
 def warps_with_accesses(domain: Domain, tiles: dict[Dim, int]) -> int:

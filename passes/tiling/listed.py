@@ -15,6 +15,9 @@
         arith.addf %t, %u
       }
 
+A turn of that loop has several hits, whose rows are on their way together. One turn more has those that are
+left: where there are fewer than it has room for, it is behind the last row there, where nothing is read.
+
 Each block reads all indices once and, of what is added up, its own rows once, in their order: where each of M
 indices was compared with each of N rows for each of their elements, all M rows came N times from the caches.
 """
@@ -66,16 +69,21 @@ def emit_listed(
         at_once = emitter.listed
         whole = affine.AffineApplyOp(_whole(at_once), [end]).result
 
-        def add(sums: ir.Value, word: ir.Value) -> ir.Value:
+        def add(sums: ir.Value, word: ir.Value, is_there: ir.Value | None) -> ir.Value:
             place, row = _unpacked(word)
             position = arith.AddIOp(emitter.index(start), place).result
-            with emitter.turn({hits.along: Span(position, 1)}):
+            if is_there is not None:
+                behind = emitter.index(emitter.extents[hits.along])
+                position = arith.SelectOp(is_there, position, behind).result
+            with emitter.turn({hits.along: Span(position, 1, exact=is_there is None)}):
                 _assume_hit(emitter, hits, row)
                 value = reshape(element(), emitter.sizes(nest, nest.parallels))
                 return combiner.combine(sums, value)
 
         sums = _run_through(emitter, memory, (emitter.index(0), whole, at_once), carried[0], add)
-        return [_run_through(emitter, memory, (whole, end, 1), sums, add)]
+        if at_once == 1:
+            return [sums]
+        return [_run_through(emitter, memory, (whole, end, at_once - 1), sums, add, is_rest=True)]
 
     return emitter.chunks(hits.along, places, [total], run)[0]
 
@@ -138,20 +146,36 @@ def _run_through(
     memory: ir.Value,
     bounds: tuple[ir.Value, ir.Value, int],
     carried: ir.Value,
-    add: Callable[[ir.Value, ir.Value], ir.Value],
+    add: Callable[[ir.Value, ir.Value, ir.Value | None], ir.Value],
+    *,
+    is_rest: bool = False,
 ) -> ir.Value:
-    """A loop over the words of a list, so many a step that what they ask for is on its way together."""
+    """A loop over the words of a list, so many a step that what they ask for is on its way together.
+
+    Each with whether it is there, which is only asked of the rest: words but the first may not be.
+    """
     first, end, step = bounds
     loop = scf.ForOp(first, end, emitter.index(step), [carried])
     with ir.InsertionPoint(loop.body), emitter.turn({}):
         places = [loop.induction_variable]
         places += [arith.AddIOp(places[0], emitter.index(number)).result for number in range(1, step)]
-        words = [memref.LoadOp(memory, [place]).result for place in places]
+        there: list[ir.Value | None] = [None] * step
+        if is_rest:
+            there[1:] = [arith.CmpIOp(arith.CmpIPredicate.ult, place, end).result for place in places[1:]]
+        words = [
+            memref.LoadOp(memory, [_or_first(place, places[0], is_there)]).result
+            for place, is_there in zip(places, there, strict=True)
+        ]
         sums = loop.inner_iter_args[0]
-        for word in words:
-            sums = add(sums, word)
+        for word, is_there in zip(words, there, strict=True):
+            sums = add(sums, word, is_there)
         scf.YieldOp([sums])
     return loop.results[0]
+
+
+def _or_first(place: ir.Value, first: ir.Value, is_there: ir.Value | None) -> ir.Value:
+    """Where a word is read: the first one in place of one that is not there."""
+    return place if is_there is None else arith.SelectOp(is_there, place, first).result
 
 
 def _whole(step: int) -> ir.AffineMap:

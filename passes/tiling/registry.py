@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 from mlir import ir
 
 from ..structured import SCAN, word_for
-from .access import Nest
-from .analysis import body_problem
+from .access import Index, Nest
+from .analysis import body_problem, loops_in
 from .walks import loops_problem, parts_problem, scans_problem, walk_problem
 
 if TYPE_CHECKING:
@@ -141,14 +141,41 @@ def stepped_dims(domain: Domain) -> set[Dim]:
 
 
 def should_step(domain: Domain) -> str | None:
-    """Why a task should not make one element after the other to reduce them: down columns; else None."""
+    """Why a task should not make one element after the other, or a single one, or None.
+
+    To reduce them: down columns. And of a row that others are made of, too, as where the place of an element
+    in a sorted row is a sum over all of the row, and the element is read there: each task would reduce it.
+    """
+    stepped: set[Dim] = set()
     for nest in domain.nests:
         needs, dims = rule_of(nest).needs(nest), domain.loops(nest)
         single = [dims[loop] for loop in nest.parallels if needs.get(loop) == SINGLE]
-        kinds = [dim.kind for dim in single if dim.extent != 1]
-        if ("reduction", "parallel") in combinations(kinds, 2):
+        single = [dim for dim in single if dim.extent != 1]
+        if ("reduction", "parallel") in combinations([dim.kind for dim in single], 2):
             return "columns would be reduced one at a time, against their order in memory"
+        stepped |= {*single}
+    if any(dim.kind == "parallel" and dim.extent != 1 and dim not in stepped for dim in domain.dims):
+        return None
+    if any(_reduces_again(domain, nest, stepped) for nest in domain.nests):
+        return "each element would be a task, which reads again what others reduce, too"
     return None
+
+
+def _reduces_again(domain: Domain, nest: Nest, single: set[Dim]) -> bool:
+    """Whether tasks at each element of ``single`` dims would reduce the same elements of an input."""
+    dims = domain.loops(nest)
+    for access in nest.reads:
+        if access is None or domain.writer(access.value) is not None:
+            continue
+        read = {dims[loop] for index in access.indices for loop in _loops_of(index)}
+        if any(dim.kind == "reduction" for dim in read) and any(dim in single - read for dim in dims):
+            return True
+    return False
+
+
+def _loops_of(index: Index) -> set[int]:
+    """The loops that a place depends on."""
+    return {*index.loops, *(loops_in(index.rest) if index.rest is not None else ())}
 
 
 def _is_single(domain: Domain, nest: Nest, loop: int) -> bool:

@@ -61,3 +61,46 @@ func.func @columns(%table: tensor<1000xf32>, %i: tensor<100x256xindex>) -> tenso
   } -> tensor<256xf32>
   return %r : tensor<256xf32>
 }
+
+// -----
+
+// Where each element of a row is to go is a sum over all of the row: a task an element would read the row for each.
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j, k) -> (i, k)>
+#pairs = affine_map<(i, j, k) -> (i, j, k)>
+#sums = affine_map<(i, j, k) -> (i, j)>
+// CHECK: mlopt.fusion = ["sum -> gather: each element would be a task, which reads again what others reduce, too"]
+// CHECK-LABEL: @places
+func.func @places(%ranks: tensor<32x64xi32>, %x: tensor<32x64xf32>) -> tensor<32x64xf32> {
+  %none = arith.constant 0 : i32
+  %p = tensor.empty() : tensor<32x64x64xi32>
+  %w = linalg.generic {indexing_maps = [#row, #pairs], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%ranks : tensor<32x64xi32>) outs(%p : tensor<32x64x64xi32>) attrs = {mlopt.op = "where"} {
+  ^bb0(%rank: i32, %o: i32):
+    %j = linalg.index 1 : index
+    %k = linalg.index 2 : index
+    %wanted = arith.index_cast %j : index to i32
+    %place = arith.index_cast %k : index to i32
+    %is = arith.cmpi eq, %rank, %wanted : i32
+    %s = arith.select %is, %place, %none : i32
+    linalg.yield %s : i32
+  } -> tensor<32x64x64xi32>
+  %e = tensor.empty() : tensor<32x64xi32>
+  %f = linalg.fill ins(%none : i32) outs(%e : tensor<32x64xi32>) -> tensor<32x64xi32>
+  %t = linalg.generic {indexing_maps = [#pairs, #sums], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%w : tensor<32x64x64xi32>) outs(%f : tensor<32x64xi32>) attrs = {mlopt.op = "sum"} {
+  ^bb0(%a: i32, %o: i32):
+    %s = arith.addi %a, %o : i32
+    linalg.yield %s : i32
+  } -> tensor<32x64xi32>
+  %g = tensor.empty() : tensor<32x64xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%t : tensor<32x64xi32>) outs(%g : tensor<32x64xf32>) attrs = {mlopt.op = "gather"} {
+  ^bb0(%at: i32, %o: f32):
+    %i = linalg.index 0 : index
+    %column = arith.index_cast %at : i32 to index
+    %v = tensor.extract %x[%i, %column] : tensor<32x64xf32>
+    linalg.yield %v : f32
+  } -> tensor<32x64xf32>
+  return %r : tensor<32x64xf32>
+}

@@ -135,3 +135,87 @@ func.func private @two_results(%x: tensor<512x4096xf32>, %o0: tensor<512x4096xf3
   } -> (tensor<512x4096xf32>, tensor<512x4096xf32>)
   return %r#0, %r#1 : tensor<512x4096xf32>, tensor<512x4096xf32>
 }
+
+// The elements of a row are compared with each other, and what comes of it with their places: more pairs than a
+// block has registers for are made in steps, of 100 elements; of 64 they are made at once.
+// CHECK-LABEL: @pairs
+// CHECK-SAME: tile = array<i64: 1, 0, 8, 0>, warps = array<i64: 16>
+// CHECK-LABEL: @fewer_pairs
+// CHECK-SAME: tile = array<i64: 1, 0, 0, 0>, warps = array<i64: 8>
+func.func private @pairs(%x: tensor<64x100xf32>, %out: tensor<64x100xi32>) -> tensor<64x100xi32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0 : i32
+  %p = tensor.empty() : tensor<64x100x100xi32>
+  %e = tensor.empty() : tensor<64x100xi32>
+  %less = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, j)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %x : tensor<64x100xf32>, tensor<64x100xf32>) outs(%p : tensor<64x100x100xi32>) {
+  ^bb0(%a: f32, %b: f32, %o: i32):
+    %t = arith.cmpf olt, %a, %b : f32
+    %u = arith.extui %t : i1 to i32
+    linalg.yield %u : i32
+  } -> tensor<64x100x100xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%e : tensor<64x100xi32>) -> tensor<64x100xi32>
+  %rank = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%less : tensor<64x100x100xi32>) outs(%f : tensor<64x100xi32>) {
+  ^bb0(%a: i32, %o: i32):
+    %t = arith.addi %a, %o : i32
+    linalg.yield %t : i32
+  } -> tensor<64x100xi32>
+  %found = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%rank : tensor<64x100xi32>) outs(%p : tensor<64x100x100xi32>) {
+  ^bb0(%a: i32, %o: i32):
+    %j = linalg.index 1 : index
+    %k = linalg.index 2 : index
+    %m = arith.index_cast %j : index to i32
+    %n = arith.index_cast %k : index to i32
+    %t = arith.cmpi eq, %a, %m : i32
+    %u = arith.select %t, %n, %zero : i32
+    linalg.yield %u : i32
+  } -> tensor<64x100x100xi32>
+  %g = linalg.fill ins(%zero : i32) outs(%out : tensor<64x100xi32>) -> tensor<64x100xi32>
+  %places = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%found : tensor<64x100x100xi32>) outs(%g : tensor<64x100xi32>) {
+  ^bb0(%a: i32, %o: i32):
+    %t = arith.addi %a, %o : i32
+    linalg.yield %t : i32
+  } -> tensor<64x100xi32>
+  return %places : tensor<64x100xi32>
+}
+
+func.func private @fewer_pairs(%x: tensor<64x64xf32>, %out: tensor<64x64xi32>) -> tensor<64x64xi32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0 : i32
+  %p = tensor.empty() : tensor<64x64x64xi32>
+  %e = tensor.empty() : tensor<64x64xi32>
+  %less = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, j)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %x : tensor<64x64xf32>, tensor<64x64xf32>) outs(%p : tensor<64x64x64xi32>) {
+  ^bb0(%a: f32, %b: f32, %o: i32):
+    %t = arith.cmpf olt, %a, %b : f32
+    %u = arith.extui %t : i1 to i32
+    linalg.yield %u : i32
+  } -> tensor<64x64x64xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%e : tensor<64x64xi32>) -> tensor<64x64xi32>
+  %rank = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%less : tensor<64x64x64xi32>) outs(%f : tensor<64x64xi32>) {
+  ^bb0(%a: i32, %o: i32):
+    %t = arith.addi %a, %o : i32
+    linalg.yield %t : i32
+  } -> tensor<64x64xi32>
+  %found = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%rank : tensor<64x64xi32>) outs(%p : tensor<64x64x64xi32>) {
+  ^bb0(%a: i32, %o: i32):
+    %j = linalg.index 1 : index
+    %k = linalg.index 2 : index
+    %m = arith.index_cast %j : index to i32
+    %n = arith.index_cast %k : index to i32
+    %t = arith.cmpi eq, %a, %m : i32
+    %u = arith.select %t, %n, %zero : i32
+    linalg.yield %u : i32
+  } -> tensor<64x64x64xi32>
+  %g = linalg.fill ins(%zero : i32) outs(%out : tensor<64x64xi32>) -> tensor<64x64xi32>
+  %places = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%found : tensor<64x64x64xi32>) outs(%g : tensor<64x64xi32>) {
+  ^bb0(%a: i32, %o: i32):
+    %t = arith.addi %a, %o : i32
+    linalg.yield %t : i32
+  } -> tensor<64x64xi32>
+  return %places : tensor<64x64xi32>
+}

@@ -57,6 +57,22 @@ func.func private @two_weights(%x: tensor<256x512xf16>, %w: tensor<512xf32>, %b:
   return %r : tensor<256x512xf16>
 }
 
+// Two weights in f32 for rows of bf16: 128 blocks of two rows keep 132 multiprocessors as busy as 256 of one.
+// CHECK-LABEL: @wide_weights
+// CHECK-SAME: tile = array<i64: 2, 0>
+func.func private @wide_weights(%x: tensor<256x512xbf16>, %w: tensor<512xf32>, %b: tensor<512xf32>, %out: tensor<256x512xbf16>) -> tensor<256x512xbf16> attributes {mlopt.kernel} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %w, %b : tensor<256x512xbf16>, tensor<512xf32>, tensor<512xf32>) outs(%out : tensor<256x512xbf16>) {
+  ^bb0(%a: bf16, %c: f32, %d: f32, %o: bf16):
+    %e = arith.extf %a : bf16 to f32
+    %t = arith.mulf %e, %c : f32
+    %u = arith.addf %t, %d : f32
+    %v = arith.truncf %u : f32 to bf16
+    linalg.yield %v : bf16
+  } -> tensor<256x512xbf16>
+  return %r : tensor<256x512xbf16>
+}
+
 // As of one weight more is moved than asked for twice: a row a block stays.
 // CHECK-LABEL: @one_weight
 // CHECK-SAME: tile = array<i64: 1, 0>

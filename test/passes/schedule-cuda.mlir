@@ -517,3 +517,27 @@ func.func private @few_with_columns(%x: tensor<256x256xf16>, %y: tensor<256x256x
   } -> tensor<256x256xf16>
   return %r : tensor<256x256xf16>
 }
+
+// Four blocks of 16 rows, each with a multiprocessor to itself: a warp a row, not four of them with four rows each.
+// CHECK-LABEL: @few_rows_of_warps
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 2>, tile = array<i64: 16, 0, 0>, warps = array<i64: 16>}
+func.func private @few_rows_of_warps(%x: tensor<64x64xf64>, %maxima: tensor<64x2xf64>, %out: tensor<64x64xi8>) -> (tensor<64x2xf64>, tensor<64x64xi8>) attributes {mlopt.kernel} {
+  %f = arith.constant 0xFFF0000000000000 : f64
+  %e = tensor.empty() : tensor<64xf64>
+  %i = linalg.fill ins(%f : f64) outs(%e : tensor<64xf64>) -> tensor<64xf64>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x64xf64>) outs(%i : tensor<64xf64>) {
+  ^bb0(%a: f64, %o: f64):
+    %t = arith.maximumf %a, %o : f64
+    linalg.yield %t : f64
+  } -> tensor<64xf64>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m : tensor<64x64xf64>, tensor<64xf64>) outs(%out : tensor<64x64xi8>) {
+  ^bb0(%a: f64, %b: f64, %o: i8):
+    %t = arith.cmpf oge, %a, %b : f64
+    %u = arith.extui %t : i1 to i8
+    linalg.yield %u : i8
+  } -> tensor<64x64xi8>
+  %s = tensor.insert_slice %m into %maxima[0, 0] [64, 1] [1, 1] : tensor<64xf64> into tensor<64x2xf64>
+  return %s, %r : tensor<64x2xf64>, tensor<64x64xi8>
+}

@@ -1,7 +1,8 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-tile,canonicalize,cse,mlopt-verify)' | FileCheck %s
 
 // Indices are read and checked in long steps; those that name one of the block's rows are listed, each with its
-// place and its row. Then what belongs to them is read: two rows at once, then the last one, if there is one.
+// place and its row. Then what belongs to them is read: three rows at once, then those that are left, if there are
+// any; a second one that is not there is behind the last row.
 // CHECK-LABEL: @sum
 // CHECK-SAME: (%[[IDS:.*]]: tensor<4000xi64>, %[[VALUES:.*]]: tensor<4000x512xf32>
 // CHECK: scf.forall (%[[R:.*]]) = (0) to (3000) step (4)
@@ -17,7 +18,7 @@
 // CHECK:     %[[COUNT:.*]] = vector.multi_reduction <add>, %{{.*}}, %{{.*}} [0] : vector<1024xi32> to i32
 // CHECK:     %[[END:.*]] = arith.index_castui %[[COUNT]]
 // CHECK:     %[[WHOLE:.*]] = affine.apply {{.*}}(%[[END]])
-// CHECK:     scf.for %[[J:.*]] = %c0 to %[[WHOLE]] step %c2 iter_args(%{{.*}} = %[[START]])
+// CHECK:     scf.for %[[J:.*]] = %c0 to %[[WHOLE]] step %c3 iter_args(%{{.*}} = %[[START]])
 // CHECK:       memref.load %[[LIST]][%[[J]]]
 // CHECK:       %[[AT:.*]] = arith.addi %[[K]], %{{.*}} : index
 // CHECK:       arith.cmpi eq, %{{.*}}, %{{.*}} : vector<4xindex>
@@ -25,8 +26,18 @@
 // CHECK:       arith.addf
 // CHECK:       vector.transfer_read %[[VALUES]]
 // CHECK:       arith.addf
-// CHECK:     scf.for %{{.*}} = %[[WHOLE]] to %[[END]] step %c1
 // CHECK:       vector.transfer_read %[[VALUES]]
+// CHECK:       arith.addf
+// CHECK:     scf.for %[[J:.*]] = %[[WHOLE]] to %[[END]] step %c2
+// CHECK:       %[[NEXT:.*]] = arith.addi %[[J]], %c1
+// CHECK:       %[[THERE:.*]] = arith.cmpi ult, %[[NEXT]], %[[END]]
+// CHECK:       memref.load %[[LIST]][%[[J]]]
+// CHECK:       %[[WHICH:.*]] = arith.select %[[THERE]], %[[NEXT]], %[[J]]
+// CHECK:       memref.load %[[LIST]][%[[WHICH]]]
+// CHECK:       vector.transfer_read %[[VALUES]]{{.*}} {in_bounds = [true, true]}
+// CHECK:       arith.addf
+// CHECK:       %[[AT:.*]] = arith.select %[[THERE]], %{{.*}}, %c4000
+// CHECK:       vector.transfer_read %[[VALUES]][%[[AT]], %c0], %{{.*}} {in_bounds = [false, true]}
 // CHECK:       arith.addf
 #i = affine_map<(k) -> (k)>
 #rk = affine_map<(r, k) -> (r, k)>
@@ -36,7 +47,7 @@
 #rkc = affine_map<(r, k, c) -> (r, k, c)>
 #rc = affine_map<(r, k, c) -> (r, c)>
 
-func.func private @sum(%i: tensor<4000xi64>, %v: tensor<4000x512xf32>, %out: tensor<3000x512xf32>) -> tensor<3000x512xf32> attributes {mlopt.kernel, mlopt.schedule = {listed = array<i64: 2>, min_blocks = array<i64: 4>, tile = array<i64: 4, 0, 1024>, warps = array<i64: 4>}} {
+func.func private @sum(%i: tensor<4000xi64>, %v: tensor<4000x512xf32>, %out: tensor<3000x512xf32>) -> tensor<3000x512xf32> attributes {mlopt.kernel, mlopt.schedule = {listed = array<i64: 3>, min_blocks = array<i64: 4>, tile = array<i64: 4, 0, 1024>, warps = array<i64: 4>}} {
   %zero = arith.constant 0.0 : f32
   %e8 = tensor.empty() : tensor<3000x4000xi8>
   %ew = tensor.empty() : tensor<3000x4000x512xf32>
