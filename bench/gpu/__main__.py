@@ -31,13 +31,10 @@ def results_of(chip: str) -> Path:
     return Path(__file__).parent.parent / "results" / f"gpu_gates{'' if chip == CHIP else f'_{chip}'}.md"
 
 
-RESULTS = results_of(CHIP)
-
-
 def main(arguments: Sequence[str]) -> int:
     """Measure, print; 0 if everything is as known."""
     parser = argparse.ArgumentParser(prog="python -m mlopt.bench.gpu", description="Gates of GPU kernels.")
-    options = parse_arguments(parser, arguments, RESULTS, CHIP)
+    options = parse_arguments(parser, arguments, results_of(CHIP), CHIP)
     rows = all_rows()
     chosen = [name for name in rows if not options.only or any(part in name for part in options.only)]
     if not chosen:

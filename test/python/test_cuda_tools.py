@@ -73,7 +73,7 @@ def test_a_table_of_gates_goes_on_after_a_row_that_took_too_long(
     name = "transpose f32"
     rows = {"slow f32": slow, name: lambda chip: measure(OPERATIONS[name], chip)}
     monkeypatch.setattr(gates, "all_rows", lambda: rows)
-    monkeypatch.setattr(gates, "RESULTS", tmp_path / "gates.md")
+    monkeypatch.setattr(gates, "results_of", lambda chip: tmp_path / "gates.md")
     assert gates.main(["--save"]) == 1
     kept = (tmp_path / "gates.md").read_text()
     assert f"| {name} | kernel_0_transpose |" in kept

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 import torch
-from mlopt.bench.gpu.__main__ import RESULTS, results_of
+from mlopt.bench.gpu.__main__ import CHIP, results_of
 from mlopt.bench.gpu.gates import GATES, element_bits, narrow_accesses
 from mlopt.bench.gpu.known import MISSES, OF_CHIPS, reasons_of
 from mlopt.bench.gpu.machine_code import parse
@@ -44,14 +44,14 @@ LISTING = """
 def test_gates_hold_or_the_reason_is_known(name: str) -> None:
     found = measure(OPERATIONS[name], "sm_80")
     assert surprises(name, found, "sm_80") == []
-    assert stale(name, found, RESULTS.read_text(encoding="utf-8")) == []
+    assert stale(name, found, results_of(CHIP).read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize("name", SIZED)
 def test_gates_of_the_corpus_hold_or_the_reason_is_known(name: str) -> None:
     found = all_rows()[name]("sm_80")
     assert surprises(name, found, "sm_80") == []
-    assert stale(name, found, RESULTS.read_text(encoding="utf-8")) == []
+    assert stale(name, found, results_of(CHIP).read_text(encoding="utf-8")) == []
 
 
 def test_every_module_of_the_corpus_has_gates() -> None:
@@ -65,7 +65,7 @@ def test_every_module_of_the_corpus_has_gates() -> None:
 def test_gates_of_the_benchmark_hold_or_the_reason_is_known(name: str) -> None:
     found = all_rows()[name]("sm_80")
     assert surprises(name, found, "sm_80") == []
-    assert stale(name, found, RESULTS.read_text(encoding="utf-8")) == []
+    assert stale(name, found, results_of(CHIP).read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
