@@ -40,3 +40,16 @@ func.func @tanh_read_twice(%x: vector<8xf32>) -> (vector<8xf32>, vector<8xf32>) 
   %y = arith.addf %t, %one : vector<8xf32>
   return %t, %y : vector<8xf32>, vector<8xf32>
 }
+
+// So is an erf to which something else than 1 is added.
+// CHECK-LABEL: func.func @erf_and_two
+// CHECK: %[[TWO:.*]] = arith.constant dense<2.0
+// CHECK: arith.mulf %arg0, %arg0
+// CHECK: %[[S:.*]] = arith.addf %{{.*}}, %[[TWO]]
+// CHECK-NEXT: return %[[S]]
+func.func @erf_and_two(%x: vector<8xf32>) -> vector<8xf32> {
+  %two = arith.constant dense<2.0> : vector<8xf32>
+  %t = math.erf %x : vector<8xf32>
+  %y = arith.addf %t, %two : vector<8xf32>
+  return %y : vector<8xf32>
+}
