@@ -99,6 +99,16 @@ func.func @one_plus_erf(%x: vector<8xf32>) -> vector<8xf32> {
   return %y : vector<8xf32>
 }
 
+// Of f64 there is exp.
+// CHECK-LABEL: func.func @exp_of_doubles
+// CHECK-NOT: math.exp
+// CHECK-COUNT-12: math.fma %{{.*}} : vector<4xf64>
+// CHECK: return
+func.func @exp_of_doubles(%x: vector<4xf64>) -> vector<4xf64> {
+  %y = math.exp %x : vector<4xf64>
+  return %y : vector<4xf64>
+}
+
 // Registers of 16 lanes are tables of coefficients.
 // CHECK-LABEL: func.func @erf
 // CHECK-NOT: permvar
