@@ -345,7 +345,20 @@ def test_rounding_to_half(element: str, dtype: torch.dtype, lanes: int) -> None:
 def test_exp_of_doubles(lanes: int) -> None:
     """0.9 ulp, into the denormals; to infinity and 0 where f64 ends."""
     random = np.random.default_rng(0)
-    ends = [*SPECIALS, 709.7827, 709.7828, 710.5, -708.3, -708.4, -745.13, -745.14, -746.5, 1e308, -1e308, 5e-324]
+    ends = [
+        *SPECIALS,
+        709.7827,
+        709.7828,
+        710.5,
+        -708.3,
+        -708.4,
+        -745.13,
+        -745.14,
+        -746.5,
+        1e308,
+        -1e308,
+        5e-324,
+    ]
     x = np.concatenate([np.array(ends), random.uniform(-745, 709.7, 20000), random.normal(size=20000)])
     x = x[: len(x) // 16 * 16]
     got = build(loop(lanes, "f64", "%y = math.exp %x0 : TYPE"), 256)(x, dtype=np.float64)
