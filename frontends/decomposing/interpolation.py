@@ -62,7 +62,7 @@ def _interpolated(
 
 
 def _dim_by_dim(x: Tensor, along: Sequence[_Places], dtype: torch.dtype) -> Tensor:
-    """Whole rows first; along them twice as many elements as there are in the result, where corners are four."""
+    """Whole rows first; along them two elements are looked up for each of the result, of corners four."""
     result = x.to(dtype)
     for dim, places in enumerate(along):
         left, right = (result.index_select(2 + dim, side) for side in (places.left, places.right))
