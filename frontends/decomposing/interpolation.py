@@ -1,4 +1,4 @@
-"""Interpolation of images: the weights that eager computes, 1 - t and t, each times its element; or the nearest.
+"""Interpolation of images: the weights that eager computes, 1 - t and t, each times an element; nearest ones.
 
 On the CPU one dim after the other: 4x16x64x64 to twice the size in 1.4 ms where all neighbours at once took
 4.6, the nearest in 0.2 for 1.0.
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch._decomp.decompositions import _upsample_nearest, upsample_compute_output_size
+from torch._decomp.decompositions import upsample_compute_output_size
 from torch._prims_common import suggest_memory_format
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
@@ -107,22 +107,22 @@ def _places(size: Any, output: Any, align_corners: bool, factor: float | None, d
 
 
 @ours(aten.upsample_nearest1d.default, aten.upsample_nearest2d.default, aten.upsample_nearest3d.default)
-def _upsample_nearest_of(x: Tensor, output_size: Sequence[Any], *scales: float | None) -> Tensor:
+def _upsample_nearest(x: Tensor, output_size: Sequence[Any], *scales: float | None) -> Any:
     return _nearest(x, output_size, scales or (None,) * len(output_size))
 
 
 @ours(aten.upsample_nearest1d.vec, aten.upsample_nearest2d.vec, aten.upsample_nearest3d.vec)
 def _upsample_nearest_vec(
     x: Tensor, output_size: Sequence[Any] | None, scale_factors: Sequence[float] | None
-) -> Tensor:
+) -> Any:
     outputs = upsample_compute_output_size(x.shape, output_size, scale_factors)
     return _nearest(x, outputs, scale_factors or (None,) * len(outputs))
 
 
-def _nearest(x: Tensor, outputs: Sequence[Any], factors: Sequence[float | None]) -> Tensor:
+def _nearest(x: Tensor, outputs: Sequence[Any], factors: Sequence[float | None]) -> Any:
     """Elements that are repeated, where each is as often: the loops over them read none by its place."""
     if not gathers_by_element():
-        return _upsample_nearest(x, list(outputs), list(factors))
+        return NotImplemented
     result, times = x, [1] * len(outputs)
     for dim in reversed(range(len(outputs))):
         size, output = x.shape[2 + dim], outputs[dim]

@@ -245,7 +245,7 @@ def _together(x: Tensor, dim: int, size: int) -> Tensor:
 
 
 def _scan_parts(x: Tensor, dim: int, scan: _Scan, *, exclusive: bool) -> Tensor:
-    """Parts of up to `SCANNED` elements, each of which has the total of those before it from a scan of totals.
+    """Parts of up to `SCANNED` elements, each of which has the total of those before from a scan of totals.
 
     Within a part each place adds up for itself: what is read again comes from registers or a near cache, and
     memory is read twice and written once, however long the rows are.

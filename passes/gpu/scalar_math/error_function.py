@@ -11,7 +11,6 @@ from .exponential import LOG2_E
 from .registry import expands
 from .scalars import Scalars
 
-# -log2(1 - erf(t)) / t; 1 - 2^(-t …) is 1 beyond what it was fitted to, as it should be.
 # -log(1 - erf(t)) / t - 1, from `BORDER` to 4.
 _LARGE = (
     0.12864848971366882,
@@ -22,6 +21,7 @@ _LARGE = (
     -0.0003228035639040172,
     1.1231275493628345e-05,
 )
+# -log2(1 - erf(t)) / t; 1 - 2^(-t …) is 1 beyond what it was fitted to, as it should be.
 _FAR = tuple(-LOG2_E * coefficient for coefficient in (1.0 + _LARGE[0], *_LARGE[1:]))
 
 
