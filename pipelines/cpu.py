@@ -39,7 +39,8 @@ def cpu_stages(
         # Strips of registers read weights in one order; the tiles of a GPU pass through shared memory.
         kernels(
             DEFAULT_CPU,
-            own=f"{pixels}mlopt-pack-weights{{vector-bits={vector_bits}}},",
+            # A host loop reads the index of a row once: then its elements are added up by registers.
+            own=f"{pixels}mlopt-pack-weights{{vector-bits={vector_bits}}},loop-invariant-code-motion,",
             early="mlopt-weights-in-place,",
         ),
         tile(format_pass(Schedule(choices=choices, vector_bits=vector_bits)), fast_math, SCRATCH),

@@ -12,7 +12,8 @@ from torch import Tensor
 from .registry import aten, compute_dtype, count, ours
 from .target import runs_loops
 
-PART = 16  # places of a scan, each of which adds up those before it for itself
+PART = 16  # places of a scan of runs, each of which adds up those before it for itself
+SCANNED = 8  # and of one by loops: as many lanes as a register has
 # Where rows are run through: the tasks that are wanted and the columns of one; the parts of a row, if it has
 # so many: else two more launches take longer than its one task.
 TASKS, COLUMNS, LONG, FEWEST = 256, 32, 4096, 8
@@ -244,13 +245,13 @@ def _together(x: Tensor, dim: int, size: int) -> Tensor:
 
 
 def _scan_parts(x: Tensor, dim: int, scan: _Scan, *, exclusive: bool) -> Tensor:
-    """Parts of up to `PART` elements, each of which has the total of those before it from a scan of totals.
+    """Parts of up to `SCANNED` elements, each of which has the total of those before from a scan of totals.
 
     Within a part each place adds up for itself: what is read again comes from registers or a near cache, and
     memory is read twice and written once, however long the rows are.
     """
     size = x.shape[dim]
-    part = part_of(size)
+    part = part_of(size, SCANNED)
     x = _apart(x, dim, part, scan.neutral)
     parts = x.shape[dim]
     places = torch.arange(part)
@@ -263,11 +264,11 @@ def _scan_parts(x: Tensor, dim: int, scan: _Scan, *, exclusive: bool) -> Tensor:
     return _together(scanned, dim, size)
 
 
-def part_of(size: int) -> int:
-    """All, or the largest divisor that is not much less than `PART`: without one rows are padded."""
-    if size <= PART:
+def part_of(size: int, most: int = PART) -> int:
+    """All, or the largest divisor that is not much less than ``most``: without one rows are padded."""
+    if size <= most:
         return size
-    return next((part for part in range(PART, PART // 2, -1) if size % part == 0), PART)
+    return next((part for part in range(most, most // 2, -1) if size % part == 0), most)
 
 
 def _place(x: Tensor, best: Tensor, dim: int, keepdim: bool) -> Tensor:

@@ -86,7 +86,22 @@ def _put(x: Tensor, dim: int, index: Tensor, source: Any, accumulate: bool) -> T
         values = source[tuple(slice(size) for size in index.shape)]
     else:
         values = torch.full((), source, dtype=x.dtype)
-    return aten.index_put(x, places, values.expand(index.shape), accumulate)
+    values = values.expand(index.shape)
+    if not runs_loops() or not static(x.shape, index.shape):
+        return aten.index_put(x, places, values, accumulate)
+    # Loops, of indices that have been looked at: one for each element, where all dims' would be stored.
+    wide = compute_dtype(x.dtype) if accumulate else x.dtype
+    into, given = x.to(wide).reshape(x.numel()), values.to(wide).reshape(index.numel())
+    flat = _flat(x, places).reshape(index.numel())
+    return aten._unsafe_index_put(into, [flat], given, accumulate).to(x.dtype).reshape(x.shape)
+
+
+def _flat(x: Tensor, places: list[Tensor]) -> Tensor:
+    """Where `_places` are in all of ``x``."""
+    flat = torch.zeros((), dtype=torch.int64)
+    for size, place in zip(x.shape, places, strict=True):
+        flat = flat * size + place
+    return flat
 
 
 def _places(x: Tensor, dim: int, index: Tensor) -> list[Tensor]:
@@ -132,9 +147,7 @@ def _scatter_reduce(
 
 def _sorted(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
     """One element at a time: each has a place in all of x."""
-    flat = torch.zeros((), dtype=torch.int64)
-    for size, place in zip(x.shape, _places(x, dim, index), strict=True):
-        flat = flat * size + place
+    flat = _flat(x, _places(x, dim, index))
     given = source[tuple(slice(size) for size in index.shape)].reshape(index.numel())
     neutral = _neutral(reduce, x.dtype)
     flat, own = flat.reshape(index.numel()), x.reshape(x.numel())

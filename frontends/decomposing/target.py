@@ -42,6 +42,15 @@ def takes_memory_order() -> bool:
     return not _is_cpu()
 
 
+def gathers_by_element() -> bool:
+    """Whether each element that a gather reads along a row takes an instruction of its own.
+
+    On the CPU, where whole rows are read by registers: neighbours of few places along one dim after the
+    other are quicker than all of them at once.
+    """
+    return _is_cpu()
+
+
 def used_loops() -> bool | None:
     """Whether the target runs loops, if anything has depended on the target since `for_target`; else None."""
     target = _target.get(_Target())

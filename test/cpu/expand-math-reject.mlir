@@ -2,10 +2,10 @@
 
 // Not ours: f64 and functions without a polynomial.
 // CHECK-LABEL: func.func @stays
-// CHECK: math.exp %{{.*}} : f64
+// CHECK: math.log %{{.*}} : f64
 // CHECK: math.cbrt %{{.*}} : f32
 func.func @stays(%x: f64, %y: f32) -> (f64, f32) {
-  %a = math.exp %x : f64
+  %a = math.log %x : f64
   %b = math.cbrt %y : f32
   return %a, %b : f64, f32
 }
@@ -39,4 +39,17 @@ func.func @tanh_read_twice(%x: vector<8xf32>) -> (vector<8xf32>, vector<8xf32>) 
   %t = math.tanh %x : vector<8xf32>
   %y = arith.addf %t, %one : vector<8xf32>
   return %t, %y : vector<8xf32>, vector<8xf32>
+}
+
+// So is an erf to which something else than 1 is added.
+// CHECK-LABEL: func.func @erf_and_two
+// CHECK: %[[TWO:.*]] = arith.constant dense<2.0
+// CHECK: arith.mulf %arg0, %arg0
+// CHECK: %[[S:.*]] = arith.addf %{{.*}}, %[[TWO]]
+// CHECK-NEXT: return %[[S]]
+func.func @erf_and_two(%x: vector<8xf32>) -> vector<8xf32> {
+  %two = arith.constant dense<2.0> : vector<8xf32>
+  %t = math.erf %x : vector<8xf32>
+  %y = arith.addf %t, %two : vector<8xf32>
+  return %y : vector<8xf32>
 }

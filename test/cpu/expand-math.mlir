@@ -82,6 +82,33 @@ func.func @one_plus_tanh(%x: vector<8xf32>) -> vector<8xf32> {
   return %y : vector<8xf32>
 }
 
+// And 1 to an erf: what 1 lacks of erf(|x|), which is a power of two, or 2 less that.
+// CHECK-LABEL: func.func @one_plus_erf
+// CHECK-NOT: math.erf
+// CHECK: math.absf %arg0
+// CHECK: %[[POWER:.*]] = arith.bitcast %{{.*}} : vector<8xi32> to vector<8xf32>
+// CHECK-NEXT: %[[REST:.*]] = arith.mulf %{{.*}}, %[[POWER]]
+// CHECK: %[[BELOW:.*]] = arith.cmpf olt, %arg0, %
+// CHECK: %[[ABOVE:.*]] = arith.subf %{{.*}}, %[[REST]]
+// CHECK-NEXT: %[[Y:.*]] = arith.select %[[BELOW]], %[[REST]], %[[ABOVE]]
+// CHECK-NEXT: return %[[Y]]
+func.func @one_plus_erf(%x: vector<8xf32>) -> vector<8xf32> {
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %t = math.erf %x : vector<8xf32>
+  %y = arith.addf %t, %one : vector<8xf32>
+  return %y : vector<8xf32>
+}
+
+// Of f64 there is exp.
+// CHECK-LABEL: func.func @exp_of_doubles
+// CHECK-NOT: math.exp
+// CHECK-COUNT-12: math.fma %{{.*}} : vector<4xf64>
+// CHECK: return
+func.func @exp_of_doubles(%x: vector<4xf64>) -> vector<4xf64> {
+  %y = math.exp %x : vector<4xf64>
+  return %y : vector<4xf64>
+}
+
 // Registers of 16 lanes are tables of coefficients.
 // CHECK-LABEL: func.func @erf
 // CHECK-NOT: permvar

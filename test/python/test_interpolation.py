@@ -1,4 +1,4 @@
-"""Linear interpolation beside eager's: infinities, values that overflow when subtracted, dtypes, sizes."""
+"""Interpolation beside eager's: infinities, values that overflow when subtracted, dtypes, sizes."""
 
 import mlopt
 import pytest
@@ -22,7 +22,7 @@ DTYPES = [torch.float64, torch.float16, torch.bfloat16]
 
 
 def interpolation(mode, arguments):
-    if "size" in arguments:
+    if "size" in arguments and mode in DIMS:
         arguments = {**arguments, "size": arguments["size"][-DIMS[mode] :]}
     return lambda x: F.interpolate(x, mode=mode, **arguments)
 
@@ -135,3 +135,54 @@ def test_large_elements_in_a_compiled_graph(mode, dims, requires_grad):
     if requires_grad:
         gradients = [torch.autograd.grad(y.sum(), x)[0] for y in (actual, eager)]
         torch.testing.assert_close(*gradients)
+
+
+# Factors that are whole, for all of the dims or some; some are rounded in f32.
+NEAREST = {
+    "twice": ((2, 3, 5, 6), {"scale_factor": 2}),
+    "three and one and a half times": ((2, 3, 5, 6), {"size": (15, 9)}),
+    "the same": ((2, 3, 5, 6), {"size": (5, 6)}),
+    "less and more": ((2, 3, 8, 6), {"size": (4, 13)}),
+    "one element": ((2, 1, 1, 7), {"size": (5, 1)}),
+    "a factor that is not whole": ((2, 3, 7), {"scale_factor": 1.7}),
+    "a volume": ((1, 2, 3, 4, 5), {"size": (6, 8, 7)}),
+    "a factor that is rounded": ((1, 2, 41, 49), {"size": (41 * 41, 147)}),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.uint8])
+@pytest.mark.parametrize("sizes", NEAREST)
+def test_nearest(sizes, dtype):
+    shape, arguments = NEAREST[sizes]
+    x = (50 * torch.randn(shape)).to(dtype)
+    function = interpolation("nearest", arguments)
+    assert torch.equal(mlopt.jit(function, x)(x), function(x))
+
+
+def interpolation_to_nearest(x):
+    return F.interpolate(x, mode="nearest", scale_factor=2)
+
+
+def test_nearest_of_dynamic_sizes():
+    x = torch.randn(2, 3, 5, 6)
+    size = torch.export.Dim
+    dynamic = ({0: size("batch"), 2: size("height", min=2), 3: size("width", min=2)},)
+    compiled = mlopt.jit(interpolation_to_nearest, x, dynamic_shapes=dynamic)
+    for each in x, x[:1, :, :3, 1:].contiguous():
+        assert torch.equal(compiled(each), interpolation_to_nearest(each))
+
+
+def test_nearest_of_channels_last():
+    x = torch.randn(2, 8, 5, 6).to(memory_format=torch.channels_last)
+    actual, eager = mlopt.jit(interpolation_to_nearest, x)(x), interpolation_to_nearest(x)
+    assert torch.equal(actual, eager)
+    assert actual.stride() == eager.stride()
+
+
+def test_gradients_of_nearest_in_a_compiled_graph():
+    x = torch.randn(2, 3, 5, 6, requires_grad=True)
+    torch._dynamo.reset()
+    outputs = torch.compile(interpolation_to_nearest, backend="mlopt")(x), interpolation_to_nearest(x)
+    assert torch.equal(*outputs)
+    weights = torch.randn(outputs[0].shape)
+    torch.testing.assert_close(*(torch.autograd.grad((y * weights).sum(), x)[0] for y in outputs))

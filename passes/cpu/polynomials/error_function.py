@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from mlir import ir
 
-from .exponential import exp_within
 from .lanes import Lanes
-from .registry import expands
+from .registry import ONE_PLUS_ERF, expands
 
-# erf(x) / x - 1 in x², to 0.93; and -log(1 - erf(t)) / t - 1, from there to 4.
+# erf(x) / x - 1 in x², to 0.93.
 SMALL = (
     0.12837916612625122,
     -0.37612631916999817,
@@ -18,14 +17,26 @@ SMALL = (
     -0.0008097716490738094,
     8.185136539395899e-05,
 )
-LARGE = (
-    0.12864848971366882,
-    0.6351513266563416,
-    0.10623687505722046,
-    -0.023762060329318047,
-    0.003642458003014326,
-    -0.0003228035639040172,
-    1.1231275493628345e-05,
+# -log2(1 - erf(t)) / t, so that 1 - erf(t) is off by 2.5e-9 at most up to 4.2; t times this grows beyond.
+LOGARITHM = (
+    1.6279072761535645,
+    0.9184431433677673,
+    0.14830279350280762,
+    -0.027694562450051308,
+    -0.0001659676490817219,
+    0.0023935462813824415,
+    -0.0009470863151364028,
+    0.00019952158618252724,
+    -2.309385672560893e-05,
+    1.1479216937004821e-06,
+)
+# (2^r - 1) / r for |r| <= 1/2, to 9.4e-8 of 2^r: a number that is subtracted from 1 or 2 asks for no more.
+_EXP2 = (
+    0.6931470036506653,
+    0.24022246897220612,
+    0.0555071122944355,
+    0.009671296924352646,
+    0.0013269443297758698,
 )
 BORDER = 0.9277
 # Around each i * 135/512: the coefficients from the constant on, by least squares weighted until the largest
@@ -146,8 +157,18 @@ _END = 3.99  # from here on erf is 1 in f32
 
 @expands("math.erf")
 def erf(b: Lanes, operands: list[ir.Value]) -> ir.Value:
-    """16 polynomials side by side where a register is a table for them, else two and an exp."""
-    return _from_table(b, operands[0]) if b.has_lookup else _by_exp(b, operands[0])
+    """16 polynomials side by side where a register is a table for them, else two and a power of two."""
+    return _from_table(b, operands[0]) if b.has_lookup else _by_power(b, operands[0])
+
+
+@expands(ONE_PLUS_ERF)
+def one_plus_erf(b: Lanes, operands: list[ir.Value]) -> ir.Value:
+    """`1 - erf(|x|)`, or 2 less that; far below 0 as exact, where 1 + erf(x) has lost all digits."""
+    (x,) = operands
+    if b.has_lookup:
+        return b.add(b.const(1.0), _from_table(b, x))
+    rest = _complement(b, b.abs(x))
+    return b.select(b.less(x, b.const(0.0)), rest, b.sub(b.const(2.0), rest))
 
 
 def _from_table(b: Lanes, x: ir.Value) -> ir.Value:
@@ -164,10 +185,17 @@ def _from_table(b: Lanes, x: ir.Value) -> ir.Value:
     return b.with_sign_of(b.fma(inner, r, first), x)
 
 
-def _by_exp(b: Lanes, x: ir.Value) -> ir.Value:
-    """`x + x P(x²)` near 0, `1 - exp(-t - t Q(t))` for `t = |x|` beyond."""
+def _by_power(b: Lanes, x: ir.Value) -> ir.Value:
+    """`x + x P(x²)` near 0, `1 - (1 - erf(|x|))` beyond."""
     near = b.fma(x, b.polynomial(b.mul(x, x), SMALL), x)
-    t = b.at_most(b.abs(x), 4.0)
-    exponent = b.fma(t, b.polynomial(t, LARGE), t)
-    far = b.sub(b.const(1.0), exp_within(b, b.sub(b.const(0.0), exponent)))
-    return b.select(b.less(b.abs(x), b.const(BORDER)), near, b.with_sign_of(far, x))
+    t = b.abs(x)
+    far = b.sub(b.const(1.0), _complement(b, t))
+    return b.select(b.less(t, b.const(BORDER)), near, b.with_sign_of(far, x))
+
+
+def _complement(b: Lanes, t: ir.Value) -> ir.Value:
+    """`1 - erf(t) = 2^(-t Q(t))`; 0 where that is no normal number."""
+    exponent = b.at_least(b.mul(t, b.polynomial(t, [-each for each in LOGARITHM])), -127.0)
+    n, n_int = b.round_to_int(exponent)
+    power = b.polynomial(b.sub(exponent, n), (1.0, *_EXP2))
+    return b.mul(power, b.power_of_two(n_int))

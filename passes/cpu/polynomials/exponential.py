@@ -138,12 +138,6 @@ def _is_beyond(b: Lanes, x: ir.Value) -> ir.Value:
     return b.less(b.const(_OVERFLOWS), b.abs(x))
 
 
-def exp_within(b: Lanes, x: ir.Value) -> ir.Value:
-    """exp of numbers from -80 to 80, where nothing overflows, and of NaN."""
-    _, n_int, r = _reduce(b, x)
-    return b.mul(b.polynomial(r, (1.0, 1.0, *_EXP)), b.power_of_two(n_int))
-
-
 def _reduce(b: Lanes, x: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
     """`x = n ln2 + r` with |r| <= ln2 / 2: n as a float and as an integer, and r."""
     n, n_int = b.round_to_int(x, LOG2_E)

@@ -13,6 +13,7 @@ Rule = Callable[[Lanes, list[ir.Value]], ir.Value]
 
 # As if they were ops.
 ONE_PLUS_TANH = "1 + math.tanh"
+ONE_PLUS_ERF = "1 + math.erf"
 EXP_NOT_POSITIVE = "math.exp of 0 at most"
 
 RULES: dict[tuple[str, int], Rule] = {}
