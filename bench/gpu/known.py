@@ -26,9 +26,8 @@ MISSES: dict[str, dict[str, str]] = {
     },
     "concat_and_pad, f16": dict.fromkeys(("wide", "sectors", "requested"), _ODD_ROWS),
     "sorting, f64": {
-        "requested": "which of two equal elements comes first says a table of all pairs, 4 KB, that each of "
-        "32 blocks reads; compared in the kernel, it would leave a thread single elements of a row of bools, "
-        "eight loads of a byte; the first three of a row are stored one by one, into the same sectors",
+        "requested": "each of a block's eight warps compares eight elements with all of a row of 64, keys and "
+        "places, 768 bytes: the first one brings them, the others have them from the L1 cache",
     },
     "booleans, bool": dict.fromkeys(
         ("requested", "sectors"),

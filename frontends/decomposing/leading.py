@@ -45,7 +45,7 @@ def leading(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
     left: Tensor | None = None  # what comes after the one before; None: everything
     found: list[Tensor] = []
     for _ in range(most):
-        value = _first_value(keys, left, descending)
+        value = first_value(keys, left, descending)
         until = not_after(keys, value, descending)
         place = torch.where(until if left is None else until & left, places, x.shape[-1]).amin(
             -1, keepdim=True
@@ -57,7 +57,7 @@ def leading(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
     return torch.gather(x, -1, order), order
 
 
-def _first_value(x: Tensor, left: Tensor | None, descending: bool) -> Tensor:
+def first_value(x: Tensor, left: Tensor | None, descending: bool) -> Tensor:
     """The value that comes first of those ``left`` in each row, as a column."""
     if descending or not x.is_floating_point():
         rest = x if left is None else torch.where(left, x, last(x.dtype, descending))

@@ -16,42 +16,31 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .candidates import cut, first_of_parts, places_in, should_leave_parts
 from .leading import last, leading, not_after, should_take_leading
+from .ranks import order_of, ranked_at_once
 from .registry import aten, ours
 
 LIMIT = 1 << 22  # comparisons
-PART = 256
 ROWS = 64  # where their number is dynamic
-
-
-def _order(x: Tensor, descending: bool) -> Tensor:
-    """The stable order of the last dimension: each element's rank, and the inverse of that.
-
-    Counted in 32 bits, half the registers and twice the lanes: nobody compares 2^31 elements with each other.
-    """
-    places = torch.arange(x.shape[-1], dtype=torch.int32)
-    mine, other = x.unsqueeze(-1), x.unsqueeze(-2)
-    stays, passes = not_after(other, mine, descending), ~not_after(mine, other, descending)
-    before = torch.where(places < places.unsqueeze(1), stays, passes)
-    rank = before.to(torch.int32).sum(-1, dtype=torch.int32)
-    found = rank.unsqueeze(-2) == places.unsqueeze(1)
-    return torch.where(found, places, 0).sum(-1, dtype=torch.int32).to(torch.int64)
 
 
 def first(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
     """The first ``most`` elements of each sorted row, and where they were."""
+    if should_leave_parts(x, most):
+        return _first_of_candidates(x, most, descending)
     if should_take_leading(x, most):
         return leading(x, most, descending)
     if not _should_merge(x):
-        order = _order(x, descending)[..., :most]
+        order = order_of(x, most, descending)
         return torch.gather(x, -1, order), order
     size = x.shape[-1]
-    merges = (-(-size // PART) - 1).bit_length()
+    merges = (-(-size // ranked_at_once(x.dtype)) - 1).bit_length()
     part, parts = -(-size // 2**merges), 2**merges
     keys = x.to(torch.uint8) if x.dtype == torch.bool else x
     keys = aten.constant_pad_nd(keys, [0, part * parts - size], last(keys.dtype, descending))
     keys = keys.reshape(*x.shape[:-1], parts, part)
-    order = _order(keys, descending)[..., :most]
+    order = order_of(keys, most, descending)
     keys = torch.gather(keys, -1, order)
     order = (order + torch.arange(parts).unsqueeze(1) * part).to(torch.int32)
     for _ in range(merges):
@@ -62,13 +51,19 @@ def first(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
     return keys.to(x.dtype), order.to(torch.int64)
 
 
-def _should_merge(x: Tensor) -> bool:
-    """Whether ranks are too many comparisons, and rows have a size that can be cut into parts.
+def _first_of_candidates(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
+    """The same of the ``most`` parts of each row that can have them, in the order of the row."""
+    parts = cut(x, most, descending)
+    _, chosen = first(first_of_parts(parts, descending), most, descending)
+    places = places_in(first(chosen, most, False)[0], parts.shape[-1])
+    keys, order = first(torch.gather(parts.flatten(-2), -1, places), most, descending)
+    return keys.to(x.dtype), torch.gather(places, -1, order)
 
-    One merge takes a CPU as long as some 300 comparisons of each element.
-    """
+
+def _should_merge(x: Tensor) -> bool:
+    """Whether ranks are too many comparisons, and rows have a size that can be cut into parts."""
     *outer, size = x.shape
-    if not isinstance(size, int) or size <= 2 * PART:
+    if not isinstance(size, int) or size <= 2 * ranked_at_once(x.dtype):
         return False
     rows = math.prod(outer) if all(isinstance(each, int) for each in outer) else ROWS
     return rows * size * size > LIMIT

@@ -51,6 +51,19 @@ def gathers_by_element() -> bool:
     return _is_cpu()
 
 
+def compares_long_numbers() -> bool:
+    """Whether 64-bit numbers are compared at half the rate of 32-bit ones, as they fill the same registers.
+
+    On GPUs it can be a 64th, and is several instructions for integers.
+    """
+    return _is_cpu()
+
+
+def scatters_cheaply() -> bool:
+    """Whether elements are written to places of a tensor by the kernel that finds these, as on the CPU."""
+    return _is_cpu()
+
+
 def used_loops() -> bool | None:
     """Whether the target runs loops, if anything has depended on the target since `for_target`; else None."""
     target = _target.get(_Target())
