@@ -26,8 +26,8 @@ MISSES: dict[str, dict[str, str]] = {
     },
     "concat_and_pad, f16": dict.fromkeys(("wide", "sectors", "requested"), _ODD_ROWS),
     "sorting, f64": {
-        "requested": "each of a block's eight warps compares eight elements with all of a row of 64, keys and "
-        "places, 768 bytes: the first one brings them, the others have them from the L1 cache",
+        "requested": "each of a block's eight warps compares eight elements with all of a row of 64, keys "
+        "and places, 768 bytes: the first one brings them, the others have them from the L1 cache",
     },
     "booleans, bool": dict.fromkeys(
         ("requested", "sectors"),
@@ -47,15 +47,8 @@ MISSES: dict[str, dict[str, str]] = {
     },
 }
 
-# What misses a gate for one chip only.
-OF_CHIPS: dict[str, dict[str, dict[str, str]]] = {
-    "sm_90a": {
-        "integers, i16": {
-            "residency": "with 32 registers ptxas spills maxima of columns, for which it needs 33, and for "
-            "sm_80 28; each of 16 blocks has a multiprocessor to itself, though there is room for four",
-        },
-    },
-}
+# What misses a gate for one chip only, by chip: nothing now.
+OF_CHIPS: dict[str, dict[str, dict[str, str]]] = {}
 
 # Of the corpus's modules, which are small, each in the dtype that is tested: the gates of any_size.py.
 CORPUS: dict[str, dict[str, str]] = {

@@ -374,3 +374,31 @@ func.func private @again(%x: memref<8x128xf32>, %out: memref<8x128xf32>) attribu
   } {mlopt.schedule = {tile = array<i64: 1, 0>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// Maxima of eight columns of 16 bits: two at once, so that four words cross the lanes; so do those of warps.
+// CHECK: llvm.func @columns(
+// CHECK-COUNT-8: vector.from_elements %{{.*}} : vector<2xi16>
+// CHECK: %[[OWN:.*]] = arith.maxsi %{{.*}} : vector<2xi16>
+// CHECK: %[[WORD:.*]] = llvm.bitcast %[[OWN]] : vector<2xi16> to i32
+// CHECK: %[[CAME:.*]] = nvvm.shfl.sync  bfly %{{.*}}, %[[WORD]]
+// CHECK: %[[OTHER:.*]] = llvm.bitcast %[[CAME]] : i32 to vector<2xi16>
+// CHECK: arith.maxsi %[[OWN]], %[[OTHER]] : vector<2xi16>
+// CHECK-COUNT-11: nvvm.shfl.sync  bfly
+// CHECK-NOT: nvvm.shfl.sync
+// CHECK: nvvm.barrier0
+// CHECK-COUNT-12: nvvm.shfl.sync  bfly
+// CHECK-NOT: nvvm.shfl.sync
+// CHECK: llvm.func @columns_unaligned(
+func.func private @columns(%x: memref<256x32xi16>, %out: memref<32xi16>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0 : i16
+  %least = arith.constant dense<-32768> : vector<32xi16>
+  scf.forall (%j) = (0) to (32) step (32) {
+    %v = vector.transfer_read %x[%c0, %j], %pad {in_bounds = [true, true]} : memref<256x32xi16>, vector<256x32xi16>
+    %m = vector.multi_reduction <maxsi>, %v, %least [0] : vector<256x32xi16> to vector<32xi16>
+    vector.transfer_write %m, %out[%j] {in_bounds = [true]} : vector<32xi16>, memref<32xi16>
+  } {mlopt.schedule = {tile = array<i64: 32, 256>, warps = array<i64: 16>}}
+  return
+}

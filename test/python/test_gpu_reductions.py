@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import tile_kernels as kernels
-from gpu_numbers import TOLERANCE, check, numbers, wide
+from gpu_numbers import TOLERANCE, check, numbers, to_bf16, wide
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (300, 50), (1001, 3), (70, 1000), (20000, 8)])
@@ -56,6 +56,34 @@ def test_reductions_of_each_kind(op: str, element: str, maps: str, axis: int) ->
     expected = function(wide(x), axis=axis).astype(wide(x).dtype)
     out = np.zeros(shape[1 - axis], x.dtype)
     check(text, [x, out], [expected], TOLERANCE.get(element, 0) * 20)
+
+
+NARROW = {
+    ("maximumf", "f16"): (np.max, "0xFC00"),
+    ("minimumf", "bf16"): (np.min, "0x7F80"),
+    ("maxsi", "i16"): (np.max, "-32768"),
+    ("minsi", "i8"): (np.min, "127"),
+    ("addi", "i8"): (np.sum, "0"),
+    ("xori", "i8"): (np.bitwise_xor.reduce, "0"),
+}
+
+
+@pytest.mark.parametrize(("op", "element"), NARROW)
+@pytest.mark.parametrize("shape", [(1000, 72), (37, 40), (37, 20)])
+def test_narrow_columns_cross_lanes_in_words(op: str, element: str, shape: tuple[int, int]) -> None:
+    """Two or four at once; not a number and infinities reach their own column alone."""
+    function, init = NARROW[op, element]
+    x = numbers(shape, element)
+    if op.endswith("f"):
+        special = np.array([np.nan, np.inf, -np.inf])
+        x[[5, 7, 9], [3, 8, 9]] = to_bf16(special) if element == "bf16" else special
+    kinds = [kernels.tensor(shape, element), kernels.tensor(shape[1:], element)]
+    body = (
+        f"%x: {element}, %a: {element} {{ %r = arith.{op} %a, %x : {element}\n linalg.yield %r : {element} }}"
+    )
+    text = kernels.generic_kernel("reduce", kinds, "a,b -> a,b | b", "rp", body, inits=[init])
+    expected = function(wide(x), axis=0).astype(wide(x).dtype)
+    check(text, [x, np.zeros(shape[1], x.dtype)], [expected], 0)
 
 
 def test_nan_and_infinity_in_a_maximum() -> None:

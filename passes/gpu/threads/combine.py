@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mlir import ir
 
 from ...combining import LOGADDEXP, neutral_of, op_of
@@ -10,13 +12,34 @@ from .builder import Builder
 _FULL = -1
 _LAST_LANE = 31
 _EQUAL = 1  # arith.cmpf's oeq
+_WORD = 32
+# What gives one of its operands: two half floats are combined by one instruction, which rounds nothing.
+_EXACT = ("maximumf", "minimumf", "maxnumf", "minnumf")
 
 
 def combine(build: Builder, kind: str, left: ir.Value, right: ir.Value) -> ir.Value:
     """One step."""
     if kind == LOGADDEXP:
         return _log_add_exp(build, left, right)
-    return build.op(op_of(kind, left.type), [left, right])
+    element = left.type.element_type if isinstance(left.type, ir.VectorType) else left.type
+    return build.op(op_of(kind, element), [left, right])
+
+
+def in_words(build: Builder, kind: str, values: Sequence[Sequence[ir.Value]]) -> list[list[ir.Value]] | None:
+    """What there is of as many neighbours as a word holds, as short vectors; None if one fills a word.
+
+    ``values``: for each element of a result what is to be combined to it. In words they cross lanes by as
+    many shuffles as if they were one.
+    """
+    element, count = values[0][0].type, len(values[0])
+    halves = isinstance(element, ir.F16Type | ir.BF16Type) and kind in _EXACT
+    if not halves and not (isinstance(element, ir.IntegerType) and element.width in (8, 16)):
+        return None
+    each = _WORD // element.width
+    if len(values) % each or any(len(some) != count for some in values):
+        return None
+    groups = [values[at : at + each] for at in range(0, len(values), each)]
+    return [[build.vector(beside) for beside in zip(*group, strict=True)] for group in groups]
 
 
 def _log_add_exp(build: Builder, left: ir.Value, right: ir.Value) -> ir.Value:
@@ -65,8 +88,10 @@ def _moved(build: Builder, value: ir.Value, how: str, lanes: int, bound: int) ->
 
 
 def to_words(build: Builder, value: ir.Value) -> list[ir.Value]:
-    """A scalar as values of 32 bits."""
-    kind, word = value.type, ir.IntegerType.get_signless(32)
+    """A scalar, or a vector that a word holds, as values of 32 bits."""
+    kind, word = value.type, ir.IntegerType.get_signless(_WORD)
+    if isinstance(kind, ir.VectorType):
+        return [build.op("llvm.bitcast", [value], word)]
     width = kind.width
     if width == 32:
         return [value]
@@ -81,6 +106,8 @@ def to_words(build: Builder, value: ir.Value) -> list[ir.Value]:
 
 def from_words(build: Builder, words: list[ir.Value], kind: ir.Type) -> ir.Value:
     """What `to_words` took apart."""
+    if isinstance(kind, ir.VectorType):
+        return build.op("llvm.bitcast", [words[0]], kind)
     width = kind.width
     if width == 32:
         return words[0]

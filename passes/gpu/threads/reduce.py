@@ -3,6 +3,9 @@
 The order is fixed by the layout: registers by a tree of neighbours, lanes by butterflies, warps by a tree,
 the op's own accumulator last, from the left. All threads that hold an element of the result get the same
 bits.
+
+Elements of 8 or 16 bits go as many at once as a word holds (`in_words`): on sm_80 maxima of the columns of
+256x512 f16 take 24 shuffles and 96 instructions, not 48 and 224.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from mlir import ir
 from ....dialects.layouts import LANE_BITS, Position
 from ...combining import kept_dims, kind_of, reduced_dims
 from ..layouts.tiles import sizes_of
-from .combine import combine, neutral, shuffle, tree
+from .combine import combine, in_words, neutral, shuffle, tree
 from .emitter import Emitter
 from .exchange import exchange
 from .fragment import Fragment
@@ -33,10 +36,9 @@ def emit_reduction(em: Emitter, op: ir.Operation) -> None:
     for position, value in fragment.values.items():
         value = masked(em, source, gone, position, value, kind)
         groups.setdefault(tuple(position[dim] for dim in kept), []).append(value)
-    totals = {position: tree(em.build, kind, values) for position, values in groups.items()}
     bits = [bit for bit, step in enumerate(layout.bits) if any(step[dim] for dim in gone)]
     lanes = [bit for bit in bits if bit < LANE_BITS]
-    totals = {position: over_lanes(em, kind, value, lanes) for position, value in totals.items()}
+    totals = dict(zip(groups, _totals(em, kind, list(groups.values()), lanes), strict=True))
     warps = [bit for bit in bits if bit >= LANE_BITS]
     if warps:
         owns = [bit for bit, step in enumerate(layout.bits) if any(step[dim] for dim in kept)]
@@ -72,8 +74,16 @@ def _across_warps(
     ``warps`` are the thread bits to reduce over, ``owns`` those that tell elements of the result apart.
     """
     parts, lanes = exchange(em, list(totals.values()), warps, owns)
-    results = [over_lanes(em, kind, tree(em.build, kind, some), lanes) for some in parts]
-    return dict(zip(totals, results, strict=True))
+    return dict(zip(totals, _totals(em, kind, parts, lanes), strict=True))
+
+
+def _totals(em: Emitter, kind: str, values: Sequence[list[ir.Value]], lanes: Sequence[int]) -> list[ir.Value]:
+    """Of each element what a thread has, and the lanes that differ in these bits."""
+    words = in_words(em.build, kind, values) if lanes else None
+    if words is None:
+        return [over_lanes(em, kind, tree(em.build, kind, some), lanes) for some in values]
+    found = [over_lanes(em, kind, tree(em.build, kind, some), lanes) for some in words]
+    return [one for word in found for one in em.build.elements(word)]
 
 
 def over_lanes(em: Emitter, kind: str, value: ir.Value, bits: Sequence[int]) -> ir.Value:
