@@ -1,8 +1,8 @@
 """vector.multi_reduction: in each thread's registers, then over lanes, then over warps.
 
-The order is fixed by the layout: registers by a tree of neighbours, lanes by butterflies, warps by a tree,
-the op's own accumulator last, from the left. All threads that hold an element of the result get the same
-bits.
+The order is fixed by the layout: registers by a tree of neighbours, lanes by butterflies, warps by a tree
+(many of them by a chain, where no order changes the result), the op's own accumulator last, from the left.
+All threads that hold an element of the result get the same bits.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from mlir import ir
 
 from ....dialects.layouts import LANE_BITS, Position
-from ...combining import kept_dims, kind_of, reduced_dims
+from ...combining import are_exact, kept_dims, kind_of, reduced_dims
 from ..layouts.tiles import sizes_of
-from .combine import combine, neutral, shuffle, tree
+from .combine import chain, combine, neutral, shuffle, tree
 from .emitter import Emitter
 from .exchange import exchange
 from .fragment import Fragment
+from .partials import MOST
 from .registry import rule
 
 
@@ -72,7 +73,10 @@ def _across_warps(
     ``warps`` are the thread bits to reduce over, ``owns`` those that tell elements of the result apart.
     """
     parts, lanes = exchange(em, list(totals.values()), warps, owns)
-    results = [over_lanes(em, kind, tree(em.build, kind, some), lanes) for some in parts]
+    # Many totals come beside the elements that wait for them: in a chain ptxas needs a few of them at a time.
+    many = sum(map(len, parts)) > MOST and are_exact(kind, parts[0][0].type)
+    join = chain if many else tree
+    results = [over_lanes(em, kind, join(em.build, kind, some), lanes) for some in parts]
     return dict(zip(totals, results, strict=True))
 
 
