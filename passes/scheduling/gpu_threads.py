@@ -109,7 +109,10 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
     if scans:
         held = 3 * scans * held // 2
     if any(dim.extent is None for dim in reduced_in_tiles(domain)):
-        loaded += held + PLACES  # totals, and steps whose number is not known
+        # Totals, and steps whose number is not known; more where several elements make one, or are unpacked.
+        reductions = sum(rule_of(nest) is reduction for nest in domain.nests)
+        alone = len(own) == 1 and loaded == held and reductions == 1
+        loaded += held + (PLACES if alone else 2 * PLACES)
     if alike:
         loaded += _registers_for_totals(domain, own)
     return min(max(loaded, held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
