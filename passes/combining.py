@@ -31,6 +31,7 @@ _NEUTRAL_FLOATS = {
     "add": -0.0, "mul": 1.0, "maximumf": -float("inf"), "minimumf": float("inf"),
     "maxnumf": float("nan"), "minnumf": float("nan"), LOGADDEXP: -float("inf"),
 }  # fmt: skip
+_ROUNDED = ("add", "mul", LOGADDEXP)  # of floats
 # The kind of each op that combines.
 KINDS = {op: kind for ops in (_FLOAT_OPS, _INTEGER_OPS) for kind, op in ops.items()}
 
@@ -61,6 +62,11 @@ def scanned_dim(op: ir.Operation | ir.OpView) -> int:
 def rows_of_scan(op: ir.Operation | ir.OpView) -> list[int]:
     """The dims of its operand that a vector.scan's totals of whole rows have."""
     return [dim for dim in range(ir.VectorType(op.operands[0].type).rank) if dim != scanned_dim(op)]
+
+
+def are_exact(kind: str, element: ir.Type) -> bool:
+    """Whether combining rounds nothing, so that its order is free."""
+    return not isinstance(element, ir.FloatType) or kind not in _ROUNDED
 
 
 def op_of(kind: str, element: ir.Type) -> str:

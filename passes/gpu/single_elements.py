@@ -33,8 +33,8 @@ loads aligned accesses, which it shifts into place (``threads/shifted.py``)::
     } {mlopt.schedule = {consecutive = array<i64: 8>, tasks = array<i64: 1024>, …}}
 
 Effect on sm_80: x[:, 1:] of 256x512 asks for 1.16 of the least bytes in f16 and 1.07 in f32, not 1.47 and
-1.25, with one wide store a thread, and two loads. That takes 115 and 83 instructions, not 48 and 40, of which
-warps without an end of a row run 76 in f16. What it costs: `is_worth_shifting`.
+1.25, with one wide store a thread, and two loads. Of rows of 4096 that takes 103 and 68 instructions, of
+which warps without an end of a row run 63 in f16; in tiles 48 and 40. What it costs: `is_worth_shifting`.
 
 A flip of 128x1024 in f32 has a load and a store of 16 bytes for four elements, not of 4 for each; rotary
 embeddings of interleaved pairs ask for 1.33 of the least bytes, not 2.22. A gather of 64x1024 with its

@@ -14,7 +14,7 @@ from ..operations import nested_ops
 from ..powers import power_above, power_below
 from ..tiling import elementwise, fill, reduction, scan
 from ..tiling.access import Access, Nest
-from ..tiling.registry import rule_of
+from ..tiling.registry import WHOLE, rule_of
 from .common import ROW, innermost_dims
 from .gpu_tiles import bytes_of, elements_of, inputs_of, largest_tile, leaves, reduced_in_tiles, widest_bytes
 
@@ -47,7 +47,7 @@ def registers_of(domain: Domain, tiles: dict[Dim, int], threads: int) -> int:
     inputs = inputs_of(domain)
     loaded = words_of(domain, inputs, tiles, threads)
     computed = -(-covered // threads) * max(widest_bytes(domain) // WORD, 1)
-    held = loaded + 4 * computed if len(inputs) > 1 and is_dear(domain) else max(loaded, 2 * computed)
+    held = loaded + 3 * computed if len(inputs) > 1 and is_dear(domain) else max(loaded, 2 * computed)
     if results_of(domain) > 1:
         held = max(held, _most_at_once(domain, -(-covered // threads)))
     return min(max(held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
@@ -76,13 +76,14 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
 
     Elements are counted once, since they wait in their registers for what is reduced. What all blocks load
     ``alike`` is left out: behind a reduction it comes from the caches; a row that is counted for each loop
-    along it leaves room for that. Long functions take all that there are, and so do elements of 64 bits; of
-    more than would fit, as of rows in several directions, as many as products have, and so do pairs of these,
-    of which a thread has a part of the row for each of its own. What is loaded beside columns waits while
-    their totals are exchanged. Of scans half as much again, for the totals of parts: with 40 ptxas spills 56
-    bytes of two scans of 64x64 f16, and 68 of 32 elements of a row of f32. Warps with several rows each
-    (`gpu_shares.warps_with_weights`) have the weights as f32 beside these: with 56 a load of the norm of a
-    sum comes late.
+    along it leaves room for that. Long functions take all that there are; elements of 64 bits are counted
+    twice, as what is computed and what comes next of it (the softmax of 1024 f64: 46 registers, not 60, and
+    as many instructions), but scans of them, which take all; of more than would fit, as of rows in several
+    directions, as many as products have, and so do pairs of these, of which a thread has a part of the row
+    for each of its own. What is loaded beside columns waits while their totals are exchanged. Of scans half
+    as much again, for the totals of parts: with 40 ptxas spills 56 bytes of two scans of 64x64 f16, and 68 of
+    32 elements of a row of f32. Warps with several rows each (`gpu_shares.warps_with_weights`) have the
+    weights as f32 beside these: with 56 a load of the norm of a sum comes late.
     """
     inputs, covered = inputs_of(domain), largest_tile(domain, tiles)
     scans = sum(rule_of(nest) is scan for nest in domain.nests)
@@ -90,10 +91,15 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
     most = ROW_THREAD_ELEMENTS if is_read_once else THREAD_ELEMENTS
     if scans and covered > threads * most:  # in steps (mlopt-gpu-chunk-rows)
         return SCAN_REGISTERS if widest_bytes(domain) <= WORD else OTHER_REGISTERS
-    if widest_bytes(domain) > WORD or is_dear(domain):
-        many = words_of(domain, inputs, tiles, threads) + PLACES > OTHER_REGISTERS
-        many |= widest_bytes(domain) > WORD and are_pairs(domain, tiles)
-        return CONTRACTION_REGISTERS if many else OTHER_REGISTERS
+    pairs = widest_bytes(domain) > WORD and are_pairs(domain, tiles)
+    if pairs or _widest_held(domain, tiles) > WORD or is_dear(domain):
+        words = words_of(domain, inputs, tiles, threads)
+        if pairs or words + PLACES > OTHER_REGISTERS:
+            return CONTRACTION_REGISTERS
+        if scans or is_dear(domain):
+            return OTHER_REGISTERS
+        words = words_of(domain, _rows_once(domain, inputs, tiles), tiles, threads)
+        return min(max(2 * (words + PLACES), FEWEST_REGISTERS), OTHER_REGISTERS)
     own = inputs if alike else own_inputs(domain)
     if len(own) == len(inputs):
         own = _rows_once(domain, own, tiles)
@@ -103,10 +109,29 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
     if scans:
         held = 3 * scans * held // 2
     if any(dim.extent is None for dim in reduced_in_tiles(domain)):
-        loaded += held + 2 * PLACES  # totals, and steps whose number is not known
+        # Totals, and steps whose number is not known; more where several elements make one, or are unpacked.
+        reductions = sum(rule_of(nest) is reduction for nest in domain.nests)
+        alone = len(own) == 1 and loaded == held and reductions == 1
+        loaded += held + (PLACES if alone else 2 * PLACES)
     if alike:
         loaded += _registers_for_totals(domain, own)
     return min(max(loaded, held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
+
+
+def _widest_held(domain: Domain, tiles: dict[Dim, int]) -> int:
+    """The size of the widest element of which a thread has as many as of others, not one a row."""
+    least = largest_tile(domain, tiles) / FEW
+    accesses = [
+        (nest, each) for nest in domain.nests for each in (*nest.reads, *nest.writes) if each is not None
+    ]
+    return max(
+        (
+            bytes_of(access)
+            for nest, access in accesses
+            if prod(tiles[dim] or dim.extent or ROW for dim in _dims_of(domain, nest, access)) > least
+        ),
+        default=1,
+    )
 
 
 def are_pairs(domain: Domain, tiles: dict[Dim, int]) -> bool:
@@ -163,9 +188,15 @@ def _rows_once(
     found: dict[tuple[object, ...], tuple[Nest, Access]] = {}
     for nest, access in inputs:
         where = [(index.rest, index.start, index.stride) for index in access.indices]
-        along = frozenset(dim if tiles[dim] else dim.extent for dim in _dims_of(domain, nest, access))
+        dims = _dims_of(domain, nest, access)
+        along = frozenset(dim.extent if _is_held(dim, tiles) else dim for dim in dims)
         found.setdefault((access.value, along, *where), (nest, access))
     return list(found.values())
+
+
+def _is_held(dim: Dim, tiles: dict[Dim, int]) -> bool:
+    """Whether a block has all of a dim at once, as the rows that it owns, or those of a step that has all."""
+    return tiles[dim] == WHOLE or (dim.kind == "reduction" and tiles[dim] == dim.extent)
 
 
 def words_of(

@@ -17,8 +17,8 @@ import gpu_kernels as gpu
 import tile_kernels as kernels
 
 
-def moved(x: Tensor, y: Tensor, z: Tensor, w: Tensor) -> tuple[Tensor, ...]:
-    """Shifts that are known or not; rows of two lengths; ends beside whole accesses; pads; several inputs."""
+def moved(x: Tensor, y: Tensor, z: Tensor, w: Tensor, v: Tensor) -> tuple[Tensor, ...]:
+    """Shifts that are known or not; rows of three lengths; ends beside whole accesses; pads; two inputs."""
     return (
         x[:, 1:],
         x[:, :-1],
@@ -28,16 +28,19 @@ def moved(x: Tensor, y: Tensor, z: Tensor, w: Tensor) -> tuple[Tensor, ...]:
         y[1:, :, 2:],
         z[1:],
         z[:-7] + z[7:],
+        v[:, 1:],
+        v[:, 3:] * v[:, :-3],
     )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32, torch.int8])
 def test_rows_that_begin_anywhere(dtype: torch.dtype) -> None:
     each = 16 // dtype.itemsize
-    shapes = [(5, 33 * each + 3), (3, 2, 36 * each), (65 * each + 5,), (3, 128 * each + 1)]
+    rows = [(5, 33 * each + 3), (3, 2, 36 * each), (65 * each + 5,)]
+    shapes = [*rows, (3, 128 * each + 1), (5, 130 * each + 3)]
     inputs = [torch.randint(-9, 10, shape).to(dtype) for shape in shapes]
     compiled = mlopt.jit(moved, *inputs, target="cuda:sm_80", device="emulator")
-    kernels_of_parts = 7 if each > 4 else 5  # one writes both slices of x; pads of 4 bytes stay tiles
+    kernels_of_parts = 9 if each > 4 else 7  # one writes both slices of x; pads of 4 bytes stay tiles
     assert compiled.asm["layouts"].count(f"consecutive = array<i64: {each}>") == kernels_of_parts
     for found, wanted in zip(compiled(*inputs), moved(*inputs), strict=True):
         assert torch.equal(found, wanted)

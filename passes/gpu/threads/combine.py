@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 
 from mlir import ir
 
@@ -63,6 +64,11 @@ def tree(build: Builder, kind: str, values: list[ir.Value]) -> ir.Value:
         pairs = [combine(build, kind, *values[at : at + 2]) for at in range(0, len(values) - 1, 2)]
         values = pairs + values[2 * len(pairs) :]
     return values[0]
+
+
+def chain(build: Builder, kind: str, values: Sequence[ir.Value]) -> ir.Value:
+    """All of them, one after the other: one of them is enough at a time, for few registers."""
+    return reduce(partial(combine, build, kind), values)
 
 
 def shuffle(build: Builder, value: ir.Value, lanes: int) -> ir.Value:

@@ -17,7 +17,7 @@ from mlir import ir
 from ....dialects.attributes import SCHEDULE
 from ..layouts.access import access_of
 from ..layouts.consecutive import shifts_of
-from .builder import Number, Truth
+from .builder import Builder, Number, Truth
 from .consecutive_reads import Row, read_of, values_of
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
@@ -94,16 +94,24 @@ def _tasks(em: Emitter, forall: ir.Operation, group: Number, each: int) -> _Task
     total, size = prod(counts), counts[-1]
     first = build.mul(group, each)
     is_full = total % _tasks_of_block(forall) == 0
-    near = first if is_full else build.least(first, (total - 1) // each * each)
+    near = first if is_full else _last_or_before(build, first, (total - 1) // each * each)
     numbers: list[Number] = [0, 0]
     if total > size:
         number = build.div(near, size)
-        numbers = [number, build.least(build.add(number, 1), total // size - 1)]
+        following_number = build.add(number, 1)
+        if total % each:  # else no group goes on behind the last row
+            following_number = build.least(following_number, total // size - 1)
+        numbers = [number, following_number]
     column = build.sub(near, build.mul(numbers[0], size))
     outer = Loops(loops.bounds[:-1], loops.steps[:-1])
     here, following = (outer.places(build, number, counts[:-1]) for number in numbers)
     rows = [*here, column], [*following, build.sub(column, size)]
     return _Tasks(em, forall, each, total, first, Row(build, size, each, column), rows)
+
+
+def _last_or_before(build: Builder, number: Number, last: int) -> ir.Value:
+    """The smaller of two positions, neither below zero: so LLVM knows the bits that a division has left."""
+    return build.op("arith.minui", [build.number(number), build.number(last)])
 
 
 def _tasks_of_block(forall: ir.Operation) -> int:

@@ -9,10 +9,13 @@ from math import prod
 
 from mlir import ir
 
+from ....dialects.layouts import WARP
 from ..layouts.consecutive import Shift
 from .builder import Builder, Number, Truth
 from .emitter import Emitter
 from .shifted import Run, load_runs, shift
+
+FEW_ENDS = 4  # times as many tasks as a warp has are in a row: at most one warp of so many has an end of one
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,11 @@ def _start(build: Builder, sizes: Sequence[int], ragged: set[int], indices: Sequ
 
 
 def values_of(em: Emitter, row: Row, reads: Sequence[Read]) -> list[list[ir.Value]]:
-    """What each task has of each read."""
+    """What each task has of each read.
+
+    Single elements are loaded last, in the place of what was shifted; of short rows, whose ends many warps
+    have, before that, so that they do not wait for the wide accesses.
+    """
     build = em.build
     em.wide = True
     words = load_runs(em, [read.run for read in reads])
@@ -110,19 +117,23 @@ def values_of(em: Emitter, row: Row, reads: Sequence[Read]) -> list[list[ir.Valu
     for read in reads:
         mixed = build.either(mixed, build.opposite(build.either(read.run.whole, read.nothing)))
     kinds = [ir.VectorType.get([row.each], read.run.buffer.element) for read in reads]
-    others = em.choose(
-        mixed,
-        kinds,
-        lambda: [build.vector(_one_by_one(em, row, read)) for read in reads],
-        lambda: [build.vector([read.padding] * row.each) for read in reads],
-    )
-    found = []
+
+    def singles() -> list[ir.Value]:
+        return [build.vector(_one_by_one(em, row, read)) for read in reads]
+
+    def padding() -> list[ir.Value]:
+        return [build.vector([read.padding] * row.each) for read in reads]
+
+    early = row.size < FEW_ENDS * WARP * row.each
+    others = em.choose(mixed, kinds, singles, padding) if early else padding()
+    together = []
     for read, own, other in zip(reads, words, others, strict=True):
-        vector = shift(em, read.run, own)
-        if read.run.whole is not True:
-            vector = build.op("arith.select", [build.truth(read.run.whole), vector, other], vector.type)
-        found.append(build.elements(vector))
-    return found
+        vector, whole = shift(em, read.run, own), read.run.whole
+        if whole is not True and (early or read.nothing is not False):
+            vector = build.op("arith.select", [build.truth(whole), vector, other], vector.type)
+        together.append(vector)
+    found = together if early else em.choose(mixed, kinds, singles, lambda: together)
+    return [build.elements(vector) for vector in found]
 
 
 def _one_by_one(em: Emitter, row: Row, read: Read) -> list[ir.Value]:

@@ -1,8 +1,8 @@
 """vector.multi_reduction: in each thread's registers, then over lanes, then over warps.
 
-The order is fixed by the layout: registers by a tree of neighbours, lanes by butterflies, warps by a tree,
-the op's own accumulator last, from the left. All threads that hold an element of the result get the same
-bits.
+The order is fixed by the layout: registers by a tree of neighbours, lanes by butterflies, warps by a tree
+(many of them by a chain, where no order changes the result), the op's own accumulator last, from the left.
+All threads that hold an element of the result get the same bits.
 
 Elements of 8 or 16 bits go as many at once as a word holds (`in_words`): on sm_80 maxima of the columns of
 256x512 f16 take 24 shuffles and 96 instructions, not 48 and 224.
@@ -10,17 +10,18 @@ Elements of 8 or 16 bits go as many at once as a word holds (`in_words`): on sm_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mlir import ir
 
 from ....dialects.layouts import LANE_BITS, Position
-from ...combining import kept_dims, kind_of, reduced_dims
+from ...combining import are_exact, kept_dims, kind_of, reduced_dims
 from ..layouts.tiles import sizes_of
-from .combine import combine, in_words, neutral, shuffle, tree
+from .combine import chain, combine, in_words, neutral, shuffle, tree
 from .emitter import Emitter
 from .exchange import exchange
 from .fragment import Fragment
+from .partials import MOST
 from .registry import rule
 
 
@@ -74,15 +75,24 @@ def _across_warps(
     ``warps`` are the thread bits to reduce over, ``owns`` those that tell elements of the result apart.
     """
     parts, lanes = exchange(em, list(totals.values()), warps, owns)
-    return dict(zip(totals, _totals(em, kind, parts, lanes), strict=True))
+    # Many totals come beside the elements that wait for them: in a chain ptxas needs a few of them at a time.
+    many = sum(map(len, parts)) > MOST and are_exact(kind, parts[0][0].type)
+    join = chain if many else tree
+    return dict(zip(totals, _totals(em, kind, parts, lanes, join), strict=True))
 
 
-def _totals(em: Emitter, kind: str, values: Sequence[list[ir.Value]], lanes: Sequence[int]) -> list[ir.Value]:
+def _totals(
+    em: Emitter,
+    kind: str,
+    values: Sequence[list[ir.Value]],
+    lanes: Sequence[int],
+    join: Callable[..., ir.Value] = tree,
+) -> list[ir.Value]:
     """Of each element what a thread has, and the lanes that differ in these bits."""
     words = in_words(em.build, kind, values) if lanes else None
     if words is None:
-        return [over_lanes(em, kind, tree(em.build, kind, some), lanes) for some in values]
-    found = [over_lanes(em, kind, tree(em.build, kind, some), lanes) for some in words]
+        return [over_lanes(em, kind, join(em.build, kind, some), lanes) for some in values]
+    found = [over_lanes(em, kind, join(em.build, kind, some), lanes) for some in words]
     return [one for word in found for one in em.build.elements(word)]
 
 

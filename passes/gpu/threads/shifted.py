@@ -86,7 +86,10 @@ def shift(em: Emitter, run: Run, words: Sequence[ir.Value]) -> ir.Value:
 
 def _aligned(em: Emitter, run: Run) -> Number:
     """Where the first access begins; at the buffer's beginning where there is none."""
-    return em.build.pick(run.starts, em.build.sub(run.place, run.rest), 0)
+    begins = em.build.sub(run.place, run.rest)
+    if not isinstance(run.rest, int):
+        begins = em.build.op("arith.andi", [run.place, em.build.number(-run.count)])
+    return em.build.pick(run.starts, begins, 0)
 
 
 def _load(em: Emitter, run: Run, place: Number) -> list[ir.Value]:
@@ -100,12 +103,11 @@ def _load_behind(em: Emitter, run: Run) -> list[ir.Value]:
     if run.rest == 0:
         return []
     build = em.build
-    last = build.add(run.place, run.count - 1)
-    behind = build.sub(last, build.rem(last, run.count))
-    if isinstance(run.rest, int):
-        behind = build.add(build.sub(run.place, run.rest), run.count)
+    behind = build.add(_aligned(em, run), run.count)
     word = ir.IntegerType.get_signless(_BITS * WORD)
     alone = build.both(run.whole, build.opposite(_has_lane(em, run)))
+    if not isinstance(run.rest, int):
+        alone = build.both(alone, build.opposite(build.equal(run.rest, build.number(0))))
     return em.choose(
         alone,
         [word] * run.words,
