@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .errors import MloptError
 from .options import Options
 from .report import Kernel, Report
 from .runtime.assembly import Stages
@@ -57,6 +58,13 @@ class Compiled:
         """
         if self._refresh is not None:
             self._refresh()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Machine code is this process's, and weights are the module's: a copy would silently share them."""
+        raise MloptError(
+            f"{self!r} cannot be copied or pickled",
+            remedy="copy or pickle the module, and compile that with mlopt.jit: kernels come from the cache",
+        )
 
     def __repr__(self) -> str:
         return f"<mlopt.Compiled {self.name} for {self.options.target}: {self.report.summary()}>"

@@ -183,7 +183,8 @@ def _checked(field: dataclasses.Field[Any], value: Any, where: str) -> Any:
     if choices and value not in choices:
         if field.name == "target" and re.fullmatch(r"cuda:sm_[1-7]\d", str(value)):
             raise CompileError(f"{where}: {TOO_OLD}", remedy="compile for cuda:sm_80 or newer")
-        near = did_you_mean(str(value), choices) if kind is str else ""
+        meant = "cuda:sm_" if field.name == "target" and value == "gpu" else str(value)
+        near = did_you_mean(meant, choices) if kind is str else ""
         raise CompileError(
             f"{where} is not known{near}", remedy=f"use one of: {', '.join(map(str, choices))}"
         )

@@ -96,6 +96,9 @@ class Arguments:
             elif spec.kind in _WEIGHT_KINDS and isinstance(spec.arg, TensorArgument):
                 assert node is not None and spec.target is not None
                 self._add_weight(node, spec.target, _WEIGHT_KINDS[spec.kind], by_tensor)
+            elif spec.kind is InputKind.TOKEN:  # nothing's: what has effects is refused by its name
+                assert node is not None and not node.users
+                self.graph.erase_node(node)
             else:
                 raise unsupported_ops([(f"an argument of kind {spec.kind.name} ({spec.target})", None)])
 

@@ -149,7 +149,7 @@ class _Capture:
             if node not in nodes:
                 self.graph.erase_node(node)
         order_placeholders(self.graph, nodes)
-        sizes = Sizes(nodes)
+        sizes = Sizes(nodes, self.graph)
         results = tuple(self._result(root, sizes) for root in self.roots)
         dynamic = [
             s for n in self.output.args[0] for s in sizes.all(n.meta["val"].shape) if isinstance(s, str)

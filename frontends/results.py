@@ -52,7 +52,7 @@ class Results:
                 self.nodes.append(arg)
             elif spec.kind is OutputKind.USER_OUTPUT:
                 self.outputs.append(self._output(arg, next(values)))
-            else:
+            elif spec.kind is not OutputKind.TOKEN:  # that orders ops with effects, which are in the graph
                 raise unsupported_ops([(f"an output of kind {spec.kind.name}", None)])
         if not self.nodes:
             self.nodes.append(self._nothing())

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import sympy
 import torch
-from torch.fx import Node
+from torch.fx import Graph, Node
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.printers import PythonPrinter
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
+from ..errors import UnsupportedOpError
 from .bounds import from_zero
 from .conditions import Fact
 from .program import Condition, Input, Size
+from .source_lines import source_line
 from .unsupported import unsupported_ops
 
 
@@ -38,10 +41,12 @@ class SizePrinter(PythonPrinter):
 class Sizes:
     """Knows for each symbol the first argument dimension that is just this symbol.
 
-    A symbol that is no size by itself may be part of one: then that expression is known as a whole.
+    A symbol that is no size by itself may be part of one: then that expression is known as a whole. One that
+    an op of the ``graph`` makes of data is known to no argument, and refused.
     """
 
-    def __init__(self, inputs: Sequence[Node]) -> None:
+    def __init__(self, inputs: Sequence[Node], graph: Graph) -> None:
+        self._graph = graph
         self._known: dict[sympy.Expr, sympy.Symbol] = {}
         places: list[tuple[Any, str]] = []
         for i, node in enumerate(inputs):
@@ -82,6 +87,13 @@ class Sizes:
         """``expr``, over torch's symbols or `from_zero`, over the sizes of arguments."""
         expr = expr.xreplace(self._known).xreplace(self._from_zero)
         if missing := expr.free_symbols - set(self._known.values()):
-            names = ", ".join(sorted(str(s) for s in missing))
-            raise unsupported_ops([(f"a size that depends on data ({names})", None)])
+            raise self._depends_on_data(missing)
         return expr
+
+    def _depends_on_data(self, symbols: Collection[sympy.Symbol]) -> UnsupportedOpError:
+        """Names the op that makes them."""
+        what = "a size that depends on data"
+        for node in self._graph.nodes:
+            if free_unbacked_symbols(node.meta.get("val")) & set(symbols):
+                return unsupported_ops([(f"{what}, that of {node.target}", source_line(node))])
+        return unsupported_ops([(f"{what} ({', '.join(sorted(map(str, symbols)))})", None)])

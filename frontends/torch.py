@@ -197,7 +197,7 @@ def _program(
     refuse_loops(graph)
     simplify(graph)
     arguments = Arguments(exported)
-    sizes = Sizes(arguments.inputs)
+    sizes = Sizes(arguments.inputs, graph)
     returned = Results(exported, arguments, eager_inputs, eager_outputs, sizes)
     arguments.order()
     results = tuple(

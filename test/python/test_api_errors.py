@@ -85,6 +85,12 @@ def test_unsupported_ops_are_named():
         mlopt.jit(Unsupported(), torch.randn(4, 4))
 
 
+@pytest.mark.parametrize("op", [torch.linalg.inv, lambda x: torch.linalg.solve(x, x)])
+def test_so_are_ops_that_check_their_results(op):
+    with pytest.raises(UnsupportedOpError, match=r"aten\._?linalg_\w+\n.*test_api_errors\.py:\d+"):
+        mlopt.jit(lambda x: op(x) + 1, torch.eye(4))
+
+
 def test_fallback():
     module, x = Unsupported(), torch.randn(4, 4)
     with pytest.warns(UserWarning, match=r"runs in eager[\s\S]*svd[\s\S]*test_api_errors\.py"):

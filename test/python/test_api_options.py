@@ -47,6 +47,7 @@ def test_the_target_of_the_environment(monkeypatch):
         ({"target": "cuda:sm_70"}, r"target='cuda:sm_70': .* 8\.0 \(Ampere\)\n\s*remedy: .*sm_80 or newer"),
         ({"target": "cuda:sm_79x"}, r"target='cuda:sm_79x' is not known"),
         ({"cpu": "z80"}, r"cpu='z80' is not known\n[\s\S]*znver4"),
+        ({"target": "gpu"}, "'gpu' is not known; did you mean 'cuda:sm_"),
         ({"cpu": "znver6"}, r"cpu='znver6' is not known; did you mean 'znver5' or"),
         (
             {"features": "+avx2,+avx512"},

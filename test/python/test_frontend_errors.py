@@ -202,3 +202,19 @@ def test_data_dependent_sizes():
 
     with pytest.raises(UnsupportedOpError, match="depends on data"):
         capture(Module(), (torch.randn(3),))
+
+
+class Applied(nn.Module):
+    def __init__(self, op):
+        super().__init__()
+        self.op = op
+
+    def forward(self, x):
+        return self.op(x) + 1
+
+
+@pytest.mark.parametrize("op", [torch.nonzero, torch.unique, lambda x: x[x > 0]])
+def test_ops_whose_sizes_depend_on_data_are_named(op):
+    with pytest.raises(UnsupportedOpError, match=r"depends on data, that of aten\.") as caught:
+        capture(Applied(op), (torch.randn(3, 4),))
+    assert __file__ in caught.value.where
