@@ -78,12 +78,13 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
     ``alike`` is left out: behind a reduction it comes from the caches; a row that is counted for each loop
     along it leaves room for that. Long functions take all that there are; elements of 64 bits are counted
     twice, as what is computed and what comes next of it (the softmax of 1024 f64: 46 registers, not 60, and
-    as many instructions), but scans of them, which take all; of more than would fit, as of rows in several
-    directions, as many as products have, and so do pairs of these, of which a thread has a part of the row
-    for each of its own. What is loaded beside columns waits while their totals are exchanged. Of scans half
-    as much again, for the totals of parts: with 40 ptxas spills 56 bytes of two scans of 64x64 f16, and 68 of
-    32 elements of a row of f32. Warps with several rows each (`gpu_shares.warps_with_weights`) have the
-    weights as f32 beside these: with 56 a load of the norm of a sum comes late.
+    as many instructions), but scans and more than two reductions of them, which take all; of more than would
+    fit, as of rows in several directions, as many as products have, and so do pairs of these, of which a
+    thread has a part of the row for each of its own. What is loaded beside columns waits while their totals
+    are exchanged. Of scans half as much again, for the totals of parts: with 40 ptxas spills 56 bytes of two
+    scans of 64x64 f16, and 68 of 32 elements of a row of f32. Warps with several rows each
+    (`gpu_shares.warps_with_weights`) have the weights as f32 beside these: with 56 a load of the norm of a
+    sum comes late.
     """
     inputs, covered = inputs_of(domain), largest_tile(domain, tiles)
     scans = sum(rule_of(nest) is scan for nest in domain.nests)
@@ -91,12 +92,13 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
     most = ROW_THREAD_ELEMENTS if is_read_once else THREAD_ELEMENTS
     if scans and covered > threads * most:  # in steps (mlopt-gpu-chunk-rows)
         return SCAN_REGISTERS if widest_bytes(domain) <= WORD else OTHER_REGISTERS
+    reductions = sum(rule_of(nest) is reduction for nest in domain.nests)
     pairs = widest_bytes(domain) > WORD and are_pairs(domain, tiles)
     if pairs or _widest_held(domain, tiles) > WORD or is_dear(domain):
         words = words_of(domain, inputs, tiles, threads)
         if pairs or words + PLACES > OTHER_REGISTERS:
             return CONTRACTION_REGISTERS
-        if scans or is_dear(domain):
+        if scans or reductions > 2 or is_dear(domain):
             return OTHER_REGISTERS
         words = words_of(domain, _rows_once(domain, inputs, tiles), tiles, threads)
         return min(max(2 * (words + PLACES), FEWEST_REGISTERS), OTHER_REGISTERS)
@@ -110,7 +112,6 @@ def registers_for_rows(domain: Domain, tiles: dict[Dim, int], threads: int, alik
         held = 3 * scans * held // 2
     if any(dim.extent is None for dim in reduced_in_tiles(domain)):
         # Totals, and steps whose number is not known; more where several elements make one, or are unpacked.
-        reductions = sum(rule_of(nest) is reduction for nest in domain.nests)
         alone = len(own) == 1 and loaded == held and reductions == 1
         loaded += held + (PLACES if alone else 2 * PLACES)
     if alike:
