@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .expanded import row_index
 from .indices import assert_async, not_negative, should_compare, static
 from .registry import aten, compute_dtype, ours
 from .sorted_writes import reduce_sorted
@@ -81,6 +82,11 @@ def _scatter_add(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
 
 def _put(x: Tensor, dim: int, index: Tensor, source: Any, accumulate: bool) -> Tensor:
     """As an index_put, whose indices are checked, too."""
+    if accumulate and isinstance(source, Tensor):
+        rows = row_index(x, dim, index)
+        if rows is not None:
+            given = source[tuple(slice(size) for size in index.shape)]
+            return aten.index_add(x, dim, rows, given)
     places = _places(x, dim, index)
     if isinstance(source, Tensor):
         values = source[tuple(slice(size) for size in index.shape)]
