@@ -67,8 +67,8 @@ def test_ctrl_c_in_the_middle_of_a_compilation(script):
     process = script(
         """
         echo(0)
-        print(*pool.pids("compile"), flush=True)
-        try:
+        try:  # the signal may come as soon as the number is read
+            print(*pool.pids("compile"), flush=True)
             pool.call("compile", "process_targets:sleep", seconds=60, value="stale")
         except KeyboardInterrupt:
             print("interrupted", echo("fresh"), *pool.pids("compile"))
