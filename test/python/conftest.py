@@ -17,6 +17,10 @@ from mlopt.runtime.pool import Pool
 from mlopt.test.python.api_modules import Net
 from mlopt.test.python.process_helpers import TARGET, eventually, zombies
 
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A shell starts what runs behind it so, and programs that tests start, and interrupt, would be the same.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @pytest.fixture
 def seed(request):
