@@ -13,9 +13,6 @@ import math
 import torch
 from torch import Tensor
 
-from .leading import first_value, last
-from .registry import aten
-
 # Of how many elements one may be wanted: with more, parts have too few to be worth kernels of their own.
 FEW = 8
 SHORT = 128  # elements, of whose ranks one kernel makes the order
@@ -29,18 +26,9 @@ def should_leave_parts(x: Tensor, most: int | torch.SymInt) -> bool:
     return most > 0 and size > SHORT and size >= FEW * most
 
 
-def cut(x: Tensor, most: int, descending: bool) -> Tensor:
-    """The rows of ``x`` as [..., parts, elements], filled up with what comes last; bools as bytes."""
-    size = x.shape[-1]
-    part = math.isqrt(size // most)
-    keys = x.to(torch.uint8) if x.dtype == torch.bool else x
-    keys = aten.constant_pad_nd(keys, [0, -size % part], last(keys.dtype, descending))
-    return keys.reshape(*x.shape[:-1], -1, part)
-
-
-def first_of_parts(parts: Tensor, descending: bool) -> Tensor:
-    """What comes first in each part, [..., parts]."""
-    return first_value(parts, None, descending).squeeze(-1)
+def part_of_candidates(size: int, most: int) -> int:
+    """How many elements a part should have."""
+    return math.isqrt(size // most)
 
 
 def places_in(chosen: Tensor, part: int) -> Tensor:

@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .candidates import cut, first_of_parts, places_in, should_leave_parts
-from .leading import last, leading, not_after, should_take_leading
+from .candidates import part_of_candidates, places_in, should_leave_parts
+from .leading import first_value, last, leading, not_after, should_take_leading
 from .ranks import order_of, ranked_at_once
 from .registry import aten, ours
 
@@ -37,9 +37,7 @@ def first(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
     size = x.shape[-1]
     merges = (-(-size // ranked_at_once(x.dtype)) - 1).bit_length()
     part, parts = -(-size // 2**merges), 2**merges
-    keys = x.to(torch.uint8) if x.dtype == torch.bool else x
-    keys = aten.constant_pad_nd(keys, [0, part * parts - size], last(keys.dtype, descending))
-    keys = keys.reshape(*x.shape[:-1], parts, part)
+    keys = _cut(x, parts, part, descending)
     order = order_of(keys, most, descending)
     keys = torch.gather(keys, -1, order)
     order = (order + torch.arange(parts).unsqueeze(1) * part).to(torch.int32)
@@ -53,11 +51,19 @@ def first(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
 
 def _first_of_candidates(x: Tensor, most: int, descending: bool) -> tuple[Tensor, Tensor]:
     """The same of the ``most`` parts of each row that can have them, in the order of the row."""
-    parts = cut(x, most, descending)
-    _, chosen = first(first_of_parts(parts, descending), most, descending)
-    places = places_in(first(chosen, most, False)[0], parts.shape[-1])
+    part = part_of_candidates(x.shape[-1], most)
+    parts = _cut(x, -(-x.shape[-1] // part), part, descending)
+    _, chosen = first(first_value(parts, None, descending).squeeze(-1), most, descending)
+    places = places_in(first(chosen, most, False)[0], part)
     keys, order = first(torch.gather(parts.flatten(-2), -1, places), most, descending)
     return keys.to(x.dtype), torch.gather(places, -1, order)
+
+
+def _cut(x: Tensor, parts: int, part: int, descending: bool) -> Tensor:
+    """The rows of ``x`` as [..., parts, elements], filled up with what comes last; bools as bytes."""
+    keys = x.to(torch.uint8) if x.dtype == torch.bool else x
+    filled = aten.constant_pad_nd(keys, [0, part * parts - x.shape[-1]], last(keys.dtype, descending))
+    return filled.reshape(*x.shape[:-1], parts, part)
 
 
 def _should_merge(x: Tensor) -> bool:

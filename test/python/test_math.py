@@ -169,12 +169,16 @@ def test_functions(name: str, lanes: int, vector_bits: int) -> None:
     check(x, function(x, dtype=np.float32), expected, LIMITS[name])
 
 
+def one_plus(name: str, lanes: int, summands: str) -> str:
+    return f"""
+        %one = arith.constant {"1.0" if lanes == 1 else "dense<1.0>"} : TYPE
+        %t = math.{name} %x0 : TYPE
+        %y = arith.addf {summands} : TYPE"""
+
+
 @pytest.mark.parametrize(("lanes", "vector_bits"), SHAPES)
 def test_one_plus_tanh(lanes: int, vector_bits: int) -> None:
-    body = """
-        %one = arith.constant ONE : TYPE
-        %t = math.tanh %x0 : TYPE
-        %y = arith.addf %t, %one : TYPE""".replace("ONE", "1.0" if lanes == 1 else "dense<1.0>")
+    body = one_plus("tanh", lanes, "%t, %one")
     x = samples(20011)
     x[x < -44] = 0  # from there on exp(-2x) is infinite in f32, and 1 + tanh(x) less than 1e-37: 0
     with np.errstate(over="ignore", invalid="ignore"):
@@ -185,10 +189,7 @@ def test_one_plus_tanh(lanes: int, vector_bits: int) -> None:
 @pytest.mark.parametrize(("lanes", "vector_bits"), SHAPES)
 def test_one_plus_erf(lanes: int, vector_bits: int) -> None:
     """As exact as erf + 1; far below 0 it has digits of its own, but where a register is a table."""
-    body = """
-        %one = arith.constant ONE : TYPE
-        %t = math.erf %x0 : TYPE
-        %y = arith.addf %one, %t : TYPE""".replace("ONE", "1.0" if lanes == 1 else "dense<1.0>")
+    body = one_plus("erf", lanes, "%one, %t")
     x = np.concatenate([samples(20011), np.linspace(-12, 6, 192 * 500).astype(np.float32)])
     x = x[: len(x) // 192 * 192]
     got = build(loop(lanes, "f32", body), vector_bits)(x, dtype=np.float32)

@@ -7,15 +7,13 @@ from functools import partial, reduce
 
 from mlir import ir
 
-from ...combining import LOGADDEXP, neutral_of, op_of
+from ...combining import LOGADDEXP, are_exact, neutral_of, op_of
 from .builder import Builder
 
 _FULL = -1
 _LAST_LANE = 31
 _EQUAL = 1  # arith.cmpf's oeq
 _WORD = 32
-# What gives one of its operands: two half floats are combined by one instruction, which rounds nothing.
-_EXACT = ("maximumf", "minimumf", "maxnumf", "minnumf")
 
 
 def combine(build: Builder, kind: str, left: ir.Value, right: ir.Value) -> ir.Value:
@@ -33,7 +31,8 @@ def in_words(build: Builder, kind: str, values: Sequence[Sequence[ir.Value]]) ->
     many shuffles as if they were one.
     """
     element, count = values[0][0].type, len(values[0])
-    halves = isinstance(element, ir.F16Type | ir.BF16Type) and kind in _EXACT
+    # Two half floats are combined by one instruction, where that gives one of them.
+    halves = isinstance(element, ir.F16Type | ir.BF16Type) and are_exact(kind, element)
     if not halves and not (isinstance(element, ir.IntegerType) and element.width in (8, 16)):
         return None
     each = _WORD // element.width
