@@ -11,6 +11,7 @@ from mlopt.dialects.context import make_context
 from mlopt.passes.base import Pass
 from mlopt.passes.options import OptionError, format_pass, parse_options
 from mlopt.passes.registry import find_pass, load_plugin, pass_names
+from mlopt.pipelines import stages
 from mlopt.pipelines.diagnostics import Diagnostic, PipelineError
 from mlopt.pipelines.driver import PassEvent, run_pipeline
 from mlopt.pipelines.stages import Stage, no_memory_of_type, run_stages, vectors_of_at_most
@@ -265,6 +266,39 @@ def test_a_stage_names_itself_in_a_pass_error(module: ir.Module) -> None:
         Stage("a", "func.func(mlopt-test-refuse)").run(module.operation)
 
 
+@pytest.mark.parametrize("foreign", [True, False])
+def test_a_stage_names_the_pass_that_left_invalid_ir(
+    module: ir.Module, foreign: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What mlopt's own passes leave is verified at the stage's end, what others leave at once."""
+    monkeypatch.setattr("mlopt.pipelines.stages.is_foreign", lambda _: foreign)
+    stage = Stage("a", f"func.func(mlopt-test-break){',mlopt-test-raise' * foreign}")
+    with pytest.raises(PipelineError, match="stage 'a': invalid IR after pass mlopt-test-break") as caught:
+        stage.run(module.operation)
+    assert "entry block" in str(caught.value)
+    assert caught.value.pass_name == "mlopt-test-break"
+
+
+def test_a_stage_names_the_pass_whose_ir_another_one_fails_on(
+    module: ir.Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlopt.pipelines.stages.is_foreign", lambda _: False)
+    with pytest.raises(PipelineError, match="invalid IR after pass mlopt-test-break"):
+        Stage("a", "func.func(mlopt-test-break),mlopt-test-raise").run(module.operation)
+
+
+def test_a_refusal_in_a_stage_is_not_asked_for_again(
+    module: ir.Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlopt.pipelines.stages.is_foreign", lambda _: False)
+    runs: list[object] = []
+    run_once = stages.run_pipeline
+    monkeypatch.setattr(stages, "run_pipeline", lambda *a, **k: (runs.append(a), run_once(*a, **k)))
+    with pytest.raises(PipelineError, match="stage 'a': pass mlopt-test-refuse failed"):
+        Stage("a", "func.func(mlopt-test-refuse)").run(module.operation)
+    assert len(runs) == 1
+
+
 def test_rules_of_a_stage() -> None:
     text = """func.func @f(%x: f32, %i: i1) {
       %0 = vector.broadcast %x : f32 to vector<64xf32>
@@ -282,12 +316,12 @@ def test_rules_of_a_stage() -> None:
 
 
 def test_stages_run_up_to_one_of_them(module: ir.Module) -> None:
-    stages = [Stage("a", "cse"), Stage("b", "canonicalize"), Stage("c", "mlopt-test-raise")]
+    three = [Stage("a", "cse"), Stage("b", "canonicalize"), Stage("c", "mlopt-test-raise")]
     done: list[str] = []
-    run_stages(module.operation, stages, stop_after="b", after_stage=lambda name, _: done.append(name))
+    run_stages(module.operation, three, stop_after="b", after_stage=lambda name, _: done.append(name))
     assert done == ["a", "b"]
     with pytest.raises(PipelineError, match="no stage 'd'; the stages are a, b, c"):
-        run_stages(module.operation, stages, stop_after="d")
+        run_stages(module.operation, three, stop_after="d")
 
 
 def test_a_pass_may_run_on_any_operation(module: ir.Module, tmp_path: Path) -> None:
