@@ -65,6 +65,7 @@ class Domain:
     ) -> None:
         self.stages: Mapping[ir.Value, Stage] = {}
         self.nests = tuple(nests)
+        self.ops = {nest.op for nest in nests}
         self.dims = tuple(dims)
         self.results = tuple(results)
         self._loops = {

@@ -49,6 +49,11 @@ def find_pass(name: str) -> type[Pass]:
         return _plugins[name]
     if name in _installed:
         return _load_installed(name)
+    return _find_own(name)
+
+
+@functools.cache
+def _find_own(name: str) -> type[Pass]:
     module_name = _module_of(name)
     if not _is_own(name):
         raise UnknownPassError(f"unknown pass '{name}'{did_you_mean(name, pass_names())}")

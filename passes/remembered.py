@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import _lru_cache_wrapper, lru_cache
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from mlir import ir
-
+Asked = ParamSpec("Asked")
 Read = TypeVar("Read")
 
 _LIMIT = 1024
 _all: list[_lru_cache_wrapper[Any]] = []
 
 
-def remembered(read: Callable[[ir.Attribute], Read]) -> Callable[[ir.Attribute], Read]:
-    """What ``read`` makes of an attribute, worked out once until `forget_attributes` is called."""
+def remembered(read: Callable[Asked, Read]) -> Callable[Asked, Read]:
+    """What ``read`` makes of an attribute, worked out once until `forget_attributes` is called.
+
+    It may make attributes, too, if the context is one of its arguments.
+    """
     cached = lru_cache(maxsize=_LIMIT)(read)
     _all.append(cached)
-    return cached
+    return cached  # type: ignore[return-value]
 
 
 def forget_attributes() -> None:

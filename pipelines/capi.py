@@ -176,6 +176,7 @@ def _pointer(capsule: object, name: bytes) -> int:
     return int(get(capsule, name))
 
 
+@functools.lru_cache(1024)
 def _string(text: str) -> _StringRef:
     data = text.encode()
     return _StringRef(data, len(data))

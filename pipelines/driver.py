@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from mlir import ir
 
@@ -108,15 +109,17 @@ class _Run:
             self.tree.add_external(manager, "mlopt-begin", lambda _, __: self.where.start(first))
         for position, element in enumerate(elements):
             after = str(elements[position + 1]) if position + 1 < len(elements) else following
-            if manager == self.tree.root and anchor == "builtin.module":
-                self.tree.add_external(manager, "mlopt-enter", self._enter(str(element)))
+            is_entered = manager == self.tree.root and anchor == "builtin.module"
+            if isinstance(element, PassNode) and not _is_upstream(element):
+                self._add_own(_make_pass(element, anchor), str(element), manager, after, is_entered)
+                continue
+            if is_entered:
+                self.tree.add_external(manager, "mlopt-enter", partial(self._enter, str(element)))
             if isinstance(element, NestNode):
                 self.add(element.elements, self.tree.nest(manager, element.op_name), element.op_name, after)
-            elif _is_upstream(element):
+            else:
                 goes_on = position + 1 < len(elements) and _is_upstream(elements[position + 1])
                 self._add_upstream(element, manager, after, verifies=not goes_on)
-            else:
-                self._add_own(_make_pass(element, anchor), str(element), manager, after)
 
     def _add_upstream(self, node: PassNode, manager: int, following: str, verifies: bool) -> None:
         problem = self.tree.add_upstream(manager, str(node))
@@ -128,8 +131,10 @@ class _Run:
 
         self.tree.add_external(manager, "mlopt-observe", observe)
 
-    def _add_own(self, instance: Pass, text: str, manager: int, following: str) -> None:
+    def _add_own(self, instance: Pass, text: str, manager: int, following: str, is_entered: bool) -> None:
         def run(address: int, fail: Callable[[], None]) -> None:
+            if is_entered:
+                self._enter(text, address, fail)
             self.where.start(text)
             self._guard(lambda: self._run_own(instance, address, fail, following), fail)
 
@@ -145,14 +150,10 @@ class _Run:
             raise
         self._finish(address, fail, following)
 
-    def _enter(self, element: str) -> Callable[[int, Callable[[], None]], None]:
+    def _enter(self, element: str, address: int, fail: Callable[[], None]) -> None:
         """Note the IR for a reproducer, should ``element`` take the process down."""
-
-        def enter(address: int, fail: Callable[[], None]) -> None:
-            self._guard(lambda: progress.enter(element, lambda: _text(address)), fail)
-            self.last = time.perf_counter()
-
-        return enter
+        self._guard(lambda: progress.enter(element, lambda: _text(address)), fail)
+        self.last = time.perf_counter()
 
     def _finish(self, address: int, fail: Callable[[], None], following: str, verifies: bool = True) -> None:
         seconds = time.perf_counter() - self.last

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _BLANK = re.compile(r"(?:\s|//[^\n]*)*")
@@ -44,6 +45,7 @@ class NestNode:
         return f"{self.op_name}({','.join(str(element) for element in self.elements)})"
 
 
+@lru_cache(256)
 def parse_pipeline(text: str) -> NestNode:
     """Read a whole pipeline, anchored at an operation: ``builtin.module(…)``."""
     reader = _Reader(text)

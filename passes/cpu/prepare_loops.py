@@ -31,6 +31,7 @@ from ..operations import ops_named
 _BRANCHES = ("llvm.br", "llvm.cond_br")
 _KEPT = "#llvm.loop_annotation<unroll = <disable = true>>"
 _ONCE, _EACH_CALL = "prepare", "main"
+_CALLEES = {"llvm.call": "callee", "llvm.mlir.addressof": "global_name"}  # where ops name functions
 
 
 @dataclass(frozen=True)
@@ -46,27 +47,31 @@ class CpuPrepareLoops(Pass):
             for each in op.regions[0].blocks[0].operations
             if each.operation.name == "llvm.func"
         }
+        called = {name: _called(function) for name, function in functions.items()}
         kept = ir.Attribute.parse(_KEPT, op.context)
-        for name in sorted(_reached(functions, _ONCE) - _reached(functions, _EACH_CALL)):
+        for name in sorted(_reached(called, _ONCE) - _reached(called, _EACH_CALL)):
             for branch in _branches_back(functions[name].regions[0]):
                 branch.attributes["loop_annotation"] = kept
 
 
-def _reached(functions: Mapping[str, ir.Operation], entry: str) -> set[str]:
-    """The functions that ``entry`` calls, or hands on to be called by threads, and itself."""
+def _called(function: ir.Operation) -> list[str]:
+    """What a function calls, or hands on to be called by threads."""
+    return [
+        ir.FlatSymbolRefAttr(op.attributes[attribute]).value
+        for op in ops_named(function, *_CALLEES)
+        if (attribute := _CALLEES[op.name]) in op.attributes
+    ]
+
+
+def _reached(called: Mapping[str, list[str]], entry: str) -> set[str]:
+    """The functions of ``called`` that ``entry`` calls, by others or not, and itself."""
     found: set[str] = set()
     waiting = [entry]
     while waiting:
         name = waiting.pop()
-        if name in found or name not in functions:
-            continue
-        found.add(name)
-        waiting += [
-            ir.FlatSymbolRefAttr(op.attributes[attribute]).value
-            for attribute, kind in (("callee", "llvm.call"), ("global_name", "llvm.mlir.addressof"))
-            for op in ops_named(functions[name], kind)
-            if attribute in op.attributes
-        ]
+        if name not in found and name in called:
+            found.add(name)
+            waiting += called[name]
     return found
 
 

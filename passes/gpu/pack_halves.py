@@ -113,4 +113,4 @@ def _element(vector: ir.Value, at: int, kind: ir.Type) -> ir.Value:
 
 def _made(name: str, kind: ir.Type, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
     """An op: upstream's functions take three times as long, and there are thousands."""
-    return ir.Operation.create(name, [kind], list(operands), attributes).results[0]
+    return ir.Operation.create(name, [kind], operands, attributes).result

@@ -131,7 +131,8 @@ def choose(
     if not found:
         return _choose_threads(domain, tiles, processors)
     best = found[0]
-    rounds = attention is None and heavy is not None and tensor_product(domain, heavy) is None
+    # Without tf32 there is a block only of what tensor cores multiply as it is.
+    rounds = tf32 and attention is None and heavy is not None and tensor_product(domain, heavy) is None
     block = best.block
     return Choice(
         tiles, block.warps, best.least, block.stages, best.registers, compared(found), rounds,

@@ -120,8 +120,7 @@ def bytes_in_memory(domain: Domain) -> int:
 
 def leaves(domain: Domain, value: ir.Value) -> bool:
     """Whether what is outside of the kernel's loops uses a value."""
-    ops = {nest.op for nest in domain.nests}
-    return any(use.owner.operation not in ops for use in value.uses)
+    return any(use.owner.operation not in domain.ops for use in value.uses)
 
 
 def bytes_of(access: Access) -> int:

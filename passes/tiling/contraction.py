@@ -44,11 +44,11 @@ def can_tile(nest: Nest) -> str | None:
     """A sum of products of two inputs, with lanes to run along."""
     if nest.body is None or len(nest.reductions) == 0:
         return "not a contraction"
-    if len(nest.writes) != 1 or _factors(nest) is None:
+    if len(nest.writes) != 1 or nest.once(_factors) is None:
         return "not a sum of products of two inputs"
     if OP.get(nest.op) == SCORES and _rows(nest) < FEWEST_ROWS:
         return "scores of so few rows that the lanes run along a key"
-    if _lane_loop(nest) is None and OP.get(nest.op) not in (SCORES, ROW_SCORES) and not _is_turned(nest):
+    if nest.once(_lane_loop) is None and OP.get(nest.op) not in (SCORES, ROW_SCORES) and not _is_turned(nest):
         return "a contraction whose factors do not both have a loop of their own to run lanes along"
     one, other = (_all_loops(access) for access in factor_accesses(nest))
     if not set(nest.parallels) <= one | other or stepped_loop(nest) is None:
@@ -63,6 +63,10 @@ def needs(nest: Nest) -> dict[int, int]:
 
 def stepped_loop(nest: Nest) -> int | None:
     """The reduced loop that is taken in steps: the longest that is a dim of its own in both factors."""
+    return nest.once(_stepped_loop)
+
+
+def _stepped_loop(nest: Nest) -> int | None:
     single = single_loops(nest)
     one, other = (_plain_loops(access) for access in factor_accesses(nest))
     common = [loop for loop in nest.reductions if loop in one & other and loop not in single]
@@ -94,7 +98,7 @@ def lane_loop(nest: Nest) -> int:
 
     If both have one, the one along which the result is contiguous; if none has, the result's last.
     """
-    loop = _lane_loop(nest)
+    loop = nest.once(_lane_loop)
     return nest.writes[0].indices[-1].loops[0] if loop is None else loop
 
 
@@ -114,8 +118,12 @@ def factor_types(nest: Nest) -> list[ir.Type]:
 
 def stored_types(nest: Nest) -> list[ir.Type]:
     """Those of what memory has, of 8-bit floats theirs."""
+    return nest.once(_stored_types)
+
+
+def _stored_types(nest: Nest) -> list[ir.Type]:
     found = []
-    for (argument, _), access in zip(_factors(nest) or (), factor_accesses(nest), strict=True):
+    for (argument, _), access in zip(nest.once(_factors) or (), factor_accesses(nest), strict=True):
         (use, *_) = argument.uses
         cast = use.owner
         is_bits = cast.name == "arith.bitcast"
@@ -125,6 +133,10 @@ def stored_types(nest: Nest) -> list[ir.Type]:
 
 def total_type(nest: Nest) -> ir.Type:
     """The accumulator's type: at least i32 for integers, the same modulo two to the power of the width."""
+    return nest.once(_total_type)
+
+
+def _total_type(nest: Nest) -> ir.Type:
     found = combiners(nest)
     assert found is not None
     wide = found[0].wide
@@ -135,7 +147,7 @@ def total_type(nest: Nest) -> ir.Type:
 def _is_widened(nest: Nest) -> bool:
     """Whether factors are widened first: vector.contract wants one type, and extends integers as signed."""
     stored = set(map(str, stored_types(nest)))
-    return len(stored) > 1 or any(cast == "arith.extui" for _, cast in _factors(nest) or ())
+    return len(stored) > 1 or any(cast == "arith.extui" for _, cast in nest.once(_factors) or ())
 
 
 def _lane_loop(nest: Nest) -> int | None:
@@ -192,7 +204,11 @@ def _plain_loops(access: Access) -> set[int]:
 
 def factor_accesses(nest: Nest) -> tuple[Access, Access]:
     """Where the body reads the two factors."""
-    factors = _factors(nest)
+    return nest.once(_factor_accesses)
+
+
+def _factor_accesses(nest: Nest) -> tuple[Access, Access]:
+    factors = nest.once(_factors)
     assert factors is not None
     one, other = (nest.reads[argument.arg_number] for argument, _ in factors)
     assert one is not None and other is not None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from mlir import ir
 
+from ...remembered import remembered
+
 
 def ex2(x: ir.Value) -> ir.Value:
     """2^x, off by at most 2^-22 of it; denormals are kept: three instructions beside the GPU's own."""
@@ -27,13 +29,14 @@ def rsqrt_ftz(x: ir.Value) -> ir.Value:
 
 def intrinsic(name: str, *operands: ir.Value) -> ir.Value:
     """LLVM's function ``name`` of scalars of the type that it gives."""
-    return ir.Operation.create(
-        "llvm.call_intrinsic",
-        [operands[0].type],
-        operands,
-        {
-            "intrin": ir.StringAttr.get(name),
-            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
-        },
-    ).results[0]
+    attributes = _call_attributes(ir.Context.current, name, len(operands))
+    return ir.Operation.create("llvm.call_intrinsic", [operands[0].type], operands, attributes).result
+
+
+@remembered
+def _call_attributes(context: ir.Context, name: str, operands: int) -> dict[str, ir.Attribute]:
+    return {
+        "intrin": ir.StringAttr.get(name, context),
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([], context),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([operands, 0], context),
+    }

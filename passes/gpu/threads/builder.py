@@ -46,7 +46,7 @@ class Builder:
     ) -> ir.Value:
         """An op with one result, of the type of its first operand unless ``result`` says another."""
         kind = operands[0].type if result is None else result
-        return ir.Operation.create(name, [kind], list(operands), dict(attributes or {})).results[0]
+        return ir.Operation.create(name, [kind], operands, attributes).result
 
     @contextmanager
     def at_entry(self) -> Iterator[None]:
