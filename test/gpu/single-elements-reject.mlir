@@ -81,18 +81,18 @@ func.func private @no_neighbours(%x: memref<64x1000xf32>, %y: memref<64x998xf32>
   return
 }
 
-// Not consecutive: rows of fewer elements than a warp's accesses have; results whose rows lie apart; every other
+// Not consecutive: rows of fewer elements than a warp's accesses have, the next of which is read four further; results whose rows lie apart; every other
 // element only is read; one element is read for a whole row;
 // elements of 8 bytes.
 // CHECK-LABEL: func.func private @not_consecutive
 // CHECK-NOT: consecutive
-func.func private @not_consecutive(%x: memref<64x128xf32>, %y: memref<64x1000xf32>, %z: memref<64xf32>, %out: memref<64x127xf32>, %apart: memref<64x1000xf32>, %long: memref<64x999xf32>, %wide: memref<64x1000xf64>, %twice: memref<64x999xf64>) attributes {mlopt.kernel} {
+func.func private @not_consecutive(%x: memref<64x131xf32>, %y: memref<64x1000xf32>, %z: memref<64xf32>, %out: memref<64x127xf32>, %apart: memref<64x1000xf32>, %long: memref<64x999xf32>, %wide: memref<64x1000xf64>, %twice: memref<64x999xf64>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %pad = arith.constant 0.0 : f32
   %pad64 = arith.constant 0.0 : f64
   scf.forall (%i, %j) in (64, 127) {
     %at = affine.apply affine_map<(d0) -> (d0 + 1)>(%j)
-    %v = vector.transfer_read %x[%i, %at], %pad {in_bounds = [true, true]} : memref<64x128xf32>, vector<1x1xf32>
+    %v = vector.transfer_read %x[%i, %at], %pad {in_bounds = [true, true]} : memref<64x131xf32>, vector<1x1xf32>
     vector.transfer_write %v, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<64x127xf32>
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
   scf.forall (%i, %j) in (64, 999) {

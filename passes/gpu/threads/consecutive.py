@@ -1,8 +1,9 @@
 """The consecutive tasks of a thread: wide accesses to what is written, and to what is read at any place.
 
-Tasks of one row read neighbours, which aligned accesses bring (`shifted`). Those of two rows, or at an end of
-what is read, read one by one; all other threads of a warp wait for them, which is why rows may not be too
-short. Legal where `consecutive_each` says so.
+Tasks of one row read neighbours, which aligned accesses bring (`shifted`), and where these have what those of
+the next row read, too, they are chosen among it (`row_ends`). Else tasks of two rows, or at an end of what is
+read, read one by one; all other threads of a warp wait for them, which is why rows may not be too short.
+Legal where `consecutive_each` says so.
 """
 
 from __future__ import annotations
