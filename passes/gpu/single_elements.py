@@ -33,8 +33,15 @@ loads aligned accesses, which it shifts into place (``threads/shifted.py``)::
 
     } {mlopt.schedule = {consecutive = array<i64: 8>, tasks = array<i64: 1024>, …}}
 
+And where short inner loops make an odd number of whole accesses, a thread has all of their tasks, ``inner``
+ones (``layouts/inner.py``): rows of a window side by side, whose places and channels come from here and
+there, are put together in registers, and stored through shared memory (``threads/inner.py``)::
+
+    } {mlopt.schedule = {inner = array<i64: 24>, tasks = array<i64: 3072>, …}}
+
 Effect on sm_80: x[:, 1:] of 128x4096 asks for 1.05 of the least bytes in f16 and f32, not 1.47 and 1.25, with
 one wide store a thread, and two loads, in 81 and 59 instructions; in tiles 48 and 40, of four elements.
+Copied rows of windows of f16 take 5 instructions an element, not 38.
 F.pad(x, (1, 2)) of 256x512 in f16 asks for 1.06, not 1.50. What it costs: `is_worth_shifting`.
 
 A flip of 128x1024 in f32 has a load and a store of 16 bytes for four elements, not of 4 for each; rotary
@@ -58,6 +65,7 @@ from ..base import Pass
 from ..operations import nested_ops
 from .grids import grids_of
 from .layouts.consecutive import consecutive_each
+from .layouts.inner import inner_each
 from .layouts.neighbours import neighbours_each
 from .layouts.tiles import is_tile, sizes_of
 from .layouts.warps import FILLING, warps_of
@@ -87,8 +95,10 @@ def _together(forall: ir.Operation, threads: int) -> dict[str, tuple[int]]:
     """What the schedule says of a thread's tasks whose accesses are one: how they lie, and how many."""
     if neighbours := neighbours_each(forall, threads):
         return {"neighbours": (neighbours,)}
-    consecutive = consecutive_each(forall)
-    return {"consecutive": (consecutive,)} if consecutive > 1 else {}
+    if (consecutive := consecutive_each(forall)) > 1:
+        return {"consecutive": (consecutive,)}
+    inner = inner_each(forall, threads)
+    return {"inner": (inner,)} if inner else {}
 
 
 def can_run_alone(forall: ir.Operation) -> bool:

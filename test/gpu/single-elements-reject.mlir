@@ -129,3 +129,30 @@ func.func private @in_place(%x: memref<63x1001xf32>, %out: memref<63x1001xf32>) 
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
   return
 }
+
+// No inner loops for a thread: an even number of accesses, whose stores would meet in the banks; too many; results
+// that are read along with the last loop; a thread of some block would have none.
+// CHECK-LABEL: func.func private @no_inner
+// CHECK-NOT: inner
+func.func private @no_inner(%x: memref<48x128x2xf16>, %y: memref<128x30xf16>, %even: memref<128x2x16xf16>, %many: memref<128x2x48xf16>, %along: memref<128x2x12xf16>, %few: memref<100x2x12xf16>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f16
+  scf.forall (%i, %l, %c) in (128, 2, 16) {
+    %v = vector.transfer_read %x[%c, %i, %l], %pad {in_bounds = [true, true, true]} : memref<48x128x2xf16>, vector<1x1x1xf16>
+    vector.transfer_write %v, %even[%i, %l, %c] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<128x2x16xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %l, %c) in (128, 2, 48) {
+    %v = vector.transfer_read %x[%c, %i, %l], %pad {in_bounds = [true, true, true]} : memref<48x128x2xf16>, vector<1x1x1xf16>
+    vector.transfer_write %v, %many[%i, %l, %c] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<128x2x48xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %l, %c) in (128, 2, 12) {
+    %at = affine.apply affine_map<(d0, d1) -> (d0 * 14 + d1 + 1)>(%l, %c)
+    %v = vector.transfer_read %y[%i, %at], %pad {in_bounds = [true, true]} : memref<128x30xf16>, vector<1x1xf16>
+    %t = vector.shape_cast %v : vector<1x1xf16> to vector<1x1x1xf16>
+    vector.transfer_write %t, %along[%i, %l, %c] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<128x2x12xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %l, %c) in (100, 2, 12) {
+    %v = vector.transfer_read %x[%c, %i, %l], %pad {in_bounds = [true, true, true]} : memref<48x128x2xf16>, vector<1x1x1xf16>
+    vector.transfer_write %v, %few[%i, %l, %c] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<100x2x12xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
+  return
+}

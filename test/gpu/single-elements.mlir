@@ -350,3 +350,27 @@ func.func private @moved(%x: memref<4100xf32>, %out: memref<4099xf32>) attribute
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// Two places of a window of twelve channels, side by side: a thread has all 24, in words of two places where it has
+// both. Where a place is inside is asked once for each; what threads have made they store beside each other's.
+// CHECK-LABEL: func.func private @windows
+// CHECK: inner = array<i64: 24>, min_blocks = array<i64: 8>, tasks = array<i64: 3072>
+// THREADS: llvm.func @windows(
+// THREADS-COUNT-1: scf.if
+// THREADS-COUNT-12: llvm.load {{.*}} invariant {alignment = 4 : i64} : !llvm.ptr -> vector<2xf16>
+// THREADS-NOT: scf.if
+// THREADS-COUNT-3: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>, !llvm.ptr<3>
+// THREADS: nvvm.barrier0
+// THREADS-COUNT-3: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<8xf16>
+// THREADS: llvm.func @windows_unaligned(
+func.func private @windows(%x: memref<12x129x2xf16>, %out: memref<128x2x12xf16>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f16
+  scf.forall (%i, %l, %c) in (128, 2, 12) {
+    %at = affine.apply affine_map<(d0) -> (d0 - 1)>(%i)
+    %v = vector.transfer_read %x[%c, %at, %l], %pad {in_bounds = [true, false, true]} : memref<12x129x2xf16>, vector<1x1x1xf16>
+    vector.transfer_write %v, %out[%i, %l, %c] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<128x2x12xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
+  return
+}

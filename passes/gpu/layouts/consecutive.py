@@ -93,7 +93,6 @@ def shifts_of(forall: ir.Operation, each: int) -> list[Shift] | None:
     """Those of what is read, in order; None if results do not follow each other, or what is read does not."""
     loops = Loops.of(forall)
     places, counts = list(forall.regions[0].blocks[0].arguments)[: loops.rank], loops.static_counts()
-    task = _place(places, loops.bounds)
     along, shifts, written = places[-1], list[Shift](), list[ir.Value]()
     for op in forall.regions[0].blocks[0].operations:
         if op.operation.name not in (_READ, _WRITE):
@@ -102,13 +101,13 @@ def shifts_of(forall: ir.Operation, each: int) -> list[Shift] | None:
         kind = ir.MemRefType(access.buffer.type)
         if not kind.has_static_shape or not isinstance(access.buffer.owner, ir.Block):
             return None
-        beyond = _place(access.indices, kind.shape).plus(task, -1)
+        beyond = beyond_task(forall, access)
         if op.operation.name == _WRITE:
             if beyond != Linear() or not all(access.in_bounds):
                 return None
             written.append(access.buffer)
             continue
-        if not _runs_along(access, along) or any(value not in places for value in beyond.terms):
+        if not runs_along(access, along) or any(value not in places for value in beyond.terms):
             return None
         if prod(kind.shape) < each:
             return None  # no access of as many is in memory
@@ -118,6 +117,14 @@ def shifts_of(forall: ir.Operation, each: int) -> list[Shift] | None:
         shifts.append(Shift(access, known, gap_of(factors, [count or 0 for count in counts[:-1]])))
     apart = len(written) == len({*written}) and not any(each.access.buffer in written for each in shifts)
     return shifts if written and apart else None
+
+
+def beyond_task(forall: ir.Operation, access: Access) -> Linear:
+    """How far behind its task's number an access to a buffer of known sizes is, for tasks of one element."""
+    loops = Loops.of(forall)
+    places = list(forall.regions[0].blocks[0].arguments)[: loops.rank]
+    task = _place(places, loops.bounds)
+    return _place(access.indices, ir.MemRefType(access.buffer.type).shape).plus(task, -1)
 
 
 def gap_of(factors: Sequence[int], counts: Sequence[int]) -> int | None:
@@ -141,7 +148,7 @@ def _place(indices: Sequence[ir.Value], sizes: Sequence[int | ir.Value]) -> Line
     return place
 
 
-def _runs_along(access: Access, along: ir.Value) -> bool:
+def runs_along(access: Access, along: ir.Value) -> bool:
     """Whether the next task of a row reads the next element of one."""
     *outer, inner = [linear_of(index) for index in access.indices]
     return inner.terms.get(along) == 1 and not any(along in index.terms for index in outer)

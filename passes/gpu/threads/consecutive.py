@@ -64,7 +64,7 @@ def emit_consecutive(
     tasks = _tasks(em, forall, group, each)
     shifts = shifts_of(forall, each)
     assert shifts is not None, "tasks are consecutive (mlopt-gpu-single-elements)"
-    places = [op for op in work if not _has_tiles(op)]
+    places = [op for op in work if not has_tiles(op)]
     indices: list[list[list[Number]]] = []
     for row in tasks.rows:
         with em.task():
@@ -81,7 +81,7 @@ def emit_consecutive(
         with em.task():
             tasks.bind(number)
             for op, found in values.items():
-                _set(em, op, found[number])
+                set_read(em, op, found[number])
             em.emit([op for op in work if op.name not in (_READ, _WRITE)])
             for op, written in made.items():
                 written.append(next(iter(em.fragment(op.operands[0]).values.values())))
@@ -119,11 +119,12 @@ def _tasks_of_block(forall: ir.Operation) -> int:
     return (SCHEDULE.get(forall) or {})["tasks"][0]
 
 
-def _has_tiles(op: ir.Operation) -> bool:
+def has_tiles(op: ir.Operation) -> bool:
+    """Whether an op makes or takes tiles."""
     return any(isinstance(value.type, ir.VectorType) for value in (*op.operands, *op.results))
 
 
-def _set(em: Emitter, read: ir.Operation, value: ir.Value) -> None:
+def set_read(em: Emitter, read: ir.Operation, value: ir.Value) -> None:
     """Say what a task has read."""
     layout = em.layout(read.results[0])
     (position,) = positions_of(layout, read.results[0])
