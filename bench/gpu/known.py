@@ -40,9 +40,10 @@ MISSES: dict[str, dict[str, str]] = {
         "cache; so do those of 7x7 whose rows are copied",
         **dict.fromkeys(
             ("wide", "sectors"),
-            "a place of a copied row has three channels, each of another plane of the image: elements are "
-            "loaded and stored one by one, neighbours by neighbouring lanes; a part of the image in shared "
-            "memory would let rows be written 16 bytes at once, and is not done",
+            "a place of a copied row has three channels, each of another plane of the image: a thread loads "
+            "words of two places, neighbours by neighbouring lanes, and 2 bytes of the first place, half of "
+            "what lies there; a part of the image in shared memory would be loaded 16 bytes at once, and is "
+            "not done",
         ),
     },
 }
