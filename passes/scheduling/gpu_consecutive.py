@@ -39,17 +39,20 @@ def begins_anywhere(domain: Domain) -> bool:
         return False
     padded = any(index.padded for _, access in accesses for index in access.indices)
     whole = all(
-        _has_both_rows(dims, place, access, each) for place, (_, access) in zip(places, accesses, strict=True)
+        _is_written(nest, access) or _has_both_rows(dims, place, access, each)
+        for (nest, access), place in zip(in_memory(domain), places, strict=True)
     )
     if not is_worth_shifting(each, dims[-1].extent or 0, padded=padded, whole=whole):
         return False
     return any(number % each for place in places for number in place.values())
 
 
+def _is_written(nest: Nest, access: Access) -> bool:
+    return any(access is one for one in nest.writes)
+
+
 def _has_both_rows(dims: list[Dim], beyond: _Place, access: Access, each: int) -> bool:
-    """`has_both_rows` of an access that is so far ``beyond`` its task; results are where tasks are."""
-    if not beyond:
-        return True
+    """`has_both_rows` of what is read so far ``beyond`` its task."""
     *outer, inner = dims
     gap = gap_of([beyond.get(dim, 0) for dim in outer], [dim.extent or 0 for dim in outer])
     last = access.indices[-1]

@@ -74,6 +74,18 @@ def test_ends_of_short_rows(dtype: torch.dtype) -> None:
         assert torch.equal(found, wanted)
 
 
+@pytest.mark.parametrize(("rows", "together"), [(5, False), (8, True)])
+def test_what_is_read_in_place_ends_with_a_whole_access(rows: int, together: bool) -> None:
+    x, y = torch.randn(rows, 28), torch.randn(rows, 27)
+
+    def add(x: Tensor, y: Tensor) -> Tensor:
+        return x[:, 1:] + y
+
+    compiled = mlopt.jit(add, x, y, target="cuda:sm_80", device="emulator")
+    assert ("consecutive" in compiled.asm["layouts"]) == together
+    assert torch.equal(compiled(x, y), add(x, y))
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
 def test_bits_that_are_no_numbers(dtype: torch.dtype) -> None:
     bits = torch.arange(24 * 40, dtype=torch.int16 if dtype.itemsize == 2 else torch.int32) * 13007
