@@ -98,8 +98,8 @@ def _load(
         nothing = [padding] * (each * len(pointers))
         assert inside is not None
         loaded = em.choose(inside, [padding.type] * len(nothing), loads, partial(list, nothing))
-        for at, numbers in enumerate(words.values()):
-            for number in numbers:
+        for at, readers in enumerate(words.values()):
+            for number in readers:
                 away = linear_of(access.indices[-1], known[number]).constant % each
                 found[number] = loaded[at * each + away]
     return [found[number] for number in range(len(tasks))]
