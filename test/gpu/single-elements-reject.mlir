@@ -131,7 +131,7 @@ func.func private @in_place(%x: memref<63x1001xf32>, %out: memref<63x1001xf32>) 
 }
 
 // No inner loops for a thread: an even number of accesses, whose stores would meet in the banks; too many; results
-// that are read along with the last loop; a thread of some block would have none.
+// that are read along with the last loop; a thread of some block would have none; a place that is no sum of the loops'.
 // CHECK-LABEL: func.func private @no_inner
 // CHECK-NOT: inner
 func.func private @no_inner(%x: memref<48x128x2xf16>, %y: memref<128x30xf16>, %even: memref<128x2x16xf16>, %many: memref<128x2x48xf16>, %along: memref<128x2x12xf16>, %few: memref<100x2x12xf16>) attributes {mlopt.kernel} {
@@ -153,6 +153,11 @@ func.func private @no_inner(%x: memref<48x128x2xf16>, %y: memref<128x30xf16>, %e
   scf.forall (%i, %l, %c) in (100, 2, 12) {
     %v = vector.transfer_read %x[%c, %i, %l], %pad {in_bounds = [true, true, true]} : memref<48x128x2xf16>, vector<1x1x1xf16>
     vector.transfer_write %v, %few[%i, %l, %c] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<100x2x12xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %l, %c) in (128, 2, 12) {
+    %at = affine.apply affine_map<(d0, d1) -> ((d0 + d1) mod 7)>(%i, %l)
+    %v = vector.transfer_read %x[%c, %at, %l], %pad {in_bounds = [true, true, true]} : memref<48x128x2xf16>, vector<1x1x1xf16>
+    vector.transfer_write %v, %along[%i, %l, %c] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<128x2x12xf16>
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
   return
 }

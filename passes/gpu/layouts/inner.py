@@ -6,14 +6,17 @@ each of them comes from is a number, but for where the thread's window is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
 from math import prod
 
 from mlir import ir
 
 from ..threads.grid import Loops
-from .access import WIDE, access_of
+from ..turns.reads import depends_on
+from .access import WIDE, Access, access_of
 from .consecutive import beyond_task, runs_along
-from .linear import Linear
+from .linear import Linear, linear_of
 
 MOST_ACCESSES = 5  # of a thread; of an odd number lanes store to banks of their own
 _READ, _WRITE = "vector.transfer_read", "vector.transfer_write"
@@ -23,7 +26,7 @@ _OTHERS = ("arith.", "math.", "affine.", "vector.broadcast", "vector.shape_cast"
 def inner_each(forall: ir.Operation, threads: int) -> int:
     """The tasks of a thread's inner loops, which make whole accesses, an odd number; 0 if there are none.
 
-    All threads have as many. Results lie one behind the other; what is read, from wherever, may be padded.
+    All threads have as many. Results lie one behind the other; what is read may be padded.
     Not what runs along with the results: neighbouring lanes would read it at once.
     """
     loops, counts = Loops.of(forall), Loops.of(forall).static_counts()
@@ -51,8 +54,20 @@ def inner_each(forall: ir.Operation, threads: int) -> int:
         if accesses > MOST_ACCESSES:
             return 0
         if rest == 0 and accesses % 2 and accesses > 1 and prod(sizes[:first]) % threads == 0:
-            return each
+            return each if _are_known(forall, reads, first, sizes) else 0
     return 0
+
+
+def _are_known(forall: ir.Operation, reads: Sequence[Access], first: int, sizes: Sequence[int]) -> bool:
+    """Whether places of the loops from ``first`` on only add numbers to where something is read."""
+    inner = list(forall.regions[0].blocks[0].arguments)[first : len(sizes)]
+    changing = set[ir.Value]().union(*(depends_on(forall, loop) for loop in range(first, len(sizes))))
+    for numbers in product(*map(range, sizes[first:])):
+        known = dict(zip(inner, numbers, strict=True))
+        found = [linear_of(index, known) for access in reads for index in access.indices]
+        if any(value in changing for place in found for value in place.terms):
+            return False
+    return True
 
 
 def _is_known(op: ir.Operation) -> bool:
